@@ -125,7 +125,7 @@ function createViews(dispatch) {
   listenForKeys(dispatch, { search: toolbar.focusSearch, filter: applied.focus, strip: strip.focus, stepLine: lines.step, palette: palette.open });
   const details = createDetails(place("details"), dispatch);
   const all = [
-    createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createHeadline(place("headline")), quality,
+    createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createHeadline(place("headline"), dispatch), quality,
     strip, toolbar, createPartsBar(place("states"), dispatch), applied, ...staged.map(([, view]) => view), palette, legend, tables, details,
     createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch, quality.parts), createNote(place("overlay"), dispatch), createHint(place("overlay")), createContextMenu(place("overlay"), dispatch), createLinkSettings(place("overlay"), dispatch), createComparePicker(place("overlay"), dispatch),
   ];
@@ -167,6 +167,12 @@ function createEffects(page) {
   async function sampleTasks(state) {
     const session = await send("POST", "/sessions", tasksRequest(state)).then((response) => response.json());
     location.hash = formatAddress({ ...state.address, session: session.id, view: "tasks", threads: [], processes: [], range: null });
+  }
+
+  async function recordNative({ session: { id } }) {
+    const { settings } = await send("PATCH", "/sessions/" + id, { native: "full" }).then((response) => response.json());
+    page.dispatch({ type: "settings", settings });
+    note(TEXT.nativeOffer.begun);
   }
 
   async function openPicker({ access }) {
@@ -213,6 +219,7 @@ function createEffects(page) {
     ["addRangeNote", (state, action) => noted(addRangeNote(state.session, action.note))],
     ["removeRangeNote", (state, action) => noted(removeRangeNote(state.session, action.id))],
     ["sampleTasks", (state) => sampleTasks(state).catch((problem) => note(problem.message))],
+    ["recordNative", (state) => recordNative(state).catch((problem) => note(problem.message))],
     ["openPicker", openPicker],
     ["compareWith", compareWith],
     ["saveChart", (state, action) => saveChart(state, action.chart, action.format).then((drawn) => drawn || note(TEXT.download.noChart(TEXT.charts[action.chart])), (problem) => note(problem.message))],

@@ -34,7 +34,8 @@ bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
     const bool has_stack = head.kind == KERNEL_TICK || head.kind == KERNEL_LEFT;
     if (head.native_bytes && !has_stack)
         return false;
-    if (head.same_ns && (!has_stack || head.native_bytes || head.same_ns > head.time_ns))
+    if (head.kind != KERNEL_RETURNED && head.same_ns &&
+        (!has_stack || head.native_bytes || head.same_ns > head.time_ns))
         return false;
     if (head.tail_at ? !has_stack || !has_tail_in_place(&head) : head.tail_ns != 0)
         return false;
@@ -46,6 +47,8 @@ bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
     case KERNEL_LEFT: break;
     case KERNEL_RETURNED:
         if (rest || head.left_ns > head.time_ns)
+            return false;
+        if (head.woken_ns && (head.woken_ns < head.left_ns || head.woken_ns > head.time_ns))
             return false;
         break;
     case KERNEL_CODE:

@@ -115,9 +115,12 @@ static enum err_code load(struct kernel *kernel, const struct kernel *lender, st
     if (sys)
         return refusal_explain(err, -sys, "the BPF program");
     program->links.on_switch = bpf_program__attach(program->progs.on_switch);
-    return program->links.on_switch
+    if (!program->links.on_switch)
+        return refusal_explain(err, errno, "the tracepoint sched_switch");
+    program->links.on_waking = bpf_program__attach(program->progs.on_waking);
+    return program->links.on_waking
                ? ERR_OK
-               : refusal_explain(err, errno, "the tracepoint sched_switch");
+               : refusal_explain(err, errno, "the tracepoint sched_waking");
 }
 
 /* Edge-triggered: that there are records is no reason to wake up. */
@@ -235,6 +238,11 @@ static struct kernel_thread find_thread(const struct kernel *kernel, int tid)
 uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
 {
     return find_thread(kernel, tid).left_ns;
+}
+
+uint64_t kernel_woken_ns(const struct kernel *kernel, int tid)
+{
+    return find_thread(kernel, tid).woken_ns;
 }
 
 struct kernel_losses kernel_losses(const struct kernel *kernel, int tid)

@@ -57,6 +57,8 @@ MUST_CHECK enum err_code kernel_add_thread(struct kernel *kernel, int tid,
 void kernel_remove_thread(struct kernel *kernel, int tid);
 /* When the thread left its processor, if it has not come back; 0: it has, or has not left yet. */
 uint64_t kernel_left_ns(const struct kernel *kernel, int tid);
+/* When it was woken up since; 0: it has not been. */
+uint64_t kernel_woken_ns(const struct kernel *kernel, int tid);
 /* Records of a thread that were lost since it was added: the instants at which it ran that they stood for, and the time
  * that it was away. */
 struct kernel_losses {

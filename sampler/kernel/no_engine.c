@@ -72,6 +72,13 @@ uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
     return 0;
 }
 
+uint64_t kernel_woken_ns(const struct kernel *kernel, int tid)
+{
+    (void)kernel;
+    (void)tid;
+    return 0;
+}
+
 struct kernel_losses kernel_losses(const struct kernel *kernel, int tid)
 {
     (void)kernel;

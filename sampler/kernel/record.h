@@ -111,7 +111,11 @@ struct kernel_record {
     unsigned int bytes;         /* of all spans */
     unsigned int instants;      /* of KERNEL_TICK: how many it stands for */
     unsigned int native_bytes;  /* of the native part, which follows the spans; 0: none */
-    unsigned long long same_ns; /* 0: the stack is whole */
+    union {
+        unsigned long long same_ns; /* 0: the stack is whole */
+        /* Of KERNEL_RETURNED: since when the thread lacked a processor only; 0: unknown, or since it left. */
+        unsigned long long woken_ns;
+    };
     /* Of a stack in an interpreter that the thread has entered: the state there, and the interpreter; 0: it is of the
      * state of the struct kernel_thread. */
     unsigned long long tstate, interpreter;
@@ -240,7 +244,8 @@ struct kernel_thread {
     unsigned long long window; /* of its interpreter */
     unsigned long long
         main_window; /* of the main one, if that is another: they may share its GIL */
-    unsigned long long left_ns; /* 0: it runs, or has not been seen to leave */
+    unsigned long long left_ns;  /* 0: it runs, or has not been seen to leave */
+    unsigned long long woken_ns; /* 0: since it left, it has not been seen to wake up */
     unsigned long long
         generation; /* where its interpreter counts freed code objects; 0: nowhere */
     unsigned long long interpreter;

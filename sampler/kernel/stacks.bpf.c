@@ -452,6 +452,7 @@ static void leave(struct task_struct *task, int is_preempted)
     begin(a, KERNEL_LEFT, pid, tid);
     a->process = *process;
     thread->left_ns = a->record.time_ns;
+    thread->woken_ns = 0;
     thread->uncounted_ns += (long long)(thread->left_ns - thread->came_ns);
     if (is_preempted || state == 0)
         a->record.flags |= KERNEL_RUNNABLE;
@@ -471,6 +472,9 @@ static void come_back(struct task_struct *task)
     struct kernel_record record = { .kind = KERNEL_RETURNED, .pid = thread->pid, .tid = tid };
     record.time_ns = bpf_ktime_get_ns();
     record.left_ns = thread->left_ns;
+    /* A clock of another processor may be ahead. */
+    if (thread->woken_ns >= record.left_ns && thread->woken_ns <= record.time_ns)
+        record.woken_ns = thread->woken_ns;
     thread->left_ns = 0;
     thread->came_ns = record.time_ns;
     if (!record.left_ns)
@@ -485,6 +489,17 @@ static void come_back(struct task_struct *task)
         return;
     add(KERNEL_COUNT_LOST, 1);
     thread->lost_away_ns += away_ns < min_away_ns && away_ns < period ? period : away_ns;
+}
+
+/* From now on the thread does not wait for what it left for, but for a processor. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+    __u32 tid;
+    struct kernel_thread *const thread = is_on ? known_thread(task, &tid) : 0;
+    if (thread && thread->left_ns && !thread->woken_ns)
+        thread->woken_ns = bpf_ktime_get_ns();
+    return 0;
 }
 
 SEC("tp_btf/sched_switch")

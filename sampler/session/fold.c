@@ -165,12 +165,13 @@ static size_t gc_place(const struct stack *stack, struct thread_state *info)
     return NOWHERE;
 }
 
-/* What runs is no idle thread: the interpreter starts or ends in it, or C code works there. */
+/* What runs is no idle thread: the interpreter starts or ends in it, or C code works there.  What was known of an earlier
+ * sample says nothing. */
 static enum err_code add_without_frames(struct fold *fold, const struct thread *thread,
                                         node_id *node)
 {
     frame_id native;
-    if (thread->runs != VALUE_YES)
+    if (!(thread->is_stopped || thread->is_asked) || thread->runs != VALUE_YES)
         return add_mark(fold, fold->idle, node);
     const enum err_code rc = fold_mark(fold, "<native>", &native, NULL);
     return rc ? rc : add_mark(fold, native, node);

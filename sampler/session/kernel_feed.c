@@ -113,6 +113,22 @@ static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *
                  : ERR_OK;
 }
 
+/* Counts an absence in which the thread has lacked nothing but a processor since woken_ns; 0: since it left, or not yet. */
+static enum err_code count_wait(struct kernel_feed *feed, struct fed_thread *fed,
+                                uint64_t woken_ns, uint64_t until_ns, uint32_t times)
+{
+    const uint64_t since_ns = fed->counted_ns, ready_since_ns = later(woken_ns, since_ns);
+    if (!woken_ns || ready_since_ns >= until_ns)
+        return count_absence(feed, fed, until_ns, times);
+    const uint64_t all_ns = until_ns - since_ns;
+    const uint32_t ready =
+        (uint32_t)((times * (until_ns - ready_since_ns) + random_below(&feed->random, all_ns)) /
+                   all_ns);
+    const enum err_code rc = count_absence(feed, fed, ready_since_ns, times - ready);
+    fed->was_runnable = VALUE_YES;
+    return rc ? rc : count_absence(feed, fed, until_ns, ready);
+}
+
 /* The thread is away since then, and the record of its leaving was lost. */
 static void set_unseen_absence(struct fed_thread *fed, uint64_t left_ns, uint64_t since_ns)
 {
@@ -264,7 +280,7 @@ static enum err_code come_back(struct kernel_feed *feed, struct fed_thread *fed,
     const uint32_t times = is_by_chance ? 1 : instants_in(feed, record->time_ns - since_ns);
     if (!is_known)
         set_unseen_absence(fed, 0, since_ns);
-    return count_absence(feed, fed, record->time_ns, times);
+    return count_wait(feed, fed, record->woken_ns, record->time_ns, times);
 }
 
 /* The record describes a code object: its first span.  What is too long for it is read from the process,
@@ -494,7 +510,7 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
         kernel_threads_clear_full(&feed->threads, &feed->threads.targets[i]);
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < feed->threads.target_count && !rc; i++)
-        rc = kernel_threads_follow_contexts(&feed->threads, &feed->threads.targets[i]);
+        rc = kernel_threads_follow_wishes(&feed->threads, &feed->threads.targets[i]);
     if (!rc)
         rc = kernel_drain(feed->kernel, take_record, feed);
     if (feed->stacks.outer_parts.is_missed)
@@ -589,8 +605,8 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
             if (kernel_left_ns(feed->kernel, fed->tid) != fed->left_ns)
                 end_absence(feed, fed);
             else
-                rc = count_absence(feed, fed, now_ns,
-                                   instants_in(feed, now_ns - fed->counted_ns));
+                rc = count_wait(feed, fed, kernel_woken_ns(feed->kernel, fed->tid), now_ns,
+                                instants_in(feed, now_ns - fed->counted_ns));
         }
     }
     return rc ? rc : count_losses(feed, now_ns);

@@ -120,28 +120,31 @@ static enum err_code describe(struct kernel_threads *threads, struct fed_target 
     return kernel_add_process(threads->kernel, fed->target->process.pid, &fed->described);
 }
 
-/* Gives the engine the interpreters that there are now, and says whether native stacks are wanted. */
-static enum err_code describe_changes(struct kernel_threads *threads, struct fed_target *fed)
+/* Gives the engine the interpreters that there are now. */
+static enum err_code describe_interpreters(struct kernel_threads *threads,
+                                           struct fed_target *fed)
 {
     const struct kernel_process *const known = &fed->described;
     uint64_t now[KERNEL_MAX_INTERPRETERS];
     const size_t count =
         python_sub_interpreters(fed->target->python, now, KERNEL_MAX_INTERPRETERS);
-    const bool wants_native = fed->target->fold.native_stacks != NULL;
-    bool is_same = count == known->interpreter_count && wants_native == known->wants_native;
+    bool is_same = count == known->interpreter_count;
     for (size_t i = 0; i < count && is_same; i++)
         is_same = now[i] == known->interpreters[i];
     return is_same ? ERR_OK : describe(threads, fed);
 }
 
-enum err_code kernel_threads_follow_contexts(struct kernel_threads *threads,
-                                             struct fed_target *fed)
+enum err_code kernel_threads_follow_wishes(struct kernel_threads *threads,
+                                           struct fed_target *fed)
 {
+    const bool wants_native = fed->target->fold.native_stacks != NULL;
     struct kernel_context now;
     python_search_context(fed->target->python, clock_now_ns());
     kernel_describe_context(fed->target, &now);
-    return memcmp(&now, &fed->described.context, sizeof now) == 0 ? ERR_OK
-                                                                  : describe(threads, fed);
+    return wants_native == fed->described.wants_native &&
+                   memcmp(&now, &fed->described.context, sizeof now) == 0
+               ? ERR_OK
+               : describe(threads, fed);
 }
 
 /* Of the states of one thread, the engine gets the outermost one if it finds the others by itself, or else the
@@ -167,9 +170,9 @@ enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_tar
     struct thread *const *const listed = python_threads(target->python, &count);
     const struct thread *const main = python_main(target->python);
     if (!fed->is_old)
-        rc = describe_changes(threads, fed);
+        rc = describe_interpreters(threads, fed);
     if (!rc)
-        rc = kernel_threads_follow_contexts(threads, fed);
+        rc = kernel_threads_follow_wishes(threads, fed);
     for (size_t i = 0; i < threads->count; i++)
         if (threads->items[i].target == target)
             threads->items[i].is_listed = false;

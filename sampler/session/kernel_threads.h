@@ -77,9 +77,10 @@ void kernel_threads_remove(struct kernel_threads *threads, const struct target *
 /* Compares the engine's threads of the target with the interpreter's. */
 MUST_CHECK enum err_code kernel_threads_list(struct kernel_threads *threads,
                                              struct fed_target *fed);
-/* Gives the engine the way to the value of a ContextVar, if one is wanted and the way has changed. */
-MUST_CHECK enum err_code kernel_threads_follow_contexts(struct kernel_threads *threads,
-                                                        struct fed_target *fed);
+/* Gives the engine what is wanted of stacks, if that has changed: native ones, and the way to the value of a
+ * ContextVar. */
+MUST_CHECK enum err_code kernel_threads_follow_wishes(struct kernel_threads *threads,
+                                                      struct fed_target *fed);
 /* Has the engine describe all code objects of the target again if ours were cleared. */
 void kernel_threads_clear_full(struct kernel_threads *threads, struct fed_target *fed);
 

@@ -46,19 +46,21 @@ static enum err_code answer(const struct session_request *asked,
     return report_source_use(asked, baseline, send, &sending, err);
 }
 
+/* query: of what `snapshot` has, which may be chosen and without marks of waits already. */
 static enum err_code write_against(const struct session_request *asked, struct session *base,
                                    const struct profile_snapshot *snapshot,
+                                   const struct view_query *query,
                                    const struct report_format *format,
                                    struct response *response, struct err *err)
 {
-    const struct view_query query = { .states = asked->query.view.states };
+    const struct view_query chosen = { .states = asked->query.view.states };
     struct session_info info;
     session_describe(base, snapshot, &info);
     const struct report_selection selection = { .snapshot = snapshot,
-                                                .query = &query,
+                                                .query = &chosen,
                                                 .filters = &asked->query.filters };
     const struct report_source baseline = { .snapshot = snapshot,
-                                            .query = &query,
+                                            .query = query,
                                             .selection = &selection,
                                             .session = &info,
                                             .files = session_files(base) };
@@ -70,7 +72,7 @@ static enum err_code compare_with(const struct session_request *asked, struct se
                                   const struct report_format *format, struct response *response,
                                   struct err *err)
 {
-    const struct view_query query = { .states = asked->query.view.states };
+    const struct view_query query = { .states = asked->query.view.states }, everything = { 0 };
     struct profile_snapshot snapshot;
     struct reshaped reshaped = { 0 };
     enum err_code rc = profile_snapshot(session_profile(base), &snapshot, err);
@@ -81,8 +83,8 @@ static enum err_code compare_with(const struct session_request *asked, struct se
         rc = reshaped_init(&reshaped, &snapshot, &query, &asked->query.filters,
                            RESHAPED_WINDOWS, err);
     if (rc == ERR_OK)
-        rc = write_against(asked, base, is_reshaped ? &reshaped.snapshot : &snapshot, format,
-                           response, err);
+        rc = write_against(asked, base, is_reshaped ? &reshaped.snapshot : &snapshot,
+                           is_reshaped ? &everything : &query, format, response, err);
     reshaped_deinit(&reshaped);
     profile_snapshot_release(&snapshot);
     return rc;

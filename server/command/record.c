@@ -164,14 +164,14 @@ static bool wants_texts(const struct options *options)
     return wants;
 }
 
-/* That of the COMMAND.  If all went well there, but not here, the output is missing. */
-static int choose_status(const struct record *record, bool is_sampled, int status)
+/* The status of the COMMAND.  If all went well there, but not here, the output is missing. */
+static int choose_status(const struct record *record, int status)
 {
     const struct program *const program = &record->launch.program;
     if (!program->has_ended)
         return status;
     const int own = program_exit_status(program);
-    return own == 0 && is_sampled ? status : own;
+    return own == 0 ? status : own;
 }
 
 int command_record(const struct options *options)
@@ -186,8 +186,7 @@ int command_record(const struct options *options)
     if (options->target)
         launch_init(&record.launch, &record.driver);
     enum err_code rc = start(&record, &err);
-    const bool is_sampled = rc == ERR_OK;
-    if (is_sampled) {
+    if (rc == ERR_OK) {
         sample(&record);
         rc = finish(&record, &err);
         if (options->target)
@@ -198,7 +197,7 @@ int command_record(const struct options *options)
     program_end(&record.launch.program, &record.driver.signals);
     exports_close(&record.exports);
     const int driver_status = driver_end(&record.driver, rc, &err);
-    const int status = choose_status(&record, is_sampled, driver_status);
+    const int status = choose_status(&record, driver_status);
     driver_close(&record.driver, status);
     return status;
 }

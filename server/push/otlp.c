@@ -159,7 +159,7 @@ static void put_sample_attributes(struct otlp *otlp, const struct view_cell *cel
         protobuf_varint(&otlp->packed,
                         attribute(otlp, "pyrometer.thread.state", state.data, state.length));
     }
-    if ((otlp->window->sample_labels & PPROF_STATE) &&
+    if ((otlp->window->sample_labels & PPROF_PART) &&
         profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
         protobuf_varint(&otlp->packed, word_attribute(otlp, "pyrometer.part", part_text(part)));
     if (otlp->packed.length > 0)

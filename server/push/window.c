@@ -283,9 +283,9 @@ enum err_code push_window_init(struct push_window *window, const struct session_
     static const struct view_query everything = { 0 };
     static const unsigned labels[] = { [PUSH_SAMPLES_NONE] = 0,
                                        [PUSH_SAMPLES_THREAD] = PPROF_THREAD,
-                                       [PUSH_SAMPLES_STATE] = PPROF_STATE,
+                                       [PUSH_SAMPLES_STATE] = PPROF_STATE | PPROF_PART,
                                        [PUSH_SAMPLES_THREAD_STATE] =
-                                           PPROF_THREAD | PPROF_STATE };
+                                           PPROF_THREAD | PPROF_STATE | PPROF_PART };
     const struct view_query range = { .from_ns = from_ns, .to_ns = to_ns };
     const struct session_info *named = info;
     struct view_cells cells;
@@ -298,6 +298,8 @@ enum err_code push_window_init(struct push_window *window, const struct session_
         return rc;
     struct frame_filters filters = info->filters ? *info->filters : (struct frame_filters){ 0 };
     filters.shows_contexts = true;
+    if (filters.waits == WAIT_MARKS_HIDDEN)
+        window->sample_labels &= ~(unsigned)PPROF_PART;
     rc = reshaped_init(&window->reshaped, info->snapshot, &range, &filters, RESHAPED_SUM, err);
     if (rc != ERR_OK)
         return rc;

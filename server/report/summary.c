@@ -36,6 +36,7 @@ static void count_cells(struct summary *summary, const struct view_cells *cells,
                         uint64_t *by_library)
 {
     const struct profile_snapshot *const snapshot = summary->source->snapshot;
+    uint64_t longest = 0, shortest = UINT64_MAX;
     for (size_t i = 0, end = 0; i < cells->count; i = end) {
         uint64_t samples = 0, idle = 0;
         for (end = i; end < cells->count && cells->cells[end].thread == cells->cells[i].thread;
@@ -61,7 +62,10 @@ static void count_cells(struct summary *summary, const struct view_cells *cells,
         summary->thread_count += samples > 0;
         summary->idle_threads += samples > 0 && is_idle;
         summary->idle_elsewhere += is_idle ? 0 : idle;
+        longest = samples > longest ? samples : longest;
+        shortest = samples > 0 && samples < shortest ? samples : shortest;
     }
+    summary->threads_last = (double)shortest >= SUMMARY_LASTING_SHARE * (double)longest;
     summary->busy = summary->samples - summary->parts[PART_IDLE];
     summary->hot = summary->parts[PART_RUNNING];
     summary->waiting = summary->busy - summary->hot;

@@ -32,6 +32,8 @@ struct view_query;
 
 /* A thread with this share of idle samples does nothing else that matters. */
 #define SUMMARY_IDLE_SHARE 0.9
+/* A thread with less than this share of the samples of the one that lives longest comes or goes meanwhile. */
+#define SUMMARY_LASTING_SHARE 0.5
 
 enum {
     SUMMARY_LINES = 5,
@@ -83,6 +85,7 @@ enum summary_gil { SUMMARY_GIL_KNOWN, SUMMARY_GIL_UNKNOWN, SUMMARY_GIL_NONE };
 struct summary {
     const struct report_source *source;
     size_t thread_count, idle_threads; /* with samples; of these idle nearly all the time */
+    bool threads_last;                 /* none of them comes or goes */
     uint64_t samples;                  /* of the selection's threads */
     uint64_t parts[PART_COUNT], parts_ns[PART_COUNT];
     uint64_t idle_elsewhere; /* idle samples of the threads that are not idle_threads */

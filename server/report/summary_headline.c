@@ -249,11 +249,11 @@ static enum err_code put_item(struct buffer *out, const struct summary *summary,
     return ERR_OK;
 }
 
-/* What is left out comes last. */
+/* What is left out comes last.  A number of threads says nothing of time if they come and go. */
 static void put_idle(struct buffer *out, const struct summary *summary)
 {
     const size_t idle = summary->idle_threads, all = summary->thread_count;
-    if (idle > 0 && all > 1)
+    if (idle > 0 && all > 1 && summary->threads_last)
         buffer_printf(out, "; %zu of %zu threads %s idle", idle, all, idle == 1 ? "is" : "are");
     else if (summary->parts[PART_IDLE] > 0)
         buffer_printf(out, "; it is idle %.0f %% of the time",

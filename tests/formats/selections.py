@@ -467,7 +467,7 @@ def part_of_pprof(data):
     counts = collections.Counter()
     for sample in map(message, profile[2]):
         labels = {strings[label[1][0]]: label for label in map(message, sample[3])}
-        counts[strings[labels["part"][2][0]]] += packed(sample[2][0])[0]
+        counts[strings[labels["part"][2][0]] if "part" in labels else None] += packed(sample[2][0])[0]
     return dict(counts)
 
 
@@ -490,6 +490,10 @@ def test_parts(capture):
         headline = live.ask("/api/v1/sessions/1/summary?format=text").body.decode().splitlines()[0]
         given = part_of_pprof(live.ask("/api/v1/sessions/1/export?format=pprof").body)
         check(given, PART_SUMS, "pprof of the API")
+        for waits in ("on", "off"):
+            table = live.ask("/api/v1/sessions/1/export?format=diff-markdown&baseline=1&parts=idle&waits=" + waits).body.decode()
+            check([int(number) for number in re.findall(r"(?m)^\W*(?:baseline|now)\W+(\d+) samples", table, re.IGNORECASE)],
+                  [PART_SUMS["idle"]] * 2, "both sides of a comparison, waits=" + waits + ": " + table)
     for part, share in shares.items():
         close(summary["parts"][part], share, "summary: " + part)
     check((summary["hot"]["samples"], summary["waiting"]["samples"], summary["idle"]["samples"]), (26, 32, 26), "samples of the summary")
@@ -499,7 +503,7 @@ def test_parts(capture):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "x.pb.gz")
         for options, wanted in (([], usual), (["--idle"], PART_SUMS), (["--parts", "idle,blocked"], {part: PART_SUMS[part] for part in ("idle", "blocked")}),
-                                (["--mode", "cpu"], {"running": PART_SUMS["running"]})):
+                                (["--mode", "cpu"], {"running": PART_SUMS["running"]}), (["--idle", "--waits=off"], {None: sum(PART_SUMS.values())})):
             run(PROGRAM, "replay", capture, "--pprof", "-o", path, *options)
             with open(path, "rb") as file:
                 check(part_of_pprof(file.read()), wanted, "pprof of replay " + " ".join(options))

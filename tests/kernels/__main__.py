@@ -6,7 +6,7 @@ that test uses the kernel engine, and else the engine of PYROMETER_ENGINE. A NAM
 of this host that the tests need, at the same places; those of another processor are scripts/get-sysroot's and scripts/get-pythons'.
 Whoever runs there is root.
 
-It is some 20 times slower than the host, as instructions are translated: PYROMETER_SLOWNESS of the tests is SLOWNESS.
+It is some 20 times slower than the host, as instructions are translated: PYROMETER_SLOWNESS of the tests is SLOWNESS, PYROMETER_RATE_HZ RATE_HZ.
 Exit code: 0 all have passed, 1 one has failed or the machine does not come to an end, 77 QEMU, the kernel or what else a test needs is
 not here.
 """
@@ -26,6 +26,8 @@ import image
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 SLOWNESS = 10
+# For each instruction, these are as many samples as 2,000 a second on the host.
+RATE_HZ = 100
 MEMORY_MB = 3072
 WAIT_SECONDS = 1500
 SKIPPED = 77
@@ -89,7 +91,7 @@ def command_of(words, pythons, settings):
     """A test, with the environment that it has here, and what is set for it."""
     environment = {name: value for name, value in os.environ.items() if KEPT.match(name)}
     environment.update(setting.split("=", 1) for setting in settings)
-    environment.update(PYROMETER_SLOWNESS=str(SLOWNESS), PYROMETER_TEST_DIR="/tmp/files", PYROMETER_PYTHONS=pythons)
+    environment.update(PYROMETER_SLOWNESS=str(SLOWNESS), PYROMETER_RATE_HZ=str(RATE_HZ), PYROMETER_TEST_DIR="/tmp/files", PYROMETER_PYTHONS=pythons)
     name, *rest = words
     if os.sep in name:
         return shlex.join(words)

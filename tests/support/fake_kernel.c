@@ -11,7 +11,7 @@
 enum { MAX_RECORDS = 256, MAX_THREADS = 64 };
 
 struct kernel {
-    uint64_t period_ns, left_ns;
+    uint64_t period_ns, left_ns, woken_ns;
     struct kernel_losses losses;
     size_t count, most, threads, descriptions, calls, forgets;
     int tids[MAX_THREADS];
@@ -111,6 +111,11 @@ void fake_kernel_set_left_ns(struct kernel *kernel, uint64_t left_ns)
     kernel->left_ns = left_ns;
 }
 
+void fake_kernel_set_woken_ns(struct kernel *kernel, uint64_t woken_ns)
+{
+    kernel->woken_ns = woken_ns;
+}
+
 void fake_kernel_lose(struct kernel *kernel, uint64_t instants, uint64_t away_ns)
 {
     kernel->counts.lost++;
@@ -164,6 +169,12 @@ uint64_t kernel_left_ns(const struct kernel *kernel, int tid)
 {
     (void)tid;
     return kernel->left_ns;
+}
+
+uint64_t kernel_woken_ns(const struct kernel *kernel, int tid)
+{
+    (void)tid;
+    return kernel->woken_ns;
 }
 
 struct kernel_losses kernel_losses(const struct kernel *kernel, int tid)

@@ -37,6 +37,8 @@ void fake_kernel_call(struct kernel *kernel);
 void fake_kernel_set_filling(struct kernel *kernel, bool is_filling);
 /* What kernel_left_ns says of every thread. */
 void fake_kernel_set_left_ns(struct kernel *kernel, uint64_t left_ns);
+/* Since when it only lacks a processor, if it is away; 0: it waits. */
+void fake_kernel_set_woken_ns(struct kernel *kernel, uint64_t woken_ns);
 /* kernel_drain takes so many records at most; 0: all. */
 void fake_kernel_set_most(struct kernel *kernel, size_t records);
 /* Every thread has lost a record, of so many instants and of an absence so long. */

@@ -4,6 +4,7 @@ Everything started here is ended here, by its process id, also when a test fails
 
     PYROMETER                the program to test
     PYROMETER_TEST_DIR       a folder for files (a temporary one if not given)
+    PYROMETER_RATE_HZ        samples a second of the tests of stacks (500)
     PYROMETER_SLOWNESS       by how much longer waits may take (1; more below a sanitizer)
     PYROMETER_SANITIZED      not empty: below a sanitizer, so fewer victims will do
     PYROMETER_ONLY_PYTHONS   versions to test, "3.11 3.15.2 3.13.5t"; all that are found if not given

@@ -126,6 +126,15 @@ export const TEXT = {
     quality: "Quality",
   },
 
+  nativeOffer: {
+    ends: (share) => share.replace(" ", "\u00a0") + " of running time ends in ",
+    isC: ", a C function.",
+    isCWithout: ", a C function; --native=full records where.",
+    begin: "Record native stacks",
+    hint: "From now on stacks show where in it",
+    begun: "Native stacks from now on",
+  },
+
   details: {
     self: "Self",
     selfHint: "Samples in which this frame itself was running",

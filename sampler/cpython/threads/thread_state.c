@@ -40,15 +40,19 @@ static bool is_in_gil(remote_addr locked, remote_addr word)
     return word >= locked && word - locked < GIL_BYTES;
 }
 
+/* Items of queues that are read for a thread, in all interpreters together. */
+enum { MAX_QUEUED = 64 };
+
 /* A condition of musl names the item that was queued last, which is on the stack of the thread that waits at a word of it; each
  * names the one before.  Source: pthread_cond_timedwait.c of 1.1 and 1.2, with the sizes of its conditions and mutexes. */
-static bool is_in_queue(struct memory *memory, remote_addr condition, remote_addr word)
+static bool is_in_queue(struct memory *memory, remote_addr condition, remote_addr word,
+                        unsigned *left)
 {
-    enum { LAST = 8, BEFORE = 8, WORD = 20, MAX_QUEUED = 64 };
+    enum { LAST = 8, BEFORE = 8, WORD = 20 };
     remote_addr item;
     if (memory_read(memory, condition + LAST, &item, sizeof item))
         return false;
-    for (unsigned i = 0; item && i < MAX_QUEUED; i++) {
+    for (; item && *left; --*left) {
         if (item + WORD == word)
             return true;
         if (memory_read(memory, item + BEFORE, &item, sizeof item))
@@ -59,28 +63,31 @@ static bool is_in_queue(struct memory *memory, remote_addr condition, remote_add
 
 /* The two conditions of a GIL: for who wants it, and for who has let it go and lets another one take it. */
 static bool is_queued_at_gil(const struct thread_list *list, remote_addr locked,
-                             remote_addr word, remote_addr sp)
+                             remote_addr word, remote_addr sp, unsigned *left)
 {
     enum { FIRST = 16, SECOND = FIRST + 48 + 40, FRAME_BYTES = 512 };
     if (!sp || word - sp >= FRAME_BYTES)
         return false;
-    return is_in_queue(list->memory, locked + FIRST, word) ||
-           is_in_queue(list->memory, locked + SECOND, word);
+    return is_in_queue(list->memory, locked + FIRST, word, left) ||
+           is_in_queue(list->memory, locked + SECOND, word, left);
 }
 
 static bool is_at_gil(const struct thread_list *list, remote_addr locked, remote_addr word,
-                      remote_addr sp)
+                      remote_addr sp, unsigned *left)
 {
-    return is_in_gil(locked, word) || is_queued_at_gil(list, locked, word, sp);
+    return is_in_gil(locked, word) || is_queued_at_gil(list, locked, word, sp, left);
 }
 
 bool thread_state_is_gil(const struct thread_list *list, remote_addr word, remote_addr sp)
 {
     const struct layout *const layout = &list->runtime->layout;
+    unsigned left = MAX_QUEUED;
     if (layout->runtime_gil_locked)
-        return is_at_gil(list, list->runtime->addr + layout->runtime_gil_locked, word, sp);
+        return is_at_gil(list, list->runtime->addr + layout->runtime_gil_locked, word, sp,
+                         &left);
     for (size_t i = 0; i < list->interpreter_count && layout->interp_gil_locked; i++)
-        if (is_at_gil(list, list->interpreters[i].addr + layout->interp_gil_locked, word, sp))
+        if (is_at_gil(list, list->interpreters[i].addr + layout->interp_gil_locked, word, sp,
+                      &left))
             return true;
     return false;
 }

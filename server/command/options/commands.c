@@ -38,8 +38,9 @@ static const struct command commands[] = {
       "converts it to every other format.  A capture has every sample; it keeps the\n"
       "filters for replay and for the page.\n\n"
       "COMMAND is started and recorded to its end; its exit status is that of record.\n"
-      "If that is 0 and the file could not be written, the status says so.  Ctrl-C\n"
-      "ends COMMAND first, as with run, and the file is written.\n",
+      "If that is 0 and there is no file, because nothing was sampled or it could not\n"
+      "be written, the status says so.  Ctrl-C ends COMMAND first, as with run, and the\n"
+      "file is written.\n",
       " 4711 -d 30 -o profile.html\n"
       " -o profile.svg -- python3 script.py\n"
       " 4711 --summary --pprof=cpu.pb.gz\n",

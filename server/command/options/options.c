@@ -353,7 +353,7 @@ static enum err_code complete_formats(struct options *options, struct err *err)
     size_t unnamed = 0, on_screen = 0;
     const bool is_record = options->command->bit == COMMAND_RECORD;
     const bool is_replay = options->command->bit == COMMAND_REPLAY;
-    if (!options->wants_capture && options->output)
+    if (options->output && (!options->wants_capture || options->capture_file))
         guess_format(options);
     const bool pushes = options->push.endpoint_count > 0;
     if (is_record && options->format_count == 0 && !options->output && !pushes)
@@ -373,7 +373,9 @@ static enum err_code complete_formats(struct options *options, struct err *err)
             "--anonymize needs a format, such as --flamegraph: a capture holds the real names");
     if (options->command->bit == COMMAND_RUN)
         return ERR_OK;
-    if (options->format_count == 0 && !options->wants_capture && !(pushes && !options->output))
+    const bool has_capture =
+        options->wants_capture && !(options->capture_file && options->output);
+    if (options->format_count == 0 && !has_capture && !(pushes && !options->output))
         return no_format(options, err);
     if (options->wants_capture && !options->capture_file && options->format_count > 0)
         unnamed++;
@@ -433,8 +435,8 @@ static enum err_code complete_run(struct options *options, struct err *err)
         return err_set(err, ERR_INVALID,
                        "run needs a TARGET: a Python file, -m MODULE, or -- COMMAND");
     const bool wants_page = options->opens_browser || options->has_listen;
-    const bool is_capture =
-        options->wants_capture || (options->output && is_capture_name(options->output));
+    const bool is_capture = (options->wants_capture && !options->capture_file) ||
+                            (options->output && is_capture_name(options->output));
     if (options->format_count == 0 && (!options->output || (wants_page && is_capture)))
         return ERR_OK;
     if (wants_page)
@@ -467,7 +469,7 @@ static enum err_code check_targets(const struct options *options, struct err *er
 }
 
 /* Applies the short forms of --parts, and of --state for a mark. */
-static void complete_parts(struct options *options)
+static enum err_code complete_parts(struct options *options, struct err *err)
 {
     struct state_condition *const states = &options->view.query.states;
     const unsigned command = options->command ? options->command->bit : 0;
@@ -476,6 +478,8 @@ static void complete_parts(struct options *options)
                      : states->parts         ? states->parts
                                              : PART_SET_ALL;
     if (options->names_mode && (command & SELECTING)) {
+        if (options->sampling.mode == SAMPLER_MODE_CPU && options->chooses_parts)
+            return err_set(err, ERR_INVALID, "--mode cpu is --parts running: give one of them");
         switch (options->sampling.mode) {
         case SAMPLER_MODE_WALL: parts = options->chooses_parts ? parts : PART_SET_USUAL; break;
         case SAMPLER_MODE_CPU: parts = 1U << PART_RUNNING; break;
@@ -489,6 +493,7 @@ static void complete_parts(struct options *options)
     options->chooses_parts |= options->shows_idle;
     if (options->chooses_parts)
         states->parts = parts == PART_SET_ALL ? 0 : parts;
+    return ERR_OK;
 }
 
 /* Checks that need all options. */
@@ -503,7 +508,8 @@ static enum err_code complete(struct options *options, struct err *err)
     options->names_mode = options->names_mode || options->is_gil_only;
     if (options->is_blocking)
         options->sampling.stop = SAMPLER_STOP_ALWAYS;
-    complete_parts(options);
+    if (complete_parts(options, err) != ERR_OK)
+        return ERR_INVALID;
     if (options->wants_help || options->wants_version || options->wants_completion)
         return ERR_OK;
     if (!options->command)
@@ -514,6 +520,9 @@ static enum err_code complete(struct options *options, struct err *err)
         return complete_sides(options, err);
     if (options->command->bit & SAMPLING && options->output && is_capture_name(options->output))
         options->wants_capture = true;
+    if (options->capture_file && options->output &&
+        (!(options->command->bit & WRITING) || is_capture_name(options->output)))
+        return err_set(err, ERR_INVALID, "-o and --binary name two captures: leave out one");
     if (options->command->bit & (COMMAND_REPLAY | COMMAND_MERGE) && options->file_count == 0)
         return err_set(err, ERR_INVALID, "%s needs a FILE (record writes one)",
                        options->command->name);

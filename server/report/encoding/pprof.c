@@ -227,7 +227,7 @@ static void put_labels(struct pprof *pprof, const struct view_cell *cell)
         put_label(pprof, "process_id", LABEL_NUM, (uint64_t)(int64_t)process.pid);
     if ((labels & PPROF_STATE) && cell->state != 0)
         put_label(pprof, "state", LABEL_STR, state_text(pprof, cell->state));
-    if ((labels & PPROF_STATE) &&
+    if ((labels & PPROF_PART) &&
         profile_part_at(pprof->snapshot, cell->thread, cell->state, cell->node, &part))
         put_label(pprof, "part", LABEL_STR, word(pprof, part_text(part)));
     if (labels & PPROF_WAIT)

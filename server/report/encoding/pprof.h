@@ -39,7 +39,10 @@ enum {
      * The mark is not written as a frame. */
     PPROF_CONTEXT = 1 << 4,
     PPROF_SPANS = 1 << 5, /* the same, of spans only */
-    PPROF_EVERY_LABEL = PPROF_THREAD | PPROF_PROCESS | PPROF_STATE | PPROF_WAIT | PPROF_CONTEXT
+    PPROF_PART =
+        1 << 6, /* the part of time, which only stacks with their marks of waits tell */
+    PPROF_EVERY_LABEL =
+        PPROF_THREAD | PPROF_PROCESS | PPROF_STATE | PPROF_WAIT | PPROF_CONTEXT | PPROF_PART
 };
 
 struct pprof_settings {

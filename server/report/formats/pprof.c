@@ -4,6 +4,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/plain_text.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/encoding/embedded_profile.h"
 #include "server/report/header.h"
@@ -38,6 +39,13 @@ static enum err_code write_cells(const struct report_source *source,
     return rc;
 }
 
+static bool has_marks(const struct report_source *source)
+{
+    const struct frame_filters *const filters =
+        source->selection ? source->selection->filters : NULL;
+    return !filters || filters->waits == WAIT_MARKS_SHOWN;
+}
+
 static enum err_code write_texts(const struct report_source *source, struct buffer *out,
                                  struct err *err)
 {
@@ -47,13 +55,14 @@ static enum err_code write_texts(const struct report_source *source, struct buff
     plain_text_put(&executable, path, path ? strlen(path) : 0);
     put_command(source->session->target, &command);
     report_header_put_text(header, &selection);
-    struct pprof_settings settings = { .labels = PPROF_EVERY_LABEL,
-                                       .began_at_ns = header->began_at_ns,
-                                       .duration_ns = report_header_duration_ns(header),
-                                       .period_ns = report_period_ns(source),
-                                       .executable = buffer_string(&executable),
-                                       .comments = { buffer_string(&command),
-                                                     buffer_string(&selection) } };
+    struct pprof_settings settings = {
+        .labels = has_marks(source) ? PPROF_EVERY_LABEL : PPROF_EVERY_LABEL & ~PPROF_PART,
+        .began_at_ns = header->began_at_ns,
+        .duration_ns = report_header_duration_ns(header),
+        .period_ns = report_period_ns(source),
+        .executable = buffer_string(&executable),
+        .comments = { buffer_string(&command), buffer_string(&selection) }
+    };
     const bool has_texts = settings.executable && settings.comments[0] && settings.comments[1];
     const enum err_code rc =
         has_texts ? write_cells(source, &settings, out, err) : err_nomem(err);

@@ -445,6 +445,13 @@ class RecordCommand(Test):
             self.assertEqual(code, 1, process.output())
         self.assertFalse(os.path.exists(mark))
 
+    def test_zero_is_the_status_only_if_the_file_is_there(self):
+        path = self.path(".html")
+        for status, wanted in ((0, 4), (3, 3)):
+            process, code = run_program("record", "-o", path, "--", "sh", "-c", "exit %d" % status)
+            self.assertEqual(code, wanted, process.output())
+            self.assertFalse(os.path.exists(path))
+
     def test_a_signal_ends_the_program_first_and_the_file_is_written(self):
         path = self.path(".folded")
         with program("record", "-o", path, "--", newest_python(), script("says_end.py", SAYS_END), LONG, "7") as process:

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import tempfile
+import time
 
 from harness import Live, Test, file_in, main, pythons, run_program, victim
 from protobuf import labels_of
@@ -58,6 +59,22 @@ print("READY", flush=True)
 threading.Event().wait()
 """
 
+# A program that sleeps again and again, and lets two busy loops go first on its processor.
+CROWDED = """
+import os, sys, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+parent = os.getpid()
+for _ in range(2):
+    if os.fork() == 0:
+        while os.getppid() == parent:
+            pass
+        os._exit(0)
+os.nice(19)
+print("READY", flush=True)
+while True:
+    time.sleep(0.001)
+"""
+
 MARK = re.compile(r"<waits: (.+)>$")
 
 
@@ -96,6 +113,25 @@ class Gil(Test):
                 self.assertGreater(gil["waited_share"], 0.1)
                 self.assertLess(gil["waited_share"], 0.7)
                 self.assertRegex(gil["holder"]["name"], "^worker-[02]$")
+
+
+def without_processor_s(pid):
+    return int(pathlib.Path("/proc/%d/schedstat" % pid).read_text("ascii").split()[1]) / 1e9
+
+
+class Processor(Test):
+    """The kernel says how long a thread was ready without a processor."""
+
+    def test_a_thread_that_was_woken_waits_for_a_processor(self):
+        program, path = file_in("crowded.py"), file_in("crowded.json")
+        pathlib.Path(program).write_text(CROWDED, "utf-8")
+        with victim(program) as target:
+            began, before = time.monotonic(), without_processor_s(target.pid)
+            process, code = run_program("record", target.pid, "-r", RATE_HZ, "-d", "3", "--summary-json=" + path)
+            share = (without_processor_s(target.pid) - before) / (time.monotonic() - began)
+            self.assertEqual(code, 0, process.output())
+            self.assertGreater(share, 0.3)
+            self.assertAlmostEqual(json.loads(pathlib.Path(path).read_text("utf-8"))["parts"]["needs_processor"], share, delta=0.2)
 
 
 class Causes(Test):

@@ -613,6 +613,27 @@ static void with_musl_threads_that_queue_at_the_gil_wait_for_it(void **state)
     }
 }
 
+/* A hostile process may have a queue without an end in each of its interpreters. */
+static void endless_queues_of_many_interpreters_cost_no_more_than_one(void **state)
+{
+    enum { INTERPRETERS = 40, FIRST = 16 + 8, BEFORE = 8, FAR = 0x100, MOST_READS = 64 };
+    struct thread_world *const world = begin(14);
+    struct memory *const memory = &world->python.memory.memory;
+    const uint32_t gil = world->python.runtime.layout.interp_gil_locked;
+    const remote_addr item = fake_alloc(&world->python, 64);
+    (void)state;
+    fake_memory_put_u64(&world->python.memory, item + BEFORE, item);
+    for (uint64_t i = 1; i < INTERPRETERS; i++)
+        fake_memory_put_u64(&world->python.memory, fake_interp(&world->python, i) + gil + FIRST,
+                            item);
+    walk(world);
+    assert_int_equal(world->list.interpreter_count, INTERPRETERS);
+    const uint64_t before = memory->reads;
+    assert_false(thread_state_is_gil(&world->list, item + FAR, item));
+    assert_in_range(memory->reads - before, INTERPRETERS, 2 * INTERPRETERS + MOST_READS);
+    end(world);
+}
+
 /* What is handled is read with the thread's stack. */
 static enum three_valued handles(struct thread_world *world, remote_addr handled)
 {
@@ -664,4 +685,5 @@ TEST_MAIN(cmocka_unit_test(none_is_not_an_exception_in_hand),
           cmocka_unit_test(a_build_without_a_gil_uses_one_that_was_enabled),
           cmocka_unit_test(each_interpreter_may_have_a_gil),
           cmocka_unit_test(with_musl_threads_that_queue_at_the_gil_wait_for_it),
+          cmocka_unit_test(endless_queues_of_many_interpreters_cost_no_more_than_one),
           cmocka_unit_test(the_gil_is_held_by_the_thread_it_names))

@@ -111,8 +111,8 @@ bool target_thread_is_ready(const struct target *target, const struct thread *th
 
 void kernel_describe_process(const struct target *target, struct kernel_process *out)
 {
-    (void)target;
     memset(out, 0, sizeof *out);
+    out->wants_native = target->fold.native_stacks != NULL;
 }
 
 void kernel_describe_context(const struct target *target, struct kernel_context *out)

@@ -118,6 +118,7 @@ static void a_thread_without_frames_is_what_it_does(void **state)
     const struct thread_state collecting = { .has_gil = VALUE_YES, .in_gc = VALUE_YES };
     (void)state;
     begin(&world, 14, &plain);
+    world.thread.is_asked = true;
     world.thread.runs = VALUE_NO;
     sample(&world, quiet);
     expect_stack(&world, "<idle native thread>");
@@ -126,6 +127,11 @@ static void a_thread_without_frames_is_what_it_does(void **state)
     expect_stack(&world, "<native>");
     sample(&world, collecting);
     expect_stack(&world, "<GC>");
+    /* It ran when it was asked, and is no longer. */
+    world.thread.is_asked = false;
+    sample(&world, quiet);
+    expect_stack(&world, "<idle native thread>");
+    world.thread.is_asked = true;
     world.thread.runs = VALUE_NO;
     sample(&world, quiet);
     expect_stack(&world, "<idle native thread>");

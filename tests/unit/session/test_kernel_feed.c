@@ -59,6 +59,51 @@ static void an_absence_counts_once_for_every_period_of_it(void **state)
     }
 }
 
+/* A thread that was woken waits for a processor, not for what it slept for. */
+static void an_absence_is_of_two_parts_if_the_thread_was_woken(void **state)
+{
+    struct fed_world *const world = fed_create();
+    (void)state;
+    fed_leave(world, 7, 0);
+    fed_put(world,
+            (struct kernel_record){ .kind = KERNEL_RETURNED,
+                                    .time_ns = begin_ns + 7 + 50 * PERIOD_NS,
+                                    .left_ns = begin_ns + 7,
+                                    .woken_ns = begin_ns + 7 + 20 * PERIOD_NS },
+            0);
+    fed_drain(world);
+    assert_int_equal(taken_count, 2);
+    assert_in_range(taken[0].instants.times, 19, 21);
+    assert_int_equal(taken[0].instants.until_ns, begin_ns + 7 + 20 * PERIOD_NS);
+    assert_int_equal(taken[0].instants.runs, VALUE_NO);
+    assert_in_range(taken[1].instants.times, 30, 31);
+    assert_int_equal(taken[1].instants.since_ns, begin_ns + 7 + 20 * PERIOD_NS);
+    assert_int_equal(taken[1].instants.until_ns, begin_ns + 7 + 50 * PERIOD_NS);
+    assert_int_equal(taken[1].instants.runnable, VALUE_YES);
+    assert_in_range(taken[0].instants.times + taken[1].instants.times, 50, 51);
+    fed_destroy(world);
+}
+
+static void a_thread_that_was_woken_and_stays_away_lacks_a_processor(void **state)
+{
+    struct fed_world *const world = fed_create();
+    (void)state;
+    fed_leave(world, 7, 0);
+    fed_drain(world);
+    fake_kernel_set_left_ns(world->kernel, begin_ns + 7);
+    fake_kernel_set_woken_ns(world->kernel, begin_ns + 7 + 20 * PERIOD_NS);
+    fed_flush(world, 7 + 50 * PERIOD_NS);
+    fed_flush(world, 7 + 60 * PERIOD_NS);
+    assert_int_equal(taken_count, 3);
+    assert_int_equal(taken[0].instants.runs, VALUE_NO);
+    assert_in_range(taken[0].instants.times, 19, 21);
+    assert_int_equal(taken[1].instants.runnable, VALUE_YES);
+    assert_in_range(taken[1].instants.times, 30, 31);
+    assert_int_equal(taken[2].instants.runnable, VALUE_YES);
+    assert_in_range(taken[2].instants.times, 10, 11);
+    fed_destroy(world);
+}
+
 static void a_thread_that_stays_away_is_counted_at_every_flush(void **state)
 {
     struct fed_world *const world = fed_create();
@@ -532,6 +577,21 @@ static void what_was_cleared_is_described_again(void **state)
     fed_destroy(world);
 }
 
+static void the_engine_knows_at_the_next_drain_that_native_stacks_are_wanted(void **state)
+{
+    struct fed_world *const world = fed_create();
+    unsigned char stacks;
+    (void)state;
+    fed_drain(world);
+    const size_t before = fake_kernel_descriptions(world->kernel);
+    world->target.fold.native_stacks = (void *)&stacks;
+    fed_drain(world);
+    fed_drain(world);
+    world->target.fold.native_stacks = NULL;
+    assert_int_equal(fake_kernel_descriptions(world->kernel), before + 1);
+    fed_destroy(world);
+}
+
 /* The thread is in another interpreter at the first instant, leaves its processor there, and is back at the last. */
 static void a_stack_belongs_to_the_interpreter_that_the_thread_has_entered(void **state)
 {
@@ -565,11 +625,14 @@ TEST_MAIN(cmocka_unit_test(a_stack_belongs_to_the_interpreter_that_the_thread_ha
           cmocka_unit_test(a_thread_of_unknown_number_is_read_at_each_drain),
           cmocka_unit_test(a_code_object_is_learnt_from_its_description),
           cmocka_unit_test(what_was_cleared_is_described_again),
+          cmocka_unit_test(the_engine_knows_at_the_next_drain_that_native_stacks_are_wanted),
           cmocka_unit_test(a_call_brings_the_next_drain_forward),
           cmocka_unit_test(a_ring_buffer_that_fills_brings_it_further_forward),
           cmocka_unit_test(drains_are_rarer_once_a_session_is_not_young),
           cmocka_unit_test(an_instant_of_a_running_thread_is_one_sample),
           cmocka_unit_test(an_absence_counts_once_for_every_period_of_it),
+          cmocka_unit_test(an_absence_is_of_two_parts_if_the_thread_was_woken),
+          cmocka_unit_test(a_thread_that_was_woken_and_stays_away_lacks_a_processor),
           cmocka_unit_test(a_thread_that_stays_away_is_counted_at_every_flush),
           cmocka_unit_test(an_absence_whose_beginning_was_lost_has_an_unknown_stack),
           cmocka_unit_test(an_absence_before_the_first_record_is_missed_once),

@@ -8,7 +8,7 @@ import { formatShare } from "../../../web/model/base/numbers.js";
 import { TEXT } from "../../../web/text/session.js";
 import { createProgram } from "../support/made-up-program.mjs";
 import { reportPage, SUMMARY } from "../support/mock-server.mjs";
-import { assertQuiet, browser, bundled, byId, click, drawn, folder, live, part, shownNumber } from "../support/open-page.mjs";
+import { assertQuiet, browser, bundled, byId, click, drawn, folder, live, part, shownNumber, textOf } from "../support/open-page.mjs";
 
 const ownLines = "Array.from(document.querySelectorAll('[data-testid=own-line]'), (row) => ({ path: row.dataset.path, line: Number(row.dataset.line), share: parseFloat(row.querySelector('.share').textContent), code: row.querySelector('code')?.textContent ?? '' }))";
 
@@ -55,6 +55,25 @@ test("the first lines are the headline, what is hottest and where it waits; the 
   assert.equal(await page.evaluate("document.querySelectorAll('[data-testid=own-wait]').length"), 3);
   assert.match(await page.evaluate("document.querySelector('[data-testid=own-wait]').textContent"), /GIL [\d.]+ %/);
   assertQuiet(page);
+  await page.close();
+});
+
+test("below the headline a click begins with native stacks, if the server agrees", async () => {
+  const { page, program } = await live({ asOpened: true, cFunction: "<native> </b>\u202e.step" });
+  const agrees = program.change;
+  program.change = () => ({ status: 409, value: { detail: "no native stacks here" } });
+  await drawn(page);
+  await page.until(byId("record-native") + ".checkVisibility()");
+  const said = await textOf(page, "native-offer");
+  assert.ok(said.startsWith(TEXT.nativeOffer.ends("51.2 %") + "</b>\\u202e.step" + TEXT.nativeOffer.isC), said);
+  await click(page, "record-native");
+  await page.until(byId("note") + ".textContent === 'no native stacks here'");
+  assert.equal(await page.evaluate(byId("record-native") + ".checkVisibility()"), true);
+  program.change = agrees;
+  await click(page, "record-native");
+  await page.until("!" + byId("native-offer") + ".checkVisibility() && " + byId("note") + ".textContent === " + JSON.stringify(TEXT.nativeOffer.begun));
+  assert.equal(program.session().settings.native, "full");
+  assert.deepEqual(page.said.filter((line) => !line.includes("409")), []);
   await page.close();
 });
 

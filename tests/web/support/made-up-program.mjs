@@ -174,7 +174,7 @@ function columns(rows, first, names) {
   return table;
 }
 
-export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, gilWaits = true, mode = "wall", filters = [], waiting = 0, orderedFrom = 0, failing = 0.0002, seed = 7, now = () => Date.now() / 1000 } = {}) {
+export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, gilWaits = true, mode = "wall", filters = [], waiting = 0, orderedFrom = 0, failing = 0.0002, cFunction = null, seed = 7, now = () => Date.now() / 1000 } = {}) {
   const tables = createTables();
   const random = createRandom(seed);
   const stateRandom = createRandom(seed + 1);
@@ -276,13 +276,14 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
 
   let notes = [];
   let lastNote = 0;
+  let native = "off";
 
   function session() {
     return {
       id: "1", state: ended === null ? (elapsed < quietFor ? "starting" : "running") : "ended", reason: ended === null ? null : "target exited",
       target: { pid: 4711, command: ["python3", "/srv/shop/app.py", "--workers", "16"], executable: "/usr/bin/python3.13", python: "3.13.1", validated: true, host: "build7" },
       processes: { attached: processes, running: processes, over_limit: 0, denied: 0 },
-      settings: { rate_hz: 50, duration_s: null, threads: "all", mode, engine: "kernel", engine_reason: null, async: waiting > 0 ? "all" : "off", filters },
+      settings: { rate_hz: 50, duration_s: null, threads: "all", mode, native, engine: "kernel", engine_reason: null, async: waiting > 0 ? "all" : "off", filters },
       started_at: startedAt, ended_at: ended, elapsed_s: elapsed, epoch, generation, quality: structuredClone(quality), notes: structuredClone(notes), pyrometer: "0.1.0",
     };
   }
@@ -487,6 +488,15 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     };
   }
 
+  // `native.wanted_for` of /summary
+  const wantedFor = () => (cFunction === null ? null : { name: cFunction, share: 0.5123 });
+
+  // PATCH of the session, of which only `native` is known. -> {status, value}
+  function change(wanted) {
+    native = wanted.native;
+    return { status: 200, value: session() };
+  }
+
   // Notes on ranges of time: POST adds one, DELETE removes that with the id `what`. -> {status, value}
   function changeNotes(method, what) {
     if (method === "DELETE") {
@@ -498,5 +508,5 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     return { status: 201, value: note };
   }
 
-  return { advance, changeNotes, session, tasks, tree, view, timeline, heatmap, gil, runs, source, lines, matches, threadStates, fullQuality, report };
+  return { advance, change, changeNotes, wantedFor, session, tasks, tree, view, timeline, heatmap, gil, runs, source, lines, matches, threadStates, fullQuality, report };
 }

@@ -120,6 +120,10 @@ export function createMockServer(program, page, host = null) {
     if (url.pathname === "/") return answerPage(response, page);
     if (url.pathname === "/api/v1/sessions") return answerJson(request, response, { sessions: [program.session()] });
     if (rest === url.pathname) return answerProblem(response, 404, "nothing at " + url.pathname);
+    if (rest === "" && request.method === "PATCH") {
+      const { status, value } = program.change(await readBody(request));
+      return response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(value));
+    }
     if (rest === "") return answerJson(request, response, program.session());
     if (rest === "/tree") return answerJson(request, response, program.tree(readQuery(url).since));
     if (rest === "/threads") return answerJson(request, response, program.threadStates(readQuery(url)));
@@ -139,7 +143,7 @@ export function createMockServer(program, page, host = null) {
     }
     if (rest === "/lines") return answerJson(request, response, program.lines(Number(url.searchParams.get("function"))));
     if (rest === "/quality") return answerJson(request, response, program.fullQuality());
-    if (rest === "/summary") return url.searchParams.get("format") === "markdown" ? answerFile(response, "summary.md", "text/markdown", "## `made up`\n") : answerJson(request, response, SUMMARY);
+    if (rest === "/summary") return url.searchParams.get("format") === "markdown" ? answerFile(response, "summary.md", "text/markdown", "## `made up`\n") : answerJson(request, response, { ...SUMMARY, native: { ...SUMMARY.native, wanted_for: program.wantedFor() } });
     if (rest === "/view") return answerJson(request, response, program.view(readQuery(url)));
     if (rest === "/report.html") return answerFile(response, "report.html", "text/html; charset=utf-8", reportPage(pageFiles(page), program.report(readQuery(url))));
     if (rest === "/export") return answerFile(response, "profile.collapsed.txt", "text/plain; charset=utf-8", "made up 1\n");

@@ -160,6 +160,7 @@ const REDUCERS = new Map([
   ["turn", (state) => withAddress(state, { bottomUp: !state.address.bottomUp })],
   ["stepBack", withStepBack],
   ["session", (state, action) => withSession(state, action.session)],
+  ["settings", (state, action) => ({ ...state, session: { ...state.session, settings: action.settings } })],
   ["recorded", (state) => ({ ...state, recordingVersion: state.recording.version })],
   ["connection", (state, action) => ({ ...state, connection: action.connection })],
   ["threadStates", (state, action) => ({ ...state, threadStates: action.threads })],
@@ -187,6 +188,13 @@ export function reduce(state, action) {
 export function nextTheme(theme) {
   return { system: "light", light: "dark", dark: "system" }[theme] ?? "system";
 }
+
+// The summary of a report is of the whole of it, whatever is selected.
+export function isOfMore({ summary, address: { range, threads, processes, filters } }) {
+  return summary?.ofReport === true && (range !== null || threads.length + processes.length + filters.length > 0);
+}
+
+export const mayOperate = ({ live, access }) => live && access?.scope === "operator";
 
 // running | paused | ended | failed | starting | connecting | lost | denied | report
 export function statusOf(state) {

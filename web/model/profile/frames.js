@@ -97,7 +97,7 @@ export function originOf(profile, functionId) {
 // What runs in C is as hot as anything; what merely stands for something else is not.
 const RUNS = /^<(?:native|GC)>/;
 // C code that a Python frame calls, where its name is known.
-const NATIVE_MARK = /^<native> (?=.)/;
+export const NATIVE_MARK = /^<native> (?=.)/;
 
 function hueOf(origin, isNative, wait) {
   if (isNative) return "native";

@@ -1,13 +1,12 @@
 // Notes on ranges of time in the side panel: each leads to its range; who may write adds one to the selected range.
 
+import { mayOperate } from "../../model/page/state.js";
 import { isNoteRange, isNoteTooLong, newNote, notesOf } from "../../model/time/range-notes.js";
 import { rangeText } from "../../model/time/timeline.js";
 import { visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isolated, setAttribute } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
-
-export const mayWriteNotes = ({ live, access }) => live && access?.scope === "operator";
 
 // What is in the field stays there while the panel is made again. -> {parts(state)}
 export function createRangeNotes(dispatch) {
@@ -33,7 +32,7 @@ export function createRangeNotes(dispatch) {
     const text = visibleText(note.text);
     const open = el("button", { type: "button", class: "range-note", "data-testid": "range-note", "aria-current": isNoteRange(note, state.address.range) ? "true" : null, on: { click: () => dispatch({ type: "address", changes: { range }, how: "push" }) } },
       isolated(text), el("span", { class: "soft" }, rangeText(range)));
-    const remove = mayWriteNotes(state)
+    const remove = mayOperate(state)
       ? el("button", { type: "button", class: "quiet", "aria-label": TEXT.rangeNotes.remove(text), "data-testid": "range-note-remove", on: { click: (event) => { event.currentTarget.blur(); dispatch({ type: "removeRangeNote", id: note.id }); } } }, icon(ICONS.close, 12))
       : null;
     return el("li", {}, open, remove);
@@ -43,7 +42,7 @@ export function createRangeNotes(dispatch) {
     parts(state) {
       latest = state;
       const notes = notesOf(state.session);
-      const canAdd = mayWriteNotes(state) && state.address.range !== null;
+      const canAdd = mayOperate(state) && state.address.range !== null;
       if (notes.length === 0 && !canAdd) return [];
       setAttribute(field, "placeholder", canAdd ? TEXT.rangeNotes.placeholder(rangeText(state.address.range)) : null);
       setAttribute(field, "aria-label", TEXT.rangeNotes.label);

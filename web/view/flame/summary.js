@@ -3,6 +3,7 @@
 
 import { formatShare } from "../../model/base/numbers.js";
 import { baseName, visibleText } from "../../model/base/text.js";
+import { isOfMore } from "../../model/page/state.js";
 import { partShares } from "../../model/threads/activity.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isolated } from "../elements/dom.js";
@@ -34,11 +35,6 @@ function rowsOf(summary, sums) {
   if (native.libraries.length > 0) rows.push([TEXT.summary.native, named(native.libraries, (row) => baseName(row.path))]);
   rows.push([TEXT.summary.quality, [summary.quality.text + "."]]);
   return rows;
-}
-
-// The summary of a report is of the whole of it, whatever is selected.
-export function isOfMore({ summary, address: { range, threads, processes, filters } }) {
-  return summary?.ofReport === true && (range !== null || threads.length + processes.length + filters.length > 0);
 }
 
 // -> elements; none before there is a summary with samples.

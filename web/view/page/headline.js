@@ -1,20 +1,48 @@
-// The first line of the page: the answer of the summary in one sentence.
+// The first line of the page: the answer of the summary in one sentence, and below it the offer to record native stacks.
 
 import { PANEL_VIEWS } from "../../model/page/address.js";
+import { nativeOffer } from "../../model/page/native-offer.js";
+import { isOfMore } from "../../model/page/state.js";
+import { formatShare } from "../../model/base/numbers.js";
 import { escapeInvisible, shortenText } from "../../model/base/text.js";
-import { isOfMore } from "../flame/summary.js";
-import { el, isolated } from "../elements/dom.js";
+import { TEXT } from "../../text/session.js";
+import { el, isolated, setText } from "../elements/dom.js";
 
 const HEADLINE_MAX = 400;
 
-export function createHeadline(root) {
+// -> {element, update(state)}; the button stays while the share changes, so that a click meets it.
+function createNativeOffer(dispatch) {
+  const share = el("span", {});
+  const name = isolated("");
+  const rest = el("span", {});
+  const begin = el("button", { type: "button", "data-hint": TEXT.nativeOffer.hint, "data-testid": "record-native", on: { click: () => dispatch({ type: "recordNative" }) } }, TEXT.nativeOffer.begin);
+  const element = el("span", { class: "native-offer", hidden: true, "data-testid": "native-offer" }, el("span", {}, share, el("code", {}, name), rest), begin);
+  return {
+    element,
+    update(state) {
+      const offer = nativeOffer(state);
+      // What comes or goes would move the frame that is pointed at.
+      if (state.hover !== null && element.hidden !== (offer === null)) return;
+      element.hidden = offer === null;
+      if (offer === null) return;
+      setText(share, TEXT.nativeOffer.ends(formatShare(offer.share)));
+      setText(name, offer.name);
+      setText(rest, offer.canBegin ? TEXT.nativeOffer.isC : TEXT.nativeOffer.isCWithout);
+      begin.hidden = !offer.canBegin;
+    },
+  };
+}
+
+export function createHeadline(root, dispatch) {
   const text = isolated("", { "data-testid": "headline" });
-  root.append(text);
+  const offer = createNativeOffer(dispatch);
+  root.append(text, offer.element);
   return {
     update(state) {
       const said = isOfMore(state) ? "" : state.summary?.headline ?? "";
       // It is there before it says something, as what comes later would move all below.
       root.hidden = !PANEL_VIEWS.includes(state.address.view);
+      offer.update(state);
       // A sentence with several names is longer than a name may be.
       const shown = escapeInvisible(shortenText(said, HEADLINE_MAX, HEADLINE_MAX, 0));
       if (text.dataset.said === shown) return;

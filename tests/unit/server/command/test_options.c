@@ -429,6 +429,8 @@ static void a_flame_graph_in_a_picture_file_is_a_picture(void **state)
                  { "record 1 -f speedscope -o x.svg", "speedscope" },
                  { "record 1 -f chrometrace -o x.json", "chrome-trace" },
                  { "replay x.pyro", "summary" },
+                 { "record 1 --binary=x.pyro -o x.svg", "svg" },
+                 { "run --binary=x.pyro -o x.svg app.py", "svg" },
                  { "replay x.pyro -o x.svg", "svg" } };
     struct options options;
     (void)state;

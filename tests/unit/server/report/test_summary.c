@@ -126,6 +126,12 @@ static void the_headline_names_the_largest_share_first(void **state)
             { 1, 0, "main;recv;<waits: network read 10.0.0.5:5432>", 10 },
             { 2, 0, "run;get;<waits: idle worker>", 100 },
             { 3, 0, "run;nap;<waits: sleep>", 95 } } },
+        { "90 % of the time it runs `work` (made.py:1); 10 % it is blocked in `work` (made.py:1); "
+          "it is idle 50 % of the time",
+          { { 1, 0, "main;accept;<waits: event loop>", 100 },
+            { 2, RUNNING, "run;work", 45 },
+            { 3, RUNNING, "run;work", 45 },
+            { 4, 0, "run;work", 10 } } },
         { "Threads need a processor 75 % of the time; 25 % it is blocked in `main` (made.py:1)",
           { { 1, STATE_RUNNABLE, "main;<waits: processor>", 75 }, { 1, 0, "main", 25 } } },
         { "100 % of the time that is not idle it runs `main` (made.py:1); it is idle 50 % of "
