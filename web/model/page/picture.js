@@ -147,7 +147,7 @@ function markSandwich(sandwich, matcher) {
   return sandwich && { ...sandwich, callers: markDrawing(sandwich.callers, matcher), callees: markDrawing(sandwich.callees, matcher) };
 }
 
-// -> sandwich(state, functions, totals() and counts() of them, matcher): of the function of the address, else of the one that was the hottest when it was first asked for.
+// -> sandwich(state, functions, totals() and counts() of them, matcher): of the function of the address, else of the one that was the hottest when it was first asked for, or when that no longer had samples.
 function createSandwiching() {
   const namesOf = memoise((grouping, key) => ({ up: createMergedNames(), down: createMergedNames() }));
   const sandwichOf = memoise(makeSandwich);
@@ -155,7 +155,7 @@ function createSandwiching() {
   let hottest = "";
   function keyOf({ address: { about }, recording }, functions, counts) {
     if (about !== "") hottest = "";
-    else if (hottest === "" || frameOfKey(functions.frames, recording.profile, hottest) === 0) {
+    else if (!(counts().total[frameOfKey(functions.frames, recording.profile, hottest)] > 0)) {
       const found = makeHottest(recording, functions, counts());
       hottest = (found.find(({ label }) => !label.synthetic) ?? found[0])?.key ?? "";
     }
