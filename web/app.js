@@ -289,7 +289,7 @@ function startPage() {
     const follows = shown !== null && picture.tree !== shown.picture.tree && state.address.view === shown.address.view ? views.beside : [];
     selected = { ...asked, parts: state.address.parts ?? [], filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] };
     watchFor(source, state, picture, selected);
-    const downloads = source.downloads(selected);
+    const downloads = source.downloads({ ...selected, shown: asked.parts });
     shown = { ...state, picture, hasTimes: source.hasTimes(), downloads, notApplied: source.live ? [] : state.address.filters };
     for (const view of views.all) if (!follows.includes(view)) view.update(shown);
     if (follows.length > 0) afterPaint(updateBeside);

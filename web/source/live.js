@@ -5,7 +5,7 @@
 //     matched: by function id}), instructions (null or {path, function}), runs (null or {ids (of one thread), from, to (null: it goes on), slots}),
 //     summary (null or what downloads() takes)
 //   zoomTimeline(null | {from, to}), hasTimes(), sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
-//   downloads({threads, states, parts, from, to, filters: [[parameter, pattern]]})
+//   downloads({threads, states, parts (chosen), shown (parts), from, to, filters: [[parameter, pattern]]})
 // and calls its handlers
 //   onSession(session), onConnection({state, detail, retryAt}), onDelivery(delivery), onBaseline({trees, view}) and
 //   onRunning({recount, trees, view}) and onBlocks({trees, view}) and onRuns({trees, runs (runs.js)}) -> whether it fitted,
@@ -22,6 +22,9 @@ import { createRounds } from "./rounds.js";
 
 // The formats of server/report that a session can be downloaded in, beside the report.
 export const FORMATS = ["summary", "summary-markdown", "summary-json", "collapsed", "heatmap", "svg", "pstats-text", "pstats", "pprof", "speedscope", "gecko", "chrome-trace", "jsonl"];
+
+// Those that distinguish the parts of time, and have all of them unless some are chosen.
+const WITH_PARTS = ["summary", "summary-markdown", "summary-json", "heatmap", "gecko", "jsonl"];
 
 const ROUND_MS = 1000;
 const FIRST_ROUND_MS = 250;
@@ -59,7 +62,7 @@ function downloadsOf(session, query) {
   const asked = { ...query, until: null };
   return [
     { key: "report", label: TEXT.download.report, hint: TEXT.download.reportHint, href: base + "/report.html" + queryText({}, asked) },
-    ...FORMATS.map((format) => ({ key: format, label: TEXT.download.formats[format][0], hint: TEXT.download.formats[format][1], href: base + "/export" + queryText({ format }, asked) })),
+    ...FORMATS.map((format) => ({ key: format, label: TEXT.download.formats[format][0], hint: TEXT.download.formats[format][1], href: base + "/export" + queryText({ format }, WITH_PARTS.includes(format) ? asked : { ...asked, parts: query.shown }) })),
   ];
 }
 

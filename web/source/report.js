@@ -154,7 +154,7 @@ export function createReportSource(base64, handlers) {
     zoomTimeline() {},
     downloads(query) {
       if (report === null) return [];
-      return [{ key: "collapsed", label: TEXT.download.formats.collapsed[0], hint: TEXT.download.formats.collapsed[1], name: "profile.collapsed.txt", make: () => foldedText(report, query) }];
+      return [{ key: "collapsed", label: TEXT.download.formats.collapsed[0], hint: TEXT.download.formats.collapsed[1], name: "profile.collapsed.txt", make: () => foldedText(report, { ...query, parts: query.shown }) }];
     },
   };
 }

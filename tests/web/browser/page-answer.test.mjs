@@ -86,6 +86,8 @@ test("the lists are of what the bar shows", async () => {
   await page.until(shownNumber + " === " + program.view({ parts: ["blocked"] }).total + " && " + listed("own-line") + " === 0 && " + listed("own-wait") + " > 0");
   await page.evaluate(part("running") + ".click()");
   await page.until(shownNumber + " === " + program.view({ parts: ["running"] }).total + " && " + listed("own-line") + " === 5 && " + listed("own-wait") + " === 0");
+  await page.evaluate(part("idle") + ".click()");
+  await page.until(shownNumber + " === " + program.view({ parts: ["idle"] }).total + " && !" + byId("own") + ".checkVisibility()");
   assertQuiet(page);
   await page.close();
 });

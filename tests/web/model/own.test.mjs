@@ -40,7 +40,7 @@ function hottest(stacks, patterns = "", filters = [], most = 5) {
   const [lines, grouping] = [createOwnLines(patterns), createGrouping("function", filters)];
   extendOwnLines(lines, profile);
   extendGrouping(grouping, profile);
-  const { rows, samples } = hottestOwnLines(lines, profile, grouping, counts, most);
+  const { rows, samples } = hottestOwnLines(lines, profile, grouping, counts, counts, most);
   return { rows: rows.map(({ path, line, name, samples: count }) => [path + ":" + line, name, count]), samples };
 }
 
@@ -77,7 +77,7 @@ test("what waits counts at the line that it waits for, by cause and without what
   assert.equal(samples, 65);
   assert.deepEqual(rows.map(({ line, samples: count, causes }) => [line, count, causes.map(({ cause, samples: part }) => cause + " " + part)]), [[30, 60, ["disk 50", "GIL 10"]], [9, 5, [" 5"]]]);
   assert.deepEqual(waitingOwnLines(lines, profile, grouping, counts, null, 1).rows.map(({ samples: count }) => count), [80]);
-  assert.deepEqual(hottestOwnLines(lines, profile, grouping, running, 5).rows.map(({ line, samples: count }) => [line, count]), [[30, 20]]);
+  assert.deepEqual(hottestOwnLines(lines, profile, grouping, counts, running, 5).rows.map(({ line, samples: count }) => [line, count]), [[30, 20]]);
 });
 
 test("patterns say what else is your code", () => {
@@ -111,7 +111,7 @@ test("lines go on as the profile grows", () => {
   extendOwnLines(lines, profile);
   extendGrouping(grouping, profile);
   const grown = { ...counts, self: Float64Array.of(...counts.self, 500) };
-  assert.deepEqual(hottestOwnLines(lines, profile, grouping, grown, 1).rows.map((row) => [row.line, row.samples]), [[99, 500]]);
+  assert.deepEqual(hottestOwnLines(lines, profile, grouping, grown, grown, 1).rows.map((row) => [row.line, row.samples]), [[99, 500]]);
 });
 
 test("the lists are of what is counted: while it is not known what runs of that, they stay", () => {
@@ -130,6 +130,8 @@ test("the lists are of what is counted: while it is not known what runs of that,
   assert.equal(own(true).running.samples, 30);
   takeRunning(recording, { recount: false, trees: [], view: { ...view, generation: 2 } });
   assert.deepEqual([own(false).running.samples, own(false).waiting.samples], [60, 10]);
+  takeRunning(recording, { recount: false, trees: [], view: { ...view, generation: 3, self: [7] } });
+  assert.equal(own(false).running.samples, 60, "no more than is counted");
   takeDelivery(recording, { restart: false, recount: true, trees: [], view: { generation: 2, node: [2], self: [5], total: 5 } });
   assert.deepEqual([own(false), own(true)], [null, null]);
 });

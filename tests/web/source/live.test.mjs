@@ -303,6 +303,16 @@ test("downloads are links that keep the choice of threads and states", async () 
   assert.ok(links.includes("api/v1/sessions/1/export?format=collapsed&thread=2&thread=3&state=on_cpu%2C%21has_gil"));
 });
 
+test("downloads that cannot tell idle time from other time have what is shown", async () => {
+  const scene = await started();
+  const hrefs = (query) => new Map(scene.source.downloads({ threads: [], states: [], ...query }).map((item) => [item.key, item.href.split("?")[1] ?? ""]));
+  const usual = hrefs({ parts: [], shown: ["running", "blocked"] });
+  for (const key of ["collapsed", "svg", "speedscope", "pprof", "pstats", "chrome-trace"]) assert.equal(usual.get(key), "format=" + key + "&parts=running%2Cblocked");
+  assert.equal(usual.get("report"), "");
+  for (const key of ["summary", "heatmap", "gecko"]) assert.equal(usual.get(key), "format=" + key);
+  assert.equal(hrefs({ parts: ["idle"], shown: ["idle"] }).get("report"), "parts=idle");
+});
+
 test("queries without anything are no query", () => {
   assert.equal(queryText({}), "");
   assert.equal(queryText({}, { threads: [], states: [], to: null }), "");

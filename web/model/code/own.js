@@ -115,13 +115,14 @@ function eachShown(lines, profile, { filter, seen, groupOfNode }, self, count) {
   }
 }
 
-// Of what runs (counts of a query) the hottest lines: {rows, samples: of your code, all}.
-export function hottestOwnLines(lines, profile, grouping, counts, most) {
+// Of what runs the hottest lines: {rows, samples: of your code, all}. counts: of a query; running: what of it runs, which may be newer.
+export function hottestOwnLines(lines, profile, grouping, counts, running, most) {
   const sums = new Float64Array(lines.line.length);
   let samples = 0;
-  eachShown(lines, profile, grouping, counts.self, (node, line) => {
-    sums[line] += counts.self[node];
-    if (line > 0) samples += counts.self[node];
+  eachShown(lines, profile, grouping, running.self, (node, line) => {
+    const ran = Math.min(running.self[node], counts.self[node] ?? 0);
+    sums[line] += ran;
+    if (line > 0) samples += ran;
   });
   return { rows: hottestRows(lines, profile, sums, samples, most), samples, all: samples + sums[0] };
 }

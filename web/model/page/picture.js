@@ -147,7 +147,7 @@ function markSandwich(sandwich, matcher) {
   return sandwich && { ...sandwich, callers: markDrawing(sandwich.callers, matcher), callees: markDrawing(sandwich.callees, matcher) };
 }
 
-// -> sandwich(state, functions, totals() and counts() of them, matcher): of the function of the address, else of the one that was the hottest when it was first asked for.
+// -> sandwich(state, functions, totals() and counts() of them, matcher): of the function of the address, else of the one that was the hottest when it was first asked for, or when that no longer had samples.
 function createSandwiching() {
   const namesOf = memoise((grouping, key) => ({ up: createMergedNames(), down: createMergedNames() }));
   const sandwichOf = memoise(makeSandwich);
@@ -155,7 +155,7 @@ function createSandwiching() {
   let hottest = "";
   function keyOf({ address: { about }, recording }, functions, counts) {
     if (about !== "") hottest = "";
-    else if (hottest === "" || frameOfKey(functions.frames, recording.profile, hottest) === 0) {
+    else if (!(counts().total[frameOfKey(functions.frames, recording.profile, hottest)] > 0)) {
       const found = makeHottest(recording, functions, counts());
       hottest = (found.find(({ label }) => !label.synthetic) ?? found[0])?.key ?? "";
     }
@@ -346,7 +346,7 @@ function makeHottest(recording, grouping, { self }) {
 }
 
 // The lines of your code with the most samples, whatever these lines called, of the first level that has enough of them, or the last: {running, waiting: what hottestOwnLines() and waitingOwnLines() give, and the level; null where
-// none of it is shown}; null while it is not known yet what runs: of what is counted, or, `anyway`, of any of it.
+// none of it is shown, or nothing waits}; null while it is not known yet what runs: of what is counted, or, `anyway`, of any of it.
 function createOwn() {
   const linesOf = memoise((profile, patterns) => createOwnLines(patterns));
   const ownOf = memoise((recording, version, runningVersion, grouping, patterns, words) => {
@@ -365,10 +365,9 @@ function createOwn() {
       }
       return found;
     };
-    return {
-      running: runs ? find(() => hottestOwnLines(lines, profile, grouping, running, OWN_COUNT)) : null,
-      waiting: waits ? find(() => waitingOwnLines(lines, profile, grouping, counts, running, OWN_WAITS)) : null,
-    };
+    const waiting = waits ? find(() => waitingOwnLines(lines, profile, grouping, counts, running, OWN_WAITS)) : null;
+    // Nothing that waits is no news; that none of your code runs is.
+    return { running: runs ? find(() => hottestOwnLines(lines, profile, grouping, counts, running, OWN_COUNT)) : null, waiting: waiting?.rows.length > 0 ? waiting : null };
   });
   return ({ recording, recordingVersion, ownPatterns, ...state }, grouping, anyway) => {
     if (isRunningAPart(state) && (anyway ? recording.running === null : isRunningBehind(recording))) return null;

@@ -5,8 +5,6 @@ import { BLOCKED, IDLE, partSet } from "../profile/parts.js";
 import { stateMatches, stateQuery } from "../profile/states.js";
 import { INSTANT_S } from "../profile/runs.js";
 
-// Not on a CPU, nor ready for one, nor waiting for the GIL: as "active" in states.js.
-
 const createLevel = () => ({ start: [], end: [], group: [] });
 
 // The groups of a run that are not open yet, outermost last; what is open below them is closed.

@@ -81,9 +81,8 @@ export function createOwnLinesView(root, dispatch) {
       el("span", { class: "own-place" }, isolated(place)), el("span", { class: "own-name" }, isolated(row.name)), el("span", { class: "own-code" }, row.causes === undefined ? null : el("strong", {}, causesText(row)), code === "" ? null : el("code", {}, isolated(code)))));
   }
 
-  // Nothing that waits is no news; that none of your code runs is.
   function show({ head, note, list }, shown, codes, names, sum, text) {
-    for (const part of [head, list]) part.hidden = shown === null || (shown.rows.length === 0 && text === TEXT.own.waitingNote);
+    for (const part of [head, list]) part.hidden = shown === null;
     if (shown === null) return;
     setText(note, shown.rows.length === 0 ? TEXT.own.none : noteOf(shown, sum, text));
     list.replaceChildren(...shown.rows.map((row, i) => rowOf(row, names, codes[i], sum, shown.rows[0].samples)));
@@ -101,9 +100,9 @@ export function createOwnLinesView(root, dispatch) {
       // Until it is known what runs of that, what is shown stays.
       const own = state.picture.own(element.hidden || state.paused);
       if (own === null) return;
-      element.hidden = false;
       setting.update(state);
       const [ran, waited] = [own.running?.rows ?? [], own.waiting?.rows ?? []];
+      element.hidden = own.running === null && own.waiting === null;
       latest = [...ran, ...waited];
       for (const row of latest) if (!sources.has(row.path)) dispatch({ type: "wantSource", path: row.path, function: row.function });
       const codes = latest.map((row) => codeOf(row, sources.get(row.path)));

@@ -50,7 +50,7 @@ export function createSandwich(root, dispatch) {
   const place = isolated("", { class: "place" });
   const numbers = el("span", { class: "soft", "data-testid": "sandwich-numbers" });
   const head = el("div", { class: "sandwich-head" }, el("h2", {}, name), place, numbers);
-  const choose = el("p", { class: "soft" });
+  const choose = el("p", { class: "soft sandwich-choose" });
   const titles = { callers: el("h3", {}, TEXT.sandwich.callers), callees: el("h3", {}, TEXT.sandwich.callees) };
 
   function recentre(side, frame) {
