@@ -43,7 +43,7 @@ struct sink;
 /* Which samples the session keeps; others are not counted as samples. */
 #define SAMPLER_MODES(X)                                          \
     X(WALL, "wall")           /* all of them */                   \
-    X(CPU, "cpu")             /* threads on a CPU or runnable */  \
+    X(CPU, "cpu")             /* threads that run */              \
     X(GIL, "gil")             /* the thread that holds the GIL */ \
     X(EXCEPTION, "exception") /* threads that handle an exception */
 

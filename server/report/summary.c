@@ -61,7 +61,6 @@ static void count_cells(struct summary *summary, const struct view_cells *cells,
         summary->samples += samples;
         summary->thread_count += samples > 0;
         summary->idle_threads += samples > 0 && is_idle;
-        summary->idle_elsewhere += is_idle ? 0 : idle;
         longest = samples > longest ? samples : longest;
         shortest = samples > 0 && samples < shortest ? samples : shortest;
     }

@@ -22,7 +22,7 @@ enum {
 
 /* The least share of the busy time of which a second thing is said. */
 static const double SECOND_PERCENT = 10;
-/* The least share of the time of busy threads of which is said that they are idle then. */
+/* The least share of the time of which is said that it is idle. */
 static const double IDLE_PERCENT = 5;
 
 /* A part of busy time: running, a need, or blocked for a cause. */
@@ -255,12 +255,10 @@ static void put_idle(struct buffer *out, const struct summary *summary)
                       quality_percent(summary->parts[PART_IDLE], summary->samples));
 }
 
-/* Busy threads that are idle now and then, and programs that hardly do anything, have less time than it seems. */
+/* The parts of time, which stand beside the sentence, are of all the time. */
 static const char *time_of(const struct summary *summary)
 {
-    const uint64_t busy = summary->busy + summary->idle_elsewhere;
-    return summary->idle_threads == summary->thread_count ||
-                   quality_percent(summary->idle_elsewhere, busy) >= IDLE_PERCENT
+    return quality_percent(summary->parts[PART_IDLE], summary->samples) >= IDLE_PERCENT
                ? " of the time that is not idle"
                : " of the time";
 }

@@ -166,14 +166,14 @@ static void the_headline_names_the_largest_share_first(void **state)
           "40 % it runs `render` (made.py:1)",
           { { 1, RUNNING, "run;render", 40 },
             { 2, STATE_WAITS_GIL, "run;<native> _socket.socket.send;<waits: GIL>", 60 } } },
-        { "90 % of the time it runs `work` (made.py:1); 10 % it waits to read from the network "
-          "(10.0.0.5:5432) in `recv` (made.py:1); 2 of 3 threads are idle",
+        { "90 % of the time that is not idle it runs `work` (made.py:1); 10 % it waits to read from "
+          "the network (10.0.0.5:5432) in `recv` (made.py:1); 2 of 3 threads are idle",
           { { 1, RUNNING, "main;work", 90 },
             { 1, 0, "main;recv;<waits: network read 10.0.0.5:5432>", 10 },
             { 2, 0, "run;get;<waits: idle worker>", 100 },
             { 3, 0, "run;nap;<waits: sleep>", 95 } } },
-        { "90 % of the time it runs `work` (made.py:1); 10 % it is blocked in `work` (made.py:1); "
-          "it is idle 50 % of the time",
+        { "90 % of the time that is not idle it runs `work` (made.py:1); 10 % it is blocked in "
+          "`work` (made.py:1); it is idle 50 % of the time",
           { { 1, 0, "main;accept;<waits: event loop>", 100 },
             { 2, RUNNING, "run;work", 45 },
             { 3, RUNNING, "run;work", 45 },
