@@ -434,8 +434,7 @@ class Output(Rights):
         yield from (["--help"], ["--version"], ["record", "--help"], ["dump", pid], ["doctor"], ["doctor", pid],
                     ["replay", "--pstats", capture], ["replay", "--collapsed=-", capture], ["diff", capture, capture],
                     ["record", pid, "-d", "200ms", "--collapsed=-"], ["record", pid, "-d", "200ms", "--binary=-"],
-                    ["attach", pid, "--listen", "127.0.0.1:0"], ["serve", "--no-data", "--listen", "127.0.0.1:0"],
-                    ["run", "--listen", "127.0.0.1:0", "--", newest_python(), "-c", "import time; time.sleep(%s)" % LONG])
+                    ["attach", pid, "--listen", "127.0.0.1:0"], ["serve", "--no-data", "--listen", "127.0.0.1:0"])
         yield from (["--completion", shell] for shell in ("bash", "zsh", "fish"))
 
     def test_a_full_disk(self):

@@ -53,12 +53,12 @@ def formats_of(live, session):
 
 def all_formats(path, name):
     """Options of record and replay that write a file of each format that needs no other capture."""
-    process, code = run_program("replay", "--help")
+    process, code = run_program("replay", "--help=all")
     assert code == 0, process.output()
     lines = [re.match(r" +(?:-\w, |    )?--([a-z-]+)(\[?=| |$)", line) for line in process.out]
     names = {match.group(1) for match in lines if match}
     known = {"collapsed", "flamegraph", "heatmap", "pstats", "pstats-text", "jsonl", "gecko", "chrome-trace", "speedscope",
-             "pprof", "summary", "summary-markdown", "summary-json"}
+             "pprof", "svg", "summary", "summary-markdown", "summary-json"}
     assert known <= names, (known - names, process.output())
     return ["--%s=%s" % (one, os.path.join(path, "%s.%s" % (name, one))) for one in sorted(known)]
 

@@ -51,7 +51,7 @@ class Traced(Test):
                     process, code = run_program(*words)
                     self.assertEqual(code, 0, process.output())
                     if words[0] == "dump":
-                        threads = [line.split()[2] for line in process.out if line.startswith("  thread ")]
+                        threads = [line.split()[2].rstrip(":") for line in process.out if line.startswith("  thread ")]
                         self.assertEqual(sorted(threads), ["MainThread", "worker-0", "worker-1", "worker-2"], process.output())
                 self.assertEqual(status_of(self.pid)["TracerPid"], str(tracer.pid))
                 self.assertEqual(tracer.let_go(), 0)
