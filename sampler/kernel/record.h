@@ -113,7 +113,7 @@ struct kernel_record {
     unsigned int native_bytes;  /* of the native part, which follows the spans; 0: none */
     union {
         unsigned long long same_ns; /* 0: the stack is whole */
-        /* Of KERNEL_RETURNED: since when the thread lacked a processor only; 0: unknown, or since it left. */
+        /* KERNEL_RETURNED: when the thread began to lack only a processor; 0: unknown, or when it left. */
         unsigned long long woken_ns;
     };
     /* Of a stack in an interpreter that the thread has entered: the state there, and the interpreter; 0: it is of the
@@ -222,7 +222,7 @@ struct kernel_process {
     unsigned int wants_native;
     struct kernel_code_layout code;
     struct kernel_context context;
-    /* Of a thread state: the native thread id, what pthread_self returns, the next one of the interpreter, and its frame
+    /* Fields of a thread state: the native thread id, what pthread_self returns, the next state of the interpreter, and its frame
      * when it runs nothing. */
     unsigned int tstate_tid, tstate_pthread, tstate_next, tstate_base;
     unsigned int frame_owner, entry_owner; /* of a frame; of entry frames, at least */

@@ -63,7 +63,7 @@ static inline bool part_set_has(part_set set, enum part part)
     return (set >> part & 1) != 0;
 }
 
-/* What a view asks of samples.  Zeroed: nothing. */
+/* The samples that a view asks for.  Zeroed: all. */
 struct state_condition {
     state_bits require; /* all of these bits */
     state_bits exclude; /* none of these */

@@ -89,7 +89,7 @@ enum err_code profile_library(struct profile *profile, const struct profile_libr
     return rc ? rc : table_intern(&profile->tables.libraries, hash, library, id_out, err);
 }
 
-/* Of the mark that the row is. */
+/* The cause of the mark that the row is. */
 static enum wait_cause cause_of(const struct profile *profile,
                                 const struct profile_function *row)
 {

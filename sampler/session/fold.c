@@ -165,8 +165,8 @@ static size_t gc_place(const struct stack *stack, struct thread_state *info)
     return NOWHERE;
 }
 
-/* What runs is no idle thread: the interpreter starts or ends in it, or C code works there.  What was known of an earlier
- * sample says nothing. */
+/* A thread that runs is no idle thread: the interpreter starts or ends in it, or C code works there.  The state of an
+ * earlier sample says nothing. */
 static enum err_code add_without_frames(struct fold *fold, const struct thread *thread,
                                         node_id *node)
 {

@@ -223,7 +223,7 @@ static state_bits state_of(const struct thread_cpu *thread_cpu, state_bits cpu)
 }
 
 /* Does the thread do little but sleep, as watchers and reporters do?  The samples that are counted now are among those.
- * What it waits for the GIL or a processor is not what it does. */
+ * Waits for the GIL or for a processor are not what it does. */
 static bool is_sleeper(struct thread_cpu *thread_cpu, enum part part, bool sleeps,
                        uint32_t samples)
 {

@@ -147,7 +147,7 @@ static void write_view(struct json *json, const struct session_request *asked,
     json_end(json);
 }
 
-/* Of `samples`, those that code of CPython's JIT executed: most programs have none. */
+/* Samples, of `samples`, that code of CPython's JIT executed: most programs have none. */
 static enum err_code in_jit_init(struct view *in_jit, const struct view *samples,
                                  const struct profile_snapshot *snapshot,
                                  struct view_query query, struct err *err)

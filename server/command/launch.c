@@ -32,8 +32,8 @@ static bool may_become_python(enum err_code code)
            code == ERR_FAULT || code == ERR_CORRUPT;
 }
 
-/* What was found of the program that starts, for some time.  One that ends looks like no Python for a moment, and one
- * that begins like an unsupported one. */
+/* A verdict on the program that starts, which must hold for some time: a program that ends looks like no Python for a
+ * moment, and one that begins like an unsupported one. */
 struct verdict {
     enum err_code code;
     struct err why;

@@ -200,7 +200,7 @@ static void say_tunnel(const struct live *live)
 
 enum err_code live_say_url(struct live *live, const struct options *options, struct err *err)
 {
-    /* What the program of `run` writes to standard output is not mixed with ours. */
+    /* The standard output of a program under `run` is not mixed with ours. */
     FILE *const out = options->command->bit == COMMAND_RUN ? stderr : stdout;
     char url[2 * LIVE_URL_BYTES];
     if (options->listen.port != 0 && options->listen.port != live->listener.port &&

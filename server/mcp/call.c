@@ -242,7 +242,7 @@ static void forget(struct mcp *mcp, size_t index)
     mcp->waiting[index] = mcp->waiting[--mcp->waiting_count];
 }
 
-/* Whether the call that is run again has been answered. */
+/* Has the call that is run again been answered? */
 static bool has_answer(struct mcp *mcp, const struct mcp_waiting *waiting)
 {
     struct json_value *arguments = NULL;

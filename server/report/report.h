@@ -109,7 +109,7 @@ MUST_CHECK enum err_code report_write(const struct report_format *format,
 const struct report_format *report_find(const char *name);
 /* Whether the format is the page, which has texts of source files, and its own choice of native frames. */
 bool report_is_page(const struct report_format *format);
-/* Whether the format is a summary or a picture, which say why threads wait: their stacks have the marks. */
+/* Is the format a summary or a picture?  These say why threads wait, so their stacks have the marks. */
 bool report_names_waits(const struct report_format *format);
 /* Are its samples labelled with what threads work for, if stacks have the marks of contexts? */
 bool report_labels_contexts(const struct report_format *format);

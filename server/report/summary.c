@@ -31,7 +31,7 @@ static bool is_interpreter(const struct profile_snapshot *snapshot, library_id i
     return profile_library_at(snapshot, id).flags & PROFILE_LIBRARY_INTERPRETER;
 }
 
-/* What the cells say: samples by part and state, threads, and hot samples by library. */
+/* Sums over the cells: samples by part and state, threads, and hot samples by library. */
 static void count_cells(struct summary *summary, const struct view_cells *cells,
                         uint64_t *by_library)
 {
@@ -307,7 +307,7 @@ static bool has_thread(const struct view_query *query, thread_id id)
     return has;
 }
 
-/* Where tasks wait: they are no threads, so whatever parts of time are asked for. */
+/* Waiting tasks are no threads, so they show whatever parts of time are asked for. */
 static enum err_code find_tasks(struct summary *summary, struct err *err)
 {
     const struct report_source *const source = summary->source;

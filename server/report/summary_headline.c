@@ -244,7 +244,7 @@ static enum err_code put_item(struct buffer *out, const struct summary *summary,
     return ERR_OK;
 }
 
-/* What is left out comes last.  A number of threads says nothing of time if they come and go. */
+/* Idle threads, which are left out, come last.  A number of threads says nothing of time if they come and go. */
 static void put_idle(struct buffer *out, const struct summary *summary)
 {
     const size_t idle = summary->idle_threads, all = summary->thread_count;
@@ -274,7 +274,7 @@ enum err_code summary_find_headline(struct summary *summary, struct err *err)
     else if (summary->busy == 0)
         buffer_printf(&text, "idle all the time: %s",
                       summary->cause_count ? wait_cause_title(summary->causes[0].cause) : "");
-    /* That processors are missing takes no place from what the program does. */
+    /* A lack of processors takes no place from what the program does. */
     for (size_t i = 0, said = 0; i < count && said < 2 && summary->busy > 0 && rc == ERR_OK;
          i++) {
         if (i > 0 && quality_percent(items[i].samples, summary->busy) < SECOND_PERCENT)

@@ -196,7 +196,7 @@ static void put_functions(struct json *json, const struct profile_snapshot *snap
     json_end(json);
 }
 
-/* Of those that are there, those that run most. */
+/* The threads that run most, of those that are there. */
 static void put_processes(struct json *json, const struct profile_snapshot *snapshot,
                           struct activity *activity)
 {

@@ -22,7 +22,7 @@
     SETTING(name, OTHER, type, filters), .setting.read = view_read_filter,     \
                                          .setting.which = FRAME_FILTER_##kind, \
                                          .setting.is_repeatable = true
-/* Whether stacks end with why their threads wait. */
+/* A choice: do stacks end with why their threads wait? */
 #define VIEW_WAITS(type, filters) \
     SETTING("waits", CHOICE, type, filters.waits), .setting.texts = wait_marks_texts
 /* Which native frames are shown. */

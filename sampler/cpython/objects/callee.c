@@ -23,7 +23,7 @@ enum {
     TYPE_BYTES = 176,
 };
 
-/* Where a function of Cython may have its name, before its qualified name: behind what it shares with functions of C. */
+/* Places where a function of Cython may have its name, before its qualified name: behind what it shares with functions of C. */
 enum { CYTHON_FIRST = 24, CYTHON_LAST = 88, CYTHON_BYTES = CYTHON_LAST + 16 };
 
 static const uint64_t FLAG_HEAP_TYPE = 1ull << 9, FLAG_TYPE_SUBCLASS = 1ull << 31;
@@ -229,7 +229,7 @@ static enum err_code read_cython_name(struct callee_table *table, remote_addr ad
     return rc ? rc : ERR_CORRUPT;
 }
 
-/* Where its module is, behind its definition: in the limited API it is no function of C. */
+/* The module is behind the definition: in the limited API the object is no function of C. */
 static void read_cython_module(struct callee_table *table, const unsigned char *copy,
                                char out[CALLEE_MAX_NAME_BYTES])
 {

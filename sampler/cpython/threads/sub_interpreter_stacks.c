@@ -9,7 +9,7 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/threads/threads.h"
 
-/* What identifies the thread of a state.  Of a thread that the kernel has confirmed it is the kernel's number: the
+/* The identity of a state's thread.  If the kernel has confirmed the thread, it is the kernel's number: the
  * interpreter's own is that of another thread after a fork that Python does not know of.  Until 3.12 a thread may run in a
  * state that another one has made, and versions without native ids know a thread by its pthread_t. */
 struct identity {

@@ -8,7 +8,7 @@
 
 const char *const own_code_kind_texts[] = { OWN_CODE_KINDS(ENUM_TEXT) NULL };
 
-/* What a function is to the search. */
+/* The role of a function in the search. */
 enum code_class {
     CLASS_OTHER,
     CLASS_MARK, /* native code, or a mark of the thread */
@@ -65,7 +65,7 @@ static bool is_start_of_pex(const char *file)
     return hash && strchr(hash + 1, '/') == slash && strcmp(slash, "/__main__.py") == 0;
 }
 
-/* What pip puts into bin/ to start a program of a package, and what starts an unpacked pex. */
+/* Scripts that pip puts into bin/ to start a program of a package, and the script that starts an unpacked pex. */
 static bool is_launcher(const char *name, const char *file)
 {
     static const char folder[] = "bin/";
@@ -178,10 +178,10 @@ static void add_package(const struct search *search, node_id node, struct own_co
         out->packages[out->package_count++] = origin;
 }
 
-/* What lies between a node and the root. */
+/* The frames between a node and the root. */
 enum above { ABOVE_OTHER, ABOVE_ROOT, ABOVE_STARTER, ABOVE_FILES };
 
-/* What calls the bootstrap of a pex or a shiv starts it, and is not your code. */
+/* Callers of the bootstrap of a pex or a shiv start it, and are not your code. */
 static void mark_callers(const struct search *search, node_id node)
 {
     for (; search->above[node] == ABOVE_FILES;

@@ -11,7 +11,7 @@
 
 enum { MAX_LINE = 2048 };
 
-/* What say_for_now wrote last stands on the terminal. */
+/* The last line of say_for_now stands on the terminal. */
 static atomic_bool has_line_for_now;
 static const char line_start[] = "\r\x1b[K";
 

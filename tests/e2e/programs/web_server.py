@@ -3,21 +3,14 @@
 Usage: web_server.py SECONDS
 """
 
+import os
 import subprocess
 import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-CLIENT = """
-import sys, time, urllib.request
-end = time.monotonic() + float(sys.argv[2])
-while time.monotonic() < end:
-    try:
-        urllib.request.urlopen("http://127.0.0.1:" + sys.argv[1] + "/", timeout=60).read()
-    except OSError:
-        break
-"""
+CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "client.py")
 
 
 def catalogue():
@@ -45,7 +38,7 @@ class Handler(BaseHTTPRequestHandler):
 def main():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     port = str(server.server_address[1])
-    clients = [subprocess.Popen([sys.executable, "-c", CLIENT, port, sys.argv[1]]) for _ in range(2)]
+    clients = [subprocess.Popen([sys.executable, CLIENT, port, sys.argv[1]]) for _ in range(2)]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print("READY", flush=True)
     time.sleep(float(sys.argv[1]))

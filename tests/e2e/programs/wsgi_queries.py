@@ -6,6 +6,7 @@ At its end it prints what its own clock says: the share of its processor time th
 """
 
 import json
+import os
 import socketserver
 import sqlite3
 import subprocess
@@ -15,15 +16,7 @@ import time
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 ROWS = 1500
-CLIENT = """
-import sys, time, urllib.request
-end = time.monotonic() + float(sys.argv[2])
-while time.monotonic() < end:
-    try:
-        urllib.request.urlopen("http://127.0.0.1:" + sys.argv[1] + "/", timeout=60).read()
-    except OSError:
-        break
-"""
+CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "client.py")
 SPENT = {"queries": 0.0}
 
 
@@ -65,7 +58,7 @@ class Quiet(WSGIRequestHandler):
 
 def main():
     server = make_server("127.0.0.1", 0, page, Server, Quiet)
-    clients = [subprocess.Popen([sys.executable, "-c", CLIENT, str(server.server_port), sys.argv[1]]) for _ in range(2)]
+    clients = [subprocess.Popen([sys.executable, CLIENT, str(server.server_port), sys.argv[1]]) for _ in range(2)]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print("READY", flush=True)
     begun = time.process_time()

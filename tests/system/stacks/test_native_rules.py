@@ -174,16 +174,21 @@ def check_greenlets(python):
     return problems
 
 
+def record_counted(name, source, python, **options):
+    """The stacks of a program of this text, and the data quality of the recording."""
+    path, quality = harness.file_in(name), harness.file_in("rules-%s.quality.json" % python.version)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(source)
+    stacks = record(path, python, options=("--quality", quality), **options)
+    with open(quality, encoding="utf-8") as file:
+        return stacks, json.load(file)
+
+
 def check_switching(python):
     """Where greenlets switch, there is a gap between Python frames and native frames, and no other sample is wrong."""
     if not has_module(python, "greenlet"):
         return []
-    path, quality = harness.file_in("switching.py"), harness.file_in("rules-%s.quality.json" % python.version)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(SWITCHING)
-    stacks = record(path, python, options=("--quality", quality))
-    with open(quality, encoding="utf-8") as file:
-        counted = json.load(file)
+    stacks, counted = record_counted("switching.py", SWITCHING, python)
     copied = counted["samples"] - counted["native_none"]
     unplaced = counted["native_entries"] - counted["native_placed"]
     switches, wrong = 0, collections.Counter()
@@ -220,12 +225,7 @@ def check_compiled(python):
 
 def check_causes(python):
     """A gap counts for its cause: here, code that no table describes."""
-    path, quality = harness.file_in("generated.py"), harness.file_in("rules-%s.quality.json" % python.version)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(GENERATED)
-    record(path, python, options=("--quality", quality))
-    with open(quality, encoding="utf-8") as file:
-        counted = json.load(file)
+    _, counted = record_counted("generated.py", GENERATED, python)
     causes = {cause: counted["native_gaps_" + cause] for cause in GAPS}
     copied = counted["samples"] - counted["native_none"]
     right = sum(causes.values()) == counted["native_gaps"] and causes["no_table"] >= LEAST_GENERATED * copied > 0
@@ -278,12 +278,7 @@ def check_jit(python):
     """Code of CPython's JIT is a mark of the Python frame that it executes, no frame, and no gap."""
     if not can_jit(python):
         return []
-    path, quality = harness.file_in("compiled_at_run_time.py"), harness.file_in("rules-%s.quality.json" % python.version)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(COMPILED_AT_RUN_TIME)
-    stacks = record(path, python, options=("--quality", quality), variables={"PYTHON_JIT": "1"})
-    with open(quality, encoding="utf-8") as file:
-        counted = json.load(file)
+    stacks, counted = record_counted("compiled_at_run_time.py", COMPILED_AT_RUN_TIME, python, variables={"PYTHON_JIT": "1"})
     copied, in_jit = counted["samples"] - counted["native_none"], counted["states"]["in_jit"]
     frames = sum(count for functions, count in stacks.items() if set(functions) & {"<generated code>", "_PyJIT_Entry"})
     whole = counted["native_complete"] >= (1 - MAX_BETWEEN) * copied > 0 and frames <= MAX_BETWEEN * copied
@@ -296,12 +291,7 @@ def check_instructions(python):
     """Where each instruction is a function of the interpreter, it is no frame: the evaluation function, which has called it, is."""
     if not python.makes_tail_calls:
         return []
-    path, quality = harness.file_in("compiled_at_run_time.py"), harness.file_in("rules-%s.quality.json" % python.version)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(COMPILED_AT_RUN_TIME)
-    stacks = record(path, python, options=("--quality", quality))
-    with open(quality, encoding="utf-8") as file:
-        counted = json.load(file)
+    stacks, counted = record_counted("compiled_at_run_time.py", COMPILED_AT_RUN_TIME, python)
     copied, own = counted["samples"] - counted["native_none"], sum(count for functions, count in stacks.items() if functions[-1] in ("helper", "loop"))
     frames = sum(count for functions, count in stacks.items() if any(name.startswith("_TAIL_CALL_") for name in functions))
     unplaced = counted["native_entries"] - counted["native_placed"]
