@@ -56,7 +56,7 @@ def dumped(python, pid):
     rows = []
     for line in process.out:
         task = re.match(r"  task (.*) \(thread (\d+)\) (runs|waits|moves)(?:; awaited by (.*))?$", line)
-        frame = re.match(r"    (.*) \(([^()]*)\)$", line)
+        frame = re.match(r"    (.*?)(?: \([^()]*\))?$", line)
         if task:
             name = "" if re.match(r"Task-\d+$|without a name$", task.group(1)) else task.group(1)
             rows.append((name, int(task.group(2)), task.group(3), task.group(4), []))
