@@ -5,7 +5,7 @@ Our remote engine does not stop it here: a reading of a stopped thread may stand
 
 from processes import Target
 from profilers import Pyrometer, Refusal, StoppingTachyon
-from table import Goal, columns, number, summary
+from table import Goal, columns, summary
 
 TITLE = "Rate: samples a second of one thread, each profiler at its top rate"
 

@@ -334,7 +334,7 @@ class Host(PushTest):
         for sessions in 1, 2:
             os.makedirs(FOLDER, exist_ok=True)
             data = tempfile.mkdtemp(dir=FOLDER)
-            with Receiver("pyroscope") as receiver, victim("threads.py", "3") as target:
+            with Receiver("pyroscope") as receiver, victim("threads.py", "3"):
                 with Live("serve", "--data", data, "--continuous=100", "--engine", "remote", "--allow-command", "*/threads.py 3",
                           "--push", receiver.url, "--push-window", "6s") as live:
                     live.wait_until(lambda: receiver.requests)

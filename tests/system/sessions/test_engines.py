@@ -2,13 +2,11 @@
 
 import os
 import subprocess
-import sys
 import tempfile
-import time
 import unittest
 
 import harness
-from harness import PROGRAM, SANITIZED, Live, Test, main, run_program, victim
+from harness import PROGRAM, Live, Test, main, run_program, victim
 from host import Host
 
 # As root, but without what the kernel engine needs.

@@ -15,7 +15,7 @@ import tempfile
 import time
 import urllib.parse
 
-from harness import (FOLDER, ROOT, SANITIZED, WAIT_SECONDS, Test, file_in, has_landlock, main, pythons, run_program, script, victim)
+from harness import (FOLDER, ROOT, SANITIZED, WAIT_SECONDS, Test, has_landlock, main, pythons, run_program, script, victim)
 from host import CHANGE, Host
 
 HERE = os.path.dirname(os.path.abspath(__file__))

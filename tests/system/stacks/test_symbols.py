@@ -5,13 +5,11 @@ import json
 import lzma
 import os
 import shutil
-import stat
 import subprocess
 import tempfile
-import unittest
 
 import harness
-from harness import FOLDER, Test, file_in, main, pythons, run_program, skip_without_kernel_engine, victim
+from harness import FOLDER, Test, file_in, main, pythons, run_program, skip_without_kernel_engine
 
 LIBRARY = os.environ["PYROMETER_SYMBOLS_WORK"]
 SECONDS = 1
