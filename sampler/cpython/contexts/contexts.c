@@ -133,7 +133,7 @@ static enum err_code open_context(struct contexts *contexts, struct memory *memo
 static bool may_be_object(uint64_t word)
 {
     enum { LOWEST = 1 << 16, ALIGNMENT = 16 };
-    static const uint64_t END = UINT64_C(1) << 47;
+    static const uint64_t END = UINT64_C(1) << 48; /* that of aarch64, twice that of x86-64 */
     return word >= LOWEST && word < END && word % ALIGNMENT == 0;
 }
 

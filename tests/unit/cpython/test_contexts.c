@@ -201,6 +201,24 @@ static void in_every_version(void (*test)(struct world *world))
     }
 }
 
+/* As on aarch64, whose processes have 48 bits of addresses. */
+static void move_context_far(struct world *world)
+{
+    static const remote_addr FAR = UINT64_C(0xffff80001000);
+    enum { BYTES = 64 + 2 * WORD };
+    unsigned char *const far = fake_memory_map(&world->python.memory, FAR, BYTES);
+    memcpy(far, fake_memory_at(&world->python.memory, world->context, BYTES), BYTES);
+    world->context = FAR;
+    put(world, place_of_context(world), FAR);
+    expect(world, "4711");
+}
+
+static void a_context_may_lie_at_any_address_of_48_bits(void **state)
+{
+    (void)state;
+    in_every_version(move_context_far);
+}
+
 static void test_value(struct world *world)
 {
     expect(world, "4711");
@@ -566,7 +584,8 @@ static void a_variable_that_is_another_object_now_is_forgotten(void **state)
     end(world);
 }
 
-TEST_MAIN(cmocka_unit_test(the_value_is_found_in_every_version),
+TEST_MAIN(cmocka_unit_test(a_context_may_lie_at_any_address_of_48_bits),
+          cmocka_unit_test(the_value_is_found_in_every_version),
           cmocka_unit_test(the_place_is_searched_until_a_thread_has_a_context),
           cmocka_unit_test(tries_of_all_nodes_are_followed),
           cmocka_unit_test(another_variable_of_the_name_counts_where_the_first_has_no_value),
