@@ -22,11 +22,7 @@
 #endif
 
 /* A sanitizer reserves more address space than there is memory. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define LIMITS_MEMORY 0
-#else
-#define LIMITS_MEMORY 1
-#endif
+#define LIMITS_MEMORY (!PYROMETER_IS_SANITIZED)
 
 static bool keep_descriptors(int input, int output)
 {

@@ -121,5 +121,5 @@ void writer_field_end(struct writer *writer, const char *text, size_t length, un
         do
             at++;
         while (at < length && ((unsigned char)text[at] & 0xc0) == 0x80);
-    put_field(writer, text + at, length - at, columns);
+    put_field(writer, at ? text + at : text, length - at, columns);
 }

@@ -24,7 +24,8 @@ static const char *line_at(const char *text, int32_t line)
 {
     for (; line > 1 && text; line--) {
         text = strchr(text, '\n');
-        text += text != NULL;
+        if (text)
+            text++;
     }
     return text;
 }

@@ -111,7 +111,7 @@ static uint32_t take_entry(struct cursor *c, int32_t *line, struct location *out
 bool location_find(const unsigned char *table, size_t bytes, int32_t first_line, uint32_t unit,
                    struct location *out)
 {
-    struct cursor c = { table, table + bytes, false };
+    struct cursor c = { table, bytes ? table + bytes : table, false };
     int32_t line = first_line;
     uint64_t start = 0;
     while (c.at < c.end) {

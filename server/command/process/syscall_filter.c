@@ -22,17 +22,6 @@
 /* In musl a macro, which would replace the name of the system call. */
 #undef prlimit64
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
-
 enum { END = INT32_MIN };
 
 /* Allowed with any arguments.  Calls that the machine does not have are skipped. */
@@ -199,7 +188,7 @@ static const struct row {
 
 bool syscall_filter_is_built(void)
 {
-    return !IS_SANITIZED;
+    return !PYROMETER_IS_SANITIZED;
 }
 
 /* 0, or a negative errno. */
@@ -300,7 +289,7 @@ static uint32_t refusal(void)
 /* groups 0: the filter that allows all but refused_calls. */
 static enum err_code install(unsigned groups, struct err *err)
 {
-    if (IS_SANITIZED)
+    if (PYROMETER_IS_SANITIZED)
         return ERR_OK;
     if (!has_room())
         return err_nomem(err);
