@@ -143,9 +143,10 @@ def write(path, root, init, named, system):
         for program in [*PROGRAMS, shutil.which("busybox") if system.base == "/" else "/bin/busybox"]:
             archive.program(program)
         archive.tree("/usr/lib/python3.11", LEFT_OUT)
-        # What a thread that ends needs besides.
-        for library in glob.glob("/usr/lib/*-linux-gnu/libgcc_s.so.1") if system.base == "/" else ():
-            archive.add(library)
+        # What a thread that ends needs besides, and what the program loads to push.
+        for name in ("libgcc_s.so.1", "libcurl-gnutls.so.4") if system.base == "/" else ():
+            for library in glob.glob("/usr/lib/*-linux-gnu/" + name):
+                archive.program(library)
         if system.base != "/":
             for folder in ("/lib", "/usr/lib"):
                 archive.tree(folder, OF_COMPILERS)
