@@ -508,7 +508,48 @@ static void the_heads_of_the_lists_tell_of_new_threads(void **state)
     in_every_version(check_plan);
 }
 
-TEST_MAIN(cmocka_unit_test(every_thread_is_listed_and_the_oldest_is_main),
+/* Links the states of the main interpreter the other way round; that of the main thread stays the last one. */
+static void turn_around(struct thread_world *world)
+{
+    const struct layout *const layout = &world->python.runtime.layout;
+    struct fake_memory *const memory = &world->python.memory;
+    const remote_addr head = world->interp + layout->interp_threads_head;
+    const remote_addr last = world->states[0]->addr;
+    remote_addr before = last;
+    for (remote_addr addr = fake_memory_u64(memory, head); addr != last;) {
+        const remote_addr next = fake_memory_u64(memory, addr + layout->tstate_next);
+        fake_memory_put_u64(memory, addr + layout->tstate_next, before);
+        before = addr;
+        addr = next;
+    }
+    fake_memory_put_u64(memory, head, before);
+}
+
+static void a_walk_compares_few_threads_whatever_their_order(void **state)
+{
+    enum { THREADS = 300 };
+    struct thread_world *const world = thread_world_create(13);
+    struct fake_thread *const thread = malloc(sizeof *thread);
+    (void)state;
+    assert_non_null(thread);
+    for (int32_t i = 1; i < THREADS; i++)
+        fake_thread_init(thread, &world->python, world->interp, 0x9000 + (uint64_t)i, 1000 + i);
+    thread_world_walk(world);
+    struct thread *const known = world->list.items[THREADS / 2];
+    for (int turn = 0; turn < 2; turn++) {
+        const uint64_t before = world->list.compared;
+        turn_around(world);
+        thread_world_walk(world);
+        assert_int_equal(world->list.count, THREADS);
+        assert_ptr_equal(world->list.items[THREADS / 2], known);
+        assert_in_range(world->list.compared - before, THREADS, 4 * THREADS);
+    }
+    free(thread);
+    thread_world_destroy(world);
+}
+
+TEST_MAIN(cmocka_unit_test(a_walk_compares_few_threads_whatever_their_order),
+          cmocka_unit_test(every_thread_is_listed_and_the_oldest_is_main),
           cmocka_unit_test(threads_come_and_go_between_ticks),
           cmocka_unit_test(a_thread_that_starts_after_the_walk_is_found),
           cmocka_unit_test(another_thread_at_the_same_address_is_another),
