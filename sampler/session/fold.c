@@ -78,8 +78,13 @@ void fold_note_origin(struct fold *fold, function_id function)
 enum err_code fold_function(struct fold *fold, struct code *code, function_id *out)
 {
     if (!code->tag) {
-        const enum err_code rc = profile_function(fold->profile, code->name, code->file,
-                                                  code->first_line, out, NULL);
+        str_id file = code->file;
+        enum err_code rc = ERR_OK;
+        /* A file of the target may be called as that of marks is. */
+        if (file == fold->no_file)
+            rc = strtab_intern(profile_strings(fold->profile), "./~", 3, &file, NULL);
+        if (!rc)
+            rc = profile_function(fold->profile, code->name, file, code->first_line, out, NULL);
         if (rc)
             return rc;
         fold_note_origin(fold, *out);

@@ -3,13 +3,10 @@
 #include <stdlib.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/base/random.h"
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
-#include "sampler/kernel/engine.h"
 #include "sampler/profile/quality.h"
-#include "sampler/session/kernel_stack.h"
-#include "sampler/session/kernel_threads.h"
+#include "sampler/session/kernel_feed_parts.h"
 #include "sampler/session/target.h"
 
 /* How often the lists of threads are compared with the interpreter's, if nothing else calls for it. */
@@ -30,21 +27,6 @@ static const uint64_t MIN_DRAIN_NS = 10 * NS_PER_MS;
 static const uint64_t MIN_FILLING_DRAIN_NS = NS_PER_MS;
 /* Records that are only counted come faster than they are made. */
 enum { MAX_LAST_DRAINS = 10 };
-
-struct kernel_feed {
-    struct kernel *kernel;
-    struct kernel_stacks stacks;
-    struct kernel_threads threads;
-    struct random random;
-    uint64_t ticked_ns, begun_ns, drained_ns;
-    bool is_paused;
-    struct kernel_counts counts;
-    uint64_t missed;      /* instants before the first record of a thread */
-    uint64_t seen_ns;     /* the time of the newest record */
-    uint64_t lost;        /* records, when what was lost of each thread was counted last */
-    uint64_t lost_ns;     /* when that was */
-    bool has_unseen_left; /* a thread has left its processor, and its record may still come */
-};
 
 enum err_code kernel_feed_create(struct kernel *kernel, struct kernel_feed **out,
                                  struct err *err)
@@ -74,178 +56,12 @@ enum err_code kernel_feed_add(struct kernel_feed *feed, struct target *target, s
     return kernel_threads_add(&feed->threads, target, err);
 }
 
-static uint64_t later(uint64_t one_ns, uint64_t other_ns)
-{
-    return one_ns > other_ns ? one_ns : other_ns;
-}
-
-/* A whole number of instants that is right on average. */
-static uint32_t instants_in(struct kernel_feed *feed, uint64_t ns)
-{
-    const uint64_t period_ns = kernel_period_ns(feed->kernel);
-    return (uint32_t)((ns + random_below(&feed->random, period_ns)) / period_ns);
-}
-
-/* Counts instants of a thread whose records were lost. */
-static enum err_code count_unseen(struct fed_thread *fed,
-                                  const struct target_instants *instants)
-{
-    return instants->times ? target_take_unknown(fed->target, fed->thread, instants) : ERR_OK;
-}
-
-/* Counts a thread's absence from where it was counted last up to `until_ns`. */
-static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *fed,
-                                   uint64_t until_ns, uint32_t times)
-{
-    const struct target_instants instants = {
-        .since_ns = fed->counted_ns,
-        .until_ns = until_ns,
-        .times = times,
-        .runs = fed->was_runnable,
-        .runnable = fed->was_runnable,
-        .call = fed->call,
-    };
-    fed->counted_ns = until_ns;
-    if (fed->lacks_stack)
-        return count_unseen(fed, &instants);
-    return times ? kernel_stack_count(&feed->stacks, &fed->stack, fed->target, fed->current,
-                                      &instants)
-                 : ERR_OK;
-}
-
-/* Counts an absence in which the thread has lacked nothing but a processor since woken_ns; 0: since it left, or not yet. */
-static enum err_code count_wait(struct kernel_feed *feed, struct fed_thread *fed,
-                                uint64_t woken_ns, uint64_t until_ns, uint32_t times)
-{
-    const uint64_t since_ns = fed->counted_ns, ready_since_ns = later(woken_ns, since_ns);
-    if (!woken_ns || ready_since_ns >= until_ns)
-        return count_absence(feed, fed, until_ns, times);
-    const uint64_t all_ns = until_ns - since_ns;
-    const uint32_t ready =
-        (uint32_t)((times * (until_ns - ready_since_ns) + random_below(&feed->random, all_ns)) /
-                   all_ns);
-    const enum err_code rc = count_absence(feed, fed, ready_since_ns, times - ready);
-    fed->was_runnable = VALUE_YES;
-    return rc ? rc : count_absence(feed, fed, until_ns, ready);
-}
-
-/* The thread is away since then, and the record of its leaving was lost. */
-static void set_unseen_absence(struct fed_thread *fed, uint64_t left_ns, uint64_t since_ns)
-{
-    fed->left_ns = left_ns;
-    fed->counted_ns = since_ns;
-    fed->lacks_stack = true;
-    fed->was_runnable = VALUE_UNKNOWN;
-    fed->call = (struct system_call){ 0 };
-}
-
-/* The thread has come back, and nothing says when: if that was lost, all of its absence is still to be counted. */
-static void end_absence(const struct kernel_feed *feed, struct fed_thread *fed)
-{
-    const uint64_t counted_ns =
-        fed->left_ns && fed->counted_ns > fed->left_ns ? fed->counted_ns - fed->left_ns : 0;
-    if (counted_ns >= kernel_min_away_ns(feed->kernel))
-        fed->overcounted_ns += counted_ns;
-    fed->left_ns = 0;
-}
-
-/* Takes what was lost of a thread since the last call.  If the record of its leaving was, it is away since then. */
-static struct kernel_losses take_losses(struct kernel_feed *feed, struct fed_thread *fed)
-{
-    const struct kernel_losses before = fed->losses;
-    const uint64_t left_ns = kernel_left_ns(feed->kernel, fed->tid);
-    fed->losses = kernel_losses(feed->kernel, fed->tid);
-    const uint64_t away_ns = fed->losses.away_ns - before.away_ns;
-    if (away_ns && left_ns != fed->left_ns)
-        end_absence(feed, fed);
-    if (left_ns && !fed->left_ns && fed->has_moved && left_ns < feed->seen_ns)
-        set_unseen_absence(fed, left_ns,
-                           later(left_ns, later(feed->begun_ns, fed->counted_ns)));
-    feed->has_unseen_left |= left_ns && !fed->left_ns && fed->has_moved;
-    const struct kernel_losses taken = {
-        .instants = fed->losses.instants - before.instants,
-        .away_ns = away_ns > fed->overcounted_ns ? away_ns - fed->overcounted_ns : 0,
-    };
-    fed->overcounted_ns = 0;
-    return taken;
-}
-
-/* Has anything been lost since the last call? */
-static bool has_losses(struct kernel_feed *feed)
-{
-    struct kernel_counts counts;
-    kernel_count(feed->kernel, &counts);
-    const bool has_any = counts.lost != feed->lost || feed->has_unseen_left;
-    feed->lost = counts.lost;
-    feed->has_unseen_left = false;
-    return has_any;
-}
-
-/* Counts the instants whose records had no room in the ring buffer as samples of their threads. */
-static enum err_code count_losses(struct kernel_feed *feed, uint64_t now_ns)
-{
-    struct target_instants instants = {
-        .since_ns = feed->lost_ns < now_ns ? feed->lost_ns : now_ns,
-        .until_ns = now_ns,
-    };
-    const bool has_any = has_losses(feed);
-    enum err_code rc = ERR_OK;
-    feed->lost_ns = now_ns;
-    for (size_t i = 0; i < feed->threads.count && has_any && !rc; i++) {
-        struct fed_thread *const fed = &feed->threads.items[i];
-        const struct kernel_losses losses = take_losses(feed, fed);
-        instants.times = (uint32_t)losses.instants;
-        instants.runs = VALUE_YES;
-        instants.runnable = VALUE_NO;
-        rc = count_unseen(fed, &instants);
-        if (rc || !losses.away_ns)
-            continue;
-        instants.times = instants_in(feed, losses.away_ns);
-        instants.runs = instants.runnable = VALUE_UNKNOWN;
-        rc = count_unseen(fed, &instants);
-    }
-    return rc;
-}
-
-static void skip_losses(struct kernel_feed *feed, uint64_t now_ns)
-{
-    const bool has_any = has_losses(feed);
-    feed->lost_ns = now_ns;
-    for (size_t i = 0; i < feed->threads.count && has_any; i++)
-        (void)take_losses(feed, &feed->threads.items[i]);
-}
-
 enum err_code kernel_feed_remove(struct kernel_feed *feed, struct target *target)
 {
-    const enum err_code rc = feed->is_paused ? ERR_OK : count_losses(feed, clock_now_ns());
+    const enum err_code rc =
+        feed->is_paused ? ERR_OK : kernel_losses_count(feed, clock_now_ns());
     kernel_threads_remove(&feed->threads, target);
     return rc;
-}
-
-static struct system_call call_of(const struct kernel_record *record)
-{
-    return (struct system_call){
-        .number = record->system_call,
-        .is_known = record->system_call >= 0,
-        .has_polled = record->has_polled,
-        .polled = record->polled,
-        .events = (int16_t)record->events,
-        .args = { record->args[0], record->args[1] },
-    };
-}
-
-/* Where a thread waits of which such a record has come. */
-static void set_absence(const struct kernel_feed *feed, struct fed_thread *fed,
-                        const struct kernel_record *record, bool lacks_stack)
-{
-    if (fed->left_ns != record->time_ns)
-        end_absence(feed, fed);
-    fed->lacks_stack = lacks_stack;
-    fed->was_runnable = record->flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO;
-    fed->call = call_of(record);
-    fed->left_ns = record->time_ns;
-    /* It may have been counted before its record came. */
-    fed->counted_ns = later(record->time_ns, later(feed->begun_ns, fed->counted_ns));
 }
 
 static enum err_code leave(struct kernel_feed *feed, struct fed_thread *fed,
@@ -257,30 +73,8 @@ static enum err_code leave(struct kernel_feed *feed, struct fed_thread *fed,
         return rc;
     if (rc == ERR_GONE)
         kernel_forget(feed->kernel);
-    set_absence(feed, fed, record, rc == ERR_GONE);
+    kernel_absence_begin(feed, fed, record, rc == ERR_GONE);
     return ERR_OK;
-}
-
-/* The engine reports a short absence as often as an instant falls into it. */
-static enum err_code come_back(struct kernel_feed *feed, struct fed_thread *fed,
-                               const struct kernel_record *record)
-{
-    const uint64_t away_ns = record->time_ns - record->left_ns;
-    const bool is_known = fed->left_ns == record->left_ns;
-    /* What lies before counted_ns was before the session, or in a pause. */
-    const uint64_t since_ns =
-        is_known ? fed->counted_ns : later(record->left_ns, fed->counted_ns);
-    if (!is_known)
-        end_absence(feed, fed);
-    fed->left_ns = 0;
-    if (record->time_ns < since_ns)
-        return ERR_OK;
-    const bool is_by_chance =
-        away_ns < kernel_min_away_ns(feed->kernel) && away_ns < kernel_period_ns(feed->kernel);
-    const uint32_t times = is_by_chance ? 1 : instants_in(feed, record->time_ns - since_ns);
-    if (!is_known)
-        set_unseen_absence(fed, 0, since_ns);
-    return count_wait(feed, fed, record->woken_ns, record->time_ns, times);
 }
 
 /* The record describes a code object: its first span.  What is too long for it is read from the process,
@@ -312,7 +106,7 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
                                  const void *spans)
 {
     struct kernel_feed *const feed = context;
-    feed->seen_ns = later(feed->seen_ns, record->time_ns);
+    feed->seen_ns = kernel_feed_later(feed->seen_ns, record->time_ns);
     if (record->kind == KERNEL_CODE)
         return learn_code(feed, record, spans);
     struct fed_thread *const fed = kernel_threads_find(&feed->threads, record);
@@ -356,20 +150,20 @@ static enum err_code count_tick(struct kernel_feed *feed, struct fed_thread *fed
                                 const struct kernel_record *record, const void *spans)
 {
     const struct target_instants instants = tick_of(feed, record);
-    end_absence(feed, fed);
+    kernel_absence_end(feed, fed);
     const enum err_code rc = kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target,
                                                        fed->current, record, spans, &instants);
     if (rc != ERR_GONE)
         return rc;
     kernel_forget(feed->kernel);
-    return count_unseen(fed, &instants);
+    return kernel_feed_count_unseen(fed, &instants);
 }
 
 static enum err_code take_record(void *context, const struct kernel_record *record,
                                  const void *spans)
 {
     struct kernel_feed *const feed = context;
-    feed->seen_ns = later(feed->seen_ns, record->time_ns);
+    feed->seen_ns = kernel_feed_later(feed->seen_ns, record->time_ns);
     if (record->kind == KERNEL_CODE)
         return learn_code(feed, record, spans);
     if (record->kind == KERNEL_UNKNOWN) {
@@ -391,7 +185,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     /* It slept, or waited for a processor, from its listing or the last flush on; nobody knows where. */
     if (!fed->has_moved &&
         record->time_ns > fed->counted_ns + kernel_min_away_ns(feed->kernel)) {
-        feed->missed += instants_in(feed, record->time_ns - fed->counted_ns);
+        feed->missed += kernel_feed_instants(feed, record->time_ns - fed->counted_ns);
         fed->counted_ns = record->time_ns;
     }
     fed->has_moved = true;
@@ -400,7 +194,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     switch (record->kind) {
     case KERNEL_TICK: return count_tick(feed, fed, record, spans);
     case KERNEL_LEFT: return leave(feed, fed, record, spans);
-    case KERNEL_RETURNED: return come_back(feed, fed, record);
+    case KERNEL_RETURNED: return kernel_absence_come_back(feed, fed, record);
     default: return ERR_OK;
     }
 }
@@ -411,21 +205,21 @@ static enum err_code count_unread(void *context, const struct kernel_record *rec
 {
     struct kernel_feed *const feed = context;
     struct fed_thread *const fed = kernel_threads_find(&feed->threads, record);
-    feed->seen_ns = later(feed->seen_ns, record->time_ns);
+    feed->seen_ns = kernel_feed_later(feed->seen_ns, record->time_ns);
     (void)spans;
     if (!fed || record->kind == KERNEL_UNKNOWN || record->kind == KERNEL_CODE ||
         record->time_ns < feed->begun_ns)
         return ERR_OK;
     fed->has_moved = true;
     if (record->kind == KERNEL_RETURNED)
-        return come_back(feed, fed, record);
+        return kernel_absence_come_back(feed, fed, record);
     if (record->kind == KERNEL_LEFT) {
-        set_absence(feed, fed, record, true);
+        kernel_absence_begin(feed, fed, record, true);
         return ERR_OK;
     }
     const struct target_instants instants = tick_of(feed, record);
-    end_absence(feed, fed);
-    return count_unseen(fed, &instants);
+    kernel_absence_end(feed, fed);
+    return kernel_feed_count_unseen(fed, &instants);
 }
 
 /* A thread that the engine has not seen yet: it has slept since before it was added, or, on a busy host, has
@@ -444,7 +238,7 @@ static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *
     const struct target_instants instants = {
         .since_ns = since_ns,
         .until_ns = now_ns,
-        .times = instants_in(feed, now_ns - since_ns),
+        .times = kernel_feed_instants(feed, now_ns - since_ns),
         .runs = is_ready ? VALUE_YES : VALUE_NO,
         .runnable = is_ready ? VALUE_YES : VALUE_NO,
         .call = fed->call,
@@ -481,7 +275,7 @@ static enum err_code count_unknown(struct kernel_feed *feed, struct fed_target *
     const struct target_instants instants = {
         .since_ns = since_ns,
         .until_ns = now_ns,
-        .times = (uint32_t)(instants_in(feed, now_ns - since_ns) * weight),
+        .times = (uint32_t)(kernel_feed_instants(feed, now_ns - since_ns) * weight),
         .runs = VALUE_UNKNOWN,
         .runnable = VALUE_UNKNOWN,
     };
@@ -525,7 +319,7 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
                             python_interpreters(fed->target->python) > 1;
         /* Those that have ended are no longer listed. */
         if (is_due)
-            rc = count_losses(feed, now_ns);
+            rc = kernel_losses_count(feed, now_ns);
         if (is_due && !rc)
             rc = kernel_threads_list(&feed->threads, fed);
         if (!rc)
@@ -553,7 +347,7 @@ void kernel_feed_skip(struct kernel_feed *feed)
 {
     const uint64_t now_ns = clock_now_ns();
     (void)!kernel_drain(feed->kernel, skip_record, feed);
-    skip_losses(feed, now_ns);
+    kernel_losses_skip(feed, now_ns);
     kernel_count(feed->kernel, &feed->counts);
     feed->is_paused = true;
     feed->ticked_ns = feed->drained_ns = now_ns;
@@ -603,13 +397,14 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
                    now_ns - fed->left_ns >= kernel_min_away_ns(feed->kernel)) {
             /* It may have come back without a word. */
             if (kernel_left_ns(feed->kernel, fed->tid) != fed->left_ns)
-                end_absence(feed, fed);
+                kernel_absence_end(feed, fed);
             else
-                rc = count_wait(feed, fed, kernel_woken_ns(feed->kernel, fed->tid), now_ns,
-                                instants_in(feed, now_ns - fed->counted_ns));
+                rc = kernel_absence_count(feed, fed, kernel_woken_ns(feed->kernel, fed->tid),
+                                          now_ns,
+                                          kernel_feed_instants(feed, now_ns - fed->counted_ns));
         }
     }
-    return rc ? rc : count_losses(feed, now_ns);
+    return rc ? rc : kernel_losses_count(feed, now_ns);
 }
 
 uint64_t kernel_feed_ticks(struct kernel_feed *feed, uint64_t now_ns)

@@ -7,9 +7,6 @@
 #include "sampler/base/clock.h"
 #include "sampler/base/open_files.h"
 #include "sampler/base/vec.h"
-#include "sampler/cpython/objects/code.h"
-#include "sampler/cpython/threads/thread_state.h"
-#include "sampler/session/wait_site.h"
 
 /* The kernel updates the account in steps of some milliseconds. */
 static const uint64_t ACCOUNT_NS = 12 * NS_PER_MS;
@@ -19,9 +16,6 @@ static const uint64_t MAX_QUEUED_NS = NS_PER_S;
 
 /* The files of a thread that could not be read are opened again after this time. */
 static const uint64_t OPEN_AGAIN_NS = 100 * NS_PER_MS;
-
-/* Why a thread waits is found again after this time, though it waits at the same place. */
-static const uint64_t WAIT_AGAIN_NS = NS_PER_S;
 
 /* Where the kernel does not say how long a thread was without a processor. */
 enum {
@@ -115,52 +109,13 @@ bool thread_cpus_may_keep(const struct thread_cpus *cpus, state_bits state)
     return keeps(cpus->mode, (state_bits)(state | STATE_UNKNOWN_ON_CPU));
 }
 
-static bool is_same(const struct system_call *a, const struct system_call *b)
-{
-    return a->is_known == b->is_known && a->number == b->number && a->args[0] == b->args[0] &&
-           a->args[1] == b->args[1];
-}
-
-/* Whether it waits for the GIL, by the call alone. */
-static enum three_valued is_at_gil(const struct sample *sample, const struct system_call *call)
-{
-    if (!call->is_known)
-        return VALUE_UNKNOWN;
-    if (system_call_kind(call->number) != CALL_FUTEX)
-        return VALUE_NO;
-    return sample->threads && thread_state_is_gil(sample->threads, call->args[0], call->sp)
-               ? VALUE_YES
-               : VALUE_UNKNOWN;
-}
-
-/* Finds why the thread waits.  is_still: the stack has not changed since that was found last; then a thread
- * that runs right now waits for the same as before. */
-static void find_wait(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
+/* is_still: the stack has not changed since that was found last. */
+static void find_wait(const struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
                       const struct sample *sample, const struct system_call *call,
                       bool is_still)
 {
-    const bool is_same_call = call->is_known
-                                  ? is_same(&thread_cpu->call, call) &&
-                                        sample->now_ns - thread_cpu->found_ns < WAIT_AGAIN_NS &&
-                                        !waits_lacks_peer(cpus->waits, thread_cpu->wait)
-                                  : thread_cpu->wait != 0;
-    if (is_still && is_same_call)
-        return;
-    thread_cpu->wait = 0;
-    thread_cpu->call = *call;
-    thread_cpu->found_ns = sample->now_ns;
-    thread_cpu->at_gil = is_at_gil(sample, call);
-    if (thread_cpu->at_gil == VALUE_YES || !cpus->waits || !sample->codes || !call->is_known ||
-        !keeps(cpus->mode, sample->state))
-        return;
-    const struct wait_site site =
-        wait_site_of(sample->stack, sample->leaf, sample->codes, profile_strings(cpus->profile),
-                     sample->tid == sample->pid, system_call_kind(call->number) == CALL_FUTEX);
-    thread_cpu->wait = waits_find(cpus->waits, sample->pid, sample->tid, sample->codes->memory,
-                                  call, &site, sample->now_ns);
-    if (thread_cpu->at_gil == VALUE_UNKNOWN && thread_cpu->wait)
-        thread_cpu->at_gil =
-            waits_cause_of(cpus->waits, thread_cpu->wait) == WAIT_GIL ? VALUE_YES : VALUE_NO;
+    thread_wait_find(&thread_cpu->wait, cpus->waits, sample, call, is_still,
+                     keeps(cpus->mode, sample->state));
 }
 
 /* Samples [first, first + count) of the waiting ones. */
@@ -214,43 +169,12 @@ static state_bits state_of(const struct thread_cpu *thread_cpu, state_bits cpu)
         return (state_bits)state;
     /* A thread that waits for it wakes up every few milliseconds, and goes on waiting. */
     const bool is_ready = cpu & (STATE_ON_CPU | STATE_RUNNABLE);
-    const enum three_valued waits =
-        is_ready && thread_cpu->at_gil != VALUE_YES ? VALUE_NO : thread_cpu->at_gil;
+    const enum three_valued at_gil = thread_cpu->wait.at_gil;
+    const enum three_valued waits = is_ready && at_gil != VALUE_YES ? VALUE_NO : at_gil;
     const unsigned known = state & ~(unsigned)STATE_UNKNOWN_WAITS_GIL;
     return (state_bits)(waits == VALUE_UNKNOWN ? state
                         : waits == VALUE_YES   ? known | STATE_WAITS_GIL
                                                : known);
-}
-
-/* Does the thread do little but sleep, as watchers and reporters do?  The samples that are counted now are among those.
- * Waits for the GIL or for a processor are not what it does. */
-static bool is_sleeper(struct thread_cpu *thread_cpu, enum part part, bool sleeps,
-                       uint32_t samples)
-{
-    const bool is_ready = part == PART_NEEDS_GIL || part == PART_NEEDS_PROCESSOR;
-    if (thread_cpu->used_ns - thread_cpu->recent_ns > THREAD_CPUS_RECENT_NS) {
-        thread_cpu->recent_ns = thread_cpu->used_ns;
-        thread_cpu->recent /= 2;
-        thread_cpu->slept /= 2;
-    }
-    thread_cpu->recent += is_ready ? 0 : samples;
-    thread_cpu->slept += sleeps ? samples : 0;
-    return thread_cpu->slept * 10 >= thread_cpu->recent * 9;
-}
-
-/* The mark below which samples of this state count; 0: none. */
-static wait_id wait_of(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
-                       state_bits state, uint32_t samples)
-{
-    const enum part part = part_of(state, WAIT_UNKNOWN);
-    const bool sleeps = part == PART_BLOCKED && cpus->waits &&
-                        waits_cause_of(cpus->waits, thread_cpu->wait) == WAIT_SLEEP;
-    const bool is_idle = is_sleeper(thread_cpu, part, sleeps, samples);
-    if (part == PART_RUNNING || !cpus->waits)
-        return 0;
-    if (part == PART_NEEDS_GIL || part == PART_NEEDS_PROCESSOR)
-        return waits_plain(cpus->waits, part == PART_NEEDS_GIL ? WAIT_GIL : WAIT_PROCESSOR);
-    return sleeps && !is_idle ? waits_plain(cpus->waits, WAIT_PAUSE) : thread_cpu->wait;
 }
 
 static enum err_code count(struct thread_cpus *cpus, thread_id thread,
@@ -265,7 +189,10 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
         quality->filtered += samples;
         return ERR_OK;
     }
-    const wait_id wait = thread_cpu->is_open ? wait_of(cpus, thread_cpu, state, samples) : 0;
+    const wait_id wait = thread_cpu->is_open
+                             ? thread_wait_mark(&thread_cpu->wait, cpus->waits, state, samples,
+                                                thread_cpu->used_ns)
+                             : 0;
     const node_id node =
         wait ? waits_node(cpus->waits, wait, thread_cpu->node) : thread_cpu->node;
     const bool has_mark = node != thread_cpu->node;
@@ -605,7 +532,7 @@ static void add_waiting(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
     /* It is asked until the account says it.  Of a thread that runs now and then, some samples find it waiting. */
     const bool is_early = sample->now_ns - thread_cpu->metered_ns < ACCOUNT_NS;
     const bool lacks_wait =
-        !thread_cpu->wait && (thread_cpu->waiting & (thread_cpu->waiting - 1)) == 0;
+        !thread_cpu->wait.mark && (thread_cpu->waiting & (thread_cpu->waiting - 1)) == 0;
     /* Nothing is known of a thread that has ended, but of one that got its number. */
     const bool begins = is_first || !thread_cpu->is_metered;
     if (!begins && thread_cpu->was_runnable && (is_early || lacks_wait) &&

@@ -15,9 +15,7 @@
  * lacks a processor is asked for its account at each sample; it is up to date where the thread is held (beside.h).
  *
  * The same reading says in which system call a thread waits.  Samples that wait count below a mark that says
- * why (waits.h), as do those that wait for the GIL or a processor.  Where the interpreter does not say whether a thread
- * waits for the GIL, as before 3.15, the call does.  A sleep is a pause unless the thread has slept nine tenths of the
- * last THREAD_CPUS_RECENT_NS or so.
+ * why (thread_wait.h), as do those that wait for the GIL or a processor.
  *
  * The recording mode is applied here, because only here the whole state of a sample is known: a
  * sample that the mode does not keep is counted as filtered.  A sample whose state is unknown is
@@ -28,7 +26,7 @@
  * Ownership: the caller's storage; thread_cpus_deinit accepts a zeroed one.
  * Threads: the profile's writer.
  * Limits: the account of a thread that is unused for THREAD_CPUS_IDLE_NS is closed.
- * Depends on: profile (sink too), base/three_valued, process/cpu, sampler.h (modes), waits.
+ * Depends on: profile (sink too), base/three_valued, process/cpu, sampler.h (modes), thread_wait.
  */
 #ifndef SAMPLER_SESSION_THREAD_CPU_H
 #define SAMPLER_SESSION_THREAD_CPU_H
@@ -43,7 +41,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
 #include "sampler/sampler.h"
-#include "sampler/session/waits.h"
+#include "sampler/session/thread_wait.h"
 
 struct code_table;
 struct leaf;
@@ -56,9 +54,6 @@ enum { THREAD_CPUS_MAX_WAITING = 256 };
 /* The kernel is not asked again about a thread that was on a CPU this recently and has moved
  * since. */
 #define THREAD_CPUS_FRESH_NS 20000ull
-
-/* For so long it counts how much a thread sleeps; after that, what was before counts half. */
-#define THREAD_CPUS_RECENT_NS 5000000000ull
 
 /* What the quality of the profile counts of a native stack. */
 struct native_outcome {
@@ -95,23 +90,18 @@ struct thread_cpu {
     spot_id spot;
     uint64_t *certainty, *motion;
     struct native_outcome native;
-    bool is_overflowed;       /* of the waiting samples */
-    wait_id wait;             /* why they wait; 0: unknown */
-    enum three_valued at_gil; /* do they wait for the GIL? */
-    struct system_call call;  /* by which that was found */
-    uint64_t found_ns;        /* when */
-    uint64_t recent_ns;       /* when the next two were halved */
-    uint64_t recent, slept;   /* samples, and those of them in a sleep */
-    double owed;              /* samples on a CPU that are not counted as such yet */
-    bool has_queue;           /* the kernel says how long the thread was without a processor */
-    uint64_t first_ns;        /* the first sample since the account was opened */
-    uint64_t taken;           /* samples after it */
-    uint64_t asked_ns;        /* when queued_ns was last read */
-    uint64_t queued_ns;       /* without a processor, not counted as runnable yet */
-    uint64_t noted_ns;        /* when the kernel last said how long it was without one */
-    uint64_t lacked_ns;       /* since then, without a processor */
-    uint64_t held_ns;         /* of that, for the profiler had it */
-    uint64_t crowded_ns;      /* when it last turned out to lack one often */
+    bool is_overflowed;      /* of the waiting samples */
+    struct thread_wait wait; /* why they wait */
+    double owed;             /* samples on a CPU that are not counted as such yet */
+    bool has_queue;          /* the kernel says how long the thread was without a processor */
+    uint64_t first_ns;       /* the first sample since the account was opened */
+    uint64_t taken;          /* samples after it */
+    uint64_t asked_ns;       /* when queued_ns was last read */
+    uint64_t queued_ns;      /* without a processor, not counted as runnable yet */
+    uint64_t noted_ns;       /* when the kernel last said how long it was without one */
+    uint64_t lacked_ns;      /* since then, without a processor */
+    uint64_t held_ns;        /* of that, for the profiler had it */
+    uint64_t crowded_ns;     /* when it last turned out to lack one often */
 };
 
 struct thread_cpus {

@@ -215,15 +215,6 @@ static enum err_code find_causes(struct summary *summary, struct err *err)
     return ERR_OK;
 }
 
-/* The version of a free-threaded interpreter ends in "t". */
-static bool has_gil(const struct summary *summary)
-{
-    const char *const python = summary->source->session->target->python;
-    const size_t length = python ? strlen(python) : 0;
-    return length == 0 || python[length - 1] != 't' ||
-           summary->states.yes[STATE_FLAG_HAS_GIL] > 0;
-}
-
 /* The thread for which the others waited longest. */
 static enum err_code find_holder(struct summary *summary, struct err *err)
 {
@@ -253,7 +244,7 @@ static enum err_code find_gil(struct summary *summary, bool chooses_states, stru
 {
     const struct state_sums *const sums = &summary->states;
     const uint64_t waited = sums->yes[STATE_FLAG_WAITS_GIL];
-    if (!has_gil(summary))
+    if (!session_has_gil(summary->source->session, sums))
         summary->gil = SUMMARY_GIL_NONE;
     else if (waited == 0 && sums->unknown[STATE_FLAG_WAITS_GIL] > 0 &&
              sums->unknown[STATE_FLAG_WAITS_GIL] + sums->yes[STATE_FLAG_HAS_GIL] >=

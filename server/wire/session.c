@@ -1,11 +1,13 @@
 #include "server/wire/session.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/base/enum_text.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/frame_filters.h"
+#include "sampler/profile/views/states.h"
 #include "server/wire/bias.h"
 #include "server/wire/json.h"
 #include "server/wire/retention.h"
@@ -146,6 +148,14 @@ bool session_target_at(const struct session_info *info, size_t index,
         return false;
     *out = info->targets->items[index].target;
     return true;
+}
+
+/* The version of a free-threaded interpreter ends in "t". */
+bool session_has_gil(const struct session_info *info, const struct state_sums *sums)
+{
+    const char *const python = info->target ? info->target->python : NULL;
+    const size_t length = python ? strlen(python) : 0;
+    return length == 0 || python[length - 1] != 't' || sums->yes[STATE_FLAG_HAS_GIL] > 0;
 }
 
 double session_requested_hz(const struct session_info *info)

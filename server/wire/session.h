@@ -12,6 +12,7 @@
 struct frame_filters;
 struct json;
 struct profile_snapshot;
+struct state_sums;
 struct target_list;
 
 #define SESSION_SOURCES(X) \
@@ -71,6 +72,9 @@ void session_write(struct json *json, const struct session_info *info);
  * there are no more, or none is known. */
 bool session_target_at(const struct session_info *info, size_t index,
                        struct sampler_target *out);
+
+/* Does its first process have a GIL?  One without has the GIL in no sample of these. */
+bool session_has_gil(const struct session_info *info, const struct state_sums *sums);
 
 /* The requested rate. */
 double session_requested_hz(const struct session_info *info);

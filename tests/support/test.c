@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void test_assert_ok(enum err_code code, const struct err *err, const char *call,
@@ -69,4 +70,19 @@ void temp_dir_remove(char *path)
 {
     assert_int_equal(nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
     free(path);
+}
+
+void temp_dir_put(const char *folder, const char *path, const char *text)
+{
+    char *whole;
+    assert_true(asprintf(&whole, "%s%s", folder, path) > 0);
+    for (char *at = whole + strlen(folder) + 1; (at = strchr(at, '/')); *at++ = '/') {
+        *at = '\0';
+        mkdir(whole, 0755);
+    }
+    FILE *const file = fopen(whole, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    free(whole);
 }

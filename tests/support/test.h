@@ -43,5 +43,7 @@ void guard_free(unsigned char *buffer, size_t bytes);
 /* A new empty folder; temp_dir_remove removes it with its contents, and frees the path. */
 char *temp_dir(void);
 void temp_dir_remove(char *path);
+/* Writes a file below the folder, "/a/b", and makes the folders above it. */
+void temp_dir_put(const char *folder, const char *path, const char *text);
 
 #endif /* TESTS_SUPPORT_TEST_H */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
@@ -25,6 +26,7 @@ void thread_list_init(struct thread_list *list, struct memory *memory,
     list->memory = memory;
     list->runtime = runtime;
     list->head_bytes = head_bytes(&runtime->layout);
+    idmap_init(&list->index);
     thread_windows_init(list);
 }
 
@@ -47,6 +49,7 @@ void thread_list_deinit(struct thread_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         free_thread(list->items[i]);
+    idmap_deinit(&list->index);
     free(list->items);
     free(list->heads);
     free(list->known);
@@ -80,18 +83,40 @@ static bool same_thread(const struct thread_head *a, const struct thread_head *b
            a->tid == b->tid;
 }
 
-/* Threads rarely change their order, so the search begins where the last one ended. */
-static struct thread *find(const struct thread_list *list, const struct thread_head *head,
-                           size_t *near)
+static uint32_t hash_of(const struct thread_head *head)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        const size_t at = (*near + i) % list->count;
-        if (!same_thread(&list->items[at]->head, head))
-            continue;
-        *near = at + 1;
-        return list->items[at];
+    return hash_mix(head->addr, head->ident);
+}
+
+static bool is_at(struct thread_list *list, size_t at, const struct thread_head *head)
+{
+    list->compared++;
+    return same_thread(&list->items[at]->head, head);
+}
+
+/* Threads rarely change their order, so the next one is likely to be there.  *out: NULL: the thread is new. */
+static enum err_code find_thread(struct thread_list *list, const struct thread_head *head,
+                                 size_t *next, struct thread **out)
+{
+    struct idmap_slot *at;
+    *out = NULL;
+    if (*next < list->count && is_at(list, *next, head)) {
+        *out = list->items[(*next)++];
+        return ERR_OK;
     }
-    return NULL;
+    for (; list->indexed < list->count; list->indexed++) {
+        const enum err_code rc =
+            idmap_add(&list->index, hash_of(&list->items[list->indexed]->head),
+                      (uint32_t)list->indexed, NULL);
+        if (rc)
+            return rc;
+    }
+    IDMAP_FIND(at, &list->index, hash_of(head), is_at(list, at->id, head));
+    if (at) {
+        *out = list->items[at->id];
+        *next = at->id + (size_t)1;
+    }
+    return ERR_OK;
 }
 
 static enum err_code append(struct thread_list *list, struct thread *thread)
@@ -204,7 +229,7 @@ static enum err_code walk_threads(struct thread_list *list, const struct interpr
     const struct layout *const layout = &list->runtime->layout;
     unsigned char copy[THREADS_HEAD_BYTES];
     remote_addr named = 0;
-    size_t near = 0, seen = 0;
+    size_t next = 0, seen = 0;
     if (list->head_bytes > sizeof copy)
         return ERR_UNSUPPORTED;
     enum err_code rc = ERR_OK;
@@ -223,8 +248,9 @@ static enum err_code walk_threads(struct thread_list *list, const struct interpr
         list->known[list->known_count++] = head;
         if (!is_started(layout, &head))
             continue;
-        struct thread *thread = find(list, &head, &near);
-        if (!thread)
+        struct thread *thread;
+        rc = find_thread(list, &head, &next, &thread);
+        if (!rc && !thread)
             rc = add(list, &head, &thread);
         if (rc)
             break;
@@ -257,6 +283,8 @@ static enum err_code walk_once(struct thread_list *list)
         return ERR_UNSUPPORTED;
     list->interpreter_count = 0;
     list->known_count = 0;
+    list->indexed = 0;
+    idmap_clear(&list->index);
     enum err_code rc = memory_read_u64(
         list->memory, list->runtime->addr + layout->runtime_interpreters_head, &addr);
     while (!rc && addr) {

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/idmap.h"
 #include "sampler/base/strtab.h"
 #include "sampler/base/three_valued.h"
 #include "sampler/cpython/objects/object.h"
@@ -74,7 +75,7 @@ struct thread {
     bool is_inner;        /* it is that of another one */
     /* Other states of the same thread: the next ones before and behind it in the list; NULL: none. */
     struct thread *earlier, *later;
-    struct thread *visit; /* thread_list_visit */
+    struct thread *visit;             /* thread_list_visit */
     struct stack stack;
     struct leaf leaf; /* for the caller of leaf_read */
     bool has_leaf;    /* the same: it is that of this sample */
@@ -100,6 +101,9 @@ struct thread_list {
     const struct runtime *runtime;
     struct thread **items;
     size_t count, room;
+    struct idmap index; /* of the first `indexed` threads, while the lists are walked */
+    size_t indexed;
+    uint64_t compared; /* threads with those of a walk, in all */
     struct thread_head
         *known; /* all states of the last walk, not started ones too; none: it failed */
     size_t known_count, known_room;

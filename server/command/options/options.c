@@ -371,6 +371,12 @@ static enum err_code complete_formats(struct options *options, struct err *err)
         return err_set(
             err, ERR_INVALID,
             "--anonymize needs a format, such as --flamegraph: a capture holds the real names");
+    if (options->chooses_parts && options->view.query.states.parts &&
+        options->format_count == 0 && is_record)
+        return err_set(
+            err, ERR_INVALID,
+            "--parts needs a format, such as --flamegraph: a capture keeps all parts of "
+            "time (use replay --parts)");
     if (options->command->bit == COMMAND_RUN)
         return ERR_OK;
     const bool has_capture =

@@ -2,58 +2,24 @@
 #include <string.h>
 
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
-#include "sampler/cpython/threads/thread_state.h"
-#include "sampler/cpython/threads/thread_windows.h"
 #include "sampler/cpython/threads/threads.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/thread_world.h"
 
-static struct fake_thread *add_thread(struct thread_world *world, remote_addr interp)
-{
-    return thread_world_add(world, interp, 0x7000 + world->count, 100 + (int32_t)world->count);
-}
-
-static struct thread_world *begin(unsigned minor)
-{
-    struct thread_world *const world = malloc(sizeof *world);
-    assert_non_null(world);
-    thread_world_init(world, minor);
-    add_thread(world, world->interp);
-    return world;
-}
-
-static void end(struct thread_world *world)
-{
-    thread_world_deinit(world);
-    free(world);
-}
-
 static void in_every_version(void (*test)(struct thread_world *world))
 {
     for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct thread_world *const world = begin(minor);
+        struct thread_world *const world = thread_world_create(minor);
         test(world);
-        end(world);
+        thread_world_destroy(world);
     }
-}
-
-static void walk(struct thread_world *world)
-{
-    assert_int_equal(thread_list_walk(&world->list), ERR_OK);
-}
-
-static bool is_same(struct thread_world *world)
-{
-    bool same = false;
-    assert_int_equal(thread_list_check(&world->list, &same), ERR_OK);
-    return same;
 }
 
 static void check_listed(struct thread_world *world)
 {
-    add_thread(world, world->interp);
-    add_thread(world, world->interp);
-    walk(world);
+    thread_world_add_next(world, world->interp);
+    thread_world_add_next(world, world->interp);
+    thread_world_walk(world);
     assert_int_equal(world->list.count, 3);
     for (size_t i = 0; i < 3; i++) {
         const struct thread *const thread = thread_world_find(world, world->states[i]);
@@ -77,15 +43,15 @@ static void every_thread_is_listed_and_the_oldest_is_main(void **state)
 
 static void check_come_and_go(struct thread_world *world)
 {
-    add_thread(world, world->interp);
-    walk(world);
-    assert_true(is_same(world));
+    thread_world_add_next(world, world->interp);
+    thread_world_walk(world);
+    assert_true(thread_world_is_same(world));
     struct thread *const kept = thread_world_find(world, world->states[0]);
     kept->tag = 4711;
-    struct fake_thread *const new = add_thread(world, world->interp);
-    assert_false(is_same(world));
-    walk(world);
-    assert_true(is_same(world));
+    struct fake_thread *const new = thread_world_add_next(world, world->interp);
+    assert_false(thread_world_is_same(world));
+    thread_world_walk(world);
+    assert_true(thread_world_is_same(world));
     assert_int_equal(world->list.count, 3);
     assert_int_equal(thread_world_find(world, new)->tag, 0);
     /* Threads that stay in the list keep their data. */
@@ -95,7 +61,7 @@ static void check_come_and_go(struct thread_world *world)
     bool same = true;
     const enum err_code rc = thread_list_check(&world->list, &same);
     assert_true(rc == ERR_FAULT || !same);
-    walk(world);
+    thread_world_walk(world);
     assert_int_equal(world->list.count, 2);
     assert_null(thread_world_find(world, world->states[1]));
     assert_ptr_equal(thread_world_find(world, world->states[0]), kept);
@@ -113,16 +79,16 @@ static void check_started_later(struct thread_world *world)
     const uint32_t at = world->python.runtime.layout.tstate_native_thread_id;
     if (!at)
         return;
-    struct fake_thread *const thread = add_thread(world, world->interp);
+    struct fake_thread *const thread = thread_world_add_next(world, world->interp);
     fake_memory_put_u64(&world->python.memory, thread->addr + at, 0);
-    walk(world);
+    thread_world_walk(world);
     assert_int_equal(world->list.count, 1);
-    assert_true(is_same(world));
+    assert_true(thread_world_is_same(world));
     fake_memory_put_u64(&world->python.memory, thread->addr + at, 101);
-    assert_false(is_same(world));
-    walk(world);
+    assert_false(thread_world_is_same(world));
+    thread_world_walk(world);
     assert_int_equal(world->list.count, 2);
-    assert_true(is_same(world));
+    assert_true(thread_world_is_same(world));
 }
 
 static void a_thread_that_starts_after_the_walk_is_found(void **state)
@@ -134,14 +100,14 @@ static void a_thread_that_starts_after_the_walk_is_found(void **state)
 static void check_replaced(struct thread_world *world)
 {
     const struct layout *const layout = &world->python.runtime.layout;
-    struct fake_thread *const thread = add_thread(world, world->interp);
-    walk(world);
+    struct fake_thread *const thread = thread_world_add_next(world, world->interp);
+    thread_world_walk(world);
     struct thread *const before = thread_world_find(world, thread);
     before->tag = 4711;
     /* Another thread, whose state is at the address of an ended one. */
     fake_memory_put_u64(&world->python.memory, thread->addr + layout->tstate_thread_id, 0x9999);
-    assert_false(is_same(world));
-    walk(world);
+    assert_false(thread_world_is_same(world));
+    thread_world_walk(world);
     assert_int_equal(world->list.count, 2);
     assert_int_equal(thread_world_find(world, thread)->head.ident, 0x9999);
     assert_int_equal(thread_world_find(world, thread)->tag, 0);
@@ -157,7 +123,7 @@ static void another_thread_at_the_same_address_is_another(void **state)
 static void check_main_replaced(struct thread_world *world)
 {
     const struct layout *const layout = &world->python.runtime.layout;
-    walk(world);
+    thread_world_walk(world);
     fake_memory_put_u64(&world->python.memory,
                         world->states[0]->addr + layout->tstate_thread_id, 0x9999);
     assert_int_equal(thread_list_walk(&world->list), ERR_GONE);
@@ -171,22 +137,22 @@ static void another_main_thread_is_another_program(void **state)
 
 static void check_interpreters(struct thread_world *world)
 {
-    walk(world);
-    assert_true(is_same(world));
+    thread_world_walk(world);
+    assert_true(thread_world_is_same(world));
     const remote_addr second = fake_interp(&world->python, 1);
-    struct fake_thread *const thread = add_thread(world, second);
-    assert_false(is_same(world));
-    walk(world);
+    struct fake_thread *const thread = thread_world_add_next(world, second);
+    assert_false(thread_world_is_same(world));
+    thread_world_walk(world);
     assert_int_equal(world->list.interpreter_count, 2);
     assert_int_equal(world->list.count, 2);
     assert_int_equal(thread_world_find(world, thread)->head.interp, second);
     assert_false(thread_world_find(world, thread)->is_main);
     assert_ptr_equal(thread_list_main(&world->list),
                      thread_world_find(world, world->states[0]));
-    assert_true(is_same(world));
-    struct fake_thread *const later = add_thread(world, second);
-    assert_false(is_same(world));
-    walk(world);
+    assert_true(thread_world_is_same(world));
+    struct fake_thread *const later = thread_world_add_next(world, second);
+    assert_false(thread_world_is_same(world));
+    thread_world_walk(world);
     assert_non_null(thread_world_find(world, later));
 }
 
@@ -228,14 +194,16 @@ static void check_places(struct thread_world *world, const struct fake_thread *o
 static void check_nested(struct thread_world *world)
 {
     struct fake_thread *const outer = world->states[0];
-    struct fake_thread *const inner = add_thread(world, fake_interp(&world->python, 1));
-    struct fake_thread *const innermost = add_thread(world, fake_interp(&world->python, 2));
-    struct fake_thread *const other = add_thread(world, world->interp);
+    struct fake_thread *const inner =
+        thread_world_add_next(world, fake_interp(&world->python, 1));
+    struct fake_thread *const innermost =
+        thread_world_add_next(world, fake_interp(&world->python, 2));
+    struct fake_thread *const other = thread_world_add_next(world, world->interp);
     const uint64_t tid = 100;
     const uint32_t at = world->python.runtime.layout.tstate_native_thread_id;
     fake_memory_put_u64(&world->python.memory, inner->addr + at, tid);
     fake_memory_put_u64(&world->python.memory, innermost->addr + at, tid);
-    walk(world);
+    thread_world_walk(world);
     struct walk_frame frames[3] = { { 0 } };
     place_on_c_stack(world, outer, &frames[0], 0);
     place_on_c_stack(world, inner, &frames[1], 0);
@@ -266,15 +234,17 @@ static void check_nested(struct thread_world *world)
     thread_world_find(world, inner)->stack.count =
         thread_world_find(world, innermost)->stack.count = 0;
     fake_thread_end(innermost);
-    walk(world);
+    thread_world_walk(world);
     assert_false(runs_elsewhere(world, outer));
 }
 
 /* As embedding programs do: a thread has a state in each of two sub-interpreters, and none in the main one. */
 static void check_kept_states(struct thread_world *world)
 {
-    struct fake_thread *const one = add_thread(world, fake_interp(&world->python, 1));
-    struct fake_thread *const two = add_thread(world, fake_interp(&world->python, 2));
+    struct fake_thread *const one =
+        thread_world_add_next(world, fake_interp(&world->python, 1));
+    struct fake_thread *const two =
+        thread_world_add_next(world, fake_interp(&world->python, 2));
     const struct layout *const layout = &world->python.runtime.layout;
     if (layout->tstate_native_thread_id)
         fake_memory_put_u64(&world->python.memory, two->addr + layout->tstate_native_thread_id,
@@ -283,7 +253,7 @@ static void check_kept_states(struct thread_world *world)
     fake_memory_put_u64(
         &world->python.memory, two->addr + layout->tstate_thread_id,
         fake_memory_u64(&world->python.memory, one->addr + layout->tstate_thread_id));
-    walk(world);
+    thread_world_walk(world);
     struct thread *const states[] = { thread_world_find(world, one),
                                       thread_world_find(world, two) };
     for (unsigned with = 0; with < 3; with++) {
@@ -309,8 +279,8 @@ static void a_thread_in_two_interpreters_is_one(void **state)
 static void check_circle(struct thread_world *world)
 {
     const struct layout *const layout = &world->python.runtime.layout;
-    add_thread(world, world->interp);
-    struct fake_thread *const newest = add_thread(world, world->interp);
+    thread_world_add_next(world, world->interp);
+    struct fake_thread *const newest = thread_world_add_next(world, world->interp);
     /* The oldest is followed by the newest. */
     fake_memory_put_u64(&world->python.memory, world->states[0]->addr + layout->tstate_next,
                         newest->addr);
@@ -319,7 +289,7 @@ static void check_circle(struct thread_world *world)
     assert_true(world->list.count <= 3);
     /* Once it is mended all is well. */
     fake_memory_put_u64(&world->python.memory, world->states[0]->addr + layout->tstate_next, 0);
-    walk(world);
+    thread_world_walk(world);
     assert_int_equal(world->list.count, 3);
 }
 
@@ -373,12 +343,12 @@ static void interpreters_in_a_circle_are_an_error(void **state)
 static void check_mismatch(struct thread_world *world)
 {
     const struct layout *const layout = &world->python.runtime.layout;
-    add_thread(world, world->interp);
+    thread_world_add_next(world, world->interp);
     const remote_addr slot = world->states[1]->addr + layout->tstate_interp;
     fake_memory_put_u64(&world->python.memory, slot, world->interp + 16);
     assert_int_equal(thread_list_walk(&world->list), ERR_CORRUPT);
     fake_memory_put_u64(&world->python.memory, slot, world->interp);
-    walk(world);
+    thread_world_walk(world);
     assert_int_equal(world->list.count, 2);
 }
 
@@ -405,7 +375,7 @@ static void check_garbage(struct thread_world *world)
         }
         fake_memory_put_u64(&world->python.memory, slots[s], before);
     }
-    walk(world);
+    thread_world_walk(world);
     assert_int_equal(world->list.count, 1);
 }
 
@@ -420,17 +390,17 @@ static void check_failing(struct thread_world *world)
 {
     const struct layout *const layout = &world->python.runtime.layout;
     const remote_addr slot = world->states[0]->addr + layout->tstate_next;
-    walk(world);
+    thread_world_walk(world);
     struct thread *const before = thread_list_main(&world->list);
-    add_thread(world, world->interp);
-    add_thread(world, world->interp);
+    thread_world_add_next(world, world->interp);
+    thread_world_add_next(world, world->interp);
     fake_memory_put_u64(&world->python.memory, slot, 0x1000);
     for (int i = 0; i < 1000; i++) {
         assert_int_equal(thread_list_walk(&world->list), ERR_FAULT);
         assert_int_equal(world->list.count, 1);
     }
     fake_memory_put_u64(&world->python.memory, slot, 0);
-    walk(world);
+    thread_world_walk(world);
     assert_int_equal(world->list.count, 3);
     assert_ptr_equal(thread_list_main(&world->list), before);
 }
@@ -443,8 +413,8 @@ static void walks_that_fail_add_no_threads(void **state)
 
 static void check_cleared(struct thread_world *world)
 {
-    add_thread(world, world->interp);
-    walk(world);
+    thread_world_add_next(world, world->interp);
+    thread_world_walk(world);
     for (size_t i = 0; i < world->list.count; i++) {
         struct stack *const stack = &world->list.items[i]->stack;
         stack->tag = 7;
@@ -484,7 +454,7 @@ static void add_meanwhile(struct fake_memory *memory, const struct fake_read_at 
     if (meanwhile->done || moment->read < meanwhile->at_read)
         return;
     meanwhile->done = true;
-    add_thread(meanwhile->world, meanwhile->world->interp);
+    thread_world_add_next(meanwhile->world, meanwhile->world->interp);
 }
 
 static void check_meanwhile(struct thread_world *world)
@@ -496,15 +466,15 @@ static void check_meanwhile(struct thread_world *world)
         meanwhile.at_read = memory->memory.reads + k;
         meanwhile.done = false;
         memory->hook = add_meanwhile;
-        walk(world);
+        thread_world_walk(world);
         memory->hook = NULL;
         assert_true(meanwhile.done || k == 5);
         if (world->list.count < world->count) {
-            assert_false(is_same(world));
-            walk(world);
+            assert_false(thread_world_is_same(world));
+            thread_world_walk(world);
         }
         assert_int_equal(world->list.count, world->count);
-        assert_true(is_same(world));
+        assert_true(thread_world_is_same(world));
     }
     memory->context = NULL;
 }
@@ -519,15 +489,15 @@ static void check_plan(struct thread_world *world)
 {
     struct memory_span spans[8];
     size_t arrived;
-    add_thread(world, world->interp);
-    walk(world);
+    thread_world_add_next(world, world->interp);
+    thread_world_walk(world);
     const size_t count = thread_list_plan_count(&world->list);
     assert_in_range(count, 1, 8);
     thread_list_plan(&world->list, spans);
     struct memory *const memory = &world->python.memory.memory;
     assert_int_equal(memory_readv(memory, spans, count, &arrived), ERR_OK);
     assert_true(thread_list_heads_same(&world->list));
-    add_thread(world, world->interp);
+    thread_world_add_next(world, world->interp);
     assert_int_equal(memory_readv(memory, spans, count, &arrived), ERR_OK);
     assert_false(thread_list_heads_same(&world->list));
 }
@@ -538,160 +508,47 @@ static void the_heads_of_the_lists_tell_of_new_threads(void **state)
     in_every_version(check_plan);
 }
 
-static void the_gil_is_held_by_the_thread_it_names(void **state)
+/* Links the states of the main interpreter the other way round; that of the main thread stays the last one. */
+static void turn_around(struct thread_world *world)
 {
-    (void)state;
-    for (unsigned minor = 13; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct thread_world *const world = begin(minor);
-        const struct layout *const layout = &world->python.runtime.layout;
-        struct fake_memory *const memory = &world->python.memory;
-        struct fake_thread *const other = add_thread(world, world->interp);
-        walk(world);
-        fake_memory_put_u32(memory, world->interp + layout->interp_gil_locked, 1);
-        fake_memory_put_u64(memory, world->interp + layout->interp_gil_holder, other->addr);
-        assert_true(is_same(world));
-        const struct thread *const holder = thread_world_find(world, other);
-        const struct thread *const waiter = thread_world_find(world, world->states[0]);
-        assert_int_equal(thread_state_of(&world->list, holder).has_gil, VALUE_YES);
-        assert_int_equal(thread_state_of(&world->list, holder).waits_gil, VALUE_NO);
-        assert_int_equal(thread_state_of(&world->list, waiter).has_gil, VALUE_NO);
-        fake_memory_put_u32(memory, world->interp + layout->interp_gil_locked, 0);
-        assert_true(is_same(world));
-        assert_int_equal(thread_state_of(&world->list, holder).has_gil, VALUE_NO);
-        end(world);
-    }
-}
-
-/* A sub-interpreter that shares the GIL has an unused one of its own. */
-static void a_build_without_a_gil_uses_one_that_was_enabled(void **state)
-{
-    (void)state;
-    for (unsigned minor = 13; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct thread_world *const world = begin(minor);
-        struct layout *const layout = &world->python.runtime.layout;
-        struct fake_memory *const memory = &world->python.memory;
-        layout->is_free_threaded = true;
-        layout->interp_gil_enabled = layout->interp_gil;
-        thread_windows_init(&world->list);
-        const remote_addr sub = fake_interp(&world->python, 1);
-        struct fake_thread *const other = add_thread(world, sub);
-        walk(world);
-        fake_memory_put_u32(memory, world->interp + layout->interp_gil_locked, 1);
-        fake_memory_put_u64(memory, world->interp + layout->interp_gil_holder, other->addr);
-        const struct thread *const holder = thread_world_find(world, other);
-        assert_true(is_same(world));
-        assert_int_equal(thread_state_of(&world->list, holder).has_gil, VALUE_NO);
-        fake_memory_put_u32(memory, world->interp + layout->interp_gil_enabled, INT32_MAX);
-        assert_true(is_same(world));
-        assert_int_equal(thread_state_of(&world->list, holder).has_gil, VALUE_YES);
-        end(world);
-    }
-}
-
-static void each_interpreter_may_have_a_gil(void **state)
-{
-    (void)state;
-    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct thread_world *const world = begin(minor);
-        const struct layout *const layout = &world->python.runtime.layout;
-        const remote_addr gil = layout->runtime_gil_locked
-                                    ? world->python.runtime.addr + layout->runtime_gil_locked
-                                    : world->interp + layout->interp_gil_locked;
-        walk(world);
-        assert_true(thread_state_is_gil(&world->list, gil + 16, 0));
-        assert_true(thread_state_is_gil(&world->list, gil + 16 + 48, 0));
-        assert_false(thread_state_is_gil(&world->list, gil - 4, 0));
-        assert_false(thread_state_is_gil(&world->list, gil + 1024, 0));
-        assert_false(thread_state_is_gil(&world->list, 0, 0));
-        end(world);
-    }
-}
-
-/* As musl has them: each condition names the item of the thread that came last, and each item the one before. */
-static void with_musl_threads_that_queue_at_the_gil_wait_for_it(void **state)
-{
-    enum { FIRST = 16 + 8, SECOND = 16 + 48 + 40 + 8, BEFORE = 8, WORD = 20, ABOVE_SP = 0x90 };
-    (void)state;
-    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct thread_world *const world = begin(minor);
-        struct fake_memory *const memory = &world->python.memory;
-        const struct layout *const layout = &world->python.runtime.layout;
-        const remote_addr gil = layout->runtime_gil_locked
-                                    ? world->python.runtime.addr + layout->runtime_gil_locked
-                                    : world->interp + layout->interp_gil_locked;
-        remote_addr items[4];
-        for (size_t i = 0; i < 4; i++)
-            items[i] = fake_alloc(&world->python, 64);
-        fake_memory_put_u64(memory, gil + FIRST, items[0]);
-        fake_memory_put_u64(memory, items[0] + BEFORE, items[1]);
-        fake_memory_put_u64(memory, items[1] + BEFORE, 0);
-        fake_memory_put_u64(memory, gil + SECOND, items[2]);
-        fake_memory_put_u64(memory, items[2] + BEFORE, items[2]);
-        walk(world);
-        for (size_t i = 0; i < 4; i++) {
-            const remote_addr word = items[i] + WORD, sp = word - ABOVE_SP;
-            assert_int_equal(thread_state_is_gil(&world->list, word, sp), i < 3);
-            assert_false(thread_state_is_gil(&world->list, word, 0));
-            assert_false(thread_state_is_gil(&world->list, word, word - 0x1000));
-            assert_false(thread_state_is_gil(&world->list, word + 4, sp));
-        }
-        end(world);
-    }
-}
-
-/* A hostile process may have a queue without an end in each of its interpreters. */
-static void endless_queues_of_many_interpreters_cost_no_more_than_one(void **state)
-{
-    enum { INTERPRETERS = 40, FIRST = 16 + 8, BEFORE = 8, FAR = 0x100, MOST_READS = 64 };
-    struct thread_world *const world = begin(14);
-    struct memory *const memory = &world->python.memory.memory;
-    const uint32_t gil = world->python.runtime.layout.interp_gil_locked;
-    const remote_addr item = fake_alloc(&world->python, 64);
-    (void)state;
-    fake_memory_put_u64(&world->python.memory, item + BEFORE, item);
-    for (uint64_t i = 1; i < INTERPRETERS; i++)
-        fake_memory_put_u64(&world->python.memory, fake_interp(&world->python, i) + gil + FIRST,
-                            item);
-    walk(world);
-    assert_int_equal(world->list.interpreter_count, INTERPRETERS);
-    const uint64_t before = memory->reads;
-    assert_false(thread_state_is_gil(&world->list, item + FAR, item));
-    assert_in_range(memory->reads - before, INTERPRETERS, 2 * INTERPRETERS + MOST_READS);
-    end(world);
-}
-
-/* What is handled is read with the thread's stack. */
-static enum three_valued handles(struct thread_world *world, remote_addr handled)
-{
-    struct thread *const thread = thread_world_find(world, world->states[0]);
     const struct layout *const layout = &world->python.runtime.layout;
-    memcpy(thread->stack.copy.tstate + layout->tstate_exc_state, &handled, sizeof handled);
-    return thread_state_of(&world->list, thread).has_exception;
-}
-
-static void none_is_not_an_exception_in_hand(void **state)
-{
-    (void)state;
-    for (unsigned minor = 12; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct thread_world *const world = begin(minor);
-        const uint32_t type = world->python.runtime.layout.object_type;
-        struct fake_memory *const memory = &world->python.memory;
-        const remote_addr none = fake_alloc(&world->python, 16),
-                          error = fake_alloc(&world->python, 16);
-        fake_memory_put_u64(memory, none + type, fake_type(&world->python, "NoneType"));
-        fake_memory_put_u64(memory, error + type, fake_type(&world->python, "ValueError"));
-        walk(world);
-        assert_int_equal(handles(world, 0), VALUE_NO);
-        for (int again = 0; again < 2; again++) {
-            assert_int_equal(handles(world, error), VALUE_YES);
-            assert_int_equal(handles(world, none), VALUE_NO);
-        }
-        assert_int_equal(handles(world, 0xdead0000), VALUE_UNKNOWN);
-        end(world);
+    struct fake_memory *const memory = &world->python.memory;
+    const remote_addr head = world->interp + layout->interp_threads_head;
+    const remote_addr last = world->states[0]->addr;
+    remote_addr before = last;
+    for (remote_addr addr = fake_memory_u64(memory, head); addr != last;) {
+        const remote_addr next = fake_memory_u64(memory, addr + layout->tstate_next);
+        fake_memory_put_u64(memory, addr + layout->tstate_next, before);
+        before = addr;
+        addr = next;
     }
+    fake_memory_put_u64(memory, head, before);
 }
 
-TEST_MAIN(cmocka_unit_test(none_is_not_an_exception_in_hand),
+static void a_walk_compares_few_threads_whatever_their_order(void **state)
+{
+    enum { THREADS = 300 };
+    struct thread_world *const world = thread_world_create(13);
+    struct fake_thread *const thread = malloc(sizeof *thread);
+    (void)state;
+    assert_non_null(thread);
+    for (int32_t i = 1; i < THREADS; i++)
+        fake_thread_init(thread, &world->python, world->interp, 0x9000 + (uint64_t)i, 1000 + i);
+    thread_world_walk(world);
+    struct thread *const known = world->list.items[THREADS / 2];
+    for (int turn = 0; turn < 2; turn++) {
+        const uint64_t before = world->list.compared;
+        turn_around(world);
+        thread_world_walk(world);
+        assert_int_equal(world->list.count, THREADS);
+        assert_ptr_equal(world->list.items[THREADS / 2], known);
+        assert_in_range(world->list.compared - before, THREADS, 4 * THREADS);
+    }
+    free(thread);
+    thread_world_destroy(world);
+}
+
+TEST_MAIN(cmocka_unit_test(a_walk_compares_few_threads_whatever_their_order),
           cmocka_unit_test(every_thread_is_listed_and_the_oldest_is_main),
           cmocka_unit_test(threads_come_and_go_between_ticks),
           cmocka_unit_test(a_thread_that_starts_after_the_walk_is_found),
@@ -708,9 +565,4 @@ TEST_MAIN(cmocka_unit_test(none_is_not_an_exception_in_hand),
           cmocka_unit_test(walks_that_fail_add_no_threads),
           cmocka_unit_test(stacks_can_be_forgotten_and_threads_stay),
           cmocka_unit_test(a_thread_that_starts_while_the_list_is_walked_is_not_lost),
-          cmocka_unit_test(the_heads_of_the_lists_tell_of_new_threads),
-          cmocka_unit_test(a_build_without_a_gil_uses_one_that_was_enabled),
-          cmocka_unit_test(each_interpreter_may_have_a_gil),
-          cmocka_unit_test(with_musl_threads_that_queue_at_the_gil_wait_for_it),
-          cmocka_unit_test(endless_queues_of_many_interpreters_cost_no_more_than_one),
-          cmocka_unit_test(the_gil_is_held_by_the_thread_it_names))
+          cmocka_unit_test(the_heads_of_the_lists_tell_of_new_threads))

@@ -1,9 +1,6 @@
 /* The commit of a git checkout, as git's files say, below a folder that stands for the root of the target. */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/source/checkout.h"
@@ -13,29 +10,18 @@
 #define OTHER "fedcba9876543210fedcba9876543210fedcba98"
 #define LONG  ONE "89abcdef0123456789abcdef"
 
-static char folder[] = "/tmp/test-checkout-XXXXXX";
+static char *folder;
 static int root = -1;
 
-/* Makes the folders, too. */
 static void put(const char *path, const char *text)
 {
-    char whole[256];
-    snprintf(whole, sizeof whole, "%s%s", folder, path);
-    for (char *at = whole + strlen(folder) + 1; (at = strchr(at, '/')); *at++ = '/') {
-        *at = '\0';
-        mkdir(whole, 0755);
-    }
-    FILE *const file = fopen(whole, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    temp_dir_put(folder, path, text);
 }
 
 static int begin(void **state)
 {
     (void)state;
-    if (!mkdtemp(folder))
-        return -1;
+    folder = temp_dir();
     root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     put("/srv/loose/.git/HEAD", "ref: refs/heads/main\n");
     put("/srv/loose/.git/refs/heads/main", ONE "\n");
@@ -61,11 +47,10 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    char command[128];
     (void)state;
     close(root);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
+    temp_dir_remove(folder);
+    return 0;
 }
 
 static void expect(const char *path, const char *checkout, const char *commit)

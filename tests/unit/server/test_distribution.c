@@ -1,31 +1,19 @@
 /* Whose a file is, as the metadata of installed packages say, below a folder that stands for the root of the target. */
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/source/distribution.h"
 #include "tests/support/made_archive.h"
 #include "tests/support/test.h"
 
-static char folder[] = "/tmp/test-distribution-XXXXXX";
+static char *folder;
 static int root = -1;
 
-/* Makes the folders, too. */
 static void put(const char *path, const char *text)
 {
-    char whole[256];
-    snprintf(whole, sizeof whole, "%s%s", folder, path);
-    for (char *at = whole + strlen(folder) + 1; (at = strchr(at, '/')); *at++ = '/') {
-        *at = '\0';
-        mkdir(whole, 0755);
-    }
-    FILE *const file = fopen(whole, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    temp_dir_put(folder, path, text);
 }
 
 #define SITE    "/venv/lib/python3.13/site-packages"
@@ -41,8 +29,7 @@ static void put(const char *path, const char *text)
 static int begin(void **state)
 {
     (void)state;
-    if (!mkdtemp(folder))
-        return -1;
+    folder = temp_dir();
     root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     put(SITE "/requests-2.32.dist-info/RECORD",
         "requests-2.32.dist-info/RECORD,,\nrequests/__init__.py,sha256=a,9\n"
@@ -76,11 +63,10 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    char command[128];
     (void)state;
     close(root);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command);
+    temp_dir_remove(folder);
+    return 0;
 }
 
 static void expect(const char *path, enum source_owner owner, const char *site, bool has_folder)

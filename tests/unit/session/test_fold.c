@@ -276,6 +276,30 @@ static void the_frame_below_an_init_is_not_shown(void **state)
     end(&world);
 }
 
+static void a_file_of_the_target_is_not_that_of_marks(void **state)
+{
+    struct world world;
+    const char *file = NULL;
+    (void)state;
+    begin(&world, 14, &plain);
+    const remote_addr code =
+        fake_code(&world.made->python, &(struct fake_code){ .name = "<GC>", .file = "~" });
+    fake_push(&world.made->thread, code, FAKE_CALL_FROM_C);
+    sample(&world, quiet);
+    expect_stack(&world, "<GC>");
+    struct profile_snapshot snapshot = made_snapshot(world.profile);
+    for (function_id id = 1; id < snapshot.sizes.functions; id++) {
+        const struct profile_function function = profile_function_at(&snapshot, id);
+        if (function.first_line > 0 &&
+            strcmp(profile_string(&snapshot, function.name).text, "<GC>") == 0)
+            file = profile_string(&snapshot, function.file).text;
+    }
+    assert_non_null(file);
+    assert_string_equal(file, "./~");
+    profile_snapshot_release(&snapshot);
+    end(&world);
+}
+
 /* A frame of 3.14 that stands at a call of time.sleep(x). */
 static void call_sleep(struct world *world)
 {
@@ -446,6 +470,7 @@ TEST_MAIN(cmocka_unit_test(a_function_knows_the_process_it_was_seen_in),
           cmocka_unit_test(the_mark_of_the_collector_can_be_left_out),
           cmocka_unit_test(c_code_that_calls_back_is_marked_if_requested),
           cmocka_unit_test(the_frame_below_an_init_is_not_shown),
+          cmocka_unit_test(a_file_of_the_target_is_not_that_of_marks),
           cmocka_unit_test(a_c_function_has_a_frame_of_its_own),
           cmocka_unit_test(spots_stand_beside_the_frame_of_python),
           cmocka_unit_test(a_call_of_c_is_a_state_too))

@@ -31,6 +31,38 @@ struct fake_thread *thread_world_add(struct thread_world *world, remote_addr int
     return state;
 }
 
+struct fake_thread *thread_world_add_next(struct thread_world *world, remote_addr interp)
+{
+    return thread_world_add(world, interp, 0x7000 + world->count, 100 + (int32_t)world->count);
+}
+
+struct thread_world *thread_world_create(unsigned minor)
+{
+    struct thread_world *const world = malloc(sizeof *world);
+    assert_non_null(world);
+    thread_world_init(world, minor);
+    thread_world_add_next(world, world->interp);
+    return world;
+}
+
+void thread_world_destroy(struct thread_world *world)
+{
+    thread_world_deinit(world);
+    free(world);
+}
+
+void thread_world_walk(struct thread_world *world)
+{
+    assert_int_equal(thread_list_walk(&world->list), ERR_OK);
+}
+
+bool thread_world_is_same(struct thread_world *world)
+{
+    bool same = false;
+    assert_int_equal(thread_list_check(&world->list, &same), ERR_OK);
+    return same;
+}
+
 struct thread *thread_world_find(const struct thread_world *world,
                                  const struct fake_thread *state)
 {

@@ -35,6 +35,9 @@ static void messages_name_what_is_wrong(void **state)
           "--anonymize needs a format, such as --flamegraph: a capture holds the real names" },
         { "record 1 --anonymize --collapsed --binary",
           "--anonymize needs a format, such as --flamegraph: a capture holds the real names" },
+        { "record 1 --parts running -o a.pyro",
+          "--parts needs a format, such as --flamegraph: a capture keeps all parts of time (use "
+          "replay --parts)" },
         { "attach 1 --anonymize", "attach has no option '--anonymize' (see attach --help)" },
         { "replay a.pyro --anonymize --browser",
           "--browser shows the whole capture: select a part in the page, or name a format "
