@@ -107,6 +107,7 @@ struct code_table {
     size_t sorted_count;
     const struct opcode *opcodes; /* of the version; NULL: unknown */
     char *command;                /* the text of python -c; NULL: none */
+    remote_addr interp;           /* that has the modules of notebooks; 0: unknown */
     remote_addr code_type;        /* address of the type named "code"; 0: not seen yet */
     uint64_t epoch;               /* code objects checked in this epoch need no other check */
     bool is_described;  /* code_learn says when another object takes a place: none is checked */
