@@ -151,6 +151,10 @@ enum sampler_state {
 
 enum { SAMPLER_MAX_ENGINE_REASON = 199 };
 
+/* Reasons that need no other word: of most targets, and of a session that sampler_stop ended. */
+#define SAMPLER_EXITED  "the target exited"
+#define SAMPLER_STOPPED "stopped"
+
 struct sampler_status {
     enum sampler_state state;
     char reason[256]; /* a sentence once ended or failed, else "" */

@@ -44,6 +44,15 @@ static void check_opcodes(struct python *python, uint64_t now_ns)
     }
 }
 
+/* 0: unknown. */
+static remote_addr first_interpreter(const struct python *python)
+{
+    const remote_addr head =
+        python->runtime.addr + python->runtime.layout.runtime_interpreters_head;
+    remote_addr interp;
+    return memory_read_u64(&python->process->memory.memory, head, &interp) ? 0 : interp;
+}
+
 enum err_code python_attach(struct process *process, enum runtime_effort effort,
                             struct strtab *strings, struct python **out, struct err *err)
 {
@@ -62,6 +71,7 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
     random_init_any(&python->random);
     layout_name(&runtime.layout, python->version);
     code_table_init(&python->codes, memory, &python->runtime.layout, strings);
+    python->codes.interp = first_interpreter(python);
     /* A version that was not released when the tables were made may number its instructions differently. */
     if (!runtime.layout.validated) {
         python->codes.opcodes = NULL;
@@ -101,10 +111,7 @@ void python_find_service(struct python *python)
     struct memory *const memory = &process->memory.memory;
     const struct layout *const layout = &python->runtime.layout;
     struct service *const service = &process->service;
-    remote_addr interp;
-    if (memory_read_u64(memory, python->runtime.addr + layout->runtime_interpreters_head,
-                        &interp))
-        interp = 0;
+    const remote_addr interp = first_interpreter(python);
     start_read_service(memory, layout, interp, service);
     if (!*service->name)
         start_read_script(memory, layout, interp, service->name);

@@ -298,7 +298,7 @@ static bool wait_for(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
             until_ns = end_ns;
         now_ns = sleep_until(loop, now_ns, until_ns, &instant_ns);
         if (atomic_load(&loop->sampler->is_ending))
-            return end(loop, SAMPLER_ENDED, "stopped");
+            return end(loop, SAMPLER_ENDED, SAMPLER_STOPPED);
         if (!publish(loop, now_ns))
             return false;
         if (now_ns >= end_ns)

@@ -437,7 +437,7 @@ bool target_survives(struct target *target, enum err_code rc, uint64_t now_ns,
 bool target_runs(struct target *target, struct ending *out)
 {
     switch (process_fate(&target->process, python_anchor(target->python))) {
-    case PROCESS_EXITED: return end(out, SAMPLER_ENDED, false, "the target exited");
+    case PROCESS_EXITED: return end(out, SAMPLER_ENDED, false, SAMPLER_EXITED);
     case PROCESS_REPLACED:
         return end(out, SAMPLER_ENDED, false,
                    "the target replaced itself with another program (exec)");

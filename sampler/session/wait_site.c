@@ -4,6 +4,8 @@
 
 #include "sampler/base/strtab.h"
 #include "sampler/cpython/objects/code.h"
+#include "sampler/cpython/objects/code_bytecode.h"
+#include "sampler/cpython/objects/loops.h"
 #include "sampler/cpython/objects/opcodes.h"
 #include "sampler/cpython/stack/leaf.h"
 #include "sampler/cpython/stack/stack.h"
@@ -75,6 +77,8 @@ static const struct row {
     { "/billiard/queues.py", NULL, HELPER },
     { "/billiard/connection.py", NULL, CONNECTION },
     { "/anyio/_backends/_asyncio.py", "run", WORKER },
+    { "/ipykernel/iostream.py", "_watch_pipe_fd", WORKER },
+    { "/IPython/core/history.py", "run", WORKER },
     { "/dask/local.py", "queue_get", JOINS },
     { "/selectors.py", NULL, SELECTOR },
     { "/subprocess.py", NULL, CHILD },
@@ -150,6 +154,8 @@ static bool take_frame(struct wait_site *site, enum code_site kind)
 }
 
 enum { SETUP_WITH = 143 }; /* until 3.10 */
+/* Frames between the loop and the one that waits, and frames from that one outwards. */
+enum { MAX_HELPERS = 1, MAX_OUTER_FRAMES = 64 };
 
 /* Is it at the start of a `with`?  Until 3.13 that is an instruction, and calls no function with a name. */
 static bool enters_with(const struct stack *stack, const struct code_table *codes)
@@ -178,6 +184,51 @@ static bool is_head(const struct stack *stack, const struct code_table *codes,
     return !is_main;
 }
 
+/* Where in a loop is frames[at]? */
+static enum loop_place loop_place_of(const struct stack *stack, const struct code_table *codes,
+                                     size_t at)
+{
+    const struct walk_frame *const frame = &stack->frames[at];
+    struct code *const code = code_at(codes, frame->code);
+    const uint64_t unit = (frame->instr - code->instructions) / CODE_UNIT_BYTES;
+    struct code_bytecode room = { 0 };
+    struct bytecode bytecode;
+    if (!codes->opcodes || frame->instr < code->instructions || unit >= code->units)
+        return LOOP_UNKNOWN;
+    if (code->loop_place == LOOP_UNKNOWN || code->loop_unit != unit) {
+        code->loop_unit = (uint32_t)unit;
+        code->loop_place = LOOP_UNKNOWN;
+        if (code->units <= LOOPS_MAX_UNITS &&
+            !code_bytecode_read(codes->memory, codes->layout, code, codes->opcodes, false,
+                                &room, &bytecode))
+            code->loop_place = (unsigned char)loops_find(&bytecode, (uint32_t)unit);
+        code_bytecode_deinit(&room);
+    }
+    return (enum loop_place)code->loop_place;
+}
+
+/* Is the outermost loop of the thread that of frames[at], or of its caller, and does it get there what it works on? */
+static bool gets_at_head(const struct stack *stack, const struct code_table *codes, size_t at)
+{
+    enum loop_place outermost = LOOP_NONE;
+    size_t calls = 0, calls_to_loop = 0;
+    if (at >= MAX_OUTER_FRAMES)
+        return false;
+    for (size_t i = at + 1; i-- > 0;) {
+        if (code_at(codes, stack->frames[i].code)->is_shim)
+            continue;
+        const enum loop_place place = loop_place_of(stack, codes, i);
+        if (place == LOOP_UNKNOWN)
+            return false;
+        if (place != LOOP_NONE) {
+            outermost = place;
+            calls_to_loop = calls;
+        }
+        calls++;
+    }
+    return outermost == LOOP_HEAD && calls_to_loop <= MAX_HELPERS;
+}
+
 struct wait_site wait_site_of(const struct stack *stack, const struct leaf *leaf,
                               const struct code_table *codes, const struct strtab *strings,
                               bool is_main, bool may_lock)
@@ -196,7 +247,8 @@ struct wait_site wait_site_of(const struct stack *stack, const struct leaf *leaf
     for (size_t i = stack->count; i-- > end;) {
         struct code *const code = code_at(codes, stack->frames[i].code);
         if (!code->is_shim && !take_frame(&site, site_of(code, strings))) {
-            site.at_head = is_head(stack, codes, strings, i, is_main);
+            site.at_head = is_head(stack, codes, strings, i, is_main) ||
+                           ((site.gets || site.event) && gets_at_head(stack, codes, i));
             break;
         }
     }

@@ -5,7 +5,9 @@
  * them is the code that made them wait.  Where one system call serves many purposes, these names decide.
  *
  * A thread is a worker without work if the function that it was started with waits itself for a queue or a condition:
- * that is the head of a worker's loop, whoever wrote it.  Workers that wait deeper in their code have rows.
+ * that is the head of a worker's loop, whoever wrote it.  From 3.11 on the loop itself is seen, too (loops.h): of any
+ * thread, the outermost loop may wait at its head, itself or in a function that it calls for that.  Workers that wait
+ * deeper in their code have rows.
  *
  * Threads: none.
  * Limits: WAIT_SITE_MAX_FRAMES innermost frames are read.
@@ -32,7 +34,7 @@ struct wait_site {
     bool joins;      /* for the end of a thread, or for what the program's threads do */
     bool event;      /* for an event, which may be a sleep that can be ended */
     bool gets;       /* for a condition alone, or for the next item of a queue */
-    bool at_head;    /* the function that the thread is for waits itself */
+    bool at_head;    /* the thread's own function waits itself, or its loop at its head */
     bool is_main;    /* the thread is the first one of its process */
     bool lock;       /* acquires a lock */
     bool selector;   /* waits by the module selectors */

@@ -339,13 +339,14 @@ static enum err_code finish(struct driver *driver, const struct profile_snapshot
         return rc;
     session_describe(driver->session, snapshot, &info);
     audit_stop(driver, info.status.reason);
-    run_summary_say_end(&info, &states);
     if (driver->ending != DRIVER_HANGS)
-        rc = capture_output_finish(&driver->capture, err);
+        rc = capture_output_finish(&driver->capture, &driver->written, err);
     if (driver->options->quality_file &&
         write_quality(driver, &info, &states.all, rc == ERR_OK ? err : NULL) != ERR_OK &&
         rc == ERR_OK)
         rc = err->code;
+    if (!driver->ends_later)
+        run_summary_say_end(&info, &states, &driver->written);
     states_deinit(&states);
     return rc;
 }

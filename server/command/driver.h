@@ -7,7 +7,7 @@
  *     driver_serve     serves the page until the user stops it (attach, run)
  *     driver_wait      waits without a page (record, top)
  *     driver_stop      ends sampling
- *     driver_finish    prints the run summary, completes the capture and the quality file
+ *     driver_finish    completes the capture and the quality file, prints the result
  *     driver_end       prints the error and returns the exit status
  *     driver_close
  *
@@ -29,6 +29,7 @@
 #include "server/command/output/capture_output.h"
 #include "server/command/output/output.h"
 #include "server/command/output/run_summary.h"
+#include "server/command/output/written.h"
 #include "server/command/process/signals.h"
 
 struct program;
@@ -48,6 +49,7 @@ struct driver {
     bool reads_source;   /* starts the helper that reads source files */
     bool omits_texts;    /* needs no text of them, only what is known of packages */
     bool shows_progress; /* on a terminal that nobody else writes to */
+    bool ends_later;     /* the command writes more files, then prints the result itself */
     bool has_reader;     /* starts a process that reads other processes, and source files */
     int *
         launcher_out; /* the socket to a launcher (process_launcher.h), which starts a program; NULL: none */
@@ -64,6 +66,7 @@ struct driver {
     struct push *push;     /* NULL: profiles are not pushed */
     struct output quality; /* the file of --quality */
     struct run_summary summary;
+    struct written written; /* files, so far */
     struct audit audit;
     char id[12];     /* of the session, for the audit log */
     bool is_audited; /* the start is logged, the end is not */

@@ -5,6 +5,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/states.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
 #include "server/command/driver.h"
@@ -116,6 +117,19 @@ static void sample(struct record *record)
         signals_deinit(&driver->signals);
 }
 
+static void say_end(const struct record *record, const struct session_info *info)
+{
+    const struct view_query everything = { 0 };
+    const enum sampler_state state = info->status.state;
+    struct states states;
+    if (*info->status.reason && state == SAMPLER_FAILED)
+        say("%s", info->status.reason);
+    if (states_init(&states, info->snapshot, &everything, NULL) != ERR_OK)
+        return;
+    run_summary_say_end(info, &states, &record->driver.written);
+    states_deinit(&states);
+}
+
 static enum err_code finish(struct record *record, struct err *err)
 {
     const struct view_query everything = { 0 };
@@ -131,13 +145,12 @@ static enum err_code finish(struct record *record, struct err *err)
                                           .session = &info,
                                           .settings = record->options->report,
                                           .files = session_files(session) };
-    run_summary_end_line(&record->driver.summary);
-    if (*info.status.reason)
-        say("%s", info.status.reason);
     rc = driver_finish(&record->driver, err);
-    if (exports_write(&record->exports, &source, rc == ERR_OK ? err : NULL) != ERR_OK &&
+    if (exports_write(&record->exports, &source, &record->driver.written,
+                      rc == ERR_OK ? err : NULL) != ERR_OK &&
         rc == ERR_OK)
         rc = err->code;
+    say_end(record, &info);
     if (rc == ERR_OK && snapshot.quality.samples == 0) {
         rc = err_set(err, ERR_NOT_FOUND, "no samples were captured%s",
                      snapshot.quality.filtered > 0        ? ": --mode left out every sample"
@@ -181,7 +194,8 @@ int command_record(const struct options *options)
                              .driver = { .options = options,
                                          .reads_source = !options->report.no_source,
                                          .omits_texts = !wants_texts(options),
-                                         .shows_progress = !options->target },
+                                         .shows_progress = !options->target,
+                                         .ends_later = true },
                              .launch.program.socket = -1 };
     struct err err = { 0 };
     if (options->target)

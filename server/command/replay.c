@@ -8,6 +8,7 @@
 #include "server/command/output/output.h"
 #include "server/command/output/quality_file.h"
 #include "server/command/output/run_summary.h"
+#include "server/command/output/written.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
 #include "server/report/header.h"
@@ -26,6 +27,7 @@ static enum err_code write_query(struct replay *replay, struct session *session,
                                  const struct profile_snapshot *snapshot,
                                  const struct view_query *query, struct err *err)
 {
+    struct written written = { 0 };
     struct session_info info;
     struct report_header header;
     session_describe(session, snapshot, &info);
@@ -43,7 +45,8 @@ static enum err_code write_query(struct replay *replay, struct session *session,
     if (rc == ERR_OK && replay->options->quality_file)
         rc = exports_check(&replay->exports, &replay->quality.place, err);
     if (rc == ERR_OK)
-        rc = exports_write(&replay->exports, &source, err);
+        rc = exports_write(&replay->exports, &source, &written, err);
+    written_say(&written);
     report_header_deinit(&header);
     return rc;
 }

@@ -1,5 +1,7 @@
 #include "server/source/file_origins.h"
 
+#include <string.h>
+
 #include "sampler/debug_lines.h"
 #include "sampler/sampler.h"
 
@@ -45,6 +47,14 @@ static bool may_be_native(enum relay_want want, size_t count)
     return want == RELAY_PLACES || (want == RELAY_NATIVE_TEXT && count == 1);
 }
 
+/* "<string>", or "In [4]" of a notebook. */
+static bool is_made_of_text(struct strtab_string path)
+{
+    static const char cell[] = "In [";
+    return (path.length > 0 && path.text[0] == '<') ||
+           (path.length > strlen(cell) && memcmp(path.text, cell, strlen(cell)) == 0);
+}
+
 enum err_code file_origins_find(const struct profile_snapshot *snapshot,
                                 const function_id *functions, size_t count,
                                 enum relay_want want, struct file_origins *out, struct err *err)
@@ -81,6 +91,9 @@ enum err_code file_origins_find(const struct profile_snapshot *snapshot,
                        "function");
     if (is_unknown)
         return err_set(err, ERR_NOT_FOUND, "no process is known that has the source file");
+    if (is_made_of_text(out->key.path))
+        return err_set(err, ERR_NOT_FOUND,
+                       "the text of this code is only in the memory of its process");
     if (out->key.path.length == 0 || out->key.path.text[0] != '/')
         return err_set(err, ERR_INVALID, "the path of the source file is not an absolute path");
     return ERR_OK;

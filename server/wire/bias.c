@@ -13,6 +13,8 @@
 static const double MILLION = 1e6, POINTS = 1e4;
 /* With fewer page faults a second, stops that come late make no difference of a point. */
 static const double FEW_FAULTS_HZ = 2000;
+/* The page has the same limits: in points, and in percent of the readings. */
+static const double HIGH_BIAS = 3, HIGH_UNCERTAIN = 10;
 
 enum kind {
     UNMEASURED,
@@ -101,6 +103,27 @@ void bias_write(struct json *json, const struct session_info *info)
     json_end(json);
 }
 
+static double faults_hz(const struct session_info *info)
+{
+    const double seconds = (double)info->snapshot->end_ns / (double)NS_PER_S;
+    return seconds > 0 ? (double)info->snapshot->quality.page_faults / seconds : 0;
+}
+
+bool bias_is_doubtful(const struct session_info *info)
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    if (quality->stopped_ns && faults_hz(info) >= FEW_FAULTS_HZ)
+        return true;
+    switch (kind_of(info)) {
+    case MEASURED: return ((double)quality->bias_ppm - error_of(quality)) / POINTS > HIGH_BIAS;
+    case UNMEASURED:
+        return quality_percent(quality->samples - quality->exact, quality->samples) >
+               HIGH_UNCERTAIN;
+    case NONE: break;
+    }
+    return false;
+}
+
 void bias_format(const struct session_info *info, char out[BIAS_TEXT_BYTES])
 {
     const struct quality *const quality = &info->snapshot->quality;
@@ -137,8 +160,6 @@ void bias_format_functions(const struct session_info *info, char out[BIAS_TEXT_B
 void bias_format_stops(const struct session_info *info, char out[BIAS_TEXT_BYTES])
 {
     const struct quality *const quality = &info->snapshot->quality;
-    const double seconds = (double)info->snapshot->end_ns / (double)NS_PER_S;
-    const double faults_hz = seconds > 0 ? (double)quality->page_faults / seconds : 0;
     *out = '\0';
     if (!quality->stopped_ns)
         return;
@@ -146,8 +167,8 @@ void bias_format_stops(const struct session_info *info, char out[BIAS_TEXT_BYTES
         out, BIAS_TEXT_BYTES, "%.2f %% of the samples read while stopped, %.2f %% of the time",
         quality_percent(quality->stopped, quality->samples),
         quality_percent(quality->stopped_ns, info->snapshot->end_ns));
-    if (faults_hz >= FEW_FAULTS_HZ)
+    if (faults_hz(info) >= FEW_FAULTS_HZ)
         snprintf(out + length, BIAS_TEXT_BYTES - (size_t)length,
                  "; %.0f page faults a second, which stopped samples show too often",
-                 faults_hz);
+                 faults_hz(info));
 }

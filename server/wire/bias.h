@@ -6,6 +6,8 @@
 #ifndef SERVER_WIRE_BIAS_H
 #define SERVER_WIRE_BIAS_H
 
+#include <stdbool.h>
+
 struct json;
 struct session_info;
 
@@ -13,6 +15,9 @@ enum { BIAS_TEXT_BYTES = 400 };
 
 /* The bias of a Quality: an object, or null if it is unmeasured. */
 void bias_write(struct json *json, const struct session_info *info);
+
+/* Shares of functions may be off: by more than 3 points for certain, or nobody knows by how much. */
+bool bias_is_doubtful(const struct session_info *info);
 
 /* "bias 3.0 ± 2.0 points" */
 void bias_format(const struct session_info *info, char out[BIAS_TEXT_BYTES]);

@@ -127,13 +127,14 @@ class Pyrometer(Profiler):
 
     def tell(self, recording):
         outcome = recording.outcome
+        quality = recording.quality
         recording.samples = outcome.find(r"captured (\d+) samples")
-        recording.rate = outcome.find(r"captured .*?, ([\d.]+) of")
+        recording.rate = quality.get("achieved_hz")
         if self.engine == "kernel" and not recording.all_threads:
             # Instants at which the kernel does not call the program are not missing from the rate that it says.
-            recording.rate = recording.samples / recording.quality["duration_s"]
-        failed = outcome.find(r"failed ([\d.]+) %")
-        recording.dropped = None if failed is None else failed / 100
+            recording.rate = recording.samples / quality["duration_s"]
+        failed = sum(quality.get("failed", {}).values())
+        recording.dropped = failed / (quality["samples"] + failed) if failed else 0
 
 
 class FirstPyrometer(Pyrometer):

@@ -137,6 +137,21 @@ def loky():
     return parallel
 
 
+def twisted():
+    from twisted.internet import reactor  # pylint: disable=import-outside-toplevel,import-error
+    for number in range(2 * WORKERS):
+        reactor.callWhenRunning(reactor.callInThread, work, number)
+    threading.Thread(target=reactor.run, kwargs={"installSignalHandlers": False}, daemon=True).start()
+
+
+def dask():
+    import distributed  # pylint: disable=import-outside-toplevel,import-error
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None)
+    client = distributed.Client(cluster)
+    client.gather(client.map(work, range(2 * WORKERS)))
+    return client
+
+
 async def asgi(scope, receive, send):
     """An application for uvicorn."""
     if scope["type"] == "http":

@@ -73,10 +73,12 @@ struct code {
     bool is_shim;             /* the interpreter's code below a class's __init__ */
     str_id name, file;
     int32_t first_line;
-    uint32_t tag;            /* for the caller; 0 at first */
-    unsigned char wait_site; /* the same */
-    uint64_t checked_epoch;  /* 0: forgotten, because another object is there by now */
-    uint64_t asked_epoch;    /* when code_check was last asked about it */
+    uint32_t tag;             /* for the caller; 0 at first */
+    unsigned char wait_site;  /* the same */
+    unsigned char loop_place; /* the same, of the instruction at loop_unit */
+    uint32_t loop_unit;
+    uint64_t checked_epoch; /* 0: forgotten, because another object is there by now */
+    uint64_t asked_epoch;   /* when code_check was last asked about it */
     bool is_predicted;
     unsigned char *table; /* location table */
     uint32_t table_bytes;
@@ -107,6 +109,7 @@ struct code_table {
     size_t sorted_count;
     const struct opcode *opcodes; /* of the version; NULL: unknown */
     char *command;                /* the text of python -c; NULL: none */
+    remote_addr interp;           /* that has the modules of notebooks; 0: unknown */
     remote_addr code_type;        /* address of the type named "code"; 0: not seen yet */
     uint64_t epoch;               /* code objects checked in this epoch need no other check */
     bool is_described;  /* code_learn says when another object takes a place: none is checked */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/cpython/objects/command_text.h"
+#include "sampler/cpython/objects/notebook.h"
 
 static bool is_code(struct code_table *table, remote_addr type)
 {
@@ -21,15 +22,23 @@ static enum err_code intern(struct code_table *table, str_id *out)
                          table->scratch.count, out, NULL);
 }
 
+/* Code that was made of text has the name of that, if it is known. */
 static enum err_code intern_file(struct code_table *table, struct code *code)
 {
     static const char file[] = COMMAND_TEXT_FILE;
     const struct strtab_string name = strtab_get(table->strings, code->name);
     const char *const given = (const char *)table->scratch.bytes;
+    char cell[NOTEBOOK_NAME_BYTES];
+    enum err_code rc = intern(table, &code->file);
+    if (rc)
+        return rc;
+    if (notebook_name_cell(table->memory, table->layout, table->interp,
+                           strtab_get(table->strings, code->file).text, cell))
+        return strtab_intern(table->strings, cell, strlen(cell), &code->file, NULL);
     if (!table->command || table->scratch.count != strlen(COMMAND_TEXT_STRING) ||
         memcmp(given, COMMAND_TEXT_STRING, table->scratch.count) != 0 ||
         !command_text_has(table->command, name.text, name.length, code->first_line))
-        return intern(table, &code->file);
+        return ERR_OK;
     return strtab_intern(table->strings, file, sizeof file - 1, &code->file, NULL);
 }
 

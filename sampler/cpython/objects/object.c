@@ -169,3 +169,32 @@ enum err_code object_read_text(struct memory *memory, remote_addr addr, char *ou
         return ERR_CORRUPT;
     return memory_confirm(memory);
 }
+
+enum err_code object_read_small_int(struct memory *memory, const struct layout *layout,
+                                    remote_addr object, uint32_t *out)
+{
+    enum { TAG_SIGN = 3, TAG_NEGATIVE = 2, TAG_BITS = 3, DIGIT_BITS = 30 };
+    const remote_addr size_at = object + object_first_field(layout);
+    uint64_t type, flags, size;
+    uint32_t digit = 0;
+    enum err_code rc = memory_read_u64(memory, object + layout->object_type, &type);
+    if (!rc)
+        rc = object_type_flags(memory, layout, type, &flags);
+    if (!rc && !(flags & OBJECT_IS_INT))
+        rc = ERR_CORRUPT;
+    if (!rc)
+        rc = memory_read_u64(memory, size_at, &size);
+    if (rc)
+        return rc;
+    if (layout->has_int_tag && (size & TAG_SIGN) == TAG_NEGATIVE)
+        return ERR_LIMIT;
+    const uint64_t count = layout->has_int_tag ? size >> TAG_BITS : size;
+    if (count > 1)
+        return ERR_LIMIT;
+    if (count)
+        rc = memory_read(memory, size_at + sizeof size, &digit, sizeof digit);
+    if (!rc && digit >> DIGIT_BITS)
+        rc = ERR_CORRUPT;
+    *out = digit;
+    return rc;
+}

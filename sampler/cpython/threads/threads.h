@@ -75,7 +75,7 @@ struct thread {
     bool is_inner;        /* it is that of another one */
     /* Other states of the same thread: the next ones before and behind it in the list; NULL: none. */
     struct thread *earlier, *later;
-    struct thread *visit;             /* thread_list_visit */
+    struct thread *visit; /* thread_list_visit */
     struct stack stack;
     struct leaf leaf; /* for the caller of leaf_read */
     bool has_leaf;    /* the same: it is that of this sample */

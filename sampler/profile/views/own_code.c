@@ -33,14 +33,15 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* "<ipython-input-4-74f1>", and "/tmp/ipykernel_4711/74105.py", which no file has. */
+/* "In [4]"; where its number is unknown, "<ipython-input-4-74f1>" or "/tmp/ipykernel_4711/74105.py", which no file has. */
 static bool is_cell(const char *file)
 {
+    static const char numbered[] = "In [";
     static const char kernel[] = "/ipykernel_";
     const char *const folder = strstr(file, kernel);
     const char *const slash = folder ? strchr(folder + 1, '/') : NULL;
     const char *const digits = folder ? folder + strlen(kernel) : "";
-    return begins(file, "<ipython-input") ||
+    return begins(file, numbered) || begins(file, "<ipython-input") ||
            (slash && slash > digits &&
             strspn(digits, "0123456789") == (size_t)(slash - digits) &&
             !strchr(slash + 1, '/'));

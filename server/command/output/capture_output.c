@@ -15,6 +15,7 @@
 #include "sampler/sampler.h"
 #include "server/command/options/options.h"
 #include "server/command/output/output.h"
+#include "server/command/output/written.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
 #include "server/files/files.h"
@@ -120,9 +121,9 @@ static bool is_removed(const struct capture_output *capture)
     return fstat(capture->fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0;
 }
 
-/* Prints how many samples were written and how many were lost. */
-static enum err_code say_totals(struct capture_output *capture, enum err_code rc,
-                                struct err *err)
+/* Prints how many samples were lost. */
+static enum err_code take_totals(struct capture_output *capture, struct written *written,
+                                 enum err_code rc, struct err *err)
 {
     const uint64_t samples = live_capture_samples(capture->live);
     const uint64_t lost = live_capture_lost(capture->live);
@@ -139,12 +140,12 @@ static enum err_code say_totals(struct capture_output *capture, enum err_code rc
     if (lost > 0)
         say("%" PRIu64 " samples are not in the capture: writing %s", lost,
             rc == ERR_OK ? "was too slow" : "failed");
-    say("wrote %s, %" PRIu64 " bytes, %" PRIu64 " samples", output_place_name(&capture->place),
-        capture->totals.bytes, samples);
+    written_add(written, output_place_name(&capture->place));
     return rc;
 }
 
-enum err_code capture_output_finish(struct capture_output *capture, struct err *err)
+enum err_code capture_output_finish(struct capture_output *capture, struct written *written,
+                                    struct err *err)
 {
     if (!capture->sampler || capture->is_finished)
         return ERR_OK;
@@ -152,7 +153,7 @@ enum err_code capture_output_finish(struct capture_output *capture, struct err *
     enum err_code rc = session_capture_write_end(capture->live, capture->sampler, err);
     if (rc == ERR_SYS)
         rc = err_wrap(err, rc, "%.200s", output_place_name(&capture->place));
-    return say_totals(capture, rc, err);
+    return take_totals(capture, written, rc, err);
 }
 
 const struct quality_capture *capture_output_totals(const struct capture_output *capture)

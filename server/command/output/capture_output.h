@@ -4,7 +4,7 @@
  *     capture_output_open     before sampling, so that an unwritable path is reported early
  *     capture_output_sink     for the options of the sampler
  *     capture_output_begin    once sampling has started; empties an existing file
- *     capture_output_finish   once sampling has ended; completes the file and prints its size
+ *     capture_output_finish   once sampling has ended; completes the file and adds its name to `written`
  *     capture_output_close
  *
  * Unlike a report, a capture is written while sampling goes on, so that it is readable after a crash.
@@ -29,6 +29,7 @@ struct live_capture;
 struct sampler;
 struct sampler_options;
 struct sink;
+struct written;
 
 struct capture_output {
     struct live_capture *live; /* NULL: no capture was requested */
@@ -52,7 +53,8 @@ MUST_CHECK enum err_code capture_output_begin(struct capture_output *capture,
                                               struct sampler *sampler,
                                               const struct frame_filters *filters,
                                               struct err *err);
-MUST_CHECK enum err_code capture_output_finish(struct capture_output *capture, struct err *err);
+MUST_CHECK enum err_code capture_output_finish(struct capture_output *capture,
+                                               struct written *written, struct err *err);
 /* NULL: no capture was written. */
 const struct quality_capture *capture_output_totals(const struct capture_output *capture);
 void capture_output_close(struct capture_output *capture);

@@ -13,6 +13,7 @@
 #include "sampler/sampler.h"
 #include "server/command/output/progress.h"
 #include "server/command/output/split.h"
+#include "server/command/output/written.h"
 #include "server/command/process/exit.h"
 #include "server/report/report.h"
 #include "server/wire/reshaped.h"
@@ -193,7 +194,7 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
     if (rc == ERR_OK || item->output.sys != 0)
         rc = output_finish(&item->output, NULL, 0, err);
     if (rc == ERR_OK && item->output.place.path[0])
-        say("wrote %s, %zu bytes", item->output.place.path, item->output.written);
+        written_add(exports->written, item->output.place.path);
     return rc;
 }
 
@@ -314,9 +315,10 @@ static enum err_code write_like(struct exports *exports, const struct report_sou
 }
 
 enum err_code exports_write(struct exports *exports, const struct report_source *source,
-                            struct err *err)
+                            struct written *written, struct err *err)
 {
     enum err_code first = ERR_OK;
+    exports->written = written;
     for (size_t i = 0; i < exports->count; i++) {
         const struct export *const item = &exports->items[i];
         size_t alike = 0;

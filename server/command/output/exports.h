@@ -6,7 +6,7 @@
  * else a default name in the working folder.  If --output is a folder, files in it have default names.
  *
  * Ownership: the caller's storage; exports_close removes unfinished files.
- * Depends on: options, output, report, reshaped, split.
+ * Depends on: options, output, report, reshaped, split, written.
  */
 #ifndef SERVER_COMMAND_OUTPUT_EXPORTS_H
 #define SERVER_COMMAND_OUTPUT_EXPORTS_H
@@ -22,6 +22,7 @@
 
 struct report_source;
 struct session_info;
+struct written;
 
 struct exports {
     size_t count;
@@ -31,6 +32,7 @@ struct exports {
     bool
         splits; /* one file per process; the opened files only prove that the folder is writable */
     struct capture_input baseline;
+    struct written *written; /* while reports are written */
     struct export
     {
         const struct report_format *format;
@@ -49,9 +51,10 @@ MUST_CHECK enum err_code exports_check(const struct exports *exports,
                                        const struct output_place *other, struct err *err);
 void exports_close(struct exports *exports);
 
-/* Applies the filters, writes all reports and prints their names.  Continues after a failure, and
+/* Applies the filters, writes all reports and adds their names to `written`.  Continues after a failure, and
  * returns the first one. */
 MUST_CHECK enum err_code exports_write(struct exports *exports,
-                                       const struct report_source *source, struct err *err);
+                                       const struct report_source *source,
+                                       struct written *written, struct err *err);
 
 #endif /* SERVER_COMMAND_OUTPUT_EXPORTS_H */

@@ -6,11 +6,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/utf8.h"
+#include "sampler/profile/part.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/states.h"
 #include "sampler/sampler.h"
+#include "server/command/output/written.h"
 #include "server/command/process/exit.h"
 #include "server/wire/bias.h"
 #include "server/wire/quality.h"
@@ -18,6 +21,11 @@
 #include "server/wire/usage.h"
 
 enum { TEXT_BYTES = 256 };
+
+/* In percent.  Beyond these, shares of functions may be off; the page has the same. */
+static const double MOST_TRUNCATED = 1, MOST_RETRIED = 20, MOST_FAILED = 1, MOST_MISSED = 5;
+/* Fewer complete native stacks are worth a word. */
+static const double MOST_COMPLETE = 90;
 
 /* What of the targets is not sampled, or may be wrong: a line for each warning, and how many more have the same. */
 static void say_warnings(const struct sampler *sampler)
@@ -261,14 +269,8 @@ static enum state_flag flag_of(enum sampler_mode mode)
 
 static void say_mode(const struct session_info *info, const struct state_sums *sums)
 {
-    const struct quality *const quality = &info->snapshot->quality;
     const enum state_flag flag = flag_of(info->options->mode);
-    if (flag == STATE_FLAG_COUNT)
-        return;
-    say("--mode left out %" PRIu64 " sample%s, %.2f %% of all", quality->filtered,
-        quality->filtered == 1 ? "" : "s",
-        quality_percent(quality->filtered, quality->filtered + quality->samples));
-    if (sums->unknown[flag] > 0)
+    if (flag != STATE_FLAG_COUNT && sums->unknown[flag] > 0)
         say("%" PRIu64 " %s although %s state %s is unknown", sums->unknown[flag],
             sums->unknown[flag] == 1 ? "sample is included" : "samples are included",
             sums->unknown[flag] == 1 ? "its" : "their", state_flag_text(flag));
@@ -290,14 +292,14 @@ static size_t count_ends(const struct sampler *sampler, const char *reason, size
     return count;
 }
 
-/* Which of several targets are no longer sampled, and why: a line for each reason. */
+/* Which of several targets are no longer sampled though they have not exited, and why: a line for each reason. */
 static void say_ends(const struct sampler *sampler)
 {
     struct sampler_target target;
     bool is_first;
     for (size_t i = 0; sampler_target_at(sampler, i, &target); i++) {
-        const size_t count =
-            target.reason ? count_ends(sampler, target.reason, i, &is_first) : 0;
+        const bool is_named = target.reason && strcmp(target.reason, SAMPLER_EXITED) != 0;
+        const size_t count = is_named ? count_ends(sampler, target.reason, i, &is_first) : 0;
         if (count == 1)
             say("process %d ended after %.2f s: %s", (int)target.pid,
                 (double)target.to_ns / (double)NS_PER_S, target.reason);
@@ -308,12 +310,8 @@ static void say_ends(const struct sampler *sampler)
 
 static void say_processes(const struct session_info *info)
 {
-    struct sampler_processes processes = { 0 };
-    if (info->sampler)
-        sampler_processes(info->sampler, &processes);
-    if (processes.joined > 1)
-        say("%" PRIu64 " processes, %" PRIu64 " of them still running", processes.joined,
-            processes.running);
+    struct sampler_processes processes;
+    sampler_processes(info->sampler, &processes);
     if (processes.joined > 1)
         say_ends(info->sampler);
     if (processes.over > 0)
@@ -351,66 +349,8 @@ static void say_limits(const struct session_info *info)
             info->status.rate_hz);
 }
 
-/* "43.20 %", or "43.20 % (and 2.00 % unknown)". */
-static void format_share(const struct state_sums *sums, enum state_flag flag,
-                         char out[TEXT_BYTES])
+static void say_tasks(const struct quality *quality)
 {
-    const double yes = quality_percent(sums->yes[flag], sums->samples);
-    const double unknown = quality_percent(sums->unknown[flag], sums->samples);
-    if (sums->unknown[flag] > 0)
-        snprintf(out, TEXT_BYTES, "%.2f %% (and %.2f %% unknown)", yes, unknown);
-    else
-        snprintf(out, TEXT_BYTES, "%.2f %%", yes);
-}
-
-/* The version of a free-threaded interpreter ends in "t". */
-static bool is_without_gil(const struct session_info *info, const struct state_sums *sums)
-{
-    const char *const python = info->target ? info->target->python : NULL;
-    const size_t length = python ? strlen(python) : 0;
-    return length && python[length - 1] == 't' && sums->yes[STATE_FLAG_HAS_GIL] == 0;
-}
-
-static void say_states(const struct session_info *info, const struct state_sums *sums)
-{
-    char held[TEXT_BYTES], wanted[TEXT_BYTES], collecting[TEXT_BYTES], handling[TEXT_BYTES];
-    if (sums->samples == 0)
-        return;
-    const uint64_t *const unknown = sums->unknown;
-    const uint64_t untold = unknown[STATE_FLAG_HAS_GIL] > unknown[STATE_FLAG_WAITS_GIL]
-                                ? unknown[STATE_FLAG_HAS_GIL]
-                                : unknown[STATE_FLAG_WAITS_GIL];
-    const uint64_t targets =
-        sums->yes[STATE_FLAG_HAS_GIL] + sums->yes[STATE_FLAG_WAITS_GIL] + untold;
-    const uint64_t released = targets < sums->samples ? sums->samples - targets : 0;
-    format_share(sums, STATE_FLAG_HAS_GIL, held);
-    format_share(sums, STATE_FLAG_WAITS_GIL, wanted);
-    format_share(sums, STATE_FLAG_IN_GC, collecting);
-    format_share(sums, STATE_FLAG_HAS_EXCEPTION, handling);
-    if (sums->yes[STATE_FLAG_IN_JIT]) {
-        char in_jit[TEXT_BYTES];
-        format_share(sums, STATE_FLAG_IN_JIT, in_jit);
-        say("of the samples: %s in code of CPython's JIT", in_jit);
-    }
-    if (is_without_gil(info, sums)) {
-        say("of the samples: GIL n/a (free-threaded); collecting garbage %s; handling an exception "
-            "%s",
-            collecting, handling);
-        return;
-    }
-    say("of the samples: GIL held %s, wanted %s, released %.2f %%; collecting garbage %s; "
-        "handling an exception %s",
-        held, wanted, quality_percent(released, sums->samples), collecting, handling);
-}
-
-static void say_tasks(const struct session_info *info, const struct states *states)
-{
-    const struct quality *const quality = &info->snapshot->quality;
-    if (states->tasks > 0)
-        say("%" PRIu64
-            " sample%s, %.2f %% of all, belong%s to waiting tasks instead of threads",
-            states->tasks, states->tasks == 1 ? "" : "s",
-            quality_percent(states->tasks, quality->samples), states->tasks == 1 ? "s" : "");
     if (quality->tasks_unread > 0)
         say("there are too many asyncio tasks: of those found, the frames of %.2f %% were not read, "
             "and tasks that were read stand for them",
@@ -423,33 +363,6 @@ static void say_tasks(const struct session_info *info, const struct states *stat
         say("%" PRIu64
             " chains of awaiting tasks were too long, and lack their outermost tasks",
             quality->awaiters_cut);
-}
-
-/* What the kernel engine took of the time that the targets ran, in percent; 0: unknown. */
-static double cost_percent(const struct session_info *info, const struct state_sums *sums)
-{
-    const struct quality *const quality = &info->snapshot->quality;
-    const uint64_t instants = quality->ticks + quality->missed_ticks;
-    const double period_ns = instants ? (double)info->snapshot->end_ns / (double)instants : 0;
-    const double ran_ns = (double)sums->yes[STATE_FLAG_ON_CPU] * period_ns;
-    /* Other modes leave out samples of threads that ran. */
-    const bool has_all =
-        info->options->mode == SAMPLER_MODE_WALL || info->options->mode == SAMPLER_MODE_CPU;
-    return has_all && ran_ns > 0 ? 100 * (double)quality->taken_ns / ran_ns : 0;
-}
-
-/* Nothing if the user chose the remote engine. */
-static void say_engine(const struct session_info *info, const struct state_sums *sums)
-{
-    const double cost = cost_percent(info, sums);
-    char costs[TEXT_BYTES] = "";
-    if (cost > 0)
-        snprintf(costs, sizeof costs, ", which took about %.2g %% of the time that they ran",
-                 cost);
-    if (info->options->engine == SAMPLER_ENGINE_KERNEL)
-        say("stacks copied by the kernel engine%s", costs);
-    else if (*info->status.engine_reason)
-        say("stacks read from outside: %s", info->status.engine_reason);
 }
 
 /* Why frames are missing, and how many stacks are complete of those whose code has unwinding tables. */
@@ -491,12 +404,13 @@ static void say_native_none(const struct quality *quality)
         quality_percent(quality->native_none_copy, none));
 }
 
-/* Nothing if the user did not ask for native stacks. */
+/* Nothing if the user did not ask for native stacks, or most are complete. */
 static void say_native(const struct session_info *info)
 {
     const struct quality *const quality = &info->snapshot->quality;
     const uint64_t samples = quality->samples;
-    if (info->options->native != SAMPLER_NATIVE_FULL || !samples)
+    if (info->options->native != SAMPLER_NATIVE_FULL ||
+        quality_percent(quality->native_complete, samples) >= MOST_COMPLETE || !samples)
         return;
     say("native stacks: complete %.2f %%, with gaps %.2f %%, mismatched %.2f %%, none %.2f %%",
         quality_percent(quality->native_complete, samples),
@@ -513,30 +427,98 @@ static void say_native(const struct session_info *info)
             "threads (ptrace, not --stop never)");
 }
 
-void run_summary_say_quality(const struct session_info *info)
+/* Shares of functions may be off. */
+static bool is_uncertain(const struct session_info *info)
 {
     const struct quality *const quality = &info->snapshot->quality;
-    if (quality->ticks > 0)
-        say_certainty(quality);
-    if (quality->samples > 0 && info->options->engine != SAMPLER_ENGINE_KERNEL)
-        say_bias(info);
+    const uint64_t failed = quality_failed(quality), missed = quality->missed_ticks;
+    return quality_percent(quality->truncated, quality->samples) > MOST_TRUNCATED ||
+           quality_percent(quality->retried, quality->samples) > MOST_RETRIED ||
+           quality_percent(failed, quality->samples + failed) > MOST_FAILED ||
+           quality_percent(missed, quality->ticks + missed) > MOST_MISSED;
 }
 
-void run_summary_say_end(const struct session_info *info, const struct states *states)
+void run_summary_say_quality(const struct session_info *info)
 {
-    const struct quality *const quality = &info->snapshot->quality;
-    const double seconds = (double)info->snapshot->end_ns / (double)NS_PER_S;
-    say("captured %" PRIu64 " sample%s in %.2f s, %.1f of %.10g Hz", quality->samples,
-        quality->samples == 1 ? "" : "s", seconds, session_achieved_hz(info->snapshot),
-        info->options->rate_hz);
-    say_engine(info, &states->all);
+    const bool is_off = is_uncertain(info), is_biased = bias_is_doubtful(info);
+    if (is_off)
+        say_certainty(&info->snapshot->quality);
+    if (is_biased)
+        say_bias(info);
+    if ((is_off || is_biased) && *info->status.engine_reason)
+        say("stacks read from outside: %s", info->status.engine_reason);
+}
+
+static void say_problems(const struct session_info *info, const struct states *states)
+{
     run_summary_say_quality(info);
     say_native(info);
-    say_states(info, &states->all);
-    say_tasks(info, states);
+    say_tasks(&info->snapshot->quality);
     say_mode(info, &states->all);
     say_processes(info);
-    if (info->sampler)
-        say_warnings(info->sampler);
+    say_warnings(info->sampler);
     say_limits(info);
+}
+
+static size_t count_threads(const struct session_info *info, const struct states *states)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < states->count; i++)
+        count += !profile_is_waiting_tasks(info->snapshot, states->rows[i].thread);
+    return count;
+}
+
+/* "captured 9981 samples of 3 threads in 10.00 s" */
+static void put_extent(struct buffer *out, const struct session_info *info,
+                       const struct states *states)
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    const size_t threads = count_threads(info, states);
+    struct sampler_processes processes;
+    sampler_processes(info->sampler, &processes);
+    buffer_printf(out, "captured %" PRIu64 " sample%s", quality->samples,
+                  quality->samples == 1 ? "" : "s");
+    if (states->tasks)
+        buffer_printf(out, ", %" PRIu64 " of waiting tasks,", states->tasks);
+    if (threads)
+        buffer_printf(out, " of %zu thread%s", threads, threads == 1 ? "" : "s");
+    if (processes.joined > 1)
+        buffer_printf(out, " in %" PRIu64 " processes", processes.joined);
+    buffer_printf(out, " in %.2f s", (double)info->snapshot->end_ns / (double)NS_PER_S);
+    if (info->status.state == SAMPLER_ENDED &&
+        strcmp(info->status.reason, SAMPLER_STOPPED) != 0)
+        buffer_printf(out, " (%s)", info->status.reason);
+    if (quality->filtered)
+        buffer_printf(out, ", without %" PRIu64 " that --mode leaves out", quality->filtered);
+}
+
+/* ": 41.0 % running, 35.2 % needs the GIL, 23.8 % idle" */
+static void put_parts(struct buffer *out, const struct state_sums *sums)
+{
+    const char *before = ": ";
+    for (enum part part = 0; part < PART_COUNT; part++) {
+        if (!sums->parts[part])
+            continue;
+        buffer_printf(out, "%s%.1f %% %s", before,
+                      quality_percent(sums->parts[part], sums->samples), part_title(part));
+        before = ", ";
+    }
+}
+
+void run_summary_say_end(const struct session_info *info, const struct states *states,
+                         const struct written *written)
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    struct buffer line = { 0 };
+    say_problems(info, states);
+    put_extent(&line, info, states);
+    if (quality->samples)
+        buffer_printf(&line, ", %.1f %% exact",
+                      quality_percent(quality->exact, quality->samples));
+    put_parts(&line, &states->all);
+    if (written->count)
+        buffer_text(&line, "; ");
+    written_put(written, &line);
+    say("%s", buffer_string(&line) ? buffer_string(&line) : "");
+    buffer_deinit(&line);
 }

@@ -1,12 +1,13 @@
 /*
  * run_summary - prints about a session to standard error: that sampling has started, a line every
- * second (--realtime-stats, or on a terminal its progress), and a summary at the end.
+ * second (--realtime-stats, or on a terminal its progress), and one line with the result at the end.
+ * Before that, lines say what makes the result wrong or incomplete; without trouble there are none.
  *
  * On a terminal each line overwrites the previous one, and progress is removed at the end.
  *
  * Ownership: plain data.
  * Threads: the main one.
- * Depends on: profile/quality, profile/views/states, sampler.h, wire, exit.
+ * Depends on: profile/quality, profile/views/states, sampler.h, wire, exit, written.
  */
 #ifndef SERVER_COMMAND_OUTPUT_RUN_SUMMARY_H
 #define SERVER_COMMAND_OUTPUT_RUN_SUMMARY_H
@@ -17,6 +18,7 @@
 struct sampler;
 struct session_info;
 struct states;
+struct written;
 
 struct run_summary {
     bool is_terminal;
@@ -44,10 +46,11 @@ void run_summary_say_progress(struct run_summary *summary, const struct session_
 /* Ends an open line, so that other messages start on a new line. */
 void run_summary_end_line(struct run_summary *summary);
 
-/* Writes how certain the samples are, and their bias. */
+/* Writes why shares may be off: uncertain or missing samples, bias.  Nothing if they are not. */
 void run_summary_say_quality(const struct session_info *info);
 
-/* Writes a few lines.  states: of all samples. */
-void run_summary_say_end(const struct session_info *info, const struct states *states);
+/* The session is one of this process.  states: of all samples.  written: the files. */
+void run_summary_say_end(const struct session_info *info, const struct states *states,
+                         const struct written *written);
 
 #endif /* SERVER_COMMAND_OUTPUT_RUN_SUMMARY_H */

@@ -180,12 +180,22 @@ static void put_command(const struct writing *writing)
     buffer_deinit(&text);
 }
 
-/* The engine that sampled; nothing before it is chosen. */
+/* The engine that sampled, and why it is not the kernel's; nothing before it is chosen. */
 static void put_engine(const struct writing *writing)
 {
-    const enum sampler_engine engine = writing->summary->source->session->options->engine;
+    const struct session_info *const session = writing->summary->source->session;
+    const enum sampler_engine engine = session->options->engine;
     if (engine != SAMPLER_ENGINE_AUTO)
         buffer_printf(writing->out, ", %s engine", sampler_engine_texts[engine]);
+    if (*session->status.engine_reason) {
+        struct buffer reason = { 0 };
+        plain_text_put(&reason, session->status.engine_reason,
+                       strlen(session->status.engine_reason));
+        buffer_text(writing->out, " (");
+        put_foreign(writing, buffer_string(&reason) ? buffer_string(&reason) : "");
+        buffer_char(writing->out, ')');
+        buffer_deinit(&reason);
+    }
 }
 
 static void put_observed(const struct writing *writing)

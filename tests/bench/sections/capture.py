@@ -28,7 +28,7 @@ def theirs(bench, python, pid, rate, seconds, path):
 
 
 # (name, command, what it says of its samples)
-WRITERS = [("pyrometer", ours, r"pyro, \d+ bytes, (\d+) samples"), (Tachyon.name, theirs, r"written to .*\((\d+) samples\)")]
+WRITERS = [("pyrometer", ours, r"captured (\d+) samples"), (Tachyon.name, theirs, r"written to .*\((\d+) samples\)")]
 
 
 def measure(bench):

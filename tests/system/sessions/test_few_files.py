@@ -55,7 +55,7 @@ class FewFiles(Test):
             said, code, processes = recorded(64, str(target.pid), "--subprocesses", "--engine", engine)
         self.assertEqual(code, 0, said)
         left_out = count_in(r"(\d+) processes were left out, Python or not: too many files are open", said)
-        self.assertEqual(count_in(r"(\d+) processes, ", said), processes, said)
+        self.assertEqual(count_in(r" threads in (\d+) processes in ", said), processes, said)
         self.assertEqual(processes + left_out, CHILDREN + 1, said)
         self.assertGreaterEqual(processes, least, said)
         return said

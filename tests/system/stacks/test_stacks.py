@@ -238,7 +238,7 @@ def record(name, python, target, engines, seconds):
     paths = {engine: harness.file_in("stacks-%s-%s-%s.folded" % (name[:-3], python.version, engine)) for engine in engines}
     with contextlib.ExitStack() as stack:
         recordings = {engine: stack.enter_context(harness.program(
-            "record", str(target.pid), "-o", path, "--idle", "--waits=off", "--collapsed", "-r", str(RATE_HZ), "-d", str(seconds), "-a", "--engine", engine))
+            "record", str(target.pid), "-o", path, "--quality", path + ".json", "--idle", "--waits=off", "--collapsed", "-r", str(RATE_HZ), "-d", str(seconds), "-a", "--engine", engine))
             for engine, path in paths.items()}
         codes = {engine: recording.wait(seconds + harness.WAIT_SECONDS) for engine, recording in recordings.items()}
     cells = {}
@@ -248,8 +248,10 @@ def record(name, python, target, engines, seconds):
         elif not target.is_running():
             cells[engine] = Cell("died", [target.output()])
         else:
-            failed = recording.wait_line(r"failed ([0-9.]+) %", recording.err)
-            cells[engine] = judge(name, python, engine, target.pid, read_folded(paths[engine]), float(failed.group(1)))
+            with open(paths[engine] + ".json", encoding="utf-8") as file:
+                quality = json.load(file)
+            failed = sum(quality["failed"].values())
+            cells[engine] = judge(name, python, engine, target.pid, read_folded(paths[engine]), 100 * failed / max(1, quality["samples"] + failed))
     return cells
 
 

@@ -28,9 +28,9 @@ def is_stopped_within_the_limit(session):
 
 
 def recorded(target, *options):
-    """The quality and the last words of a short recording."""
+    """The quality and the words of a short recording."""
     path = file_in("stops.json")
-    process, code = run_program("record", str(target.pid), "-d", "1", "-r", "1khz", *options, "--quality", path,
+    process, code = run_program("record", str(target.pid), "-d", "1.5", "-r", "1khz", *options, "--quality", path, "--realtime-stats",
                                 "--idle", "--waits=off", "--collapsed=" + file_in("stops.folded"))
     if code != 0:
         raise AssertionError(process.output())
@@ -169,13 +169,11 @@ class Stops(Test):
     def test_a_capture_keeps_the_bias(self):
         with victim("alternate.py", LONG) as target:
             capture, path = file_in("bias.pyro"), file_in("replayed.json")
-            quality, words = recorded(target, "--engine", "remote", "-o", capture)
+            quality, _ = recorded(target, "--engine", "remote", "-o", capture)
         process, code = run_program("replay", capture, "--quality", path, "--idle", "--waits=off", "--collapsed=" + file_in("stops.folded"))
         self.assertEqual(code, 0, process.output())
         with open(path, encoding="utf-8") as file:
             self.assertEqual(json.load(file)["bias"], quality["bias"])
-        said = re.search(r"(bias|no thread moved).*", words).group()
-        self.assertIn(said, "\n".join(process.err))
 
     def test_a_native_stack_that_runs_below_python_that_stands_still_is_read_stopped(self):
         with victim(script("stands.py", STANDS)) as target:
@@ -188,7 +186,7 @@ class Stops(Test):
             quality, words = recorded(target, "--stop", "always")
             self.assertEqual((quality["moving"], quality["exact"]), (0, quality["samples"]))
             self.assertEqual(quality["bias"], {"share": 0, "error": 0, "functions": []})
-            self.assertRegex(words, r"no thread moved while it was read; [0-9.]+ % of the samples read while stopped")
+            self.assertRegex(words, r"no thread moved while it was read, [0-9.]+ % of the samples read while stopped")
 
     def test_always_leaves_sleeping_calls_alone(self):
         with victim(script("calls.py", CALLS), "6") as target:

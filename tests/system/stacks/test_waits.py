@@ -19,7 +19,8 @@ RATE_HZ = 500
 # By the function that waits.  A lock that is acquired by name has none before 3.11; what a disk does is seen by chance.
 CAUSES = {
     "sleep": "sleep", "event_loop": "event loop", "accept": "event loop", "queue_get": "idle worker",
-    "simple_queue_get": "idle worker", "gets": "queue or condition", "condition": "idle worker", "event": "sleep",
+    "simple_queue_get": "idle worker", "gets": "queue or condition", "next_job": "idle worker", "next_of_a_list": "idle worker",
+    "asks": "queue or condition", "condition": "idle worker", "event": "sleep",
     "waits_for_event": "queue or condition", "barrier": "queue or condition", "semaphore": "queue or condition",
     "future": "queue or condition", "join": "queue or condition", "lock": "lock",
     "with_lock": "lock", "pipe": "pipe", "child": "child process", "child_output": "pipe", "_worker": "idle worker",
@@ -28,6 +29,8 @@ CAUSES = {
     "watches_files": "event loop", "timer_file": "event loop", "signal_file": "event loop", "process_file": "child process",
     "kernel_file": None, "lock_of_a_file": "lock",
 }
+# Loops are seen from 3.11 on.
+BLOCKED_BEFORE_3_11 = {"next_job": "queue or condition", "next_of_a_list": "queue or condition"}
 NAMELESS_BEFORE_3_11 = {"simple_queue_get", "lock"}
 PEERS = {"network_read": "network read", "network_read_with_timeout": "network read", "network_write": "network write"}
 
@@ -158,6 +161,8 @@ class Causes(Test):
                     if function in NAMELESS_BEFORE_3_11 and python.minor < 11:
                         self.assertLessEqual(set(found[function]), {None, cause}, function)
                         continue
+                    if python.minor < 11:
+                        cause = BLOCKED_BEFORE_3_11.get(function, cause)
                     self.check_mostly(found[function], ticks, function, cause)
                 self.assertLessEqual(set(found["disk"]), {None, "disk", "GIL", "processor"})
                 # It runs as long as it sleeps.

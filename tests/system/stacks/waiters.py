@@ -73,6 +73,49 @@ def queue_get_in_depth():
     gets()
 
 
+class Worker:
+    """Gets its jobs in a method, or asks another for an answer there."""
+
+    jobs = queue.Queue()
+
+    def next_job(self):
+        return self.jobs.get()
+
+    def next_of_a_list(self):
+        one, found = threading.Condition(), []
+        with one:
+            while not found:
+                one.wait()
+
+    def asks(self, question):
+        return queue.Queue().get() + question
+
+    def run(self):
+        while True:
+            print(self.next_job())
+
+    def run_list(self):
+        while True:
+            print(self.next_of_a_list())
+
+    def run_questions(self):
+        question = 0
+        while True:
+            question = self.asks(question)
+
+
+def gets_in_a_loop():
+    Worker().run()
+
+
+def gets_of_a_list_in_a_loop():
+    Worker().run_list()
+
+
+def asks_in_a_loop():
+    Worker().run_questions()
+
+
 def condition():
     one = threading.Condition()
     with one:
@@ -247,7 +290,8 @@ def polls():
     poll.poll()
 
 
-WAITS = (event_loop, accept, queue_get, simple_queue_get, queue_get_in_depth, condition, event, event_in_depth, barrier, semaphore,
+WAITS = (event_loop, accept, queue_get, simple_queue_get, queue_get_in_depth, gets_in_a_loop, gets_of_a_list_in_a_loop,
+         asks_in_a_loop, condition, event, event_in_depth, barrier, semaphore,
          future, pause, join, lock, with_lock, network_read,
          network_read_with_timeout, network_write, pipe,
          named_pipe, opens_named_pipe, terminal, terminal_of_a_child, unix_socket, event_file, watches_files, timer_file, signal_file,

@@ -54,6 +54,34 @@ while time.monotonic() < END:
     Made(Slow())
 """
 
+# Cells of a notebook, each of which calls the next; IPython keeps their numbers in this way.
+CELLS = """
+import time
+class Compiler:
+    def __init__(self):
+        self._filename_map = {}
+class Shell:
+    def __init__(self):
+        self.compile = Compiler()
+    def get_ipython(self):
+        return self
+get_ipython = Shell().get_ipython
+files = {"first": ("/tmp/ipykernel_4711/3057411290.py", 4), "again": ("/var/tmp/ipykernel_4711/17.py", 123456),
+         "terminal": ("<ipython-input-12-74f1b04d1cc5>", None), "unknown": ("/tmp/ipykernel_4711/18.py", None),
+         "negative": ("/tmp/ipykernel_4711/19.py", -4), "large": ("/tmp/ipykernel_4711/20.py", 1 << 40),
+         "text": ("/tmp/ipykernel_4711/21.py", "In [5]"), "module": ("/tmp/ipykernel_4711/app.py", 6),
+         "deep": ("/tmp/ipykernel_4711/deep/22.py", 7), "liar": ("<ipython-input-13-x>", None)}
+names = {}
+after = "time.sleep(60)"
+for name, (file, number) in files.items():
+    if number is not None:
+        get_ipython().compile._filename_map[file] = number
+    exec(compile("def %s(): %s" % (name, after), file, "exec"), globals())
+    after = name + "()"
+print("READY", flush=True)
+liar()
+"""
+
 RENAMED = """
 import signal, threading, time
 def work():
@@ -155,6 +183,24 @@ class Names(EachTest):
             self.assertEqual({name: files.get(name) for name in ("<module>", "spin", "__index__", "__post_init__", "hold", "__init__")},
                              {"<module>": "<command>", "spin": "<command>", "__index__": "<command>", "__post_init__": "<command>",
                               "hold": "<command>", "__init__": "<string>"}, process.output())
+
+    def test_a_cell_of_a_notebook_has_the_number_that_ipython_keeps(self):
+        self.path = harness.file_in("cells.py")
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(CELLS)
+        self.each(self.check_cells)
+
+    def check_cells(self, python):
+        """Where it keeps none, nothing is made up."""
+        with victim(self.path, python=python.path) as target:
+            process, code = harness.run_program("record", str(target.pid), "-d", str(harness.SLOWNESS), "-r", "200", "--idle", "--waits=off", "--collapsed=-")
+            self.assertEqual(code, 0, process.output())
+            files = {frame.rsplit(":", 2)[1]: frame.rsplit(":", 2)[0] for line in process.out
+                     for frame in line.rpartition(" ")[0].split(";")[1:] if frame.count(":") > 1}
+            files.pop("<module>")
+            self.assertEqual(files, {"first": "In [4]", "again": "In [123456]", "terminal": "In [12]", "unknown": "18.py", "negative": "19.py",
+                                     "large": "20.py", "text": "21.py", "module": "app.py", "deep": "22.py", "liar": "<ipython-input-13-x>"},
+                             process.output())
 
     def test_a_thread_that_is_renamed(self):
         self.path = harness.file_in("renamed.py")

@@ -112,6 +112,10 @@ static void what_no_function_names_is_no_file(void **state)
     assert_int_equal(find(world, RELAY_PLACES, &app, 1), ERR_INVALID);
     const function_id relative = add(world, "c", "app.py", FIRST);
     assert_int_equal(find(world, RELAY_TEXT, &relative, 1), ERR_INVALID);
+    const function_id cell = add(world, "d", "In [4]", FIRST),
+                      text = add(world, "e", "<string>", FIRST);
+    assert_int_equal(find(world, RELAY_TEXT, &cell, 1), ERR_NOT_FOUND);
+    assert_int_equal(find(world, RELAY_TEXT, &text, 1), ERR_NOT_FOUND);
 }
 
 static void functions_of_several_owners_have_no_file(void **state)
