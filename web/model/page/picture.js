@@ -10,7 +10,7 @@ import { blockSums, createIntervals, samplesInTime } from "./intervals.js";
 import { foldTree } from "../trees/folds.js";
 import { frameKey, frameLabel, frameOfFunction } from "../profile/frames.js";
 import { gilMatrix, causedCounts } from "../threads/gil.js";
-import { taskRows, tasksReason, tasksRequest } from "../threads/tasks.js";
+import { taskGroups, tasksReason, tasksRequest } from "../threads/tasks.js";
 import { groupCount, groupTotals, matchedSamples } from "../trees/grouping.js";
 import { lineNeighbours, sourceLines, sourcePaths } from "../code/lines.js";
 import { memoise } from "../base/memoise.js";
@@ -319,7 +319,7 @@ function makeGil(recording, version, grouping, gil, threads, sums, withoutGil, w
 }
 
 function makeTasks(recording, version, tasks, reason, again) {
-  return { ...taskRows(tasks, recording.profile), reason, again };
+  return { ...taskGroups(tasks, recording.profile), reason, again };
 }
 
 // All rows in their order; labels are made where they are shown.
