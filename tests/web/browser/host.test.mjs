@@ -246,6 +246,20 @@ test("sessions are paused, stopped, renamed and forgotten, with a way back from 
   await page.close();
 });
 
+test("files that the server was started with are counted and listed among the captures, with or without a folder", async () => {
+  for (const [folder, kept] of [[true, 9], [false, 0]]) {
+    const { page } = await openHost({ files: 2, folder, fragment: "#v=1&host=captures" });
+    const listed = hooks("capture");
+    await page.until(listed + ".length === " + (kept + 2));
+    assert.match(await page.evaluate("document.querySelector('[data-testid=tabs] [data-value=captures]').textContent"), new RegExp(HOST_TEXT.toolbar.tabs.captures + (kept + 2) + "$"));
+    assert.equal(await page.evaluate(listed + ".filter((row) => row.querySelector('.mark-word').textContent === '" + HOST_TEXT.captures.file + "').length"), 2);
+    await page.evaluate("(" + listed + "[1].querySelector('[data-testid=capture-open]').click(), 0)");
+    await page.until("location.hash.includes('session=2') && document.querySelectorAll('g.frame').length > 10");
+    assert.deepEqual(page.said.filter((line) => folder || !line.includes("404")), []);
+    await page.close();
+  }
+});
+
 test("captures are found, named, opened, deleted with undo; files are added, and refused with the reason", async () => {
   const { page, host, press, type, write } = await openHost({ fragment: "#v=1&host=captures" });
   const shown = hooks("capture");

@@ -77,7 +77,7 @@ function activityOf(process, slots, i) {
 }
 
 // -> {advance(seconds), answer(method, path, query, body) -> {status, value}, processes, sessions, captures, shares}
-export function createHost({ processes: count = 24, captures: kept = 9, sessions: begun = 0, hostile = false, scope = "operator", folder = true, canShare = true, continuous = false } = {}) {
+export function createHost({ processes: count = 24, captures: kept = 9, sessions: begun = 0, hostile = false, scope = "operator", folder = true, canShare = true, continuous = false, files = 0 } = {}) {
   const random = randomFrom(7);
   const processes = Array.from({ length: count }, (_, i) => createProcess(i, random));
   if (hostile) Object.assign(processes[0], { command: HOSTILE_COMMAND, user: "<b>root</b>", cpu_percent: 99 });
@@ -105,6 +105,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
     sessions.push(session);
   }
   for (let i = 0; i < begun; i += 1) start({ pids: [processes.filter((process) => process.can_attach)[i].pid], rate_hz: 1000, name: i === 0 ? "nightly" : "" });
+  for (let i = 0; i < files; i += 1) sessions.push({ ...createSession(String(next++), processes[i], {}), state: "ended", reason: null, ended_at: at(0), source: "capture", capture: null });
   if (begun > 2) Object.assign(sessions[1], { state: "ended", reason: "target exited", ended_at: at(0) });
 
   function advance(seconds) {
