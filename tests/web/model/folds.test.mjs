@@ -28,6 +28,14 @@ test("chains of libraries that lead to your code are one frame, and no sample en
   assert.deepEqual([fold.neutral, fold.self, fold.functions.length], [true, 0, 3]);
 });
 
+test("a folded chain stands for each of its frames", () => {
+  const { drawing } = drawn({});
+  const [fold] = drawing.root.children;
+  assert.equal(fold.ids.length, 3);
+  assert.equal(fold.ids[0], fold.id);
+  for (const id of fold.ids) assert.equal(drawing.byId.get(id).frame, fold);
+});
+
 test("a chain is open where the address says so, and nothing of it is folded then", () => {
   const key = drawn({}).drawing.root.children[0].fold;
   const open = outline(drawn({ open: [key] }).drawing.root);
