@@ -38,8 +38,8 @@ export function createHeadline(root, dispatch) {
   return {
     update(state) {
       const said = isOfMore(state) ? "" : state.summary?.headline ?? "";
-      // It is there before it says something, as what comes later would move all below.
-      root.hidden = !PANEL_VIEWS.includes(state.address.view);
+      // Live it is there before it says something, as what comes later would move all below.
+      root.hidden = !PANEL_VIEWS.includes(state.address.view) || (said === "" && !state.live);
       offer.update(state);
       setSentence(text, sentenceText(said));
     },
