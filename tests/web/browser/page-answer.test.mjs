@@ -135,7 +135,7 @@ test("the panel has the rest of the summary, and copies it as Markdown", async (
   assert.doesNotMatch(shown, /\d %/);
   const text = shown.replaceAll("\u00a0", " ");
   assert.doesNotMatch(text, /unknown|epoll/);
-  assert.ok(text.includes("libz.so.1") && text.includes("Thread 4713") && text.includes(SUMMARY.quality.text), text);
+  assert.ok(text.includes("libz.so.1") && text.includes("Thread 4713"), text);
   await page.evaluate("navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }");
   await click(page, "copy-summary");
   await page.until("window.copied === '## `made up`\\n'");
