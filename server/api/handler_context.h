@@ -15,6 +15,7 @@ struct response_cache;
 struct auth;
 struct identity;
 struct dashboard;
+struct headlines;
 struct push_counters;
 struct request;
 struct response;
@@ -36,6 +37,7 @@ struct handler_context {
     const struct push_counters *push_counters; /* NULL: profiles are not pushed */
     struct dashboard *dashboard;  /* NULL: this server shows only its own sessions */
     struct response_cache *cache; /* NULL: none */
+    struct headlines *headlines;  /* of the list of processes */
     struct session **held;        /* what handler_session found; released after the handler */
     bool *is_put_off;  /* set if the answer is still to be made; NULL: it is made now */
     char argument[32]; /* the segment that matched the * of the route */

@@ -22,6 +22,7 @@ enum err_code pipeline_init(struct pipeline *pipeline, const struct pipeline_opt
     static const struct source_links no_links;
     memset(pipeline, 0, sizeof *pipeline);
     response_cache_init(&pipeline->cache);
+    headlines_init(&pipeline->headlines);
     pipeline->audit.fd = -1;
     pipeline->links = options->links ? options->links : &no_links;
     pipeline->sessions = options->sessions;
@@ -49,6 +50,7 @@ enum err_code pipeline_init(struct pipeline *pipeline, const struct pipeline_opt
 void pipeline_deinit(struct pipeline *pipeline)
 {
     response_cache_deinit(&pipeline->cache);
+    headlines_deinit(&pipeline->headlines);
     hosts_deinit(&pipeline->hosts);
     logins_destroy(pipeline->logins);
     shares_destroy(pipeline->shares);
@@ -230,6 +232,7 @@ static size_t dispatch(struct pipeline *pipeline, const struct request *request,
                                        .links = pipeline->links,
                                        .dashboard = pipeline->dashboard,
                                        .cache = &pipeline->cache,
+                                       .headlines = &pipeline->headlines,
                                        .held = &held,
                                        .is_put_off = is_put_off };
     char allow[ROUTES_ALLOW_BYTES];

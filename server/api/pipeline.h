@@ -18,6 +18,7 @@
 #include "server/access/audit.h"
 #include "server/access/auth.h"
 #include "server/access/hosts.h"
+#include "server/api/headlines.h"
 #include "server/http/http.h"
 #include "server/http/response_cache.h"
 #include "server/http/traffic.h"
@@ -42,6 +43,7 @@ struct pipeline {
     const struct source_links *links;
     struct audit audit;
     struct traffic traffic;
+    struct headlines headlines;
     struct dashboard *dashboard;               /* NULL: none */
     const struct push_counters *push_counters; /* NULL: profiles are not pushed */
 };

@@ -1,12 +1,14 @@
 #include "sampler/processes.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/sampler.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
+#include "server/api/headlines.h"
 #include "server/api/query.h"
 #include "server/http/document.h"
 #include "server/sessions/dashboard.h"
@@ -18,12 +20,14 @@ enum { DEFAULT_LIMIT = 1000, MAX_USES = 4096, HOST_BYTES = 256 };
 /* Which session samples which process. */
 struct use {
     pid_t pid;
+    bool is_continuous;
     char session[12];
 };
 
 struct listing {
     struct json *json;
     const struct dashboard *dashboard;
+    struct headlines *headlines;
     size_t at, offset, limit;
     size_t use_count;
     struct use uses[MAX_USES];
@@ -41,6 +45,7 @@ static void note_uses(struct listing *listing, struct session *session)
             continue;
         struct use *const use = &listing->uses[listing->use_count++];
         use->pid = target.pid;
+        use->is_continuous = session->source == SESSION_CONTINUOUS;
         snprintf(use->session, sizeof use->session, "%s", session->id);
     }
 }
@@ -52,6 +57,19 @@ static void note_all_uses(struct listing *listing, struct sessions *sessions)
         note_uses(listing, session);
         session_release(session);
     }
+}
+
+static enum err_code renew_headlines(const struct listing *listing, struct sessions *sessions,
+                                     struct err *err)
+{
+    uint64_t *const keys = malloc((listing->use_count + 1) * sizeof *keys);
+    if (!keys)
+        return err_nomem(err);
+    for (size_t i = 0; i < listing->use_count; i++)
+        keys[i] = headlines_key(listing->uses[i].session, listing->uses[i].pid);
+    headlines_renew(listing->headlines, sessions, keys, listing->use_count);
+    free(keys);
+    return ERR_OK;
 }
 
 static void put_text(struct json *json, const char *key, const char *text)
@@ -98,6 +116,19 @@ static void write_uses(const struct listing *listing, pid_t pid)
     json_end(listing->json);
 }
 
+/* Of the session that somebody started, if there is one. */
+static void write_headline(const struct listing *listing, pid_t pid)
+{
+    char text[SUMMARY_HEADLINE_BYTES];
+    const struct use *use = NULL;
+    for (size_t i = 0; i < listing->use_count && (!use || use->is_continuous); i++)
+        if (listing->uses[i].pid == pid && (!use || !listing->uses[i].is_continuous))
+            use = &listing->uses[i];
+    const bool has =
+        use && headlines_find(listing->headlines, headlines_key(use->session, pid), text);
+    put_text(listing->json, "headline", has ? text : NULL);
+}
+
 static void write_usage(struct json *json, const struct process_info *info)
 {
     put_uint(json, "threads", info->threads);
@@ -133,6 +164,7 @@ static void write_process(void *context, const struct process_info *info)
     put_text(json, "pod", info->pod);
     write_usage(json, info);
     write_uses(listing, info->pid);
+    write_headline(listing, info->pid);
     json_key(json, "can_attach");
     json_bool(json, info->reason == NULL);
     put_text(json, "reason", info->reason);
@@ -180,7 +212,11 @@ enum err_code api_list_processes(const struct handler_context *handler,
     listing.offset = query.offset;
     if (query.limit)
         listing.limit = query.limit;
+    listing.headlines = handler->headlines;
     note_all_uses(&listing, handler->sessions);
+    rc = renew_headlines(&listing, handler->sessions, err);
+    if (rc != ERR_OK)
+        return rc;
     document_begin(&document);
     rc = write_listing(&listing, err);
     return document_send_or_drop(&document, rc, response, err);

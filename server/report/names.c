@@ -63,6 +63,37 @@ void names_put_state(struct buffer *out, state_bits state)
     }
 }
 
+static bool is_word(struct strtab_string part, const char *word)
+{
+    return part.length == strlen(word) && memcmp(part.text, word, part.length) == 0;
+}
+
+static bool is_python(struct strtab_string part)
+{
+    static const char word[] = "python";
+    const size_t length = sizeof word - 1;
+    return part.length > length && memcmp(part.text, word, length) == 0 &&
+           part.text[length] >= '0' && part.text[length] <= '9';
+}
+
+struct strtab_string names_short(struct strtab_string file)
+{
+    const char *const end = file.text + file.length;
+    const char *root = NULL, *folder = file.text;
+    bool is_in_lib = false;
+    for (const char *at = file.text, *slash;
+         at < end && (slash = memchr(at, '/', (size_t)(end - at))); at = slash + 1) {
+        const struct strtab_string part = { at, (uint32_t)(slash - at) };
+        if (is_word(part, "site-packages") || is_word(part, "dist-packages") ||
+            (is_in_lib && is_python(part)))
+            root = slash + 1;
+        is_in_lib = is_word(part, "lib") || is_word(part, "lib64");
+        folder = part.length > 0 ? at : slash + 1;
+    }
+    const char *const from = root ? root : folder;
+    return (struct strtab_string){ from, (uint32_t)(end - from) };
+}
+
 struct strtab_string names_base(struct strtab_string file)
 {
     const char *const slash = memrchr(file.text, '/', file.length);

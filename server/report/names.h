@@ -40,6 +40,10 @@ void names_put_thread(struct buffer *out, const struct profile_snapshot *snapsho
  * "on_cpu,has_gil,(in_native)"; "": none. */
 void names_put_state(struct buffer *out, state_bits state);
 
+/* The one short form of a path, as the page has it: of a library from the package on, of all else the file with its
+ * folder. */
+struct strtab_string names_short(struct strtab_string file);
+
 /* The file without its folders. */
 struct strtab_string names_base(struct strtab_string file);
 

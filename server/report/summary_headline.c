@@ -92,18 +92,19 @@ static void put_name(struct buffer *out, const struct named_frame *frame)
     buffer_char(out, '`');
 }
 
-/* "shop.py:50"; false: there is no such place. */
+/* "app/shop.py:50"; false: there is no such place. */
 static bool put_place(struct buffer *out, const struct named_frame *frame, const char *before)
 {
     if (frame->is_synthetic || !frame->has_source || frame->line <= 0)
         return false;
     buffer_text(out, before);
-    put_text(out, names_base(frame->file), MAX_FILE);
+    const struct strtab_string file = names_short(frame->file);
+    put_text(out, file.length <= MAX_FILE ? file : names_base(file), MAX_FILE);
     buffer_printf(out, ":%d", (int)frame->line);
     return true;
 }
 
-/* "`customer` (shop.py:50)" */
+/* "`customer` (app/shop.py:50)" */
 static void put_function(struct buffer *out, const struct named_frame *frame)
 {
     put_name(out, frame);

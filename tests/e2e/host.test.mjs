@@ -71,7 +71,7 @@ test("a program that runs asyncio is sampled again with its tasks", async () => 
   await page.until(tasks + "?.checkVisibility()");
   await page.choose("view", "tasks");
   await page.press("tasks-again");
-  await page.until("location.hash.includes('view=tasks') && !location.hash.includes('session=" + id + "') && document.querySelectorAll('[data-testid=task]').length > 0");
+  await page.until("location.hash.includes('view=tasks') && !location.hash.includes('session=" + id + "') && document.querySelectorAll('[data-testid=task-group]').length > 0");
   await page.picture("tasks-again");
   await page.assertInnocent(host.origin);
   await page.close();

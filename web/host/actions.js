@@ -164,7 +164,7 @@ export function captureActions(page) {
   const { state, source, overlay, toasts, menu } = page;
   const pathOf = (capture) => "/captures/" + encodeURIComponent(capture.name);
   const titleOf = (capture) => visibleText(captureTitle(capture));
-  const isDeletable = (capture) => capture.state !== "recording";
+  const isDeletable = ({ state: now }) => now !== "recording" && now !== "file";
   const remove = (capture) => deleteLater(page, "capture " + capture.name, HOST_TEXT.captures.deleted(titleOf(capture)), pathOf(capture));
   const edit = (capture) => openWordsDialog(overlay, { title: capture.name, first: "title", words: { title: capture.title, note: capture.note, labels: capture.labels } }, (body) => asForm(source.send("PATCH", pathOf(capture), body)));
 

@@ -149,7 +149,8 @@ export function createHostToolbar(root, act) {
       tabs.set(tab);
       setText(count.processes, state.processes === null ? "" : formatCount(state.processes.length));
       setText(count.sessions, state.sessions === null ? "" : formatCount(state.sessions.running.length));
-      setText(count.captures, state.folder?.total ? formatCount(state.folder.total) : "");
+      const kept = state.files.length + (state.folder?.total ?? 0);
+      setText(count.captures, kept > 0 ? formatCount(kept) : "");
       search.set(address.search);
       find.set(address.find);
       search.element.hidden = tab !== "processes";

@@ -12,6 +12,7 @@ import { ICONS } from "../view/elements/icons.js";
 function stateMark(capture) {
   if (capture.state === "recording") return { text: HOST_TEXT.captures.recording, hint: HOST_TEXT.captures.recordingHint };
   if (capture.state === "incomplete") return { text: HOST_TEXT.captures.cut, hint: capture.reason ?? HOST_TEXT.captures.cutHint };
+  if (capture.state === "file") return { text: HOST_TEXT.captures.file, hint: HOST_TEXT.captures.fileHint };
   return { text: capture.continuous ? HOST_TEXT.captures.continuous : "", hint: "" };
 }
 
@@ -26,7 +27,7 @@ function createCaptureRow(act) {
   const note = isolated("", { class: "under-note" });
   const under = isolated("", { class: "under" });
   const cells = Object.fromEntries(["host", "started", "length", "python", "size"].map((key) => [key, el("td", { class: "col-" + key }, el("bdi", {}))]));
-  const more = el("button", { type: "button", class: "quiet", "aria-haspopup": "menu", "data-testid": "capture-more", on: { click: () => act.captureMenu(row.capture, more) } }, icon(ICONS.more));
+  const more = el("button", { type: "button", class: "quiet", "aria-haspopup": "menu", "data-testid": "capture-more", on: { click: () => (row.capture.session ? act.sessionMenu(row.capture.session, more) : act.captureMenu(row.capture, more)) } }, icon(ICONS.more));
   const element = el("tr", { "data-testid": "capture" }, el("td", { class: "col-select" }, box),
     el("th", { scope: "row", class: "col-command" }, el("div", { class: "stacked" }, el("span", { class: "one-line" }, open, mark, labels, line), note, under)),
     cells.host, cells.started, cells.length, cells.python, cells.size, el("td", { class: "col-act" }, more));

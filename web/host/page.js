@@ -1,6 +1,6 @@
 // The page of a host: wires its source to its state and that to its views. One state, one queued render.
 
-import { orderSessions } from "../model/host/sessions.js";
+import { openedFiles, orderSessions } from "../model/host/sessions.js";
 import { captureQuery, formatHostAddress, parseHostAddress } from "../model/host/address.js";
 import { processKey } from "../model/host/processes.js";
 import { visibleText } from "../model/base/text.js";
@@ -32,7 +32,7 @@ function clearBody() {
 function createHostState(access, theme) {
   return {
     operator: access.scope !== "viewer", canShare: access.can_share === true, theme, address: parseHostAddress(location.hash), tab: "processes", now: Date.now(), cutOff: false,
-    connection: { state: "connecting", detail: "", retryAt: null }, host: null, processes: null, activity: null, continuous: new Set(), sessions: null, captures: undefined, folder: undefined, captureLimit: CAPTURES_FIRST,
+    connection: { state: "connecting", detail: "", retryAt: null }, host: null, processes: null, activity: null, continuous: new Set(), sessions: null, captures: undefined, files: [], folder: undefined, captureLimit: CAPTURES_FIRST,
     selected: new Map(), chosen: new Map(), sparks: new Map(), leaving: new Set(), deleting: [],
   };
 }
@@ -66,7 +66,9 @@ function arrange(state, sessions, isWide) {
   state.tab = address.host === "sessions" && isWide ? "processes" : address.host;
   state.sessions = state.host === null && sessions.length === 0 ? null : orderSessions(sessions.filter((session) => !leaving.has("session " + session.id)));
   state.continuous = new Set(sessions.filter((session) => session.source === "continuous").map((session) => session.id));
-  if (state.folder !== undefined) state.captures = (state.folder?.captures ?? []).filter((capture) => !leaving.has("capture " + capture.name));
+  if (state.folder === undefined) return;
+  state.files = openedFiles(sessions, address, state.now);
+  state.captures = [...state.files, ...(state.folder?.captures ?? [])].filter((capture) => !leaving.has("capture " + capture.name) && !leaving.has(capture.name));
 }
 
 // What of the captures is asked for, and whose time lines are drawn.

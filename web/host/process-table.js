@@ -4,9 +4,9 @@ import { arrangeProcesses, commonRefusal, placeName, processKey, programName } f
 import { activityByPid, activityLink, startedSessions } from "../model/host/activity.js";
 import { formatAge, formatBytes } from "../model/host/sessions.js";
 import { formatCount } from "../model/base/numbers.js";
-import { visibleText } from "../model/base/text.js";
+import { sentenceText, visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
-import { el, icon, isolated, setAttribute, setText } from "../view/elements/dom.js";
+import { el, icon, isolated, setAttribute, setSentence, setText } from "../view/elements/dom.js";
 import { ICONS } from "../view/elements/icons.js";
 import { createActivityCells, fillActivityCells } from "./process-activity.js";
 
@@ -20,6 +20,7 @@ function createProcessRow(act) {
   const activity = createActivityCells();
   const rest = isolated("", { class: "command-line" });
   const under = el("span", { class: "under" }, el("span", { class: "under-pid" }), isolated(""));
+  const headline = isolated("", { class: "row-headline", "data-testid": "process-headline" });
   const fill = el("i", {});
   const cpu = el("span", { class: "share" });
   const cells = Object.fromEntries(["memory", "threads", "pid", "python", "user", "container", "uptime"].map((key) => [key, el("td", { class: "col-" + key }, el("bdi", {}))]));
@@ -30,12 +31,12 @@ function createProcessRow(act) {
   const refused = el("button", { type: "button", class: "link refused", "data-role": "act", "data-testid": "refused", on: { click: () => act.explain(row.process) } }, HOST_TEXT.processes.refused);
   const element = el("tr", { "data-testid": "process" },
     el("td", { class: "col-select" }, box),
-    el("th", { scope: "row", class: "col-command" }, el("div", { class: "stacked" }, el("span", { class: "one-line" }, last, name, " ", rest), under, activity.under)),
+    el("th", { scope: "row", class: "col-command" }, el("div", { class: "stacked" }, el("span", { class: "one-line" }, last, name, " ", rest), headline, under, activity.under)),
     el("td", { class: "col-cpu" }, el("div", { class: "cpu" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), activity.svg, cpu)),
     activity.hottestCell, activity.waitsCell,
     cells.memory, cells.threads, cells.pid, cells.python, cells.user, cells.container, cells.uptime,
     el("td", { class: "col-act" }, open, split, refused));
-  return Object.assign(row, { element, box, name, last, activity, rest, under, fill, cpu, cells, open, start, more, split, refused, key: null });
+  return Object.assign(row, { element, box, name, last, activity, rest, headline, under, fill, cpu, cells, open, start, more, split, refused, key: null });
 }
 
 // What does not change while a process lives.
@@ -67,6 +68,10 @@ function fillNumbers(row, process) {
   const about = [process.python ?? "", process.user ?? "", container].filter(Boolean).join(" · ");
   setText(row.under.firstChild, HOST_TEXT.processes.pid(process.pid) + (about === "" ? "" : " · "));
   setText(row.under.lastChild, visibleText(about, ""));
+  const said = sentenceText(process.headline ?? "");
+  setSentence(row.headline, said);
+  setAttribute(row.headline, "title", said.replaceAll("`", ""));
+  setAttribute(row.element, "data-said", said !== "" || null);
 }
 
 // The name opens the last minutes, where something is known of them.

@@ -180,6 +180,8 @@ export const HOST_TEXT = {
     cut: "incomplete",
     cutHint: "The process that wrote it was killed. It opens up to the last complete block.",
     continuous: "continuous",
+    file: "file",
+    fileHint: "Opened from a file. It is in no folder of captures.",
     labelHint: (label) => "Only captures with the label " + label,
     select: "Select",
     selectOne: (title) => "Select " + title,

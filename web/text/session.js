@@ -123,7 +123,6 @@ export const TEXT = {
     gc: "GC",
     ofHot: (share) => share + " of the samples that are not idle.",
     native: "Libraries",
-    quality: "Quality",
   },
 
   nativeOffer: {

@@ -188,12 +188,15 @@ export const VIEW_TEXT = {
 
   tasks: {
     label: "Asyncio tasks",
-    heads: ["Tasks", "Name", "Coroutine", "State", "Waiting at", "Longest wait", "Awaited by"],
+    heads: ["Tasks", "Coroutine", "State", "Waiting at", "Longest wait", "Awaited by"],
     states: { running: "running", waiting: "waiting", moving: "changing" },
     noName: "no name",
     find: "Find in the flame graph",
     noStack: "The stack is unknown.",
-    stack: (count, open, name) => count + ", " + (open ? "hide" : "show") + " the stack of " + (name ?? "these tasks"),
+    toggle: (count, open, what) => count + ", " + (open ? "hide" : "show") + " " + what,
+    stackOf: (name) => "the stack of " + (name || "these tasks"),
+    tasksOf: (name) => "the tasks of " + (name ?? "an unknown coroutine"),
+    places: (count) => " and " + counted("more place")(count),
     left: (count) => "And " + counted("more task")(count) + " in smaller groups.",
     inReport: "Reports have no list of tasks. When recorded with --async-aware, their stacks start with the tasks.",
     inCapture: "Captures have no list of tasks; their stacks start with the tasks.",

@@ -17,7 +17,7 @@
 #include "server/wire/session.h"
 
 /* Longer names are cut at their end, longer paths at their beginning. */
-enum { MAX_NAME = 100, MAX_PATH = 80, MAX_VERSION = 32, MAX_PACKAGES = 3 };
+enum { MAX_NAME = 100, MAX_PATH = 80, MAX_VERSION = 32, MAX_PACKAGES = 3, SHARE_BYTES = 16 };
 
 struct writing {
     const struct summary *summary;
@@ -446,19 +446,35 @@ static void put_native(const struct writing *writing)
     buffer_text(writing->out, ".\n");
 }
 
+/* A share as the page rounds it, which never says none or all of what is neither. */
+static const char *share_text(uint64_t part, uint64_t whole, char out[SHARE_BYTES])
+{
+    const double percent = quality_percent(part, whole);
+    const bool is_whole = part == 0 || part >= whole;
+    if (!is_whole && (percent < 0.01 || percent > 99.99))
+        snprintf(out, SHARE_BYTES, "%s %%", percent < 1 ? "< 0.01" : "> 99.99");
+    else
+        snprintf(out, SHARE_BYTES, "%.*f %%",
+                 is_whole                            ? 0
+                 : percent > 99.9 || percent < 0.095 ? 2
+                                                     : 1,
+                 percent);
+    return out;
+}
+
 void summary_quality_text(const struct session_info *info, char out[SUMMARY_QUALITY_BYTES])
 {
     const struct quality *const quality = &info->snapshot->quality;
     const uint64_t failed = quality_failed(quality);
     char bias[BIAS_TEXT_BYTES];
+    char exact[SHARE_BYTES], truncated[SHARE_BYTES], lost[SHARE_BYTES], missed[SHARE_BYTES];
     bias_format(info, bias);
     snprintf(out, SUMMARY_QUALITY_BYTES,
-             "%.1f %% of the samples exact, %.1f %% truncated, %.1f %% failed, %.1f %% of "
-             "the ticks missed; %s",
-             quality_percent(quality->exact, quality->samples),
-             quality_percent(quality->truncated, quality->samples),
-             quality_percent(failed, quality->samples + failed),
-             quality_percent(quality->missed_ticks, quality->ticks + quality->missed_ticks),
+             "%s of the samples exact, %s truncated, %s failed, %s of the ticks missed; %s",
+             share_text(quality->exact, quality->samples, exact),
+             share_text(quality->truncated, quality->samples, truncated),
+             share_text(failed, quality->samples + failed, lost),
+             share_text(quality->missed_ticks, quality->ticks + quality->missed_ticks, missed),
              bias);
 }
 

@@ -34,7 +34,7 @@ class Processes(Test):
             self.assertIn(LONG, row["command"])
             self.assertRegex(row["python"], r"^3\.\d+\.\d+")
             self.assertTrue(os.path.samefile(row["executable"], "/proc/%d/exe" % target.pid))
-            self.assertEqual((row["uid"], row["sessions"]), (os.getuid(), []))
+            self.assertEqual((row["uid"], row["sessions"], row["headline"]), (os.getuid(), [], None))
             self.assertGreaterEqual(row["threads"], 1)
             self.assertGreater(row["rss_bytes"], 1 << 20)
             self.assertGreaterEqual(row["uptime_s"], 0)
@@ -128,6 +128,7 @@ class Sessions(Test):
             self.assertEqual(session["target"]["pid"], target.pid)
             self.assertEqual(session["settings"]["threads"], "all")
             self.assertEqual(host.row(target.pid, lambda row: row["sessions"])["sessions"], [one])
+            self.assertIn(" of the time", host.row(target.pid, lambda row: row["headline"])["headline"])
             path = "/sessions/" + one
             changed = host.send("PATCH", path, {"rate_hz": 50, "name": "second"}).json()
             self.assertEqual((changed["name"], changed["note"]), ("second", "a note"))
@@ -305,6 +306,7 @@ class Continuous(Test):
             found = mine(host.until("/sessions", lambda found: mine(found, first.pid)), first.pid)[0]
             activity = host.until("/activity", lambda now: any(row["pid"] == first.pid and row["parts"]["running"] > 0 for row in now["processes"]))
             self.assertIsNone(activity["reason"])
+            self.assertIn(" of the time", host.row(first.pid, lambda row: row["headline"])["headline"])
             self.assertEqual((found["name"], found["settings"]["max_cpu_percent"]), ("all processes", 0.75))
             with victim("chain.py", LONG) as second:
                 host.until("/sessions", lambda found: mine(found, first.pid, second.pid))

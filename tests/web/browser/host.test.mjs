@@ -99,6 +99,22 @@ test("processes are listed, searched, sorted; one is profiled, opened, and there
   await page.close();
 });
 
+test("a process that is sampled has its headline in one line, however narrow the page", async () => {
+  const { page } = await openHost({ sessions: 2 });
+  await page.until(rows + ".length === 24");
+  const said = "Array.from(document.querySelectorAll('[data-testid=process-headline]')).filter((one) => one.checkVisibility())";
+  for (const width of [1440, 1024, 390]) {
+    await page.resize(width, 800);
+    await page.until(said + ".length === 2");
+    assert.match(await page.evaluate(said + "[0].textContent"), /^\d+ % of the time that is not idle it runs \S+ \(shop\/app\.py:50\); .*9 of 12 threads are idle$/);
+    // One line of the width of the row.
+    const [height, wide] = await page.evaluate("(({ clientHeight, clientWidth }) => [clientHeight, clientWidth])(" + said + "[0])");
+    assert.ok(height < 30 && wide > 0.6 * Math.min(width, 1000), width + ": " + height + " " + wide);
+  }
+  assert.deepEqual(page.said, []);
+  await page.close();
+});
+
 test("what samples all the time says where each process is, and opens its last minutes at once", async () => {
   const { page, host, texts } = await openHost({ continuous: true });
   await page.until(rows + ".length === 24 && document.querySelectorAll('[data-testid=hot-function]').length > 0");
@@ -228,6 +244,20 @@ test("sessions are paused, stopped, renamed and forgotten, with a way back from 
   assert.equal(host.sessions.length, 1);
   assert.deepEqual(page.said, []);
   await page.close();
+});
+
+test("files that the server was started with are counted and listed among the captures, with or without a folder", async () => {
+  for (const [folder, kept] of [[true, 9], [false, 0]]) {
+    const { page } = await openHost({ files: 2, folder, fragment: "#v=1&host=captures" });
+    const listed = hooks("capture");
+    await page.until(listed + ".length === " + (kept + 2));
+    assert.match(await page.evaluate("document.querySelector('[data-testid=tabs] [data-value=captures]').textContent"), new RegExp(HOST_TEXT.toolbar.tabs.captures + (kept + 2) + "$"));
+    assert.equal(await page.evaluate(listed + ".filter((row) => row.querySelector('.mark-word').textContent === '" + HOST_TEXT.captures.file + "').length"), 2);
+    await page.evaluate("(" + listed + "[1].querySelector('[data-testid=capture-open]').click(), 0)");
+    await page.until("location.hash.includes('session=2') && document.querySelectorAll('g.frame').length > 10");
+    assert.deepEqual(page.said.filter((line) => folder || !line.includes("404")), []);
+    await page.close();
+  }
 });
 
 test("captures are found, named, opened, deleted with undo; files are added, and refused with the reason", async () => {

@@ -278,22 +278,35 @@ test("rows stay under the pointer while their numbers go on, and are sorted agai
   await page.close();
 });
 
-test("asyncio tasks stand by where they wait, open to their stacks, and follow the program", async () => {
+test("asyncio tasks stand by coroutine, open to where each waits and to their stacks, and follow the program", async () => {
   const { page, advance } = await live({ waiting: 40, fragment: "#v=1&view=tasks" });
-  const rows = "Array.from(document.querySelectorAll('[data-testid=task]'))";
-  await page.until(rows + ".length > 3");
+  const listed = (testid) => "Array.from(document.querySelectorAll('[data-testid=" + testid + "]'))";
+  const [groups, rows] = [listed("task-group"), listed("task")];
+  const count = (list) => list + ".reduce((sum, row) => sum + Number(row.querySelector('.task-open').textContent), 0)";
+  await page.until(groups + ".length > 0");
   assert.match(await textOf(page, "tasks-summary"), /^40 tasks, 1 running, 38 waiting, the longest for 2\.\d+ s\.$/);
-  assert.equal(await page.evaluate(rows + "[0].dataset.state"), "running");
-  assert.equal(await page.evaluate(rows + ".reduce((sum, row) => sum + Number(row.querySelector('.task-open').textContent), 0)"), 40);
+  assert.equal(await page.evaluate(groups + "[0].dataset.state"), "running");
+  assert.deepEqual(await page.evaluate("[" + count(groups) + ", " + rows + ".length, " + groups + ".length < 10]"), [40, 0, true]);
+  await page.evaluate(groups + ".forEach((row) => document.querySelector('[data-testid=task-group] > td > .task-open[aria-expanded=false]').click())");
+  assert.equal(await page.evaluate(count(rows)), 40);
   assert.equal(await page.evaluate("document.title.includes('PWNED') || document.querySelector('.task-table img') !== null"), false);
   await page.evaluate(rows + ".at(-1).querySelector('.task-open').click()");
   await page.until("document.querySelectorAll('.task-stack li').length > 2");
   const before = await textOf(page, "tasks-summary");
   advance(2);
   await page.until(byId("tasks-summary") + ".textContent !== " + JSON.stringify(before));
-  assert.equal(await page.evaluate("document.querySelectorAll('.task-stack').length"), 1);
+  assert.deepEqual(await page.evaluate("[document.querySelectorAll('.task-stack').length, " + count(rows) + "]"), [1, 40]);
   await page.evaluate("document.querySelector('.task-stack .row-name').click()");
   await page.until("location.hash.includes('search=') && !location.hash.includes('view=tasks')");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("ten thousand tasks of a few coroutines are a few rows", async () => {
+  const { page } = await live({ waiting: 10000, fragment: "#v=1&view=tasks" });
+  await page.until("document.querySelectorAll('[data-testid=task-group]').length > 0");
+  assert.match(await textOf(page, "tasks-summary"), /^10,000 tasks/);
+  assert.equal(await page.evaluate("document.querySelectorAll('[data-testid=tasks] tbody tr').length < 10"), true);
   assertQuiet(page);
   await page.close();
 });

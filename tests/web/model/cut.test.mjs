@@ -25,13 +25,13 @@ const keysOf = (lines, name, address = {}) => {
 
 test("frames are in order of their names, those that are not Python last", () => {
   const { drawing } = show(["b 9", "a 1", "c;<native> 5", "<native> 2"]);
-  assert.deepEqual(outline(drawing.root), ["all 17", " a  a.py 1", " b  b.py 9", " c  c.py 5", "  <native> 5", " <native> 2"]);
+  assert.deepEqual(outline(drawing.root), ["all 17", " a  app/a.py 1", " b  app/b.py 9", " c  app/c.py 5", "  <native> 5", " <native> 2"]);
 });
 
 test("what is too narrow to be drawn becomes one visible remainder", () => {
   const lines = ["big 900", ...Array.from({ length: 50 }, (_, i) => "small" + i + " 2")];
   const { drawing } = show(lines, {}, 200);
-  assert.deepEqual(outline(drawing.root), ["all 1000", " big  big.py 900", " (50 more, 10.0 %) 100"]);
+  assert.deepEqual(outline(drawing.root), ["all 1000", " big  app/big.py 900", " (50 more, 10.0 %) 100"]);
 });
 
 test("children never exceed their parent, and what is cut is not lost", () => {
@@ -55,8 +55,8 @@ test("never more frames than the chart can bear, even when all are equally wide"
 test("a zoom shows the way from the root, faded, and only the zoomed frame below it", () => {
   const lines = ["a;b;c 6", "a;b;d 2", "a;e 8", "z 4"];
   const { drawing, focusTotal } = show(lines, { zoom: keysOf(lines, "b ") });
-  assert.deepEqual(outline(drawing.root), ["all 8", " a  a.py 8", "  b  b.py 8", "   c  c.py 6", "   d  d.py 2"]);
-  assert.deepEqual(everyFrame(drawing.root).filter((frame) => frame.fade).map((frame) => frame.name), ["all", "a  a.py"]);
+  assert.deepEqual(outline(drawing.root), ["all 8", " a  app/a.py 8", "  b  app/b.py 8", "   c  app/c.py 6", "   d  app/d.py 2"]);
+  assert.deepEqual(everyFrame(drawing.root).filter((frame) => frame.fade).map((frame) => frame.name), ["all", "a  app/a.py"]);
   assert.equal(focusTotal, 8);
 });
 
@@ -66,7 +66,7 @@ test("zooming brings back what was too narrow before", () => {
   const all = show(lines, {}, 500);
   assert.ok(all.drawing.root.children.length === 1);
   const zoomed = show(lines, { zoom: keysOf(["small 1"], "small") }, 500);
-  assert.deepEqual(outline(zoomed.drawing.root).slice(1), [" small  small.py 5", "  one  one.py 3", "  two  two.py 2"]);
+  assert.deepEqual(outline(zoomed.drawing.root).slice(1), [" small  app/small.py 5", "  one  app/one.py 3", "  two  app/two.py 2"]);
 });
 
 test("deep stacks end in a frame that says how much deeper they go, and zooming goes on from there", () => {

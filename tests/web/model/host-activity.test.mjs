@@ -11,8 +11,8 @@ const poll = { name: "<native> select.epoll.poll", file: "~", line: 0, own: fals
 const read = { name: "fetch", file: "/srv/app.py", line: 4, own: true, seconds: 12, cause: "network_read", idle: false, peer: "10.0.0.5:5432" };
 
 test("a function is named with its file, C code without", () => {
-  assert.deepEqual(activityPlace({ name: "parse", file: "/srv/app.py", line: 22 }), { name: "parse", place: "app.py:22" });
-  assert.deepEqual(activityPlace({ name: "parse", file: "/srv/app.py", line: 0 }), { name: "parse", place: "app.py" });
+  assert.deepEqual(activityPlace({ name: "parse", file: "/srv/app.py", line: 22 }), { name: "parse", place: "srv/app.py:22" });
+  assert.deepEqual(activityPlace({ name: "parse", file: "/srv/app.py", line: 0 }), { name: "parse", place: "srv/app.py" });
   assert.deepEqual(activityPlace(poll), { name: "select.epoll.poll", place: "" });
 });
 

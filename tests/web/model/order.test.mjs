@@ -9,11 +9,11 @@ const LINES = ["main;a 1", "main;b 5", "main;c 3", "main;<native> d 9"];
 const drawnWith = (address) => outline(createPicture()(stateOf(LINES, address)).drawing.root);
 
 test("siblings stand by name, those that are no Python functions behind", () => {
-  assert.deepEqual(drawnWith({}).slice(2), ["  a  a.py 1", "  b  b.py 5", "  c  c.py 3", "  d  native 9"]);
+  assert.deepEqual(drawnWith({}).slice(2), ["  a  app/a.py 1", "  b  app/b.py 5", "  c  app/c.py 3", "  d  native 9"]);
 });
 
 test("on request the largest stands first", () => {
-  assert.deepEqual(drawnWith({ order: "size" }).slice(2), ["  d  native 9", "  b  b.py 5", "  c  c.py 3", "  a  a.py 1"]);
+  assert.deepEqual(drawnWith({ order: "size" }).slice(2), ["  d  native 9", "  b  app/b.py 5", "  c  app/c.py 3", "  a  app/a.py 1"]);
 });
 
 test("what has ended opens with the largest first, what goes on by name", () => {
@@ -24,7 +24,7 @@ test("what has ended opens with the largest first, what goes on by name", () => 
 
 test("bottom-up the largest always stands first", () => {
   const largest = drawnWith({ bottomUp: true }).filter((line) => /^ \S/.test(line));
-  assert.deepEqual(largest, [" d  native 9", " b  b.py 5", " c  c.py 3", " a  a.py 1"]);
+  assert.deepEqual(largest, [" d  native 9", " b  app/b.py 5", " c  app/c.py 3", " a  app/a.py 1"]);
 });
 
 test("of functions that code of the JIT executed there is the share of their samples; none for C code, nor where nothing is known", () => {

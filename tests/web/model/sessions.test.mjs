@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatWhen } from "../../../web/model/base/instants.js";
-import { captureTitle, formatAge, formatBytes, orderSessions, parseDuration, parseLabels, parseRate, profileRequest, rateRequest, defaultProfile, sessionTitle, sparkSlots, sparkThreads, wordsRequest } from "../../../web/model/host/sessions.js";
+import { captureTitle, formatAge, formatBytes, openedFiles, orderSessions, parseDuration, parseLabels, parseRate, profileRequest, rateRequest, defaultProfile, sessionTitle, sparkSlots, sparkThreads, wordsRequest } from "../../../web/model/host/sessions.js";
 import { captureQuery, defaultHostAddress, formatHostAddress, parseHostAddress, sessionOf, sortedBy } from "../../../web/model/host/address.js";
 import { arrangeProcesses, commonRefusal, countProcesses, matchesProcess, programName, sortProcesses } from "../../../web/model/host/processes.js";
 
@@ -50,6 +50,16 @@ test("processes sort by what they are, versions as numbers, the unknown last", (
   assert.deepEqual(pids(sortProcesses(all, { sort: "python", up: false })), [2, 1, 3]);
   assert.deepEqual(pids(sortProcesses(all, { sort: "pid", up: true })), [1, 2, 3]);
   assert.deepEqual(pids(sortProcesses(all, { sort: "user", up: true })), [1, 2, 3]);
+});
+
+test("files that the server was started with are captures, found as these are", () => {
+  const session = (id, more = {}) => ({ id, source: "capture", name: "", note: "", capture: null, started_at: "2026-01-31T10:00:00Z", target: { host: "web3", command: ["python3", "app.py"] }, ...more });
+  const all = [session("1"), session("2", { source: "live" }), session("3", { capture: "20260131" })];
+  const found = (address) => openedFiles(all, { ...defaultHostAddress(), ...address }, Date.parse("2026-01-31T10:30:00Z")).map(({ name, sessions }) => [name, sessions]);
+  assert.deepEqual(found({}), [["session 1", ["1"]]]);
+  for (const address of [{ find: "APP web" }, { on: "web3" }, { age: "hour" }]) assert.equal(found(address).length, 1, JSON.stringify(address));
+  for (const address of [{ find: "app other" }, { on: "web4" }, { label: "x" }]) assert.equal(found(address).length, 0, JSON.stringify(address));
+  assert.equal(openedFiles(all, { ...defaultHostAddress(), age: "hour" }, Date.parse("2026-01-31T12:00:00Z")).length, 0);
 });
 
 test("held rows keep their places: what is gone is said to be, what is new comes last, a pid used again is another process", () => {

@@ -108,7 +108,7 @@ test("the picture has boxes of the thread that is shown, and of no other", () =>
   const state = stateOf(LINES, { view: "stacks" });
   takeRuns(state.recording, { trees: [], runs: runsOf([[0, 1, "main;a"]]) });
   const { stacks, stackThread } = createPicture()(state);
-  assert.deepEqual([stackThread.tid, stacks.layout.levels.length, stacks.faceOf(stacks.layout.levels[1].group[0]).name], [7, 2, "a  a.py"]);
+  assert.deepEqual([stackThread.tid, stacks.layout.levels.length, stacks.faceOf(stacks.layout.levels[1].group[0]).name], [7, 2, "a  app/a.py"]);
   takeRuns(state.recording, { trees: [], runs: runsOf([[0, 1, "main;a"]], "5") });
   assert.equal(createPicture()(state).stacks.layout, null);
 });

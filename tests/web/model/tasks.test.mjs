@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyTree, createProfile } from "../../../web/model/profile/profile.js";
-import { emptyTasks, TASK_ROWS_MAX, taskRows, tasksReason, tasksRequest, tasksText, createTasksOffer } from "../../../web/model/threads/tasks.js";
+import { emptyTasks, TASK_ROWS_MAX, taskGroups, tasksReason, tasksRequest, tasksText, createTasksOffer } from "../../../web/model/threads/tasks.js";
 import { TEXT } from "../../../web/text/session.js";
 
 // Nodes: 1 <task main>, 2 main below it, 3 <task> below that, 4 read, 5 sleep.
@@ -22,28 +22,43 @@ const tasks = {
   node: [2, 5, 5, 1], first_seen_s: [0, 1, 2, 3], unchanged_since_s: [1, 4, 2, 9], awaited_by: [[], [0], [0], []],
 };
 
+const rowsOf = ({ groups }) => groups.flatMap((group) => group.rows);
+
 test("tasks at the same place are one row, with their stack from who awaits them", () => {
-  const made = taskRows(tasks, profile());
-  assert.deepEqual(made.rows.map((row) => [row.state, row.count, row.name, row.examples, row.coroutine?.name, row.at?.name, row.longest, row.awaiters]), [
-    ["running", 1, "runner", [], undefined, undefined, 1, []],
-    ["waiting", 2, "", ["Task-2", "Task-3"], "read", "sleep", 8, ["main"]],
-    ["waiting", 1, "main", [], "main", "main", 9, []],
+  const made = taskGroups(tasks, profile());
+  assert.deepEqual(rowsOf(made).map((row) => [row.state, row.count, row.name, row.examples, row.at?.name, row.longest, row.awaiters]), [
+    ["running", 1, "runner", [], undefined, 1, []],
+    ["waiting", 1, "main", [], "main", 9, []],
+    ["waiting", 2, "", ["Task-2", "Task-3"], "sleep", 8, ["main"]],
   ]);
-  assert.deepEqual(made.rows[1].stack.map((label) => label.raw), ["<task main>", "main", "<task>", "read", "sleep"]);
+  assert.deepEqual(rowsOf(made)[2].stack.map((label) => label.raw), ["<task main>", "main", "<task>", "read", "sleep"]);
   assert.equal(tasksText(made), "4 tasks, 1 running, 3 waiting, the longest for 9.00 s.");
+  assert.match(tasksText(taskGroups({ ...tasks, limit_reached: true }, profile())), /^4 or more tasks, /);
+});
+
+test("equal coroutines are one group, what runs of them too, wherever they wait", () => {
+  const made = taskGroups(tasks, profile());
+  const short = ({ coroutine, count, states, at, places, longest }) => [coroutine?.near, count, states, at?.near, places, longest];
+  assert.deepEqual(made.groups.map(short), [
+    ["srv/app.py:5", 2, [["running", 1], ["waiting", 1]], "srv/app.py:7", 1, 9],
+    ["srv/app.py:10", 2, [["waiting", 2]], "asyncio/tasks.py:665", 1, 8],
+  ]);
+  const one = taskGroups({ ...tasks, node: [5, 4, 5, 5], state: ["waiting", "waiting", "waiting", "waiting"] }, profile()).groups;
+  assert.deepEqual(one.map(short), [["srv/app.py:10", 4, [["waiting", 4]], "asyncio/tasks.py:665", 2, 9]]);
 });
 
 test("a node that is not known yet leaves the stack empty, and hostile names stay text", () => {
-  const made = taskRows({ ...tasks, name: ["\u202eevil", "", "__proto__", "x".repeat(1000)], node: [99, 99, 99, 99] }, profile());
-  assert.deepEqual(made.rows.map((row) => row.stack.length), [0, 0, 0, 0]);
-  assert.ok(made.rows.every((row) => row.name.length < 300 && !row.name.includes("\u202e")));
+  const made = taskGroups({ ...tasks, name: ["\u202eevil", "", "__proto__", "x".repeat(1000)], node: [99, 99, 99, 99] }, profile());
+  assert.deepEqual(made.groups.map(({ coroutine, count }) => [coroutine, count]), [[null, 4]]);
+  assert.deepEqual(rowsOf(made).map((row) => row.stack.length), [0, 0, 0, 0]);
+  assert.ok(rowsOf(made).every((row) => row.name.length < 300 && !row.name.includes("\u202e")));
 });
 
 test("more places than can be shown are counted", () => {
   const many = TASK_ROWS_MAX + 20;
   const column = (value) => Array(many).fill(value);
-  const made = taskRows({ ...tasks, process: column(1), thread: column(1), name: Array.from({ length: many }, (_, i) => "n" + i), state: column("waiting"), node: column(2), first_seen_s: column(0), unchanged_since_s: column(0), awaited_by: column([]) }, profile());
-  assert.deepEqual([made.rows.length, made.left, made.count], [TASK_ROWS_MAX, 20, many]);
+  const made = taskGroups({ ...tasks, process: column(1), thread: column(1), name: Array.from({ length: many }, (_, i) => "n" + i), state: column("waiting"), node: column(2), first_seen_s: column(0), unchanged_since_s: column(0), awaited_by: column([]) }, profile());
+  assert.deepEqual([made.groups.length, made.groups[0].rows.length, made.groups[0].left, made.groups[0].count, made.count], [1, TASK_ROWS_MAX, 20, many, many]);
 });
 
 test("why there are none is said, and that greenlets cannot be listed", () => {

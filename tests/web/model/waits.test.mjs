@@ -39,7 +39,7 @@ const STACKS = ["main;recv;<waits: network read 10.0.0.5:5432> 6", "main;poll;<w
 
 test("stacks end with what they wait for, in a hue of its own", () => {
   const picture = createPicture()(stateOf(STACKS));
-  assert.deepEqual(outline(picture.drawing.root), ["all 11", " main  main.py 11", "  poll  poll.py 3", "   waits: event loop 3", "  recv  recv.py 6", "   waits: network read 10.0.0.5:5432 6", "  work  work.py 2"]);
+  assert.deepEqual(outline(picture.drawing.root), ["all 11", " main  app/main.py 11", "  poll  app/poll.py 3", "   waits: event loop 3", "  recv  app/recv.py 6", "   waits: network read 10.0.0.5:5432 6", "  work  app/work.py 2"]);
   const leaf = picture.drawing.root.children[0].children[1].children[0];
   assert.deepEqual([leaf.hue, leaf.neutral, leaf.foreign], ["wait-network", false, true]);
   assert.deepEqual(picture.waitHues(), ["network", "idle"]);

@@ -28,7 +28,7 @@ function createProcess(i, random) {
   return {
     pid: 1000 + i * 37, parent: 1, command: ["python3", ...script], executable: denied ? null : "/usr/bin/python3", python: denied ? null : VERSIONS[i % VERSIONS.length], uid: i % 4, user: USERS[i % 4],
     container: contained ? { id: (0x3f1c0e9a5b * (i + 1)).toString(16).padStart(24, "7"), name: "docker" } : null, threads: 1 + (i * 5) % 40, cpu_percent: i % 3 === 0 ? Math.round(random() ** 2 * 1400) / 10 : 0.1,
-    rss_bytes: Math.floor((12 + random() ** 2 * 900) * MIB), started_at: at(-age), uptime_s: age, sessions: [], can_attach: !denied,
+    rss_bytes: Math.floor((12 + random() ** 2 * 900) * MIB), started_at: at(-age), uptime_s: age, sessions: [], headline: null, can_attach: !denied,
     reason: denied ? "it runs as another user (root), and this program lacks CAP_SYS_PTRACE: run it as root, or give it the capability with setcap cap_sys_ptrace+ep" : null,
   };
 }
@@ -77,7 +77,7 @@ function activityOf(process, slots, i) {
 }
 
 // -> {advance(seconds), answer(method, path, query, body) -> {status, value}, processes, sessions, captures, shares}
-export function createHost({ processes: count = 24, captures: kept = 9, sessions: begun = 0, hostile = false, scope = "operator", folder = true, canShare = true, continuous = false } = {}) {
+export function createHost({ processes: count = 24, captures: kept = 9, sessions: begun = 0, hostile = false, scope = "operator", folder = true, canShare = true, continuous = false, files = 0 } = {}) {
   const random = randomFrom(7);
   const processes = Array.from({ length: count }, (_, i) => createProcess(i, random));
   if (hostile) Object.assign(processes[0], { command: HOSTILE_COMMAND, user: "<b>root</b>", cpu_percent: 99 });
@@ -105,6 +105,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
     sessions.push(session);
   }
   for (let i = 0; i < begun; i += 1) start({ pids: [processes.filter((process) => process.can_attach)[i].pid], rate_hz: 1000, name: i === 0 ? "nightly" : "" });
+  for (let i = 0; i < files; i += 1) sessions.push({ ...createSession(String(next++), processes[i], {}), state: "ended", reason: null, ended_at: at(0), source: "capture", capture: null });
   if (begun > 2) Object.assign(sessions[1], { state: "ended", reason: "target exited", ended_at: at(0) });
 
   function advance(seconds) {
@@ -193,10 +194,16 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
     return { value: session };
   }
 
+  // Of what is sampled.
+  function listProcesses() {
+    const headlineOf = ({ sessions: { length } }, i) => (length === 0 ? null : (31 + i) + " % of the time that is not idle it runs `" + PLACES[i % PLACES.length][0] + "` (shop/app.py:50); 20 % it waits to read from the network (10.0.0.5:5432) in `recv`, called by shop/client.py:41; 9 of 12 threads are idle");
+    return processes.map((process, i) => ({ ...process, headline: headlineOf(process, i) }));
+  }
+
   function answerOne(method, [resource, name, part], query, body) {
     if (resource === "access") return { value: { scope, share: null, session: null, expires_at: null, can_share: canShare && scope === "operator", host: true } };
     if (method !== "GET" && scope !== "operator") throw new Problem(403, "this link may read, and change nothing");
-    if (resource === "processes") return { value: { host: "build7", cpus: 4, scanned_at: at(now), examining: 0, not_permitted: 0, total: processes.length, offset: 0, processes } };
+    if (resource === "processes") return { value: { host: "build7", cpus: 4, scanned_at: at(now), examining: 0, not_permitted: 0, total: processes.length, offset: 0, processes: listProcesses() } };
     if (resource === "activity") return { value: activity() };
     if (resource === "shares") return method === "POST" ? makeShare(body) : method === "DELETE" ? remove(shares, shares.find((share) => String(share.id) === name)) : { value: { shares } };
     if (resource === "captures" && name === undefined) return method === "POST" ? openCapture(body) : method === "PUT" ? takeUpload(query, body) : { value: listCaptures(query) };

@@ -4,6 +4,7 @@
 import { TEXT } from "../../text/session.js";
 
 const SHOWN_LENGTH_MAX = 240;
+const SENTENCE_LENGTH_MAX = 400;
 const SHOWN_HEAD = 160;
 const SHOWN_TAIL = 60;
 const NAME_PARTS_MAX = 6;
@@ -34,6 +35,9 @@ export function visibleText(text, ifEmpty = TEXT.unnamed) {
 export function baseName(path) {
   return path.slice(path.lastIndexOf("/") + 1);
 }
+
+// A sentence with several names is longer than a name may be.
+export const sentenceText = (text) => escapeInvisible(shortenText(text, SENTENCE_LENGTH_MAX, SENTENCE_LENGTH_MAX, 0));
 
 function quotedWord(word) {
   return /[\s"']/.test(word) || word === "" ? JSON.stringify(word) : word;

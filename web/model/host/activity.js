@@ -1,6 +1,6 @@
 // What the processes of a host did in the last minutes (GET /activity): by process, and as what a row shows of it.
 
-import { baseName } from "../base/text.js";
+import { shortPath } from "../base/text.js";
 import { ratio } from "../base/numbers.js";
 
 const NATIVE_PREFIX = "<native> ";
@@ -15,7 +15,7 @@ export function activityByPid(activity) {
 export function activityPlace({ name, file, line }) {
   const shown = name.startsWith(NATIVE_PREFIX) ? name.slice(NATIVE_PREFIX.length) : name;
   if (file === "~" || file === "") return { name: shown, place: "" };
-  return { name: shown, place: baseName(file) + (line > 0 ? ":" + line : "") };
+  return { name: shown, place: shortPath(file) + (line > 0 ? ":" + line : "") };
 }
 
 // What a process waited for most: {kind: "gil" | "processor" | a cause of ActivityWait | "unknown", place: that wait or null, share of all the time its

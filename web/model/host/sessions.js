@@ -1,6 +1,7 @@
 // Sessions and captures of a host: their titles, numbers as text, forms and the requests made from them.
 
 import { HOST_TEXT } from "../../text/host.js";
+import { captureQuery } from "./address.js";
 import { programName } from "./processes.js";
 
 const NAME_BYTES_MAX = 120;
@@ -35,6 +36,16 @@ export function orderSessions(sessions) {
   sessions.sort((a, b) => b.id - a.id);
   for (const session of sessions) groups[session.source === "capture" ? "opened" : isOver(session) ? "over" : "running"].push(session);
   return groups;
+}
+
+// The files that the server was started with, as captures: they are in no folder. Of GET /captures the server finds those that are asked for.
+export function openedFiles(sessions, address, now) {
+  const { find, label, on } = address;
+  const from = Number(captureQuery(address, now).get("from") ?? 0);
+  const files = sessions.filter(({ source, capture }) => source === "capture" && !capture)
+    .map((session) => ({ ...session, session, name: "session " + session.id, title: session.name, labels: [], state: "file", sessions: [session.id] }));
+  const isFound = ({ title, note, target }) => find.toLowerCase().split(/\s+/).every((word) => [title, note, target.host, ...target.command].join(" ").toLowerCase().includes(word));
+  return files.filter((file) => label === "" && (on === "" || file.target.host === on) && Date.parse(file.started_at) / 1000 >= from && isFound(file));
 }
 
 export function formatBytes(bytes) {

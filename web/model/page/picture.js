@@ -10,7 +10,7 @@ import { blockSums, createIntervals, samplesInTime } from "./intervals.js";
 import { foldTree } from "../trees/folds.js";
 import { frameKey, frameLabel, frameOfFunction } from "../profile/frames.js";
 import { gilMatrix, causedCounts } from "../threads/gil.js";
-import { taskRows, tasksReason, tasksRequest } from "../threads/tasks.js";
+import { taskGroups, tasksReason, tasksRequest } from "../threads/tasks.js";
 import { groupCount, groupTotals, matchedSamples } from "../trees/grouping.js";
 import { lineNeighbours, sourceLines, sourcePaths } from "../code/lines.js";
 import { memoise } from "../base/memoise.js";
@@ -113,10 +113,13 @@ function makeDrawing(recording, version, grouping, totals, tree, focus, width, o
 // A frame that stands for a chain of them.
 function foldedFields(fieldsOf, tree, fold, id) {
   if (fold === null) return fieldsOf(id);
-  const functions = [];
-  for (let at = id; at !== tree.parent(fold.first); at = tree.parent(at)) functions.push(fieldsOf(at));
+  const [functions, ids] = [[], []];
+  for (let at = id; at !== tree.parent(fold.first); at = tree.parent(at)) {
+    functions.push(fieldsOf(at));
+    ids.push(String(at));
+  }
   const label = TEXT.flame.folded(formatCount(fold.count), functions.at(-1).label, functions[0].label);
-  return { ...functions[0], name: label, label, neutral: true, fold: fold.key, functions: functions.map((one) => one.function) };
+  return { ...functions[0], name: label, label, neutral: true, fold: fold.key, ids, functions: functions.map((one) => one.function) };
 }
 
 // The drawing with what a search makes of its frames, isMatch(frame): only their style differs, not their place.
@@ -167,7 +170,7 @@ function createSandwiching() {
   };
 }
 
-// Every drawn frame by its id, with the frame above it and its level.
+// Every drawn frame by its id, with the frame above it and its level; a folded chain by the ids of all its frames.
 function indexDrawing(root) {
   const byId = new Map([[root.id, { frame: root, parent: null, level: 0 }]]);
   const stack = [root];
@@ -175,7 +178,7 @@ function indexDrawing(root) {
     const frame = stack.pop();
     const level = byId.get(frame.id).level + 1;
     for (const child of frame.children) {
-      byId.set(child.id, { frame: child, parent: frame, level });
+      for (const id of child.ids ?? [child.id]) byId.set(id, { frame: child, parent: frame, level });
       stack.push(child);
     }
   }
@@ -319,7 +322,7 @@ function makeGil(recording, version, grouping, gil, threads, sums, withoutGil, w
 }
 
 function makeTasks(recording, version, tasks, reason, again) {
-  return { ...taskRows(tasks, recording.profile), reason, again };
+  return { ...taskGroups(tasks, recording.profile), reason, again };
 }
 
 // All rows in their order; labels are made where they are shown.

@@ -121,7 +121,7 @@ export function frameLabel(frames, profile, frame) {
     const raw = folded ? libraryName(profile, id) : functionText(profile, id);
     const isNative = synthetic && NATIVE_MARK.test(raw);
     const wait = synthetic ? readWait(raw) : null;
-    const base = folded ? "" : library || baseName(file);
+    const base = folded ? "" : library || shortPath(file);
     const at = frames.byLine && line > 0 ? base + ":" + line : base;
     const short = isNative ? TEXT.native.badge : synthetic || base === "" ? "" : at;
     const name = visibleText(isNative ? raw.replace(NATIVE_MARK, "") : wait !== null ? raw.slice(1, -1) : raw);

@@ -1,4 +1,4 @@
-// Asyncio tasks, as in /tasks. Tasks that wait at the same place for the same reason are one row.
+// Asyncio tasks, as in /tasks, by coroutine. Tasks of one that wait at the same place for the same reason are one row.
 
 import { TEXT } from "../../text/session.js";
 import { createFrames, fileText, frameLabel, frameOf } from "../profile/frames.js";
@@ -36,46 +36,77 @@ function stackOf(profile, frames, node) {
   return labels.reverse();
 }
 
-function createTaskRow(tasks, i, key, stack) {
-  const last = stack.findLastIndex((label) => MARK.test(label.raw));
-  const own = stack.slice(last + 1);
-  const given = nameOf(tasks, i);
+// The functions below nodes, which are marks of tasks: one for each, 0 where there are more.
+function functionsBelow(profile, nodes) {
+  const { nodeParent, nodeFunction } = profile;
+  const found = new Map();
+  for (let at = nodes.size > 0 ? 1 : nodeCount(profile); at < nodeCount(profile); at += 1) {
+    const parent = nodeParent.values[at];
+    if (nodes.has(parent)) found.set(parent, [undefined, nodeFunction.values[at]].includes(found.get(parent)) ? nodeFunction.values[at] : 0);
+  }
+  return found;
+}
+
+function createTaskRow(tasks, i, key, stack, awaiters, below) {
+  const own = stack.slice(stack.findLastIndex((label) => MARK.test(label.raw)) + 1);
   return {
-    key, stack, state: tasks.state[i], count: 0, process: tasks.process[i], threads: new Set(), longest: 0, age: 0, examples: [],
-    name: given === "" ? "" : visibleText(given),
-    coroutine: own[0] ?? null,
+    key, stack, state: tasks.state[i], count: 0, longest: 0, examples: [],
+    name: visibleText(nameOf(tasks, i), ""),
+    coroutine: own[0]?.functionId ?? below.get(tasks.node[i]) ?? 0,
     at: own.at(-1) ?? null,
-    awaiters: awaitersOf(tasks, i).map((name) => visibleText(name)),
+    awaiters: awaiters.map((name) => visibleText(name)),
   };
 }
 
-// -> {rows, count, running, waiting, longest, left}: running ones first, then the most, then those that wait longest
-export function taskRows(tasks, profile) {
-  const frames = createFrames(true);
+// Tasks that wait at the same place for the same reason.
+function placeRows(tasks, profile, frames) {
   const stacks = new Map();
   const rows = new Map();
+  const below = functionsBelow(profile, new Set(tasks.node.filter((node, i) => tasks.state[i] !== "waiting")));
   for (let i = 0; i < tasks.name.length; i += 1) {
-    const key = [tasks.process[i], tasks.state[i], tasks.node[i], nameOf(tasks, i), ...awaitersOf(tasks, i)].join("\n");
+    const awaiters = awaitersOf(tasks, i);
+    const key = [tasks.process[i], tasks.state[i], tasks.node[i], nameOf(tasks, i), ...awaiters].join("\n");
     if (!stacks.has(tasks.node[i])) stacks.set(tasks.node[i], stackOf(profile, frames, tasks.node[i]));
-    if (!rows.has(key)) rows.set(key, createTaskRow(tasks, i, key, stacks.get(tasks.node[i])));
+    if (!rows.has(key)) rows.set(key, createTaskRow(tasks, i, key, stacks.get(tasks.node[i]), awaiters, below));
     const row = rows.get(key);
     row.count += 1;
-    row.threads.add(tasks.thread[i]);
     row.longest = Math.max(row.longest, tasks.sampled_s - tasks.unchanged_since_s[i]);
-    row.age = Math.max(row.age, tasks.sampled_s - tasks.first_seen_s[i]);
     if (row.name === "" && row.examples.length < 3 && tasks.name[i] !== "") row.examples.push(visibleText(tasks.name[i]));
   }
-  const sorted = Array.from(rows.values()).sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || b.count - a.count || b.longest - a.longest || (a.key < b.key ? -1 : 1));
-  const countOf = (state) => tasks.state.filter((one) => one === state).length;
+  return Array.from(rows.values()).sort(byUrgency);
+}
+
+// Running ones first, then the most, then those that wait longest.
+function byUrgency(a, b) {
+  return ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || b.count - a.count || b.longest - a.longest || (a.key < b.key ? -1 : 1);
+}
+
+const countOf = (rows) => rows.reduce((sum, row) => sum + row.count, 0);
+const longestOf = (rows) => Math.max(0, ...rows.map((row) => (row.state === "waiting" ? row.longest : 0)));
+const shownOf = (rows) => ({ rows: rows.slice(0, TASK_ROWS_MAX), left: countOf(rows.slice(TASK_ROWS_MAX)) });
+
+// The rows of one coroutine: where most of them wait, and what they do, the first of ORDER first.
+function createGroup(profile, frames, id, rows) {
+  const waiting = rows.filter((row) => row.state === "waiting");
   return {
-    rows: sorted.slice(0, TASK_ROWS_MAX),
-    left: sorted.slice(TASK_ROWS_MAX).reduce((sum, row) => sum + row.count, 0),
-    count: tasks.name.length,
-    running: countOf("running"),
-    waiting: countOf("waiting"),
-    longest: Math.max(0, ...sorted.filter((row) => row.state === "waiting").map((row) => row.longest)),
-    cut: tasks.cut,
+    key: String(id), ...shownOf(rows),
+    coroutine: id === 0 ? null : frameLabel(frames, profile, frameOf(frames, id, 0)),
+    state: rows[0].state,
+    states: ORDER.map((state) => [state, countOf(rows.filter((row) => row.state === state))]).filter(([, count]) => count > 0),
+    count: countOf(rows), longest: longestOf(rows),
+    at: waiting[0]?.at ?? null, places: new Set(waiting.map((row) => row.at?.place)).size,
   };
+}
+
+// -> {groups: [one for each coroutine], left, count, running, waiting, longest, cut}
+export function taskGroups(tasks, profile) {
+  const frames = createFrames(true);
+  const rows = placeRows(tasks, profile, frames);
+  const byCoroutine = new Map(rows.map((row) => [row.coroutine, []]));
+  for (const row of rows) byCoroutine.get(row.coroutine).push(row);
+  const { rows: groups, left } = shownOf(Array.from(byCoroutine, ([id, ofOne]) => createGroup(profile, frames, id, ofOne)).sort(byUrgency));
+  const inState = (state) => countOf(rows.filter((row) => row.state === state));
+  return { groups, left, count: tasks.name.length, running: inState("running"), waiting: inState("waiting"), longest: longestOf(rows), cut: tasks.limit_reached };
 }
 
 const GREENLETS = /\/(?:gevent|eventlet)\//;

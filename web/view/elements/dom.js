@@ -50,6 +50,13 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+// A sentence in which names stand between backquotes.
+export function setSentence(element, text) {
+  if (element.dataset.said === text) return;
+  element.dataset.said = text;
+  element.replaceChildren(...text.split("`").map((part, i) => (i % 2 === 1 ? el("code", {}, part) : part)));
+}
+
 export function setAttribute(element, name, value) {
   if (value === null || value === undefined || value === false) element.removeAttribute(name);
   else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));

@@ -189,8 +189,8 @@ export function createFlame(root, dispatch) {
       if (hidden || drawing === null) return tip.hide();
       const waits = drawn.isBehind(state, pointer);
       if (!waits && drawn.draw(state) && pointer !== null) queueMicrotask(() => pointer !== null && hoverAt(pointer));
-      const id = selected ?? String(focus.id);
-      markItem(drawn.elementOf(id), entryOf(id) ?? {}, state);
+      const entry = entryOf(selected ?? String(focus.id)) ?? {};
+      markItem(drawn.elementOf(entry.frame?.id), entry, state);
       drawn.showFocus(String(focus.id));
       return tip.update(state, pointer, waits);
     },

@@ -1,4 +1,4 @@
-// The rest of the summary in the panel, where no frame is chosen: the parts of time, the GIL, garbage collection, native code, data quality.
+// The rest of the summary in the panel, where no frame is chosen: the parts of time, the GIL, garbage collection, native code.
 // The lines and functions of the summary stand above the graph and above this.
 
 import { formatShare } from "../../model/base/numbers.js";
@@ -33,7 +33,6 @@ function rowsOf(summary, sums) {
   if (gilParts(summary).length > 0) rows.push([TEXT.summary.gil, gilParts(summary)]);
   if (summary.gc_share >= GC_LEAST) rows.push([TEXT.summary.gc, [TEXT.summary.ofHot(formatShare(summary.gc_share))]]);
   if (native.libraries.length > 0) rows.push([TEXT.summary.native, named(native.libraries, (row) => baseName(row.path))]);
-  rows.push([TEXT.summary.quality, [summary.quality.text + "."]]);
   return rows;
 }
 

@@ -4,11 +4,9 @@ import { PANEL_VIEWS } from "../../model/page/address.js";
 import { nativeOffer } from "../../model/page/native-offer.js";
 import { isOfMore } from "../../model/page/state.js";
 import { formatShare } from "../../model/base/numbers.js";
-import { escapeInvisible, shortenText } from "../../model/base/text.js";
+import { sentenceText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
-import { el, isolated, setText } from "../elements/dom.js";
-
-const HEADLINE_MAX = 400;
+import { el, isolated, setSentence, setText } from "../elements/dom.js";
 
 // -> {element, update(state)}; the button stays while the share changes, so that a click meets it.
 function createNativeOffer(dispatch) {
@@ -40,15 +38,10 @@ export function createHeadline(root, dispatch) {
   return {
     update(state) {
       const said = isOfMore(state) ? "" : state.summary?.headline ?? "";
-      // It is there before it says something, as what comes later would move all below.
-      root.hidden = !PANEL_VIEWS.includes(state.address.view);
+      // Live it is there before it says something, as what comes later would move all below.
+      root.hidden = !PANEL_VIEWS.includes(state.address.view) || (said === "" && !state.live);
       offer.update(state);
-      // A sentence with several names is longer than a name may be.
-      const shown = escapeInvisible(shortenText(said, HEADLINE_MAX, HEADLINE_MAX, 0));
-      if (text.dataset.said === shown) return;
-      text.dataset.said = shown;
-      // Names stand between backquotes.
-      text.replaceChildren(...shown.split("`").map((part, i) => (i % 2 === 1 ? el("code", {}, part) : part)));
+      setSentence(text, sentenceText(said));
     },
   };
 }

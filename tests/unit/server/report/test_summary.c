@@ -128,6 +128,27 @@ static void tasks_without_a_thread_are_said_and_shares_are_of_all_of_them(void *
     sample_session_destroy(session);
 }
 
+static void quality_is_rounded_as_the_badge_of_the_page_rounds_it(void **state)
+{
+    static const struct {
+        uint64_t exact, samples;
+        const char *text;
+    } rows[] = { { 1000, 1000, "100 % of the" },         { 99999, 100000, "> 99.99 % of the" },
+                 { 9997, 10000, "99.97 % of the" },      { 998, 1000, "99.8 % of the" },
+                 { 5, 10000, "0.05 % of the" },          { 1, 100000, "< 0.01 % of the" },
+                 { 0, 1000, "0 % of the samples exact" } };
+    struct sample_session *const session = sample_session_small();
+    char text[SUMMARY_QUALITY_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        session->snapshot.quality.exact = rows[i].exact;
+        session->snapshot.quality.samples = rows[i].samples;
+        summary_quality_text(&session->info, text);
+        assert_ptr_equal(strstr(text, rows[i].text), text);
+    }
+    sample_session_destroy(session);
+}
+
 static void a_headline_of_hostile_names_closes_each(void **state)
 {
     char wait[256], disk[256], control[61];
@@ -564,6 +585,7 @@ int main(void)
         cmocka_unit_test(hot_rows_are_of_running_samples_and_the_rest_waits),
         cmocka_unit_test(chosen_parts_are_all_that_is_summarized),
         cmocka_unit_test(the_headline_names_the_largest_share_first),
+        cmocka_unit_test(quality_is_rounded_as_the_badge_of_the_page_rounds_it),
         cmocka_unit_test(a_headline_of_hostile_names_closes_each),
         cmocka_unit_test(tasks_without_a_thread_are_said_and_shares_are_of_all_of_them),
         cmocka_unit_test(native_samples_are_by_library_without_the_interpreter),
