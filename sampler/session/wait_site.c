@@ -75,6 +75,7 @@ static const struct row {
     { "/billiard/queues.py", NULL, HELPER },
     { "/billiard/connection.py", NULL, CONNECTION },
     { "/anyio/_backends/_asyncio.py", "run", WORKER },
+    { "/ipykernel/iostream.py", "_watch_pipe_fd", WORKER },
     { "/dask/local.py", "queue_get", JOINS },
     { "/selectors.py", NULL, SELECTOR },
     { "/subprocess.py", NULL, CHILD },

@@ -141,6 +141,7 @@ static void workers_of_pools_that_wait_in_depth_are_known(void **state)
         { "Worker.workloop", "/v/site-packages/billiard/pool.py" },
         { "TaskHandler.body", "/v/site-packages/billiard/pool.py" },
         { "WorkerThread.run", "/v/site-packages/anyio/_backends/_asyncio.py" },
+        { "OutStream._watch_pipe_fd", "/v/site-packages/ipykernel/iostream.py" },
         { "worker", "/usr/lib/python3.8/multiprocessing/pool.py" },
         { "Queue._feed", "/usr/lib/python3.13/multiprocessing/queues.py" },
         { "main", "/usr/lib/python3.13/multiprocessing/resource_tracker.py" },
