@@ -7,8 +7,10 @@
 #include "sampler/base/plain_text.h"
 #include "sampler/base/utf8.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/own_lines.h"
 #include "sampler/profile/views/view.h"
+#include "server/report/flat.h"
 #include "server/report/report.h"
 #include "server/report/summary.h"
 #include "server/wire/quality.h"
@@ -20,8 +22,8 @@ enum {
     MOST_ITEMS = PART_COUNT + WAIT_CAUSE_COUNT
 };
 
-/* The least share of the busy time of which a second thing is said. */
-static const double SECOND_PERCENT = 10;
+/* The least share of the busy time of what the program does, and of a second such thing. */
+static const double FIRST_PERCENT = 1, SECOND_PERCENT = 10;
 /* The least share of the time of which is said that it is idle. */
 static const double IDLE_PERCENT = 5;
 
@@ -144,20 +146,65 @@ static enum err_code find_function(const struct report_source *source,
     return rc;
 }
 
+/* Of native stacks the innermost function, but of the interpreter, in which most of what runs is; total 0: none.
+ * Stacks as they were recorded have it, unless patterns choose frames. */
+static enum err_code find_native(const struct summary *summary, struct summary_row *out,
+                                 struct err *err)
+{
+    const struct report_source *const source = summary->source;
+    const struct report_selection *const selection = source->selection;
+    const bool is_original =
+        selection && !(selection->filters && selection->filters->count > 0);
+    const struct profile_snapshot *const snapshot =
+        is_original ? selection->snapshot : source->snapshot;
+    struct view_query query = is_original ? *selection->query : *source->query;
+    struct flat flat;
+    *out = (struct summary_row){ .total = 0 };
+    if (summary->library_count == 0)
+        return ERR_OK;
+    query.states.parts = 1U << PART_RUNNING;
+    const enum err_code rc = flat_init(&flat, snapshot, &query, FLAT_FUNCTIONS, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (function_id id = 1; id < flat.row_count; id++) {
+        const uint64_t total = flat.total[id];
+        const library_id library = profile_function_at(snapshot, id).library;
+        if (!library || total * 2 < flat.samples ||
+            profile_library_at(snapshot, library).flags & PROFILE_LIBRARY_INTERPRETER)
+            continue;
+        if (!out->total || total < out->total ||
+            (total == out->total && flat.self[id] > out->self))
+            *out = (struct summary_row){ names_function(snapshot, id), flat.self[id], total };
+    }
+    flat_deinit(&flat);
+    return rc;
+}
+
+static bool is_same(struct strtab_string a, struct strtab_string b)
+{
+    return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
+}
+
 static enum err_code put_running(struct buffer *out, const struct summary *summary,
                                  const struct item *item, const char *of_time, struct err *err)
 {
     struct view_query query;
-    struct summary_row top = { .self = 0 };
+    struct summary_row top = { .self = 0 }, native = { .total = 0 };
     enum err_code rc = ERR_OK;
     if (summary_narrow(summary->source, 1U << PART_RUNNING, &query))
         rc = find_function(summary->source, &query, &top, err);
+    if (top.self && rc == ERR_OK)
+        rc = find_native(summary, &native, err);
     const bool is_one = top.self * 2 >= item->samples;
     buffer_printf(out, "%.0f %%%s it runs",
                   quality_percent(is_one ? top.self : item->samples, summary->busy), of_time);
     if (top.self) {
         buffer_text(out, is_one ? " " : ", most in ");
         put_function(out, &top.frame);
+    }
+    if (native.total && !is_same(native.frame.name, top.frame.name)) {
+        buffer_text(out, ", most of it in ");
+        put_name(out, &native.frame);
     }
     return rc;
 }
@@ -245,6 +292,17 @@ static enum err_code put_item(struct buffer *out, const struct summary *summary,
     return ERR_OK;
 }
 
+/* Waiting tasks are in no part of time: of their own samples. */
+static void put_tasks(struct buffer *out, const struct summary *summary)
+{
+    const struct summary_rows *const lines = &summary->task_lines;
+    if (lines->count == 0)
+        return;
+    buffer_printf(out, "%stasks wait, %.0f %% of them in ", out->length > 0 ? "; " : "",
+                  quality_percent(lines->rows[0].self, summary->tasks));
+    put_function(out, &lines->rows[0].frame);
+}
+
 /* Idle threads, which are left out, come last.  A number of threads says nothing of time if they come and go. */
 static void put_idle(struct buffer *out, const struct summary *summary)
 {
@@ -269,21 +327,29 @@ enum err_code summary_find_headline(struct summary *summary, struct err *err)
     struct buffer text = { 0 };
     struct item items[MOST_ITEMS];
     const size_t count = list_items(summary, items);
+    /* Of an event loop that is idle mostly, they are the answer. */
+    const bool are_tasks_first = summary->parts[PART_IDLE] > summary->busy;
     enum err_code rc = ERR_OK;
+    if (are_tasks_first)
+        put_tasks(&text, summary);
     if (summary->samples == 0)
-        buffer_text(&text, summary->tasks ? "no samples of threads: tasks wait" : "no samples");
+        buffer_printf(&text, "no samples%s%s", summary->tasks ? " of threads" : "",
+                      summary->tasks && !summary->task_lines.count ? ": tasks wait" : "");
     else if (summary->busy == 0)
-        buffer_printf(&text, "idle all the time: %s",
+        buffer_printf(&text, "%sidle all the time: %s", text.length > 0 ? "; it is " : "",
                       summary->cause_count ? wait_cause_title(summary->causes[0].cause) : "");
     /* A lack of processors takes no place from what the program does. */
     for (size_t i = 0, said = 0; i < count && said < 2 && summary->busy > 0 && rc == ERR_OK;
          i++) {
-        if (i > 0 && quality_percent(items[i].samples, summary->busy) < SECOND_PERCENT)
+        if (quality_percent(items[i].samples, summary->busy) <
+            (said > 0 ? SECOND_PERCENT : FIRST_PERCENT))
             break;
-        buffer_text(&text, i > 0 ? "; " : "");
+        buffer_text(&text, text.length > 0 ? "; " : "");
         rc = put_item(&text, summary, &items[i], i > 0 ? "" : time_of(summary), err);
         said += items[i].part != PART_NEEDS_PROCESSOR;
     }
+    if (!are_tasks_first)
+        put_tasks(&text, summary);
     if (summary->busy > 0)
         put_idle(&text, summary);
     if (rc == ERR_OK)

@@ -43,7 +43,7 @@ export const CONTROL_TEXT = {
 
   order: {
     label: "Order of siblings",
-    name: ["By name", "Frames beside each other in the order of their names: they keep their places while numbers change"],
+    name: ["By name", "Frames beside each other by name: they keep their places while numbers change"],
     size: ["Largest first", "Frames beside each other with the largest at the left"],
   },
 

@@ -32,7 +32,7 @@ export const QUALITY_TEXT = {
     unmeasured: "Bias unmeasured,",
     uncertain: (share) => share + " uncertain",
     never: "Without stops, no reading is certain to compare the samples with. Short calls may be seen too seldom.",
-    refused: "The kernel did not let us stop threads of the target, for example because a debugger has it. Short calls may be seen too seldom.",
+    refused: "The kernel did not let us stop threads of the target. Short calls may be seen too seldom.",
     few: "Too few readings to compare so far.",
   },
   stopped: {
@@ -48,7 +48,7 @@ export const QUALITY_TEXT = {
   missed: ["missed", "Missed ticks: the profiler was delayed"],
   missedShare: (share) => "; " + share + " of all ticks.",
   engines: {
-    kernel: ["kernel engine", "A program in the kernel copies each stack while its thread cannot move. Stacks are exact, and threads that wait are counted for as long as they wait."],
+    kernel: ["kernel engine", "A program in the kernel copies each stack while its thread cannot move. Stacks are exact."],
     remote: ["read from outside", "Stacks are read in the memory of the program while it runs. Short calls may be seen too seldom."],
   },
   engineReason: (reason) => " The kernel engine is not used: " + reason + ".",

@@ -59,7 +59,7 @@ export const TEXT = {
     unreadable: (problem) => "This report cannot be read: " + problem,
     version: (version) => "unsupported version " + version,
     noSession: "it has no session",
-    denied: "Access expired. Ask whoever sent the link for a new one (Share), or open the URL that pyrometer printed.",
+    denied: "Access expired. Ask for a new link (Share), or open the URL that pyrometer printed.",
     silent: "The server does not answer.",
     answered: (problem) => "The server reports: " + problem + ".",
     kept: " Data received so far is kept.",
@@ -177,8 +177,9 @@ export const TEXT = {
   own: {
     title: ({ kind, packages = [] }) => (packages.length > 0 ? "Hottest lines of " + packages.slice(0, 3).join(", ") : ({ cells: "Hottest cells", dynamic: "Hottest dynamic code", library: "Hottest lines of Python" })[kind] ?? "Your hottest lines"),
     waiting: "Where it waits",
+    tasks: "Where tasks wait",
     note: (share, count) => share + " of " + count + " run there, or in what these lines call",
-    waitingNote: (share, count) => share + " of " + count + " wait there for the GIL, a processor, or what blocks them",
+    waitingNote: (share, count) => share + " of " + count + " wait there",
     unknownCause: "cause unknown",
     none: "None has Python code.",
     setting: "What counts as your code",
@@ -201,7 +202,7 @@ export const TEXT = {
 
   links: {
     title: "Editor and repository",
-    about: "Choose where the menu of a frame opens its source line. This browser keeps the choice.",
+    about: "Choose where the menu of a frame opens its source line.",
     editorLabel: "Editor",
     editorHint: "vscode, cursor, pycharm, or a URL with {path} and {line}",
     repositoryLabel: "Repository",
@@ -270,7 +271,7 @@ export const TEXT = {
     thisView: "How to read this view",
     keys: [
       ["1 … 9, 0", "flame graph, stack chart, sandwich, functions, source, heat map, threads, GIL, compare, tasks"],
-      ["k or Ctrl+K", "command palette: commands, parts of time, formats, themes, threads, files and functions by name"],
+      ["k or Ctrl+K", "command palette: commands, threads, files and functions by name"],
       ["/", "search: text, or /a regular expression/"],
       ["f", "filter frames: focus, ignore, hide, show or show-from, then a pattern; function:, file:, module:, library:, wait: or context: may precede it"],
       ["l", "show or hide library frames"],
@@ -286,6 +287,6 @@ export const TEXT = {
       ["t", "theme: system, light, dark"],
       ["?", "this help"],
     ],
-    about: "Each frame is a function. Its width is the share of samples with the function on the stack, its colour the share of self samples. The address of this page holds the view: whoever opens it sees the same.",
+    about: "Each frame is a function. Its width is the share of samples with the function on the stack, its colour the share of self samples. The address of this page holds the view.",
   },
 };

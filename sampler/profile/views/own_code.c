@@ -47,11 +47,13 @@ static bool is_cell(const char *file)
             !strchr(slash + 1, '/'));
 }
 
-/* Code made of text has no file; that of a notebook, a terminal or a command is somebody's. */
+/* Code made of text has no file; that of a notebook, a terminal or a command is somebody's, and so are functions that cloudpickle sends
+ * to other processes. */
 static bool is_generated(const char *file)
 {
     return *file == '<' && !begins(file, "<ipython-input") && !begins(file, "<python-input") &&
-           !begins(file, "<stdin") && strcmp(file, "<command>") != 0;
+           !begins(file, "<stdin") && strcmp(file, "<command>") != 0 &&
+           strcmp(file, "<dynamic-code>") != 0;
 }
 
 /* "/c/unzipped_pexes/4/f8/__main__.py" and "/c/venvs/4/da/5f/pex" */

@@ -3,7 +3,7 @@
  * enough of the samples, or the last.
  *
  *     files      Python code that is neither of the standard library nor of a package (code_origin.h): of a file, of a notebook, of a
- *                terminal, of `python -c`; not the script in bin/ that starts a package
+ *                terminal, of `python -c`, of functions that cloudpickle sent; not the script in bin/ that starts a package
  *     cells      the same, if all of it is of a notebook
  *     dynamic    code made of text, such as <string>, that runs as a program does: as the outermost of a thread, or as a module
  *                that calls or has several lines

@@ -14,8 +14,8 @@ import { visibleText } from "../base/text.js";
 const OWN_LENGTH_MAX = 500;
 // Of the samples of your code: below that a line is no answer.
 const LEAST_SHARE = 0.001;
-// Code made of text has no file; that of a notebook, of a terminal or of `python -c` is somebody's. And what starts an unpacked pex.
-const GENERATED = /^<(?!i?python-input|stdin|command>)/;
+// Code made of text has no file; that of a notebook, of a terminal or of `python -c` is somebody's, and so are functions that cloudpickle sent. And what starts an unpacked pex.
+const GENERATED = /^<(?!i?python-input|stdin|command>|dynamic-code>)/;
 const STARTS = /\/unzipped_pexes\/[^/]*\/[^/]*\/__main__\.py$/;
 const isPexOfVenv = (path) => path.endsWith("/pex") && path.slice(0, -4).includes("/venvs/");
 // What pip puts into bin/ to start a program of a package.

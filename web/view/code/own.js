@@ -1,6 +1,7 @@
 // Your hottest lines, above the flame graph: the answer of the first screen. Each opens Source at its line.
 
 import { ownProblem } from "../../model/code/own.js";
+import { isOfMore } from "../../model/page/state.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { distinctNames, visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
@@ -43,16 +44,14 @@ function causesText({ causes, samples }) {
 
 export function createOwnLinesView(root, dispatch) {
   const setting = createOwnSetting(dispatch);
-  const createList = (text, testid, part) => {
-    const title = el("h2", {}, text);
-    const note = el("span", { class: "soft", "data-testid": testid + "-note" });
-    const list = el("ol", { class: "own-list", "data-part": part });
-    return { head: el("div", { class: "own-head" }, title, note), title, note, list };
-  };
-  const running = createList("", "own", "running");
-  const waiting = createList(TEXT.own.waiting, "own-waits", "blocked");
-  running.head.append(setting.button);
-  const element = el("section", { class: "own", "data-testid": "own", "aria-label": TEXT.own.title({}), hidden: true }, running.head, running.list, waiting.head, waiting.list);
+  // Of what runs, of what waits, of tasks that wait: {head, title, note, list, testid (of a row)}.
+  const lists = [["own", "own-line", "running"], ["own-waits", "own-wait", "blocked"], ["own-tasks", "own-task", "idle"]].map(([id, testid, part]) => {
+    const title = el("h2", {});
+    const note = el("span", { class: "soft", "data-testid": id + "-note" });
+    return { head: el("div", { class: "own-head" }, title, note), title, note, list: el("ol", { class: "own-list", "data-part": part }), testid };
+  });
+  lists[0].head.append(setting.button);
+  const element = el("section", { class: "own", "data-testid": "own", "aria-label": TEXT.own.title({}), hidden: true }, ...lists.flatMap(({ head, list }) => [head, list]));
   root.append(element);
   setting.attach();
   offerMenu(element, dispatch, (event) => {
@@ -71,27 +70,30 @@ export function createOwnLinesView(root, dispatch) {
     return visibleText(texts.get(path).lines[line - 1]?.trim() ?? "", "");
   }
 
-  function rowOf(row, names, code, sum, most) {
+  function rowOf(row, testid, names, code, sum, most) {
     const fill = el("i", {});
     fill.style.width = (100 * row.samples) / most + "%";
     const place = visibleText(names.get(row.path)) + ":" + row.line;
     const open = () => dispatch({ type: "address", changes: { view: "source", file: row.path, line: row.line }, how: "push" });
-    return el("li", {}, el("button", { type: "button", class: "own-line", "data-testid": row.causes === undefined ? "own-line" : "own-wait", "data-path": row.path, "data-line": row.line, title: visibleText(row.path) + ":" + row.line, on: { click: open } },
+    return el("li", {}, el("button", { type: "button", class: "own-line", "data-testid": testid, "data-path": row.path, "data-line": row.line, title: visibleText(row.path) + ":" + row.line, on: { click: open } },
       el("span", { class: "share" }, formatShare(ratio(row.samples, sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill),
       el("span", { class: "own-place" }, isolated(place)), el("span", { class: "own-name" }, isolated(row.name)), el("span", { class: "own-code" }, row.causes === undefined ? null : el("strong", {}, causesText(row)), code === "" ? null : el("code", {}, isolated(code)))));
   }
 
-  function show({ head, note, list }, shown, codes, names, sum, text) {
+  function show({ head, title, note, list, testid }, heading, shown, codes, names, sum, text) {
     for (const part of [head, list]) part.hidden = shown === null;
     if (shown === null) return;
+    setText(title, heading);
     setText(note, shown.rows.length === 0 ? TEXT.own.none : noteOf(shown, sum, text));
-    list.replaceChildren(...shown.rows.map((row, i) => rowOf(row, names, codes[i], sum, shown.rows[0].samples)));
+    list.replaceChildren(...shown.rows.map((row) => rowOf(row, testid, names, codes.get(row), sum, shown.rows[0].samples)));
   }
 
   return {
     update(state) {
       const { picture: { sum }, sources } = state;
-      const isNone = state.address.view !== "flame" || sum === 0;
+      // Tasks are in no part of time; the summary has their lines.
+      const { lines, samples } = (isOfMore(state) ? null : state.summary?.tasks) ?? { lines: [] };
+      const isNone = state.address.view !== "flame" || sum + lines.length === 0;
       // What comes would move the frame that is pointed at.
       if (isNone || (element.hidden && state.hover !== null)) {
         element.hidden = true;
@@ -101,20 +103,20 @@ export function createOwnLinesView(root, dispatch) {
       const own = state.picture.own(element.hidden || state.paused);
       if (own === null) return;
       setting.update(state);
-      const [ran, waited] = [own.running?.rows ?? [], own.waiting?.rows ?? []];
-      element.hidden = own.running === null && own.waiting === null;
-      latest = [...ran, ...waited];
+      const tasks = lines.map((row) => ({ ...row, path: row.file, name: visibleText(row.name) }));
+      const found = [own.running, own.waiting, tasks.length === 0 ? null : { rows: tasks, samples: tasks.reduce((all, row) => all + row.samples, 0) }];
+      element.hidden = found.every((one) => one === null);
+      latest = found.flatMap((one) => one?.rows ?? []);
       for (const row of latest) if (!sources.has(row.path)) dispatch({ type: "wantSource", path: row.path, function: row.function });
-      const codes = latest.map((row) => codeOf(row, sources.get(row.path)));
-      const signature = latest.map((row, i) => [row.path, row.line, row.samples, codes[i]].join(":")).join("\n") + [sum, own.running?.level.kind, own.running === null, own.waiting === null];
+      const codes = new Map(latest.map((row) => [row, codeOf(row, sources.get(row.path))]));
+      const signature = latest.map((row) => [row.path, row.line, row.samples, codes.get(row)].join(":")).join("\n") + [sum, own.running?.level.kind, ...found.map((one) => one?.rows.length)];
       // Another number of rows would move the frame that is pointed at.
-      const wouldMove = state.hover !== null && latest.length !== running.list.children.length + waiting.list.children.length;
-      if (signature === shown || (shown !== "" && (wouldMove || isInUse(running.list) || isInUse(waiting.list)))) return;
+      const wouldMove = state.hover !== null && latest.length !== element.querySelectorAll("li").length;
+      if (signature === shown || (shown !== "" && (wouldMove || lists.some(({ list }) => isInUse(list))))) return;
       shown = signature;
       const names = distinctNames(Array.from(new Set(latest.map((row) => row.path))));
-      setText(running.title, visibleText(TEXT.own.title(state.ownPatterns === "" ? (own.running?.level ?? {}) : {})));
-      show(running, own.running, codes, names, sum, TEXT.own.note);
-      show(waiting, own.waiting, codes.slice(ran.length), names, sum, TEXT.own.waitingNote);
+      const title = visibleText(TEXT.own.title(state.ownPatterns === "" ? (own.running?.level ?? {}) : {}));
+      [title, TEXT.own.waiting, TEXT.own.tasks].forEach((heading, i) => show(lists[i], heading, found[i], codes, names, i < 2 ? sum : samples, i === 0 ? TEXT.own.note : TEXT.own.waitingNote));
     },
   };
 }

@@ -99,28 +99,36 @@ static void chosen_parts_are_all_that_is_summarized(void **state)
 
 /* Samples of a thread in the headline's table. */
 struct share {
-    int32_t tid;
+    int32_t tid; /* 0: waiting tasks */
     state_bits state;
     const char *stack;
     uint32_t count;
 };
 
-static void tasks_without_a_thread_are_said_and_shares_are_of_all_of_them(void **state)
+static thread_id add_waiting_tasks(struct profile *profile)
 {
-    struct profile *const profile = made_profile();
     struct profile_thread row = { .name = made_string(profile, PROFILE_WAITING_TASKS) };
     thread_id tasks = 0;
     struct err err = { 0 };
-    (void)state;
     assert_ok(profile_process(profile, 1, made_string(profile, "made"), &row.process, &err),
               &err);
     assert_ok(profile_thread(profile, &row, &tasks, &err), &err);
+    return tasks;
+}
+
+static void tasks_without_a_thread_are_said_and_shares_are_of_all_of_them(void **state)
+{
+    struct profile *const profile = made_profile();
+    const thread_id tasks = add_waiting_tasks(profile);
+    (void)state;
     made_add(profile, tasks, 0, "main;fetch", 60);
     made_add(profile, tasks, 0, "<task made>", 40);
     made_seal(profile, 1);
     struct sample_session *const session = session_of(profile);
     const struct summary summary = summarized(session);
-    assert_string_equal(summary.headline, "No samples of threads: tasks wait");
+    assert_string_equal(
+        summary.headline,
+        "No samples of threads; tasks wait, 60 % of them in `fetch` (made.py:1)");
     assert_int_equal(summary.tasks, 100);
     struct buffer out = written(&session->source, "summary");
     assert_non_null(strstr(out.data, "Where tasks wait (% of waiting tasks)\n  60.0 %  fetch"));
@@ -204,6 +212,17 @@ static void the_headline_names_the_largest_share_first(void **state)
         { "100 % of the time that is not idle it runs `main` (made.py:1); it is idle 50 % of "
           "the time",
           { { 1, RUNNING, "main", 50 }, { 1, 0, "main;<waits: event loop>", 50 } } },
+        { "Tasks wait, 80 % of them in `handle` (made.py:1); 100 % of the time that is not idle it "
+          "runs `work` (made.py:1); it is idle 90 % of the time",
+          { { 1, RUNNING, "main;work", 10 },
+            { 1, 0, "main;<waits: event loop>", 90 },
+            { 0, 0, "handle", 400 },
+            { 0, 0, "<task made>", 100 } } },
+        { "100 % of the time it runs `work` (made.py:1); tasks wait, 100 % of them in `handle` "
+          "(made.py:1)",
+          { { 1, RUNNING, "main;work", 9 }, { 0, 0, "handle", 9 } } },
+        { "Tasks wait, 100 % of them in `handle` (made.py:1); it is idle all the time: event loop",
+          { { 1, 0, "main;<waits: event loop>", 9 }, { 0, 0, "handle", 9 } } },
         { "Idle all the time: event loop", { { 1, 0, "main;<waits: event loop>", 9 } } },
         { "100 % of the time it runs `a'b` (made.py:1)", { { 1, RUNNING, "a`b", 9 } } },
     };
@@ -212,8 +231,10 @@ static void the_headline_names_the_largest_share_first(void **state)
         struct profile *const profile = made_profile();
         for (const struct share *share = rows[i].shares;
              share < rows[i].shares + MOST && share->stack; share++)
-            made_add(profile, made_thread(profile, 1, share->tid), share->state, share->stack,
-                     share->count);
+            made_add(profile,
+                     share->tid ? made_thread(profile, 1, share->tid)
+                                : add_waiting_tasks(profile),
+                     share->state, share->stack, share->count);
         made_seal(profile, 1);
         struct sample_session *const session = session_of(profile);
         const struct summary summary = summarized(session);
