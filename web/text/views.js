@@ -58,6 +58,7 @@ export const VIEW_TEXT = {
     missingNative: (problem) => "No source: " + problem,
     native: "The line is where the function begins. ",
     changed: "The file changed after recording began: lines may have moved. ",
+    part: "Of functions below 0.5 % of the samples the capture has no text. ",
     self: "Self includes C code called from the line. ",
     clickForBytecode: "Click a line for its bytecode. ",
     nextKey: "N: next line with samples.",

@@ -345,6 +345,86 @@ class Kept(Source):
                     self.assertEqual("pyrometer-src" in processes_of(live.process.pid), count == 1)
 
 
+class Captured(Source):
+    """Of a program that is recorded, the source of hot functions is in the capture, and nothing else of its files."""
+    PROGRAM = 'KEY = "%s"\nimport time\nclass Shop:\n    def price(self):\n        return sum(range(1000))  # as it was\n' \
+              'def rare():\n    return "%s"\ndef work():\n    end = time.time() + %g\n    while time.time() < end:\n' \
+              "        Shop().price()\n" + "\n" * 9 + "rare()\nprint('READY', flush=True)\nwork()\n"
+
+    def recorded(self, *words, seconds=60, key=SECRET):
+        """A capture of the program, whose file is another one then."""
+        path, out = self.put("captured.py", self.PROGRAM % (key, key, seconds)), file_in("captured.pyro")
+        with victim(path, preexec_fn=as_user(NOBODY)) as target:
+            with Process([PROGRAM, "record", "-d", "2", *words, "-o", out, str(target.pid)]) as process:
+                self.assertEqual(process.wait(), 0, process.output())
+                self.said = process.output()
+        # What ran is gone.
+        self.put("captured.py", "# what is here now\n" * 50)
+        return out
+
+    def test_it_shows_lines_where_the_file_is_another_one(self):
+        out = self.recorded()
+        self.assertRegex(self.said, "wrote .* samples, with source text")
+        with Live("serve", out) as live:
+            answer = self.source(live, "work")
+            self.assertEqual(answer.status, 200, answer.body)
+            lines = answer.json()["text"].split("\n")
+            self.assertEqual(lines[2:5], ["class Shop:", "    def price(self):", "        return sum(range(1000))  # as it was"])
+            self.assertIn("def work():", lines)
+            self.assertFalse(answer.json()["whole"] or answer.json()["changed"])
+            for page in ("report.html", "export?format=heatmap"):
+                body = live.ask("/api/v1/sessions/1/" + page).body
+                self.assert_has("# as it was", body, page)
+                self.assertNotIn(b"what is here now", unpacked(body), page)
+                self.assert_no_secret(body, page)
+        page = file_in("captured.html")
+        subprocess.run([PROGRAM, "replay", out, "-o", page], check=True, capture_output=True)
+        with open(page, "rb") as file:
+            self.assert_has("# as it was", file.read())
+
+    def test_it_has_none_if_the_user_wants_none(self):
+        out, clean = self.recorded("--no-source"), file_in("clean.pyro")
+        self.assertNotIn("with source text", self.said)
+        with Live("serve", out) as live:
+            answer = self.source(live, "work")
+            self.assertEqual(answer.status, 404)
+            self.assertEqual(answer.json()["detail"], "the capture has no source text: it was recorded with --no-source")
+        out = self.recorded()
+        with Live("serve", "--no-source", out) as live:
+            self.assertEqual(self.source(live, "work").status, 404)
+        merged = subprocess.run([PROGRAM, "merge", out + "@0..", "-o", clean, "--no-source"], check=True, capture_output=True, text=True)
+        self.assertNotIn("with source text", merged.stderr)
+        with Live("serve", clean) as live:
+            self.assertIn("--no-source", self.source(live, "work").json()["detail"])
+
+    def test_it_has_no_more_than_the_owner_of_the_program_may_read(self):
+        out = file_in("leak.pyro")
+        with self.leaking(NOBODY) as target, Process([PROGRAM, "record", "-d", "2", "-o", out, str(target.pid)]) as process:
+            self.assertEqual(process.wait(), 0, process.output())
+        with Live("serve", out) as live:
+            answer = self.source(live, "leak")
+            self.assertEqual(answer.status, 404, answer.body)
+            self.assertIn("the capture lacks the source text: the owner of the process may not read", answer.json()["detail"])
+            self.assert_no_secret(answer.body)
+
+    def test_captures_of_a_server_have_it_too(self):
+        path = self.put("captured.py", self.PROGRAM % (SECRET, SECRET, 60))
+        with tempfile.TemporaryDirectory() as data, victim(path, preexec_fn=as_user(NOBODY)) as target, \
+                Live("serve", "--no-continuous", "--data", data) as live:
+            answer = live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [target.pid], "duration_s": 2}), MARK)
+            self.assertEqual(answer.status, 202, answer.body)
+            live.wait_ended()
+            name = live.session()["capture"]
+            live.wait_until(lambda: live.get("/captures/" + name)["state"] == "complete")
+            out = file_in("downloaded.pyro")
+            with open(out, "wb") as file:
+                file.write(live.ask("/api/v1/captures/%s/file" % name).body)
+        with Live("serve", out) as live:
+            answer = self.source(live, "work")
+            self.assertIn("# as it was", answer.json().get("text", ""), answer.body)
+            self.assert_no_secret(answer.body)
+
+
 class YourCode(Source):
     """Whose a file is, as metadata beside it say; the page, the API, a summary and a capture agree."""
     SERVER = "def run(work):\n    print('READY', flush=True)\n    while True: work()\n"
