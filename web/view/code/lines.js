@@ -29,8 +29,7 @@ function lineNumbers(file, source, isWhole, { live, address }) {
   if (address.hotOnly) return hot.map((line) => line.line);
   if (source === null) return known;
   // Lines that a capture or a report leaves out are empty.
-  const kept = source.flatMap((line, i) => (line === "" ? [] : [i + 1]));
-  const shown = isWhole ? shownLines(source.length, known, max.whole, AROUND_LINES) : shownLines(source.length, [...known, ...kept], 0, 1);
+  const shown = isWhole ? shownLines(source.length, known, max.whole, AROUND_LINES) : shownLines(source.length, [...known, ...source.map((line, i) => (line === "" ? -1 : i + 1))], 0, 1);
   // The file may have been longer when it was run; of some samples the line is unknown.
   return [...known.filter((line) => line < 1), ...shown, ...known.filter((line) => line > source.length)];
 }
@@ -73,12 +72,11 @@ export function createSourceLines(toggle, choose) {
       const isWhole = text?.whole !== false;
       const lineOf = new Map(file.lines.map((line) => [line.line, line]));
       const functionAt = new Map(file.functions.map((one) => [one.line, one]));
-      const nameOf = (number) => functionAt.get(number)?.name ?? state.picture.source.nameOf(lineOf.get(number));
+      const nameOf = (number) => functionAt.get(number)?.name ?? (lineOf.has(number) ? state.picture.source.nameOf(lineOf.get(number)) : "");
       list.replaceChildren(...lineNumbers(file, source, isWhole, state).map((number) => {
         if (number === null) return el("li", { class: "line-gap" }, "⋯");
         const line = source?.[number - 1];
-        const isLeftOut = line === undefined || (!isWhole && line === "" && (lineOf.has(number) || functionAt.has(number)));
-        rows.set(number, createLine(number, number < 1 ? TEXT.source.lineUnknown : isLeftOut ? nameOf(number) : line));
+        rows.set(number, createLine(number, number < 1 ? TEXT.source.lineUnknown : isWhole ? line ?? nameOf(number) : line || nameOf(number)));
         return rows.get(number).row;
       }));
       setAttribute(list, "data-text", source === null ? "no" : "yes");

@@ -74,10 +74,9 @@ function createOutline(change) {
 }
 
 function plainNote(text, file, { session, live }) {
-  const isNative = file.kind === "native";
   if (text === undefined || text.loading) return TEXT.source.reading;
-  if (text.error !== undefined) return (isNative ? TEXT.source.missingNative : TEXT.source.missing)(visibleText(text.error));
-  if (isNative) return TEXT.source.native;
+  if (text.error !== undefined) return TEXT.source.missing(visibleText(text.error));
+  if (file.kind === "native") return TEXT.source.native;
   return (text.changed ? TEXT.source.changed : "") + (live && text.whole === false ? TEXT.source.part : "") + TEXT.source.self + (session?.settings?.opcodes === true ? TEXT.source.clickForBytecode : "") + TEXT.source.nextKey;
 }
 
