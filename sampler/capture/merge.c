@@ -376,14 +376,14 @@ static enum err_code write_source(struct merge *merge, const char **state_out, s
     SCOPED_FREE const struct source_texts **lists = calloc(merge->count, sizeof *lists);
     struct bytes texts = { 0 };
     *state_out =
-        merge->omits_source ? SOURCE_TEXT_OFF : facts_of(&merge->inputs[0])->source_text;
+        merge->omits_source ? SOURCE_TEXT_OFF : reader_source_text(merge->inputs[0].reader);
     if (!lists)
         return err_nomem(err);
     if (merge->omits_source)
         return ERR_OK;
     for (size_t i = 0; i < merge->count; i++) {
         lists[i] = reader_source(merge->inputs[i].reader);
-        if (strcmp(facts_of(&merge->inputs[i])->source_text, SOURCE_TEXT_KEPT) == 0)
+        if (strcmp(reader_source_text(merge->inputs[i].reader), SOURCE_TEXT_KEPT) == 0)
             *state_out = SOURCE_TEXT_KEPT;
     }
     enum err_code rc =

@@ -211,6 +211,11 @@ const struct source_texts *reader_source(const struct reader *reader)
     return &reader->texts;
 }
 
+const char *reader_source_text(const struct reader *reader)
+{
+    return reader->has_end ? reader->metadata.source_text : SOURCE_TEXT_NO_END;
+}
+
 const char *reader_missing(const struct reader *reader)
 {
     return *reader->missing ? reader->missing : NULL;

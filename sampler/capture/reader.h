@@ -54,8 +54,10 @@ bool reader_has_end(const struct reader *reader);
 /* A sentence about what is missing; NULL: nothing.  Known once everything was read. */
 const char *reader_missing(const struct reader *reader);
 
-/* The texts of source files, known once everything was read. */
+/* The texts of source files, and SOURCE_TEXT_KEPT or why there is none ("": an older program recorded it).  Known once
+ * everything was read. */
 const struct source_texts *reader_source(const struct reader *reader);
+const char *reader_source_text(const struct reader *reader);
 
 struct profile *reader_profile(struct reader *reader);
 

@@ -30,6 +30,7 @@ enum { SOURCE_TEXTS_MAX_FILES = 512, SOURCE_TEXTS_MAX_BYTES = 1 << 20 };
 #define SOURCE_TEXT_OFF       "off"       /* --no-source */
 #define SOURCE_TEXT_OF_ALL    "all"       /* nobody has named the processes */
 #define SOURCE_TEXT_NO_READER "no reader" /* source files could not be read */
+#define SOURCE_TEXT_NO_END    "no end"    /* it has no end, or was merged from one without */
 
 struct source_text {
     const char *path; /* these do not end with a NUL */

@@ -97,8 +97,7 @@ static enum err_code describe_end(struct open_capture *opened, struct err *err)
     status->ended_at_ns =
         info->ended_at_ns ? info->ended_at_ns : info->started_at_ns + status->elapsed_ns;
     opened->texts = (struct kept_texts){ .texts = reader_source(opened->reader),
-                                         .state = info->source_text,
-                                         .has_end = reader_has_end(opened->reader) };
+                                         .state = reader_source_text(opened->reader) };
     opened->files = kept_texts_reader(&opened->texts);
     opened->is_cut = missing != NULL;
     opened->lost = info->lost;

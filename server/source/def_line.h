@@ -42,9 +42,9 @@ struct def_line_mark {
     bool begins; /* a function, all of which is wanted */
 };
 
-/* Replaces `out` by the text, in which lines are empty unless they are of the functions that begin at marks, begin
- * a definition around one, or are at most DEF_LINE_AROUND lines from a mark that is in none.  marks: ascending by line.  is_whole_out: no
- * line was left out. */
+/* Replaces `out` by the text, in which lines are empty unless they are of the functions that begin at marks, begin a
+ * definition around one, or are at most DEF_LINE_AROUND lines from a mark that is in none.  marks: ascending by line.
+ * is_whole_out: no line was left out. */
 MUST_CHECK enum err_code def_line_keep(const char *text, size_t length,
                                        const struct def_line_mark *marks, size_t count,
                                        struct buffer *out, bool *is_whole_out, struct err *err);

@@ -1,5 +1,6 @@
 #include "server/source/kept_texts.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -331,9 +332,8 @@ static const char *reason_of(const struct kept_texts *kept)
         { SOURCE_TEXT_OFF, "it was recorded with --no-source" },
         { SOURCE_TEXT_OF_ALL, "none is read of processes that nobody named" },
         { SOURCE_TEXT_NO_READER, "source files could not be read" },
+        { SOURCE_TEXT_NO_END, "its recording had not ended, and source text is written last" },
     };
-    if (!kept->has_end)
-        return "its recording had not ended, and source text is written last";
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (strcmp(kept->state, reasons[i].state) == 0)
             return reasons[i].reason;

@@ -14,7 +14,6 @@
 #ifndef SERVER_SOURCE_KEPT_TEXTS_H
 #define SERVER_SOURCE_KEPT_TEXTS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "sampler/base/err.h"
@@ -37,7 +36,6 @@ MUST_CHECK enum err_code kept_texts_collect(struct source *source,
 struct kept_texts {
     const struct source_texts *texts;
     const char *state; /* SOURCE_TEXT_KEPT and the like; "": an older program recorded it */
-    bool has_end;      /* the capture is complete */
 };
 
 struct source_reader kept_texts_reader(const struct kept_texts *kept);

@@ -96,8 +96,8 @@ MUST_CHECK enum err_code source_take(struct source *source,
  * not yet. */
 const struct source_checkout *source_checkout(const struct source *source);
 
-/* Reads the file that contains all these functions.  Replaces the content of `out`.  place_out: NULL: native code whose file is unknown has no
- * text; otherwise it may have, if it is the only function.  reader: NULL: there are no texts.
+/* Reads the file that contains all these functions.  Replaces the content of `out`.  place_out: NULL: native code whose
+ * file is unknown has no text; otherwise it may have, if it is the only function.  reader: NULL: there are no texts.
  * ERR_NOT_FOUND: no such file; ERR_PERM; ERR_GONE: all its processes have ended; ERR_LIMIT: too large or
  * too slow; ERR_INVALID: not an absolute path, or not a regular file. */
 MUST_CHECK enum err_code source_read(const struct source_reader *reader,

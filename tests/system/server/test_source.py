@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import os
+import pstats
 import re
 import shutil
 import signal
@@ -406,6 +407,22 @@ class Captured(Source):
             self.assertEqual(answer.status, 404, answer.body)
             self.assertIn("the capture lacks the source text: the owner of the process may not read", answer.json()["detail"])
             self.assert_no_secret(answer.body)
+
+    def test_the_share_of_a_function_decides(self):
+        names = ["f%d" % i for i in range(12)]
+        text = "".join("def %s():\n    for _ in range(%d): sum(range(300))\n" % (name, 2 ** i) for i, name in enumerate(names))
+        path, out, stats = self.put("shares.py", text + "print('READY', flush=True)\n" + "\n" * 9 + "while True:\n    " +
+                                    "; ".join(name + "()" for name in names) + "\n"), file_in("shares.pyro"), file_in("shares.pstats")
+        with victim(path) as target:
+            subprocess.run([PROGRAM, "record", "-d", "3", "-o", out, str(target.pid)], check=True, capture_output=True)
+        subprocess.run([PROGRAM, "replay", out, "--pstats=" + stats], check=True, capture_output=True)
+        totals = {name: total for (_, _, name), (*_, total, _) in pstats.Stats(stats).stats.items()}
+        with Live("serve", out) as live:
+            lines = self.source(live, "f11").json()["text"].split("\n")
+        kept = {name for i, name in enumerate(names) if lines[2 * i]}
+        self.assertEqual(kept, {name for name in names if totals.get(name, 0) * 1.000001 >= 0.005 * totals["<module>"]})
+        self.assertLess(len(kept), len(names))
+        self.assertEqual([bool(line) for line in lines[:24:2]], [bool(line) for line in lines[1:24:2]])
 
     def test_captures_of_a_server_have_it_too(self):
         path = self.put("captured.py", self.PROGRAM % (SECRET, SECRET, 60))
