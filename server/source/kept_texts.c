@@ -330,7 +330,7 @@ static const char *reason_of(const struct kept_texts *kept)
     } reasons[] = {
         { "", "an older pyrometer recorded it" },
         { SOURCE_TEXT_OFF, "it was recorded with --no-source" },
-        { SOURCE_TEXT_OF_ALL, "none is read of processes that nobody named" },
+        { SOURCE_TEXT_OF_ALL, "with --all, and by continuous sampling, none is read" },
         { SOURCE_TEXT_NO_READER, "source files could not be read" },
         { SOURCE_TEXT_NO_END, "its recording had not ended, and source text is written last" },
     };

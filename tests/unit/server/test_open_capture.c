@@ -208,7 +208,7 @@ static void a_capture_shows_its_own_text_or_says_why_not(void **state)
         { other, SOURCE_TEXT_OFF, NULL,
           "the capture has no source text: it was recorded with --no-source" },
         { other, SOURCE_TEXT_OF_ALL, NULL,
-          "the capture has no source text: none is read of processes that nobody named" },
+          "the capture has no source text: with --all, and by continuous sampling, none is read" },
         { other, SOURCE_TEXT_NO_READER, NULL,
           "the capture has no source text: source files could not be read" },
         { other, NULL, NULL,
