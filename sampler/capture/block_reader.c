@@ -130,7 +130,7 @@ static enum err_code read_head(const struct block_reader *blocks, struct block_h
 static bool is_known(unsigned kind)
 {
     return kind == CAPTURE_METADATA || kind == CAPTURE_ROWS || kind == CAPTURE_WINDOWS ||
-           kind == CAPTURE_END;
+           kind == CAPTURE_SOURCE || kind == CAPTURE_END;
 }
 
 /* Is this block of samples wanted? */
@@ -145,7 +145,7 @@ static bool is_wanted(struct wanted_blocks *wanted, uint64_t at)
 /* Of a kind that may be skipped, or not wanted. */
 static bool may_skip(struct block_reader *blocks, const struct block_head *head)
 {
-    return (head->kind >= 'a' && head->kind <= 'z') ||
+    return (head->kind >= 'a' && head->kind <= 'z' && !is_known(head->kind)) ||
            (head->kind == CAPTURE_WINDOWS && !is_wanted(&blocks->wanted, blocks->at));
 }
 

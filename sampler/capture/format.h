@@ -13,7 +13,7 @@
 
 enum {
     CAPTURE_MAJOR = 4,
-    CAPTURE_MINOR = 1,
+    CAPTURE_MINOR = 2,
     CAPTURE_PREAMBLE_BYTES = 16,
     CAPTURE_BLOCK_HEAD_BYTES = 20,
     CAPTURE_TRAILER_BYTES = 16,
@@ -31,6 +31,7 @@ enum capture_kind {
     CAPTURE_ROWS = 'R',     /* new rows of the tables */
     CAPTURE_WINDOWS = 'W',  /* samples, and the counters of quality after them */
     CAPTURE_END = 'E',      /* the last block */
+    CAPTURE_SOURCE = 't',   /* texts of source files, before the end */
     CAPTURE_STATE = 's',    /* after each window of a live capture; no file has it */
 };
 

@@ -359,11 +359,13 @@ static void join(struct live_capture *capture)
 }
 
 static enum err_code write_end(struct live_capture *capture, const struct capture_metadata *end,
-                               struct err *err)
+                               const struct bytes *texts, struct err *err)
 {
     struct capture_metadata written = *end;
     capture->sealed.lost = capture->lost + capture->dropped;
-    if (!capture->err.code && flush(capture, &capture->err))
+    if (!capture->err.code &&
+        (flush(capture, &capture->err) ||
+         (texts && texts->count && writer_source(&capture->writer, texts, &capture->err))))
         drop_rest(capture);
     if (capture->err.code) {
         /* The end is short: there may be room for it. */
@@ -378,13 +380,14 @@ static enum err_code write_end(struct live_capture *capture, const struct captur
 }
 
 enum err_code live_capture_finish(struct live_capture *capture,
-                                  const struct capture_metadata *end, struct err *err)
+                                  const struct capture_metadata *end, const struct bytes *texts,
+                                  struct err *err)
 {
     if (capture->filling && capture->filling->count)
         hand_over(capture);
     join(capture);
     const sigset_t before = block_limit_signal();
-    const enum err_code rc = write_end(capture, end, err);
+    const enum err_code rc = write_end(capture, end, texts, err);
     unblock(&before);
     if (!capture->err.code)
         return rc;

@@ -67,10 +67,11 @@ MUST_CHECK enum err_code live_capture_begin_live(
     const struct capture_metadata *metadata, live_capture_put *put,
     void (*failed)(void *context, const struct err *err), void *context, struct err *err);
 
-/* end: metadata of the end; `lost` is added.  Waits until everything is written. */
+/* end: metadata of the end; `lost` is added.  texts: of source files (source_texts.h); NULL or empty: none.  Waits until
+ * everything is written. */
 MUST_CHECK enum err_code live_capture_finish(struct live_capture *capture,
                                              const struct capture_metadata *end,
-                                             struct err *err);
+                                             const struct bytes *texts, struct err *err);
 
 /* For after live_capture_finish. */
 uint64_t live_capture_bytes(const struct live_capture *capture);

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/scoped.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/reader.h"
 #include "sampler/capture/recorded_filters.h"
+#include "sampler/capture/source_texts.h"
 #include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
 
@@ -30,11 +32,13 @@ struct input {
 struct merge {
     struct input *inputs;
     size_t count;
+    bool omits_source;
     struct profile *profile;
     struct profile_snapshot snapshot;
     struct writer writer;
     uint64_t now_ns;
     bool drops_filters;
+    size_t source_texts;
 };
 
 static const struct capture_metadata *facts_of(const struct input *input)
@@ -279,7 +283,7 @@ static enum err_code begin(struct merge *merge, writer_take take, void *to, stru
     metadata.started_at_ns = first_start(merge);
     metadata.merged = merge->count;
     metadata.ended_at_ns = metadata.elapsed_ns = metadata.has_failed = metadata.lost = 0;
-    metadata.reason = "";
+    metadata.reason = metadata.source_text = "";
     metadata.processes = metadata.services = (struct capture_texts){ 0 };
     metadata.package_paths = metadata.package_names = (struct capture_texts){ 0 };
     for (size_t i = 0; i < merge->count; i++) {
@@ -366,6 +370,30 @@ static enum err_code take_window(struct merge *merge, struct input *input, struc
     return !rc && writer_is_due(&merge->writer) ? flush(merge, err) : rc;
 }
 
+/* What the first capture without texts says of them, if none has any. */
+static enum err_code write_source(struct merge *merge, const char **state_out, struct err *err)
+{
+    SCOPED_FREE const struct source_texts **lists = calloc(merge->count, sizeof *lists);
+    struct bytes texts = { 0 };
+    *state_out =
+        merge->omits_source ? SOURCE_TEXT_OFF : reader_source_text(merge->inputs[0].reader);
+    if (!lists)
+        return err_nomem(err);
+    if (merge->omits_source)
+        return ERR_OK;
+    for (size_t i = 0; i < merge->count; i++) {
+        lists[i] = reader_source(merge->inputs[i].reader);
+        if (strcmp(reader_source_text(merge->inputs[i].reader), SOURCE_TEXT_KEPT) == 0)
+            *state_out = SOURCE_TEXT_KEPT;
+    }
+    enum err_code rc =
+        source_texts_merge(lists, merge->count, &texts, &merge->source_texts, err);
+    if (!rc && texts.count)
+        rc = writer_source(&merge->writer, &texts, err);
+    bytes_deinit(&texts);
+    return rc;
+}
+
 static enum err_code end(struct merge *merge, struct err *err)
 {
     char reason[64];
@@ -388,7 +416,9 @@ static enum err_code end(struct merge *merge, struct err *err)
         if (ended_at_ns > metadata.ended_at_ns)
             metadata.ended_at_ns = ended_at_ns;
     }
-    const enum err_code rc = flush(merge, err);
+    enum err_code rc = flush(merge, err);
+    if (!rc)
+        rc = write_source(merge, &metadata.source_text, err);
     return rc ? rc : writer_finish(&merge->writer, &metadata, err);
 }
 
@@ -427,11 +457,12 @@ static void close_input(struct input *input)
     free(input->spots);
 }
 
-enum err_code merge_captures(struct reader *const *readers, const struct merge_range *ranges,
-                             size_t count, size_t memory_bytes, writer_take take, void *to,
+enum err_code merge_captures(struct reader *const *readers, size_t count,
+                             const struct merge_options *options, writer_take take, void *to,
                              struct merge_result *out, struct err *err)
 {
-    struct merge merge = { .count = count };
+    const struct merge_range *const ranges = options->ranges;
+    struct merge merge = { .count = count, .omits_source = options->omits_source };
     merge.inputs = calloc(count, sizeof *merge.inputs);
     if (!merge.inputs)
         return err_nomem(err);
@@ -439,8 +470,9 @@ enum err_code merge_captures(struct reader *const *readers, const struct merge_r
         merge.inputs[i] =
             (struct input){ .reader = readers[i],
                             .range = ranges ? ranges[i] : (struct merge_range){ 0 } };
-    const enum err_code rc = run(&merge, memory_bytes, take, to, err);
-    *out = (struct merge_result){ merge.writer.samples, merge.drops_filters };
+    const enum err_code rc = run(&merge, options->memory_bytes, take, to, err);
+    *out =
+        (struct merge_result){ merge.writer.samples, merge.source_texts, merge.drops_filters };
     writer_deinit(&merge.writer);
     profile_snapshot_release(&merge.snapshot);
     profile_destroy(merge.profile);

@@ -6,7 +6,8 @@
  * another host than the first one's are named NAME@HOST.  Windows are in the order of their ends: where captures
  * overlap in time, a window starts at the end of the one before and may hold samples from before that.  A range of
  * the time of each capture may be chosen, by whole windows: samples keep their time of day.  Counters are known by
- * block (reader.h); of a block that the range cuts they are taken in proportion to its windows.
+ * block (reader.h); of a block that the range cuts they are taken in proportion to its windows.  Texts of source files
+ * are joined (source_texts.h), whatever the range.
  *
  * Ownership: borrows the readers, whose profiles are loaded.
  * Threads: one.
@@ -30,15 +31,20 @@ struct merge_range {
     uint64_t from_ns, to_ns;
 };
 
-/* ranges: one for each reader; NULL: everything. */
 struct merge_result {
     uint64_t samples;
+    size_t source_texts;
     bool drops_filters; /* the captures were recorded with different ones */
 };
 
-MUST_CHECK enum err_code merge_captures(struct reader *const *readers,
-                                        const struct merge_range *ranges, size_t count,
-                                        size_t memory_bytes, writer_take take, void *to,
-                                        struct merge_result *out, struct err *err);
+struct merge_options {
+    const struct merge_range *ranges; /* one for each reader; NULL: everything */
+    size_t memory_bytes;              /* for each capture, as --memory */
+    bool omits_source;                /* leaves out the texts of source files */
+};
+
+MUST_CHECK enum err_code merge_captures(struct reader *const *readers, size_t count,
+                                        const struct merge_options *options, writer_take take,
+                                        void *to, struct merge_result *out, struct err *err);
 
 #endif /* SAMPLER_CAPTURE_MERGE_H */

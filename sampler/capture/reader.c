@@ -14,6 +14,7 @@
 #include "sampler/capture/load.h"
 #include "sampler/capture/names.h"
 #include "sampler/capture/rows.h"
+#include "sampler/capture/source_texts.h"
 #include "sampler/capture/windows.h"
 #include "sampler/profile/packages.h"
 
@@ -27,6 +28,8 @@ struct reader {
     uint64_t first_at;                   /* the first block behind the metadata */
     struct bytes raw;                    /* the current block */
     struct bytes start_bytes, end_bytes; /* the metadata point into these */
+    struct bytes source_bytes;           /* the texts point into these */
+    struct source_texts texts;
     struct capture_metadata metadata;
     struct names names;
     struct indexed *index;
@@ -187,6 +190,8 @@ void reader_close(struct reader *reader)
     bytes_deinit(&reader->raw);
     bytes_deinit(&reader->start_bytes);
     bytes_deinit(&reader->end_bytes);
+    bytes_deinit(&reader->source_bytes);
+    source_texts_deinit(&reader->texts);
     free(reader->index);
     free(reader);
 }
@@ -199,6 +204,16 @@ const struct capture_metadata *reader_metadata(const struct reader *reader)
 bool reader_has_end(const struct reader *reader)
 {
     return reader->has_end;
+}
+
+const struct source_texts *reader_source(const struct reader *reader)
+{
+    return &reader->texts;
+}
+
+const char *reader_source_text(const struct reader *reader)
+{
+    return reader->has_end ? reader->metadata.source_text : SOURCE_TEXT_NO_END;
 }
 
 const char *reader_missing(const struct reader *reader)
@@ -272,6 +287,16 @@ static enum err_code pass_end(struct reader *reader, struct err *err)
     return take_end(reader, err);
 }
 
+/* Of several blocks the last one counts. */
+static enum err_code take_source(struct reader *reader, struct err *err)
+{
+    const struct bytes raw = reader->raw;
+    source_texts_deinit(&reader->texts);
+    reader->raw = reader->source_bytes;
+    reader->source_bytes = raw;
+    return source_texts_decode(raw.data, raw.count, &reader->texts, err);
+}
+
 static enum err_code take_block(struct reader *reader, const struct block_head *head,
                                 uint64_t at, struct err *err)
 {
@@ -280,6 +305,8 @@ static enum err_code take_block(struct reader *reader, const struct block_head *
         rc = take_rows(reader, err);
     else if (head->kind == CAPTURE_WINDOWS)
         rc = take_windows(reader, block_is_piece(head), err);
+    else if (head->kind == CAPTURE_SOURCE)
+        rc = take_source(reader, err);
     else if (head->kind == CAPTURE_END)
         rc = pass_end(reader, err);
     else

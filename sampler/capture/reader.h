@@ -21,7 +21,7 @@
  *
  * Ownership: the reader owns the file, the metadata and the profile; results live until the next call.
  * Threads: one at a time; any thread may read the loaded profile.
- * Limits: see format.h; one block at a time is in memory; the profile takes at most twice memory_bytes.
+ * Limits: see format.h and source_texts.h; one block at a time is in memory, and the texts of source files; the profile takes at most twice memory_bytes.
  * Units: nanoseconds since the session began.
  * Depends on: profile, metadata, windows, rows, block_reader.
  */
@@ -38,6 +38,7 @@
 #include "sampler/profile/sink.h"
 
 struct reader;
+struct source_texts;
 
 /* path: a regular file. */
 MUST_CHECK enum err_code reader_open(const char *path, struct reader **out, struct err *err);
@@ -52,6 +53,11 @@ const struct capture_metadata *reader_metadata(const struct reader *reader);
 bool reader_has_end(const struct reader *reader);
 /* A sentence about what is missing; NULL: nothing.  Known once everything was read. */
 const char *reader_missing(const struct reader *reader);
+
+/* The texts of source files, and SOURCE_TEXT_KEPT or why there is none ("": an older program recorded it).  Known once
+ * everything was read. */
+const struct source_texts *reader_source(const struct reader *reader);
+const char *reader_source_text(const struct reader *reader);
 
 struct profile *reader_profile(struct reader *reader);
 

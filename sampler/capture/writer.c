@@ -180,6 +180,12 @@ enum err_code writer_state(struct writer *writer, writer_put *put, void *context
     return rc ? rc : send(writer, err);
 }
 
+enum err_code writer_source(struct writer *writer, const struct bytes *texts, struct err *err)
+{
+    const enum err_code rc = block_encode(CAPTURE_SOURCE, texts, &writer->out, err);
+    return rc ? rc : send(writer, err);
+}
+
 static void put_trailer(struct bytes *out, uint64_t end_at)
 {
     bytes_u64(out, end_at);

@@ -86,6 +86,9 @@ MUST_CHECK enum err_code writer_flush(struct writer *writer,
 typedef void writer_put(void *context, struct bytes *out);
 MUST_CHECK enum err_code writer_state(struct writer *writer, writer_put *put, void *context,
                                       struct err *err);
+/* Adds a block of source texts (source_texts.h), after the last samples. */
+MUST_CHECK enum err_code writer_source(struct writer *writer, const struct bytes *texts,
+                                       struct err *err);
 /* end: metadata of the end. */
 MUST_CHECK enum err_code writer_finish(struct writer *writer,
                                        const struct capture_metadata *end, struct err *err);

@@ -345,7 +345,7 @@ static bool stream(struct hosted *hosted)
                                 &nothing, put_state, stop_unsent, hosted, NULL) != ERR_OK)
         return false;
     wait_for_end(hosted);
-    return live_capture_finish(hosted->live, &nothing, NULL) == ERR_OK;
+    return live_capture_finish(hosted->live, &nothing, NULL, NULL) == ERR_OK;
 }
 
 static void free_stream(struct hosted *hosted)

@@ -19,13 +19,16 @@
 
 /* The object stays open. */
 static void write_source(struct json *json, struct strtab_string path,
-                         const struct buffer *text, bool has_changed)
+                         const struct buffer *text, const struct source_state *state,
+                         uint64_t began_ns)
 {
     json_object(json);
     json_key(json, "path");
     json_string(json, path.text, path.length);
     json_key(json, "changed");
-    json_bool(json, has_changed);
+    json_bool(json, began_ns > 0 && state->changed_ns > began_ns);
+    json_key(json, "whole");
+    json_bool(json, !state->is_part);
     json_key(json, "text");
     json_string(json, text->length > 0 ? text->data : "", text->length);
 }
@@ -100,20 +103,19 @@ static enum err_code answer_source(const struct session_request *asked,
     struct source_place place;
     struct session_info info;
     struct buffer text = { 0 };
-    uint64_t changed_ns = 0;
+    struct source_state state;
     struct document document;
     session_describe(asked->session, snapshot, &info);
     enum err_code rc = source_read(session_files(asked->session), snapshot, &function, 1, &text,
-                                   &changed_ns, &place, err);
+                                   &state, &place, err);
     if (rc != ERR_OK) {
         buffer_deinit(&text);
         return rc;
     }
     if (*place.path)
         path = (struct strtab_string){ place.path, (uint32_t)strlen(place.path) };
-    const uint64_t began_ns = info.status.started_at_ns;
     document_begin(&document);
-    write_source(&document.json, path, &text, began_ns > 0 && changed_ns > began_ns);
+    write_source(&document.json, path, &text, &state, info.status.started_at_ns);
     rc = add_starts(&document.json, snapshot, function, &place, &text, err);
     json_end(&document.json);
     buffer_deinit(&text);

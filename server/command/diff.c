@@ -75,6 +75,7 @@ static enum err_code write_page(const struct comparing *comparing, struct buffer
     source.baseline = comparing->baseline.captures[0];
     source.settings.by_time = comparing->options->diff_by_time;
     source.settings.links = comparing->options->report.links;
+    source.settings.no_source = comparing->options->report.no_source;
     return report_write_diff_flamegraph(&source, out, err);
 }
 

@@ -235,7 +235,7 @@ static void audit_stop(struct driver *driver, const char *reason)
 
 enum err_code driver_begin(struct driver *driver, struct err *err)
 {
-    if (driver->serves && driver->options->report.no_source)
+    if (driver->options->report.no_source)
         sessions_hide_source(driver->sessions);
     if (driver->omits_texts)
         sessions_omit_texts(driver->sessions);
@@ -251,8 +251,7 @@ enum err_code driver_begin(struct driver *driver, struct err *err)
     run_summary_begin(&driver->summary);
     snprintf(driver->id, sizeof driver->id, "%s", driver->session->id);
     audit_start(driver);
-    rc =
-        capture_output_begin(&driver->capture, driver->sampler, &driver->session->filters, err);
+    rc = capture_output_begin(&driver->capture, driver->session, err);
     if (rc == ERR_OK && driver->push)
         rc = push_begin(driver->push, driver->sessions, SESSION_LIVE, err);
     if (rc != ERR_OK || !driver->serves)

@@ -104,6 +104,9 @@ static enum err_code merge(const struct options *options, struct merging *mergin
                            struct err *err)
 {
     struct output *const output = &merging->output;
+    const struct merge_options wanted = { .ranges = merging->ranges,
+                                          .memory_bytes = options->sampling.memory_bytes,
+                                          .omits_source = options->report.no_source };
     struct merge_result result = { 0 };
     enum err_code rc = output_init(output, options->output, err);
     progress_begin(&merging->progress, "merging", options->output);
@@ -112,8 +115,8 @@ static enum err_code merge(const struct options *options, struct merging *mergin
     if (rc == ERR_OK)
         rc = open_all(options, merging, err);
     if (rc == ERR_OK)
-        rc = merge_captures(merging->readers, merging->ranges, options->file_count,
-                            options->sampling.memory_bytes, take, output, &result, err);
+        rc = merge_captures(merging->readers, options->file_count, &wanted, take, output,
+                            &result, err);
     progress_end(&merging->progress);
     /* If the disk is full, output_finish has the better message. */
     if (rc == ERR_OK || output->sys != 0)
@@ -123,8 +126,8 @@ static enum err_code merge(const struct options *options, struct merging *mergin
     say_missing(options, merging->readers);
     if (result.drops_filters)
         say("the captures were recorded with different filters: %s has none", options->output);
-    say("wrote %s, %zu bytes, %" PRIu64 " samples", options->output, output->written,
-        result.samples);
+    say("wrote %s, %zu bytes, %" PRIu64 " samples%s", options->output, output->written,
+        result.samples, result.source_texts ? ", with source text" : "");
     return ERR_OK;
 }
 

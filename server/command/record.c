@@ -166,11 +166,11 @@ static enum err_code finish(struct record *record, struct err *err)
     return rc;
 }
 
-/* Only some formats contain source text, or say where native code is defined; a capture does not. */
+/* A capture contains source text, and some formats do, or say where native code is defined. */
 static bool wants_texts(const struct options *options)
 {
     const bool has_native = options->sampling.native == SAMPLER_NATIVE_FULL;
-    bool wants = false;
+    bool wants = options->wants_capture;
     for (size_t i = 0; i < options->format_count; i++) {
         const struct report_format *const format = options->formats[i].format;
         wants |= report_is_page(format) || (format->has_places && has_native);

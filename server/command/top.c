@@ -244,7 +244,10 @@ static void close_screen(struct top *top)
 
 int command_top(const struct options *options)
 {
-    struct top top = { .driver.options = options, .events = -1 };
+    struct top top = { .driver = { .options = options,
+                                   .reads_source =
+                                       options->wants_capture && !options->report.no_source },
+                       .events = -1 };
     struct err err = { 0 };
     display_init(&top.display);
     top.display.parts = options->view.query.states.parts;

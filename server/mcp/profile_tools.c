@@ -213,12 +213,15 @@ void tool_source_lines(struct call *call)
         read_shares(call, session, path ? path : "", &shares);
         buffer_printf(
             &text,
-            "%s%s\nShare of the time not idle in which your code is at that line, with all "
+            "%s%s%s\nShare of the time not idle in which your code is at that line, with all "
             "it calls; line; text:\n",
             path ? path : "",
             json_value_flag(json_value_member(answer, "changed"))
                 ? " (changed since the recording began)"
-                : "");
+                : "",
+            json_value_flag(json_value_member(answer, "whole"))
+                ? ""
+                : " (a part: the capture has empty lines for the rest)");
         put_lines(&text, source ? source : "", &shares);
         call_answer(call, buffer_string(&text) ? text.data : "", true);
     }

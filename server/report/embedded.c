@@ -115,15 +115,18 @@ static void begin_file(struct texts *texts, struct strtab_string path)
     json_string(texts->json, path.text, path.length);
 }
 
-static void write_text(struct texts *texts, struct strtab_string path, bool whole, bool changed)
+/* whole: all of the text that there is. */
+static void write_text(struct texts *texts, struct strtab_string path, bool whole,
+                       const struct source_state *state)
 {
+    const uint64_t began_ns = texts->source->session->status.started_at_ns;
     struct json *const json = texts->json;
     const struct buffer *const text = whole ? &texts->text : &texts->shown;
     begin_file(texts, path);
     json_key(json, "changed");
-    json_bool(json, changed);
+    json_bool(json, began_ns > 0 && state->changed_ns > began_ns);
     json_key(json, "whole");
-    json_bool(json, whole);
+    json_bool(json, whole && !state->is_part);
     json_key(json, "text");
     json_string(json, text->length ? text->data : "", text->length);
     json_end(json);
@@ -144,16 +147,15 @@ static void write_why(struct texts *texts, struct strtab_string path, const char
 static void try_file(struct texts *texts, const struct hotfile *file)
 {
     const struct strtab_string path = profile_string(texts->source->snapshot, file->file);
-    const uint64_t began_ns = texts->source->session->status.started_at_ns;
     const size_t room = texts->bounds->text_bytes - texts->bytes;
     struct err why = { 0 };
-    uint64_t changed_ns = 0;
+    struct source_state state;
     buffer_clear(&texts->text);
     if (path.length == 0 || path.text[0] != '/')
         return;
     if (source_read(texts->source->files, texts->source->snapshot,
                     &texts->hot.functions[file->first_function], file->function_count,
-                    &texts->text, &changed_ns, NULL, &why) != ERR_OK) {
+                    &texts->text, &state, NULL, &why) != ERR_OK) {
         write_why(texts, path, why.message);
         return;
     }
@@ -162,7 +164,7 @@ static void try_file(struct texts *texts, const struct hotfile *file)
     if (!whole)
         cut_text(texts, file);
     if (whole || texts->shown.length <= room)
-        write_text(texts, path, whole, began_ns > 0 && changed_ns > began_ns);
+        write_text(texts, path, whole, &state);
     else
         write_why(texts, path, "the report has no room for it");
 }

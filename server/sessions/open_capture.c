@@ -96,6 +96,9 @@ static enum err_code describe_end(struct open_capture *opened, struct err *err)
     };
     status->ended_at_ns =
         info->ended_at_ns ? info->ended_at_ns : info->started_at_ns + status->elapsed_ns;
+    opened->texts = (struct kept_texts){ .texts = reader_source(opened->reader),
+                                         .state = reader_source_text(opened->reader) };
+    opened->files = kept_texts_reader(&opened->texts);
     opened->is_cut = missing != NULL;
     opened->lost = info->lost;
     snprintf(status->reason, sizeof status->reason, "%s", missing ? missing : info->reason);

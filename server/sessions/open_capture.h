@@ -5,7 +5,7 @@
  *
  * Ownership: open_capture_destroy frees all, NULL is fine; release snapshots of the profile first.
  * Threads: open and destroy: one; the others: any.
- * Depends on: capture, sampler.h.
+ * Depends on: capture, sampler.h, source.
  */
 #ifndef SERVER_SESSIONS_OPEN_CAPTURE_H
 #define SERVER_SESSIONS_OPEN_CAPTURE_H
@@ -13,6 +13,8 @@
 #include "sampler/capture/recorded_filters.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/sampler.h"
+#include "server/source/kept_texts.h"
+#include "server/source/source.h"
 #include "server/wire/target_list.h"
 
 struct capture_metadata;
@@ -30,8 +32,10 @@ struct open_capture {
     char ignored[RECORDED_FILTERS_TEXT_BYTES]; /* about filters that are invalid; "": none is */
     struct sampler_status status; /* of the end; a capture that was cut says so as its reason */
     const char *host;
-    bool is_cut;   /* something is missing; the reason says what */
-    uint64_t lost; /* samples that could not be written */
+    struct kept_texts texts;
+    struct source_reader files; /* of its texts */
+    bool is_cut;                /* something is missing; the reason says what */
+    uint64_t lost;              /* samples that could not be written */
     char path[256];
 };
 

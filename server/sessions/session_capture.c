@@ -1,17 +1,21 @@
 #include "server/sessions/session_capture.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/capture/bytes.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/live_capture.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/recorded_filters.h"
+#include "sampler/capture/source_texts.h"
 #include "sampler/profile/packages.h"
 #include "sampler/sampler.h"
 #include "server/sessions/open_capture.h"
 #include "server/sessions/sessions.h"
+#include "server/source/kept_texts.h"
 #include "server/wire/target_list.h"
 
 void session_capture_open(struct session_capture *capture, struct captures *captures,
@@ -76,9 +80,32 @@ enum err_code session_capture_write_start(struct live_capture *live, int fd,
     return live_capture_begin(live, fd, sampler_profile(sampler), &info, failed, context, err);
 }
 
-enum err_code session_capture_write_end(struct live_capture *live, struct sampler *sampler,
+/* What the capture says of the text of source files. */
+static const char *collect_source(const struct session *session, struct bytes *out,
+                                  size_t *count_out)
+{
+    const char *state = session_source_text(session);
+    struct profile_snapshot snapshot;
+    *count_out = 0;
+    if (strcmp(state, SOURCE_TEXT_KEPT) != 0)
+        return state;
+    if (profile_snapshot(session_profile(session), &snapshot, NULL) != ERR_OK)
+        return SOURCE_TEXT_NO_READER;
+    if (kept_texts_collect(session->texts, &snapshot, out, count_out, NULL) != ERR_OK) {
+        bytes_clear(out);
+        *count_out = 0;
+        state = SOURCE_TEXT_NO_READER;
+    }
+    profile_snapshot_release(&snapshot);
+    return state;
+}
+
+enum err_code session_capture_write_end(struct live_capture *live,
+                                        const struct session *session, size_t *texts_out,
                                         struct err *err)
 {
+    struct sampler *const sampler = session->sampler;
+    struct bytes texts = { 0 };
     const char *processes[SAMPLER_MAX_LISTED], *services[SAMPLER_MAX_LISTED];
     const char *paths[PACKAGES_MAX], *names[PACKAGES_MAX];
     const uint32_t package_count =
@@ -97,7 +124,10 @@ enum err_code session_capture_write_end(struct live_capture *live, struct sample
     info.services = (struct capture_texts){ targets.count, services };
     info.package_paths = (struct capture_texts){ package_count, paths };
     info.package_names = (struct capture_texts){ package_count, names };
-    const enum err_code finished = live_capture_finish(live, &info, rc == ERR_OK ? err : NULL);
+    info.source_text = collect_source(session, &texts, texts_out);
+    const enum err_code finished =
+        live_capture_finish(live, &info, &texts, rc == ERR_OK ? err : NULL);
+    bytes_deinit(&texts);
     target_list_texts_deinit(&targets);
     return rc == ERR_OK ? finished : rc;
 }
@@ -156,7 +186,8 @@ void session_capture_close(struct session_capture *capture, struct sampler *samp
     if (sampler)
         sampler_status(sampler, &status);
     if (capture->has_begun && sampler) {
-        if (session_capture_write_end(capture->live, sampler, &err) != ERR_OK)
+        size_t texts = 0;
+        if (session_capture_write_end(capture->live, capture->session, &texts, &err) != ERR_OK)
             note_failure(capture, &err);
         session_capture_check(capture);
     }

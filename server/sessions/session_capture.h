@@ -34,10 +34,11 @@ MUST_CHECK enum err_code session_capture_write_start(struct live_capture *live, 
                                                      const struct frame_filters *filters,
                                                      session_capture_failed failed,
                                                      void *context, struct err *err);
-/* Sampling has ended: writes the rest, the processes and how it ended.  Completes the file also if
- * it fails. */
+/* Sampling has ended: writes the rest, the text of source files (kept_texts.h), the processes and how it ended.  Completes
+ * the file also if it fails.  texts_out: files with text. */
 MUST_CHECK enum err_code session_capture_write_end(struct live_capture *live,
-                                                   struct sampler *sampler, struct err *err);
+                                                   const struct session *session,
+                                                   size_t *texts_out, struct err *err);
 
 /* The session's id, and a sentence. */
 typedef void (*session_capture_say)(void *context, const char *session, const char *fault);

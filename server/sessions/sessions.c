@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/capture/source_texts.h"
 #include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
 #include "sampler/reader_link.h"
@@ -457,7 +458,22 @@ struct profile *session_profile(const struct session *session)
 
 const struct source_reader *session_files(const struct session *session)
 {
+    const struct open_capture *const opened = session->opened;
+    if (session->owner->hides_source)
+        return NULL;
+    if (opened)
+        return &opened->files;
     return session->sampler && session->texts ? &session->files : NULL;
+}
+
+const char *session_source_text(const struct session *session)
+{
+    const struct sampler *const sampler = session->sampler;
+    if (session->owner->hides_source)
+        return SOURCE_TEXT_OFF;
+    if (session->source == SESSION_CONTINUOUS || (sampler && sampler_options(sampler)->all))
+        return SOURCE_TEXT_OF_ALL;
+    return session->texts ? SOURCE_TEXT_KEPT : SOURCE_TEXT_NO_READER;
 }
 
 enum sampler_state session_state(struct session *session)

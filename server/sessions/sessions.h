@@ -68,7 +68,7 @@ struct session {
 MUST_CHECK enum err_code sessions_create(struct sessions **out, struct err *err);
 /* Stops running sessions and waits for sessions_work_end. */
 void sessions_destroy(struct sessions *sessions);
-/* Sessions that are added from now on do not show the text of source files. */
+/* No session shows the text of source files. */
 void sessions_hide_source(struct sessions *sessions);
 /* Texts of source files are not fetched in advance. */
 void sessions_omit_texts(struct sessions *sessions);
@@ -121,6 +121,8 @@ void sessions_share(struct sessions *sessions);
 struct profile *session_profile(const struct session *session);
 /* NULL: no text of source files. */
 const struct source_reader *session_files(const struct session *session);
+/* Whether a capture of the session holds source text, or why not (capture/source_texts.h). */
+const char *session_source_text(const struct session *session);
 enum sampler_state session_state(struct session *session);
 
 /* session_words copies the words; session_rename changes those that are not NULL. */

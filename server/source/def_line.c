@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/scoped.h"
 #include "sampler/base/vec.h"
 
 struct word {
@@ -14,6 +16,7 @@ struct word {
 struct definition {
     size_t indent;
     struct word name;
+    int32_t line;
 };
 
 struct scanner {
@@ -195,12 +198,12 @@ static void leave(struct scanner *scanner, size_t indent)
     }
 }
 
-static void enter(struct scanner *scanner, size_t indent, struct word name)
+static void enter(struct scanner *scanner, size_t indent, struct word name, int32_t line)
 {
     if (scanner->depth == DEF_LINE_MAX_DEPTH)
         scanner->too_deep = 1;
     else
-        scanner->around[scanner->depth++] = (struct definition){ indent, name };
+        scanner->around[scanner->depth++] = (struct definition){ indent, name, line };
 }
 
 static void take_line(struct scanner *scanner, const char *at, const char *end, int32_t line)
@@ -216,7 +219,7 @@ static void take_line(struct scanner *scanner, const char *at, const char *end, 
         if (defined.length && !scanner->too_deep)
             note(scanner, defined, line);
         if (defined.length)
-            enter(scanner, indent, defined);
+            enter(scanner, indent, defined, line);
     }
     skip_strings(scanner, start, end);
 }
@@ -236,4 +239,125 @@ void def_line_find(struct strtab_string path, const char *text, size_t length,
         take_line(&scanner, text + at, text + end, line);
         at = end + 1;
     }
+}
+
+/* Which lines are kept. */
+struct keeping {
+    struct scanner scanner;
+    const struct def_line_mark *marks;
+    size_t count, next; /* marks */
+    unsigned char *kept;
+    bool is_inside;     /* a function that is wanted */
+    bool has_header;    /* its decorators have ended */
+    bool is_definition; /* otherwise it is one statement, such as that of a lambda */
+    size_t indent;      /* of its first line */
+};
+
+static void begin_function(struct keeping *keeping, size_t indent)
+{
+    const struct scanner *const scanner = &keeping->scanner;
+    keeping->is_inside = true;
+    keeping->has_header = keeping->is_definition = false;
+    keeping->indent = indent;
+    for (size_t i = 0; i < scanner->depth; i++)
+        keeping->kept[scanner->around[i].line - 1] = 1;
+}
+
+static void take_statement(struct keeping *keeping, const char *at, const char *end,
+                           size_t indent, int32_t line, bool begins)
+{
+    const struct word defined = defined_name(at, end);
+    leave(&keeping->scanner, indent);
+    if (keeping->has_header && (!keeping->is_definition || indent <= keeping->indent))
+        keeping->is_inside = false;
+    if (begins && !keeping->is_inside)
+        begin_function(keeping, indent);
+    if (keeping->is_inside && !keeping->has_header && *at != '@') {
+        keeping->has_header = true;
+        keeping->is_definition = defined.length > 0;
+    }
+    if (defined.length)
+        enter(&keeping->scanner, indent, defined, line);
+}
+
+static void keep_line(struct keeping *keeping, const char *at, const char *end, int32_t line)
+{
+    const char *const start = at;
+    const bool is_code = keeping->scanner.quote == 0 && keeping->scanner.brackets == 0;
+    bool begins = false, is_after = false;
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))
+        at++;
+    for (; keeping->next < keeping->count && keeping->marks[keeping->next].line <= line;
+         keeping->next++)
+        begins |=
+            keeping->marks[keeping->next].line == line && keeping->marks[keeping->next].begins;
+    const size_t indent = (size_t)(at - start);
+    if (is_code && at < end && *at != '#')
+        take_statement(keeping, at, end, indent, line, begins);
+    else
+        is_after = is_code && keeping->has_header && indent <= keeping->indent;
+    if (keeping->is_inside && !is_after)
+        keeping->kept[line - 1] = 1;
+    skip_strings(&keeping->scanner, start, end);
+}
+
+/* Lines with samples that are in none of the functions, as of a module, or of a file that has changed. */
+static void keep_around(struct keeping *keeping, int32_t lines)
+{
+    /* Marks do not make each other's surroundings theirs. */
+    enum { INSIDE = 1, AROUND = 2 };
+    for (size_t i = 0; i < keeping->count; i++) {
+        const int32_t line = keeping->marks[i].line;
+        if (line < 1 || line > lines || keeping->kept[line - 1] == INSIDE)
+            continue;
+        const int32_t from = line > DEF_LINE_AROUND ? line - DEF_LINE_AROUND : 1;
+        const int32_t to = lines - line > DEF_LINE_AROUND ? line + DEF_LINE_AROUND : lines;
+        for (int32_t at = from; at <= to; at++)
+            if (!keeping->kept[at - 1])
+                keeping->kept[at - 1] = AROUND;
+    }
+}
+
+static int32_t count_lines(const char *text, size_t length)
+{
+    int32_t lines = 0;
+    for (size_t at = 0; at < length && lines < INT32_MAX; lines++) {
+        const char *const newline = memchr(text + at, '\n', length - at);
+        at = newline ? (size_t)(newline - text) + 1 : length;
+    }
+    return lines;
+}
+
+enum err_code def_line_keep(const char *text, size_t length, const struct def_line_mark *marks,
+                            size_t count, struct buffer *out, bool *is_whole_out,
+                            struct err *err)
+{
+    const int32_t lines = count_lines(text, length);
+    SCOPED_FREE unsigned char *kept = calloc((size_t)lines + 1, 1);
+    struct keeping keeping = { .marks = marks, .count = count, .kept = kept };
+    size_t at = 0;
+    if (!kept)
+        return err_nomem(err);
+    for (int32_t line = 1; line <= lines; line++) {
+        const char *const newline = memchr(text + at, '\n', length - at);
+        const size_t end = newline ? (size_t)(newline - text) : length;
+        keep_line(&keeping, text + at, text + end, line);
+        at = end + 1;
+    }
+    keep_around(&keeping, lines);
+    *is_whole_out = true;
+    buffer_clear(out);
+    at = 0;
+    for (int32_t line = 1; line <= lines; line++) {
+        const char *const newline = memchr(text + at, '\n', length - at);
+        const size_t end = newline ? (size_t)(newline - text) : length;
+        if (kept[line - 1])
+            buffer_append(out, text + at, end - at);
+        else
+            *is_whole_out &= end == at;
+        if (newline)
+            buffer_char(out, '\n');
+        at = end + 1;
+    }
+    return buffer_check(out, err);
 }

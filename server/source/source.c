@@ -46,10 +46,17 @@ void source_destroy(struct source *source)
     free(source);
 }
 
+static enum err_code not_fetched(struct err *err)
+{
+    return err_set(err, ERR_GONE,
+                   "the process that has the source file has ended, and its text was not "
+                   "fetched before");
+}
+
 /* What was fetched before is for when nobody is left to ask. */
 static enum err_code read_one(void *context, const struct profile_snapshot *snapshot,
                               const function_id *functions, size_t count, struct buffer *out,
-                              uint64_t *changed_ns_out, struct source_place *place_out,
+                              struct source_state *state_out, struct source_place *place_out,
                               struct err *err)
 {
     struct source *const source = context;
@@ -58,14 +65,27 @@ static enum err_code read_one(void *context, const struct profile_snapshot *snap
         snapshot, functions, count, place_out ? RELAY_NATIVE_TEXT : RELAY_TEXT, &origins, err);
     if (rc != ERR_OK)
         return rc;
-    rc = fetch_file(&source->fetcher, &origins, -1, out, changed_ns_out, place_out, err);
+    rc =
+        fetch_file(&source->fetcher, &origins, -1, out, &state_out->changed_ns, place_out, err);
     if (rc != ERR_GONE || origins.entry_count)
         return rc;
-    if (cache_get(&source->cache, &origins.key, out, changed_ns_out))
+    if (cache_get(&source->cache, &origins.key, out, &state_out->changed_ns))
         return ERR_OK;
-    return err_set(err, ERR_GONE,
-                   "the process that has the source file has ended, and its text was not "
-                   "fetched before");
+    return not_fetched(err);
+}
+
+enum err_code source_take(struct source *source, const struct profile_snapshot *snapshot,
+                          const function_id *functions, size_t count, bool asks,
+                          struct buffer *out, uint64_t *changed_ns_out, struct err *err)
+{
+    struct file_origins origins;
+    enum err_code rc = file_origins_find(snapshot, functions, count, RELAY_TEXT, &origins, err);
+    if (rc != ERR_OK || cache_get(&source->cache, &origins.key, out, changed_ns_out))
+        return rc;
+    if (!asks)
+        return err_set(err, ERR_LIMIT, "there was no time to read the source file");
+    rc = fetch_file(&source->fetcher, &origins, -1, out, changed_ns_out, NULL, err);
+    return rc == ERR_GONE ? not_fetched(err) : rc;
 }
 
 const struct source_checkout *source_checkout(const struct source *source)
@@ -136,13 +156,14 @@ enum err_code source_locate(const struct source_reader *reader,
 
 enum err_code source_read(const struct source_reader *reader,
                           const struct profile_snapshot *snapshot, const function_id *functions,
-                          size_t count, struct buffer *out, uint64_t *changed_ns_out,
+                          size_t count, struct buffer *out, struct source_state *state_out,
                           struct source_place *place_out, struct err *err)
 {
+    *state_out = (struct source_state){ .changed_ns = 0 };
     if (place_out)
         *place_out = (struct source_place){ .line = 0 };
     if (!reader)
         return err_set(err, ERR_NOT_FOUND, "this session has no source text");
-    return reader->read(reader->context, snapshot, functions, count, out, changed_ns_out,
-                        place_out, err);
+    return reader->read(reader->context, snapshot, functions, count, out, state_out, place_out,
+                        err);
 }

@@ -59,11 +59,17 @@ struct source_distribution {
 typedef void source_found(void *context, function_id function,
                           const struct source_place *place);
 
+/* What is known of a text. */
+struct source_state {
+    uint64_t changed_ns; /* the file was last written, since 1970 */
+    bool is_part;        /* lines were left out: they are empty */
+};
+
 /* Where views and reports get texts and places from.  locate: NULL: there are no places. */
 struct source_reader {
     enum err_code (*read)(void *context, const struct profile_snapshot *snapshot,
                           const function_id *functions, size_t count, struct buffer *out,
-                          uint64_t *changed_ns_out, struct source_place *place_out,
+                          struct source_state *state_out, struct source_place *place_out,
                           struct err *err);
     enum err_code (*locate)(void *context, const struct profile_snapshot *snapshot,
                             const function_id *functions, size_t count, source_found *found,
@@ -79,19 +85,25 @@ MUST_CHECK enum err_code source_create(struct sampler *sampler, enum source_keep
 /* No thread reads afterwards.  NULL is fine. */
 void source_destroy(struct source *source);
 struct source_reader source_reader_of(struct source *source);
+/* The text of a file for a capture that ends: as it was fetched before, else as it is.  asks: whether processes may
+ * be asked; otherwise ERR_LIMIT. */
+MUST_CHECK enum err_code source_take(struct source *source,
+                                     const struct profile_snapshot *snapshot,
+                                     const function_id *functions, size_t count, bool asks,
+                                     struct buffer *out, uint64_t *changed_ns_out,
+                                     struct err *err);
 /* The checkout of the hottest file of your code that is in one, until source_destroy; NULL: none is known, or
  * not yet. */
 const struct source_checkout *source_checkout(const struct source *source);
 
-/* Reads the file that contains all these functions.  Replaces the content of `out`.  changed_ns_out: when
- * the file was last written, since 1970.  place_out: NULL: native code whose file is unknown has no
- * text; otherwise it may have, if it is the only function.  reader: NULL: there are no texts.
+/* Reads the file that contains all these functions.  Replaces the content of `out`.  place_out: NULL: native code whose
+ * file is unknown has no text; otherwise it may have, if it is the only function.  reader: NULL: there are no texts.
  * ERR_NOT_FOUND: no such file; ERR_PERM; ERR_GONE: all its processes have ended; ERR_LIMIT: too large or
  * too slow; ERR_INVALID: not an absolute path, or not a regular file. */
 MUST_CHECK enum err_code source_read(const struct source_reader *reader,
                                      const struct profile_snapshot *snapshot,
                                      const function_id *functions, size_t count,
-                                     struct buffer *out, uint64_t *changed_ns_out,
+                                     struct buffer *out, struct source_state *state_out,
                                      struct source_place *place_out, struct err *err);
 
 /* Whether the source file of a function is known: native code may have the path of its library only. */

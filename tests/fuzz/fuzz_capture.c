@@ -10,6 +10,7 @@
 #include "sampler/capture/bytes.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/reader.h"
+#include "sampler/capture/source_texts.h"
 #include "sampler/capture/writer.h"
 #include "sampler/profile/views/view.h"
 #include "tests/fuzz/fuzz.h"
@@ -74,6 +75,21 @@ static void read_spots(const struct profile_snapshot *snapshot)
     view_spots_deinit(&spots);
 }
 
+/* Merged with themselves texts stay as they are, as far as there is room. */
+static void read_source(const struct reader *reader)
+{
+    const struct source_texts *const texts = reader_source(reader);
+    const struct source_texts *const twice[] = { texts, texts };
+    struct bytes merged = { 0 };
+    size_t count = 0;
+    for (size_t i = 0; i < texts->count; i++)
+        fuzz_check(source_texts_find(texts, texts->items[i].path, texts->items[i].path_bytes) !=
+                   NULL);
+    fuzz_check(source_texts_merge(twice, 2, &merged, &count, NULL) == ERR_OK);
+    fuzz_check(count <= texts->count && merged.count <= SOURCE_TEXTS_MAX_BYTES);
+    bytes_deinit(&merged);
+}
+
 static void read_file(const char *path)
 {
     struct reader *reader = NULL;
@@ -82,6 +98,7 @@ static void read_file(const char *path)
         return;
     if (reader_load(reader, MEMORY_BYTES, NULL) == ERR_OK)
         read_runs(reader);
+    read_source(reader);
     if (profile_snapshot(reader_profile(reader), &snapshot, NULL) == ERR_OK) {
         read_spots(&snapshot);
         fuzz_check(snapshot.bytes < (size_t)MEMORY_BYTES * 16);

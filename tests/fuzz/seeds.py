@@ -82,6 +82,8 @@ def captures():
     yield "spots", rows + piece(b"W", samples_of_a_capture(True)) * 2
     yield "kinds", piece(b"x", b"skipped") + rows + piece(b"Q", b"not known")
     yield "end", rows + piece(b"E", number(1) + number(6) + b"reason\0t" + number(4) + b"done\0" + b"\0\0")
+    texts = bytes([3, 6]) + b"app.py" + number(10 ** 18) + number(12) + b"def work(): "
+    yield "source", rows + piece(b"t", texts + bytes([0, 1]) + b"/" + number(0) + number(4) + b"gone")
     yield "empty", b"\x89PYRO\r\n\n" + bytes([1, 0, 0, 0, 0, 0, 0, 0])
     yield "later", b"\x89PYRO\r\n\n" + bytes([9, 0, 0, 0, 0, 0, 0, 0])
 

@@ -8,7 +8,7 @@
 
 static enum err_code read_file(void *context, const struct profile_snapshot *snapshot,
                                const function_id *functions, size_t count, struct buffer *out,
-                               uint64_t *changed_ns_out, struct source_place *place_out,
+                               struct source_state *state_out, struct source_place *place_out,
                                struct err *err)
 {
     const struct profile_function row = profile_function_at(snapshot, functions[0]);
@@ -26,7 +26,7 @@ static enum err_code read_file(void *context, const struct profile_snapshot *sna
     while ((got = fread(part, 1, sizeof part, file)) > 0)
         buffer_append(out, part, got);
     if (fstat(fileno(file), &status) == 0)
-        *changed_ns_out =
+        state_out->changed_ns =
             (uint64_t)status.st_mtim.tv_sec * NS_PER_S + (uint64_t)status.st_mtim.tv_nsec;
     fclose(file);
     return buffer_check(out, err);

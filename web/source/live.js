@@ -4,7 +4,7 @@
 //   watch(what, wanted): heat, gil, tasks, quality, running, blocks (true or false), lanes (lists of thread ids), matches (null or {term,
 //     matched: by function id}), instructions (null or {path, function}), runs (null or {ids (of one thread), from, to (null: it goes on), slots}),
 //     summary (null or what downloads() takes)
-//   zoomTimeline(null | {from, to}), hasTimes(), sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
+//   zoomTimeline(null | {from, to}), hasTimes(), sourceText(function id) -> promise of {text, changed, whole}, rejected with a sentence,
 //   downloads({threads, states, parts (chosen), shown (parts), from, to, filters: [[parameter, pattern]]})
 // and calls its handlers
 //   onSession(session), onConnection({state, detail, retryAt}), onDelivery(delivery), onBaseline({trees, view}) and

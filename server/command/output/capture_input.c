@@ -30,7 +30,8 @@ static void describe(struct capture_input *capture)
     capture->source = (struct report_source){ .snapshot = &capture->snapshot,
                                               .query = &capture->everything,
                                               .header = &capture->header,
-                                              .session = &capture->info };
+                                              .session = &capture->info,
+                                              .files = &opened->files };
 }
 
 static enum err_code load(const char *path, const struct reader_part *part,

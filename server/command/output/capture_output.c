@@ -20,6 +20,7 @@
 #include "server/command/process/privilege.h"
 #include "server/files/files.h"
 #include "server/sessions/session_capture.h"
+#include "server/sessions/sessions.h"
 
 /* "pyrometer-4711-20260131-100000Z.pyro", in the folder if one is given. */
 static void put_default_name(char path[PATH_MAX], const char *folder, int pid)
@@ -101,15 +102,16 @@ static void say_failed(void *context, const struct err *err)
         output_place_name(&capture->place), err->message);
 }
 
-enum err_code capture_output_begin(struct capture_output *capture, struct sampler *sampler,
-                                   const struct frame_filters *filters, struct err *err)
+enum err_code capture_output_begin(struct capture_output *capture, struct session *session,
+                                   struct err *err)
 {
     if (!capture->live)
         return ERR_OK;
-    capture->sampler = sampler;
+    capture->session = session;
     (void)!ftruncate(capture->fd, 0);
-    const enum err_code rc = session_capture_write_start(capture->live, capture->fd, sampler,
-                                                         filters, say_failed, capture, err);
+    const enum err_code rc =
+        session_capture_write_start(capture->live, capture->fd, session->sampler,
+                                    &session->filters, say_failed, capture, err);
     capture->has_begun = rc == ERR_OK;
     return rc == ERR_SYS ? err_wrap(err, rc, "%.200s", output_place_name(&capture->place)) : rc;
 }
@@ -122,8 +124,8 @@ static bool is_removed(const struct capture_output *capture)
 }
 
 /* Prints how many samples were lost. */
-static enum err_code take_totals(struct capture_output *capture, struct written *written,
-                                 enum err_code rc, struct err *err)
+static enum err_code take_totals(struct capture_output *capture, size_t texts,
+                                 struct written *written, enum err_code rc, struct err *err)
 {
     const uint64_t samples = live_capture_samples(capture->live);
     const uint64_t lost = live_capture_lost(capture->live);
@@ -140,20 +142,22 @@ static enum err_code take_totals(struct capture_output *capture, struct written 
     if (lost > 0)
         say("%" PRIu64 " samples are not in the capture: writing %s", lost,
             rc == ERR_OK ? "was too slow" : "failed");
-    written_add(written, output_place_name(&capture->place));
+    written_add(written, output_place_name(&capture->place),
+                texts > 0 ? " with source text" : "");
     return rc;
 }
 
 enum err_code capture_output_finish(struct capture_output *capture, struct written *written,
                                     struct err *err)
 {
-    if (!capture->sampler || capture->is_finished)
+    size_t texts = 0;
+    if (!capture->session || capture->is_finished)
         return ERR_OK;
     capture->is_finished = true;
-    enum err_code rc = session_capture_write_end(capture->live, capture->sampler, err);
+    enum err_code rc = session_capture_write_end(capture->live, capture->session, &texts, err);
     if (rc == ERR_SYS)
         rc = err_wrap(err, rc, "%.200s", output_place_name(&capture->place));
-    return take_totals(capture, written, rc, err);
+    return take_totals(capture, texts, written, rc, err);
 }
 
 const struct quality_capture *capture_output_totals(const struct capture_output *capture)
@@ -172,8 +176,8 @@ static void end_sampling(struct sampler *sampler)
 
 void capture_output_close(struct capture_output *capture)
 {
-    if (capture->sampler)
-        end_sampling(capture->sampler);
+    if (capture->session)
+        end_sampling(capture->session->sampler);
     live_capture_destroy(capture->live);
     if (capture->fd >= 0)
         close(capture->fd);

@@ -23,17 +23,15 @@
 #include "server/command/output/output.h"
 #include "server/wire/quality.h"
 
-struct frame_filters;
 struct options;
 struct live_capture;
-struct sampler;
-struct sampler_options;
+struct session;
 struct sink;
 struct written;
 
 struct capture_output {
     struct live_capture *live; /* NULL: no capture was requested */
-    struct sampler *sampler;   /* NULL: not begun */
+    struct session *session;   /* NULL: not begun */
     int fd;
     bool is_new, has_begun, is_finished;
     struct quality_capture totals; /* once it is finished */
@@ -50,9 +48,7 @@ MUST_CHECK enum err_code capture_output_open(struct capture_output *capture,
 /* NULL: no capture was requested. */
 const struct sink *capture_output_sink(const struct capture_output *capture);
 MUST_CHECK enum err_code capture_output_begin(struct capture_output *capture,
-                                              struct sampler *sampler,
-                                              const struct frame_filters *filters,
-                                              struct err *err);
+                                              struct session *session, struct err *err);
 MUST_CHECK enum err_code capture_output_finish(struct capture_output *capture,
                                                struct written *written, struct err *err);
 /* NULL: no capture was written. */

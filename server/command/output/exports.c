@@ -194,7 +194,7 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
     if (rc == ERR_OK || item->output.sys != 0)
         rc = output_finish(&item->output, NULL, 0, err);
     if (rc == ERR_OK && item->output.place.path[0])
-        written_add(exports->written, item->output.place.path);
+        written_add(exports->written, item->output.place.path, "");
     return rc;
 }
 

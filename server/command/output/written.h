@@ -17,9 +17,11 @@ enum { WRITTEN_MAX = 4, WRITTEN_MAX_NAME = 256 };
 struct written {
     size_t count;
     char names[WRITTEN_MAX][WRITTEN_MAX_NAME];
+    const char *notes[WRITTEN_MAX];
 };
 
-void written_add(struct written *written, const char *name);
+/* note: what is said behind the name; "": nothing. */
+void written_add(struct written *written, const char *name, const char *note);
 /* "wrote a.html, a.pyro"; nothing if there are none. */
 void written_put(const struct written *written, struct buffer *out);
 /* The same as a line of its own. */

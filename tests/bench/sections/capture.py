@@ -19,7 +19,7 @@ CASES = [
 
 
 def ours(bench, python, pid, rate, seconds, path):
-    return [bench.program, "record", pid, "-r", "%d" % rate, "-d", "%d" % seconds, "-o", path]
+    return [bench.program, "record", pid, "-r", "%d" % rate, "-d", "%d" % seconds, "--no-source", "-o", path]
 
 
 def theirs(bench, python, pid, rate, seconds, path):

@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import os
+import pstats
 import re
 import shutil
 import signal
@@ -343,6 +344,102 @@ class Kept(Source):
                 with Live("attach", *options, str(target.pid)) as live:
                     live.wait_samples(10)
                     self.assertEqual("pyrometer-src" in processes_of(live.process.pid), count == 1)
+
+
+class Captured(Source):
+    """Of a program that is recorded, the source of hot functions is in the capture, and nothing else of its files."""
+    PROGRAM = 'KEY = "%s"\nimport time\nclass Shop:\n    def price(self):\n        return sum(range(1000))  # as it was\n' \
+              'def rare():\n    return "%s"\ndef work():\n    end = time.time() + %g\n    while time.time() < end:\n' \
+              "        Shop().price()\n" + "\n" * 9 + "rare()\nprint('READY', flush=True)\nwork()\n"
+
+    def recorded(self, *words, seconds=60, key=SECRET):
+        """A capture of the program, whose file is another one then."""
+        path, out = self.put("captured.py", self.PROGRAM % (key, key, seconds)), file_in("captured.pyro")
+        with victim(path, preexec_fn=as_user(NOBODY)) as target:
+            with Process([PROGRAM, "record", "-d", "2", *words, "-o", out, str(target.pid)]) as process:
+                self.assertEqual(process.wait(), 0, process.output())
+                self.said = process.output()
+        # What ran is gone.
+        self.put("captured.py", "# what is here now\n" * 50)
+        return out
+
+    def test_it_shows_lines_where_the_file_is_another_one(self):
+        out = self.recorded()
+        self.assertRegex(self.said, "wrote .* with source text")
+        with Live("serve", out) as live:
+            answer = self.source(live, "work")
+            self.assertEqual(answer.status, 200, answer.body)
+            lines = answer.json()["text"].split("\n")
+            self.assertEqual(lines[2:5], ["class Shop:", "    def price(self):", "        return sum(range(1000))  # as it was"])
+            self.assertIn("def work():", lines)
+            self.assertFalse(answer.json()["whole"] or answer.json()["changed"])
+            for page in ("report.html", "export?format=heatmap"):
+                body = live.ask("/api/v1/sessions/1/" + page).body
+                self.assert_has("# as it was", body, page)
+                self.assertNotIn(b"what is here now", unpacked(body), page)
+                self.assert_no_secret(body, page)
+        page = file_in("captured.html")
+        subprocess.run([PROGRAM, "replay", out, "-o", page], check=True, capture_output=True)
+        with open(page, "rb") as file:
+            self.assert_has("# as it was", file.read())
+
+    def test_it_has_none_if_the_user_wants_none(self):
+        out, clean = self.recorded("--no-source"), file_in("clean.pyro")
+        self.assertNotIn("with source text", self.said)
+        with Live("serve", out) as live:
+            answer = self.source(live, "work")
+            self.assertEqual(answer.status, 404)
+            self.assertEqual(answer.json()["detail"], "the capture has no source text: it was recorded with --no-source")
+        out = self.recorded()
+        with Live("serve", "--no-source", out) as live:
+            self.assertEqual(self.source(live, "work").status, 404)
+        merged = subprocess.run([PROGRAM, "merge", out + "@0..", "-o", clean, "--no-source"], check=True, capture_output=True, text=True)
+        self.assertNotIn("with source text", merged.stderr)
+        with Live("serve", clean) as live:
+            self.assertIn("--no-source", self.source(live, "work").json()["detail"])
+
+    def test_it_has_no_more_than_the_owner_of_the_program_may_read(self):
+        out = file_in("leak.pyro")
+        with self.leaking(NOBODY) as target, Process([PROGRAM, "record", "-d", "2", "-o", out, str(target.pid)]) as process:
+            self.assertEqual(process.wait(), 0, process.output())
+        with Live("serve", out) as live:
+            answer = self.source(live, "leak")
+            self.assertEqual(answer.status, 404, answer.body)
+            self.assertIn("the capture lacks the source text: the owner of the process may not read", answer.json()["detail"])
+            self.assert_no_secret(answer.body)
+
+    def test_the_share_of_a_function_decides(self):
+        names = ["f%d" % i for i in range(12)]
+        text = "".join("def %s():\n    for _ in range(%d): sum(range(300))\n" % (name, 2 ** i) for i, name in enumerate(names))
+        path, out, stats = self.put("shares.py", text + "print('READY', flush=True)\n" + "\n" * 9 + "while True:\n    " +
+                                    "; ".join(name + "()" for name in names) + "\n"), file_in("shares.pyro"), file_in("shares.pstats")
+        with victim(path) as target:
+            subprocess.run([PROGRAM, "record", "-d", "3", "-o", out, str(target.pid)], check=True, capture_output=True)
+        subprocess.run([PROGRAM, "replay", out, "--pstats=" + stats], check=True, capture_output=True)
+        totals = {name: total for (_, _, name), (*_, total, _) in pstats.Stats(stats).stats.items()}
+        with Live("serve", out) as live:
+            lines = self.source(live, "f11").json()["text"].split("\n")
+        kept = {name for i, name in enumerate(names) if lines[2 * i]}
+        self.assertEqual(kept, {name for name in names if totals.get(name, 0) * 1.000001 >= 0.005 * totals["<module>"]})
+        self.assertLess(len(kept), len(names))
+        self.assertEqual([bool(line) for line in lines[:24:2]], [bool(line) for line in lines[1:24:2]])
+
+    def test_captures_of_a_server_have_it_too(self):
+        path = self.put("captured.py", self.PROGRAM % (SECRET, SECRET, 60))
+        with tempfile.TemporaryDirectory() as data, victim(path, preexec_fn=as_user(NOBODY)) as target, \
+                Live("serve", "--no-continuous", "--data", data) as live:
+            answer = live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [target.pid], "duration_s": 2}), MARK)
+            self.assertEqual(answer.status, 202, answer.body)
+            live.wait_ended()
+            name = live.session()["capture"]
+            live.wait_until(lambda: live.get("/captures/" + name)["state"] == "complete")
+            out = file_in("downloaded.pyro")
+            with open(out, "wb") as file:
+                file.write(live.ask("/api/v1/captures/%s/file" % name).body)
+        with Live("serve", out) as live:
+            answer = self.source(live, "work")
+            self.assertIn("# as it was", answer.json().get("text", ""), answer.body)
+            self.assert_no_secret(answer.body)
 
 
 class YourCode(Source):

@@ -69,7 +69,7 @@ static void seal(struct world *world, uint64_t seconds)
 static enum err_code finish(struct world *world)
 {
     const struct capture_metadata end = { .reason = "stopped", .elapsed_ns = NS_PER_S };
-    return live_capture_finish(world->live, &end, NULL);
+    return live_capture_finish(world->live, &end, NULL, NULL);
 }
 
 static void end(struct world *world)

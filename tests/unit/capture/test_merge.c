@@ -5,11 +5,13 @@
 #include "sampler/capture/merge.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/names.h"
+#include "sampler/capture/source_texts.h"
 #include "sampler/profile/packages.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/test.h"
 #include "tests/unit/capture/made_capture.h"
 
+static const struct merge_options everything = { .ranges = NULL };
 static const uint64_t START_NS = 1700000000000000000u;
 
 static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
@@ -64,7 +66,7 @@ static struct reader *merge(struct made_capture *captures, size_t count)
     for (size_t i = 0; i < count; i++) {
         readers[i] = open_path(captures[i].path);
     }
-    assert_ok(merge_captures(readers, NULL, count, 0, take, &file, &result, &err), &err);
+    assert_ok(merge_captures(readers, count, &everything, take, &file, &result, &err), &err);
     for (size_t i = 0; i < count; i++) {
         wanted += made_samples(readers[i]);
         reader_close(readers[i]);
@@ -185,7 +187,9 @@ static void of_each_a_range_is_taken(void **state)
     make(&captures[1], "build7", 10, "main;b", 3);
     for (size_t i = 0; i < 2; i++)
         readers[i] = open_path(captures[i].path);
-    assert_ok(merge_captures(readers, ranges, 2, 0, take, &file, &result, &err), &err);
+    assert_ok(merge_captures(readers, 2, &(struct merge_options){ .ranges = ranges }, take,
+                             &file, &result, &err),
+              &err);
     for (size_t i = 0; i < 2; i++)
         reader_close(readers[i]);
     assert_int_equal(result.samples, 22);
@@ -214,7 +218,8 @@ static void a_range_behind_the_end_is_named(void **state)
     (void)state;
     make(&capture, "build7", 0, "main;a", 3);
     struct reader *const reader = open_path(capture.path);
-    assert_int_equal(merge_captures(&reader, &range, 1, 0, take, &file, &result, &err),
+    assert_int_equal(merge_captures(&reader, 1, &(struct merge_options){ .ranges = &range },
+                                    take, &file, &result, &err),
                      ERR_INVALID);
     assert_string_equal(err.message, "capture 1 has nothing in that part of its time");
     reader_close(reader);
@@ -274,7 +279,7 @@ static void filters_are_kept_if_all_have_the_same(void **state)
         make_hiding(&captures[1], rows[i].second);
         struct reader *const readers[2] = { open_path(captures[0].path),
                                             open_path(captures[1].path) };
-        assert_ok(merge_captures(readers, NULL, 2, 0, take, &file, &result, &err), &err);
+        assert_ok(merge_captures(readers, 2, &everything, take, &file, &result, &err), &err);
         reader_close(readers[0]);
         reader_close(readers[1]);
         assert_int_equal(result.drops_filters, rows[i].drops);
@@ -440,13 +445,74 @@ static void files_of_earlier_versions_are_read_and_merged(void **state)
     struct reader *readers[2] = { open_path(path), open_path(capture.path) };
     struct bytes file = { 0 };
     struct merge_result result;
-    assert_ok(merge_captures(readers, NULL, 2, 0, take, &file, &result, &err), &err);
+    assert_ok(merge_captures(readers, 2, &everything, take, &file, &result, &err), &err);
     assert_int_equal(result.samples, 211);
     assert_int_equal(file.data[8], CAPTURE_MAJOR);
     bytes_deinit(&file);
     reader_close(readers[0]);
     reader_close(readers[1]);
     made_capture_free(&capture);
+}
+
+static void make_with_text(struct made_capture *capture, const char *state, const char *text)
+{
+    const struct source_text row = { .path = "/srv/a.py",
+                                     .path_bytes = 9,
+                                     .text = text,
+                                     .bytes = strlen(text),
+                                     .has_text = true };
+    const struct capture_metadata end = { .ended_at_ns = 1, .source_text = state };
+    struct bytes texts = { 0 };
+    struct err err = { 0 };
+    made_capture_begin(capture);
+    made_run(capture, made_thread(capture->profile, 1, 1), STATE_ON_CPU, "main", 1, 0);
+    made_capture_seal(capture, 1);
+    made_capture_flush(capture);
+    if (*text) {
+        assert_true(source_texts_put(&texts, &row));
+        assert_ok(writer_source(&capture->writer, &texts, &err), &err);
+    }
+    assert_ok(writer_finish(&capture->writer, &end, &err), &err);
+    made_file(capture, capture->file.data, capture->file.count);
+    bytes_deinit(&texts);
+}
+
+static void source_text_comes_along_unless_it_is_omitted(void **state)
+{
+    struct made_capture captures[3];
+    (void)state;
+    make_with_text(&captures[0], SOURCE_TEXT_OFF, "");
+    make_with_text(&captures[1], SOURCE_TEXT_KEPT, "def a():\n\n");
+    make_with_text(&captures[2], SOURCE_TEXT_KEPT, "\n  pass\n");
+    for (int omits = 0; omits <= 1; omits++) {
+        const struct merge_options options = { .omits_source = omits };
+        struct reader *readers[] = { open_path(captures[0].path), open_path(captures[1].path),
+                                     open_path(captures[2].path) };
+        struct made_capture merged;
+        struct bytes file = { 0 };
+        struct merge_result result;
+        struct err err = { 0 };
+        assert_ok(merge_captures(readers, 3, &options, take, &file, &result, &err), &err);
+        made_capture_begin(&merged);
+        made_file(&merged, file.data, file.count);
+        struct reader *const reader = made_reader(&merged);
+        assert_ok(reader_load(reader, 0, &err), &err);
+        const struct source_texts *const texts = reader_source(reader);
+        assert_int_equal(result.source_texts, !omits);
+        assert_int_equal(texts->count, !omits);
+        assert_string_equal(reader_metadata(reader)->source_text,
+                            omits ? SOURCE_TEXT_OFF : SOURCE_TEXT_KEPT);
+        if (!omits)
+            assert_memory_equal(texts->items[0].text, "def a():\n  pass\n",
+                                texts->items[0].bytes);
+        reader_close(reader);
+        made_capture_free(&merged);
+        bytes_deinit(&file);
+        for (size_t i = 0; i < 3; i++)
+            reader_close(readers[i]);
+    }
+    for (size_t i = 0; i < 3; i++)
+        made_capture_free(&captures[i]);
 }
 
 static void counters_keep_their_numbers_when_they_are_renamed(void **state)
@@ -482,7 +548,7 @@ static void a_capture_that_was_cut_gives_what_it_has(void **state)
     made_file(&cut, cut.file.data, cut.file.count - 20);
     readers[0] = open_path(whole.path);
     readers[1] = open_path(cut.path);
-    assert_ok(merge_captures(readers, NULL, 2, 0, take, &file, &result, &err), &err);
+    assert_ok(merge_captures(readers, 2, &everything, take, &file, &result, &err), &err);
     assert_int_equal(result.samples, 44);
     assert_null(reader_missing(readers[0]));
     assert_non_null(reader_missing(readers[1]));
@@ -513,7 +579,7 @@ static void what_goes_wrong_is_named(void **state)
         readers[0] = open_path(captures[0].path);
         readers[1] = open_path(captures[turn].path);
         const enum err_code rc =
-            merge_captures(readers, NULL, 2, 0, turn ? take : refuse, &file, &result, &err);
+            merge_captures(readers, 2, &everything, turn ? take : refuse, &file, &result, &err);
         assert_int_equal(rc, turn ? ERR_INVALID : ERR_SYS);
         assert_non_null(strstr(err.message, turn ? "too far apart in time" : "disk is full"));
         reader_close(readers[0]);
@@ -538,7 +604,7 @@ static void want_of_memory_is_an_error(void **state)
         struct err err = { 0 };
         failing_alloc_at(nth);
         const enum err_code rc =
-            merge_captures(readers, NULL, 2, 0, take, &file, &result, &err);
+            merge_captures(readers, 2, &everything, take, &file, &result, &err);
         done = !failing_alloc_happened();
         failing_alloc_never();
         if (done)
@@ -585,6 +651,7 @@ TEST_MAIN(cmocka_unit_test(the_bias_of_the_whole_is_unmeasured),
           cmocka_unit_test(a_range_behind_the_end_is_named),
           cmocka_unit_test(processes_of_other_hosts_say_so), cmocka_unit_test(units_may_differ),
           cmocka_unit_test(filters_are_kept_if_all_have_the_same),
+          cmocka_unit_test(source_text_comes_along_unless_it_is_omitted),
           cmocka_unit_test(spots_come_along), cmocka_unit_test(libraries_come_along),
           cmocka_unit_test(files_of_earlier_versions_are_read_and_merged),
           cmocka_unit_test(counters_keep_their_numbers_when_they_are_renamed),

@@ -195,7 +195,7 @@ static void *finish(void *context)
 {
     struct world *const world = context;
     const struct capture_metadata nothing = { .pid = 0 };
-    assert_int_equal(live_capture_finish(world->live, &nothing, NULL), ERR_OK);
+    assert_int_equal(live_capture_finish(world->live, &nothing, NULL, NULL), ERR_OK);
     return NULL;
 }
 
@@ -229,7 +229,7 @@ static void a_capture_that_fails_says_why_at_its_end(void **state)
     atomic_store(&world.is_short, true);
     count(&world, "main", 3, 1, false);
     seal(&world, 1);
-    assert_int_equal(live_capture_finish(world.live, &nothing, NULL), ERR_NOMEM);
+    assert_int_equal(live_capture_finish(world.live, &nothing, NULL, NULL), ERR_NOMEM);
     assert_int_equal(world.failure, ERR_NOMEM);
     assert_int_equal(grow(&world, &kind), ERR_OK);
     assert_int_equal(kind, CAPTURE_END);

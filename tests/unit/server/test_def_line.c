@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "server/source/def_line.h"
 #include "tests/support/test.h"
 
@@ -143,6 +144,95 @@ static void equal_names_have_the_same_line(void **state)
     assert_int_equal(items[1].line, 2);
 }
 
+/* Keeps of the text what the marks want.  A mark below 0 is a line with samples; the others begin functions. */
+static bool keep(const char *text, const int *lines, size_t count, struct buffer *out)
+{
+    struct def_line_mark marks[8];
+    bool is_whole = false;
+    struct err err = { 0 };
+    for (size_t i = 0; i < count; i++)
+        marks[i] = (struct def_line_mark){ lines[i] < 0 ? -lines[i] : lines[i], lines[i] > 0 };
+    assert_ok(def_line_keep(text, strlen(text), marks, count, out, &is_whole, &err), &err);
+    return is_whole;
+}
+
+static void assert_kept(const char *text, int line, const char *wanted)
+{
+    struct buffer out = { 0 };
+    assert_false(keep(text, &line, 1, &out));
+    assert_string_equal(buffer_string(&out), wanted);
+    buffer_deinit(&out);
+}
+
+static void a_function_is_kept_with_what_it_is_in(void **state)
+{
+    (void)state;
+    assert_kept(python, 7,
+                "\n\n\n\nclass Tree:\n\n    async def walk(self):\n"
+                "        return 'def no(self):'\n\n\n\n\n");
+    assert_kept(python, 10,
+                "\n\n\n\nclass Tree:\n\n\n\n    class Leaf:\n"
+                "        def walk(self): pass\n\n\n");
+    assert_kept(python, 2, "\ndef walk(x):\n    def inner():\n        pass\n\n\n\n\n\n\n\n\n");
+}
+
+static void a_function_ends_where_its_code_does(void **state)
+{
+    static const char text[] = "import os\n"
+                               "@cache(\n"
+                               "    1)\n"
+                               "@other\n"
+                               "def f(\n"
+                               "    a,\n"
+                               ") -> int:\n"
+                               "    x = '''\n"
+                               "no end\n"
+                               "'''\n"
+                               "\n"
+                               "    return x\n"
+                               "# secret\n"
+                               "KEY = 'secret'";
+    (void)state;
+    assert_kept(text, 2,
+                "\n@cache(\n    1)\n@other\ndef f(\n    a,\n) -> int:\n    x = '''\nno "
+                "end\n'''\n\n    return x\n\n");
+}
+
+static void a_lambda_is_its_statement(void **state)
+{
+    (void)state;
+    assert_kept("a = 1\nf = sorted(\n    key=lambda x: x)\nb = 2\n", 2,
+                "\nf = sorted(\n    key=lambda x: x)\n\n");
+}
+
+static void around_other_lines_with_samples_some_are_kept(void **state)
+{
+    char text[256] = "", wanted[256] = "";
+    struct buffer out = { 0 };
+    (void)state;
+    for (int line = 1; line <= 30; line++) {
+        const bool is_near = line >= 20 - DEF_LINE_AROUND && line <= 21 + DEF_LINE_AROUND;
+        strcat(text, "x\n");
+        strcat(wanted, is_near ? "x\n" : "\n");
+    }
+    assert_false(keep(text, (const int[]){ -20, -21, -99 }, 3, &out));
+    assert_string_equal(buffer_string(&out), wanted);
+    assert_true(keep(text, (const int[]){ -7, -14, -24 }, 3, &out));
+    assert_string_equal(buffer_string(&out), text);
+    assert_true(keep("", (const int[]){ 1, -1 }, 2, &out));
+    assert_int_equal(out.length, 0);
+    buffer_deinit(&out);
+}
+
+static void lines_with_samples_in_a_kept_function_keep_no_others(void **state)
+{
+    struct buffer out = { 0 };
+    (void)state;
+    assert_false(keep("def f():\n    return 1\nKEY = 1\n", (const int[]){ 1, -2 }, 2, &out));
+    assert_string_equal(buffer_string(&out), "def f():\n    return 1\n\n");
+    buffer_deinit(&out);
+}
+
 TEST_MAIN(cmocka_unit_test(a_definition_is_found_by_its_whole_name),
           cmocka_unit_test(what_is_not_defined_has_no_line),
           cmocka_unit_test(the_last_of_several_definitions_counts),
@@ -151,4 +241,9 @@ TEST_MAIN(cmocka_unit_test(a_definition_is_found_by_its_whole_name),
           cmocka_unit_test(a_package_is_named_by_its_folder),
           cmocka_unit_test(cython_declares_functions_in_its_own_ways),
           cmocka_unit_test(equal_names_have_the_same_line),
+          cmocka_unit_test(a_function_is_kept_with_what_it_is_in),
+          cmocka_unit_test(a_function_ends_where_its_code_does),
+          cmocka_unit_test(a_lambda_is_its_statement),
+          cmocka_unit_test(around_other_lines_with_samples_some_are_kept),
+          cmocka_unit_test(lines_with_samples_in_a_kept_function_keep_no_others),
           cmocka_unit_test(deeper_definitions_than_the_limit_are_not_found))

@@ -1,7 +1,9 @@
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/reader.h"
+#include "sampler/capture/source_texts.h"
 #include "server/sessions/open_capture.h"
 #include "tests/support/test.h"
 #include "tests/unit/capture/made_capture.h"
@@ -137,7 +139,95 @@ static void captures_before_stops_say_never_or_always(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(captures_before_stops_say_never_or_always),
+/* What a view of the capture says of the source of its first function. */
+static void assert_source(const struct open_capture *opened, const char *wanted)
+{
+    struct profile_snapshot snapshot = made_snapshot(open_capture_profile(opened));
+    const function_id function = snapshot.sizes.functions - 1;
+    struct source_state about;
+    struct buffer text = { 0 };
+    struct err err = { 0 };
+    if (source_read(&opened->files, &snapshot, &function, 1, &text, &about, NULL, &err) ==
+        ERR_OK)
+        assert_string_equal(buffer_string(&text), wanted);
+    else
+        assert_string_equal(err.message, wanted);
+    buffer_deinit(&text);
+    profile_snapshot_release(&snapshot);
+}
+
+/* A capture with the text of a file, and a sample in this one. */
+static struct open_capture *open_with_text(struct made_capture *capture, const char *file,
+                                           const char *source_text,
+                                           const struct source_text *row)
+{
+    const struct capture_metadata end = { .ended_at_ns = 1, .source_text = source_text };
+    struct bytes texts = { 0 };
+    struct err err = { 0 };
+    begin(capture, NULL);
+    (void)made_function(capture->profile, "leaf", file, 1);
+    made_capture_seal(capture, 2);
+    made_capture_flush(capture);
+    if (row) {
+        assert_true(source_texts_put(&texts, row));
+        assert_ok(writer_source(&capture->writer, &texts, &err), &err);
+        bytes_deinit(&texts);
+    }
+    if (source_text)
+        assert_ok(writer_finish(&capture->writer, &end, &err), &err);
+    made_file(capture, capture->file.data, capture->file.count);
+    return open_made(capture);
+}
+
+static void a_capture_shows_its_own_text_or_says_why_not(void **state)
+{
+    static const struct source_text here = { .path = "/srv/a.py",
+                                             .path_bytes = 9,
+                                             .text = "def leaf(): pass\n",
+                                             .bytes = 17,
+                                             .has_text = true },
+                                    fault = { .path = "/srv/a.py",
+                                              .path_bytes = 9,
+                                              .text = "it was in use",
+                                              .bytes = 13 };
+    /* This file is there, and is not what ran. */
+    static const char other[] = __FILE__;
+    static const struct {
+        const char *file, *source_text;
+        const struct source_text *row;
+        const char *wanted;
+    } rows[] = {
+        { "/srv/a.py", SOURCE_TEXT_KEPT, &here, "def leaf(): pass\n" },
+        { "/srv/a.py", SOURCE_TEXT_KEPT, &fault,
+          "the capture lacks the source text: it was in use" },
+        { other, SOURCE_TEXT_KEPT, &here,
+          "the capture has source text of functions with at least 0.5 % of its samples only" },
+        { "<string>", SOURCE_TEXT_KEPT, &here,
+          "the path of the source file is not an absolute path" },
+        { other, "", NULL, "the capture has no source text: an older pyrometer recorded it" },
+        { other, SOURCE_TEXT_OFF, NULL,
+          "the capture has no source text: it was recorded with --no-source" },
+        { other, SOURCE_TEXT_OF_ALL, NULL,
+          "the capture has no source text: with --all, and by continuous sampling, none is read" },
+        { other, SOURCE_TEXT_NO_READER, NULL,
+          "the capture has no source text: source files could not be read" },
+        { other, NULL, NULL,
+          "the capture has no source text: its recording had not ended, and source text is "
+          "written last" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct made_capture capture;
+        struct open_capture *const opened =
+            open_with_text(&capture, rows[i].file, rows[i].source_text, rows[i].row);
+        assert_source(opened, rows[i].wanted);
+        open_capture_destroy(opened);
+        made_capture_free(&capture);
+    }
+}
+
+TEST_MAIN(cmocka_unit_test(a_capture_shows_its_own_text_or_says_why_not),
+          cmocka_unit_test(captures_before_stops_say_never_or_always),
           cmocka_unit_test(how_threads_were_stopped_comes_back),
           cmocka_unit_test(a_filter_comes_back),
           cmocka_unit_test(an_invalid_filter_is_ignored_and_named),

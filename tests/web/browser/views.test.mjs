@@ -196,6 +196,24 @@ test("50,000 lines of hostile text with instructions that make no sense", async 
   await leave(page);
 });
 
+test("of a capture the lines that it has are shown, and the page says why others are not there", async () => {
+  const program = madeUp();
+  const { source } = program;
+  program.source = (id) => {
+    const found = source(id);
+    return found === null ? null : { ...found, whole: false, text: found.text.split("\n").map((line, i) => (i >= 20 ? "" : line)).join("\n") };
+  };
+  const page = await live(program, FILE);
+  await page.until(byId("source-note") + "?.textContent.startsWith(" + JSON.stringify(TEXT.source.part) + ")");
+  const lines = await page.evaluate("Array.from(document.querySelectorAll('.line'), (line) => [Number(line.dataset.line), line.querySelector('.line-code').textContent])");
+  const texts = new Map(lines);
+  assert.deepEqual([...texts.keys()].filter((line) => line <= 20), Array.from({ length: 20 }, (_, i) => i + 1));
+  assert.ok(texts.size < 200, "lines that were left out are not shown: " + texts.size);
+  const left = lines.filter(([line, text]) => line > 22 && text !== "");
+  assert.ok(left.length > 0 && left.every(([, text]) => !text.includes(" of /srv")), "what has samples has the name of its function");
+  await leave(page);
+});
+
 test("a file that got shorter, or is gone, keeps its lines with samples", async () => {
   const { made, path } = hostileReport(40);
   const shorter = await report("shorter", { ...made, sources: [{ path, changed: true, whole: true, text: "one\ntwo" }] }, "#v=1&view=source");

@@ -83,9 +83,9 @@ test("callers and callees of a line, and of its recursion; a sample counts once 
 });
 
 test("a long file is shown around its samples, a short one whole", () => {
-  assert.deepEqual(shownLines(5, [{ line: 2 }], 10, 1), [1, 2, 3, 4, 5]);
-  assert.deepEqual(shownLines(1000, [{ line: 2 }, { line: 3 }, { line: 500 }, { line: 1000 }], 10, 1), [1, 2, 3, 4, null, 499, 500, 501, null, 999, 1000]);
-  assert.deepEqual(shownLines(1000, [{ line: 4000 }], 10, 1), []);
+  assert.deepEqual(shownLines(5, [2], 10, 1), [1, 2, 3, 4, 5]);
+  assert.deepEqual(shownLines(1000, [2, 3, 500, 1000], 10, 1), [1, 2, 3, 4, null, 499, 500, 501, null, 999, 1000]);
+  assert.deepEqual(shownLines(1000, [4000], 10, 1), []);
 });
 
 test("of many lines with samples the hottest are kept, in their order", () => {

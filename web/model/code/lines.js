@@ -273,11 +273,11 @@ export function hottestLines(lines, most) {
   return lines.slice().sort((a, b) => b.self - a.self || b.total - a.total || a.line - b.line).slice(0, most).sort((a, b) => a.line - b.line);
 }
 
-// The lines of a text to show: all of a short one, of a long one those around samples. null stands for a gap.
-export function shownLines(count, hot, most, around) {
+// The lines of a text to show: all of a short one, of a long one those around the given ones. null stands for a gap.
+export function shownLines(count, lines, most, around) {
   if (count <= most) return Array.from({ length: count }, (_, i) => i + 1);
   const wanted = new Set();
-  for (const { line } of hot) for (let at = Math.max(1, line - around); at <= Math.min(count, line + around); at += 1) wanted.add(at);
+  for (const line of lines) for (let at = Math.max(1, line - around); at <= Math.min(count, line + around); at += 1) wanted.add(at);
   const numbers = Array.from(wanted).sort((a, b) => a - b);
   return numbers.flatMap((line, i) => (i > 0 && numbers[i - 1] !== line - 1 ? [null, line] : [line]));
 }

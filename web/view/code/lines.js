@@ -10,8 +10,6 @@ import { el, setAttribute, setText, swatch } from "../elements/dom.js";
 // A file with more lines is shown around those with samples; of a file with more lines with samples, the hottest are shown.
 const LINES_MAX = { live: { whole: 4000, hot: 1000 }, report: { whole: 20000, hot: 5000 } };
 const AROUND_LINES = 8;
-// What a report keeps of a long file: server/report/embedded.h.
-const EMBEDDED_AROUND_LINES = 6;
 const CODE_LENGTH_MAX = 2000;
 
 export function lineText(text) {
@@ -30,7 +28,8 @@ function lineNumbers(file, source, isWhole, { live, address }) {
   const known = Array.from(new Set([...hot, ...file.functions.slice(0, max.hot)].map(({ line }) => line))).sort((a, b) => a - b);
   if (address.hotOnly) return hot.map((line) => line.line);
   if (source === null) return known;
-  const shown = shownLines(source.length, known.map((line) => ({ line })), isWhole ? max.whole : 0, isWhole ? AROUND_LINES : EMBEDDED_AROUND_LINES);
+  // Lines that a capture or a report leaves out are empty.
+  const shown = isWhole ? shownLines(source.length, known, max.whole, AROUND_LINES) : shownLines(source.length, [...known, ...source.map((line, i) => (line === "" ? -1 : i + 1))], 0, 1);
   // The file may have been longer when it was run; of some samples the line is unknown.
   return [...known.filter((line) => line < 1), ...shown, ...known.filter((line) => line > source.length)];
 }
@@ -70,13 +69,14 @@ export function createSourceLines(toggle, choose) {
     rebuild(file, text, state) {
       rows.clear();
       const source = text?.text === undefined ? null : text.text.split("\n");
+      const isWhole = text?.whole !== false;
       const lineOf = new Map(file.lines.map((line) => [line.line, line]));
       const functionAt = new Map(file.functions.map((one) => [one.line, one]));
-      const nameOf = (number) => functionAt.get(number)?.name ?? state.picture.source.nameOf(lineOf.get(number));
-      list.replaceChildren(...lineNumbers(file, source, text?.whole !== false, state).map((number) => {
+      const nameOf = (number) => functionAt.get(number)?.name ?? (lineOf.has(number) ? state.picture.source.nameOf(lineOf.get(number)) : "");
+      list.replaceChildren(...lineNumbers(file, source, isWhole, state).map((number) => {
         if (number === null) return el("li", { class: "line-gap" }, "⋯");
-        const isKnown = source !== null && number > 0 && number <= source.length;
-        rows.set(number, createLine(number, number < 1 ? TEXT.source.lineUnknown : isKnown ? source[number - 1] : nameOf(number)));
+        const line = source?.[number - 1];
+        rows.set(number, createLine(number, number < 1 ? TEXT.source.lineUnknown : isWhole ? line ?? nameOf(number) : line || nameOf(number)));
         return rows.get(number).row;
       }));
       setAttribute(list, "data-text", source === null ? "no" : "yes");

@@ -73,17 +73,16 @@ function createOutline(change) {
   };
 }
 
-function plainNote(text, file, session) {
-  const isNative = file.kind === "native";
+function plainNote(text, file, { session, live }) {
   if (text === undefined || text.loading) return TEXT.source.reading;
-  if (text.error !== undefined) return (isNative ? TEXT.source.missingNative : TEXT.source.missing)(visibleText(text.error));
-  if (isNative) return TEXT.source.native;
-  return (text.changed ? TEXT.source.changed : "") + TEXT.source.self + (session?.settings?.opcodes === true ? TEXT.source.clickForBytecode : "") + TEXT.source.nextKey;
+  if (text.error !== undefined) return TEXT.source.missing(visibleText(text.error));
+  if (file.kind === "native") return TEXT.source.native;
+  return (text.changed ? TEXT.source.changed : "") + (live && text.whole === false ? TEXT.source.part : "") + TEXT.source.self + (session?.settings?.opcodes === true ? TEXT.source.clickForBytecode : "") + TEXT.source.nextKey;
 }
 
-function noteText(text, file, { session, live }) {
-  const { hot } = linesMax(live);
-  return plainNote(text, file, session) + (file.lines.length > hot ? TEXT.source.hottest(formatCount(hot), formatCount(file.lines.length)) : "");
+function noteText(text, file, state) {
+  const { hot } = linesMax(state.live);
+  return plainNote(text, file, state) + (file.lines.length > hot ? TEXT.source.hottest(formatCount(hot), formatCount(file.lines.length)) : "");
 }
 
 // What the menu of a line is about: the pointed one, else the chosen one.
