@@ -24,17 +24,22 @@ static void an_address_is_of_the_thread_whose_descriptor_is_next_above(void **st
     static const struct {
         remote_addr pthread;
         int32_t tid;
-    } threads[] = { { 0x7f000001f700, HIGH },  { 0x7f000000f700, LOW },   { 0x7f000011f700, BELOW },
-                    { 0x7f000013f700, ABOVE }, { 0x7f0000208000, LIAR },  { 0x1000, LIAR },
-                    { 0, LIAR },               { 0x7ffc0001ffff, LIAR } };
+    } threads[] = { { 0x7f000001f700, HIGH },
+                    { 0x7f000000f700, LOW },
+                    { 0x7f000011f700, BELOW },
+                    { 0x7f000013f700, ABOVE },
+                    { 0x7f0000208000, LIAR },
+                    { 0x1000, LIAR },
+                    { 0, LIAR },
+                    { 0x7ffc0001ffff, LIAR } };
     static const struct {
         remote_addr addr;
         int32_t tid;
     } addrs[] = {
-        { 0x7f0000001000, LOW },   { 0x7f000000f6ff, LOW },   { 0x7f000000f700, NONE },
-        { 0x7f0000010800, NONE },  { 0x7f0000011000, HIGH },  { 0x7f0000100000, BELOW },
-        { 0x7f000011f700, ABOVE }, { 0x7f000013f700, NONE },  { 0x7f0000201000, NONE },
-        { 0x7ffc0001ffff, FIRST }, { 0x7ffc00020000, NONE },  { 0, NONE },
+        { 0x7f0000001000, LOW },   { 0x7f000000f6ff, LOW },  { 0x7f000000f700, NONE },
+        { 0x7f0000010800, NONE },  { 0x7f0000011000, HIGH }, { 0x7f0000100000, BELOW },
+        { 0x7f000011f700, ABOVE }, { 0x7f000013f700, NONE }, { 0x7f0000201000, NONE },
+        { 0x7ffc0001ffff, FIRST }, { 0x7ffc00020000, NONE }, { 0, NONE },
         { 0xfff, NONE },
     };
     struct c_stacks stacks = { 0 };
