@@ -155,8 +155,7 @@ static void choose_some(struct python *python)
     const size_t count = python->threads.count;
     const size_t start = (size_t)random_below(&python->random, count);
     for (size_t i = 0; i < PYTHON_MAX_THREADS_PER_TICK; i++)
-        python->some[i] = python->threads.items[(start + i) % count];
-    python->chosen = python->some;
+        python->chosen[i] = python->threads.items[(start + i) % count];
     python->chosen_count = PYTHON_MAX_THREADS_PER_TICK;
 }
 
@@ -176,10 +175,9 @@ static void choose_main(struct python *python)
     struct thread *at = python_main(python);
     while (at && at->earlier)
         at = at->earlier;
-    python->chosen = python->some;
     python->chosen_count = 0;
     for (; at && python->chosen_count < PYTHON_MAX_THREADS_PER_TICK; at = at->later)
-        python->some[python->chosen_count++] = at;
+        python->chosen[python->chosen_count++] = at;
 }
 
 static enum err_code choose_threads(struct python *python, bool all_threads)
@@ -192,8 +190,10 @@ static enum err_code choose_threads(struct python *python, bool all_threads)
         choose_some(python);
         return ERR_OK;
     }
-    python->chosen = python->threads.items;
+    /* The list gets another order when a state turns out to be another thread's. */
     python->chosen_count = python->threads.count;
+    for (size_t i = 0; i < python->chosen_count; i++)
+        python->chosen[i] = python->threads.items[i];
     return ERR_OK;
 }
 
@@ -293,21 +293,22 @@ uint32_t python_window_offset(const struct python *python)
 }
 
 /* CPython adds interpreters at the head of their list. */
-size_t python_sub_interpreters(const struct python *python, remote_addr *out, size_t max)
+size_t python_searched_interpreters(const struct python *python, remote_addr *out, size_t max)
 {
     const struct thread_list *const list = &python->threads;
     size_t count = 0;
-    if (!python->runtime.layout.has_state_per_interpreter || list->interpreter_count > max + 1)
+    if (!python->runtime.layout.has_state_per_interpreter ||
+        list->interpreter_count > max + !list->has_lent)
         return 0;
     for (size_t i = 0; i < list->interpreter_count && count < max; i++)
-        if (list->interpreters[i].id)
+        if (list->interpreters[i].id || list->has_lent)
             out[count++] = list->interpreters[i].addr;
     return count;
 }
 
 double python_weight(const struct python *python)
 {
-    return python->chosen == python->some && python->chosen_count == PYTHON_MAX_THREADS_PER_TICK
+    return python->chosen_count == PYTHON_MAX_THREADS_PER_TICK
                ? (double)python->threads.count / PYTHON_MAX_THREADS_PER_TICK
                : 1;
 }
@@ -397,6 +398,11 @@ const struct thread_list *python_thread_list(const struct python *python)
 struct thread_state python_thread_state(struct python *python, const struct thread *thread)
 {
     return thread_state_of(&python->threads, thread);
+}
+
+bool python_lends_states(const struct python *python)
+{
+    return python->threads.has_lent;
 }
 
 size_t python_unknown_threads(const struct python *python)

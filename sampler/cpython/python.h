@@ -115,9 +115,9 @@ struct thread_windows {
     remote_addr main_interpreter; /* 0: it is that */
     uint32_t runtime_bytes, interpreter_bytes, tstate_bytes;
 };
-/* The sub-interpreters in which the kernel engine can follow threads, the newest first: all of them, or none.  Returns
- * how many. */
-size_t python_sub_interpreters(const struct python *python, remote_addr *out, size_t max);
+/* The interpreters in which the kernel engine has to search for the states of threads, the newest first: all but the main one,
+ * which is among them if states are lent; or none, if it cannot.  Returns how many. */
+size_t python_searched_interpreters(const struct python *python, remote_addr *out, size_t max);
 /* See thread_list_visit. */
 struct thread *python_visit(struct python *python, struct thread *thread, remote_addr tstate,
                             remote_addr interp);
@@ -139,6 +139,8 @@ struct thread_state python_thread_state(struct python *python, const struct thre
 double python_weight(const struct python *python);
 /* The number of threads that a tick samples; 1 before the first tick. */
 size_t python_threads_per_tick(const struct python *python, bool all_threads);
+/* Was a thread seen in a state that another one has made? */
+bool python_lends_states(const struct python *python);
 /* How many of the threads have no known thread of the operating system (os_threads.h). */
 size_t python_unknown_threads(const struct python *python);
 /* The threads of all interpreters, as last listed; none before the first tick. */

@@ -27,9 +27,8 @@ struct python {
     uint64_t opcodes_wait_ns,
         opcodes_due_ns; /* of the check whether the table is right; 0: none is due */
     bool list_is_old;
-    struct thread *const *chosen; /* to be sampled in this tick */
+    struct thread *chosen[PYTHON_MAX_THREADS_PER_TICK]; /* to be sampled in this tick */
     size_t chosen_count;
-    struct thread *some[PYTHON_MAX_THREADS_PER_TICK];
     struct random random;
     struct memory_span spans[MEMORY_MAX_SPANS];
     char version[LAYOUT_VERSION_TEXT];

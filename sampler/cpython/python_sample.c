@@ -41,15 +41,37 @@ static size_t bytes_of(const struct memory_span *spans, size_t count)
     return bytes;
 }
 
+/* Gives states that have just been read to the threads that they run in. */
+static enum err_code place_threads(struct python *python, struct batch batch,
+                                   enum err_code outcomes[])
+{
+    enum err_code rc = ERR_OK;
+    bool have_any_moved = false;
+    for (size_t i = 0; i < batch.count && !rc; i++) {
+        struct stack *const stack = &batch.threads[i]->stack;
+        bool has_moved = false;
+        if (!outcomes[i])
+            rc = os_threads_place(&python->os_threads, batch.threads[i], &has_moved);
+        have_any_moved |= has_moved;
+        /* Another thread has been stopped for it. */
+        if (has_moved && stack->copy.is_still && !rc) {
+            stack->copy.is_still = false;
+            outcomes[i] = stack_read(stack, &python->codes);
+        }
+    }
+    if (have_any_moved)
+        sub_stacks_find(&python->threads);
+    return rc;
+}
+
 /* A wrong prediction ends the call early; the threads after it are read one by one.  Which of several states of a
- * thread is its sample shows once all have been read. */
+ * thread is its sample, and whose a state is that is lent, shows once all have been read. */
 static enum err_code finish_threads(struct python *python, struct batch batch,
                                     const struct memory_span *spans, size_t arrived,
                                     python_sample_fn on_sample, void *context)
 {
-    struct thread *several[MEMORY_MAX_SPANS];
     enum err_code outcomes[MEMORY_MAX_SPANS], rc = ERR_OK;
-    size_t held = 0;
+    const bool are_held = os_threads_may_lend(&python->os_threads);
     for (size_t i = 0; i < batch.count && !rc; i++) {
         struct thread *const thread = batch.threads[i];
         const size_t count = thread->stack.copy.plan_spans;
@@ -62,15 +84,14 @@ static enum err_code finish_threads(struct python *python, struct batch batch,
         arrived = arrived > bytes ? arrived - bytes : 0;
         spans += count;
         python->list_is_old = python->list_is_old || outcome == ERR_GONE;
-        if (sub_stacks_are_several(thread) && held < MEMORY_MAX_SPANS) {
-            several[held] = thread;
-            outcomes[held++] = outcome;
-        } else {
+        outcomes[i] = outcome;
+        if (!are_held)
             rc = report(python, thread, outcome, on_sample, context);
-        }
     }
-    for (size_t i = 0; i < held && !rc; i++)
-        rc = report(python, several[i], outcomes[i], on_sample, context);
+    if (are_held)
+        rc = place_threads(python, batch, outcomes);
+    for (size_t i = 0; i < batch.count && are_held && !rc; i++)
+        rc = report(python, batch.threads[i], outcomes[i], on_sample, context);
     return rc;
 }
 
@@ -128,8 +149,11 @@ static enum err_code scan_batch(struct python *python, struct batch batch, size_
         return finish_threads(python, (struct batch){ batch.threads, threads }, python->spans,
                               arrived, on_sample, context);
     struct thread *const deep = batch.threads[0];
+    enum err_code outcome = stack_read(&deep->stack, &python->codes);
     *done_out = 1;
-    return report(python, deep, stack_read(&deep->stack, &python->codes), on_sample, context);
+    if (os_threads_may_lend(&python->os_threads))
+        rc = place_threads(python, (struct batch){ batch.threads, 1 }, &outcome);
+    return rc ? rc : report(python, deep, outcome, on_sample, context);
 }
 
 enum err_code python_sample(struct python *python, struct thread *const *threads, size_t count,
@@ -180,6 +204,8 @@ enum err_code python_take_copy(struct python *python, struct thread *thread,
     copy->is_still = true;
     python->codes.is_described = taken->is_whole;
     enum err_code rc = stack_read(&thread->stack, &python->codes);
+    if (!rc && os_threads_may_lend(&python->os_threads))
+        rc = os_threads_note_place(&python->os_threads, thread);
     rc = report_copied(thread, rc, on_sample, context);
     python->codes.is_described = false;
     copy->memory = process;
@@ -216,13 +242,25 @@ enum err_code python_read_waiting(struct python *python, struct thread *thread,
                                   python_sample_fn on_sample, void *context)
 {
     enum err_code rc = ERR_OK;
+    bool have_any_moved = false;
     while (thread->later)
         thread = thread->later;
     for (struct thread *at = thread; at; at = at->earlier) {
         const enum err_code outcome = read_waiting(python, at);
+        bool has_moved = false;
         rc = at == thread ? outcome : rc;
         if (outcome)
             at->stack.count = 0;
+        else if (python->runtime.layout.has_state_per_interpreter &&
+                 os_threads_may_lend(&python->os_threads) &&
+                 os_threads_place(&python->os_threads, at, &has_moved))
+            return ERR_NOMEM;
+        have_any_moved |= has_moved;
+    }
+    /* The kernel engine finds them in that thread from now on. */
+    if (have_any_moved) {
+        sub_stacks_find(&python->threads);
+        return ERR_OK;
     }
     struct thread *const innermost = sub_stacks_innermost(&python->threads, thread);
     rc = innermost == thread ? rc : ERR_OK;

@@ -228,9 +228,9 @@ struct kernel_process {
     unsigned int frame_owner, entry_owner; /* of a frame; of entry frames, at least */
     unsigned int interp_threads, interp_window, interp_generation; /* 0: no generation */
     unsigned int interpreter_count;
-    unsigned long long
-        interpreters[KERNEL_MAX_INTERPRETERS]; /* but the main one; newest first */
-    unsigned int serial;                       /* set by kernel_add_process */
+    unsigned long long interpreters[KERNEL_MAX_INTERPRETERS]; /* to be searched; newest first */
+    unsigned int lends_states; /* a thread may run in a state that another one has made */
+    unsigned int serial;       /* set by kernel_add_process */
     unsigned long long
         changed_ns; /* when the program last saw that a code object was another */
     unsigned long long descriptions; /* of code objects, by the program */

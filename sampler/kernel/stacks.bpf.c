@@ -111,6 +111,7 @@ struct area {
     /* The state that the thread is in, and what belongs to it; see struct kernel_thread. */
     __u64 tstate, window, main_window, generation_at;
     __u64 outer_interpreter, pthread;
+    __u64 sp; /* of the current thread; only of a process that lends states */
     __u32 native_tid;
     __u64 generation; /* of code objects: what was read in the same one is still right */
     __u64 innermost;  /* frames whose code is checked again soon, whatever the generation is */

@@ -5,9 +5,13 @@
  * it when the state is gone or runs nothing.  Of several states that run something, the thread is in the one whose
  * frames were called from the innermost place on the C stack, where the entry frames are; if that is unknown, in the
  * one of the newest interpreter.
+ *
+ * Of a process that lends states to other threads than those that have made them, the numbers in a state say nothing: it is of the
+ * thread on whose C stack its entry frame lies.
  */
 enum {
     MAX_STATES = 8,  /* of an interpreter, among which the thread's is searched */
+    MAX_LENT = 64,   /* of a process that lends states */
     MAX_CALLS = 512, /* of frames by each other, among which the entry frame is searched */
 };
 
@@ -48,18 +52,23 @@ static __noinline __u64 place_of_state(struct area *a, __u64 addr)
 }
 
 /* After a fork that Python does not know of, states that were made before have the ids of the parent's threads. */
-static __noinline int is_of_thread(const struct area *a, __u64 addr)
+static __noinline int is_of_thread(struct area *a, __u64 addr)
 {
     __u32 tid = 0;
     __u64 pthread = 0;
     if (!a)
         return 0;
+    if (a->process.lends_states) {
+        /* The C library puts a thread's descriptor above its stack.  The first thread's lies elsewhere. */
+        const __u64 place = place_of_state(a, addr);
+        return place > a->sp && (place < a->pthread || a->sp > a->pthread);
+    }
     bpf_probe_read_user(&tid, sizeof tid, (void *)(addr + a->process.tstate_tid));
     bpf_probe_read_user(&pthread, sizeof pthread, (void *)(addr + a->process.tstate_pthread));
     return tid == a->native_tid || (pthread && pthread == a->pthread);
 }
 
-static __noinline int is_in_state(const struct area *a, __u64 addr)
+static __noinline int is_in_state(struct area *a, __u64 addr)
 {
     __u64 frame = 0, base = 0;
     if (!a || !is_of_thread(a, addr))
@@ -77,31 +86,59 @@ static __noinline int runs_inside(struct area *a, __u64 addr, __u64 other)
     return place && other_place && place < other_place;
 }
 
+struct state_search {
+    struct area *area;
+    __u64 interpreter, addr;
+};
+
+/* A thread has one state in an interpreter, unless states are lent. */
+static long search_state(__u32 i, void *context)
+{
+    struct state_search *const search = context;
+    struct area *const a = search->area;
+    const int lends = a->process.lends_states != 0;
+    if (!search->addr || (i >= MAX_STATES && !lends))
+        return 1;
+    if (is_in_state(a, search->addr)) {
+        if (!a->record.tstate || runs_inside(a, search->addr, a->record.tstate)) {
+            a->record.tstate = search->addr;
+            a->record.interpreter = search->interpreter;
+        }
+        if (!lends)
+            return 1;
+    }
+    return bpf_probe_read_user(&search->addr, sizeof search->addr,
+                               (void *)(search->addr + a->process.tstate_next)) != 0;
+}
+
 static long search_in(__u32 i, void *context)
 {
     struct area *const a = ((struct walk *)context)->area;
     const struct kernel_process *const process = &a->process;
-    __u64 addr = 0, index = i;
+    __u64 index = i;
     if (index >= process->interpreter_count)
         return 1;
     barrier_var(index);
-    const __u64 interpreter = process->interpreters[index & (KERNEL_MAX_INTERPRETERS - 1)];
+    struct state_search search = { a,
+                                   process->interpreters[index & (KERNEL_MAX_INTERPRETERS - 1)],
+                                   0 };
     /* It has been in this one before it entered another. */
-    if (interpreter == a->outer_interpreter)
+    if (search.interpreter == a->outer_interpreter && !process->lends_states)
         return 1;
-    bpf_probe_read_user(&addr, sizeof addr, (void *)(interpreter + process->interp_threads));
-    for (int state = 0; state < MAX_STATES && addr; state++) {
-        if (is_in_state(a, addr)) {
-            if (a->record.tstate && !runs_inside(a, addr, a->record.tstate))
-                return 0;
-            a->record.tstate = addr;
-            a->record.interpreter = interpreter;
-            return 0;
-        }
-        if (bpf_probe_read_user(&addr, sizeof addr, (void *)(addr + process->tstate_next)))
-            return 0;
-    }
+    bpf_probe_read_user(&search.addr, sizeof search.addr,
+                        (void *)(search.interpreter + process->interp_threads));
+    bpf_loop(MAX_LENT, search_state, &search, 0);
     return 0;
+}
+
+/* The stack pointer of the current thread in its own code. */
+static __always_inline __u64 stack_pointer(void)
+{
+    void *const found = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+    return bpf_core_field_exists(struct pt_regs, ip) ? ((struct pt_regs *)found)->sp
+           : bpf_core_field_exists(struct pt_regs___aarch64, pc)
+               ? ((struct pt_regs___aarch64 *)found)->sp
+               : 0;
 }
 
 static void find_state(struct area *a, const struct kernel_thread *thread)
@@ -117,15 +154,18 @@ static void find_state(struct area *a, const struct kernel_thread *thread)
     a->outer_interpreter = thread->interpreter;
     if (!process->interpreter_count)
         return;
+    if (process->lends_states)
+        a->sp = stack_pointer();
     bpf_loop(KERNEL_MAX_INTERPRETERS, search_in, &walk, 0);
-    if (a->record.tstate && is_in_state(a, a->tstate) &&
-        runs_inside(a, a->tstate, a->record.tstate))
+    if (a->record.tstate &&
+        (a->record.tstate == a->tstate ||
+         (is_in_state(a, a->tstate) && runs_inside(a, a->tstate, a->record.tstate))))
         a->record.tstate = a->record.interpreter = 0;
     if (!a->record.tstate)
         return;
     a->tstate = a->record.tstate;
     a->window = a->record.interpreter + process->interp_window;
-    if (!a->main_window)
+    if (!a->main_window && a->record.interpreter != thread->interpreter)
         a->main_window = thread->window;
     a->generation_at =
         process->interp_generation ? a->record.interpreter + process->interp_generation : 0;

@@ -129,8 +129,9 @@ void kernel_describe_process(const struct target *target, struct kernel_process 
     out->interp_threads = layout->interp_threads_head;
     out->interp_window = python_window_offset(target->python);
     out->interp_generation = layout->interp_code_generation;
-    out->interpreter_count = (unsigned)python_sub_interpreters(target->python, interpreters,
-                                                               KERNEL_MAX_INTERPRETERS);
+    out->interpreter_count = (unsigned)python_searched_interpreters(
+        target->python, interpreters, KERNEL_MAX_INTERPRETERS);
+    out->lends_states = python_lends_states(target->python);
     for (size_t i = 0; i < out->interpreter_count; i++)
         out->interpreters[i] = interpreters[i];
     out->tstate_bytes = windows.tstate_bytes;

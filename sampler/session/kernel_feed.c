@@ -315,8 +315,10 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
     for (size_t i = 0; i < feed->threads.target_count && !rc; i++) {
         struct fed_target *const fed = &feed->threads.targets[i];
         /* A thread enters another interpreter without a sign. */
-        const bool is_due = fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS ||
-                            python_interpreters(fed->target->python) > 1;
+        const bool is_due =
+            fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS ||
+            python_interpreters(fed->target->python) > 1 ||
+            (python_lends_states(fed->target->python) && !fed->described.lends_states);
         /* Those that have ended are no longer listed. */
         if (is_due)
             rc = kernel_losses_count(feed, now_ns);

@@ -127,8 +127,9 @@ static enum err_code describe_interpreters(struct kernel_threads *threads,
     const struct kernel_process *const known = &fed->described;
     uint64_t now[KERNEL_MAX_INTERPRETERS];
     const size_t count =
-        python_sub_interpreters(fed->target->python, now, KERNEL_MAX_INTERPRETERS);
-    bool is_same = count == known->interpreter_count;
+        python_searched_interpreters(fed->target->python, now, KERNEL_MAX_INTERPRETERS);
+    bool is_same = count == known->interpreter_count &&
+                   python_lends_states(fed->target->python) == known->lends_states;
     for (size_t i = 0; i < count && is_same; i++)
         is_same = now[i] == known->interpreters[i];
     return is_same ? ERR_OK : describe(threads, fed);
@@ -152,7 +153,7 @@ enum err_code kernel_threads_follow_wishes(struct kernel_threads *threads,
 static bool is_followed(const struct fed_target *fed, const struct thread *thread)
 {
     if (fed->described.interpreter_count)
-        return !thread->is_inner;
+        return !thread->later;
     return !thread->inner && (thread->is_inner || !thread->later);
 }
 

@@ -69,7 +69,7 @@ static bool has_unfollowed_interpreters(const struct target *target)
 {
     remote_addr followed[KERNEL_MAX_INTERPRETERS];
     return python_interpreters(target->python) > 1 &&
-           !python_sub_interpreters(target->python, followed, KERNEL_MAX_INTERPRETERS);
+           !python_searched_interpreters(target->python, followed, KERNEL_MAX_INTERPRETERS);
 }
 
 bool targets_have_unfollowed_interpreters(const struct targets *targets)

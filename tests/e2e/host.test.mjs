@@ -32,6 +32,8 @@ test("a process is found, profiled, stopped, and its capture opened again", asyn
   assert.match(await page.evaluate(row + ".textContent"), /threads\.py/);
   await page.until("/^3[.][0-9]+/.test(" + row + ".querySelector('.col-python').textContent)");
   await page.evaluate("(" + row + ".querySelector('[data-testid=profile]').click(), 0)");
+  await page.drawn();
+  await page.press("home");
   await page.until(row + ".querySelector('[data-testid=process-open]').checkVisibility()");
   await page.until("document.querySelector('[data-testid=running] [data-testid=session]')?.dataset.state === 'running'");
   await page.until("/[1-9]/.test(document.querySelector('[data-testid=session] .samples').textContent)");

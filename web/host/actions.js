@@ -124,7 +124,7 @@ export function processActions(page) {
   }
 
   return {
-    profile: (process) => startSession(profileRequest([process.pid], defaultProfile()).body, titleOfProcess(process)).catch((problem) => sayProblem(page, problem)),
+    profile: ({ pid }) => source.send("POST", "/sessions", profileRequest([pid], defaultProfile()).body).then(({ id }) => (location.hash = sessionLink(id)), (problem) => sayProblem(page, problem)),
     options(processes) {
       const what = processes.length === 1 ? titleOfProcess(processes[0]) : HOST_TEXT.processes.together(processes.length);
       openProfileDialog(overlay, { pids: processes.map((process) => process.pid), title: HOST_TEXT.profile.title(what) }, (body) => asForm(startSession(body, what)));

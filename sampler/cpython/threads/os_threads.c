@@ -1,5 +1,6 @@
 #include "sampler/cpython/threads/os_threads.h"
 
+#include "sampler/base/clock.h"
 #include "sampler/base/hash.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
@@ -21,6 +22,9 @@ enum {
 /* States without a thread, of which so many are tried at once: a program has few, unless it is hostile. */
 enum { MAX_UNKNOWN = 4096 };
 
+/* C stacks are read again when frames are on none that is known; each time in vain doubles the interval. */
+static const uint64_t STACKS_AGAIN_NS = 50 * NS_PER_MS, MAX_STACKS_AGAIN_NS = 10 * NS_PER_S;
+
 /* A thread id that cannot be read. */
 enum { NO_ID = -1 };
 
@@ -35,6 +39,7 @@ void os_threads_deinit(struct os_threads *threads)
 {
     thread_ids_deinit(&threads->ids);
     idmap_deinit(&threads->claimed);
+    c_stacks_deinit(&threads->stacks);
 }
 
 /* The offset at which the structure has this id; 0: nowhere. */
@@ -82,6 +87,8 @@ static void set_host_tid(struct thread *thread, int32_t host_tid)
     if (thread->host_tid == host_tid)
         return;
     thread->host_tid = host_tid;
+    thread->is_lent = false;
+    thread->c_stack = thread->c_stack_end = 0;
     /* The thread has another row of the profile from now on, and perhaps another name. */
     thread->tag = 0;
     thread->names_read = 0;
@@ -219,4 +226,128 @@ enum err_code os_threads_match(struct os_threads *threads)
     drop_gone(threads);
     sub_stacks_find(threads->list);
     return ERR_OK;
+}
+
+bool os_threads_may_lend(const struct os_threads *threads)
+{
+    return threads->unknown_count || threads->list->has_lent ||
+           threads->list->interpreter_count > 1;
+}
+
+/* The thread whose pthread_t the state has; 0: that of another thread, or unknown. */
+static int32_t own_thread(struct os_threads *threads, const struct thread *thread)
+{
+    return thread->host_tid &&
+                   thread_ids_find(&threads->ids, read_pthread_tid(threads, thread)) ==
+                       thread->host_tid
+               ? thread->host_tid
+               : 0;
+}
+
+static enum err_code read_stacks(struct os_threads *threads)
+{
+    const struct thread_list *const list = threads->list;
+    struct maps maps = { .count = 0 };
+    int32_t first = 0;
+    enum err_code rc = maps_read(&maps, threads->ids.pid, NULL);
+    if (rc)
+        return rc == ERR_NOMEM ? rc : ERR_OK;
+    if (!threads->tid_offset)
+        find_offset(threads);
+    thread_ids_begin(&threads->ids);
+    c_stacks_clear(&threads->stacks);
+    for (size_t i = 0; i < list->count && !rc; i++) {
+        const int32_t tid = own_thread(threads, list->items[i]);
+        if (tid == threads->ids.pid)
+            first = tid;
+        else if (tid)
+            rc = c_stacks_add(&threads->stacks, list->items[i]->head.ident, tid);
+    }
+    if (!rc)
+        rc = c_stacks_place(&threads->stacks, &maps, first);
+    maps_deinit(&maps);
+    return rc;
+}
+
+static bool is_alive(const struct os_threads *threads, const struct c_stack *stack)
+{
+    return stack && thread_ids_has(threads->ids.pid, stack->host_tid);
+}
+
+/* *out: NULL: it is on none. */
+static enum err_code find_stack(struct os_threads *threads, remote_addr place,
+                                const struct c_stack **out)
+{
+    const uint64_t now_ns = clock_now_ns();
+    *out = c_stacks_find(&threads->stacks, place);
+    if (is_alive(threads, *out))
+        return ERR_OK;
+    *out = NULL;
+    if (threads->stacks_ns && now_ns - threads->stacks_ns < threads->stacks_again_ns)
+        return ERR_OK;
+    const enum err_code rc = read_stacks(threads);
+    const struct c_stack *const found = c_stacks_find(&threads->stacks, place);
+    const uint64_t twice_ns = 2 * threads->stacks_again_ns;
+    *out = is_alive(threads, found) ? found : NULL;
+    threads->stacks_ns = now_ns;
+    threads->stacks_again_ns = *out || !twice_ns                ? STACKS_AGAIN_NS
+                               : twice_ns < MAX_STACKS_AGAIN_NS ? twice_ns
+                                                                : MAX_STACKS_AGAIN_NS;
+    return rc;
+}
+
+/* A fork that Python does not know of leaves the states of the parent's threads behind, and a new thread may have got the C stack
+ * of one of them: its frames were called from where those are. */
+static bool is_left_behind(const struct os_threads *threads, const struct thread *thread,
+                           remote_addr place, int32_t host_tid)
+{
+    const struct thread_list *const list = threads->list;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i] != thread && list->items[i]->host_tid == host_tid &&
+            sub_stacks_place(list, list->items[i]) == place)
+            return true;
+    return false;
+}
+
+/* The thread whose C stack the frames of a state were called from; 0: unknown. */
+static enum err_code find_runner(struct os_threads *threads, struct thread *thread,
+                                 int32_t *host_tid_out)
+{
+    const remote_addr place = sub_stacks_place(threads->list, thread);
+    const struct c_stack *stack;
+    *host_tid_out = thread->host_tid;
+    if (!place || (thread->c_stack <= place && place < thread->c_stack_end))
+        return ERR_OK;
+    const enum err_code rc = find_stack(threads, place, &stack);
+    if (rc || !stack || is_left_behind(threads, thread, place, stack->host_tid))
+        return rc;
+    *host_tid_out = stack->host_tid;
+    if (thread->host_tid == stack->host_tid) {
+        thread->c_stack = stack->from;
+        thread->c_stack_end = stack->to;
+    }
+    return ERR_OK;
+}
+
+enum err_code os_threads_place(struct os_threads *threads, struct thread *thread,
+                               bool *has_moved_out)
+{
+    int32_t runner;
+    const enum err_code rc = find_runner(threads, thread, &runner);
+    *has_moved_out = !rc && runner != thread->host_tid;
+    if (!*has_moved_out)
+        return rc;
+    threads->unknown_count -= !thread->host_tid && threads->unknown_count;
+    set_host_tid(thread, runner);
+    thread->is_lent = own_thread(threads, thread) == 0;
+    threads->list->has_lent = true;
+    return ERR_OK;
+}
+
+enum err_code os_threads_note_place(struct os_threads *threads, struct thread *thread)
+{
+    int32_t runner;
+    const enum err_code rc = find_runner(threads, thread, &runner);
+    threads->list->has_lent |= !rc && runner != thread->host_tid;
+    return rc;
 }

@@ -10,8 +10,8 @@
  * on the C stack, where entry frames (3.12 and later) and the structures around the evaluation of frames (3.11 and
  * 3.12) lie.  Where that is unknown, it is taken to be in the newest interpreter in which the thread has frames.
  *
- * Until 3.12 interpreters.run_string in another thread borrows the state that interpreters.create() has made in its thread, with
- * that thread's number.  So each state that has frames is a sample there.
+ * A thread may run in a state that another one has made, with that one's number: os_threads.h.  Until 3.10 nothing shows
+ * that, so each state that has frames is a sample there.
  *
  * A program that embeds Python may keep a state of each thread in each interpreter, in any version.  States
  * without frames are no samples beside one that has some; of several without, one is, unless the thread is unknown.
@@ -24,12 +24,17 @@
 
 #include <stdbool.h>
 
+#include "sampler/process/memory.h"
+
 struct thread;
 struct thread_list;
 
 /* Call this after the list has changed.  It sets `inner`, `is_inner`, `earlier` and `later` of the threads.  Of several
  * interpreters, it moves the states of each thread next to each other, that of the main interpreter last. */
 void sub_stacks_find(struct thread_list *list);
+
+/* Where on the C stack the innermost frames of a state that has just been read were called from; 0: unknown, or it has no frames. */
+remote_addr sub_stacks_place(const struct thread_list *list, const struct thread *thread);
 
 /* Is it a state that no thread is known to run in, without frames?  Programs that embed Python make states for threads to
  * come, and some have more states than threads. */

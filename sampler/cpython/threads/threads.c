@@ -170,6 +170,21 @@ void thread_list_copy_field(struct thread_list *list, uint32_t offset)
     }
 }
 
+/* What the state says of its thread: what that of `thread` does, unless another thread has made it. */
+static struct thread_head head_of_visit(const struct thread_list *list,
+                                        const struct thread *thread, remote_addr tstate,
+                                        remote_addr interp)
+{
+    struct thread_head head = thread->head;
+    for (size_t i = 0; i < list->count && list->has_lent; i++)
+        if (list->items[i]->head.addr == tstate)
+            head = list->items[i]->head;
+    head.addr = tstate;
+    head.interp = interp;
+    head.next = 0;
+    return head;
+}
+
 struct thread *thread_list_visit(const struct thread_list *list, struct thread *thread,
                                  remote_addr tstate, remote_addr interp)
 {
@@ -180,10 +195,7 @@ struct thread *thread_list_visit(const struct thread_list *list, struct thread *
         return NULL;
     if (visit->head.addr != tstate || visit->head.interp != interp) {
         stack_deinit(&visit->stack);
-        *visit = (struct thread){ .head = { .addr = tstate,
-                                            .interp = interp,
-                                            .ident = thread->head.ident,
-                                            .tid = thread->head.tid } };
+        *visit = (struct thread){ .head = head_of_visit(list, thread, tstate, interp) };
         init_stack(list, visit);
     }
     visit->host_tid = thread->host_tid;

@@ -75,7 +75,10 @@ struct thread {
     bool is_inner;        /* it is that of another one */
     /* Other states of the same thread: the next ones before and behind it in the list; NULL: none. */
     struct thread *earlier, *later;
-    struct thread *visit; /* thread_list_visit */
+    /* host_tid is that of another thread than the one that made the state. */
+    bool is_lent;
+    remote_addr c_stack, c_stack_end; /* of host_tid; 0: unknown */
+    struct thread *visit;             /* thread_list_visit */
     struct stack stack;
     struct leaf leaf; /* for the caller of leaf_read */
     bool has_leaf;    /* the same: it is that of this sample */
@@ -114,6 +117,7 @@ struct thread_list {
     uint32_t runtime_start, runtime_bytes;
     uint64_t listing;
     bool has_gone;               /* the last walk found states of threads that are gone */
+    bool has_lent;               /* a thread was seen in a state that another one has made */
     remote_addr none, exception; /* None, and an object that is not None; 0: not seen yet */
     size_t head_bytes;
     unsigned char *heads; /* scratch for checking, room * head_bytes */

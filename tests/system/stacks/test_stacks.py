@@ -47,8 +47,8 @@ DEEP = "depths.py"
 MAX_WRONG_BY_KERNEL, MAX_LOST_BY_KERNEL = 0, 0.005
 # Until 3.10 a code object knows its plain name only.
 QUALIFIED_MINOR = 11
-# Until 3.12 threads share the state they have in another interpreter.
-OWN_STATE_MINOR = 13
+# Until 3.12 threads share the state they have in another interpreter. From 3.11 on the remote engine sees which thread runs in it.
+OWN_STATE_MINOR, SEEN_STATE_MINOR = 13, 11
 
 ARGUMENTS = {"recursion.py": ["50"], "threads.py": ["4"]}
 VICTIMS = ["alternate.py", "asyncio_server.py", "callbacks.py", "chain.py", "classes.py", "codechurn.py", "coroutines.py",
@@ -183,7 +183,7 @@ def is_expected(name, answer, python, engine):
         # A list comprehension has a frame of its own until 3.11.
         return (len(parts) == 4) == (python.minor < 12)
     if (name, parts[-1]) == ("subinterp.py", "host"):
-        return python.minor < OWN_STATE_MINOR
+        return python.minor < (SEEN_STATE_MINOR if engine == "remote" else OWN_STATE_MINOR)
     if (name, parts[-1]) == ("subinterp.py", "inner"):
         # The kernel engine copies the state that a thread has of its own.
         return engine == "remote" or python.minor >= OWN_STATE_MINOR

@@ -8,6 +8,7 @@
 | more threads than a table holds | `Threads.test_more_threads_than_a_small_cache`, `.test_five_hundred_threads` |
 | a thread whose name has parentheses and spaces never runs | `Threads.test_a_name_with_parentheses_and_spaces` |
 | a thread in a sub-interpreter is counted twice | `Threads.test_a_thread_in_a_sub_interpreter_is_one_thread` |
+| a thread in a state that another one has made is that one, or counted twice | `Threads.test_states_that_are_lent_are_of_the_threads_that_run_in_them` |
 | an event loop of greenlets that waits is shown as busy | `Threads.test_a_hub_that_waits_is_idle` |
 | errors while the target ends | `End.test_a_short_program_has_no_tail_of_errors`, `.test_a_program_of_milliseconds` |
 | late ticks are made up for in a burst, elsewhere | `Schedule.test_a_gap_is_a_gap` |
@@ -46,6 +47,7 @@ import signal
 import struct
 import subprocess
 import time
+import unittest
 
 import harness
 from folded import read_folded
@@ -257,6 +259,86 @@ while True:
                 count = sum(stack.count for stack in seen.stacks)
                 self.assertGreater(count, 1.5 * seen.quality["ticks"])
                 self.assertLessEqual(count, 2.2 * seen.quality["ticks"])
+
+    # As uWSGI does, the first thread makes states, and other threads run in them: in a sub-interpreter, in the main one, or all of them in
+    # one state, in turn.  In C, as Python code would go on in the wrong state.
+    LENDS = """
+void *PyThreadState_Swap(void *);
+int PyRun_SimpleStringFlags(const char *, void *);
+int lend(void *state, const char *code)
+{
+    void *const own = PyThreadState_Swap(state);
+    const int failed = PyRun_SimpleStringFlags(code, 0);
+    PyThreadState_Swap(own);
+    return failed;
+}
+"""
+    LENT = """
+import ctypes, sys, threading, time
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+HOW, LIBRARY = sys.argv[1:3]
+api, lib = ctypes.pythonapi, ctypes.PyDLL(LIBRARY)
+for function in (api.PyInterpreterState_Head, api.PyInterpreterState_Main, api.PyThreadState_New):
+    function.restype, function.argtypes = ctypes.c_void_p, []
+api.PyThreadState_New.argtypes = [ctypes.c_void_p]
+lib.lend.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+if HOW != "main":
+    made = interpreters.create("legacy") if sys.version_info >= (3, 13) else interpreters.create(isolated=False)
+interpreter = api.PyInterpreterState_Main() if HOW == "main" else api.PyInterpreterState_Head()
+states = [api.PyThreadState_New(interpreter) for _ in range(3)]
+turns = [threading.Semaphore(int(i == 0)) for i in range(3)]
+CODE = '''
+import time
+def lent_%d(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+lent_%d(%s)
+'''
+def borrow(i):
+    sys.stdout.write("LENT %d %d\\n" % (i, threading.get_native_id()))
+    sys.stdout.flush()
+    while True:
+        if HOW == "turns":
+            turns[i].acquire()
+        lib.lend(states[0 if HOW == "turns" else i], (CODE % (i, i, "0.03" if HOW == "turns" else "1000")).encode())
+        turns[(i + 1) % 3].release()
+for i in range(3):
+    threading.Thread(target=borrow, args=(i,), daemon=True).start()
+time.sleep(0.3)
+print("READY", flush=True)
+while True:
+    time.sleep(0.01)
+"""
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_states_that_are_lent_are_of_the_threads_that_run_in_them(self):
+        library = file_in("lends.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, script("lends.c", self.LENDS)], check=True)
+        oldest = 13 if ENGINE == "kernel" else 12
+        found = {python.kind: python for python in pythons() if python.is_supported and not python.is_free_threaded and python.minor >= oldest}
+        for python in found.values():
+            # Until 3.12 a sub-interpreter that computes never gives the GIL back.
+            for how in ("sub", "main", "turns") if python.minor >= 13 else ("main", "turns"):
+                with self.subTest(python.version, how=how), victim(script("lent.py", self.LENT), how, library, python=python.path) as target:
+                    target.wait_ready()
+                    self.are_of_their_threads(target.pid, [int(target.wait_line("^LENT %d ([0-9]+)$" % i).group(1)) for i in range(3)])
+
+    def are_of_their_threads(self, pid, tids):
+        seen = Recording(pid, "-a")
+        counts = seen.by_thread()
+        self.assertEqual(set(counts), {pid, *tids}, seen.process.output())
+        # One sample a tick of each. Instants of the kernel engine come by chance.
+        self.assertLess(max(counts.values()), 1.1 * seen.quality["ticks"], counts)
+        for i, tid in enumerate(tids):
+            lent = [stack for stack in seen.stacks if "lent_%d" % i in stack.names]
+            count = sum(stack.count for stack in lent)
+            self.assertGreater(count, 0.2 * seen.quality["ticks"])
+            # The first ones may come before it shows that states are lent.
+            self.assertLess(sum(stack.count for stack in lent if stack.tid != tid), 0.1 * count + 5, [str(stack) for stack in lent])
 
     # The thread enters the newer interpreter first, and the older one from there: computing, then asleep.
     BACKWARDS = """

@@ -2,9 +2,11 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sampler/base/clock.h"
 #include "sampler/cpython/threads/os_threads.h"
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/cpython/threads/threads.h"
@@ -294,6 +296,78 @@ static void states_that_were_made_before_a_fork_are_of_the_same_thread(void **st
     in_every_version(check_forked_interpreters);
 }
 
+/* The stack of the state is as if it had just been read. */
+static void call_from(struct world *world, struct thread *thread, struct walk_frame *frame,
+                      remote_addr place)
+{
+    const uint32_t cframe = world->made.python.runtime.layout.tstate_cframe;
+    thread->stack.copy.tstate_bytes = world->made.python.runtime.layout.tstate_bytes;
+    *frame = (struct walk_frame){ .entry = place };
+    thread->stack.frames = frame;
+    thread->stack.count = place != 0;
+    if (cframe)
+        memcpy(thread->stack.copy.tstate + cframe, &place, sizeof place);
+}
+
+/* Two states that the first thread has made; another thread, whose C stack is known, runs in one of them. */
+static void check_lent(struct world *world)
+{
+    enum { STACK = 0x7000 };
+    const remote_addr application = fake_interp(&world->made.python, 1);
+    struct walk_frame frames[2];
+    bool has_moved;
+    add(world, world->made.interp, tids[0], tids[0]);
+    struct fake_thread *const own = add(world, world->made.interp, tids[1], tids[1]);
+    struct fake_thread *const made[] = { add(world, application, tids[0], tids[0]),
+                                         add(world, application, tids[0], tids[0]) };
+    match(world);
+    assert_int_equal(world->threads.unknown_count, 1);
+    assert_true(os_threads_may_lend(&world->threads));
+    assert_int_equal(c_stacks_add(&world->threads.stacks, STACK + 0x1000, tids[1]), ERR_OK);
+    world->threads.stacks.items[0].from = STACK;
+    /* Not read again. */
+    world->threads.stacks_ns = clock_now_ns();
+    world->threads.stacks_again_ns = UINT64_MAX;
+    struct thread *const runs = thread_world_find(&world->made, own);
+    for (size_t i = 0; i < 2; i++) {
+        struct thread *const lent = thread_world_find(&world->made, made[i]);
+        const int32_t before = lent->host_tid;
+        /* On no stack that is known, and without frames. */
+        call_from(world, lent, &frames[0], STACK + 0x2000);
+        assert_int_equal(os_threads_place(&world->threads, lent, &has_moved), ERR_OK);
+        assert_false(has_moved);
+        call_from(world, lent, &frames[0], 0);
+        assert_int_equal(os_threads_place(&world->threads, lent, &has_moved), ERR_OK);
+        assert_false(has_moved);
+        assert_int_equal(lent->host_tid, before);
+        /* From where a frame of its own was called: a fork has left it behind. */
+        call_from(world, lent, &frames[0], STACK + 8);
+        call_from(world, runs, &frames[1], STACK + 8);
+        assert_int_equal(os_threads_place(&world->threads, lent, &has_moved), ERR_OK);
+        assert_false(has_moved);
+        call_from(world, runs, &frames[1], STACK + 16);
+        assert_int_equal(os_threads_place(&world->threads, lent, &has_moved), ERR_OK);
+        assert_true(has_moved);
+        assert_int_equal(lent->host_tid, tids[1]);
+        sub_stacks_find(&world->made.list);
+        assert_ptr_equal(sub_stacks_outermost(lent), runs);
+        assert_ptr_equal(sub_stacks_innermost(&world->made.list, runs), lent);
+        assert_int_equal(os_threads_place(&world->threads, lent, &has_moved), ERR_OK);
+        assert_false(has_moved);
+        call_from(world, lent, &frames[0], 0);
+        assert_ptr_equal(sub_stacks_innermost(&world->made.list, lent), runs);
+        call_from(world, runs, &frames[1], 0);
+        runs->stack.frames = lent->stack.frames = NULL;
+    }
+    assert_int_equal(world->threads.unknown_count, 0);
+}
+
+static void a_state_is_of_the_thread_whose_c_stack_it_runs_on(void **state)
+{
+    (void)state;
+    in_every_version(check_lent);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +380,7 @@ int main(void)
         cmocka_unit_test(a_thread_has_a_state_in_each_interpreter),
         cmocka_unit_test(a_thread_that_ends_loses_its_id),
         cmocka_unit_test(states_that_were_made_before_a_fork_are_of_the_same_thread),
+        cmocka_unit_test(a_state_is_of_the_thread_whose_c_stack_it_runs_on),
     };
     return cmocka_run_group_tests(tests, start_threads, end_threads) == 0 ? 0 : 1;
 }

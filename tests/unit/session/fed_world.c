@@ -173,7 +173,13 @@ uint64_t python_begin_copies(struct python *python)
     return clears;
 }
 
-size_t python_sub_interpreters(const struct python *python, remote_addr *out, size_t max)
+bool python_lends_states(const struct python *python)
+{
+    (void)python;
+    return false;
+}
+
+size_t python_searched_interpreters(const struct python *python, remote_addr *out, size_t max)
 {
     (void)python;
     assert_in_range(interpreters, 0, max);
