@@ -159,7 +159,8 @@ static bool stores(const struct step *step)
 /* Some instructions have two variables. */
 static bool is_pair(const struct step *step)
 {
-    static const char *const names[] = { "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
+    static const char *const names[] = { "LOAD_FAST_LOAD_FAST",
+                                         "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
                                          "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (is(step, names[i]))
@@ -199,8 +200,10 @@ static bool loop_sets(const struct loop *loop, char scope, uint32_t number)
 static bool is_constant(const struct loop *loop, const struct step *step)
 {
     enum { HALF_BITS = 4, HALF = 15 };
-    static const char *const plain[] = { "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_ATTR", "LOAD_METHOD",
-                                         "PUSH_NULL", "PRECALL", "KW_NAMES", "NOP" };
+    static const char *const plain[] = { "LOAD_CONST", "LOAD_SMALL_INT",
+                                         "LOAD_ATTR",  "LOAD_METHOD",
+                                         "PUSH_NULL",  "PRECALL",
+                                         "KW_NAMES",   "NOP" };
     static const char *const variables[] = { "LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL",
                                              "LOAD_DEREF" };
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
