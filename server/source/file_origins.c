@@ -50,7 +50,9 @@ static bool may_be_native(enum relay_want want, size_t count)
 /* "<string>", or "In [4]" of a notebook. */
 static bool is_made_of_text(struct strtab_string path)
 {
-    static const char cell[] = "In [";
+    static const char cell[] = "In [", frozen[] = "<frozen ";
+    if (path.length > strlen(frozen) && memcmp(path.text, frozen, strlen(frozen)) == 0)
+        return false;
     return (path.length > 0 && path.text[0] == '<') ||
            (path.length > strlen(cell) && memcmp(path.text, cell, strlen(cell)) == 0);
 }

@@ -41,6 +41,7 @@ static void free_codes(struct code_table *table)
 void code_table_deinit(struct code_table *table)
 {
     free(table->command);
+    frozen_deinit(&table->frozen);
     free_codes(table);
     object_bytes_deinit(&table->scratch);
 }

@@ -40,6 +40,7 @@
 #include "sampler/base/pool.h"
 #include "sampler/base/strtab.h"
 #include "sampler/cpython/layout/layout.h"
+#include "sampler/cpython/objects/frozen.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/objects/opcodes.h"
 #include "sampler/process/memory.h"
@@ -110,6 +111,7 @@ struct code_table {
     const struct opcode *opcodes; /* of the version; NULL: unknown */
     char *command;                /* the text of python -c; NULL: none */
     remote_addr interp;           /* that has the modules of notebooks; 0: unknown */
+    struct frozen frozen;         /* which modules are of the library */
     remote_addr code_type;        /* address of the type named "code"; 0: not seen yet */
     uint64_t epoch;               /* code objects checked in this epoch need no other check */
     bool is_described;  /* code_learn says when another object takes a place: none is checked */

@@ -28,13 +28,16 @@ static enum err_code intern_file(struct code_table *table, struct code *code)
     static const char file[] = COMMAND_TEXT_FILE;
     const struct strtab_string name = strtab_get(table->strings, code->name);
     const char *const given = (const char *)table->scratch.bytes;
-    char cell[NOTEBOOK_NAME_BYTES];
-    enum err_code rc = intern(table, &code->file);
+    char cell[NOTEBOOK_NAME_BYTES], module[FROZEN_NAME_BYTES];
+    const enum err_code rc = intern(table, &code->file);
     if (rc)
         return rc;
-    if (notebook_name_cell(table->memory, table->layout, table->interp,
-                           strtab_get(table->strings, code->file).text, cell))
+    const char *const path = strtab_get(table->strings, code->file).text;
+    if (notebook_name_cell(table->memory, table->layout, table->interp, path, cell))
         return strtab_intern(table->strings, cell, strlen(cell), &code->file, NULL);
+    if (frozen_name_module(&table->frozen, table->memory, table->layout, table->interp, path,
+                           module))
+        return strtab_intern(table->strings, module, strlen(module), &code->file, NULL);
     if (!table->command || table->scratch.count != strlen(COMMAND_TEXT_STRING) ||
         memcmp(given, COMMAND_TEXT_STRING, table->scratch.count) != 0 ||
         !command_text_has(table->command, name.text, name.length, code->first_line))

@@ -82,6 +82,21 @@ print("READY", flush=True)
 liar()
 """
 
+# Modules of a frozen program, which have no folder; each function calls the next.
+FROZEN = """
+import sys, time
+sys.frozen = len(sys.argv) > 1
+if not sys.frozen:
+    del sys.frozen
+after = "time.sleep(60)"
+for name, file in (("encode", "json/encoder.py"), ("dumps", "json/__init__.py"), ("load", "PyInstaller/loader/pyimod02_importers.py"),
+                   ("order", "shop/json/encoder.py"), ("start", "main.py"), ("text", "json.txt")):
+    exec(compile("def %s(): %s" % (name, after), file, "exec"), globals())
+    after = name + "()"
+print("READY", flush=True)
+text()
+"""
+
 RENAMED = """
 import signal, threading, time
 def work():
@@ -201,6 +216,27 @@ class Names(EachTest):
             self.assertEqual(files, {"first": "In [4]", "again": "In [123456]", "terminal": "In [12]", "unknown": "18.py", "negative": "19.py",
                                      "large": "20.py", "text": "21.py", "module": "app.py", "deep": "22.py", "liar": "<ipython-input-13-x>"},
                              process.output())
+
+    def test_the_library_of_a_frozen_program_is_that_of_python(self):
+        self.path = harness.file_in("frozen.py")
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(FROZEN)
+        self.each(self.check_frozen)
+
+    def check_frozen(self, python):
+        """A program that is not frozen has relative names, too; before 3.10 Python does not say what its library is."""
+        own = {"encode": "encoder.py", "dumps": "__init__.py", "load": "pyimod02_importers.py", "order": "encoder.py", "start": "main.py",
+               "text": "json.txt"}
+        library = {"encode": "<frozen json.encoder>", "dumps": "<frozen json>", "load": "<frozen PyInstaller.loader.pyimod02_importers>"}
+        for words in ([], ["frozen"]):
+            with victim(self.path, *words, python=python.path) as target:
+                process, code = harness.run_program("record", str(target.pid), "-d", str(harness.SLOWNESS), "-r", "200", "--idle", "--waits=off",
+                                                    "--collapsed=-")
+                self.assertEqual(code, 0, process.output())
+                files = {frame.rsplit(":", 2)[1]: frame.rsplit(":", 2)[0] for line in process.out
+                         for frame in line.rpartition(" ")[0].split(";")[1:] if frame.count(":") > 1}
+                files.pop("<module>")
+                self.assertEqual(files, {**own, **library} if words and python.minor >= 10 else own, process.output())
 
     def test_a_thread_that_is_renamed(self):
         self.path = harness.file_in("renamed.py")

@@ -143,6 +143,8 @@ static void workers_of_pools_that_wait_in_depth_are_known(void **state)
         { "WorkerThread.run", "/v/site-packages/anyio/_backends/_asyncio.py" },
         { "OutStream._watch_pipe_fd", "/v/site-packages/ipykernel/iostream.py" },
         { "HistorySavingThread.run", "/v/site-packages/IPython/core/history.py" },
+        { "AsyncProcess._immediate_exit_when_closed.<locals>.monitor_parent",
+          "/v/site-packages/distributed/process.py" },
         { "worker", "/usr/lib/python3.8/multiprocessing/pool.py" },
         { "Queue._feed", "/usr/lib/python3.13/multiprocessing/queues.py" },
         { "main", "/usr/lib/python3.13/multiprocessing/resource_tracker.py" },
@@ -154,6 +156,8 @@ static void workers_of_pools_that_wait_in_depth_are_known(void **state)
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++)
         assert_int_equal(wait_site_of_code(workers[i].name, workers[i].file), worker);
     assert_int_not_equal(join, worker);
+    assert_int_equal(wait_site_of_code("SemLock.__enter__", "/v/billiard/synchronize.py"),
+                     wait_site_of_code("acquire", "/v/multiprocessing/synchronize.py"));
     assert_int_equal(wait_site_of_code("queue_get", "/v/site-packages/dask/local.py"), join);
     assert_int_equal(wait_site_of_code("_wait_for_tstate_lock", "/usr/lib/threading.py"), join);
     assert_int_equal(wait_site_of_code("_shutdown", "/usr/lib/python3.8/threading.py"), join);
