@@ -16,7 +16,7 @@
 /* Making all of them takes at most one part of so many of the time, and after a pause at once what it may take in a second. */
 enum { LEAST_REST = 50 };
 #define PAUSE_NS NS_PER_S
-/* A headline that is younger is not made anew. */
+/* A headline that is younger is not made again. */
 #define FRESH_NS (3 * NS_PER_S)
 
 void headlines_init(struct headlines *headlines)

@@ -41,7 +41,7 @@ void headlines_deinit(struct headlines *headlines);
 
 /* The headline of a process in a session. */
 uint64_t headlines_key(const char *session, pid_t pid);
-/* Makes the oldest headlines of these keys anew, and forgets all others. */
+/* Makes the oldest headlines of these keys again, and forgets all others. */
 void headlines_renew(struct headlines *headlines, struct sessions *sessions,
                      const uint64_t *keys, size_t count);
 /* false: there is none. */
