@@ -118,7 +118,7 @@ function createViews(dispatch) {
   const palette = createPalette(place("overlay"), dispatch);
   const foot = el("div", { class: "foot" });
   stage.append(foot);
-  const legend = createLegend(foot, dispatch);
+  const legend = createLegend(foot);
   const tables = createAsTables(place("strip"), foot, dispatch);
   stage.addEventListener("pointerenter", () => dispatch({ type: "pointAtStage", on: true }));
   stage.addEventListener("pointerleave", () => dispatch({ type: "pointAtStage", on: false }));
@@ -126,7 +126,7 @@ function createViews(dispatch) {
   const details = createDetails(place("details"), dispatch);
   const all = [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createHeadline(place("headline"), dispatch), quality,
-    strip, toolbar, createPartsBar(place("states"), dispatch), applied, ...staged.map(([, view]) => view), palette, legend, tables, details,
+    strip, toolbar, createPartsBar(place("states"), dispatch, applied.marks), applied, ...staged.map(([, view]) => view), palette, legend, tables, details,
     createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch, quality.parts), createNote(place("overlay"), dispatch), createHint(place("overlay")), createContextMenu(place("overlay"), dispatch), createLinkSettings(place("overlay"), dispatch), createComparePicker(place("overlay"), dispatch),
   ];
   return { all, beside: [new Map(staged).get(createOwnLinesView), details, legend] };

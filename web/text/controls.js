@@ -19,8 +19,12 @@ export const CONTROL_TEXT = {
     now: "now",
   },
 
+  display: "Display",
+
   view: {
     label: "View",
+    more: "More",
+    fewer: "Fewer",
     flame: ["Flame graph", "Call stacks; the width is the share of samples"],
     stacks: ["Stack chart", "The stacks of a thread in the order of time"],
     sandwich: ["Sandwich", "One function with its callers and callees"],
@@ -57,7 +61,6 @@ export const CONTROL_TEXT = {
 
   native: {
     label: "Native frames",
-    short: "Native",
     hidden: ["Hidden", "Python frames only; native code counts for the Python frame that called it"],
     leaf: ["Leaf", "Below the innermost Python frame, the native function that runs"],
     library: ["Library", "One frame for each native library"],
@@ -120,6 +123,8 @@ export const CONTROL_TEXT = {
 
   filters: {
     placeholder: "Filter: focus …",
+    button: "Filter",
+    mark: "mark",
     label: "Add a filter: focus, ignore, hide, show or show-from, then a pattern",
     examples: ["focus module:app", "ignore function:poll", "hide libraries", "show file:views", "show-from /regex/", "focus wait:network"],
     meanings: {

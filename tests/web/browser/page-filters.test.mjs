@@ -180,6 +180,7 @@ test("a range is chosen on the strip, is in the address, narrows everything, and
 test("frames are filtered by terms, which are chips and in the address", async () => {
   const { page, program } = await live();
   await drawn(page);
+  await click(page, "filter");
   await page.evaluate("(" + byId("filter-input") + ".focus(), 0)");
   await page.type("ignore function:price_basket");
   await page.press("Enter");

@@ -129,7 +129,7 @@ test("the picture has what changed, and what is gone is drawn", () => {
   takeBlocks(state.recording, { trees: [], view: withBlocks(answersOf(lines).view) });
   const { diff } = createPicture()({ ...state, recordingVersion: state.recording.version });
   assert.deepEqual([diff.baselineSum, diff.currentSum], [200, 200]);
-  const drawn = outline(diff.drawing.root).map((line) => line.replace(/ +\w+\.py/, "").trim());
+  const drawn = outline(diff.drawing.root).map((line) => line.replace(/  [\w/]+\.py/, "").trim());
   assert.ok(drawn.some((line) => line.startsWith("− gone")) && drawn.some((line) => line.startsWith("+ b")), drawn.join());
   assert.deepEqual(Object.fromEntries(diff.rows.map((row) => [row.label.name, row.self.verdict])), { m: "few", a: "same", b: "new", gone: "gone" });
   assert.throws(() => takeBlocks(state.recording, { trees: [], view: { blocks: { rows: [1], seconds: [1], node: [99], self: [1] } } }), RangeError);
@@ -171,7 +171,7 @@ function comparedState(baseline, current, address = {}) {
   return { state: { ...state, recordingVersion: state.recording.version }, other, take };
 }
 
-const drawnNames = (diff) => outline(diff.drawing.root).map((line) => line.replace(/ +\w+\.py/, "").trim());
+const drawnNames = (diff) => outline(diff.drawing.root).map((line) => line.replace(/  [\w/]+\.py/, "").trim());
 
 test("a baseline of another session: functions of one name in one file are one, what is gone is drawn where it is asked for", () => {
   const { state } = comparedState(["m:1;f:5 60", "m:1;gone:7 40"], ["m:9;f:8 60", "m:9;b:2 40"]);

@@ -129,7 +129,7 @@ test("names are put in order by function and file, lines of a function by number
   const seen = treeOf(["b:10 1", "b:9 1", "a:2 1", "b:100 1", "__proto__:1 1"], "line");
   const ranks = nameRanks(seen.grouping.frames, seen.profile);
   const named = tableRows(frameCounts(seen.grouping, seen.totals)).sort((a, b) => ranks[a.frame] - ranks[b.frame]);
-  assert.deepEqual(named.map((row) => frameLabel(seen.grouping.frames, seen.profile, row.frame).label), ["__proto__  __proto__.py:1", "a  app/a.py:2", "b  app/b.py:9", "b  app/b.py:10", "b  app/b.py:100"]);
+  assert.deepEqual(named.map((row) => frameLabel(seen.grouping.frames, seen.profile, row.frame).label), ["__proto__  app/__proto__.py:1", "a  app/a.py:2", "b  app/b.py:9", "b  app/b.py:10", "b  app/b.py:100"]);
 });
 
 test("the hottest rows are the first of all of them sorted", () => {

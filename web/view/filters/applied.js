@@ -1,6 +1,6 @@
-// The applied filters as chips with a remove button: time range, frames, threads. New filters are
-// typed here.
+// The applied filters as chips with a remove button: time range, frames, threads, marks; and a button that opens where new ones are chosen.
 
+import { markChips } from "../../model/filters/selection.js";
 import { parseTerm } from "../../model/filters/filter.js";
 import { LIBRARIES_TERM } from "../../model/page/state.js";
 import { rangeText } from "../../model/time/timeline.js";
@@ -8,6 +8,7 @@ import { visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isolated, setAttribute, setText } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
+import { createPopover } from "../elements/popover.js";
 import { processLabel, threadKeyOf, threadPlace } from "../../model/threads/threads.js";
 
 const CHIPS_OF_THREADS_MAX = 4;
@@ -25,6 +26,9 @@ export function appliedChips(state) {
   for (const term of address.filters) {
     const { verb } = parseTerm(term);
     chips.push({ key: "filter " + term, kind: verb, text: term.slice(verb.length + 1), hint: TEXT.filters.meanings[verb], changes: { filters: without(address.filters, term) } });
+  }
+  for (const { key, label, hint, isPressed, words } of markChips(picture.sums, address.states)) {
+    if (isPressed) chips.push({ key: "mark " + key, kind: TEXT.filters.mark, text: label, hint, changes: { states: words } });
   }
   for (const pid of address.processes) {
     const one = picture.threads.find((thread) => thread.pid === pid);
@@ -46,7 +50,11 @@ export function createApplied(root, dispatch) {
   const examples = el("datalist", { id: "filter-examples" }, ...TEXT.filters.examples.map((value) => el("option", { value })));
   const error = el("span", { class: "applied-error", role: "alert", "data-testid": "filter-error" });
   const libraries = el("button", { type: "button", class: "chip", "data-testid": "hide-libraries", "data-hint": TEXT.filters.librariesHint, on: { click: () => dispatch({ type: "toggleLibraries" }) } }, TEXT.filters.libraries);
-  root.append(list, el("label", { class: "field filter-field" }, icon(ICONS.filter), input, examples), libraries, error);
+  const marks = el("div", { class: "chips", role: "group", "aria-label": TEXT.states.label });
+  const button = el("button", { type: "button", class: "choice", "data-testid": "filter" }, icon(ICONS.filter), el("span", {}, TEXT.filters.button), icon(ICONS.chevron, 12));
+  root.append(list, button, error);
+  const { panel } = createPopover(button, TEXT.filters.button);
+  panel.append(el("div", { class: "filter-panel" }, el("label", { class: "field" }, icon(ICONS.filter), input, examples), libraries, marks));
   let shown = "";
 
   input.addEventListener("keydown", (event) => {
@@ -55,10 +63,8 @@ export function createApplied(root, dispatch) {
       dispatch({ type: "filter", text: input.value });
     }
     if (event.key === "Escape") {
-      event.preventDefault();
       event.stopPropagation();
       input.value = "";
-      input.blur();
     }
   });
 
@@ -68,6 +74,7 @@ export function createApplied(root, dispatch) {
   }
 
   return {
+    marks,
     update(state) {
       const chips = appliedChips(state);
       const signature = chips.map((chip) => chip.key + chip.text).join("\n");
@@ -80,6 +87,9 @@ export function createApplied(root, dispatch) {
       setText(error, state.filterError);
       error.hidden = state.filterError === "";
     },
-    focus: () => input.focus(),
+    focus() {
+      panel.showPopover();
+      input.focus();
+    },
   };
 }

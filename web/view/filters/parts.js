@@ -1,4 +1,4 @@
-// The bar of the five parts of time, which choose what is shown, and the chips of the marks.
+// The bar of the five parts of time, which choose what is shown, and the chips of the marks among the filters.
 
 import { markChips, partItems, partsAfter } from "../../model/filters/selection.js";
 import { formatCount } from "../../model/base/numbers.js";
@@ -30,15 +30,14 @@ function recordedText(session) {
   return mode === "wall" ? "" : TEXT.states.recordedMode(mode, formatCount(session.quality?.filtered ?? NaN));
 }
 
-export function createPartsBar(root, dispatch) {
+export function createPartsBar(root, dispatch, marks) {
   let state = null;
   const change = (changes) => dispatch({ type: "address", changes, how: "push" });
   const choose = (key, { ctrlKey, metaKey, shiftKey }) => change({ parts: partsAfter(shownParts(state), usualParts(state), key, ctrlKey || metaKey || shiftKey) });
   const parts = PARTS.map((key) => createPartButton(key, choose));
   const bar = el("div", { class: "part-bar", "aria-hidden": "true" }, ...parts.map(({ piece }) => piece));
-  const marks = el("div", { class: "chips", role: "group", "aria-label": TEXT.states.label });
   const note = el("span", { class: "states-note", "data-testid": "recorded-mode" });
-  root.append(el("div", { class: "parts", role: "group", "aria-label": TEXT.parts.label, "data-testid": "parts" }, bar, el("div", { class: "chips" }, ...parts.map(({ button }) => button))), marks, note);
+  root.append(el("div", { class: "parts", role: "group", "aria-label": TEXT.parts.label, "data-testid": "parts" }, bar, el("div", { class: "chips" }, ...parts.map(({ button }) => button))), note);
   let shownMarks = "";
 
   function showMarks(chips) {

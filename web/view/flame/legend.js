@@ -1,32 +1,23 @@
-// The legend of the colours, the choice between them, and the order of siblings.
+// The legend of the colours.
 
-import { FLAME_VIEWS, ORDERS } from "../../model/page/address.js";
+import { FLAME_VIEWS } from "../../model/page/address.js";
 import { HEAT_STEPS } from "../../model/page/picture.js";
-import { shownOrder } from "../../model/page/state.js";
 import { WAIT_HUES } from "../../model/profile/wait-causes.js";
 import { TEXT } from "../../text/session.js";
-import { el, segmented, swatch } from "../elements/dom.js";
+import { el, swatch } from "../elements/dom.js";
 
-export function createLegend(root, dispatch) {
-  const colour = segmented(TEXT.colour.label, "colour", [
-    { value: "heat", label: TEXT.colour.heat, hint: TEXT.colour.heatHint },
-    { value: "module", label: TEXT.colour.module, hint: TEXT.colour.moduleHint },
-  ], (value) => dispatch({ type: "address", changes: { colour: value }, how: "push" }));
-  const order = segmented(TEXT.order.label, "order", ORDERS.map((value) => ({ value, label: TEXT.order[value][0], hint: TEXT.order[value][1] })), (value) => dispatch({ type: "address", changes: { order: value }, how: "push" }));
+export function createLegend(root) {
   const swatches = [0, ...HEAT_STEPS].map((step, level) => swatch("heat-" + level, { "data-hint": step === 0 ? TEXT.colour.below(HEAT_STEPS[0] * 100) : TEXT.colour.from(step * 100) }));
   const meaning = el("span", {});
   const scale = el("span", { class: "scale" }, el("span", { class: "soft" }, "0 %"), el("span", { class: "swatches" }, ...swatches), el("span", { class: "soft" }, "40 %"));
   const neutral = el("span", { class: "scale" }, swatch("neutral"), el("span", { class: "soft" }, TEXT.colour.neutral(HEAT_STEPS[0] * 100)));
   const waits = WAIT_HUES.map((hue) => el("span", { class: "scale", "data-testid": "legend-wait" }, swatch("wait-" + hue), el("span", { class: "soft" }, TEXT.colour.waits[hue])));
   const waitList = el("span", { class: "legend-waits" }, el("span", {}, TEXT.colour.waitsFor), ...waits);
-  const element = el("div", { class: "legend" }, order.element, colour.element, meaning, scale, neutral, waitList);
+  const element = el("div", { class: "legend" }, meaning, scale, neutral, waitList);
   root.append(element);
   return {
     update(state) {
       element.hidden = ![...FLAME_VIEWS, "sandwich", "stacks"].includes(state.address.view) || (state.picture.drawing === null && state.picture.stacks === null);
-      order.element.hidden = (state.address.bottomUp && state.address.view !== "sandwich") || state.address.view === "stacks";
-      order.set(shownOrder(state));
-      colour.set(state.address.colour);
       const heat = state.address.colour === "heat";
       scale.hidden = !heat;
       const hues = state.picture.waitHues();

@@ -36,6 +36,9 @@ function rowsOf(summary, sums) {
   return rows;
 }
 
+// Whoever opens it finds it open when its numbers change.
+let isOpen = false;
+
 // -> elements; none before there is a summary with samples.
 export function summaryParts(state, dispatch) {
   const { summary } = state;
@@ -46,5 +49,5 @@ export function summaryParts(state, dispatch) {
   const unbroken = (part) => (typeof part === "string" ? part.replace(/(\d) %/g, "$1\u00a0%") : part);
   const rows = rowsOf(summary, sums).flatMap(([label, parts]) => [el("dt", {}, label), el("dd", {}, ...parts.map(unbroken))]);
   const title = summary.ofReport ? TEXT.summary.ofReport : TEXT.summary.title;
-  return [el("section", { class: "summary", "data-testid": "summary", "aria-label": title }, el("h2", { class: "plain" }, title), el("dl", {}, ...rows), copy)];
+  return [el("details", { class: "summary", "data-testid": "summary", open: isOpen, on: { toggle: (event) => (isOpen = event.target.open) } }, el("summary", {}, title), el("dl", {}, ...rows), copy)];
 }

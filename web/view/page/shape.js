@@ -1,10 +1,13 @@
-// The line above the charts: the zoom path, and how stacks are grouped and drawn. What a view has no use for is not there; nothing else
-// moves for that.
+// The line above the charts: the zoom path, and a button that opens how stacks are grouped and drawn. It says what is chosen; what a view has no
+// use for is not there.
 
-import { FLAME_VIEWS } from "../../model/page/address.js";
+import { FLAME_VIEWS, ORDERS } from "../../model/page/address.js";
+import { shownOrder } from "../../model/page/state.js";
 import { NATIVE_SETTINGS } from "../../model/trees/native.js";
 import { TEXT } from "../../text/session.js";
-import { el, segmented } from "../elements/dom.js";
+import { el, icon, isolated, segmented, setAttribute, setText } from "../elements/dom.js";
+import { ICONS } from "../elements/icons.js";
+import { createPopover } from "../elements/popover.js";
 import { createCrumbs } from "../flame/crumbs.js";
 
 export function createShape(root, dispatch) {
@@ -18,22 +21,45 @@ export function createShape(root, dispatch) {
     { value: "line", label: TEXT.grouping.line, hint: TEXT.grouping.lineHint },
   ], (value) => change({ by: value }));
   const native = segmented(TEXT.native.label, "native", NATIVE_SETTINGS.map((value) => ({ value, label: TEXT.native[value][0], hint: TEXT.native[value][1] })), (value) => change({ native: value }));
-  const labelled = el("div", { class: "labelled" }, el("span", { class: "soft", "aria-hidden": "true" }, TEXT.native.short), native.element);
+  const order = segmented(TEXT.order.label, "order", ORDERS.map((value) => ({ value, label: TEXT.order[value][0], hint: TEXT.order[value][1] })), (value) => change({ order: value }));
+  const colour = segmented(TEXT.colour.label, "colour", [
+    { value: "heat", label: TEXT.colour.heat, hint: TEXT.colour.heatHint },
+    { value: "module", label: TEXT.colour.module, hint: TEXT.colour.moduleHint },
+  ], (value) => change({ colour: value }));
+  const chosen = isolated("");
+  const button = el("button", { type: "button", class: "choice", "data-testid": "display" }, el("span", {}, TEXT.display), chosen, icon(ICONS.chevron, 12));
   const element = el("div", { class: "shape" });
   root.append(element);
   const crumbs = createCrumbs(element, dispatch);
-  element.append(labelled, direction.element, grouping.element);
+  element.append(button);
+  const rows = { direction, grouping, native, order, colour };
+  const lines = Object.entries(rows).map(([key, { element: group }]) => el("div", { class: "display-line" }, el("span", { class: "soft", "aria-hidden": "true" }, TEXT[key].label), group));
+  createPopover(button, TEXT.display).panel.append(...lines);
+
+  function show({ address: { view, bottomUp, by, colour: shownColour }, picture, ...state }) {
+    const isChart = [...FLAME_VIEWS, "sandwich"].includes(view);
+    // What the view has no use for is null.
+    const values = {
+      direction: !FLAME_VIEWS.includes(view) ? null : bottomUp ? "up" : "down",
+      grouping: [...FLAME_VIEWS, "table", "stacks"].includes(view) ? by : null,
+      native: ["threads", "tasks"].includes(view) ? null : picture.native,
+      order: isChart && (!bottomUp || view === "sandwich") ? state.order : null,
+      colour: isChart || view === "stacks" ? shownColour : null,
+    };
+    Object.entries(values).forEach(([key, value], i) => {
+      lines[i].hidden = value === null;
+      if (value !== null) rows[key].set(value);
+    });
+    const others = [[values.direction === "up", TEXT.direction.up], [values.grouping === "line", TEXT.grouping.line], [values.colour === "module", TEXT.colour.module]].flatMap(([is, text]) => (is ? [text] : []));
+    setText(chosen, others.join(", "));
+    setAttribute(button, "data-active", others.length > 0 || null);
+    element.hidden = lines.every((line) => line.hidden);
+  }
+
   return {
     update(state) {
-      const { view, bottomUp, by } = state.address;
       crumbs.update(state);
-      direction.set(bottomUp ? "up" : "down");
-      grouping.set(by);
-      direction.element.hidden = !FLAME_VIEWS.includes(view);
-      grouping.element.hidden = ![...FLAME_VIEWS, "table", "stacks"].includes(view);
-      labelled.hidden = state.picture.native === null || ["threads", "tasks"].includes(view);
-      if (!labelled.hidden) native.set(state.picture.native);
-      element.hidden = grouping.element.hidden && labelled.hidden;
+      show({ ...state, order: shownOrder(state) });
     },
   };
 }
