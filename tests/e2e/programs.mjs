@@ -49,17 +49,20 @@ function compile({ source, words }) {
   throw new Error("cannot compile " + name + ": " + stdout + stderr);
 }
 
-// -> {truth, profiler} of a program that was recorded until it ended, into `capture`. No profiler: on a busy machine it began too late.
+// -> {truth, profiler, late: after so many seconds it was there} of a program that was recorded until it ended, into `capture`. No profiler: the program
+// ended before.
 export async function observe(program, seconds, capture) {
   if (program.module) compile(program.module);
   const env = { ...process.env, PYTHONPATH: COMPILED, PYROMETER_TEST_DIR: FOLDER };
   const victim = start([PYTHON, join(SOURCES, program.script), String(seconds), ...(program.words ?? [])], { env });
   await victim.line(/^READY$/m, START_MS);
   const pid = Number(/^PID (\d+)$/m.exec(victim.out)?.[1] ?? victim.pid);
+  const ready = Date.now();
   const profiler = await attach(pid, "--binary=" + capture, ...(program.options ?? [])).catch((problem) => {
     if (victim.code === undefined) throw problem;
   });
+  const late = (Date.now() - ready) / 1000;
   const truth = JSON.parse((await victim.line(/^TRUTH (.*)$/m))[1]);
   while ((await profiler?.session())?.state === "running") await new Promise((done) => setTimeout(done, 50));
-  return { truth, profiler };
+  return { truth, profiler, late };
 }

@@ -21,7 +21,8 @@ const LOOPS = 2;
 const NEAR = 0.03;
 const DEVIATIONS = 4;
 const TENTH = 0.1;
-const MOST = 0.8;
+// The share of the time after which the profiler must be there.
+const LATE = 0.2;
 const captures = join(FOLDER, "e2e-truth");
 const rows = (id) => "Array.from(document.querySelectorAll('[data-testid=" + id + "]'), (row) => ({ path: row.dataset.path, line: Number(row.dataset.line), share: row.querySelector('.share').textContent, name: row.querySelector('.own-name').textContent, bottom: row.getBoundingClientRect().bottom }))";
 const BAR = "Array.from(document.querySelectorAll('[data-testid=part] .chip-share'), (share) => share.textContent)";
@@ -41,9 +42,10 @@ after(async () => {
 
 const sum = (numbers) => numbers.reduce((all, one) => all + one, 0);
 
-function assertNear(share, truth, samples, what) {
+// besides: what else may differ, for a cause that is known.
+function assertNear(share, truth, samples, what, besides = 0) {
   const chance = DEVIATIONS * Math.sqrt(Math.max(truth * (1 - truth), 1 / samples) / samples);
-  assert.ok(Math.abs(share - truth) <= NEAR + chance, what + ": " + formatShare(share) + " of " + samples + " samples, the program says " + formatShare(truth));
+  assert.ok(Math.abs(share - truth) <= NEAR + chance + besides, what + ": " + formatShare(share) + " of " + samples + " samples, the program says " + formatShare(truth));
 }
 
 // Everything that has the five parts says the same.
@@ -60,9 +62,10 @@ async function assertSameParts(profiler, summary, said) {
   PARTS.forEach((part, i) => assert.ok(Math.abs(all.parts[part] / sum(Object.values(all.parts)) - shares[i]) < 1e-3, "threads: " + JSON.stringify(all.parts)));
 }
 
-// Lines with as many samples have no order, so of places only the first is compared.
+// Lines with as many samples have no order, so of places only the first is compared. The page leaves out the smallest shares.
 function assertSameRows(shown, told, what) {
-  assert.deepEqual(shown.map(({ share }) => share), told.map(({ share }) => formatShare(share)), what);
+  assert.equal(shown.length > 0, told.length > 0, what);
+  assert.deepEqual(shown.map(({ share }) => share), told.slice(0, shown.length).map(({ share }) => formatShare(share)), what);
   if (shown.length > 0 && shown[0].share !== shown[1]?.share) assert.deepEqual([basename(shown[0].path), shown[0].line], [basename(told[0].file), told[0].line], what);
 }
 
@@ -112,9 +115,9 @@ for (const program of PROGRAMS) {
     test(program.title + (loops > 0 ? ", beside busy loops" : ""), async (context) => {
       for (let i = 0; i < loops; i += 1) start(["sh", "-c", "while :; do :; done"]);
       const capture = join(captures, program.title.replaceAll(" ", "-") + "-" + loops + ".pyro");
-      const { truth, profiler } = await observe(program, SECONDS, capture);
-      const summary = await (await profiler?.ask("/sessions/1/summary"))?.json();
-      if ((summary?.observed.duration_s ?? 0) < MOST * truth.seconds) return context.skip("the machine is so busy that most of it was not recorded");
+      const { truth, profiler, late } = await observe(program, SECONDS, capture);
+      if (profiler === undefined || late > LATE * truth.seconds) return context.skip("the machine is so busy that the profiler came late");
+      const summary = await (await profiler.ask("/sessions/1/summary")).json();
       const page = await openPage(browser, profiler.url);
       await page.until(hook("quality-samples") + " !== null && " + SAMPLES + " > 0 && " + hook("headline") + ".textContent !== '' && " + hook("summary") + " !== null && " + BAR + ".every((share) => share !== '')");
       const said = await page.evaluate("({ headline: " + hook("headline") + ".textContent, bar: " + BAR + ", panel: " + hook("summary") + ".querySelector('dd').textContent.replaceAll('\\u00a0', ' '), running: " + rows("own-line") + ", waiting: " + rows("own-wait") + ", tasks: " + rows("own-task") + ", hottest: " + HOTTEST + " })");
@@ -128,7 +131,7 @@ for (const program of PROGRAMS) {
       assertSameRows(said.running, summary.hot.lines, "what runs");
       assertSameRows(said.waiting, summary.waiting.lines, "what waits");
       const rate = summary.hot.seconds / summary.observed.duration_s;
-      assertNear(rate / Math.max(1, rate), truth.processor / truth.seconds / Math.max(1, rate), summary.observed.duration_s * summary.observed.requested_hz, "processors");
+      assertNear(rate / Math.max(1, rate), truth.processor / truth.seconds / Math.max(1, rate), summary.observed.duration_s * summary.observed.requested_hz, "processors", late / truth.seconds);
       await CHECKS[program.kind](program, truth, summary, said, profiler);
       // The capture is whole when its writer has ended.
       await profiler.end("SIGINT");
