@@ -5,8 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
-import { BLOCKED, IDLE, NEEDS_GIL } from "../../web/model/profile/parts.js";
-import { TEXT } from "../../web/text/session.js";
+import { BLOCKED, IDLE } from "../../web/model/profile/parts.js";
 import { launchChromium } from "../web/support/chromium.mjs";
 import { hook, openPage, SAMPLES } from "./page.mjs";
 import { attach, endAll, ROOT, startVictim, VICTIM_SECONDS } from "./processes.mjs";
@@ -27,17 +26,15 @@ after(async () => {
   await browser.close();
 });
 
-// [name, options of attach, the least share that waits (in percent), whether threads wait for the GIL]
+// [name, options of attach, the least share that waits (in percent)]
 const PROGRAMS = [
-  ["web_server.py", [], 0, false],
-  ["training.py", [], 30, false],
-  ["etl.py", [], 0, false],
-  ["asyncio_client.py", [], 30, false],
-  ["process_pool.py", ["--subprocesses"], 20, false],
-  ["gil_threads.py", [], 0, true],
+  ["training.py", [], 30],
+  ["etl.py", [], 0],
+  ["asyncio_client.py", [], 30],
+  ["process_pool.py", ["--subprocesses"], 20],
 ];
 
-for (const [name, options, waiting, wantsGil] of PROGRAMS) {
+for (const [name, options, waiting] of PROGRAMS) {
   test("the first screen answers: " + name, async () => {
     const line = readFileSync(join(ROOT, FOLDER, name), "utf8").split("\n").findIndex((text) => text.endsWith("# the answer")) + 1;
     const victim = await startVictim(FOLDER + name, VICTIM_SECONDS);
@@ -51,8 +48,6 @@ for (const [name, options, waiting, wantsGil] of PROGRAMS) {
     const shares = await page.evaluate(SHARES);
     assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 100) < 0.5, shares.join());
     assert.ok(shares[BLOCKED] + shares[IDLE] >= waiting, shares.join());
-    // Before 3.15, whether a thread waits for the GIL may be unknown, and the bar says so.
-    if (wantsGil) await page.until(SHARES + "[" + NEEDS_GIL + "] > 40 || document.querySelector('[data-testid=part][data-value=needs_gil]').textContent.includes(" + JSON.stringify(TEXT.states.unknown) + ")");
     await page.until(hook("headline") + ".textContent !== ''");
     await page.until(hook("summary") + " !== null");
     const summary = (await page.text("summary")).replaceAll("\u00a0", " ");

@@ -56,7 +56,7 @@ export function start(command, options = {}) {
     clearTimeout(timer);
     return self.code;
   };
-  self.line = (pattern) => new Promise((found, failed) => {
+  self.line = (pattern, ms = WAIT_MS) => new Promise((found, failed) => {
     const finish = (how, value) => {
       waiting.delete(check);
       clearTimeout(timer);
@@ -68,7 +68,7 @@ export function start(command, options = {}) {
       if (match) finish(found, match);
       else if (self.code !== undefined) finish(failed, new Error("ended without " + pattern + ": " + output()));
     }
-    const timer = setTimeout(() => finish(failed, new Error("no " + pattern + " in time: " + output())), WAIT_MS);
+    const timer = setTimeout(() => finish(failed, new Error("no " + pattern + " in time: " + output())), ms);
     waiting.add(check);
     check();
   });

@@ -51,7 +51,7 @@ import unittest
 
 import harness
 from folded import read_folded
-from harness import (PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest, newest_python, program, pythons,
+from harness import (ENGINE, PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest, newest_python, program, pythons,
                      run_program, script, victim)
 
 LONG = "120"

@@ -37,6 +37,20 @@ test("the first screen has the hottest lines of your own code; each opens Source
   await page.close();
 });
 
+test("below what runs and what waits stands where tasks wait, in shares of them", async () => {
+  const { page } = await live({ asOpened: true, waiting: 3 });
+  await drawn(page);
+  const tasks = "Array.from(document.querySelectorAll('[data-testid=own-task]'), (row) => [row.dataset.path, row.dataset.line, row.querySelector('.share').textContent, row.querySelector('.own-name').textContent])";
+  await page.until(tasks + ".length > 0");
+  assert.deepEqual(await page.evaluate(tasks), [["/srv/shop/pricing.py", "20", "75.0 %", "handle\\u202e"], ["/srv/shop/app.py", "7", "12.5 %", "main"]]);
+  assert.match(await textOf(page, "own-tasks-note"), /^87\.5 % of 4,000 samples /);
+  await assertAnswered(page);
+  await click(page, "own-task");
+  await page.until("location.hash.includes('view=source') && location.hash.includes('line=20')");
+  assertQuiet(page);
+  await page.close();
+});
+
 test("the first lines are the headline, what is hottest and where it waits; the bar, the lists and the summary have the same numbers", async () => {
   const { page, program } = await live({ asOpened: true });
   await drawn(page);

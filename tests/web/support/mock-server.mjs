@@ -39,6 +39,9 @@ export const SUMMARY = {
   quality: { text: "99.0 % of the samples exact" },
 };
 
+// The same of a program with waiting tasks.
+const AWAITING = { samples: 4000, lines: [{ name: "handle\u202e", file: "/srv/shop/pricing.py", line: 20, function: 1, samples: 3000 }, { name: "main", file: "/srv/shop/app.py", line: 7, function: 2, samples: 500 }] };
+
 function pageFiles(given) {
   if (given) return given;
   const out = join(mkdtempSync(join(tmpdir(), "pyrometer-page-")), "page.html");
@@ -143,7 +146,7 @@ export function createMockServer(program, page, host = null) {
     }
     if (rest === "/lines") return answerJson(request, response, program.lines(Number(url.searchParams.get("function"))));
     if (rest === "/quality") return answerJson(request, response, program.fullQuality());
-    if (rest === "/summary") return url.searchParams.get("format") === "markdown" ? answerFile(response, "summary.md", "text/markdown", "## `made up`\n") : answerJson(request, response, { ...SUMMARY, native: { ...SUMMARY.native, wanted_for: program.wantedFor() } });
+    if (rest === "/summary") return url.searchParams.get("format") === "markdown" ? answerFile(response, "summary.md", "text/markdown", "## `made up`\n") : answerJson(request, response, { ...SUMMARY, ...(program.session().settings.async === "all" ? { tasks: AWAITING } : {}), native: { ...SUMMARY.native, wanted_for: program.wantedFor() } });
     if (rest === "/view") return answerJson(request, response, program.view(readQuery(url)));
     if (rest === "/report.html") return answerFile(response, "report.html", "text/html; charset=utf-8", reportPage(pageFiles(page), program.report(readQuery(url))));
     if (rest === "/export") return answerFile(response, "profile.collapsed.txt", "text/plain; charset=utf-8", "made up 1\n");
