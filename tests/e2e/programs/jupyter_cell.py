@@ -18,4 +18,4 @@ def cell(seconds):
 
 
 print("READY", flush=True)
-print("TRUTH " + json.dumps(cell(SECONDS)), flush=True)  # noqa: F821: its cell sets it
+print("TRUTH " + json.dumps(cell(SECONDS)), flush=True)  # noqa: F821
