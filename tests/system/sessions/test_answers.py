@@ -82,7 +82,7 @@ class Answers(Test):
             shutil.copy(FOLDER / "notebook.py", packages / "kernel.py")
             summary, truth = self.observe(packages / "kernel.py")
         self.assertEqual(summary["hot"]["own_code"], {"kind": "cells", "packages": []})
-        self.check_running(summary, truth, "3057411290.py", CELL_LINE)
+        self.check_running(summary, truth, "In [4]", CELL_LINE)
 
 
 if __name__ == "__main__":

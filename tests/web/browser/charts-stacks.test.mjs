@@ -30,7 +30,7 @@ test("a thread's stacks stand in the order of time, and a click selects a functi
   const place = await at(page, 0.5, 24);
   await mouse(page, "mouseMoved", place);
   await page.until(byId("stacks-tip") + ".hidden === false");
-  assert.match(await textOf(page, "stacks-tip"), /^<module> {2}app\.py/);
+  assert.match(await textOf(page, "stacks-tip"), /^<module> {2}shop\/app\.py/);
   await page.point(place.x, place.y, true);
   await page.until("location.hash.includes('frame=') && " + byId("details-name") + "?.textContent === '<module>'");
   await page.press("ArrowDown");
