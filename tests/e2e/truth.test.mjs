@@ -63,10 +63,10 @@ async function assertSameParts(profiler, summary, said) {
 }
 
 // Lines with as many samples have no order, so of places only the first is compared. The page leaves out the smallest shares.
-function assertSameRows(shown, reported, what) {
-  assert.equal(shown.length > 0, reported.length > 0, what);
-  assert.deepEqual(shown.map(({ share }) => share), reported.slice(0, shown.length).map(({ share }) => formatShare(share)), what);
-  if (shown.length > 0 && shown[0].share !== shown[1]?.share) assert.deepEqual([basename(shown[0].path), shown[0].line], [basename(reported[0].file), reported[0].line], what);
+function assertSameRows(shown, listed, what) {
+  assert.equal(shown.length > 0, listed.length > 0, what);
+  assert.deepEqual(shown.map(({ share }) => share), listed.slice(0, shown.length).map(({ share }) => formatShare(share)), what);
+  if (shown.length > 0 && shown[0].share !== shown[1]?.share) assert.deepEqual([basename(shown[0].path), shown[0].line], [basename(listed[0].file), listed[0].line], what);
 }
 
 // Of less than a tenth, the headline leaves out what follows something else.
