@@ -1,5 +1,6 @@
 """Few files may be open (RLIMIT_NOFILE): what cannot be sampled for that is counted, and results are written all the same."""
 
+import json
 import re
 import resource
 
@@ -47,25 +48,27 @@ class FewFiles(Test):
                 said, code, threads = recorded(limit, str(target.pid), "--engine", "auto")
                 self.assertEqual((code, threads > 0), (0, True), "%d files: %s" % (limit, said))
 
-    def check_family(self, engine, least):
+    def check_family(self, engine, least, *options):
         script = file_in("family_of_many.py")
         with open(script, "w", encoding="utf-8") as file:
             file.write(FAMILY)
         with victim(script, python=newest_python()) as target:
-            said, code, processes = recorded(64, str(target.pid), "--subprocesses", "--engine", engine)
+            said, code, processes = recorded(64, str(target.pid), "--subprocesses", "--engine", engine, *options)
         self.assertEqual(code, 0, said)
         left_out = count_in(r"(\d+) processes were left out, Python or not: too many files are open", said)
         self.assertEqual(count_in(r" threads in (\d+) processes in ", said), processes, said)
         self.assertEqual(processes + left_out, CHILDREN + 1, said)
         self.assertGreaterEqual(processes, least, said)
-        return said
 
     def test_children_that_are_left_out_are_counted(self):
         self.check_family("remote", 15)
 
     def test_the_files_of_the_kernel_engine_are_for_children(self):
         harness.skip_without_kernel_engine()
-        self.assertIn("too many files are open for the kernel engine", self.check_family("auto", 15))
+        path = file_in("few-files.json")
+        self.check_family("auto", 15, "--quality", path)
+        with open(path, encoding="utf-8") as file:
+            self.assertIn("too many files are open for the kernel engine", json.load(file)["engine_reason"])
 
 
 if __name__ == "__main__":
