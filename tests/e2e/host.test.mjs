@@ -34,7 +34,7 @@ test("a process is found, profiled, stopped, and its capture opened again", asyn
   await page.evaluate("(" + row + ".querySelector('[data-testid=profile]').click(), 0)");
   await page.drawn();
   await page.press("home");
-  await page.until(row + ".querySelector('[data-testid=process-open]').checkVisibility()");
+  await page.until(row + "?.querySelector('[data-testid=process-open]').checkVisibility()");
   await page.until("document.querySelector('[data-testid=running] [data-testid=session]')?.dataset.state === 'running'");
   await page.until("/[1-9]/.test(document.querySelector('[data-testid=session] .samples').textContent)");
   await page.picture("host-light");
