@@ -31,6 +31,8 @@ function createOwnSetting(dispatch) {
 }
 
 const CAUSES_NAMED = 2;
+// The parts of time of causes that are not blocked.
+const PART_OF_CAUSE = { GIL: "needs_gil", processor: "needs_processor" };
 
 function noteOf({ samples }, sum, text) {
   return text(formatShare(ratio(samples, sum)), TEXT.samples(formatCount(sum)));
@@ -75,7 +77,7 @@ export function createOwnLinesView(root, dispatch) {
     fill.style.width = (100 * row.samples) / most + "%";
     const place = visibleText(names.get(row.path)) + ":" + row.line;
     const open = () => dispatch({ type: "address", changes: { view: "source", file: row.path, line: row.line }, how: "push" });
-    return el("li", {}, el("button", { type: "button", class: "own-line", "data-testid": testid, "data-path": row.path, "data-line": row.line, title: visibleText(row.path) + ":" + row.line, on: { click: open } },
+    return el("li", { "data-part": PART_OF_CAUSE[row.causes?.[0]?.cause] }, el("button", { type: "button", class: "own-line", "data-testid": testid, "data-path": row.path, "data-line": row.line, title: visibleText(row.path) + ":" + row.line, on: { click: open } },
       el("span", { class: "share" }, formatShare(ratio(row.samples, sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill),
       el("span", { class: "own-place" }, isolated(place)), el("span", { class: "own-name" }, isolated(row.name)), el("span", { class: "own-code" }, row.causes === undefined ? null : el("strong", {}, causesText(row)), code === "" ? null : el("code", {}, isolated(code)))));
   }
