@@ -33,8 +33,11 @@ static enum err_code read_names(struct frozen *frozen, struct memory *memory,
         return ERR_NOMEM;
     for (size_t i = 0; i < count && !rc; i++) {
         rc = object_read_str_start(memory, layout, members[i], FROZEN_NAME_BYTES, &name);
-        char *const copy = rc ? NULL : strndup((const char *)name.bytes, name.count);
-        rc = rc || copy ? rc : ERR_NOMEM;
+        if (rc)
+            break;
+        name.bytes[name.count] = '\0'; /* it has room for that */
+        char *const copy = strdup((const char *)name.bytes);
+        rc = copy ? ERR_OK : ERR_NOMEM;
         if (copy)
             frozen->modules[frozen->count++] = copy;
     }
