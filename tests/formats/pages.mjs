@@ -76,11 +76,11 @@ async function testHeatmap(browser, file) {
   await page.evaluate("document.querySelector('.line[data-line=\"23\"]').click()");
   assert.match(await page.until(aboutOf("Line 23:")), /Line 23: 10\.0 % self \(100\), 10\.0 % total \(100\), 100 in C code.*Callsre\.match 10\.0 %/);
   await page.evaluate("Array.from(" + byId("source-outline") + ".querySelectorAll('button')).find((e) => e.textContent === 'parse').click()");
-  assert.match(await page.until(aboutOf("parse:")), /parse: 40\.0 % self \(400\).*Called frommain {2}app\.py:14 40\.0 %/);
+  assert.match(await page.until(aboutOf("parse:")), /parse: 40\.0 % self \(400\).*Called frommain {2}srv\/app\.py:14 40\.0 %/);
   await page.evaluate(pressRow("/srv/lib/tree.py"));
   await page.until(byId("source-path") + ".textContent === '/srv/lib/tree.py'");
   await page.evaluate("Array.from(" + byId("source-outline") + ".querySelectorAll('button')).find((e) => e.textContent === 'Tree.walk').click()");
-  assert.match(await page.until(aboutOf("Tree.walk:")), /Called frommain {2}app\.py:15 24\.0 %Tree\.walk {2}tree\.py:9 18\.0 %/);
+  assert.match(await page.until(aboutOf("Tree.walk:")), /Called frommain {2}srv\/app\.py:15 24\.0 %Tree\.walk {2}lib\/tree\.py:9 18\.0 %/);
 
   // Only lines with samples; the theme.
   assert.equal(await page.evaluate("document.querySelectorAll('.line:not([data-heat])').length > 0"), true);
