@@ -262,7 +262,11 @@ enum err_code python_read_waiting(struct python *python, struct thread *thread,
         sub_stacks_find(&python->threads);
         return ERR_OK;
     }
-    struct thread *const innermost = sub_stacks_innermost(&python->threads, thread);
+    /* Until 3.12 it is not known here in which thread each state runs: a thread is in the one that it has made. */
+    struct thread *const innermost =
+        !python->runtime.layout.has_state_per_interpreter && sub_stacks_has_frames(thread)
+            ? thread
+            : sub_stacks_innermost(&python->threads, thread);
     rc = innermost == thread ? rc : ERR_OK;
     return !rc && sub_stacks_is_spare(innermost)
                ? ERR_OK

@@ -93,7 +93,7 @@ void sub_stacks_find(struct thread_list *list)
     }
 }
 
-static bool has_frames(const struct thread *thread)
+bool sub_stacks_has_frames(const struct thread *thread)
 {
     return thread->stack.count > 0 || thread->stack.certainty == STACK_TRUNCATED;
 }
@@ -102,7 +102,7 @@ remote_addr sub_stacks_place(const struct thread_list *list, const struct thread
 {
     const struct stack *const stack = &thread->stack;
     const struct layout *const layout = &list->runtime->layout;
-    if (!has_frames(thread))
+    if (!sub_stacks_has_frames(thread))
         return 0;
     if (layout->tstate_cframe)
         return field_u64(stack->copy.tstate, layout->tstate_cframe);
@@ -116,9 +116,9 @@ remote_addr sub_stacks_place(const struct thread_list *list, const struct thread
 static bool runs_inside(const struct thread_list *list, const struct thread *thread,
                         const struct thread *other)
 {
-    if (has_frames(thread) != has_frames(other))
-        return has_frames(thread);
-    if (!has_frames(thread))
+    if (sub_stacks_has_frames(thread) != sub_stacks_has_frames(other))
+        return sub_stacks_has_frames(thread);
+    if (!sub_stacks_has_frames(thread))
         return false;
     const remote_addr place = sub_stacks_place(list, thread);
     const remote_addr other_place = sub_stacks_place(list, other);
@@ -127,7 +127,7 @@ static bool runs_inside(const struct thread_list *list, const struct thread *thr
 
 bool sub_stacks_is_spare(const struct thread *thread)
 {
-    return !thread->host_tid && !has_frames(thread);
+    return !thread->host_tid && !sub_stacks_has_frames(thread);
 }
 
 struct thread *sub_stacks_outermost(struct thread *thread)
@@ -146,7 +146,7 @@ bool sub_stacks_are_several(const struct thread *thread)
  * number it has: each that has frames is a sample. */
 struct thread *sub_stacks_innermost(const struct thread_list *list, struct thread *thread)
 {
-    if (!knows_places(list) && has_frames(thread))
+    if (!knows_places(list) && sub_stacks_has_frames(thread))
         return thread;
     while (thread->later)
         thread = thread->later;

@@ -46,6 +46,9 @@ struct thread *sub_stacks_outermost(struct thread *thread);
 /* Has the thread of the operating system several states? */
 bool sub_stacks_are_several(const struct thread *thread);
 
+/* According to the last reading of the state. */
+bool sub_stacks_has_frames(const struct thread *thread);
+
 /* The state that is the sample of this thread, according to the last readings of all its states. */
 struct thread *sub_stacks_innermost(const struct thread_list *list, struct thread *thread);
 
