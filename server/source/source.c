@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/profile/profile.h"
+#include "sampler/sampler.h"
 #include "server/source/cache.h"
 #include "server/source/fetch.h"
 #include "server/source/file_origins.h"
@@ -53,6 +55,52 @@ static enum err_code not_fetched(struct err *err)
                    "fetched before");
 }
 
+static bool is_same_text(const struct profile_snapshot *one, str_id text,
+                         const struct profile_snapshot *other, str_id same)
+{
+    const struct strtab_string a = profile_string(one, text), b = profile_string(other, same);
+    return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
+}
+
+static bool is_same_function(const struct profile_snapshot *one, function_id function,
+                             const struct profile_snapshot *other, function_id same)
+{
+    const struct profile_function a = profile_function_at(one, function);
+    const struct profile_function b = profile_function_at(other, same);
+    return a.first_line == b.first_line && a.entry == b.entry && !a.library == !b.library &&
+           is_same_text(one, a.name, other, b.name) &&
+           is_same_text(one, a.file, other, b.file) &&
+           (!a.library || is_same_text(one, profile_library_at(one, a.library).path, other,
+                                       profile_library_at(other, b.library).path));
+}
+
+/* Requests name functions by their numbers in the session's own profile.  A report may be of a copy with other stacks, whose
+ * functions have other numbers. */
+static enum err_code name_functions(const struct source *source,
+                                    const struct profile_snapshot *snapshot,
+                                    struct relay_request *request, struct err *err)
+{
+    struct profile *const own = sampler_profile(source->fetcher.sampler);
+    function_id wanted[SOURCE_MAX_PLACES]; /* 0: found */
+    size_t left = request->count;
+    struct profile_snapshot named;
+    if (snapshot->profile == own)
+        return ERR_OK;
+    const enum err_code rc = profile_snapshot(own, &named, err);
+    if (rc != ERR_OK)
+        return rc;
+    memcpy(wanted, request->functions, request->count * sizeof *wanted);
+    for (function_id id = 1; id < named.sizes.functions && left > 0; id++)
+        for (size_t i = 0; i < request->count; i++)
+            if (wanted[i] && is_same_function(snapshot, wanted[i], &named, id)) {
+                request->functions[i] = id;
+                wanted[i] = 0;
+                left--;
+            }
+    profile_snapshot_release(&named);
+    return left > 0 ? err_set(err, ERR_NOT_FOUND, "the session has no such function") : ERR_OK;
+}
+
 /* What was fetched before is for when nobody is left to ask. */
 static enum err_code read_one(void *context, const struct profile_snapshot *snapshot,
                               const function_id *functions, size_t count, struct buffer *out,
@@ -63,6 +111,8 @@ static enum err_code read_one(void *context, const struct profile_snapshot *snap
     struct file_origins origins;
     enum err_code rc = file_origins_find(
         snapshot, functions, count, place_out ? RELAY_NATIVE_TEXT : RELAY_TEXT, &origins, err);
+    if (rc == ERR_OK)
+        rc = name_functions(source, snapshot, &origins.request, err);
     if (rc != ERR_OK)
         return rc;
     rc =
@@ -125,6 +175,8 @@ static enum err_code locate(void *context, const struct profile_snapshot *snapsh
     uint64_t changed_ns = 0;
     enum err_code rc =
         file_origins_find(snapshot, functions, count, RELAY_PLACES, &origins, err);
+    if (rc == ERR_OK)
+        rc = name_functions(source, snapshot, &origins.request, err);
     if (rc == ERR_OK)
         rc = fetch_file(&source->fetcher, &origins, -1, &text, &changed_ns, &ignored, err);
     if (rc == ERR_OK)

@@ -85,7 +85,7 @@ class Symbols(Test):
         with harness.Process(command) as target:
             target.wait_ready()
             process, code = run_program("record", str(target.pid), "-d", str(SECONDS), "-r", str(RATE_HZ), "--native=full", *stop,
-                                        "--native-frames", "everything", "--idle", "--collapsed=" + folded, "--speedscope=" + places,
+                                        "--native-frames", "everything", "--idle", "--waits=off", "--hide", "^no_such_function$", "--collapsed=" + folded, "--speedscope=" + places,
                                         seconds=SECONDS + harness.WAIT_SECONDS)
             self.assertEqual(code, 0, process.output())
             self.files_of(target.pid)
