@@ -370,7 +370,7 @@ static enum err_code take_window(struct merge *merge, struct input *input, struc
     return !rc && writer_is_due(&merge->writer) ? flush(merge, err) : rc;
 }
 
-/* What the first capture without texts says of them, if none has any. */
+/* The state is that of the first capture without texts, if none has any. */
 static enum err_code write_source(struct merge *merge, const char **state_out, struct err *err)
 {
     SCOPED_FREE const struct source_texts **lists = calloc(merge->count, sizeof *lists);

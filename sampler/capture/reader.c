@@ -287,7 +287,7 @@ static enum err_code pass_end(struct reader *reader, struct err *err)
     return take_end(reader, err);
 }
 
-/* Of several blocks the last one counts. */
+/* The last one of several blocks counts. */
 static enum err_code take_source(struct reader *reader, struct err *err)
 {
     const struct bytes raw = reader->raw;

@@ -76,7 +76,7 @@ static void ask(struct frozen *frozen, struct memory *memory, const struct layou
     frozen->asked++;
 }
 
-/* What PyInstaller starts the program with. */
+/* Modules of PyInstaller itself start the program. */
 static bool is_starter(const char *module)
 {
     static const char *const names[] = { "PyInstaller", "pyiboot", "pyimod", "pyi_rth_" };

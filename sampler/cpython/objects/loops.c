@@ -17,7 +17,7 @@ struct steps {
 
 enum { MAX_PASSES = 64 };
 
-/* What is marked, by step. */
+/* Marks of an instruction. */
 enum mark {
     MARK_AFTER = 1,  /* can come after the instruction that is asked about */
     MARK_BEFORE = 2, /* can come before it */
@@ -129,8 +129,8 @@ static bool mark_all(struct loop *loop, enum mark mark)
     return false;
 }
 
-/* What comes before and after the instruction is in a loop with it; the first of these that is jumped back to begins the
- * outermost one. */
+/* Instructions that come both before and after this one are in a loop with it.  The first of them that is jumped back to
+ * begins the outermost loop. */
 static enum loop_place find_loop(struct loop *loop)
 {
     const struct steps *const steps = loop->steps;

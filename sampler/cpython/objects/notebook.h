@@ -1,7 +1,7 @@
 /*
  * notebook - the cells of notebooks: code that Jupyter or IPython has made of what somebody typed.
  *
- * Such code has a file name that no file has.  In a terminal, IPython puts the number of the cell into it:
+ * Code of a cell has a file name that no file has.  In a terminal, IPython puts the number of the cell into it:
  * <ipython-input-4-74f1b04d1cc5>.  Jupyter's kernel does not: /tmp/ipykernel_4711/3057411290.py is a hash of the text.
  * For tracebacks, IPython (since 7.26) keeps the number by the file name.  If the text was run twice, the number is
  * that of the last time, as in its tracebacks.

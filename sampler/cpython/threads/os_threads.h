@@ -62,7 +62,7 @@ bool os_threads_may_lend(const struct os_threads *threads);
 MUST_CHECK enum err_code os_threads_place(struct os_threads *threads, struct thread *thread,
                                           bool *has_moved_out);
 
-/* The same where who copied the state has said whose it is: only sets has_lent of the list. */
+/* A state that the kernel engine has copied stays that of the thread which it names: this only sets has_lent of the list. */
 MUST_CHECK enum err_code os_threads_note_place(struct os_threads *threads,
                                                struct thread *thread);
 

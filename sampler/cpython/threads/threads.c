@@ -170,7 +170,7 @@ void thread_list_copy_field(struct thread_list *list, uint32_t offset)
     }
 }
 
-/* What the state says of its thread: what that of `thread` does, unless another thread has made it. */
+/* The head of a state of the same thread.  A state that another thread has made has that one's numbers. */
 static struct thread_head head_of_visit(const struct thread_list *list,
                                         const struct thread *thread, remote_addr tstate,
                                         remote_addr interp)
