@@ -23,6 +23,7 @@
 #include "server/source/distribution.h"
 #include "server/source/fetch.h"
 #include "server/source/file_origins.h"
+#include "server/source/hot_files.h"
 
 /* A window of samples is seen after a quarter of a second. */
 enum { FIRST_MS = 300, NEXT_MS = 1000, SOON_MS = 100, FETCHES_AT_ONCE = 64 };
@@ -42,13 +43,6 @@ struct progress {
     int tries;          /* in a row that left busy files */
 };
 
-/* A file, as the functions that name it. */
-struct file {
-    str_id file;
-    size_t first, count; /* in functions */
-    uint64_t self, total;
-};
-
 struct round {
     struct keeper *keeper;
     struct profile_snapshot snapshot;
@@ -57,7 +51,7 @@ struct round {
     bool has_one_owner;
     function_id *functions; /* with an origin, by file */
     size_t function_count;
-    struct file *files; /* hottest first */
+    struct hot_file *files; /* hottest first */
     size_t file_count;
 };
 
@@ -113,45 +107,24 @@ static bool add_heat(struct round *round)
     return true;
 }
 
-static int by_file(const void *left, const void *right, void *context)
-{
-    const struct profile_snapshot *const snapshot = context;
-    const function_id a = *(const function_id *)left, b = *(const function_id *)right;
-    const str_id of_a = profile_function_at(snapshot, a).file;
-    const str_id of_b = profile_function_at(snapshot, b).file;
-    return of_a != of_b ? (of_a > of_b) - (of_a < of_b) : (a > b) - (a < b);
-}
-
-static int by_heat(const void *left, const void *right)
-{
-    const struct file *const a = left;
-    const struct file *const b = right;
-    if (a->self != b->self)
-        return a->self < b->self ? 1 : -1;
-    if (a->total != b->total)
-        return a->total < b->total ? 1 : -1;
-    return (a->file > b->file) - (a->file < b->file);
-}
-
 static void find_files(struct round *round)
 {
     const struct profile_snapshot *const snapshot = &round->snapshot;
     for (function_id id = 0; id < snapshot->sizes.functions; id++)
         if (profile_function_at(snapshot, id).origin != PROFILE_ORIGIN_NONE)
             round->functions[round->function_count++] = id;
-    qsort_r(round->functions, round->function_count, sizeof *round->functions, by_file,
-            &round->snapshot);
+    hot_files_order(snapshot, round->functions, round->function_count);
     for (size_t i = 0; i < round->function_count; i++) {
         const function_id id = round->functions[i];
         const str_id file = profile_function_at(snapshot, id).file;
         if (round->file_count == 0 || round->files[round->file_count - 1].file != file)
-            round->files[round->file_count++] = (struct file){ .file = file, .first = i };
-        struct file *const last = &round->files[round->file_count - 1];
+            round->files[round->file_count++] = (struct hot_file){ .file = file, .first = i };
+        struct hot_file *const last = &round->files[round->file_count - 1];
         last->count++;
         last->self += round->self[id];
         last->total += round->total[id];
     }
-    qsort(round->files, round->file_count, sizeof *round->files, by_heat);
+    qsort(round->files, round->file_count, sizeof *round->files, hot_files_compare);
 }
 
 static bool is_stopping(const struct keeper *keeper)
@@ -176,7 +149,7 @@ static bool fetch(struct round *round, const struct file_origins *origins, uint3
 }
 
 /* What git says of the file, if it is the first of your code that is in a checkout. */
-static void find_checkout(struct round *round, const struct file *file,
+static void find_checkout(struct round *round, const struct hot_file *file,
                           const struct file_origins *origins)
 {
     struct keeper *const keeper = round->keeper;
@@ -232,7 +205,7 @@ static void note_distribution(struct round *round, const struct strtab_string *p
 }
 
 /* What the metadata of installed packages say of a file. */
-static void find_distribution(struct round *round, const struct file *file,
+static void find_distribution(struct round *round, const struct hot_file *file,
                               const struct file_origins *origins)
 {
     struct keeper *const keeper = round->keeper;
@@ -273,7 +246,7 @@ static enum left fetch_files(struct round *round)
     enum left left = LEFT_NONE;
     cache_begin_ranking(round->keeper->cache);
     for (uint32_t i = 0; i < round->file_count && i < CACHE_MAX_FILES; i++) {
-        const struct file *const file = &round->files[i];
+        const struct hot_file *const file = &round->files[i];
         struct file_origins origins;
         if (file_origins_find(&round->snapshot, &round->functions[file->first], file->count,
                               RELAY_TEXT, &origins, NULL) != ERR_OK ||

@@ -12,6 +12,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "server/source/def_line.h"
+#include "server/source/hot_files.h"
 #include "server/source/source.h"
 
 /* Of a function that is wanted: where it begins, or a line with samples. */
@@ -22,9 +23,7 @@ struct place {
 
 /* A file with a function that is wanted. */
 struct file {
-    str_id file;
-    uint64_t self, total;
-    size_t first, count;             /* in functions */
+    struct hot_file of;
     size_t first_place, place_count; /* in places */
 };
 
@@ -163,26 +162,6 @@ static void find_places(struct collection *all)
     qsort(all->places, all->place_count, sizeof *all->places, by_place);
 }
 
-static int by_file(const void *left, const void *right, void *context)
-{
-    const struct profile_snapshot *const snapshot = context;
-    const function_id a = *(const function_id *)left, b = *(const function_id *)right;
-    const str_id of_a = profile_function_at(snapshot, a).file;
-    const str_id of_b = profile_function_at(snapshot, b).file;
-    return of_a != of_b ? (of_a > of_b) - (of_a < of_b) : (a > b) - (a < b);
-}
-
-static int by_heat(const void *left, const void *right)
-{
-    const struct file *const a = left;
-    const struct file *const b = right;
-    if (a->self != b->self)
-        return a->self < b->self ? 1 : -1;
-    if (a->total != b->total)
-        return a->total < b->total ? 1 : -1;
-    return (a->file > b->file) - (a->file < b->file);
-}
-
 /* Adds the file of some functions, if one of them is wanted. */
 static void add_file(struct collection *all, const struct file *file, bool is_wanted)
 {
@@ -194,19 +173,18 @@ static void add_file(struct collection *all, const struct file *file, bool is_wa
 static void find_files(struct collection *all)
 {
     const struct profile_snapshot *const snapshot = all->snapshot;
-    struct file file = { .count = 0 };
+    struct file file = { .place_count = 0 };
     bool is_wanted = false;
     for (function_id id = 0; id < snapshot->sizes.functions; id++)
         if (has_file(snapshot, id))
             all->functions[all->function_count++] = id;
-    qsort_r(all->functions, all->function_count, sizeof *all->functions, by_file,
-            (void *)(uintptr_t)snapshot);
+    hot_files_order(snapshot, all->functions, all->function_count);
     for (size_t i = 0, at = 0; i < all->function_count; i++) {
         const function_id id = all->functions[i];
         const str_id path = profile_function_at(snapshot, id).file;
-        if (i == 0 || path != file.file) {
+        if (i == 0 || path != file.of.file) {
             add_file(all, &file, is_wanted);
-            file = (struct file){ .file = path, .first = i };
+            file = (struct file){ .of = { .file = path, .first = i } };
             is_wanted = false;
             while (at < all->place_count && all->places[at].file < path)
                 at++;
@@ -215,13 +193,13 @@ static void find_files(struct collection *all)
                 at++;
             file.place_count = at - file.first_place;
         }
-        file.count++;
-        file.self += all->self[id];
-        file.total += all->total[id];
+        file.of.count++;
+        file.of.self += all->self[id];
+        file.of.total += all->total[id];
         is_wanted |= all->is_wanted[id];
     }
     add_file(all, &file, is_wanted);
-    qsort(all->files, all->file_count, sizeof *all->files, by_heat);
+    qsort(all->files, all->file_count, sizeof *all->files, hot_files_compare);
 }
 
 /* Functions that mypyc and Cython compiled begin where the text says. */
@@ -230,15 +208,15 @@ static size_t find_compiled(const struct collection *all, const struct file *fil
 {
     const struct profile_snapshot *const snapshot = all->snapshot;
     size_t count = 0, found = 0;
-    for (size_t i = 0; i < file->count; i++) {
-        const function_id id = all->functions[file->first + i];
+    for (size_t i = 0; i < file->of.count; i++) {
+        const function_id id = all->functions[file->of.first + i];
         const struct profile_function row = profile_function_at(snapshot, id);
         if (all->is_wanted[id] && row.library && row.first_line == 0)
             items[count++] =
                 (struct def_line){ .name = profile_string(snapshot, row.name), .id = id };
     }
     if (count > 0)
-        def_line_find(profile_string(snapshot, file->file), all->text.data, all->text.length,
+        def_line_find(profile_string(snapshot, file->of.file), all->text.data, all->text.length,
                       items, count);
     for (size_t i = 0; i < count; i++)
         if (items[i].line > 0)
@@ -251,8 +229,8 @@ static enum err_code cut(struct collection *all, const struct file *file, bool *
                          struct err *err)
 {
     struct def_line_mark *const marks =
-        calloc(file->place_count + file->count + 1, sizeof *marks);
-    struct def_line *const items = calloc(file->count + 1, sizeof *items);
+        calloc(file->place_count + file->of.count + 1, sizeof *marks);
+    struct def_line *const items = calloc(file->of.count + 1, sizeof *items);
     size_t count = file->place_count;
     enum err_code rc = marks && items ? ERR_OK : err_nomem(err);
     for (size_t i = 0; rc == ERR_OK && i < file->place_count; i++)
@@ -281,10 +259,10 @@ static bool put_reason(const struct strtab_string *path, const char *reason, str
 static enum err_code put_file(struct collection *all, const struct file *file,
                               struct bytes *out, size_t *count_out, struct err *err)
 {
-    const struct strtab_string path = profile_string(all->snapshot, file->file);
+    const struct strtab_string path = profile_string(all->snapshot, file->of.file);
     struct source_text row = { .path = path.text, .path_bytes = path.length, .has_text = true };
     struct err why = { 0 };
-    if (source_take(all->source, all->snapshot, &all->functions[file->first], file->count,
+    if (source_take(all->source, all->snapshot, &all->functions[file->of.first], file->of.count,
                     clock_now_ns() < all->end_ns, &all->text, &row.changed_ns,
                     &why) != ERR_OK) {
         (void)put_reason(&path, why.message, out);
