@@ -10,7 +10,6 @@
  *
  * Ownership: the caller's storage; holds nothing.
  * Threads: the profile's writer.
- * Depends on: cpython, profile, thread_cpu.
  */
 #ifndef SAMPLER_SESSION_FOLD_H
 #define SAMPLER_SESSION_FOLD_H

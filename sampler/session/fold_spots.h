@@ -2,8 +2,6 @@
  * fold_spots - the spots of a stack: instruction and columns of its innermost frame, and of each caller.
  *
  * Private to fold.
- *
- * Depends on: fold.
  */
 #ifndef SAMPLER_SESSION_FOLD_SPOTS_H
 #define SAMPLER_SESSION_FOLD_SPOTS_H
