@@ -65,15 +65,6 @@ enum err_code fold_init(struct fold *fold, struct profile *profile, struct leave
     return rc ? rc : make_marks(fold, err);
 }
 
-void fold_note_origin(struct fold *fold, function_id function)
-{
-    if (!fold->origins)
-        return;
-    const profile_origin before = profile_origin_of(fold->profile, function);
-    profile_set_origin(fold->profile, function,
-                       origins_join(fold->origins, before, fold->origin));
-}
-
 /* Tags hold the id plus one, so that 0 means "not yet". */
 enum err_code fold_function(struct fold *fold, struct code *code, function_id *out)
 {
@@ -87,7 +78,7 @@ enum err_code fold_function(struct fold *fold, struct code *code, function_id *o
             rc = profile_function(fold->profile, code->name, file, code->first_line, out, NULL);
         if (rc)
             return rc;
-        fold_note_origin(fold, *out);
+        origins_note(fold->origins, fold->profile, *out, fold->origin);
         code->tag = *out + 1;
     }
     *out = code->tag - 1;

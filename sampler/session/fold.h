@@ -54,8 +54,6 @@ MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
                                    const struct sampler_options *options, int pid,
                                    const char *name, struct err *err);
 
-/* Processes share functions, so each process notes its origin. */
-void fold_note_origin(struct fold *fold, function_id function);
 /* The frame of a mark. */
 MUST_CHECK enum err_code fold_named_mark(struct fold *fold, str_id name, frame_id *out,
                                          struct err *err);

@@ -65,7 +65,8 @@ enum err_code fold_native_create(struct process *process, struct fold *fold, rem
         free(native);
         return rc;
     }
-    native_names_init(&native->names, fold, process, &native->unwinder, anchor);
+    const struct native_names_profile to = { fold->profile, fold->origins, fold->origin };
+    native_names_init(&native->names, to, process, &native->unwinder, anchor);
     rc = make_room(native, FIRST_ROOM);
     if (!rc)
         rc = native_names_gap(&native->names, &native->gap);

@@ -18,6 +18,7 @@
 #include "sampler/process/thread_ids.h"
 #include "sampler/profile/views/native_frames.h"
 #include "sampler/session/native_library.h"
+#include "sampler/session/origins.h"
 
 static const uid_t NOBODY = (uid_t)-1;
 static const char UNKNOWN[] = "[unknown]", GENERATED[] = "<generated code>";
@@ -61,12 +62,12 @@ static uint64_t started_ns(const struct process *process)
     return boot_ns + process->start_time * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-void native_names_init(struct native_names *names, struct fold *fold,
+void native_names_init(struct native_names *names, struct native_names_profile to,
                        const struct process *process, struct unwinder *unwinder,
                        remote_addr anchor)
 {
     const int root_fd = open_root(process->pid);
-    *names = (struct native_names){ .fold = fold,
+    *names = (struct native_names){ .to = to,
                                     .process = process,
                                     .unwinder = unwinder,
                                     .anchor = anchor,
@@ -84,7 +85,7 @@ void native_names_init(struct native_names *names, struct fold *fold,
 
 void native_names_deinit(struct native_names *names)
 {
-    if (!names->fold)
+    if (!names->to.profile)
         return;
     for (size_t i = 0; i < names->library_count; i++)
         native_library_deinit(&names->libraries[i]);
@@ -108,7 +109,7 @@ static enum err_code intern(struct native_names *names, const char *text, str_id
 {
     const enum err_code rc = memory_confirm(&names->process->memory.memory);
     return rc ? rc
-              : strtab_intern(profile_strings(names->fold->profile), text, strlen(text), out,
+              : strtab_intern(profile_strings(names->to.profile), text, strlen(text), out,
                               NULL);
 }
 
@@ -153,7 +154,7 @@ static enum err_code add_row(struct native_names *names, struct native_library *
     enum err_code rc = intern(names, path, &row.path);
     if (!rc && *library->build_id)
         rc = intern(names, library->build_id, &row.build_id);
-    return rc ? rc : profile_library(names->fold->profile, &row, &library->id, NULL);
+    return rc ? rc : profile_library(names->to.profile, &row, &library->id, NULL);
 }
 
 static enum err_code add_library(struct native_names *names, const struct image *image,
@@ -234,12 +235,12 @@ static enum err_code make_frame(struct native_names *names, const char *name, co
     if (!rc)
         rc = intern(names, file, &row.file);
     if (!rc)
-        rc = profile_function_row(names->fold->profile, &row, &function, NULL);
+        rc = profile_function_row(names->to.profile, &row, &function, NULL);
     if (!rc)
-        fold_note_origin(names->fold, function);
+        origins_note(names->to.origins, names->to.profile, function, names->to.origin);
     if (!rc)
-        profile_set_entry(names->fold->profile, function, row.entry);
-    return rc ? rc : profile_frame(names->fold->profile, function, 0, out, NULL);
+        profile_set_entry(names->to.profile, function, row.entry);
+    return rc ? rc : profile_frame(names->to.profile, function, 0, out, NULL);
 }
 
 static const char *base_name(const char *path)
@@ -299,7 +300,7 @@ static enum err_code make_unknown(struct native_names *names, const char *name, 
     library_id library = 0;
     enum err_code rc = intern(names, UNKNOWN, &row.path);
     if (!rc)
-        rc = profile_library(names->fold->profile, &row, &library, NULL);
+        rc = profile_library(names->to.profile, &row, &library, NULL);
     const struct profile_function function = { .library = library };
     return rc ? rc : make_frame(names, name, UNKNOWN, function, out);
 }

@@ -17,7 +17,7 @@
  * and NATIVE_NAMES_MAX_SYMBOL_BYTES of symbols, NATIVE_NAMES_MAX_ALL_BYTES of symbols and perf maps of all processes
  * together: the functions of further ones have no names.
  * Units: nanoseconds of CLOCK_MONOTONIC.
- * Depends on: base, process, native, fold.
+ * Depends on: base, process, native, profile, origins.
  */
 #ifndef SAMPLER_SESSION_NATIVE_NAMES_H
 #define SAMPLER_SESSION_NATIVE_NAMES_H
@@ -34,7 +34,7 @@
 #include "sampler/native/perf_map.h"
 #include "sampler/native/unwind.h"
 #include "sampler/process/process.h"
-#include "sampler/session/fold.h"
+#include "sampler/profile/profile.h"
 
 #define NATIVE_NAMES_FIRST_NS    (4 * NS_PER_S)
 #define NATIVE_NAMES_DEADLINE_NS (2 * NS_PER_S)
@@ -48,9 +48,17 @@ enum {
 };
 
 struct native_library;
+struct origins;
+
+/* Where functions go. */
+struct native_names_profile {
+    struct profile *profile;
+    struct origins *origins; /* of the session; NULL: functions have none */
+    profile_origin origin;   /* of the process */
+};
 
 struct native_names {
-    struct fold *fold;
+    struct native_names_profile to;
     const struct process *process;
     struct unwinder *unwinder;
     remote_addr anchor;             /* in the data of the interpreter */
@@ -85,7 +93,7 @@ struct native_name {
 };
 
 /* anchor: python_anchor. */
-void native_names_init(struct native_names *names, struct fold *fold,
+void native_names_init(struct native_names *names, struct native_names_profile to,
                        const struct process *process, struct unwinder *unwinder,
                        remote_addr anchor);
 void native_names_deinit(struct native_names *names);
