@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "sampler/process/process.h"
-#include "sampler/session/native_library.h"
-#include "sampler/session/native_names.h"
+#include "sampler/session/native/native_library.h"
+#include "sampler/session/native/native_names.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
