@@ -19,7 +19,7 @@
 
 #include "sampler/sampler_ops.h"
 #include "sampler/session/attach_queue.h"
-#include "sampler/session/child_tracker.h"
+#include "sampler/session/children/child_tracker.h"
 #include "sampler/session/targets.h"
 
 struct local_sampler {

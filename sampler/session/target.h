@@ -24,12 +24,12 @@
 #include "sampler/permission.h"
 #include "sampler/process/process.h"
 #include "sampler/sampler.h"
-#include "sampler/session/beside.h"
-#include "sampler/session/fold.h"
-#include "sampler/session/native_copies.h"
-#include "sampler/session/pace/stops.h"
-#include "sampler/session/page_faults.h"
-#include "sampler/session/task_fold.h"
+#include "sampler/session/fold/fold.h"
+#include "sampler/session/fold/task_fold.h"
+#include "sampler/session/native/native_copies.h"
+#include "sampler/session/remote/beside.h"
+#include "sampler/session/remote/page_faults.h"
+#include "sampler/session/remote/stops.h"
 
 struct thread_cpus;
 struct bias;

@@ -19,14 +19,14 @@
 #include "sampler/base/err.h"
 #include "sampler/process/stopper.h"
 #include "sampler/sampler.h"
-#include "sampler/session/bias.h"
-#include "sampler/session/native_copies.h"
+#include "sampler/session/fold/task_board.h"
+#include "sampler/session/fold/thread_cpu.h"
+#include "sampler/session/fold/waits.h"
+#include "sampler/session/native/native_copies.h"
 #include "sampler/session/origins.h"
+#include "sampler/session/remote/bias.h"
 #include "sampler/session/target.h"
 #include "sampler/session/target_table.h"
-#include "sampler/session/task_board.h"
-#include "sampler/session/thread_cpu.h"
-#include "sampler/session/waits.h"
 
 struct engines;
 struct kernel;

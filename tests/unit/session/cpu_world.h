@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "sampler/profile/views/states.h"
-#include "sampler/session/thread_cpu.h"
+#include "sampler/session/fold/thread_cpu.h"
 
 struct cpu_world {
     struct profile *profile;

@@ -16,7 +16,7 @@
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/record.h"
 #include "sampler/profile/quality.h"
-#include "sampler/session/kernel_feed.h"
+#include "sampler/session/kernel/kernel_feed.h"
 #include "sampler/session/target.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/test.h"
