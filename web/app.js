@@ -6,7 +6,7 @@ import { openSessionShare } from "./host/share.js";
 import { formatAddress, PANEL_VIEWS, parseAddress } from "./model/page/address.js";
 import { filterParameters } from "./model/filters/filter.js";
 import { cleanLinks, noLinks } from "./model/page/links.js";
-import { createPicture } from "./model/page/picture.js";
+import { createPicture } from "./model/picture/picture.js";
 import { isSameQuestion, openedFile, questionOf, searchedFor } from "./model/page/questions.js";
 import { takeBaseline, takeBlocks, takeDelivery, takeRunning, takeRuns } from "./model/trees/recording.js";
 import { isRunningAPart } from "./model/profile/parts.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { takeDelivery } from "../../../web/model/trees/recording.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { shownOrder } from "../../../web/model/page/state.js";
 import { outline, stateOf } from "../support/sample.mjs";
 

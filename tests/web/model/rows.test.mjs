@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultAddress, formatAddress, parseAddress } from "../../../web/model/page/address.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { diffRows, heatRows, laneRows, ROWS_SHOWN_MAX, sandwichRows, stackRows, stripRows } from "../../../web/model/page/rows.js";
 import { PARTS } from "../../../web/model/profile/parts.js";
 import { emptyRuns } from "../../../web/model/profile/runs.js";

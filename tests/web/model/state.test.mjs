@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatAddress, parseAddress } from "../../../web/model/page/address.js";
 import { memoise } from "../../../web/model/base/memoise.js";
-import { createPicture, heatLevel } from "../../../web/model/page/picture.js";
+import { createPicture, heatLevel } from "../../../web/model/picture/picture.js";
 import { createState, newerSamples, nextTheme, reduce, statusOf } from "../../../web/model/page/state.js";
 import { TEXT } from "../../../web/text/session.js";
 import { outline, stateOf } from "../support/sample.mjs";

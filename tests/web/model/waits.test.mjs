@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { waitOf, waitShares } from "../../../web/model/profile/waits.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { readSharedCases } from "../support/shared-cases.mjs";
 import { outline, stateOf } from "../support/sample.mjs";
 

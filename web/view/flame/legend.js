@@ -1,7 +1,7 @@
 // The legend of the colours.
 
 import { FLAME_VIEWS } from "../../model/page/address.js";
-import { HEAT_STEPS } from "../../model/page/picture.js";
+import { HEAT_STEPS } from "../../model/picture/picture.js";
 import { WAIT_HUES } from "../../model/profile/wait-causes.js";
 import { TEXT } from "../../text/session.js";
 import { el, swatch } from "../elements/dom.js";
