@@ -285,8 +285,9 @@ function startPage() {
     queued = false;
     askFor();
     const picture = compute(state);
+    const { tree } = picture;
     // The same chart of something else: what is beside it follows once it is painted.
-    const follows = shown !== null && picture.tree !== shown.picture.tree && state.address.view === shown.address.view ? views.beside : [];
+    const follows = shown !== null && tree !== shown.picture.tree && state.address.view === shown.address.view ? views.beside : [];
     selected = { ...asked, parts: state.address.parts ?? [], filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] };
     watchFor(source, state, picture, selected);
     const downloads = source.downloads({ ...selected, shown: asked.parts });

@@ -41,7 +41,7 @@ test("callers and callees of a function follow the same rule", () => {
   const lines = ["a;f;x 1", "b;f;y 5", "c;f;z 3"];
   const compute = createPicture();
   const first = compute(stateOf(lines, { view: "table" }));
-  const { key } = first.functions().find(({ label }) => label.name === "f");
+  const { key } = first.functions.find(({ label }) => label.name === "f");
   const { sandwich } = createPicture()(stateOf(lines, { view: "sandwich", about: key }));
   const names = (drawing) => drawing.root.children.map((frame) => frame.name[0]);
   assert.deepEqual([names(sandwich.callers), names(sandwich.callees)], [["b", "c", "a"], ["x", "y", "z"]]);
