@@ -4,6 +4,7 @@
 #include "sampler/process/procfs.h"
 #include "sampler/process/stopper.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/sink.h"
 #include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/native/native_copies.h"
 #include "sampler/session/remote/asleep.h"
@@ -130,6 +131,29 @@ static enum err_code count(struct target_tick *now, struct thread *thread,
     return rc || failure ? rc : compare(now, thread);
 }
 
+/* Reports the locks of a thread that stands still: that was stopped, waits, or has not moved since it was read last. */
+static enum err_code report_locks(const struct target *target, const struct thread *thread)
+{
+    const struct sink *const sink = target->options->sink;
+    struct lock_use uses[LOCK_USES_MAX];
+    struct lock_report report = { .pid = target->process.pid,
+                                  .tid = thread->host_tid,
+                                  .uses = uses };
+    const bool waits = thread->is_asked && thread->runs == VALUE_NO;
+    if (!target->options->locks || (thread->motion == THREAD_MOVING && !waits))
+        return ERR_OK;
+    const enum err_code rc = python_read_locks(target->python, thread, uses, &report.count);
+    if (!rc && report.count && uses[0].is_waited) {
+        struct system_call call = { 0 };
+        (void)thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
+                              thread->host_tid, &call);
+        uses[0].is_timed = call.is_timed;
+    }
+    if (!rc)
+        sink->locks(sink->context, &report);
+    return rc;
+}
+
 static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
 {
     struct target_tick *const now = context;
@@ -146,8 +170,9 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
         asleep_find(target, thread);
         target_read_context(target, thread, NULL, now->tick->now_ns);
     }
-    const enum err_code rc =
-        count(now, thread, python_thread_state(target->python, thread), failure);
+    enum err_code rc = failure ? ERR_OK : report_locks(target, thread);
+    if (!rc)
+        rc = count(now, thread, python_thread_state(target->python, thread), failure);
     asleep_forget(thread);
     return rc;
 }
@@ -163,9 +188,11 @@ static enum err_code keep_thread(void *context, struct thread *thread, enum err_
     thread->motion = motion_of(now, thread);
     now->kept->items[now->kept->count++] =
         (struct kept_thread){ thread, failure, python_thread_state(target->python, thread) };
-    if (!failure)
-        target_read_context(target, thread, NULL, now->tick->now_ns);
-    return failure ? ERR_OK : fold_read_leaf(&target->fold, thread);
+    if (failure)
+        return ERR_OK;
+    target_read_context(target, thread, NULL, now->tick->now_ns);
+    const enum err_code rc = report_locks(target, thread);
+    return rc ? rc : fold_read_leaf(&target->fold, thread);
 }
 
 static enum err_code count_kept(struct target_tick *now)
