@@ -18,8 +18,8 @@
 
 #include "sampler/base/err.h"
 
-struct bytes;
-struct cursor;
+struct buffer;
+struct byte_reader;
 
 struct capture_texts {
     size_t count;
@@ -94,10 +94,10 @@ struct capture_metadata {
 };
 
 /* Leaves out what is 0 or empty. */
-void metadata_encode(const struct capture_metadata *metadata, struct bytes *out);
+void metadata_encode(const struct capture_metadata *metadata, struct buffer *out);
 /* Adds to the metadata that are there already. */
 MUST_CHECK enum err_code metadata_decode(struct capture_metadata *metadata,
-                                         struct cursor *cursor, struct err *err);
+                                         struct byte_reader *in, struct err *err);
 void metadata_deinit(struct capture_metadata *metadata);
 
 #endif /* SAMPLER_CAPTURE_METADATA_H */

@@ -10,9 +10,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/thread.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/growing.h"
 #include "sampler/link/link.h"
@@ -248,9 +249,9 @@ static enum err_code take_state(struct link_sampler *sampler, struct err *err)
     struct growing *const growing = &sampler->growing;
     const struct sink *const sink = sampler->face.options.sink;
     struct state *const state = &sampler->state;
-    struct cursor cursor = cursor_of(growing->raw.data, growing->raw.count);
+    struct byte_reader in = byte_reader_over(&growing->raw);
     state_deinit(state);
-    enum err_code rc = state_decode(&cursor, &growing->sizes, state, err);
+    enum err_code rc = state_decode(&in, &growing->sizes, state, err);
     if (rc)
         return rc;
     state->quality.undelivered = state->lost;
@@ -269,10 +270,10 @@ static enum err_code take_state(struct link_sampler *sampler, struct err *err)
 /* The last block says if the sampling process could not send all. */
 static enum err_code take_end(struct link_sampler *sampler, struct err *err)
 {
-    const struct bytes *const raw = &sampler->growing.raw;
-    struct cursor cursor = cursor_of(raw->data, raw->count);
+    const struct buffer *const raw = &sampler->growing.raw;
+    struct byte_reader in = byte_reader_over(raw);
     struct capture_metadata end = { .has_failed = 0 };
-    enum err_code rc = metadata_decode(&end, &cursor, err);
+    enum err_code rc = metadata_decode(&end, &in, err);
     if (!rc && end.has_failed)
         rc = err_set(err, ERR_SYS, "the sampling process could not send its samples: %.200s",
                      end.reason);
@@ -355,7 +356,7 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
     const struct link_patience patience = { .cancel_fd = -1,
                                             .is_cancelled = sampler->face.options.is_cancelled,
                                             .lost = link_lost() };
-    struct bytes answer = { 0 };
+    struct buffer answer = { 0 };
     struct link_started started = { .session = 0 };
     bool has_ended = false;
     enum err_code rc = link_send(&request, &sampler->stream_fd, err);
@@ -364,12 +365,12 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
         rc = link_receive_answer(sampler->stream_fd, &patience, &answer, err);
     }
     if (!rc) {
-        struct cursor cursor = cursor_of(answer.data, answer.count);
-        rc = link_started_decode(&cursor, &started, err);
+        struct byte_reader in = byte_reader_over(&answer);
+        rc = link_started_decode(&in, &started, err);
     }
     if (!rc && started.created_ns > clock_now_ns())
         rc = err_set(err, ERR_CORRUPT, "the sampling process sent a session of the future");
-    bytes_deinit(&answer);
+    buffer_deinit(&answer);
     if (rc)
         return rc;
     sampler->lost = link_lost();
@@ -396,9 +397,9 @@ static void destroy(struct sampler *face)
 
 static enum err_code ask(const struct link_request *request, struct err *err)
 {
-    struct bytes answer = { 0 };
-    const enum err_code rc = link_ask(request, -1, &answer, err);
-    bytes_deinit(&answer);
+    struct buffer answer = { 0 };
+    const enum err_code rc = link_ask(request, -1, LINK_WAIT_MS, &answer, err);
+    buffer_deinit(&answer);
     return rc;
 }
 

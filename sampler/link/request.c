@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/capture/bytes.h"
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 
 /* Names the bits of the options. */
 enum option_bit {
@@ -22,34 +23,34 @@ enum option_bit {
     OPTION_BITS
 };
 
-void link_double_encode(double value, struct bytes *out)
+void link_double_encode(double value, struct buffer *out)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    bytes_u64(out, bits);
+    buffer_u64(out, bits);
 }
 
-double link_double_decode(struct cursor *cursor)
+double link_double_decode(struct byte_reader *in)
 {
-    const uint64_t bits = cursor_u64(cursor);
+    const uint64_t bits = byte_reader_u64(in);
     double value;
     memcpy(&value, &bits, sizeof value);
     return isfinite(value) ? value : 0;
 }
 
-void link_text_encode(const char *text, struct bytes *out)
+void link_text_encode(const char *text, struct buffer *out)
 {
-    bytes_u8(out, text != NULL);
+    buffer_u8(out, text != NULL);
     if (text)
-        bytes_text(out, text);
+        buffer_sized_text(out, text);
 }
 
-const char *link_text_decode(struct cursor *cursor)
+const char *link_text_decode(struct byte_reader *in)
 {
-    return cursor_u8(cursor) ? cursor_text(cursor) : NULL;
+    return byte_reader_u8(in) ? byte_reader_text(in) : NULL;
 }
 
-static void put_options(const struct sampler_options *options, struct bytes *out)
+static void put_options(const struct sampler_options *options, struct buffer *out)
 {
     const bool flags[OPTION_BITS] = {
         [ALL] = options->all,
@@ -64,51 +65,51 @@ static void put_options(const struct sampler_options *options, struct bytes *out
     unsigned bits = 0;
     for (unsigned i = 0; i < OPTION_BITS; i++)
         bits |= (unsigned)flags[i] << i;
-    bytes_number(out, options->pid_count);
+    buffer_number(out, options->pid_count);
     for (size_t i = 0; i < options->pid_count; i++)
-        bytes_number(out, (uint64_t)options->pids[i]);
-    bytes_number(out, bits);
+        buffer_number(out, (uint64_t)options->pids[i]);
+    buffer_number(out, bits);
     link_double_encode(options->rate_hz, out);
-    bytes_number(out, options->duration_ns);
-    bytes_number(out, options->since_ns);
-    bytes_u8(out, options->mode);
-    bytes_u8(out, options->native);
-    bytes_u8(out, options->async);
-    bytes_number(out, strlen(options->context));
-    bytes_put(out, options->context, strlen(options->context));
-    bytes_u8(out, options->engine);
-    bytes_u8(out, options->stop);
+    buffer_number(out, options->duration_ns);
+    buffer_number(out, options->since_ns);
+    buffer_u8(out, options->mode);
+    buffer_u8(out, options->native);
+    buffer_u8(out, options->async);
+    buffer_number(out, strlen(options->context));
+    buffer_append(out, options->context, strlen(options->context));
+    buffer_u8(out, options->engine);
+    buffer_u8(out, options->stop);
     link_double_encode(options->max_stop_percent, out);
-    bytes_number(out, options->memory_bytes);
+    buffer_number(out, options->memory_bytes);
     link_double_encode(options->max_cpu_percent, out);
 }
 
-static unsigned take_below(struct cursor *cursor, unsigned most)
+static unsigned take_below(struct byte_reader *in, unsigned most)
 {
-    return (unsigned)cursor_below(cursor, most);
+    return (unsigned)byte_reader_below(in, most);
 }
 
-static pid_t take_pid(struct cursor *cursor)
+static pid_t take_pid(struct byte_reader *in)
 {
-    return (pid_t)cursor_below(cursor, INT32_MAX);
+    return (pid_t)byte_reader_below(in, INT32_MAX);
 }
 
 /* A text longer than `room` is damage. */
-static void take_text(struct cursor *cursor, char *out, size_t room)
+static void take_text(struct byte_reader *in, char *out, size_t room)
 {
-    const size_t length = cursor_count(cursor, 1, room - 1);
-    const void *const text = cursor_take(cursor, length);
+    const size_t length = byte_reader_count(in, 1, room - 1);
+    const void *const text = byte_reader_take(in, length);
     if (length && text)
         memcpy(out, text, length);
 }
 
-static void take_options(struct cursor *cursor, struct sampler_options *out)
+static void take_options(struct byte_reader *in, struct sampler_options *out)
 {
-    *out =
-        (struct sampler_options){ .pid_count = cursor_count(cursor, 1, SAMPLER_MAX_PROCESSES) };
+    *out = (struct sampler_options){ .pid_count =
+                                         byte_reader_count(in, 1, SAMPLER_MAX_PROCESSES) };
     for (size_t i = 0; i < out->pid_count; i++)
-        out->pids[i] = take_pid(cursor);
-    const unsigned bits = take_below(cursor, (1u << OPTION_BITS) - 1);
+        out->pids[i] = take_pid(in);
+    const unsigned bits = take_below(in, (1u << OPTION_BITS) - 1);
     out->all = bits >> ALL & 1;
     out->waits = bits >> WAITS & 1;
     out->subprocesses = bits >> SUBPROCESSES & 1;
@@ -117,47 +118,47 @@ static void take_options(struct cursor *cursor, struct sampler_options *out)
     out->hides_arguments = bits >> HIDES_ARGUMENTS & 1;
     out->opcodes = bits >> OPCODES & 1;
     out->tasks_each = bits >> TASKS_EACH & 1;
-    out->rate_hz = link_double_decode(cursor);
-    out->duration_ns = cursor_number(cursor);
-    out->since_ns = cursor_number(cursor);
-    out->mode = (enum sampler_mode)take_below(cursor, SAMPLER_MODE_EXCEPTION);
-    out->native = (enum sampler_native)take_below(cursor, SAMPLER_NATIVE_FULL);
-    out->async = (enum sampler_async)take_below(cursor, SAMPLER_ASYNC_ALL);
-    take_text(cursor, out->context, sizeof out->context);
-    out->engine = (enum sampler_engine)take_below(cursor, SAMPLER_ENGINE_REMOTE);
-    out->stop = (enum sampler_stop)take_below(cursor, SAMPLER_STOP_ALWAYS);
-    out->max_stop_percent = link_double_decode(cursor);
-    out->memory_bytes = (size_t)cursor_below(cursor, SIZE_MAX);
-    out->max_cpu_percent = link_double_decode(cursor);
+    out->rate_hz = link_double_decode(in);
+    out->duration_ns = byte_reader_number(in);
+    out->since_ns = byte_reader_number(in);
+    out->mode = (enum sampler_mode)take_below(in, SAMPLER_MODE_EXCEPTION);
+    out->native = (enum sampler_native)take_below(in, SAMPLER_NATIVE_FULL);
+    out->async = (enum sampler_async)take_below(in, SAMPLER_ASYNC_ALL);
+    take_text(in, out->context, sizeof out->context);
+    out->engine = (enum sampler_engine)take_below(in, SAMPLER_ENGINE_REMOTE);
+    out->stop = (enum sampler_stop)take_below(in, SAMPLER_STOP_ALWAYS);
+    out->max_stop_percent = link_double_decode(in);
+    out->memory_bytes = (size_t)byte_reader_below(in, SIZE_MAX);
+    out->max_cpu_percent = link_double_decode(in);
 }
 
-void link_request_encode(const struct link_request *request, struct bytes *out)
+void link_request_encode(const struct link_request *request, struct buffer *out)
 {
-    bytes_u8(out, LINK_VERSION);
-    bytes_u8(out, request->kind);
+    buffer_u8(out, LINK_VERSION);
+    buffer_u8(out, request->kind);
     switch (request->kind) {
     case LINK_START:
     case LINK_CHECK_ENGINE: put_options(&request->options, out); return;
     case LINK_STOP:
-    case LINK_RECORD_NATIVE: bytes_u64(out, request->session); return;
+    case LINK_RECORD_NATIVE: buffer_u64(out, request->session); return;
     case LINK_PAUSE:
-        bytes_u64(out, request->session);
-        bytes_u8(out, request->paused);
+        buffer_u64(out, request->session);
+        buffer_u8(out, request->paused);
         return;
     case LINK_SET_RATE:
     case LINK_SET_CPU:
-        bytes_u64(out, request->session);
+        buffer_u64(out, request->session);
         link_double_encode(request->value, out);
         return;
     case LINK_JOIN:
-        bytes_u64(out, request->session);
-        bytes_number(out, (uint64_t)request->pid);
+        buffer_u64(out, request->session);
+        buffer_number(out, (uint64_t)request->pid);
         return;
-    case LINK_ADMIT: bytes_number(out, (uint64_t)request->pid); return;
+    case LINK_ADMIT: buffer_number(out, (uint64_t)request->pid); return;
     case LINK_READ:
-        bytes_u64(out, request->session);
-        bytes_number(out, request->source_bytes);
-        bytes_put(out, request->source, request->source_bytes);
+        buffer_u64(out, request->session);
+        buffer_number(out, request->source_bytes);
+        buffer_append(out, request->source, request->source_bytes);
         return;
     case LINK_LIST:
     case LINK_USAGE:
@@ -167,31 +168,31 @@ void link_request_encode(const struct link_request *request, struct bytes *out)
     }
 }
 
-static void take_contents(struct cursor *cursor, struct link_request *out)
+static void take_contents(struct byte_reader *in, struct link_request *out)
 {
     switch (out->kind) {
     case LINK_START:
-    case LINK_CHECK_ENGINE: take_options(cursor, &out->options); return;
+    case LINK_CHECK_ENGINE: take_options(in, &out->options); return;
     case LINK_STOP:
-    case LINK_RECORD_NATIVE: out->session = cursor_u64(cursor); return;
+    case LINK_RECORD_NATIVE: out->session = byte_reader_u64(in); return;
     case LINK_PAUSE:
-        out->session = cursor_u64(cursor);
-        out->paused = cursor_u8(cursor) != 0;
+        out->session = byte_reader_u64(in);
+        out->paused = byte_reader_u8(in) != 0;
         return;
     case LINK_SET_RATE:
     case LINK_SET_CPU:
-        out->session = cursor_u64(cursor);
-        out->value = link_double_decode(cursor);
+        out->session = byte_reader_u64(in);
+        out->value = link_double_decode(in);
         return;
     case LINK_JOIN:
-        out->session = cursor_u64(cursor);
-        out->pid = take_pid(cursor);
+        out->session = byte_reader_u64(in);
+        out->pid = take_pid(in);
         return;
-    case LINK_ADMIT: out->pid = take_pid(cursor); return;
+    case LINK_ADMIT: out->pid = take_pid(in); return;
     case LINK_READ:
-        out->session = cursor_u64(cursor);
-        out->source_bytes = cursor_count(cursor, 1, LINK_MAX_REQUEST_BYTES);
-        out->source = cursor_take(cursor, out->source_bytes);
+        out->session = byte_reader_u64(in);
+        out->source_bytes = byte_reader_count(in, 1, LINK_MAX_REQUEST_BYTES);
+        out->source = byte_reader_take(in, out->source_bytes);
         return;
     case LINK_LIST:
     case LINK_USAGE:
@@ -201,15 +202,15 @@ static void take_contents(struct cursor *cursor, struct link_request *out)
     }
 }
 
-enum err_code link_request_decode(struct cursor *cursor, struct link_request *out,
+enum err_code link_request_decode(struct byte_reader *in, struct link_request *out,
                                   struct err *err)
 {
-    const unsigned version = cursor_u8(cursor), kind = cursor_u8(cursor);
+    const unsigned version = byte_reader_u8(in), kind = byte_reader_u8(in);
     *out = (struct link_request){ .kind = (enum link_kind)kind };
-    if (cursor->is_bad || version != LINK_VERSION || kind == LINK_NONE || kind >= LINK_KINDS)
+    if (in->is_bad || version != LINK_VERSION || kind == LINK_NONE || kind >= LINK_KINDS)
         return err_set(err, ERR_INVALID, "the request is of another version");
-    take_contents(cursor, out);
-    if (cursor->is_bad || cursor_left(cursor) > 0)
+    take_contents(in, out);
+    if (in->is_bad || byte_reader_left(in) > 0)
         return err_set(err, ERR_INVALID, "the request is invalid");
     return ERR_OK;
 }
@@ -230,10 +231,10 @@ void link_head_encode(enum err_code code, size_t bytes, unsigned char out[LINK_H
 enum err_code link_head_decode(const unsigned char head[LINK_HEAD_BYTES],
                                enum err_code *code_out, size_t *bytes_out, struct err *err)
 {
-    struct cursor cursor = cursor_of(head, LINK_HEAD_BYTES);
-    const unsigned version = cursor_u8(&cursor), code = cursor_u8(&cursor);
-    (void)cursor_take(&cursor, 2);
-    const uint32_t bytes = cursor_u32(&cursor);
+    struct byte_reader in = byte_reader_of(head, LINK_HEAD_BYTES);
+    const unsigned version = byte_reader_u8(&in), code = byte_reader_u8(&in);
+    (void)byte_reader_take(&in, 2);
+    const uint32_t bytes = byte_reader_u32(&in);
     if (version != LINK_VERSION || code > ERR_NOT_PYTHON || bytes > LINK_MAX_ANSWER_BYTES)
         return err_set(err, ERR_CORRUPT, "the sampling process sent an invalid answer");
     *code_out = (enum err_code)code;
@@ -251,16 +252,16 @@ void link_name_files(struct err *err, const char *process)
             process);
 }
 
-void link_err_encode(const struct err *err, struct bytes *out)
+void link_err_encode(const struct err *err, struct buffer *out)
 {
-    bytes_number(out, (uint64_t)(err->sys > 0 ? err->sys : 0));
-    bytes_text(out, err->message);
+    buffer_number(out, (uint64_t)(err->sys > 0 ? err->sys : 0));
+    buffer_sized_text(out, err->message);
 }
 
-void link_err_decode(struct cursor *cursor, enum err_code code, struct err *out)
+void link_err_decode(struct byte_reader *in, enum err_code code, struct err *out)
 {
-    const int sys = (int)cursor_below(cursor, INT_MAX);
-    const char *const message = cursor_text(cursor);
+    const int sys = (int)byte_reader_below(in, INT_MAX);
+    const char *const message = byte_reader_text(in);
     if (!out)
         return;
     (void)err_set(out, code, "%s", *message ? message : err_text(code));
@@ -268,69 +269,69 @@ void link_err_decode(struct cursor *cursor, enum err_code code, struct err *out)
     link_name_files(out, "sampling process");
 }
 
-void link_started_encode(const struct link_started *started, struct bytes *out)
+void link_started_encode(const struct link_started *started, struct buffer *out)
 {
-    bytes_u64(out, started->session);
-    bytes_u64(out, started->created_ns);
-    bytes_u8(out, started->engine);
+    buffer_u64(out, started->session);
+    buffer_u64(out, started->created_ns);
+    buffer_u8(out, started->engine);
 }
 
-static enum err_code check(const struct cursor *cursor, struct err *err)
+static enum err_code check(const struct byte_reader *in, struct err *err)
 {
-    if (!cursor->is_bad && cursor_left(cursor) == 0)
+    if (!in->is_bad && byte_reader_left(in) == 0)
         return ERR_OK;
     return err_set(err, ERR_CORRUPT, "the sampling process sent an invalid answer");
 }
 
-enum err_code link_started_decode(struct cursor *cursor, struct link_started *out,
+enum err_code link_started_decode(struct byte_reader *in, struct link_started *out,
                                   struct err *err)
 {
-    out->session = cursor_u64(cursor);
-    out->created_ns = cursor_u64(cursor);
-    out->engine = (enum sampler_engine)take_below(cursor, SAMPLER_ENGINE_REMOTE);
-    return check(cursor, err);
+    out->session = byte_reader_u64(in);
+    out->created_ns = byte_reader_u64(in);
+    out->engine = (enum sampler_engine)take_below(in, SAMPLER_ENGINE_REMOTE);
+    return check(in, err);
 }
 
-void link_summary_encode(const struct processes_summary *summary, struct bytes *out)
+void link_summary_encode(const struct processes_summary *summary, struct buffer *out)
 {
-    bytes_number(out, summary->at_ns);
-    bytes_number(out, summary->number);
-    bytes_number(out, summary->examining);
-    bytes_number(out, summary->not_permitted);
-    bytes_number(out, summary->examined_cpu_ns);
-    bytes_number(out, summary->count);
+    buffer_number(out, summary->at_ns);
+    buffer_number(out, summary->number);
+    buffer_number(out, summary->examining);
+    buffer_number(out, summary->not_permitted);
+    buffer_number(out, summary->examined_cpu_ns);
+    buffer_number(out, summary->count);
 }
 
-void link_process_encode(const struct process_info *info, struct bytes *out)
+void link_process_encode(const struct process_info *info, struct buffer *out)
 {
     const size_t words = info->argc < LINK_MAX_WORDS ? info->argc : LINK_MAX_WORDS;
-    bytes_number(out, (uint64_t)info->pid);
-    bytes_number(out, (uint64_t)info->parent);
-    bytes_number(out, words);
+    buffer_number(out, (uint64_t)info->pid);
+    buffer_number(out, (uint64_t)info->parent);
+    buffer_number(out, words);
     for (size_t i = 0; i < words; i++)
-        bytes_text(out, info->argv[i]);
+        buffer_sized_text(out, info->argv[i]);
     link_text_encode(info->executable, out);
     link_text_encode(info->python, out);
-    bytes_number(out, info->uid);
+    buffer_number(out, info->uid);
     link_text_encode(info->user, out);
     link_text_encode(info->container, out);
     link_text_encode(info->container_name, out);
     link_text_encode(info->pod, out);
-    bytes_number(out, info->threads);
+    buffer_number(out, info->threads);
     link_double_encode(info->cpu_percent, out);
-    bytes_number(out, info->rss_bytes);
-    bytes_number(out, info->started_at_ns);
-    bytes_number(out, info->uptime_ns);
+    buffer_number(out, info->rss_bytes);
+    buffer_number(out, info->started_at_ns);
+    buffer_number(out, info->uptime_ns);
     link_text_encode(info->reason, out);
 }
 
 /* The words have room for one more than before, so that a command line without words has an address too. */
-static enum err_code take_process(struct cursor *cursor, const char ***words, size_t *room,
+static enum err_code take_process(struct byte_reader *in, const char ***words, size_t *room,
                                   struct process_info *out, struct err *err)
 {
-    out->pid = take_pid(cursor);
-    out->parent = take_pid(cursor);
-    out->argc = cursor_count(cursor, 2, LINK_MAX_WORDS);
+    out->pid = take_pid(in);
+    out->parent = take_pid(in);
+    out->argc = byte_reader_count(in, 2, LINK_MAX_WORDS);
     if (*room <= out->argc) {
         const char **const larger = realloc(*words, (out->argc + 1) * sizeof **words);
         if (!larger)
@@ -339,60 +340,60 @@ static enum err_code take_process(struct cursor *cursor, const char ***words, si
         *room = out->argc + 1;
     }
     for (size_t i = 0; i < out->argc; i++)
-        (*words)[i] = cursor_text(cursor);
+        (*words)[i] = byte_reader_text(in);
     out->argv = *words;
-    out->executable = link_text_decode(cursor);
-    out->python = link_text_decode(cursor);
-    out->uid = (unsigned)cursor_below(cursor, UINT_MAX);
-    out->user = link_text_decode(cursor);
-    out->container = link_text_decode(cursor);
-    out->container_name = link_text_decode(cursor);
-    out->pod = link_text_decode(cursor);
-    out->threads = (uint32_t)cursor_below(cursor, UINT32_MAX);
-    out->cpu_percent = link_double_decode(cursor);
-    out->rss_bytes = cursor_number(cursor);
-    out->started_at_ns = cursor_number(cursor);
-    out->uptime_ns = cursor_number(cursor);
-    out->reason = link_text_decode(cursor);
+    out->executable = link_text_decode(in);
+    out->python = link_text_decode(in);
+    out->uid = (unsigned)byte_reader_below(in, UINT_MAX);
+    out->user = link_text_decode(in);
+    out->container = link_text_decode(in);
+    out->container_name = link_text_decode(in);
+    out->pod = link_text_decode(in);
+    out->threads = (uint32_t)byte_reader_below(in, UINT32_MAX);
+    out->cpu_percent = link_double_decode(in);
+    out->rss_bytes = byte_reader_number(in);
+    out->started_at_ns = byte_reader_number(in);
+    out->uptime_ns = byte_reader_number(in);
+    out->reason = link_text_decode(in);
     return ERR_OK;
 }
 
-enum err_code link_list_decode(struct cursor *cursor, processes_visitor visit, void *context,
+enum err_code link_list_decode(struct byte_reader *in, processes_visitor visit, void *context,
                                struct processes_summary *out, struct err *err)
 {
     const char **words = NULL;
     size_t room = 0;
     enum err_code rc = ERR_OK;
     struct process_info info;
-    out->at_ns = cursor_number(cursor);
-    out->number = cursor_number(cursor);
-    out->examining = (size_t)cursor_number(cursor);
-    out->not_permitted = (size_t)cursor_number(cursor);
-    out->examined_cpu_ns = cursor_number(cursor);
-    out->count = (size_t)cursor_below(cursor, PROCESSES_MAX);
-    while (!rc && !cursor->is_bad && cursor_left(cursor) > 0) {
-        rc = take_process(cursor, &words, &room, &info, err);
-        if (!rc && !cursor->is_bad && visit)
+    out->at_ns = byte_reader_number(in);
+    out->number = byte_reader_number(in);
+    out->examining = (size_t)byte_reader_number(in);
+    out->not_permitted = (size_t)byte_reader_number(in);
+    out->examined_cpu_ns = byte_reader_number(in);
+    out->count = (size_t)byte_reader_below(in, PROCESSES_MAX);
+    while (!rc && !in->is_bad && byte_reader_left(in) > 0) {
+        rc = take_process(in, &words, &room, &info, err);
+        if (!rc && !in->is_bad && visit)
             visit(context, &info);
     }
     free(words);
-    return rc ? rc : check(cursor, err);
+    return rc ? rc : check(in, err);
 }
 
-void link_usage_encode(const struct process_usage *usage, struct bytes *out)
+void link_usage_encode(const struct process_usage *usage, struct buffer *out)
 {
     link_double_encode(usage->cpu_user_s, out);
     link_double_encode(usage->cpu_sys_s, out);
-    bytes_number(out, usage->rss_bytes);
-    bytes_number(out, usage->rss_peak_bytes);
+    buffer_number(out, usage->rss_bytes);
+    buffer_number(out, usage->rss_peak_bytes);
 }
 
-enum err_code link_usage_decode(struct cursor *cursor, struct process_usage *out,
+enum err_code link_usage_decode(struct byte_reader *in, struct process_usage *out,
                                 struct err *err)
 {
-    out->cpu_user_s = link_double_decode(cursor);
-    out->cpu_sys_s = link_double_decode(cursor);
-    out->rss_bytes = cursor_number(cursor);
-    out->rss_peak_bytes = cursor_number(cursor);
-    return check(cursor, err);
+    out->cpu_user_s = link_double_decode(in);
+    out->cpu_sys_s = link_double_decode(in);
+    out->rss_bytes = byte_reader_number(in);
+    out->rss_peak_bytes = byte_reader_number(in);
+    return check(in, err);
 }

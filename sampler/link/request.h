@@ -20,12 +20,12 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/usage.h"
 #include "sampler/processes.h"
-#include "sampler/reader_link.h"
 #include "sampler/sampler.h"
 
-struct bytes;
-struct cursor;
+struct buffer;
+struct byte_reader;
 
 enum {
     LINK_VERSION = 1,
@@ -70,9 +70,9 @@ struct link_request {
     size_t source_bytes;
 };
 
-void link_request_encode(const struct link_request *request, struct bytes *out);
+void link_request_encode(const struct link_request *request, struct buffer *out);
 /* ERR_INVALID. */
-MUST_CHECK enum err_code link_request_decode(struct cursor *cursor, struct link_request *out,
+MUST_CHECK enum err_code link_request_decode(struct byte_reader *in, struct link_request *out,
                                              struct err *err);
 
 /* The head of an answer: how it went, and how many bytes follow.  It needs no memory. */
@@ -82,8 +82,8 @@ MUST_CHECK enum err_code link_head_decode(const unsigned char head[LINK_HEAD_BYT
                                           struct err *err);
 
 /* The contents of an answer that says why not; without any, the code says it. */
-void link_err_encode(const struct err *err, struct bytes *out);
-void link_err_decode(struct cursor *cursor, enum err_code code, struct err *out);
+void link_err_encode(const struct err *err, struct buffer *out);
+void link_err_decode(struct byte_reader *in, enum err_code code, struct err *out);
 
 /* Says which process has no file descriptors left, if that is what is wrong. */
 void link_name_files(struct err *err, const char *process);
@@ -95,27 +95,27 @@ struct link_started {
     enum sampler_engine engine;
 };
 
-void link_started_encode(const struct link_started *started, struct bytes *out);
-MUST_CHECK enum err_code link_started_decode(struct cursor *cursor, struct link_started *out,
+void link_started_encode(const struct link_started *started, struct buffer *out);
+MUST_CHECK enum err_code link_started_decode(struct byte_reader *in, struct link_started *out,
                                              struct err *err);
 
 /* The answer to LIST is a summary, and each process behind it. */
-void link_process_encode(const struct process_info *info, struct bytes *out);
-void link_summary_encode(const struct processes_summary *summary, struct bytes *out);
+void link_process_encode(const struct process_info *info, struct buffer *out);
+void link_summary_encode(const struct processes_summary *summary, struct buffer *out);
 /* visit: NULL: only the summary. */
-MUST_CHECK enum err_code link_list_decode(struct cursor *cursor, processes_visitor visit,
+MUST_CHECK enum err_code link_list_decode(struct byte_reader *in, processes_visitor visit,
                                           void *context, struct processes_summary *out,
                                           struct err *err);
 
-void link_usage_encode(const struct process_usage *usage, struct bytes *out);
-MUST_CHECK enum err_code link_usage_decode(struct cursor *cursor, struct process_usage *out,
+void link_usage_encode(const struct process_usage *usage, struct buffer *out);
+MUST_CHECK enum err_code link_usage_decode(struct byte_reader *in, struct process_usage *out,
                                            struct err *err);
 
-void link_double_encode(double value, struct bytes *out);
+void link_double_encode(double value, struct buffer *out);
 /* 0 for what is not a finite number. */
-double link_double_decode(struct cursor *cursor);
+double link_double_decode(struct byte_reader *in);
 /* NULL is another text than "". */
-void link_text_encode(const char *text, struct bytes *out);
-const char *link_text_decode(struct cursor *cursor);
+void link_text_encode(const char *text, struct buffer *out);
+const char *link_text_decode(struct byte_reader *in);
 
 #endif /* SAMPLER_LINK_REQUEST_H */

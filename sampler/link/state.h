@@ -23,8 +23,8 @@
 #include "sampler/profile/quality.h"
 #include "sampler/sampler.h"
 
-struct bytes;
-struct cursor;
+struct buffer;
+struct byte_reader;
 struct live_capture_seal;
 
 enum { STATE_MAX_ORIGINS = 1 << 16, STATE_MAX_AWAITERS = 1 << 20 };
@@ -81,10 +81,10 @@ struct state {
 void state_writer_deinit(struct state_writer *writer);
 /* Appends a record. */
 void state_encode(struct state_writer *writer, struct sampler *sampler,
-                  const struct live_capture_seal *seal, struct bytes *out);
+                  const struct live_capture_seal *seal, struct buffer *out);
 
 /* rows: those that came before.  ERR_CORRUPT: it refers to others, or is invalid. */
-MUST_CHECK enum err_code state_decode(struct cursor *cursor, const struct profile_sizes *rows,
+MUST_CHECK enum err_code state_decode(struct byte_reader *in, const struct profile_sizes *rows,
                                       struct state *out, struct err *err);
 void state_deinit(struct state *state);
 

@@ -25,7 +25,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "sampler/capture/bytes.h"
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/link/request.h"
 
 static int facts_fd = -1, results_fd = -1;
@@ -153,10 +154,10 @@ static struct reply *ask_bytes(const void *message, size_t bytes)
 
 static struct reply *ask(const struct link_request *request)
 {
-    struct bytes message = { 0 };
+    struct buffer message = { 0 };
     link_request_encode(request, &message);
-    struct reply *const reply = ask_bytes(message.data, message.count);
-    bytes_deinit(&message);
+    struct reply *const reply = ask_bytes(message.data, message.length);
+    buffer_deinit(&message);
     return reply;
 }
 
@@ -191,14 +192,14 @@ static struct link_request start_of(int pid)
 static int start_session(const struct link_request *request, uint64_t *session_out)
 {
     static struct reply reply;
-    struct bytes message = { 0 };
+    struct buffer message = { 0 };
     struct link_started started;
     link_request_encode(request, &message);
-    const int fd = send_message(message.data, message.count);
-    bytes_deinit(&message);
+    const int fd = send_message(message.data, message.length);
+    buffer_deinit(&message);
     take_reply(fd, &reply);
-    struct cursor cursor = cursor_of(reply.contents, reply.bytes);
-    if (reply.code == ERR_OK && link_started_decode(&cursor, &started, NULL) == ERR_OK) {
+    struct byte_reader in = byte_reader_of(reply.contents, reply.bytes);
+    if (reply.code == ERR_OK && link_started_decode(&in, &started, NULL) == ERR_OK) {
         *session_out = started.session;
         return fd;
     }
@@ -256,20 +257,20 @@ static void hold_ended(void)
 /* As long as a request named the file itself: number of the session, origin, path, no build id, no wishes, no entries. */
 static bool reads_path(uint64_t origin, const char *path)
 {
-    struct bytes message = { 0 }, wish = { 0 };
-    bytes_number(&wish, strlen(path));
-    bytes_put(&wish, path, strlen(path));
+    struct buffer message = { 0 }, wish = { 0 };
+    buffer_number(&wish, strlen(path));
+    buffer_append(&wish, path, strlen(path));
     for (int i = 0; i < 3; i++)
-        bytes_number(&wish, 0);
-    bytes_u8(&message, LINK_VERSION);
-    bytes_u8(&message, LINK_READ);
-    bytes_u64(&message, world.session);
-    bytes_u64(&message, origin);
-    bytes_number(&message, wish.count);
-    bytes_put(&message, wish.data, wish.count);
-    const bool is_read = says(ask_bytes(message.data, message.count), "root:");
-    bytes_deinit(&wish);
-    bytes_deinit(&message);
+        buffer_number(&wish, 0);
+    buffer_u8(&message, LINK_VERSION);
+    buffer_u8(&message, LINK_READ);
+    buffer_u64(&message, world.session);
+    buffer_u64(&message, origin);
+    buffer_number(&message, wish.length);
+    buffer_append(&message, wish.data, wish.length);
+    const bool is_read = says(ask_bytes(message.data, message.length), "root:");
+    buffer_deinit(&wish);
+    buffer_deinit(&message);
     return is_read;
 }
 
@@ -277,17 +278,17 @@ static bool reads_path(uint64_t origin, const char *path)
 static bool reads_functions(uint64_t session, unsigned want, unsigned first, unsigned count,
                             const char *text)
 {
-    struct bytes source = { 0 };
-    bytes_u8(&source, want);
-    bytes_number(&source, count);
+    struct buffer source = { 0 };
+    buffer_u8(&source, want);
+    buffer_number(&source, count);
     for (unsigned i = 0; i < count; i++)
-        bytes_number(&source, first + i);
+        buffer_number(&source, first + i);
     const struct link_request request = { .kind = LINK_READ,
                                           .session = session,
                                           .source = source.data,
-                                          .source_bytes = source.count };
+                                          .source_bytes = source.length };
     const bool is_read = says(ask(&request), text);
-    bytes_deinit(&source);
+    buffer_deinit(&source);
     return is_read;
 }
 

@@ -24,7 +24,7 @@ struct made_capture {
     struct profile *profile;
     struct writer writer;
     struct capture_metadata metadata;
-    struct bytes file;
+    struct buffer file;
     char *folder;
     char path[256];
 };

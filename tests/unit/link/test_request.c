@@ -1,7 +1,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sampler/capture/bytes.h"
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/link/request.h"
 #include "tests/support/test.h"
 
@@ -40,11 +41,12 @@ static const struct link_request requests[] = {
 
 enum { REQUESTS = sizeof requests / sizeof *requests };
 
-static enum err_code decode(const struct bytes *message, size_t bytes, struct link_request *out)
+static enum err_code decode(const struct buffer *message, size_t bytes,
+                            struct link_request *out)
 {
     unsigned char *const copy = guard_copy(message->data, bytes);
-    struct cursor cursor = cursor_of(copy, bytes);
-    const enum err_code rc = link_request_decode(&cursor, out, NULL);
+    struct byte_reader in = byte_reader_of(copy, bytes);
+    const enum err_code rc = link_request_decode(&in, out, NULL);
     guard_free(copy, bytes);
     return rc;
 }
@@ -53,17 +55,17 @@ static void a_request_is_read_as_it_was_written(void **state)
 {
     (void)state;
     for (size_t i = 0; i < REQUESTS; i++) {
-        struct bytes message = { 0 }, again = { 0 };
+        struct buffer message = { 0 }, again = { 0 };
         struct link_request read;
         link_request_encode(&requests[i], &message);
-        assert_true(message.count <= LINK_MAX_REQUEST_BYTES);
-        struct cursor cursor = cursor_of(message.data, message.count);
-        assert_int_equal(link_request_decode(&cursor, &read, NULL), ERR_OK);
+        assert_true(message.length <= LINK_MAX_REQUEST_BYTES);
+        struct byte_reader in = byte_reader_over(&message);
+        assert_int_equal(link_request_decode(&in, &read, NULL), ERR_OK);
         link_request_encode(&read, &again);
-        assert_int_equal(message.count, again.count);
-        assert_memory_equal(message.data, again.data, again.count);
-        bytes_deinit(&message);
-        bytes_deinit(&again);
+        assert_int_equal(message.length, again.length);
+        assert_memory_equal(message.data, again.data, again.length);
+        buffer_deinit(&message);
+        buffer_deinit(&again);
     }
 }
 
@@ -81,14 +83,14 @@ static void a_request_that_was_cut_or_is_longer_is_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < REQUESTS; i++) {
-        struct bytes message = { 0 };
+        struct buffer message = { 0 };
         struct link_request read;
         link_request_encode(&requests[i], &message);
-        for (size_t bytes = 0; bytes < message.count; bytes++)
+        for (size_t bytes = 0; bytes < message.length; bytes++)
             assert_int_equal(decode(&message, bytes, &read), ERR_INVALID);
-        bytes_u8(&message, 0);
-        assert_int_equal(decode(&message, message.count, &read), ERR_INVALID);
-        bytes_deinit(&message);
+        buffer_u8(&message, 0);
+        assert_int_equal(decode(&message, message.length, &read), ERR_INVALID);
+        buffer_deinit(&message);
     }
 }
 
@@ -98,28 +100,28 @@ static void another_version_kind_or_choice_is_refused(void **state)
                                                  { LINK_VERSION, LINK_NONE },
                                                  { LINK_VERSION, LINK_KINDS } };
     struct link_request read, wrong = requests[0];
-    struct bytes message = { 0 };
+    struct buffer message = { 0 };
     (void)state;
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
-        struct cursor cursor = cursor_of(messages[i], 2);
-        assert_int_equal(link_request_decode(&cursor, &read, NULL), ERR_INVALID);
+        struct byte_reader in = byte_reader_of(messages[i], 2);
+        assert_int_equal(link_request_decode(&in, &read, NULL), ERR_INVALID);
     }
     wrong.options.mode = (enum sampler_mode)(SAMPLER_MODE_EXCEPTION + 1);
     link_request_encode(&wrong, &message);
-    assert_int_equal(decode(&message, message.count, &read), ERR_INVALID);
-    bytes_deinit(&message);
+    assert_int_equal(decode(&message, message.length, &read), ERR_INVALID);
+    buffer_deinit(&message);
 }
 
 static void numbers_that_are_not_finite_are_zero(void **state)
 {
     const struct link_request request = { .kind = LINK_SET_RATE, .value = HUGE_VAL };
-    struct bytes message = { 0 };
+    struct buffer message = { 0 };
     struct link_request read;
     (void)state;
     link_request_encode(&request, &message);
-    assert_int_equal(decode(&message, message.count, &read), ERR_OK);
+    assert_int_equal(decode(&message, message.length, &read), ERR_OK);
     assert_true(read.value == 0);
-    bytes_deinit(&message);
+    buffer_deinit(&message);
 }
 
 static void count_process(void *context, const struct process_info *info)
@@ -140,7 +142,7 @@ static void a_list_of_processes_is_read_as_it_was_written(void **state)
     static const char *const words[] = { "word", "word", "word" };
     const struct processes_summary summary = { .at_ns = 5, .number = 6, .count = 3 };
     struct processes_summary read;
-    struct bytes list = { 0 };
+    struct buffer list = { 0 };
     size_t count = 0;
     (void)state;
     link_summary_encode(&summary, &list);
@@ -153,44 +155,43 @@ static void a_list_of_processes_is_read_as_it_was_written(void **state)
                                            .cpu_percent = -1 };
         link_process_encode(&info, &list);
     }
-    struct cursor cursor = cursor_of(list.data, list.count);
-    assert_int_equal(link_list_decode(&cursor, count_process, &count, &read, NULL), ERR_OK);
+    struct byte_reader in = byte_reader_over(&list);
+    assert_int_equal(link_list_decode(&in, count_process, &count, &read, NULL), ERR_OK);
     assert_int_equal(count, 3);
     assert_int_equal(read.number, 6);
-    cursor = cursor_of(list.data, list.count - 1);
+    in = byte_reader_of(list.data, list.length - 1);
     count = 0;
-    assert_int_equal(link_list_decode(&cursor, count_process, &count, &read, NULL),
-                     ERR_CORRUPT);
-    bytes_deinit(&list);
+    assert_int_equal(link_list_decode(&in, count_process, &count, &read, NULL), ERR_CORRUPT);
+    buffer_deinit(&list);
 }
 
 static void an_error_keeps_its_code_and_sentence(void **state)
 {
-    struct bytes contents = { 0 };
+    struct buffer contents = { 0 };
     struct err err = { 0 }, read = { 0 };
     (void)state;
     (void)err_set(&err, ERR_PERM, "no");
     link_err_encode(&err, &contents);
-    struct cursor cursor = cursor_of(contents.data, contents.count);
-    link_err_decode(&cursor, ERR_PERM, &read);
+    struct byte_reader in = byte_reader_over(&contents);
+    link_err_decode(&in, ERR_PERM, &read);
     assert_int_equal(read.code, ERR_PERM);
     assert_string_equal(read.message, "no");
-    bytes_deinit(&contents);
+    buffer_deinit(&contents);
 }
 
 static void an_error_for_lack_of_descriptors_names_the_process(void **state)
 {
-    struct bytes contents = { 0 };
+    struct buffer contents = { 0 };
     struct err err = { 0 }, read = { 0 };
     (void)state;
     (void)err_sys(&err, EMFILE, "cannot open");
     link_err_encode(&err, &contents);
-    struct cursor cursor = cursor_of(contents.data, contents.count);
-    link_err_decode(&cursor, ERR_SYS, &read);
+    struct byte_reader in = byte_reader_over(&contents);
+    link_err_decode(&in, ERR_SYS, &read);
     assert_int_equal(read.sys, EMFILE);
     assert_non_null(strstr(read.message, "the sampling process has no file descriptors left"));
     assert_non_null(strstr(read.message, "cannot open"));
-    bytes_deinit(&contents);
+    buffer_deinit(&contents);
 }
 
 /* As it comes where there was no memory for one. */
@@ -198,8 +199,8 @@ static void an_error_without_a_sentence_has_that_of_its_code(void **state)
 {
     struct err read = { 0 };
     (void)state;
-    struct cursor cursor = cursor_of(NULL, 0);
-    link_err_decode(&cursor, ERR_NOMEM, &read);
+    struct byte_reader in = byte_reader_of(NULL, 0);
+    link_err_decode(&in, ERR_NOMEM, &read);
     assert_int_equal(read.code, ERR_NOMEM);
     assert_string_equal(read.message, "out of memory");
 }
