@@ -1,5 +1,7 @@
 #include "sampler/link/answer.h"
 
+#include <stdio.h>
+
 #include "sampler/base/buffer.h"
 #include "sampler/base/channel.h"
 #include "sampler/link/request.h"
@@ -7,22 +9,20 @@
 void answer_send(int fd, enum err_code code, const struct buffer *contents,
                  const struct err *err)
 {
-    unsigned char head[LINK_HEAD_BYTES];
-    struct buffer why = { 0 };
+    struct link_failure failure = { .sys = 0 };
     struct err own = { 0 };
     if (!code && contents->failed)
         code = err_nomem(&own);
     if (!code && contents->length > LINK_MAX_ANSWER_BYTES)
         code = err_set(&own, ERR_LIMIT, "the answer has more than %d MiB",
                        LINK_MAX_ANSWER_BYTES >> 20);
-    if (code)
-        link_err_encode(own.code ? &own : err, &why);
-    /* Without a sentence the code goes alone. */
-    if (why.failed)
-        buffer_clear(&why);
-    const struct buffer *const sent = code ? &why : contents;
-    link_head_encode(code, sent->length, head);
-    if (channel_write(fd, head, sizeof head))
-        (void)channel_write(fd, sent->data, sent->length);
-    buffer_deinit(&why);
+    if (code) {
+        const struct err *const why = own.code ? &own : err;
+        failure.sys = why->sys;
+        snprintf(failure.message, sizeof failure.message, "%s", why->message);
+    }
+    const struct link_head head = { code,
+                                    (uint32_t)(code ? sizeof failure : contents->length) };
+    if (channel_write(fd, &head, sizeof head))
+        (void)channel_write(fd, code ? (const char *)&failure : contents->data, head.bytes);
 }

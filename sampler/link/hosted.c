@@ -307,7 +307,7 @@ static void send_started(const struct hosted *hosted)
         .created_ns = clock_now_ns() - status.elapsed_ns,
         .engine = sampler_options(hosted->sampler)->engine,
     };
-    link_started_encode(&started, &contents);
+    buffer_append(&contents, &started, sizeof started);
     answer_send(hosted->pipe_fd, ERR_OK, &contents, NULL);
     buffer_deinit(&contents);
 }

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/base/byte_reader.h"
 #include "sampler/base/channel.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/pulse.h"
@@ -179,23 +178,17 @@ static enum err_code of_system(enum err_code rc, struct err *err)
 enum err_code link_receive_answer(int fd, const struct link_patience *patience,
                                   struct buffer *out, struct err *err)
 {
-    unsigned char head[LINK_HEAD_BYTES];
-    enum err_code code = ERR_OK;
-    size_t bytes = 0;
-    enum err_code rc = link_receive(fd, head, sizeof head, patience, err);
+    struct link_head head;
+    enum err_code rc = link_receive(fd, &head, sizeof head, patience, err);
     if (!rc)
-        rc = link_head_decode(head, &code, &bytes, err);
-    if (!rc && !buffer_replace(out, bytes))
+        rc = link_head_check(&head, err);
+    if (!rc && !buffer_replace(out, head.bytes))
         rc = buffer_check(out, err);
     if (!rc)
-        rc = link_receive(fd, out->data, bytes, patience, err);
+        rc = link_receive(fd, out->data, head.bytes, patience, err);
     if (rc)
         return of_system(rc, err);
-    if (code) {
-        struct byte_reader in = byte_reader_over(out);
-        link_err_decode(&in, code, err);
-    }
-    return code;
+    return head.code ? link_fail((enum err_code)head.code, out, err) : ERR_OK;
 }
 
 enum err_code link_ask(const struct link_request *request, int cancel_fd, unsigned wait_ms,

@@ -364,11 +364,9 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
         (void)fcntl(sampler->stream_fd, F_SETPIPE_SZ, PIPE_BYTES);
         rc = link_receive_answer(sampler->stream_fd, &patience, &answer, err);
     }
-    if (!rc) {
-        struct byte_reader in = byte_reader_over(&answer);
-        rc = link_started_decode(&in, &started, err);
-    }
-    if (!rc && started.created_ns > clock_now_ns())
+    if (!rc)
+        rc = link_take(&answer, &started, sizeof started, err);
+    if (!rc && (started.engine > SAMPLER_ENGINE_REMOTE || started.created_ns > clock_now_ns()))
         rc = err_set(err, ERR_CORRUPT, "the sampling process sent a session of the future");
     buffer_deinit(&answer);
     if (rc)
@@ -376,7 +374,7 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
     sampler->lost = link_lost();
     sampler->session = started.session;
     sampler->created_ns = started.created_ns;
-    sampler->face.options.engine = started.engine;
+    sampler->face.options.engine = (enum sampler_engine)started.engine;
     rc = take_blocks(sampler, &has_ended, err);
     if (rc == ERR_NOT_FOUND || rc == ERR_GONE)
         rc = err_set(err, ERR_SYS, "%s", LOST_READER);

@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/base/byte_reader.h"
 #include "sampler/link/link.h"
 #include "sampler/link/link_sampler.h"
 #include "sampler/link/request.h"
@@ -62,9 +61,11 @@ void reader_link_usage(struct process_usage *out)
     struct buffer answer = { 0 };
     struct process_usage now;
     enum err_code rc = link_ask(&request, -1, USAGE_MS, &answer, NULL);
+    if (!rc)
+        rc = link_take(&answer, &now, sizeof now, NULL);
     if (!rc) {
-        struct byte_reader in = byte_reader_over(&answer);
-        rc = link_usage_decode(&in, &now, NULL);
+        now.cpu_user_s = link_finite(now.cpu_user_s);
+        now.cpu_sys_s = link_finite(now.cpu_sys_s);
     }
     buffer_deinit(&answer);
     add_usage(rc ? NULL : &now, out);
@@ -85,10 +86,8 @@ static enum err_code list(processes_visitor visit, void *context, struct process
     const struct link_request request = { .kind = LINK_LIST };
     struct buffer answer = { 0 };
     enum err_code rc = link_ask(&request, -1, LINK_WAIT_MS, &answer, err);
-    if (!rc) {
-        struct byte_reader in = byte_reader_over(&answer);
-        rc = link_list_decode(&in, visit, context, out, err);
-    }
+    if (!rc)
+        rc = link_list_decode(&answer, visit, context, out, err);
     buffer_deinit(&answer);
     return rc;
 }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/base/byte_reader.h"
 #include "sampler/base/channel.h"
 #include "sampler/base/pulse.h"
 #include "sampler/base/thread.h"
@@ -64,7 +63,7 @@ static enum err_code list(struct service *service, struct buffer *out, struct er
     const enum err_code rc =
         processes_visit(service->processes, put_process, &rows, &summary, err);
     if (!rc) {
-        link_summary_encode(&summary, out);
+        buffer_append(out, &summary, sizeof summary);
         buffer_append(out, rows.data, rows.length);
         out->failed |= rows.failed;
     }
@@ -78,13 +77,6 @@ static enum err_code check_engine(const struct service *service,
     struct sampler_options options = request->options;
     options.engines = service->settings->engines;
     return sampler_check_engine(&options, err);
-}
-
-static void put_usage(struct buffer *out)
-{
-    struct process_usage used;
-    process_usage_read(&used);
-    link_usage_encode(&used, out);
 }
 
 static enum err_code set_rate(const struct service *service, struct sampler *sampler,
@@ -149,7 +141,9 @@ static enum err_code answer(struct service *service, const struct link_request *
     if (request->kind == LINK_ADMIT)
         return hosted_admits(service->settings, request->pid, err);
     if (request->kind == LINK_USAGE) {
-        put_usage(out);
+        struct process_usage used;
+        process_usage_read(&used);
+        buffer_append(out, &used, sizeof used);
         return ERR_OK;
     }
     struct hosted *const hosted = hosted_find(request->session);
@@ -256,9 +250,8 @@ static bool needs_descriptors(enum link_kind kind)
 
 static void take(struct job *job, size_t bytes, bool has_descriptors)
 {
-    struct byte_reader in = byte_reader_of(job->message, bytes);
     struct err err = { 0 };
-    enum err_code rc = link_request_decode(&in, &job->request, &err);
+    enum err_code rc = link_request_decode(job->message, bytes, &job->request, &err);
     if (!rc && !has_descriptors && needs_descriptors(job->request.kind))
         rc = err_sys(&err, EMFILE, "cannot take the request");
     if (rc) {

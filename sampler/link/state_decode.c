@@ -11,34 +11,24 @@
 
 enum { TARGET_BYTES = 16, END_BYTES = 3, WARNING_BYTES = 3, ORIGIN_BYTES = 10, TASK_BYTES = 9 };
 
-static void take_status(struct byte_reader *in, struct sampler_status *out)
+/* The bool is the reader's own. */
+static bool take_status(struct byte_reader *in, struct sampler_status *out)
 {
-    out->state = (enum sampler_state)byte_reader_below(in, SAMPLER_FAILED);
-    snprintf(out->reason, sizeof out->reason, "%s", byte_reader_text(in));
-    snprintf(out->engine_reason, sizeof out->engine_reason, "%s", byte_reader_text(in));
-    out->started_at_ns = byte_reader_number(in);
-    out->ended_at_ns = byte_reader_number(in);
-    out->elapsed_ns = byte_reader_number(in);
-    out->rate_hz = link_double_decode(in);
-    out->requested_hz = link_double_decode(in);
+    if (!link_take_struct(in, out, sizeof *out))
+        return false;
+    out->records_native = false;
+    out->rate_hz = link_finite(out->rate_hz);
+    out->requested_hz = link_finite(out->requested_hz);
+    return out->state <= SAMPLER_FAILED && memchr(out->reason, '\0', sizeof out->reason) &&
+           memchr(out->engine_reason, '\0', sizeof out->engine_reason);
 }
 
-static void take_quality(struct byte_reader *in, struct quality *out)
+static bool take_quality(struct byte_reader *in, struct quality *out)
 {
-#define X(name, text) out->name = byte_reader_number(in);
-    QUALITY_COUNTERS(X)
-#undef X
-    for (size_t i = 0; i < QUALITY_BIASED; i++) {
-        out->biased[i].function = (uint32_t)byte_reader_below(in, UINT32_MAX);
-        const int64_t ppm = byte_reader_signed(in);
-        in->is_bad |= ppm < -1000000 || ppm > 1000000;
-        out->biased[i].ppm = (int32_t)ppm;
-    }
-    out->interval_count = byte_reader_number(in);
-    out->interval_sum_ns = byte_reader_number(in);
-    out->interval_least_ns = byte_reader_number(in);
-    out->interval_most_ns = byte_reader_number(in);
-    out->tick_ns = byte_reader_number(in);
+    bool is_valid = link_take_struct(in, out, sizeof *out);
+    for (size_t i = 0; is_valid && i < QUALITY_BIASED; i++)
+        is_valid = out->biased[i].ppm >= -1000000 && out->biased[i].ppm <= 1000000;
+    return is_valid;
 }
 
 static void take_name(struct byte_reader *in, char out[SAMPLER_SERVICE_BYTES])
@@ -187,16 +177,11 @@ static enum err_code take_tasks(struct byte_reader *in, const struct profile_siz
 static enum err_code decode(struct byte_reader *in, const struct profile_sizes *rows,
                             struct state *out, struct err *err)
 {
-    take_status(in, &out->status);
+    in->is_bad |= !take_status(in, &out->status);
+    in->is_bad |= !link_take_struct(in, &out->processes, sizeof out->processes);
+    in->is_bad |= !take_quality(in, &out->quality);
     out->end_ns = byte_reader_below(in, WINDOWS_MAX_NS);
     out->lost = byte_reader_number(in);
-    take_quality(in, &out->quality);
-    out->processes.joined = byte_reader_number(in);
-    out->processes.running = byte_reader_number(in);
-    out->processes.over = byte_reader_number(in);
-    out->processes.short_of_files = byte_reader_number(in);
-    out->processes.denied = byte_reader_number(in);
-    out->processes.not_permitted = byte_reader_number(in);
     enum err_code rc = take_targets(in, out, err);
     if (!rc)
         rc = take_warnings(in, out, err);

@@ -8,34 +8,6 @@
 #include "sampler/link/state.h"
 #include "sampler/profile/profile.h"
 
-static void put_status(const struct sampler_status *status, struct buffer *out)
-{
-    buffer_u8(out, status->state);
-    buffer_sized_text(out, status->reason);
-    buffer_sized_text(out, status->engine_reason);
-    buffer_number(out, status->started_at_ns);
-    buffer_number(out, status->ended_at_ns);
-    buffer_number(out, status->elapsed_ns);
-    link_double_encode(status->rate_hz, out);
-    link_double_encode(status->requested_hz, out);
-}
-
-static void put_quality(const struct quality *quality, struct buffer *out)
-{
-#define X(name, text) buffer_number(out, quality->name);
-    QUALITY_COUNTERS(X)
-#undef X
-    for (size_t i = 0; i < QUALITY_BIASED; i++) {
-        buffer_number(out, quality->biased[i].function);
-        buffer_signed(out, quality->biased[i].ppm);
-    }
-    buffer_number(out, quality->interval_count);
-    buffer_number(out, quality->interval_sum_ns);
-    buffer_number(out, quality->interval_least_ns);
-    buffer_number(out, quality->interval_most_ns);
-    buffer_number(out, quality->tick_ns);
-}
-
 static void put_target(const struct sampler_target *target, struct buffer *out)
 {
     const size_t words = target->argc < LINK_MAX_WORDS ? target->argc : LINK_MAX_WORDS;
@@ -196,16 +168,11 @@ void state_encode(struct state_writer *writer, struct sampler *sampler,
     /* The end first: who reads it has everything that was before. */
     sampler_status(sampler, &status);
     sampler_processes(sampler, &processes);
-    put_status(&status, out);
+    buffer_append(out, &status, sizeof status);
+    buffer_append(out, &processes, sizeof processes);
+    buffer_append(out, &seal->quality, sizeof seal->quality);
     buffer_number(out, seal->end_ns);
     buffer_number(out, seal->lost);
-    put_quality(&seal->quality, out);
-    buffer_number(out, processes.joined);
-    buffer_number(out, processes.running);
-    buffer_number(out, processes.over);
-    buffer_number(out, processes.short_of_files);
-    buffer_number(out, processes.denied);
-    buffer_number(out, processes.not_permitted);
     put_targets(writer, sampler, out);
     put_warnings(writer, sampler, out);
     if (profile_snapshot(sampler_profile(sampler), &snapshot, NULL) == ERR_OK) {

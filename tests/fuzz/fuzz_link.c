@@ -20,7 +20,8 @@ static void read_request(struct byte_reader *in)
 {
     struct link_request request;
     struct buffer again = { 0 };
-    if (link_request_decode(in, &request, NULL) != ERR_OK)
+    const size_t bytes = byte_reader_left(in);
+    if (link_request_decode(byte_reader_take(in, bytes), bytes, &request, NULL) != ERR_OK)
         return;
     fuzz_check(request.options.pid_count <= SAMPLER_MAX_PROCESSES);
     fuzz_check(request.source_bytes <= LINK_MAX_REQUEST_BYTES);
@@ -30,21 +31,16 @@ static void read_request(struct byte_reader *in)
 
 static void read_answer(struct byte_reader *in)
 {
-    enum err_code code;
-    size_t bytes;
+    struct link_head head;
+    struct buffer contents = { 0 };
     struct err err = { 0 };
-    struct link_started started;
-    struct process_usage usage;
-    const unsigned char *const head = byte_reader_take(in, LINK_HEAD_BYTES);
-    if (!head || link_head_decode(head, &code, &bytes, NULL) != ERR_OK)
+    if (!link_take_struct(in, &head, sizeof head) || link_head_check(&head, NULL) != ERR_OK)
         return;
-    fuzz_check(bytes <= LINK_MAX_ANSWER_BYTES);
-    struct byte_reader copy = *in;
-    link_err_decode(&copy, code, &err);
-    copy = *in;
-    (void)!link_started_decode(&copy, &started, NULL);
-    copy = *in;
-    (void)!link_usage_decode(&copy, &usage, NULL);
+    const size_t bytes = byte_reader_left(in);
+    buffer_append(&contents, byte_reader_take(in, bytes), bytes);
+    link_fail((enum err_code)head.code, &contents, &err);
+    fuzz_check(strlen(err.message) < sizeof err.message);
+    buffer_deinit(&contents);
 }
 
 static void visit(void *context, const struct process_info *info)
@@ -57,8 +53,12 @@ static void visit(void *context, const struct process_info *info)
 static void read_list(struct byte_reader *in)
 {
     struct processes_summary summary;
-    size_t bytes = 0;
-    (void)!link_list_decode(in, visit, &bytes, &summary, NULL);
+    struct buffer contents = { 0 };
+    size_t words = 0;
+    const size_t bytes = byte_reader_left(in);
+    buffer_append(&contents, byte_reader_take(in, bytes), bytes);
+    (void)!link_list_decode(&contents, visit, &words, &summary, NULL);
+    buffer_deinit(&contents);
 }
 
 static void read_state(struct byte_reader *in)

@@ -26,7 +26,6 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/base/byte_reader.h"
 #include "sampler/link/request.h"
 
 static int facts_fd = -1, results_fd = -1;
@@ -128,17 +127,14 @@ static int send_message(const void *message, size_t bytes)
 
 static void take_reply(int fd, struct reply *reply)
 {
-    unsigned char head[LINK_HEAD_BYTES];
-    enum err_code code;
+    struct link_head head;
     reply->code = -1;
     reply->bytes = 0;
-    if (fd < 0 || !receive(fd, head, sizeof head) ||
-        link_head_decode(head, &code, &reply->bytes, NULL) != ERR_OK)
+    if (fd < 0 || !receive(fd, &head, sizeof head) || link_head_check(&head, NULL) != ERR_OK)
         return;
-    if (reply->bytes > sizeof reply->contents)
-        reply->bytes = sizeof reply->contents;
+    reply->bytes = head.bytes < sizeof reply->contents ? head.bytes : sizeof reply->contents;
     if (receive(fd, reply->contents, reply->bytes))
-        reply->code = (int)code;
+        reply->code = (int)head.code;
 }
 
 /* Bytes that are no request of today among them. */
@@ -198,8 +194,8 @@ static int start_session(const struct link_request *request, uint64_t *session_o
     const int fd = send_message(message.data, message.length);
     buffer_deinit(&message);
     take_reply(fd, &reply);
-    struct byte_reader in = byte_reader_of(reply.contents, reply.bytes);
-    if (reply.code == ERR_OK && link_started_decode(&in, &started, NULL) == ERR_OK) {
+    if (reply.code == ERR_OK && reply.bytes == sizeof started) {
+        memcpy(&started, reply.contents, sizeof started);
         *session_out = started.session;
         return fd;
     }
@@ -254,23 +250,21 @@ static void hold_ended(void)
     note("held_ended_sessions", world.ended == MANY);
 }
 
-/* As long as a request named the file itself: number of the session, origin, path, no build id, no wishes, no entries. */
+/* A request that names the file itself: origin, path, no build id, no wishes, no entries. */
 static bool reads_path(uint64_t origin, const char *path)
 {
-    struct buffer message = { 0 }, wish = { 0 };
+    struct buffer wish = { 0 };
+    buffer_u64(&wish, origin);
     buffer_number(&wish, strlen(path));
     buffer_append(&wish, path, strlen(path));
     for (int i = 0; i < 3; i++)
         buffer_number(&wish, 0);
-    buffer_u8(&message, LINK_VERSION);
-    buffer_u8(&message, LINK_READ);
-    buffer_u64(&message, world.session);
-    buffer_u64(&message, origin);
-    buffer_number(&message, wish.length);
-    buffer_append(&message, wish.data, wish.length);
-    const bool is_read = says(ask_bytes(message.data, message.length), "root:");
+    const struct link_request request = { .kind = LINK_READ,
+                                          .session = world.session,
+                                          .source = wish.data,
+                                          .source_bytes = wish.length };
+    const bool is_read = says(ask(&request), "root:");
     buffer_deinit(&wish);
-    buffer_deinit(&message);
     return is_read;
 }
 
@@ -357,16 +351,18 @@ static void try_kind(enum link_kind kind)
     case LINK_READ: read_others(); return;
     case LINK_USAGE: {
         /* Of the sampling process only: there is no room for a number of another one. */
-        static const unsigned char message[] = { LINK_VERSION, LINK_USAGE, 1 };
-        note("usage_of_another", ask_bytes(message, sizeof message)->code == ERR_OK);
+        static const struct {
+            struct link_request request;
+            uint64_t other;
+        } message = { { .kind = LINK_USAGE }, 1 };
+        note("usage_of_another", ask_bytes(&message, sizeof message)->code == ERR_OK);
         return;
     }
     case LINK_PING: note("answer_to_ping", is_done(&guessed)); return;
     case LINK_NONE:
     case LINK_KINDS: break;
     }
-    const unsigned char message[] = { LINK_VERSION, (unsigned char)kind };
-    note("no_kind", ask_bytes(message, sizeof message)->code == ERR_OK);
+    note("no_kind", is_done(&(struct link_request){ .kind = kind }));
 }
 
 static int link_fd(void)

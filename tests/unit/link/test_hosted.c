@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/base/byte_reader.h"
 #include "sampler/link/hosted.h"
 #include "sampler/link/link.h"
 #include "sampler/link/request.h"
@@ -37,8 +36,7 @@ static struct one start(double max_cpu_percent)
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     hosted_start(&settings, &request, ends[1]);
     assert_ok(link_receive_answer(ends[0], &patience, &answer, &err), &err);
-    struct byte_reader in = byte_reader_over(&answer);
-    assert_ok(link_started_decode(&in, &started, &err), &err);
+    assert_ok(link_take(&answer, &started, sizeof started, &err), &err);
     buffer_deinit(&answer);
     const struct one one = { ends[0], hosted_find(started.session) };
     assert_non_null(one.hosted);

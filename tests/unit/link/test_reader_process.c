@@ -292,11 +292,11 @@ static void limits_hold_whatever_is_requested(void **state)
 
 static void what_is_not_an_answer_pipe_is_not_written_to(void **state)
 {
-    static const unsigned char message[] = { 1, 9 };
+    static const struct link_request message = { .kind = LINK_ADMIT };
     FILE *const file = tmpfile();
     const int fd = fileno(file);
     (void)state;
-    assert_true(channel_send(ends[0], message, sizeof message, &fd, 1, 0));
+    assert_true(channel_send(ends[0], &message, sizeof message, &fd, 1, 0));
     /* It is answered after that one. */
     assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
     assert_int_equal(lseek(fd, 0, SEEK_END), 0);
@@ -305,14 +305,14 @@ static void what_is_not_an_answer_pipe_is_not_written_to(void **state)
 
 static void invalid_requests_end_nothing(void **state)
 {
-    unsigned char noise[300];
+    unsigned char noise[sizeof(struct link_request) + 8];
     (void)state;
     for (unsigned i = 0; i < 500; i++) {
+        const enum link_kind kind = (enum link_kind)(i % (LINK_KINDS + 1));
         for (size_t k = 0; k < sizeof noise; k++)
             noise[k] = (unsigned char)(rand() >> 3);
-        noise[0] = 1;
-        noise[1] = (unsigned char)(i % 14);
-        assert_true(send(ends[0], noise, i % sizeof noise + 1, 0) > 0 || errno == EAGAIN);
+        memcpy(noise, &kind, sizeof kind);
+        assert_true(send(ends[0], noise, sizeof noise - i % 16, 0) > 0 || errno == EAGAIN);
     }
     assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
 }
