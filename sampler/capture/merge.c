@@ -285,7 +285,7 @@ static enum err_code begin(struct merge *merge, writer_take take, void *to, stru
     metadata.merged = merge->count;
     metadata.ended_at_ns = metadata.elapsed_ns = metadata.has_failed = metadata.lost = 0;
     metadata.reason = metadata.source_text = "";
-    metadata.processes = metadata.services = (struct capture_texts){ 0 };
+    metadata.targets = metadata.processes = metadata.services = (struct capture_texts){ 0 };
     metadata.package_paths = metadata.package_names = (struct capture_texts){ 0 };
     for (size_t i = 0; i < merge->count; i++) {
         struct input *const input = &merge->inputs[i];

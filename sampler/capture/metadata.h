@@ -63,14 +63,15 @@ struct capture_texts {
     X(reason)      /* why it ended */                 \
     X(source_text) /* kept, or why none is; in the last block */
 
-/* counters and states name the numbers in other blocks.  processes, in the last block only,
- * describes each process of the session, and services its service (server/wire/target_list.h).  package_paths and package_names, in the last
+/* counters and states name the numbers in other blocks.  targets, in the last block only,
+ * are the processes of the session (target_record.h); captures before 4.3 have processes and services instead.  package_paths and package_names, in the last
  * block too, are the rows of profile/packages.h.  focus to show_from are patterns
  * of filters (recorded_filters.h). */
 #define CAPTURE_LISTS(X) \
     X(argv)              \
     X(counters)          \
     X(states)            \
+    X(targets)           \
     X(processes)         \
     X(services)          \
     X(package_paths)     \

@@ -52,7 +52,7 @@ struct link_sampler {
     bool records_native; /* likewise */
     bool has_ended;
     struct sampler_processes processes;
-    struct sampler_target targets[SAMPLER_MAX_LISTED]; /* the first never moves or changes */
+    struct target_record targets[SAMPLER_MAX_LISTED]; /* the first never moves or changes */
     size_t target_count;
     struct sampler_tasks tasks;
 };
@@ -73,46 +73,12 @@ static pthread_mutex_t *lock_of(const struct link_sampler *sampler)
     return (pthread_mutex_t *)(uintptr_t)&sampler->mutex;
 }
 
-static void free_target(struct sampler_target *target)
+static void free_target(struct target_record *record)
 {
-    for (size_t i = 0; i < target->argc; i++)
-        free((char *)(uintptr_t)target->argv[i]);
-    free((void *)(uintptr_t)target->argv);
-    free((char *)(uintptr_t)target->executable);
-    free((char *)(uintptr_t)target->python);
-    free((char *)(uintptr_t)target->pod);
-    free((char *)(uintptr_t)target->reason);
+    free((char *)(uintptr_t)record->target.reason);
     for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
-        free((char *)(uintptr_t)target->warnings[i]);
-}
-
-static bool copy_text(const char *text, const char **out)
-{
-    *out = text ? strdup(text) : NULL;
-    return !text || *out;
-}
-
-static enum err_code copy_target(const struct sampler_target *from, struct sampler_target *out,
-                                 struct err *err)
-{
-    const char **const words = calloc(from->argc + 1, sizeof *words);
-    *out = *from;
-    out->argc = 0;
-    out->argv = words;
-    bool is_whole = words && copy_text(from->executable, &out->executable);
-    out->python = out->pod = out->reason = NULL;
-    if (!is_whole)
-        out->executable = NULL;
-    is_whole =
-        is_whole && copy_text(from->python, &out->python) && copy_text(from->pod, &out->pod);
-    for (size_t i = 0; i < from->argc && is_whole; i++) {
-        is_whole = copy_text(from->argv[i], &words[i]);
-        out->argc += is_whole;
-    }
-    if (is_whole)
-        return ERR_OK;
-    free_target(out);
-    return err_nomem(err);
+        free((char *)(uintptr_t)record->target.warnings[i]);
+    target_record_deinit(record);
 }
 
 static void free_sampler(struct link_sampler *sampler)
@@ -183,31 +149,44 @@ static void pass_on(void *context, const struct reader_window *window)
         sink->seal(sink->context, window->end_ns, window->period_ns, &window->quality);
 }
 
-static enum err_code add_targets(struct link_sampler *sampler, struct err *err)
+/* The texts that a target gets later are copies, because readers may hold those that are there. */
+static void copy_once(const char *text, const char **out)
 {
-    const struct state *const state = &sampler->state;
-    enum err_code rc = ERR_OK;
-    if (state->first_target != sampler->target_count)
-        return err_set(err, ERR_CORRUPT, "a process of the session is missing");
-    for (size_t i = 0; i < state->target_count && !rc; i++) {
-        rc = copy_target(&state->targets[i], &sampler->targets[sampler->target_count], err);
-        sampler->target_count += !rc;
-    }
-    return rc;
+    if (text && !*out)
+        *out = strdup(text);
 }
 
 static void end_target(struct sampler_target *target, uint64_t to_ns, const char *reason)
 {
-    if (!target->reason)
-        (void)copy_text(reason, &target->reason);
+    copy_once(reason, &target->reason);
     target->to_ns = to_ns;
 }
 
-/* Readers may hold the text that is there. */
-static void warn_of_target(struct sampler_target *target, const struct state_warning *warning)
+static enum err_code take_target(struct link_sampler *sampler, const struct state_target *row,
+                                 struct err *err)
 {
-    if (!target->warnings[warning->warning])
-        (void)copy_text(warning->text, &target->warnings[warning->warning]);
+    struct target_record record;
+    struct target_record *const known = &sampler->targets[row->index];
+    if (row->index > sampler->target_count)
+        return err_set(err, ERR_CORRUPT, "a process of the session is missing");
+    const enum err_code rc = target_record_decode(row->record, NULL, &record, err);
+    if (rc)
+        return rc;
+    const struct sampler_target now = record.target;
+    if (row->index == sampler->target_count) {
+        *known = record;
+        known->target.to_ns = 0;
+        known->target.reason = NULL;
+        memset(known->target.warnings, 0, sizeof known->target.warnings);
+        sampler->target_count++;
+        record.memory = NULL;
+    }
+    if (now.to_ns)
+        end_target(&known->target, now.to_ns, now.reason);
+    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+        copy_once(now.warnings[i], &known->target.warnings[i]);
+    target_record_deinit(&record);
+    return ERR_OK;
 }
 
 static void take_status(struct link_sampler *sampler)
@@ -227,12 +206,9 @@ static enum err_code publish(struct link_sampler *sampler, struct err *err)
 {
     struct state *const state = &sampler->state;
     pthread_mutex_lock(&sampler->mutex);
-    const enum err_code rc = add_targets(sampler, err);
-    for (size_t i = 0; i < state->end_count && !rc; i++)
-        end_target(&sampler->targets[state->ends[i].target], state->ends[i].to_ns,
-                   state->ends[i].reason);
-    for (size_t i = 0; i < state->warning_count && !rc; i++)
-        warn_of_target(&sampler->targets[state->warnings[i].target], &state->warnings[i]);
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < state->target_count && !rc; i++)
+        rc = take_target(sampler, &state->targets[i], err);
     if (state->has_tasks) {
         sampler_tasks_deinit(&sampler->tasks);
         sampler->tasks = state->tasks;
@@ -307,8 +283,8 @@ static void fail(struct link_sampler *sampler, const char *reason)
     status->elapsed_ns = elapsed_ns;
     status->ended_at_ns = status->started_at_ns + elapsed_ns;
     for (size_t i = 0; i < sampler->target_count; i++)
-        if (!sampler->targets[i].to_ns)
-            end_target(&sampler->targets[i], elapsed_ns, reason);
+        if (!sampler->targets[i].target.to_ns)
+            end_target(&sampler->targets[i].target, elapsed_ns, reason);
     sampler->processes.running = 0;
 }
 
@@ -477,7 +453,7 @@ static bool target_at(const struct sampler *face, size_t index, struct sampler_t
     pthread_mutex_lock(lock_of(sampler));
     const bool is_there = index < sampler->target_count;
     if (is_there)
-        *out = sampler->targets[index];
+        *out = sampler->targets[index].target;
     pthread_mutex_unlock(lock_of(sampler));
     return is_there;
 }
@@ -536,7 +512,7 @@ enum err_code link_sampler_start(const struct sampler_options *options, struct s
     if (rc)
         return rc;
     sampler->face.ops = &ops;
-    sampler->face.first_target = &sampler->targets[0];
+    sampler->face.first_target = &sampler->targets[0].target;
     rc = begin(sampler, err);
     sampler->face.options.is_cancelled = NULL;
     if (!rc) {

@@ -1,4 +1,3 @@
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,7 @@
 #include "sampler/link/state.h"
 #include "sampler/profile/profile.h"
 
-enum { TARGET_BYTES = 16, END_BYTES = 3, WARNING_BYTES = 3, ORIGIN_BYTES = 10, TASK_BYTES = 9 };
+enum { TARGET_BYTES = 3, ORIGIN_BYTES = 10, TASK_BYTES = 9 };
 
 /* The bool is the reader's own. */
 static bool take_status(struct byte_reader *in, struct sampler_status *out)
@@ -31,83 +30,15 @@ static bool take_quality(struct byte_reader *in, struct quality *out)
     return is_valid;
 }
 
-static void take_name(struct byte_reader *in, char out[SAMPLER_SERVICE_BYTES])
-{
-    const char *const text = byte_reader_text(in);
-    const size_t length = strlen(text);
-    in->is_bad |= length >= SAMPLER_SERVICE_BYTES;
-    if (length < SAMPLER_SERVICE_BYTES)
-        memcpy(out, text, length + 1);
-}
-
-/* The words may move until all are there. */
-static enum err_code take_target(struct byte_reader *in, struct state *state,
-                                 struct sampler_target *out, struct err *err)
-{
-    *out = (struct sampler_target){ .pid = (pid_t)byte_reader_below(in, INT32_MAX) };
-    out->parent = (pid_t)byte_reader_below(in, INT32_MAX);
-    out->argc = byte_reader_count(in, 2, LINK_MAX_WORDS);
-    if (!VEC_RESERVE(state->words, state->word_room, state->word_count + out->argc + 1))
-        return err_nomem(err);
-    for (size_t i = 0; i < out->argc; i++)
-        state->words[state->word_count++] = byte_reader_text(in);
-    out->executable = byte_reader_text(in);
-    out->python = byte_reader_text(in);
-    out->pod = link_text_decode(in);
-    take_name(in, out->service.name);
-    take_name(in, out->service.namespace);
-    take_name(in, out->service.version);
-    take_name(in, out->service.container);
-    out->validated = byte_reader_u8(in) != 0;
-    out->from_ns = byte_reader_number(in);
-    out->age_ns = byte_reader_number(in);
-    return ERR_OK;
-}
-
 static enum err_code take_targets(struct byte_reader *in, struct state *out, struct err *err)
 {
-    enum err_code rc = ERR_OK;
-    out->first_target = (size_t)byte_reader_below(in, SAMPLER_MAX_LISTED);
-    out->target_count =
-        byte_reader_count(in, TARGET_BYTES, SAMPLER_MAX_LISTED - out->first_target);
+    out->target_count = byte_reader_count(in, TARGET_BYTES, SAMPLER_MAX_LISTED);
     out->targets = calloc(out->target_count + 1, sizeof *out->targets);
     if (!out->targets)
         return err_nomem(err);
-    for (size_t i = 0; i < out->target_count && !rc; i++)
-        rc = take_target(in, out, &out->targets[i], err);
-    size_t at = 0;
-    for (size_t i = 0; i < out->target_count && !rc; i++) {
-        out->targets[i].argv = out->words + at;
-        at += out->targets[i].argc;
-    }
-    const size_t known = out->first_target + out->target_count;
-    out->end_count = byte_reader_count(in, END_BYTES, SAMPLER_MAX_LISTED);
-    out->ends = calloc(out->end_count + 1, sizeof *out->ends);
-    if (!out->ends)
-        return err_nomem(err);
-    for (size_t i = 0; i < out->end_count; i++) {
-        out->ends[i].target = (size_t)byte_reader_number(in);
-        out->ends[i].to_ns = byte_reader_number(in);
-        out->ends[i].reason = link_text_decode(in);
-        in->is_bad |= out->ends[i].target >= known;
-    }
-    return rc;
-}
-
-static enum err_code take_warnings(struct byte_reader *in, struct state *out, struct err *err)
-{
-    const size_t known = out->first_target + out->target_count;
-    out->warning_count =
-        byte_reader_count(in, WARNING_BYTES, SAMPLER_MAX_LISTED * SAMPLER_WARNINGS);
-    out->warnings = calloc(out->warning_count + 1, sizeof *out->warnings);
-    if (!out->warnings)
-        return err_nomem(err);
-    for (size_t i = 0; i < out->warning_count; i++) {
-        out->warnings[i].target = (size_t)byte_reader_number(in);
-        out->warnings[i].warning =
-            (enum sampler_warning)byte_reader_below(in, SAMPLER_WARNINGS - 1);
-        out->warnings[i].text = byte_reader_text(in);
-        in->is_bad |= out->warnings[i].target >= known;
+    for (size_t i = 0; i < out->target_count; i++) {
+        out->targets[i].index = (size_t)byte_reader_below(in, SAMPLER_MAX_LISTED - 1);
+        out->targets[i].record = byte_reader_text(in);
     }
     return ERR_OK;
 }
@@ -184,8 +115,6 @@ static enum err_code decode(struct byte_reader *in, const struct profile_sizes *
     out->lost = byte_reader_number(in);
     enum err_code rc = take_targets(in, out, err);
     if (!rc)
-        rc = take_warnings(in, out, err);
-    if (!rc)
         rc = take_origins(in, rows->functions, out, err);
     if (!rc)
         out->has_tasks = byte_reader_u8(in) != 0;
@@ -209,9 +138,6 @@ enum err_code state_decode(struct byte_reader *in, const struct profile_sizes *r
 void state_deinit(struct state *state)
 {
     free(state->targets);
-    free(state->words);
-    free(state->ends);
-    free(state->warnings);
     free(state->origins);
     sampler_tasks_deinit(&state->tasks);
     *state = (struct state){ .end_ns = 0 };

@@ -8,76 +8,38 @@
 #include "sampler/link/state.h"
 #include "sampler/profile/profile.h"
 
-static void put_target(const struct sampler_target *target, struct buffer *out)
+/* A process never says less than before, so a number tells whether there is more. */
+static unsigned count_said(const struct sampler_target *target)
 {
-    const size_t words = target->argc < LINK_MAX_WORDS ? target->argc : LINK_MAX_WORDS;
-    buffer_number(out, (uint64_t)target->pid);
-    buffer_number(out, (uint64_t)target->parent);
-    buffer_number(out, words);
-    for (size_t i = 0; i < words; i++)
-        buffer_sized_text(out, target->argv[i]);
-    buffer_sized_text(out, target->executable);
-    buffer_sized_text(out, target->python);
-    link_text_encode(target->pod, out);
-    buffer_sized_text(out, target->service.name);
-    buffer_sized_text(out, target->service.namespace);
-    buffer_sized_text(out, target->service.version);
-    buffer_sized_text(out, target->service.container);
-    buffer_u8(out, target->validated);
-    buffer_number(out, target->from_ns);
-    buffer_number(out, target->age_ns);
+    unsigned said = 1 + (target->to_ns != 0);
+    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+        said += target->warnings[i] != NULL;
+    return said;
 }
 
-static void put_warnings(struct state_writer *writer, const struct sampler *sampler,
-                         struct buffer *out)
-{
-    struct sampler_target target;
-    struct buffer rows = { 0 };
-    size_t count = 0;
-    for (size_t i = 0; i < writer->targets; i++)
-        for (size_t w = 0; w < SAMPLER_WARNINGS && sampler_target_at(sampler, i, &target);
-             w++) {
-            if (writer->warned[i][w] || !target.warnings[w])
-                continue;
-            writer->warned[i][w] = true;
-            buffer_number(&rows, i);
-            buffer_number(&rows, w);
-            buffer_sized_text(&rows, target.warnings[w]);
-            count++;
-        }
-    buffer_number(out, count);
-    buffer_append(out, rows.data, rows.length);
-    out->failed |= rows.failed;
-    buffer_deinit(&rows);
-}
-
-/* New ones first, then those that have ended since. */
 static void put_targets(struct state_writer *writer, const struct sampler *sampler,
                         struct buffer *out)
 {
     struct sampler_target target;
-    const size_t first = writer->targets;
-    size_t ends = 0;
-    buffer_number(out, first);
-    while (writer->targets < SAMPLER_MAX_LISTED &&
-           sampler_target_at(sampler, writer->targets, &target))
-        writer->targets++;
-    buffer_number(out, writer->targets - first);
-    for (size_t i = first; i < writer->targets; i++)
-        if (sampler_target_at(sampler, i, &target))
-            put_target(&target, out);
-    struct state_end ended[SAMPLER_MAX_LISTED];
-    for (size_t i = 0; i < writer->targets; i++)
-        if (!writer->ends[i] && sampler_target_at(sampler, i, &target) && target.to_ns) {
-            ended[ends++] = (struct state_end){ i, target.to_ns, target.reason };
-            writer->ends[i] = target.to_ns;
-        }
-    buffer_number(out, ends);
-    for (size_t i = 0; i < ends; i++) {
-        buffer_number(out, ended[i].target);
-        buffer_number(out, ended[i].to_ns);
-        link_text_encode(ended[i].reason, out);
+    struct buffer rows = { 0 }, record = { 0 };
+    size_t count = 0;
+    for (size_t i = 0; i < SAMPLER_MAX_LISTED && sampler_target_at(sampler, i, &target); i++) {
+        const unsigned said = count_said(&target);
+        if (writer->said[i] == said)
+            continue;
+        writer->said[i] = said;
+        buffer_clear(&record);
+        target_record_encode(&target, SIZE_MAX, &record);
+        buffer_number(&rows, i);
+        buffer_sized_text(&rows, record.failed ? NULL : record.data);
+        rows.failed |= record.failed;
+        count++;
     }
+    buffer_number(out, count);
+    buffer_append(out, rows.data, rows.length);
+    out->failed |= rows.failed;
+    buffer_deinit(&rows);
+    buffer_deinit(&record);
 }
 
 static void put_origins(struct state_writer *writer, const struct profile_snapshot *snapshot,
@@ -156,7 +118,7 @@ static void put_tasks(struct state_writer *writer, struct sampler *sampler,
 void state_writer_deinit(struct state_writer *writer)
 {
     free(writer->functions);
-    *writer = (struct state_writer){ .targets = 0 };
+    *writer = (struct state_writer){ .tasks_at_ns = 0 };
 }
 
 void state_encode(struct state_writer *writer, struct sampler *sampler,
@@ -174,7 +136,6 @@ void state_encode(struct state_writer *writer, struct sampler *sampler,
     buffer_number(out, seal->end_ns);
     buffer_number(out, seal->lost);
     put_targets(writer, sampler, out);
-    put_warnings(writer, sampler, out);
     if (profile_snapshot(sampler_profile(sampler), &snapshot, NULL) == ERR_OK) {
         put_origins(writer, &snapshot, seal->rows.functions, out);
         profile_snapshot_release(&snapshot);

@@ -106,7 +106,6 @@ enum err_code session_capture_write_end(struct live_capture *live,
 {
     struct sampler *const sampler = session->sampler;
     struct buffer texts = { 0 };
-    const char *processes[SAMPLER_MAX_LISTED], *services[SAMPLER_MAX_LISTED];
     const char *paths[PACKAGES_MAX], *names[PACKAGES_MAX];
     const uint32_t package_count =
         packages_list(profile_packages(sampler_profile(sampler)), paths, names);
@@ -116,12 +115,7 @@ enum err_code session_capture_write_end(struct live_capture *live,
     sampler_status(sampler, &status);
     open_capture_tell_end(&status, &info);
     const enum err_code rc = target_list_write(sampler, &targets, err);
-    for (size_t i = 0; i < targets.count; i++) {
-        processes[i] = targets.items[i];
-        services[i] = targets.services[i];
-    }
-    info.processes = (struct capture_texts){ targets.count, processes };
-    info.services = (struct capture_texts){ targets.count, services };
+    info.targets = (struct capture_texts){ targets.count, targets.items };
     info.package_paths = (struct capture_texts){ package_count, paths };
     info.package_names = (struct capture_texts){ package_count, names };
     info.source_text = collect_source(session, &texts, texts_out);

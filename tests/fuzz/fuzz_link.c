@@ -67,9 +67,14 @@ static void read_state(struct byte_reader *in)
     struct state state;
     if (state_decode(in, &rows, &state, NULL) != ERR_OK)
         return;
-    for (size_t i = 0; i < state.target_count; i++)
-        for (size_t k = 0; k < state.targets[i].argc; k++)
-            fuzz_check(strlen(state.targets[i].argv[k]) < SIZE_MAX);
+    for (size_t i = 0; i < state.target_count; i++) {
+        struct target_record record;
+        if (target_record_decode(state.targets[i].record, NULL, &record, NULL) != ERR_OK)
+            continue;
+        for (size_t k = 0; k < record.target.argc; k++)
+            fuzz_check(strlen(record.target.argv[k]) < SIZE_MAX);
+        target_record_deinit(&record);
+    }
     for (size_t i = 0; i < state.origin_count; i++)
         fuzz_check(state.origins[i].function < rows.functions);
     for (size_t i = 0; i < state.tasks.count; i++)
