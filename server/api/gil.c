@@ -11,14 +11,12 @@ enum { SAMPLE_DECIMALS = 3 };
 
 static void put_samples(struct json *json, const char *key, uint64_t thousandths)
 {
-    json_key(json, key);
-    json_decimal(json, thousandths, SAMPLE_DECIMALS);
+    json_member_decimal(json, key, thousandths, SAMPLE_DECIMALS);
 }
 
 static void write_threads(struct json *json, const struct gil *gil)
 {
-    json_key(json, "threads");
-    json_array(json);
+    json_member_array(json, "threads");
     for (size_t i = 0; i < gil->thread_count; i++)
         json_uint(json, gil->threads[i]);
     json_end(json);
@@ -27,8 +25,7 @@ static void write_threads(struct json *json, const struct gil *gil)
 /* A row a holder, in it a number a waiter. */
 static void write_pairs(struct json *json, const struct gil *gil)
 {
-    json_key(json, "pairs");
-    json_array(json);
+    json_member_array(json, "pairs");
     for (size_t holder = 0; holder < gil->rows; holder++) {
         json_array(json);
         for (size_t waiter = 0; waiter < gil->rows; waiter++)
@@ -40,13 +37,11 @@ static void write_pairs(struct json *json, const struct gil *gil)
 
 static void write_nodes(struct json *json, const struct gil *gil)
 {
-    json_key(json, "node");
-    json_array(json);
+    json_member_array(json, "node");
     for (size_t i = 0; i < gil->count; i++)
         json_uint(json, gil->node[i]);
     json_end(json);
-    json_key(json, "waits_caused");
-    json_array(json);
+    json_member_array(json, "waits_caused");
     for (size_t i = 0; i < gil->count; i++)
         json_decimal(json, gil->waits_caused[i], SAMPLE_DECIMALS);
     json_end(json);
@@ -56,10 +51,8 @@ static void write_gil(struct json *json, const struct session_request *asked,
                       const struct gil *gil)
 {
     json_object(json);
-    json_key(json, "epoch");
-    json_text(json, asked->epoch);
-    json_key(json, "generation");
-    json_uint(json, asked->snapshot.generation);
+    json_member_text(json, "epoch", asked->epoch);
+    json_member_uint(json, "generation", asked->snapshot.generation);
     put_samples(json, "waited", gil->waited);
     put_samples(json, "unattributed", gil->unattributed);
     write_threads(json, gil);

@@ -18,16 +18,11 @@ static void write_line(struct json *json, const struct profile_snapshot *snapsho
     const struct strtab_string file = profile_string(snapshot, function.file);
     const struct strtab_string name = profile_string(snapshot, function.name);
     json_object(json);
-    json_key(json, "file");
-    json_string(json, file.text, file.length);
-    json_key(json, "line");
-    json_uint(json, line->line > 0 ? (uint64_t)line->line : 0);
-    json_key(json, "name");
-    json_string(json, name.text, name.length);
-    json_key(json, "function");
-    json_uint(json, line->function);
-    json_key(json, "samples");
-    json_uint(json, line->samples);
+    json_member_string(json, "file", file);
+    json_member_uint(json, "line", line->line > 0 ? (uint64_t)line->line : 0);
+    json_member_string(json, "name", name);
+    json_member_uint(json, "function", line->function);
+    json_member_uint(json, "samples", line->samples);
     json_end(json);
 }
 
@@ -35,18 +30,13 @@ static void write_lines(struct json *json, const struct session_request *asked,
                         const struct own_lines *own)
 {
     json_object(json);
-    json_key(json, "epoch");
-    json_text(json, asked->epoch);
-    json_key(json, "generation");
-    json_uint(json, asked->snapshot.generation);
-    json_key(json, "samples");
-    json_uint(json, own->samples);
-    json_key(json, "own_samples");
-    json_uint(json, own->own_samples);
+    json_member_text(json, "epoch", asked->epoch);
+    json_member_uint(json, "generation", asked->snapshot.generation);
+    json_member_uint(json, "samples", own->samples);
+    json_member_uint(json, "own_samples", own->own_samples);
     json_key(json, "own_code");
     own_code_write(json, &own->level);
-    json_key(json, "lines");
-    json_array(json);
+    json_member_array(json, "lines");
     for (size_t i = 0; i < own->count; i++)
         write_line(json, &asked->snapshot, &own->lines[i]);
     json_end(json);

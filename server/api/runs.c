@@ -45,8 +45,7 @@ static uint64_t joined(const struct thread_run *row)
 static void write_column(struct json *json, const char *name, const struct thread_runs *runs,
                          value_of *value, unsigned decimals)
 {
-    json_key(json, name);
-    json_array(json);
+    json_member_array(json, name);
     for (size_t i = 0; i < runs->count; i++)
         json_decimal(json, value(&runs->rows[i]), decimals);
     json_end(json);
@@ -56,14 +55,10 @@ static void write_runs(struct json *json, const struct session_request *asked,
                        const struct thread_runs *runs)
 {
     json_object(json);
-    json_key(json, "epoch");
-    json_text(json, asked->epoch);
-    json_key(json, "generation");
-    json_uint(json, asked->snapshot.generation);
-    json_key(json, "from");
-    json_decimal(json, runs->from_ns / NS_PER_US, US_DECIMALS);
-    json_key(json, "to");
-    json_decimal(json, runs->to_ns / NS_PER_US, US_DECIMALS);
+    json_member_text(json, "epoch", asked->epoch);
+    json_member_uint(json, "generation", asked->snapshot.generation);
+    json_member_decimal(json, "from", runs->from_ns / NS_PER_US, US_DECIMALS);
+    json_member_decimal(json, "to", runs->to_ns / NS_PER_US, US_DECIMALS);
     write_column(json, "start", runs, start_us, US_DECIMALS);
     write_column(json, "end", runs, end_us, US_DECIMALS);
     write_column(json, "node", runs, node, 0);

@@ -38,17 +38,12 @@ static void write_tasks(struct json *json, const struct session_request *asked,
                         const struct sampler_tasks *tasks)
 {
     json_object(json);
-    json_key(json, "epoch");
-    json_text(json, asked->epoch);
-    json_key(json, "generation");
-    json_uint(json, asked->snapshot.generation);
-    json_key(json, "sampled_s");
-    json_number(json, (double)tasks->at_ns * SECONDS);
-    json_key(json, "limit_reached");
-    json_bool(json, tasks->is_cut);
+    json_member_text(json, "epoch", asked->epoch);
+    json_member_uint(json, "generation", asked->snapshot.generation);
+    json_member_number(json, "sampled_s", (double)tasks->at_ns * SECONDS);
+    json_member_bool(json, "limit_reached", tasks->is_cut);
     for (enum column column = 0; column < COLUMNS; column++) {
-        json_key(json, column_names[column]);
-        json_array(json);
+        json_member_array(json, column_names[column]);
         for (size_t i = 0; i < tasks->count; i++)
             write_field(json, asked, tasks, &tasks->items[i], column);
         json_end(json);

@@ -9,12 +9,9 @@ static void write_threads(struct json *json, const char *epoch, uint32_t since,
                           const struct states *states)
 {
     json_object(json);
-    json_key(json, "epoch");
-    json_text(json, epoch);
-    json_key(json, "generation");
-    json_uint(json, states->generation);
-    json_key(json, "since");
-    json_uint(json, since);
+    json_member_text(json, "epoch", epoch);
+    json_member_uint(json, "generation", states->generation);
+    json_member_uint(json, "since", since);
     json_key(json, "all");
     states_write_sums(json, &states->all);
     json_key(json, "threads");

@@ -54,20 +54,13 @@ void mcp_end(struct mcp *mcp)
     buffer_text(mcp->out, "}\n");
 }
 
-static void put_text(struct json *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_text(json, text);
-}
-
 void mcp_fail(struct mcp *mcp, const char *id, enum mcp_fault fault, const char *text)
 {
     struct json json;
     mcp_begin(mcp, id, "error", &json);
     json_object(&json);
-    json_key(&json, "code");
-    json_int(&json, fault);
-    put_text(&json, "message", text);
+    json_member_int(&json, "code", fault);
+    json_member_text(&json, "message", text);
     json_end(&json);
     mcp_end(mcp);
 }
@@ -86,21 +79,17 @@ static void initialize(struct mcp *mcp, const char *id, const struct json_value 
             chosen = versions[i];
     mcp_begin(mcp, id, "result", &json);
     json_object(&json);
-    put_text(&json, "protocolVersion", chosen);
-    json_key(&json, "capabilities");
-    json_object(&json);
-    json_key(&json, "tools");
-    json_object(&json);
-    json_key(&json, "listChanged");
-    json_bool(&json, false);
+    json_member_text(&json, "protocolVersion", chosen);
+    json_member_object(&json, "capabilities");
+    json_member_object(&json, "tools");
+    json_member_bool(&json, "listChanged", false);
     json_end(&json);
     json_end(&json);
-    json_key(&json, "serverInfo");
-    json_object(&json);
-    put_text(&json, "name", "pyrometer");
-    put_text(&json, "version", PYROMETER_VERSION);
+    json_member_object(&json, "serverInfo");
+    json_member_text(&json, "name", "pyrometer");
+    json_member_text(&json, "version", PYROMETER_VERSION);
     json_end(&json);
-    put_text(&json, "instructions", instructions);
+    json_member_text(&json, "instructions", instructions);
     json_end(&json);
     mcp_end(mcp);
 }

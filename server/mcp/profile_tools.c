@@ -57,8 +57,7 @@ static void copy_causes(struct json *json, const struct json_value *causes)
         json_object(json);
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             tool_copy(json, row, names[i], names[i]);
-        json_key(json, "peers");
-        json_array(json);
+        json_member_array(json, "peers");
         for (const struct json_value *peer = json_value_first(json_value_member(row, "peers"));
              peer; peer = json_value_next(peer)) {
             json_object(json);

@@ -23,8 +23,7 @@ static void write_process(struct json *json, const struct json_value *row,
 {
     json_object(json);
     tool_copy(json, row, "pid", "pid");
-    json_key(json, "command");
-    json_text(json, buffer_string(command));
+    json_member_text(json, "command", buffer_string(command));
     tool_copy(json, row, "python", "python");
     tool_copy(json, row, "user", "user");
     tool_copy(json, row, "cpu_percent", "cpu_percent");
@@ -53,8 +52,7 @@ void tool_list_processes(struct call *call)
         tool_copy(&json, answer, "host", "host");
         tool_copy(&json, answer, "total", "total");
         tool_copy(&json, answer, "examining", "not_known_yet");
-        json_key(&json, "processes");
-        json_array(&json);
+        json_member_array(&json, "processes");
         for (const struct json_value *row =
                  json_value_first(json_value_member(answer, "processes"));
              row && left > 0; row = json_value_next(row)) {
@@ -94,8 +92,7 @@ void tool_list_sessions(struct call *call)
             tool_copy(&json, row, "state", "state");
             tool_copy(&json, row, "elapsed_s", "seconds");
             tool_copy(&json, process, "pid", "pid");
-            json_key(&json, "command");
-            json_text(&json, buffer_string(&command));
+            json_member_text(&json, "command", buffer_string(&command));
             json_end(&json);
             buffer_deinit(&command);
         }
@@ -141,24 +138,18 @@ static void write_settings(struct json *json, const struct call *call, double se
 {
     static const char *const texts[] = { "native", "async", "engine" };
     json_object(json);
-    json_key(json, "pids");
-    json_array(json);
+    json_member_array(json, "pids");
     json_number(json, call_number(call, "pid", 0));
     json_end(json);
-    json_key(json, "duration_s");
-    json_number(json, seconds);
-    json_key(json, "threads");
-    json_text(json, call_flag(call, "all_threads", true) ? "all" : "main");
-    json_key(json, "subprocesses");
-    json_bool(json, call_flag(call, "subprocesses", false));
+    json_member_number(json, "duration_s", seconds);
+    json_member_text(json, "threads", call_flag(call, "all_threads", true) ? "all" : "main");
+    json_member_bool(json, "subprocesses", call_flag(call, "subprocesses", false));
     if (call_number(call, "rate_hz", 0) > 0) {
-        json_key(json, "rate_hz");
-        json_number(json, call_number(call, "rate_hz", 0));
+        json_member_number(json, "rate_hz", call_number(call, "rate_hz", 0));
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (call_text(call, texts[i])) {
-            json_key(json, texts[i]);
-            json_text(json, call_text(call, texts[i]));
+            json_member_text(json, texts[i], call_text(call, texts[i]));
         }
     json_end(json);
 }

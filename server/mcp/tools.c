@@ -10,18 +10,6 @@ static const char *const type_texts[] = {
     [JSON_FLAG] = "boolean", [JSON_NUMBER] = "number", [JSON_TEXT] = "string"
 };
 
-static void put_text(struct json *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_text(json, text);
-}
-
-static void put_flag(struct json *json, const char *key, bool flag)
-{
-    json_key(json, key);
-    json_bool(json, flag);
-}
-
 static bool is_argument(const struct mcp_tool *tool, size_t index)
 {
     return index < MCP_MAX_ARGUMENTS && tool->arguments[index].name;
@@ -29,13 +17,11 @@ static bool is_argument(const struct mcp_tool *tool, size_t index)
 
 static void write_argument(struct json *json, const struct mcp_argument *argument)
 {
-    json_key(json, argument->name);
-    json_object(json);
-    put_text(json, "type", type_texts[argument->type]);
-    put_text(json, "description", argument->description);
+    json_member_object(json, argument->name);
+    json_member_text(json, "type", type_texts[argument->type]);
+    json_member_text(json, "description", argument->description);
     if (argument->choices) {
-        json_key(json, "enum");
-        json_array(json);
+        json_member_array(json, "enum");
         for (size_t i = 0; argument->choices[i]; i++)
             json_text(json, argument->choices[i]);
         json_end(json);
@@ -46,36 +32,33 @@ static void write_argument(struct json *json, const struct mcp_argument *argumen
 static void write_schema(struct json *json, const struct mcp_tool *tool)
 {
     json_object(json);
-    put_text(json, "type", "object");
-    json_key(json, "properties");
-    json_object(json);
+    json_member_text(json, "type", "object");
+    json_member_object(json, "properties");
     for (size_t i = 0; is_argument(tool, i); i++)
         write_argument(json, &tool->arguments[i]);
     json_end(json);
-    json_key(json, "required");
-    json_array(json);
+    json_member_array(json, "required");
     for (size_t i = 0; is_argument(tool, i); i++)
         if (tool->arguments[i].is_required)
             json_text(json, tool->arguments[i].name);
     json_end(json);
-    put_flag(json, "additionalProperties", false);
+    json_member_bool(json, "additionalProperties", false);
     json_end(json);
 }
 
 static void write_tool(struct json *json, const struct mcp_tool *tool)
 {
     json_object(json);
-    put_text(json, "name", tool->name);
-    put_text(json, "title", tool->title);
-    put_text(json, "description", tool->description);
+    json_member_text(json, "name", tool->name);
+    json_member_text(json, "title", tool->title);
+    json_member_text(json, "description", tool->description);
     json_key(json, "inputSchema");
     write_schema(json, tool);
-    json_key(json, "annotations");
-    json_object(json);
-    put_text(json, "title", tool->title);
-    put_flag(json, "readOnlyHint", !tool->changes);
-    put_flag(json, "destructiveHint", false);
-    put_flag(json, "openWorldHint", false);
+    json_member_object(json, "annotations");
+    json_member_text(json, "title", tool->title);
+    json_member_bool(json, "readOnlyHint", !tool->changes);
+    json_member_bool(json, "destructiveHint", false);
+    json_member_bool(json, "openWorldHint", false);
     json_end(json);
     json_end(json);
 }
@@ -87,8 +70,7 @@ void mcp_list_tools(struct mcp *mcp, const char *id, const struct json_value *pa
     (void)params;
     mcp_begin(mcp, id, "result", &json);
     json_object(&json);
-    json_key(&json, "tools");
-    json_array(&json);
+    json_member_array(&json, "tools");
     for (size_t i = 0; (tool = mcp_tool_at(i)); i++)
         write_tool(&json, tool);
     json_end(&json);
