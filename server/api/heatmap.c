@@ -60,42 +60,30 @@ static void write_steps(struct json *json, const struct series *series, struct r
     json_end(json);
 }
 
-static void write_heatmap(struct json *json, const struct session_request *asked,
-                          const struct series *series, struct range range)
+static enum err_code write_heatmap(const struct session_request *asked, struct json *json,
+                                   struct err *err)
 {
     const uint32_t since = asked->query.view.since;
-    json_object(json);
-    json_member_text(json, "epoch", asked->epoch);
-    json_member_uint(json, "generation", asked->snapshot.generation);
-    json_member_uint(json, "since", since);
-    json_member_uint(json, "from", range.first);
-    json_member_uint(json, "to", range.end);
-    json_member_uint(json, "fine_from", series->fine_from);
-    heat_write_seconds(json, series, range.first, range.end, since);
-    write_steps(json, series, range);
-    json_member_uint(json, "lost", series->lost);
-    json_end(json);
-}
-
-static enum err_code answer(const struct session_request *asked, struct response *response,
-                            struct err *err)
-{
     const struct range range = range_of(asked);
-    struct document document;
     struct series series;
     const enum err_code rc = profile_copy_series(session_profile(asked->session), range.first,
                                                  range.end, &series, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
-    document_begin(&document);
-    write_heatmap(&document.json, asked, &series, range);
+    json_member_uint(json, "since", since);
+    json_member_uint(json, "from", range.first);
+    json_member_uint(json, "to", range.end);
+    json_member_uint(json, "fine_from", series.fine_from);
+    heat_write_seconds(json, &series, range.first, range.end, since);
+    write_steps(json, &series, range);
+    json_member_uint(json, "lost", series.lost);
     series_deinit(&series);
-    return document_send(&document, response, err);
+    return ERR_OK;
 }
 
 enum err_code api_get_heatmap(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
-    return session_request_answer(handler, QUERY_SINCE | QUERY_FROM | QUERY_TO, answer,
+    return session_request_answer(handler, QUERY_SINCE | QUERY_FROM | QUERY_TO, write_heatmap,
                                   response, err);
 }

@@ -141,21 +141,6 @@ static struct hotfile find_file(const struct hotlines *hot,
     return found;
 }
 
-static enum err_code write_lines(struct json *json, const struct session_request *asked,
-                                 const struct hotlines *hot, str_id file, struct err *err)
-{
-    const struct hotfile found = find_file(hot, &asked->snapshot, file);
-    size_t rows = 0;
-    json_object(json);
-    json_member_text(json, "epoch", asked->epoch);
-    json_member_uint(json, "generation", asked->snapshot.generation);
-    json_member_uint(json, "samples", hot->samples);
-    const enum err_code rc =
-        instructions_write(json, &asked->snapshot, hot, &found, MAX_INSTRUCTIONS, &rows, err);
-    json_end(json);
-    return rc;
-}
-
 /* Of hotlines, only the instructions and the number of samples. */
 static enum err_code find_instructions(const struct session_request *asked,
                                        struct hotlines *hot, struct err *err)
@@ -171,27 +156,29 @@ static enum err_code find_instructions(const struct session_request *asked,
     return hotlines_find_spots(hot, &source, err);
 }
 
-static enum err_code answer_lines(const struct session_request *asked,
-                                  struct response *response, struct err *err)
+static enum err_code write_lines(const struct session_request *asked, struct json *json,
+                                 struct err *err)
 {
     const struct profile_snapshot *const snapshot = &asked->snapshot;
     const function_id function = asked->query.function;
     if (function >= snapshot->sizes.functions)
         return err_set(err, ERR_NOT_FOUND, "no function %u", function);
-    const str_id file = profile_function_at(snapshot, function).file;
     struct hotlines hot = { 0 };
-    struct document document;
+    size_t rows = 0;
     enum err_code rc = find_instructions(asked, &hot, err);
-    document_begin(&document);
-    if (rc == ERR_OK)
-        rc = write_lines(&document.json, asked, &hot, file, err);
+    if (!rc) {
+        const struct hotfile found =
+            find_file(&hot, snapshot, profile_function_at(snapshot, function).file);
+        json_member_uint(json, "samples", hot.samples);
+        rc = instructions_write(json, snapshot, &hot, &found, MAX_INSTRUCTIONS, &rows, err);
+    }
     hotlines_deinit(&hot);
-    return document_send_or_drop(&document, rc, response, err);
+    return rc;
 }
 
 enum err_code api_get_lines(const struct handler_context *handler, struct response *response,
                             struct err *err)
 {
-    return session_request_answer(handler, QUERY_FUNCTION | QUERY_FROM | QUERY_TO, answer_lines,
+    return session_request_answer(handler, QUERY_FUNCTION | QUERY_FROM | QUERY_TO, write_lines,
                                   response, err);
 }

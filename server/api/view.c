@@ -217,17 +217,16 @@ enum err_code api_get_view(const struct handler_context *handler, struct respons
     return rc;
 }
 
-static enum err_code answer_tree(const struct session_request *asked, struct response *response,
-                                 struct err *err)
+static enum err_code write_tree(const struct session_request *asked, struct json *json,
+                                struct err *err)
 {
-    struct document document;
-    document_begin(&document);
-    tree_write(&document.json, &asked->snapshot, asked->epoch, asked->query.view.since);
-    return document_send(&document, response, err);
+    (void)err;
+    tree_write_tables(json, &asked->snapshot, asked->query.view.since);
+    return ERR_OK;
 }
 
 enum err_code api_get_tree(const struct handler_context *handler, struct response *response,
                            struct err *err)
 {
-    return session_request_answer(handler, QUERY_SINCE, answer_tree, response, err);
+    return session_request_answer(handler, QUERY_SINCE, write_tree, response, err);
 }

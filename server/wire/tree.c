@@ -175,14 +175,11 @@ static void write_own_code(struct json *json, snapshot_ref snapshot)
     json_end(json);
 }
 
-void tree_write(struct json *json, const struct profile_snapshot *snapshot, const char *epoch,
-                uint32_t since)
+void tree_write_tables(struct json *json, const struct profile_snapshot *snapshot,
+                       uint32_t since)
 {
     const struct profile_sizes from = profile_snapshot_sizes_at(snapshot, since);
     const struct profile_sizes to = snapshot->sizes;
-    json_object(json);
-    json_member_text(json, "epoch", epoch);
-    json_member_uint(json, "generation", snapshot->generation);
     json_member_uint(json, "since", since);
     if (since == 0)
         write_packages(json, profile_packages(snapshot->profile));
@@ -193,5 +190,14 @@ void tree_write(struct json *json, const struct profile_snapshot *snapshot, cons
     write_table(json, snapshot, "nodes", node_columns, from.nodes, to.nodes);
     write_table(json, snapshot, "threads", thread_columns, from.threads, to.threads);
     write_table(json, snapshot, "processes", process_columns, from.processes, to.processes);
+}
+
+void tree_write(struct json *json, const struct profile_snapshot *snapshot, const char *epoch,
+                uint32_t since)
+{
+    json_object(json);
+    json_member_text(json, "epoch", epoch);
+    json_member_uint(json, "generation", snapshot->generation);
+    tree_write_tables(json, snapshot, since);
     json_end(json);
 }
