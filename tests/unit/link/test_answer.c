@@ -64,6 +64,6 @@ static void contents_that_are_short_are_no_memory(void **state)
     bytes_deinit(&contents);
 }
 
-TEST_MAIN(cmocka_unit_test(an_answer_needs_no_memory),
-          cmocka_unit_test(an_error_without_memory_is_that_error),
-          cmocka_unit_test(contents_that_are_short_are_no_memory))
+TEST_GROUP(cmocka_unit_test(an_answer_needs_no_memory),
+           cmocka_unit_test(an_error_without_memory_is_that_error),
+           cmocka_unit_test(contents_that_are_short_are_no_memory))
