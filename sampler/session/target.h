@@ -10,7 +10,6 @@
  *
  * Ownership: target_open makes, target_close frees; NULL is fine.
  * Threads: target_open: any; from target_join on the profile's writer.
- * Depends on: process, permission, cpython, fold, task_fold, thread_cpu, profile.
  */
 #ifndef SAMPLER_SESSION_TARGET_H
 #define SAMPLER_SESSION_TARGET_H
@@ -25,12 +24,12 @@
 #include "sampler/permission.h"
 #include "sampler/process/process.h"
 #include "sampler/sampler.h"
-#include "sampler/session/beside.h"
-#include "sampler/session/fold.h"
-#include "sampler/session/native_copies.h"
-#include "sampler/session/pace/stops.h"
-#include "sampler/session/page_faults.h"
-#include "sampler/session/task_fold.h"
+#include "sampler/session/fold/fold.h"
+#include "sampler/session/fold/task_fold.h"
+#include "sampler/session/native/native_copies.h"
+#include "sampler/session/remote/beside.h"
+#include "sampler/session/remote/page_faults.h"
+#include "sampler/session/remote/stops.h"
 
 struct thread_cpus;
 struct bias;

@@ -9,8 +9,8 @@
 #include "sampler/kernel/engines.h"
 #include "sampler/kernel/record.h"
 #include "sampler/profile/profile.h"
-#include "sampler/session/context_marks.h"
-#include "sampler/session/kernel_feed.h"
+#include "sampler/session/fold/context_marks.h"
+#include "sampler/session/kernel/kernel_feed.h"
 
 enum err_code targets_init(struct targets *targets, const struct sampler_options *options,
                            struct err *err)

@@ -8,7 +8,6 @@
  * Limits: SAMPLER_MAX_PROCESSES targets at a time.  Of more than PYTHON_MAX_THREADS_PER_TICK
  * threads in all, a tick samples a random part of the targets, each with the same chance.  That part
  * stands for the rest.
- * Depends on: target, thread_cpu, origins, target_table, task_board, profile, sampler.h.
  */
 #ifndef SAMPLER_SESSION_TARGETS_H
 #define SAMPLER_SESSION_TARGETS_H
@@ -20,14 +19,14 @@
 #include "sampler/base/err.h"
 #include "sampler/process/stopper.h"
 #include "sampler/sampler.h"
-#include "sampler/session/bias.h"
-#include "sampler/session/native_copies.h"
+#include "sampler/session/fold/task_board.h"
+#include "sampler/session/fold/thread_cpu.h"
+#include "sampler/session/fold/waits.h"
+#include "sampler/session/native/native_copies.h"
 #include "sampler/session/origins.h"
+#include "sampler/session/remote/bias.h"
 #include "sampler/session/target.h"
 #include "sampler/session/target_table.h"
-#include "sampler/session/task_board.h"
-#include "sampler/session/thread_cpu.h"
-#include "sampler/session/waits.h"
 
 struct engines;
 struct kernel;

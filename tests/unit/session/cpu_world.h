@@ -1,8 +1,6 @@
 /*
  * cpu_world - threads that run or rest, and what thread_cpu counts of them.  The kernel accounts for the threads; the
  * test says how much time has passed.
- *
- * Depends on: thread_cpu, states.
  */
 #ifndef TESTS_UNIT_SESSION_CPU_WORLD_H
 #define TESTS_UNIT_SESSION_CPU_WORLD_H
@@ -11,7 +9,7 @@
 #include <stdint.h>
 
 #include "sampler/profile/views/states.h"
-#include "sampler/session/thread_cpu.h"
+#include "sampler/session/fold/thread_cpu.h"
 
 struct cpu_world {
     struct profile *profile;

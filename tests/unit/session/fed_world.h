@@ -4,7 +4,6 @@
  * It replaces functions of target.c and python.c.
  *
  * Ownership: fed_create makes the world, of which there is one; fed_destroy frees what it holds.
- * Depends on: fake_kernel, kernel_feed, test.
  */
 #ifndef TESTS_UNIT_SESSION_FED_WORLD_H
 #define TESTS_UNIT_SESSION_FED_WORLD_H
@@ -17,7 +16,7 @@
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/record.h"
 #include "sampler/profile/quality.h"
-#include "sampler/session/kernel_feed.h"
+#include "sampler/session/kernel/kernel_feed.h"
 #include "sampler/session/target.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/test.h"

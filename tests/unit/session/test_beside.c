@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/session/beside.h"
-#include "sampler/session/thread_cpu.h"
+#include "sampler/session/fold/thread_cpu.h"
+#include "sampler/session/remote/beside.h"
 #include "tests/support/test.h"
 
 /* A process that runs all the time, on one processor, and what beside knows of its thread. */

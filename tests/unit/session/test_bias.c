@@ -1,5 +1,5 @@
 #include "sampler/base/random.h"
-#include "sampler/session/bias.h"
+#include "sampler/session/remote/bias.h"
 #include "tests/support/test.h"
 
 enum { FUNCTIONS = 5, PARTS = 100 };

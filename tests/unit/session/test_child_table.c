@@ -1,4 +1,4 @@
-#include "sampler/session/child_table.h"
+#include "sampler/session/children/child_table.h"
 #include "tests/support/test.h"
 
 static void rows_are_found_by_their_numbers(void **state)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "sampler/profile/series.h"
-#include "sampler/session/fold.h"
+#include "sampler/session/fold/fold.h"
 #include "sampler/session/origins.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "sampler/kernel/engine.h"
-#include "sampler/session/kernel_feed.h"
+#include "sampler/session/kernel/kernel_feed.h"
 #include "tests/unit/session/fed_world.h"
 
 static void an_absence_counts_once_for_every_period_of_it(void **state)

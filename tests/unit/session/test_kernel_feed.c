@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "sampler/kernel/engine.h"
-#include "sampler/session/kernel_feed.h"
+#include "sampler/session/kernel/kernel_feed.h"
 #include "tests/unit/session/fed_world.h"
 
 static void an_instant_of_a_running_thread_is_one_sample(void **state)

@@ -1,7 +1,7 @@
 /* Stacks of the kernel engine: kept, repeated, and with their native part. */
 #include <string.h>
 
-#include "sampler/session/kernel_feed.h"
+#include "sampler/session/kernel/kernel_feed.h"
 #include "tests/unit/session/fed_world.h"
 
 static void a_native_stack_comes_with_the_samples_of_its_record(void **state)

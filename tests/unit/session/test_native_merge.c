@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sampler/session/native_merge.h"
+#include "sampler/session/native/native_merge.h"
 #include "tests/support/test.h"
 
 enum { MAX = 32, TEXT_BYTES = 256, EVALUATION = 0x5000 };

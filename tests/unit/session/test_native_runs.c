@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sampler/session/native_runs.h"
+#include "sampler/session/native/native_runs.h"
 #include "tests/support/test.h"
 
 enum { MAX_FRAMES = 8, WORDS = 32, C_STACK = 0x7000, FRAME = 0x100, TSTATE_CFRAME = 16 };

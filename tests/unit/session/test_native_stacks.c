@@ -17,7 +17,7 @@
 #include "sampler/process/procfs.h"
 #include "sampler/process/stopper.h"
 #include "sampler/sampler.h"
-#include "sampler/session/fold.h"
+#include "sampler/session/fold/fold.h"
 #include "tests/support/test.h"
 
 enum {

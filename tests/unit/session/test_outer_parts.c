@@ -3,7 +3,7 @@
 
 #include "sampler/kernel/decode.h"
 #include "sampler/native/native_copy.h"
-#include "sampler/session/outer_parts.h"
+#include "sampler/session/kernel/outer_parts.h"
 #include "tests/support/test.h"
 
 enum { COUNT = 1 << 19, THREADS = OUTER_PARTS_BYTES / COUNT };

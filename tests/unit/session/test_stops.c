@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/session/pace/stops.h"
+#include "sampler/session/remote/stops.h"
 #include "tests/support/test.h"
 
 static const uint64_t START_NS = NS_PER_S, TICK_NS = NS_PER_MS;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sampler/base/hash.h"
-#include "sampler/session/task_fold.h"
+#include "sampler/session/fold/task_fold.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/stack_world.h"

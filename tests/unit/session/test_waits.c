@@ -6,8 +6,8 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/process/system_call.h"
-#include "sampler/session/wait_site.h"
-#include "sampler/session/waits.h"
+#include "sampler/session/fold/wait_site.h"
+#include "sampler/session/fold/waits.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
