@@ -131,7 +131,7 @@ void names_put_quality(const struct quality *quality, struct bytes *out)
     }
     for (size_t i = 0; i < QUALITY_BIASED; i++) {
         bytes_number(out, quality->biased[i].function);
-        bytes_number(out, (uint64_t)(quality->biased[i].ppm + MILLION));
+        bytes_number(out, (uint64_t)((int64_t)quality->biased[i].ppm + MILLION));
     }
 }
 
