@@ -49,7 +49,7 @@ static void write_states(struct json *json, const char *key, state_bits state, u
     json_key(json, key);
     json_array(json);
 #define X(name, bit, text)          \
-    if (state >> (bit + shift) & 1) \
+    if (state >> ((bit) + shift) & 1) \
         json_text(json, text);
     STATE_FLAGS(X)
 #undef X

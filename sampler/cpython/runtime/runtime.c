@@ -29,7 +29,7 @@ bool runtime_is_out_of_time(struct search *search)
 const char *runtime_way_text(enum runtime_way way)
 {
     static const char *const texts[] = {
-#define X(name, text) [RUNTIME_BY_##name] = text,
+#define X(name, text) [RUNTIME_BY_##name] = (text),
         RUNTIME_WAYS(X)
 #undef X
     };
