@@ -225,5 +225,5 @@ static void callers_count_even_if_the_registers_are_the_same(void **state)
     free(world);
 }
 
-TEST_MAIN(cmocka_unit_test(native_and_python_frames_make_one_stack),
-          cmocka_unit_test(callers_count_even_if_the_registers_are_the_same))
+TEST_GROUP(cmocka_unit_test(native_and_python_frames_make_one_stack),
+           cmocka_unit_test(callers_count_even_if_the_registers_are_the_same))

@@ -182,8 +182,8 @@ static void a_runnable_thread_is_not_on_a_cpu(void **state)
 }
 
 /* The last one leaves two threads behind that run forever. */
-TEST_MAIN(cmocka_unit_test(a_runnable_thread_is_not_on_a_cpu),
-          cmocka_unit_test(what_ran_just_now_runs),
-          cmocka_unit_test(what_was_ready_at_first_only_counts_as_ready_once),
-          cmocka_unit_test(time_without_a_processor_is_of_the_samples_then),
-          cmocka_unit_test(a_thread_without_a_processor_is_runnable))
+TEST_GROUP(cmocka_unit_test(a_runnable_thread_is_not_on_a_cpu),
+           cmocka_unit_test(what_ran_just_now_runs),
+           cmocka_unit_test(what_was_ready_at_first_only_counts_as_ready_once),
+           cmocka_unit_test(time_without_a_processor_is_of_the_samples_then),
+           cmocka_unit_test(a_thread_without_a_processor_is_runnable))
