@@ -1,4 +1,4 @@
-/* What threads work for. */
+/* Contexts: what threads work for. */
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/context_shares.h"
 #include "server/api/api.h"

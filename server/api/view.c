@@ -13,7 +13,7 @@
 
 enum { NS_DECIMALS = 9 };
 
-/* What samples stand for: all the same, or each row something else. */
+/* Writes the time that samples stand for: all the same, or each row something else. */
 static void write_times(struct json *json, const struct view *view)
 {
     json_key(json, "seconds");

@@ -1,4 +1,4 @@
-/* What threads wait for. */
+/* Waits: what threads wait for. */
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/wait_shares.h"
 #include "server/api/api.h"

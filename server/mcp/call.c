@@ -87,7 +87,7 @@ void call_refuse(struct call *call, const char *format, ...)
     answer(call, "", text, true);
 }
 
-/* What the API says of its refusal. */
+/* Refuses the call with what the API says of its refusal. */
 static void refuse_as(struct call *call, const struct response *response)
 {
     struct json_value *problem = NULL;
@@ -188,7 +188,7 @@ void call_wait(struct call *call, const char *session)
     mcp->waiting[mcp->waiting_count++] = waiting;
 }
 
-/* What a tool takes: an object of texts, numbers and flags. */
+/* Writes the arguments of a tool: an object of texts, numbers and flags. */
 static void write_arguments(struct json *json, const struct json_value *arguments)
 {
     json_object(json);
@@ -258,7 +258,7 @@ static bool has_answer(struct mcp *mcp, const struct mcp_waiting *waiting)
     return !call.waits;
 }
 
-/* Whether the call has been answered. */
+/* True if the call has been answered. */
 static bool is_answered(struct call *call, const char *session)
 {
     struct buffer target = { 0 };

@@ -75,10 +75,11 @@ const struct mcp_host *call_host(const struct call *call);
 /* Asks the API; response_deinit the response.  body: NULL: none.  false: it refused. */
 bool call_try(struct call *call, enum method method, struct buffer *target, struct buffer *body,
               struct response *response);
-/* The same.  If the API refuses, ends the call with what it says; then there is no response. */
+/* Asks the API as call_try does. If the API refuses, ends the call with what it says; then
+ * there is no response. */
 bool call_ask(struct call *call, enum method method, struct buffer *target, struct buffer *body,
               struct response *response);
-/* The same, and reads the JSON of the answer. */
+/* Asks the API as call_ask does, and reads the JSON of the answer. */
 bool call_ask_json(struct call *call, struct buffer *target, struct json_value **out);
 
 /* Appends "name=value" to the query of a target. */

@@ -27,7 +27,7 @@ struct response;
 
 enum { MCP_MAX_LINE = 1 << 20, MCP_MAX_WAITING = 8, MCP_MAX_SESSIONS = 32, MCP_ID_BYTES = 32 };
 
-/* What tools ask. */
+/* The host that tools ask. */
 struct mcp_host {
     void *context;
     /* Answers a request as the API does (pipeline_answer). */
@@ -43,7 +43,7 @@ void mcp_destroy(struct mcp *mcp);
 
 /* Takes bytes of the client, and appends the answers to `out`. */
 void mcp_take(struct mcp *mcp, const char *data, size_t bytes);
-/* Whether a call waits: mcp_poll answers those whose recordings have ended. */
+/* True if a call waits: mcp_poll answers those whose recordings have ended. */
 bool mcp_is_waiting(const struct mcp *mcp);
 void mcp_poll(struct mcp *mcp);
 

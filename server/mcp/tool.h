@@ -30,14 +30,14 @@ void tool_copy(struct json *json, const struct json_value *from, const char *nam
 /* Answers with what was written to `json`, and frees the text. */
 void tool_send(struct call *call, struct json *json, struct buffer *text);
 
-/* Of session_tools.c */
+/* Tools of session_tools.c */
 void tool_list_processes(struct call *call);
 void tool_list_sessions(struct call *call);
 void tool_profile(struct call *call);
 void tool_end_session(struct call *call);
 void tool_open_capture(struct call *call);
 
-/* Of profile_tools.c */
+/* Tools of profile_tools.c */
 void tool_summary(struct call *call);
 void tool_waits(struct call *call);
 void tool_top_functions(struct call *call);

@@ -112,7 +112,7 @@ static bool is_choice(const struct mcp_argument *argument, const char *text)
     return false;
 }
 
-/* What is wrong with the arguments, as an error; ERR_OK: nothing. */
+/* Checks the arguments; the error names the first fault. */
 static enum err_code check(const struct mcp_tool *tool, const struct json_value *arguments,
                            struct err *err)
 {

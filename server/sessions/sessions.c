@@ -217,7 +217,7 @@ static enum err_code add(struct sessions *sessions, struct session *session,
 /* A session goes without the text of source files where they cannot be had. */
 static void open_files(struct session *session, struct sampler *sampler)
 {
-    /* Of all processes of a host nobody has asked for the files. */
+    /* The files of all processes of a host are not kept, as nobody has asked for them. */
     const bool keeps = !sampler_options(sampler)->all && session->source == SESSION_LIVE;
     const enum source_keeping keeping = !keeps                        ? SOURCE_KEEPS_NOTHING
                                         : session->owner->omits_texts ? SOURCE_KEEPS_PACKAGES

@@ -112,7 +112,7 @@ void session_release(struct session *session);
 void sessions_remove(struct sessions *sessions, struct session *session);
 /* The session ends soon, even if it is still starting. */
 void session_stop(struct session *session);
-/* Whether session_stop was called, perhaps before the session started. */
+/* True if session_stop was called, perhaps before the session started. */
 bool session_is_stopping(struct session *session);
 /* Gives every running session its part of the CPU limit; call it when their number has changed. */
 void sessions_share(struct sessions *sessions);
@@ -120,7 +120,8 @@ void sessions_share(struct sessions *sessions);
 struct profile *session_profile(const struct session *session);
 /* NULL: no text of source files. */
 const struct source_reader *session_files(const struct session *session);
-/* Whether a capture of the session holds source text, or why not (capture/source_texts.h). */
+/* The state of the session's source text: whether a capture holds it, or why not
+ * (capture/source_texts.h). */
 const char *session_source_text(const struct session *session);
 enum sampler_state session_state(struct session *session);
 

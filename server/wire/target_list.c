@@ -115,7 +115,7 @@ static void describe(struct target_list_item *item, size_t count)
                                             .argv = words + FIXED };
 }
 
-/* What follows the age; the last of them ends with the text. */
+/* Reads the warnings behind the age; the last of them ends with the text. */
 static void read_warnings(char *text, struct sampler_target *target)
 {
     for (size_t i = 0; i < SAMPLER_WARNINGS && text; i++) {

@@ -38,7 +38,7 @@ static void put_text(struct jsonl *jsonl, const char *key, const char *text)
     json_text(&jsonl->json, text);
 }
 
-/* What every record begins with. */
+/* Begins a record with what every record has. */
 static void begin(struct jsonl *jsonl, const char *type)
 {
     json_init(&jsonl->json, jsonl->out);

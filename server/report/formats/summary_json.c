@@ -35,7 +35,7 @@ static void put_string(struct json *json, const char *key, struct strtab_string 
     json_string(json, text.text, text.length);
 }
 
-/* What has no such text has null. */
+/* Puts the string, or null if there is none. */
 static void put_string_if(struct json *json, const char *key, bool has,
                           struct strtab_string text)
 {
