@@ -28,7 +28,7 @@ struct live_capture_seal;
 
 enum { STATE_MAX_ORIGINS = 1 << 16, STATE_MAX_AWAITERS = 1 << 20 };
 
-/* What the records so far have said. */
+/* The contents of the records so far. */
 struct state_writer {
     size_t targets;                    /* processes */
     uint64_t ends[SAMPLER_MAX_LISTED]; /* their to_ns */
