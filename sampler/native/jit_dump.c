@@ -37,7 +37,8 @@ static void take_code(struct perf_map *map, const char *bytes, size_t count)
         perf_map_add(map, load.start, load.bytes, name, (size_t)(end - name));
 }
 
-/* Of the header or the record there; 0: it is not whole, or nonsense. */
+/* Takes the header or the record there, and returns its bytes; 0: it is not whole, or
+ * nonsense. */
 static size_t take_one(struct perf_map *map, const char *bytes, size_t count)
 {
     struct header header;

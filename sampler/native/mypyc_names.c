@@ -8,7 +8,7 @@
 
 static const char separator[] = "___", escaped[] = "___3_";
 enum { SEPARATOR_BYTES = sizeof separator - 1, ESCAPED_BYTES = sizeof escaped - 1 };
-/* Of a module inside more packages only the first ones count. */
+/* The most packages that count; of a module inside more, only the first ones. */
 enum { MAX_PARTS = 16 };
 
 struct python_module {
