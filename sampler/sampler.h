@@ -64,7 +64,7 @@ enum sampler_async {
 #undef X
 };
 
-/* What stacks show of native code. */
+/* Native code in stacks. */
 #define SAMPLER_NATIVE(X)                                                           \
     X(OFF, "off")   /* the C function that Python calls, where its name is known */ \
     X(LEAF, "leaf") /* and where other C code runs or calls back */                 \
@@ -76,7 +76,7 @@ enum sampler_native {
 #undef X
 };
 
-/* What reads the stacks. */
+/* Engines that read the stacks. */
 #define SAMPLER_ENGINES(X)                                                      \
     X(AUTO, "auto")     /* the kernel engine where it can run, or the remote */ \
     X(KERNEL, "kernel") /* a BPF program, where the target runs */              \
@@ -177,8 +177,9 @@ struct sampler_service {
     char version[SAMPLER_SERVICE_BYTES], container[SAMPLER_SERVICE_BYTES];
 };
 
-/* What a reader of the profile must know about a process: what of it is not sampled although it runs Python, or may be
- * wrong.  Captures have them in this order: add new ones at the end. */
+/* Warnings for readers of the profile about a process: parts that are not sampled although
+ * they run Python, or that may be wrong. Captures have them in this order: add new ones at
+ * the end. */
 enum sampler_warning {
     SAMPLER_WARNING_INTERPRETERS, /* sub-interpreters that the engine does not follow */
     SAMPLER_WARNING_ANOTHER,      /* another interpreter */
@@ -264,8 +265,9 @@ bool sampler_has_kernel_engine(void);
 MUST_CHECK enum err_code sampler_open_engines(size_t count, struct engines **out,
                                               struct err *err);
 void sampler_close_engines(struct engines *engines);
-/* Whether a session with these options could have a kernel engine now.  ERR_INVALID: the options ask for
- * what it cannot do; ERR_PERM, ERR_UNSUPPORTED: there is none; ERR_LIMIT: all are in use. */
+/* Checks that a session with these options could have a kernel engine now. ERR_INVALID: the
+ * options ask for what it cannot do; ERR_PERM, ERR_UNSUPPORTED: there is none; ERR_LIMIT: all
+ * are in use. */
 MUST_CHECK enum err_code sampler_check_engine(const struct sampler_options *options,
                                               struct err *err);
 
