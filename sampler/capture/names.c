@@ -32,7 +32,7 @@ static const size_t counter_offsets[] = {
 
 static const char lacks_native[] = "lacks_native";
 
-/* That of live captures is behind them. */
+/* The name that only live captures have is behind the others. */
 static const char *state_names[] = {
 #define X(name, bit, text) text,
     STATE_FLAGS(X)

@@ -76,7 +76,7 @@ MUST_CHECK enum err_code targets_record_native(struct targets *targets, struct e
 MUST_CHECK enum err_code targets_use_kernel(struct targets *targets, struct err *err);
 /* From now on the targets are read from outside. */
 void targets_leave_kernel(struct targets *targets);
-/* The same, and the engine is closed for all sessions: its files are free. */
+/* Leaves the kernel engine and closes it for all sessions: its files are free. */
 void targets_give_up_kernel(struct targets *targets, const char *why);
 /* Has one of them sub-interpreters that the kernel engine does not follow? */
 bool targets_have_unfollowed_interpreters(const struct targets *targets);

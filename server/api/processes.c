@@ -99,7 +99,7 @@ static void write_uses(const struct listing *listing, pid_t pid)
     json_end(listing->json);
 }
 
-/* Of the session that somebody started, if there is one. */
+/* Writes the headline of the session that somebody started, if there is one. */
 static void write_headline(const struct listing *listing, pid_t pid)
 {
     char text[SUMMARY_HEADLINE_BYTES];

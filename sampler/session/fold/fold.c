@@ -369,7 +369,7 @@ static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
     return rc;
 }
 
-/* What does not depend on the stack. */
+/* The parts of a sample that do not depend on the stack. */
 static struct sample sample_of(const struct fold *fold, const struct thread *thread,
                                uint64_t now_ns)
 {

@@ -17,7 +17,7 @@ static const uint64_t MAX_QUEUED_NS = NS_PER_S;
 /* The files of a thread that could not be read are opened again after this time. */
 static const uint64_t OPEN_AGAIN_NS = 100 * NS_PER_MS;
 
-/* Where the kernel does not say how long a thread was without a processor. */
+/* States where the kernel does not say how long a thread was without a processor. */
 enum {
     ON_CPU_OR_RUNNABLE = STATE_ON_CPU | STATE_UNKNOWN_RUNNABLE,
     NOTHING_KNOWN = STATE_UNKNOWN_ON_CPU | STATE_UNKNOWN_RUNNABLE,
@@ -221,14 +221,14 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
     return rc;
 }
 
-/* Where less than this share of time is lacked, processors are free now and then. */
+/* The share of time without a processor below which processors are free now and then. */
 static const double CROWDED_SHARE = 0.1;
 static const uint64_t CROWDED_NS = 500 * NS_PER_MS;
 
 static void note_queued(struct thread_cpu *thread_cpu, uint64_t queued_ns, uint64_t now_ns)
 {
     thread_cpu->lacked_ns += queued_ns;
-    /* Of a shorter time, one late wakeup would be much. */
+    /* A shorter time would give one late wakeup too much weight. */
     if (thread_cpu->noted_ns && now_ns - thread_cpu->noted_ns < ACCOUNT_NS)
         return;
     const uint64_t others_ns = thread_cpu->lacked_ns > thread_cpu->held_ns
@@ -264,7 +264,7 @@ static void read_queue(struct thread_cpu *thread_cpu, uint64_t now_ns)
     add_queued(thread_cpu, queued_ns);
 }
 
-/* What the account says of the time since it was read before. */
+/* The account's numbers for the time since it was read before. */
 struct account {
     double share; /* of it, on a CPU */
     uint64_t queued_ns;
@@ -277,7 +277,8 @@ static bool read_account(struct thread_cpu *thread_cpu, uint64_t now_ns, struct 
     if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &out->queued_ns))
         return false;
     note_queued(thread_cpu, out->queued_ns, now_ns);
-    /* What a thread that had slept ran after the last sample that waits, its next sample stands for. */
+    /* The time that a thread that had slept ran after the last sample that waits belongs to its
+     * next sample. */
     const uint64_t tail_ns = thread_cpu->was_runnable ? 0 : now_ns - thread_cpu->used_ns;
     const uint64_t end_ns = now_ns - tail_ns;
     const uint64_t elapsed_ns =
@@ -298,7 +299,7 @@ static uint32_t running_part(struct thread_cpu *thread_cpu, double share, uint32
     return running;
 }
 
-/* What a sample stands for on average: with missed ticks, that is more than a period. */
+/* The mean time that a sample stands for: with missed ticks, that is more than a period. */
 static uint64_t mean_step_ns(const struct thread_cpu *thread_cpu)
 {
     const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->first_ns;

@@ -41,7 +41,7 @@ struct kernel_stack {
     } tail;
 };
 
-/* What all threads share. */
+/* The part that all threads share. */
 struct kernel_stacks {
     struct copy_memory copy;
     uint64_t damaged; /* samples whose copy makes no sense */
@@ -62,7 +62,7 @@ MUST_CHECK enum err_code kernel_stack_count(struct kernel_stacks *stacks,
                                             struct kernel_stack *stack, struct target *target,
                                             struct thread *thread,
                                             const struct target_instants *instants);
-/* The same for a record that needs not be kept.  ERR_GONE as above. */
+/* Counts a record that needs not be kept. ERR_GONE as above. */
 MUST_CHECK enum err_code kernel_stack_count_record(struct kernel_stacks *stacks,
                                                    struct kernel_stack *stack,
                                                    struct target *target, struct thread *thread,

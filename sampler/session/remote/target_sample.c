@@ -91,7 +91,8 @@ static bool is_always_still(const struct target *target)
     return target->options->stop == SAMPLER_STOP_ALWAYS;
 }
 
-/* Where all samples are to be of threads that stand still, one that could not be stopped fails, unless it waited. */
+/* A thread that could not be stopped fails, unless it waited, where all samples are to be of
+ * threads that stand still. */
 static enum err_code check_still(const struct target *target, const struct thread *thread)
 {
     const bool is_still =
@@ -100,7 +101,8 @@ static enum err_code check_still(const struct target *target, const struct threa
     return is_still || !is_always_still(target) ? ERR_OK : ERR_PERM;
 }
 
-/* Of a tick that stops threads, the others did not run when they were asked. */
+/* The motion of a sampled thread. At a tick that stops threads, those that were not stopped did
+ * not run when they were asked. */
 static enum thread_motion motion_of(const struct target_tick *now, const struct thread *thread)
 {
     const bool is_still =

@@ -22,7 +22,8 @@ static enum err_code take(void *to, const void *data, size_t bytes, struct err *
     return buffer_check(to, err);
 }
 
-/* Of each second, ten samples of main;work and one of the capture's own place. */
+/* Makes a capture with ten samples of main;work and one of its own function `own` in each
+ * second. */
 static void make(struct made_capture *capture, const char *host, uint64_t start_s,
                  const char *own, unsigned seconds)
 {
@@ -175,7 +176,7 @@ static void what_overlaps_is_added_up(void **state)
     end(merged, captures, 3);
 }
 
-/* Of three seconds each, the last of one and the first of the other. */
+/* Each capture has three seconds; the last of one and the first of the other are taken. */
 static void of_each_a_range_is_taken(void **state)
 {
     const struct merge_range ranges[2] = { { .from_ns = 2 * NS_PER_S }, { .to_ns = NS_PER_S } };

@@ -385,7 +385,7 @@ static void a_lack_of_descriptors_is_what_is_said(void **state)
         assert_non_null(
             strstr(err.message, "the sampling process has no file descriptors left"));
     }
-    /* What needs none goes on. */
+    /* Work that needs no descriptor goes on. */
     assert_int_equal(sampler_set_rate(sampler, 100, NULL), ERR_OK);
     wait_for_samples(sampler, samples_of(sampler) + 10);
     assert_int_equal(prlimit(reader, RLIMIT_NOFILE, &before, NULL), 0);
@@ -485,7 +485,7 @@ static void a_session_survives_its_reader_as_failed(void **state)
     assert_int_equal(write(next_ends[1], "1", 1), 1);
     struct sampler *const next = start(&options);
     wait_for_samples(next, 10);
-    /* What the first one has used counts on. */
+    /* The usage of the first one stays in the sums. */
     for (int ms = 0; after.rss_bytes == 0 && ms < WAIT_MS; ms += 200)
         reader_link_usage(&after);
     assert_true(before.cpu_user_s + before.cpu_sys_s > 0);

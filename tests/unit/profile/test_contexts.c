@@ -1,4 +1,5 @@
-/* What threads work for: tests/contexts.json, which tests/web/model/contexts.test.mjs runs through the page's half. */
+/* Contexts of threads: tests/contexts.json, which tests/web/model/contexts.test.mjs runs
+ * through the page's half. */
 #include <string.h>
 
 #include <cjson/cJSON.h>

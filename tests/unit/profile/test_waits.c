@@ -142,7 +142,7 @@ static void only_profiles_with_waits_need_another_shape(void **state)
     profile_destroy(profile);
 }
 
-/* Of three threads: one waits, one runs at the same places, one stands for waiting tasks. */
+/* Three threads: one waits, one runs at the same places, one stands for waiting tasks. */
 static struct profile *made_waiting(void)
 {
     struct profile *const profile = made_profile();

@@ -102,7 +102,7 @@ static bool see(void *context, const char *name, const struct files_status *stat
     return true;
 }
 
-/* The same whoever does it: the file process, or this one. */
+/* Uses a folder; the file process and this one must do the same. */
 static void use(const struct files_folder *where)
 {
     struct seen seen = { 0 };

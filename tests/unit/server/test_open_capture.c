@@ -139,7 +139,7 @@ static void captures_before_stops_say_never_or_always(void **state)
     }
 }
 
-/* What a view of the capture says of the source of its first function. */
+/* Asserts what a view of the capture says of the source of its first function. */
 static void assert_source(const struct open_capture *opened, const char *wanted)
 {
     struct profile_snapshot snapshot = made_snapshot(open_capture_profile(opened));

@@ -291,7 +291,8 @@ static void copy(const struct world *world, const char *from, const char *name, 
     fclose(out);
 }
 
-/* Where the function of the library is, as linked; and the line that the library itself knows. */
+/* The linked address of the function of the library, and the line that the library itself
+ * knows. */
 static uint64_t entry_of_described(int *line_out)
 {
     Dl_info info;

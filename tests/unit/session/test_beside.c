@@ -152,7 +152,7 @@ static void a_processor_that_it_took_long_to_get_is_left_alone_for_a_while(void 
     end(&runner);
 }
 
-/* Where processors are free, the thread would only be moved about. */
+/* A thread would only be moved about where processors are free. */
 static void a_thread_that_lacks_no_processor_is_left_alone(void **state)
 {
     struct runner runner;

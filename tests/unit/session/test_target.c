@@ -182,7 +182,7 @@ static void ticks_before_the_first_reading_wait_for_it(void **state)
     end(&world);
 }
 
-/* What was not found by the last reading was not there. */
+/* A thread that the last reading did not find was not there. */
 static void a_thread_that_had_ended_is_not_repeated(void **state)
 {
     struct world world;
@@ -218,7 +218,7 @@ static void failures_and_tasks_are_repeated_too(void **state)
     end(&world);
 }
 
-/* Of many threads each sampled one stands for some. */
+/* One of many threads is sampled each time, and stands for some. */
 static void what_a_reading_stands_for_is_repeated(void **state)
 {
     struct world world;

@@ -117,7 +117,8 @@ static struct state_sums sums_of_300_samples(int32_t tid, bool is_still)
     return sums;
 }
 
-/* Whether or not its stack moves.  On a busy machine it may be without one, or have one, all the time. */
+/* A thread that lacks a processor is runnable whether its stack moves or not. On a busy machine
+ * it may be without one, or have one, all the time. */
 static void a_thread_without_a_processor_is_runnable(void **state)
 {
     enum { TRIES = 20 };
