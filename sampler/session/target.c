@@ -114,9 +114,9 @@ enum err_code target_record_native(struct target *target, struct err *err)
         return ERR_OK;
     if (!procfs_identify(target->process.pid, &identity, NULL))
         target->stack_start = identity.stack_start;
-    const enum err_code rc = fold_mark_native(&target->fold, err);
+    const enum err_code rc = frame_nodes_mark_native(&target->fold.nodes, err);
     return rc ? rc
-              : fold_native_create(&target->process, &target->fold,
+              : fold_native_create(&target->process, &target->fold.nodes,
                                    python_anchor(target->python), &target->fold.native_stacks,
                                    err);
 }
@@ -142,16 +142,16 @@ enum err_code target_join(struct target *target, struct profile *profile,
     if (rc)
         return rc;
     target->fold.threads = python_thread_list(target->python);
-    target->fold.origins = origins;
+    target->fold.nodes.origins = origins;
     target->fold.contexts = contexts;
-    target->fold.origin = origins_add(origins, process, python_anchor(target->python));
+    target->fold.nodes.origin = origins_add(origins, process, python_anchor(target->python));
     if (options->native == SAMPLER_NATIVE_FULL)
         rc = target_record_native(target, err);
     if (rc || options->async == SAMPLER_ASYNC_OFF)
         return rc;
     target->fold.tasks = &target->tasks;
     const enum err_code made =
-        task_fold_init(&target->tasks, &target->fold, python_tasks(target->python),
+        task_fold_init(&target->tasks, &target->fold.nodes, cpus, python_tasks(target->python),
                        options->async == SAMPLER_ASYNC_ALL, err);
     target->tasks.is_each = options->tasks_each;
     return made;
@@ -159,7 +159,7 @@ enum err_code target_join(struct target *target, struct profile *profile,
 
 static void count_reads(struct target *target)
 {
-    struct quality *const quality = profile_quality(target->fold.profile);
+    struct quality *const quality = profile_quality(target->fold.nodes.profile);
     struct code_counters *const codes = &python_codes(target->python)->counters;
     struct memory *const memory = &target->process.memory.memory;
     quality->reads += memory->reads;

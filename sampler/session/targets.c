@@ -98,7 +98,7 @@ static void close_targets(struct targets *targets)
     targets_leave_kernel(targets);
     while (targets->count > 0) {
         struct target *const target = targets->items[--targets->count];
-        origins_keep(&targets->origins, target->fold.origin, &target->process);
+        origins_keep(&targets->origins, target->fold.nodes.origin, &target->process);
         target_close(target);
     }
     thread_cpus_deinit(&targets->cpus);
@@ -246,7 +246,7 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
         targets->feed)
         (void)kernel_feed_remove(targets->feed, target);
     if (rc) {
-        origins_end(&targets->origins, target->fold.origin);
+        origins_end(&targets->origins, target->fold.nodes.origin);
         return rc;
     }
     targets->items[targets->count++] = target;
@@ -269,7 +269,7 @@ static bool leave(struct targets *targets, size_t index, const struct ending *en
     const bool is_counted = target_leave(target, now_ns) == ERR_OK && rc == ERR_OK;
     targets->items[index] = targets->items[--targets->count];
     targets->last = *ending;
-    origins_end(&targets->origins, target->fold.origin);
+    origins_end(&targets->origins, target->fold.nodes.origin);
     target_table_end(&targets->target_table, target->row, to_ns ? to_ns : 1, ending->reason);
     if (targets->left)
         targets->left(targets->context, &target->process, ending->is_refused);

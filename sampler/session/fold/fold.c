@@ -1,146 +1,16 @@
 #include "sampler/session/fold/fold.h"
 
-#include <string.h>
-
-#include "sampler/cpython/objects/code_place.h"
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/session/fold/context_marks.h"
 #include "sampler/session/fold/fold_native.h"
-#include "sampler/session/fold/fold_spots.h"
 #include "sampler/session/fold/task_fold.h"
-#include "sampler/session/origins.h"
-
-enum err_code fold_named_mark(struct fold *fold, str_id name, frame_id *out, struct err *err)
-{
-    function_id function;
-    const enum err_code rc =
-        profile_function(fold->profile, name, fold->no_file, 0, &function, err);
-    return rc ? rc : profile_frame(fold->profile, function, 0, out, err);
-}
-
-enum err_code fold_mark(struct fold *fold, const char *name, frame_id *out, struct err *err)
-{
-    struct strtab *const strings = profile_strings(fold->profile);
-    str_id name_id;
-    const enum err_code rc = strtab_intern(strings, name, strlen(name), &name_id, err);
-    return rc ? rc : fold_named_mark(fold, name_id, out, err);
-}
-
-enum err_code fold_mark_native(struct fold *fold, struct err *err)
-{
-    fold->native = true;
-    return fold_mark(fold, "<native>", &fold->callback, err);
-}
-
-static enum err_code make_marks(struct fold *fold, struct err *err)
-{
-    enum err_code rc = fold_mark(fold, "<idle native thread>", &fold->idle, err);
-    if (!rc)
-        rc = fold_mark(fold, "<truncated>", &fold->truncated, err);
-    if (!rc && !fold->no_gc)
-        rc = fold_mark(fold, "<GC>", &fold->gc, err);
-    return !rc && fold->native ? fold_mark_native(fold, err) : rc;
-}
 
 enum err_code fold_init(struct fold *fold, struct profile *profile, struct leaves *leaves,
                         struct thread_cpus *cpus, const struct sampler_options *options,
                         int pid, const char *name, struct err *err)
 {
-    str_id name_id;
-    *fold = (struct fold){ .profile = profile,
-                           .cpus = cpus,
-                           .pid = pid,
-                           .codes = leaves->codes,
-                           .leaves = leaves,
-                           .native = options->native != SAMPLER_NATIVE_OFF,
-                           .no_gc = options->no_gc,
-                           .opcodes = options->opcodes };
-    leaves->wants_opcodes = options->opcodes;
-    enum err_code rc =
-        strtab_intern(profile_strings(profile), name, strlen(name), &name_id, err);
-    if (!rc)
-        rc = strtab_intern(profile_strings(profile), "~", 1, &fold->no_file, err);
-    if (!rc)
-        rc = profile_process(profile, pid, name_id, &fold->process, err);
-    return rc ? rc : make_marks(fold, err);
-}
-
-/* Tags hold the id plus one, so that 0 means "not yet". */
-enum err_code fold_function(struct fold *fold, struct code *code, function_id *out)
-{
-    if (!code->tag) {
-        str_id file = code->file;
-        enum err_code rc = ERR_OK;
-        /* A file of the target may be called as that of marks is. */
-        if (file == fold->no_file)
-            rc = strtab_intern(profile_strings(fold->profile), "./~", 3, &file, NULL);
-        if (!rc)
-            rc = profile_function(fold->profile, code->name, file, code->first_line, out, NULL);
-        if (rc)
-            return rc;
-        origins_note(fold->origins, fold->profile, *out, fold->origin);
-        code->tag = *out + 1;
-    }
-    *out = code->tag - 1;
-    return ERR_OK;
-}
-
-static enum err_code frame_of(struct fold *fold, const struct walk_frame *frame, frame_id *out)
-{
-    struct code_place *const place = code_place(fold->codes, frame->code, frame->instr);
-    function_id function;
-    if (!place)
-        return ERR_NOMEM;
-    if (!place->tag) {
-        enum err_code rc = fold_function(fold, code_at(fold->codes, frame->code), &function);
-        if (!rc)
-            rc = profile_frame(fold->profile, function, place->location.line, out, NULL);
-        if (rc)
-            return rc;
-        place->tag = *out + 1;
-    }
-    *out = place->tag - 1;
-    return ERR_OK;
-}
-
-static enum err_code add_mark(struct fold *fold, frame_id mark_id, node_id *node)
-{
-    return profile_node(fold->profile, *node, mark_id, node, NULL);
-}
-
-enum err_code fold_add_frame(struct fold *fold, const struct walk_frame *frame,
-                             bool is_outermost, node_id *node)
-{
-    frame_id id;
-    enum err_code rc = ERR_OK;
-    if (code_at(fold->codes, frame->code)->is_shim)
-        return ERR_OK;
-    /* The outermost frame is always entered from C. */
-    if (fold->native && frame->entered_from_c && !is_outermost)
-        rc = add_mark(fold, fold->callback, node);
-    if (!rc)
-        rc = frame_of(fold, frame, &id);
-    return rc ? rc : profile_node(fold->profile, *node, id, node, NULL);
-}
-
-/* As fold_add_frame; a frame keeps its node while it and its callers stay the same. */
-static enum err_code add_cached_frame(struct fold *fold, struct walk_frame *frame,
-                                      bool is_outermost, node_id *node)
-{
-    const enum err_code rc = fold_add_frame(fold, frame, is_outermost, node);
-    if (!rc)
-        frame->tags[FOLD_NODE] = *node + 1;
-    return rc;
-}
-
-/* The outer frames, at most `count`, that have their nodes, and the node of the innermost of them. */
-static size_t cached_frames(const struct stack *stack, size_t count, node_id *node)
-{
-    uint32_t tag;
-    const size_t known = fold_tagged_frames(stack, count, FOLD_NODE, &tag);
-    if (known)
-        *node = tag - 1;
-    return known;
+    *fold = (struct fold){ .cpus = cpus, .no_gc = options->no_gc };
+    return frame_nodes_init(&fold->nodes, profile, leaves, options, pid, name, err);
 }
 
 /* The number of frames below the mark of the garbage collector; NOWHERE: it does not run in this
@@ -163,66 +33,52 @@ static size_t gc_place(const struct stack *stack, struct thread_state *info)
 
 /* A thread that runs is no idle thread: the interpreter starts or ends in it, or C code works there.  The state of an
  * earlier sample says nothing. */
-static enum err_code add_without_frames(struct fold *fold, const struct thread *thread,
+static enum err_code add_without_frames(struct frame_nodes *nodes, const struct thread *thread,
                                         node_id *node)
 {
     frame_id native;
     if (!(thread->is_stopped || thread->is_asked) || thread->runs != VALUE_YES)
-        return add_mark(fold, fold->idle, node);
-    const enum err_code rc = fold_mark(fold, "<native>", &native, NULL);
-    return rc ? rc : add_mark(fold, native, node);
+        return frame_nodes_add_mark(nodes, nodes->idle, node);
+    const enum err_code rc = frame_nodes_mark(nodes, "<native>", &native, NULL);
+    return rc ? rc : frame_nodes_add_mark(nodes, native, node);
 }
 
 /* Adds the mark above the innermost frame. */
-static enum err_code add_end(struct fold *fold, const struct thread *thread, node_id *node)
+static enum err_code add_end(struct frame_nodes *nodes, const struct thread *thread,
+                             node_id *node)
 {
     frame_id callee;
     if (thread->stack.certainty == STACK_TRUNCATED)
-        return add_mark(fold, fold->truncated, node);
+        return frame_nodes_add_mark(nodes, nodes->truncated, node);
     if (thread->stack.count == 0)
-        return add_without_frames(fold, thread, node);
+        return add_without_frames(nodes, thread, node);
     if (!thread->leaf.callee)
-        return fold->native && thread->leaf.in_native == VALUE_YES
-                   ? add_mark(fold, fold->callback, node)
+        return nodes->native && thread->leaf.in_native == VALUE_YES
+                   ? frame_nodes_add_mark(nodes, nodes->callback, node)
                    : ERR_OK;
-    const enum err_code rc = fold_named_mark(fold, thread->leaf.callee, &callee, NULL);
-    return rc ? rc : add_mark(fold, callee, node);
-}
-
-/* The collector and the awaiters of a task come and go while frames stay the same, so frames above
- * their marks do not keep their node. */
-static enum err_code add_frames(struct fold *fold, struct stack *stack, size_t gc,
-                                node_id *node)
-{
-    size_t first = 0;
-    enum err_code rc = fold->tasks ? task_fold_begin(fold->tasks, stack, &first, node) : ERR_OK;
-    const size_t cached = rc || *node ? 0 : gc;
-    const size_t known = cached_frames(stack, cached, node);
-    for (size_t i = known ? known : first; i < stack->count && !rc; i++) {
-        if (i == gc)
-            rc = add_mark(fold, fold->gc, node);
-        if (!rc && i < cached)
-            rc = add_cached_frame(fold, &stack->frames[i], i == first, node);
-        else if (!rc)
-            rc = fold_add_frame(fold, &stack->frames[i], i == first, node);
-    }
-    return rc;
+    const enum err_code rc = frame_nodes_named_mark(nodes, thread->leaf.callee, &callee, NULL);
+    return rc ? rc : frame_nodes_add_mark(nodes, callee, node);
 }
 
 /* If the tables are full, the sample counts at the nearest caller that has a node. */
 static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc,
                              struct sample *sample)
 {
+    struct frame_nodes *const nodes = &fold->nodes;
     struct stack *const stack = &thread->stack;
     node_id node = 0;
-    enum err_code rc = add_frames(fold, stack, gc, &node);
+    size_t first = 0;
+    enum err_code rc =
+        fold->tasks ? task_fold_begin(fold->tasks, stack, &first, &node) : ERR_OK;
     if (!rc)
-        rc = fold_set_spot(fold, thread, node);
+        rc = frame_nodes_add_stack(nodes, stack, first, gc, &node);
+    if (!rc)
+        rc = frame_nodes_set_spot(nodes, stack, &thread->leaf, node);
     /* The collector runs in the end of the interpreter, too, outside of all frames. */
     if (!rc && (gc || stack->count || stack->certainty == STACK_TRUNCATED))
-        rc = add_end(fold, thread, &node);
+        rc = add_end(nodes, thread, &node);
     if (!rc && gc == stack->count)
-        rc = add_mark(fold, fold->gc, &node);
+        rc = frame_nodes_add_mark(nodes, nodes->gc, &node);
     sample->node = node;
     sample->is_overflowed = rc == ERR_LIMIT;
     if (!rc || sample->is_overflowed)
@@ -239,13 +95,13 @@ static enum err_code thread_of(struct fold *fold, struct thread *thread, thread_
     struct thread *const outermost = sub_stacks_outermost(thread);
     if (!outermost->tag) {
         const struct profile_thread row = {
-            .process = fold->process,
+            .process = fold->nodes.process,
             .tid = outermost->host_tid,
             .ident = outermost->head.ident,
             .name = outermost->name,
             .is_main = outermost->is_main,
         };
-        const enum err_code rc = profile_thread(fold->profile, &row, out, NULL);
+        const enum err_code rc = profile_thread(fold->nodes.profile, &row, out, NULL);
         if (rc)
             return rc;
         outermost->tag = *out + 1;
@@ -278,7 +134,7 @@ static uint64_t *motion_counter(struct quality *quality, enum thread_motion moti
 
 void fold_count_failure(struct fold *fold, enum err_code failure, uint32_t times)
 {
-    struct quality *const quality = profile_quality(fold->profile);
+    struct quality *const quality = profile_quality(fold->nodes.profile);
     if (failure == ERR_GONE)
         quality->failed_gone += times;
     else if (failure == ERR_FAULT)
@@ -304,7 +160,7 @@ static state_bits state_of(const struct fold *fold, struct thread_state info,
         flag_bits(info.in_gc, STATE_IN_GC, STATE_UNKNOWN_IN_GC) |
         flag_bits(info.has_exception, STATE_HAS_EXCEPTION, STATE_UNKNOWN_HAS_EXCEPTION) |
         flag_bits(in_native, STATE_IN_NATIVE, STATE_UNKNOWN_IN_NATIVE) |
-        (fold->leaves->layout->has_jit ? STATE_UNKNOWN_IN_JIT : 0);
+        (fold->nodes.leaves->layout->has_jit ? STATE_UNKNOWN_IN_JIT : 0);
     return (state_bits)bits;
 }
 
@@ -312,7 +168,7 @@ static state_bits state_of(const struct fold *fold, struct thread_state info,
 static enum err_code native_node_of(struct fold *fold, struct thread *thread, size_t gc,
                                     struct sample *sample)
 {
-    const enum err_code rc = fold_native_node(fold->native_stacks, fold, thread, gc,
+    const enum err_code rc = fold_native_node(fold->native_stacks, fold->tasks, thread, gc,
                                               sample->now_ns, &sample->node, &sample->native);
     sample->is_overflowed = rc == ERR_LIMIT;
     return sample->is_overflowed ? ERR_OK : rc;
@@ -327,8 +183,9 @@ static bool is_known(const struct stack *stack)
 enum err_code fold_read_leaf(struct fold *fold, struct thread *thread)
 {
     thread->has_leaf = true;
-    return is_known(&thread->stack) ? ERR_OK
-                                    : leaf_read(fold->leaves, &thread->stack, &thread->leaf);
+    return is_known(&thread->stack)
+               ? ERR_OK
+               : leaf_read(fold->nodes.leaves, &thread->stack, &thread->leaf);
 }
 
 /* Why a sample that counts has no native frames.  Of a thread that was not asked, it is unknown whether it waited. */
@@ -349,7 +206,7 @@ static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
     const bool is_native =
         fold->native_stacks && thread->native && stack->certainty != STACK_TRUNCATED;
     enum err_code rc = thread->has_leaf ? ERR_OK : fold_read_leaf(fold, thread);
-    struct quality *const quality = profile_quality(fold->profile);
+    struct quality *const quality = profile_quality(fold->nodes.profile);
     if (fold->native_stacks)
         sample->native = (struct native_outcome){ .counter = &quality->native_none,
                                                   .gap = cause_of_none(thread, quality) };
@@ -373,10 +230,10 @@ static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
 static struct sample sample_of(const struct fold *fold, const struct thread *thread,
                                uint64_t now_ns)
 {
-    return (struct sample){ .pid = fold->pid,
+    return (struct sample){ .pid = fold->nodes.pid,
                             .tid = thread->host_tid,
-                            .motion =
-                                motion_counter(profile_quality(fold->profile), thread->motion),
+                            .motion = motion_counter(profile_quality(fold->nodes.profile),
+                                                     thread->motion),
                             .spot = PROFILE_NO_SPOT,
                             .is_asked = thread->is_stopped || thread->is_asked,
                             .runs = thread->runs,
@@ -391,7 +248,7 @@ static struct sample sample_of(const struct fold *fold, const struct thread *thr
 enum err_code fold_unknown_stack(struct fold *fold, struct thread *thread, uint64_t now_ns)
 {
     const struct thread_state unknown = { .has_gil = VALUE_UNKNOWN };
-    struct quality *const quality = profile_quality(fold->profile);
+    struct quality *const quality = profile_quality(fold->nodes.profile);
     struct sample sample = sample_of(fold, thread, now_ns);
     sample.state = state_of(fold, unknown, VALUE_UNKNOWN);
     sample.certainty = certainty_counter(quality, STACK_TRUNCATED);
@@ -400,7 +257,7 @@ enum err_code fold_unknown_stack(struct fold *fold, struct thread *thread, uint6
     enum err_code rc = thread_of(fold, thread, &sample.thread);
     if (rc)
         return rc;
-    rc = add_mark(fold, fold->truncated, &sample.node);
+    rc = frame_nodes_add_mark(&fold->nodes, fold->nodes.truncated, &sample.node);
     sample.is_overflowed = rc == ERR_LIMIT;
     return rc && !sample.is_overflowed ? rc : thread_cpus_add(fold->cpus, &sample);
 }
@@ -408,7 +265,7 @@ enum err_code fold_unknown_stack(struct fold *fold, struct thread *thread, uint6
 enum err_code fold_thread(struct fold *fold, struct thread *thread, struct thread_state info,
                           enum err_code failure, uint64_t now_ns)
 {
-    struct quality *const quality = profile_quality(fold->profile);
+    struct quality *const quality = profile_quality(fold->nodes.profile);
     struct stack *const stack = &thread->stack;
     if (failure) {
         fold_count_failure(fold, failure, thread->times);
@@ -419,7 +276,7 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
     sample.state = state_of(fold, info, VALUE_UNKNOWN);
     sample.certainty = certainty_counter(quality, stack->certainty);
     sample.is_still = stack->is_unchanged && !thread->is_in_new_context;
-    sample.codes = fold->codes;
+    sample.codes = fold->nodes.codes;
     sample.stack = stack;
     sample.leaf = &thread->leaf;
     enum err_code rc = thread_of(fold, thread, &sample.thread);

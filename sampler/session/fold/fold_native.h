@@ -14,22 +14,26 @@
  * Ownership: fold_native_create allocates, fold_native_destroy frees; NULL is fine.
  * Threads: the profile's writer.
  * Limits: FOLD_NATIVE_MAX_FRAMES native frames; the outermost of a deeper stack are missing.
- * Depends on: fold, native_merge, native_names, native_runs, tail_call, unwind.
+ * Depends on: frame_nodes, task_fold, native_merge, native_names, native_runs, tail_call, unwind.
  */
 #ifndef SAMPLER_SESSION_FOLD_FOLD_NATIVE_H
 #define SAMPLER_SESSION_FOLD_FOLD_NATIVE_H
 
 #include "sampler/base/err.h"
-#include "sampler/session/fold/fold.h"
+#include "sampler/process/memory.h"
+#include "sampler/profile/profile.h"
 
 enum { FOLD_NATIVE_MAX_FRAMES = 1 << 13 };
 
 struct fold_native;
+struct frame_nodes;
 struct native_outcome;
 struct process;
+struct task_fold;
+struct thread;
 
-/* anchor: python_anchor. */
-MUST_CHECK enum err_code fold_native_create(struct process *process, struct fold *fold,
+/* Borrows process and nodes.  anchor: python_anchor. */
+MUST_CHECK enum err_code fold_native_create(struct process *process, struct frame_nodes *nodes,
                                             remote_addr anchor, struct fold_native **out,
                                             struct err *err);
 /* The node and the outcome of the stack's native tag. */
@@ -39,9 +43,9 @@ void fold_native_destroy(struct fold_native *native);
 size_t fold_native_bytes(const struct fold_native *native);
 
 /* The node of a thread whose stack is whole and whose leaf has been read; sets the leaf's spot.
- * gc: the number of frames below the mark of the garbage collector.  ERR_LIMIT: the profile is full, and
+ * tasks NULL: stacks are not of tasks.  gc: the number of frames below the mark of the garbage collector.  ERR_LIMIT: the profile is full, and
  * *node is of a caller. */
-MUST_CHECK enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
+MUST_CHECK enum err_code fold_native_node(struct fold_native *native, struct task_fold *tasks,
                                           struct thread *thread, size_t gc, uint64_t now_ns,
                                           node_id *node, struct native_outcome *outcome);
 

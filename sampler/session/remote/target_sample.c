@@ -78,7 +78,7 @@ static enum err_code compare(const struct target_tick *now, const struct thread 
     if (stack->is_unchanged || !stack->count)
         return ERR_OK;
     const struct code *const code =
-        code_at(now->target->fold.codes, stack->frames[stack->count - 1].code);
+        code_at(now->target->fold.nodes.codes, stack->frames[stack->count - 1].code);
     if (is_stopping && now->target->stops.is_still)
         bias_note_still(now->tick->bias, thread->times);
     else if (code->tag && now->target->stops.policy == SAMPLER_STOP_AUTO)
@@ -119,7 +119,7 @@ static enum err_code count(struct target_tick *now, struct thread *thread,
 {
     struct target *const target = now->target;
     struct tick *const tick = now->tick;
-    struct quality *const quality = profile_quality(target->fold.profile);
+    struct quality *const quality = profile_quality(target->fold.nodes.profile);
     thread->sampled_ns = tick->now_ns;
     thread->since_ns = now->turn.since_ns;
     thread->times = whole(tick, now->reading.weight * now->turn.ticks);
@@ -261,7 +261,7 @@ static enum err_code stop_threads(const struct target_tick *now, const struct sa
 static void resume_threads(struct target *target, struct stopper *stopper,
                            const struct sampled *sampled)
 {
-    struct quality *const quality = profile_quality(target->fold.profile);
+    struct quality *const quality = profile_quality(target->fold.nodes.profile);
     stopper_resume(stopper);
     for (size_t i = 0; i < sampled->stopped; i++)
         sampled->threads[i]->stack.copy.is_still = false;
@@ -419,7 +419,7 @@ static enum err_code sample_still(struct target_tick *now)
     if (rc || !sampled.stopped)
         return rc;
     rc = stop_threads(now, &sampled);
-    profile_quality(target->fold.profile)->stops_refused += stopper->refused > 0;
+    profile_quality(target->fold.nodes.profile)->stops_refused += stopper->refused > 0;
     now->tick->now_ns = clock_now_ns();
     if (rc == ERR_PERM && !is_always_still(target))
         return sample_refused(now, &sampled);

@@ -440,9 +440,9 @@ static void a_function_knows_the_process_it_was_seen_in(void **state)
     begin(&first, 14, &plain);
     begin(&second, 14, &plain);
     join(&second, &first);
-    first.fold.origins = second.fold.origins = &origins;
-    first.fold.origin = one;
-    second.fold.origin = two;
+    first.fold.nodes.origins = second.fold.nodes.origins = &origins;
+    first.fold.nodes.origin = one;
+    second.fold.nodes.origin = two;
     call(&first, "main", FAKE_CALL_FROM_C);
     call(&first, "f", FAKE_CALL);
     sample(&first, quiet);

@@ -43,7 +43,7 @@ static void begin(struct world *world)
     world->cpus.sink = &world->sink;
     world->thread = made_thread(profile, PID, 0);
     world->node = made_node(profile, "main;work");
-    world->target->fold.profile = profile;
+    world->target->fold.nodes.profile = profile;
     world->target->fold.cpus = &world->cpus;
     world->target->process.pid = PID;
     random_init(&world->random, 1);
@@ -51,7 +51,7 @@ static void begin(struct world *world)
 
 static void end(struct world *world)
 {
-    struct profile *const profile = world->target->fold.profile;
+    struct profile *const profile = world->target->fold.nodes.profile;
     thread_cpus_deinit(&world->cpus);
     free(world->target);
     profile_destroy(profile);
@@ -59,7 +59,7 @@ static void end(struct world *world)
 
 static const struct quality *quality_of(const struct world *world)
 {
-    return profile_quality(world->target->fold.profile);
+    return profile_quality(world->target->fold.nodes.profile);
 }
 
 static void pass(struct world *world)
@@ -80,7 +80,8 @@ static void add_sample(struct world *world, thread_id thread, enum found found)
                                    .pid = PID,
                                    .node = world->node,
                                    .spot = PROFILE_NO_SPOT,
-                                   .certainty = &profile_quality(target->fold.profile)->exact,
+                                   .certainty =
+                                       &profile_quality(target->fold.nodes.profile)->exact,
                                    .is_still = found == FOUND_STILL,
                                    .is_asked = found == FOUND_STOPPED,
                                    .runs = VALUE_YES,
@@ -189,7 +190,7 @@ static void a_thread_that_had_ended_is_not_repeated(void **state)
     (void)state;
     begin(&world);
     read_thread(&world, FOUND_STOPPED);
-    world.thread = made_thread(world.target->fold.profile, PID, 1);
+    world.thread = made_thread(world.target->fold.nodes.profile, PID, 1);
     read_thread(&world, FOUND_STOPPED);
     pass(&world);
     seal(&world);
@@ -338,12 +339,13 @@ static void a_turn_that_fails_counts_no_tick_twice(void **state)
     begin(&world);
     struct target *const target = world.target;
     reader = (struct failing_reader){ .world = &world };
-    reader.second = made_thread(target->fold.profile, PID, 1);
+    reader.second = made_thread(target->fold.nodes.profile, PID, 1);
     world.sink = (struct sink){ .context = &reader, .count = hear_each };
     target->options = &options;
     target->fold.tasks = &target->tasks;
     target->tasks.tasks = &none;
-    target->tasks.of_threads = &target->fold;
+    target->tasks.nodes = &target->fold.nodes;
+    target->tasks.cpus = target->fold.cpus;
     target->tasks.is_each = true;
     stops_init(&target->stops, SAMPLER_STOP_AUTO, 0);
     for (unsigned i = 0; i < 2000; i++) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sampler/base/hash.h"
+#include "sampler/session/fold/fold.h"
 #include "sampler/session/fold/task_fold.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
@@ -46,9 +47,9 @@ static void begin(struct world *world, bool counts_waiting)
     world->tasks.table.items = world->items;
     world->tasks.frames = world->frames;
     world->tasks.table.awaiters = world->awaiters;
-    assert_ok(
-        task_fold_init(&world->fold, &world->of_threads, &world->tasks, counts_waiting, &err),
-        &err);
+    assert_ok(task_fold_init(&world->fold, &world->of_threads.nodes, &world->cpus,
+                             &world->tasks, counts_waiting, &err),
+              &err);
     world->of_threads.tasks = &world->fold;
 }
 
