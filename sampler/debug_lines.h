@@ -8,7 +8,6 @@
  * Ownership: descriptors are the caller's.
  * Threads: debug_lines_open any, debug_lines_find none.
  * Limits: DEBUG_LINES_MAX_BYTES of the file with the debug information; the deadline.
- * Depends on: err, clock.
  */
 #ifndef SAMPLER_DEBUG_LINES_H
 #define SAMPLER_DEBUG_LINES_H

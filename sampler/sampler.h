@@ -15,7 +15,6 @@
  * Errors of start: ERR_GONE no such process, ERR_NOT_PYTHON no interpreter found, ERR_PERM,
  * ERR_UNSUPPORTED an unknown version, ERR_INVALID an option out of range, or a mode that needs a
  * state which the interpreter does not show; with SAMPLER_ENGINE_KERNEL those of sampler_check_engine.
- * Depends on: profile, base.
  */
 #ifndef SAMPLER_SAMPLER_H
 #define SAMPLER_SAMPLER_H

@@ -2,8 +2,6 @@
  * clock - time in nanoseconds.  The wall clock jumps when somebody sets it; the others do not.
  *
  * Threads: any.
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_BASE_CLOCK_H
 #define SAMPLER_BASE_CLOCK_H

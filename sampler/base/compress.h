@@ -7,7 +7,6 @@
  * Limits: gzip takes 3.5 GiB in one shot, then ERR_LIMIT; a stream takes any amount.  Pieces of a
  * zstd stream refer to at most ZSTD_STREAM_WINDOW_BYTES before them; reading takes no more memory
  * than eight times that, whatever the pieces say.
- * Depends on: err.
  */
 #ifndef SAMPLER_BASE_COMPRESS_H
 #define SAMPLER_BASE_COMPRESS_H

@@ -4,7 +4,6 @@
  * Ownership: descriptors that are sent stay the caller's; those that are received become the caller's.
  * Threads: any.
  * Limits: FD_MESSAGE_MAX descriptors a message.
- * Depends on: Linux.
  */
 #ifndef SAMPLER_BASE_FD_MESSAGE_H
 #define SAMPLER_BASE_FD_MESSAGE_H

@@ -1,8 +1,6 @@
 /*
  * hash - bytes, and pairs of words, as one number.  Not cryptographic: an attacker can find keys that
  * have the same hash.
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_BASE_HASH_H
 #define SAMPLER_BASE_HASH_H

@@ -9,7 +9,6 @@
  * Ownership: the limit is that of the process, and its two descriptors stay open.
  * Threads: memory_limit_find and memory_limit_begin come before other threads start; then any.
  * Limits: MEMORY_LIMIT_RESERVE of the limit stays free.
- * Depends on: libc.
  */
 #ifndef SAMPLER_BASE_MEMORY_LIMIT_H
 #define SAMPLER_BASE_MEMORY_LIMIT_H

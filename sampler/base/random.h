@@ -7,7 +7,6 @@
  *
  * Ownership: the caller's storage.
  * Threads: none; each has a generator of its own.
- * Depends on: clock.
  */
 #ifndef SAMPLER_BASE_RANDOM_H
 #define SAMPLER_BASE_RANDOM_H

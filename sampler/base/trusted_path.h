@@ -14,7 +14,6 @@
  * Threads: any.
  * Limits: TRUSTED_PATH_MAX_LINKS links, PATH_MAX bytes of path.
  * Errors: the message is only the reason, err->sys is what open(2) would say; EPERM: not trusted.
- * Depends on: err, scoped.
  */
 #ifndef SAMPLER_BASE_TRUSTED_PATH_H
 #define SAMPLER_BASE_TRUSTED_PATH_H

@@ -11,7 +11,6 @@
  * Ownership: see the functions; block_chain is the caller's storage, its deinit accepts a zeroed
  * one.
  * Limits: CAPTURE_MAX_BLOCK_BYTES, then ERR_LIMIT.
- * Depends on: bytes, compress, format.
  */
 #ifndef SAMPLER_CAPTURE_BLOCK_H
 #define SAMPLER_CAPTURE_BLOCK_H

@@ -8,7 +8,6 @@
  * sequence of calls.
  *
  * Ownership: the caller's storage; bytes_deinit accepts a zeroed one.  A cursor borrows.
- * Depends on: err.
  */
 #ifndef SAMPLER_CAPTURE_BYTES_H
 #define SAMPLER_CAPTURE_BYTES_H

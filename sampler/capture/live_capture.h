@@ -14,7 +14,6 @@
  *
  * Ownership: the capture owns its thread and its chunks; the descriptor is the caller's.
  * Threads: the sink is for the sampling thread; the other functions are for one other thread.
- * Depends on: profile (sink, quality), writer, metadata.
  */
 #ifndef SAMPLER_CAPTURE_LIVE_CAPTURE_H
 #define SAMPLER_CAPTURE_LIVE_CAPTURE_H

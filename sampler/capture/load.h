@@ -2,8 +2,6 @@
  * load - makes the windows of a capture those of a profile.
  *
  * Private to the folder.
- *
- * Depends on: profile, reader (its windows).
  */
 #ifndef SAMPLER_CAPTURE_LOAD_H
 #define SAMPLER_CAPTURE_LOAD_H

@@ -6,7 +6,6 @@
  * unknown.
  *
  * Ownership: the caller's storage; plain data.
- * Depends on: profile (quality, state), metadata, bytes.
  */
 #ifndef SAMPLER_CAPTURE_NAMES_H
 #define SAMPLER_CAPTURE_NAMES_H

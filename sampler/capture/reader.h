@@ -23,7 +23,6 @@
  * Threads: one at a time; any thread may read the loaded profile.
  * Limits: see format.h and source_texts.h; one block at a time is in memory, and the texts of source files; the profile takes at most twice memory_bytes.
  * Units: nanoseconds since the session began.
- * Depends on: profile, metadata, windows, rows, block_reader.
  */
 #ifndef SAMPLER_CAPTURE_READER_H
 #define SAMPLER_CAPTURE_READER_H

@@ -4,7 +4,6 @@
  * A part of rows: it decides which rows are next, and whether those that come are known already.
  *
  * Limits: ROWS_MAX_SLICE rows in a slice.
- * Depends on: profile, bytes.
  */
 #ifndef SAMPLER_CAPTURE_ROW_TABLES_H
 #define SAMPLER_CAPTURE_ROW_TABLES_H

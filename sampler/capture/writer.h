@@ -16,7 +16,6 @@
  * Limits: an index has up to CAPTURE_MAX_INDEX blocks, the first one of each stream; a capture with more
  * streams has no index.
  * Errors: the error of `take`; nothing more is written then.
- * Depends on: profile, metadata, windows, rows, block.
  */
 #ifndef SAMPLER_CAPTURE_WRITER_H
 #define SAMPLER_CAPTURE_WRITER_H

@@ -7,7 +7,6 @@
  * Ownership: python_attach allocates, python_detach frees.  Strings are interned into the caller's
  * strtab, which must outlive this object.  The process stays the caller's.
  * Threads: none.
- * Depends on: base, process, runtime, threads, code.
  */
 #ifndef SAMPLER_CPYTHON_PYTHON_H
 #define SAMPLER_CPYTHON_PYTHON_H

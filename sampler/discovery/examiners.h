@@ -10,8 +10,6 @@
  * hang PROCESSES_HANG_MAX examiners gets no turn until one of these returns.
  *
  * Private to discovery.
- *
- * Depends on: finding, process_entry, turns.
  */
 #ifndef SAMPLER_DISCOVERY_EXAMINERS_H
 #define SAMPLER_DISCOVERY_EXAMINERS_H

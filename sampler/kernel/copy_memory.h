@@ -7,7 +7,6 @@
  *
  * Ownership: the caller's storage; borrows the record.
  * Limits: COPY_MEMORY_MAX_SPANS; later spans of a record cannot be read.
- * Depends on: memory, record.
  */
 #ifndef SAMPLER_KERNEL_COPY_MEMORY_H
 #define SAMPLER_KERNEL_COPY_MEMORY_H

@@ -1,7 +1,5 @@
 /*
  * decode - a record as the ring buffer holds it, checked.
- *
- * Depends on: record, native_copy.
  */
 #ifndef SAMPLER_KERNEL_DECODE_H
 #define SAMPLER_KERNEL_DECODE_H

@@ -13,7 +13,6 @@
  * Threads: none.
  * Limits: record.h; KERNEL_MAX_RATE_HZ, above which the instants are late and samples wrong.
  * Units: nanoseconds of CLOCK_MONOTONIC.  Processes and threads are numbered as in our pid namespace.
- * Depends on: base, record; libbpf.
  */
 #ifndef SAMPLER_KERNEL_ENGINE_H
 #define SAMPLER_KERNEL_ENGINE_H

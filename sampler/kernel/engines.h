@@ -8,7 +8,6 @@
  * back before they are closed.
  * Threads: any may take and give back; open and close from one.
  * Limits: ENGINES_MAX engines.
- * Depends on: engine.
  */
 #ifndef SAMPLER_KERNEL_ENGINES_H
 #define SAMPLER_KERNEL_ENGINES_H

@@ -9,7 +9,6 @@
  *
  * Limits: PERIODS clocks.
  * Units: nanoseconds.
- * Depends on: base.
  */
 #ifndef SAMPLER_KERNEL_PERIODS_H
 #define SAMPLER_KERNEL_PERIODS_H

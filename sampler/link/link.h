@@ -3,7 +3,6 @@
  *
  * Ownership: the answer's pipe is the caller's.
  * Threads: any, after reader_link_use.
- * Depends on: request, bytes.
  */
 #ifndef SAMPLER_LINK_LINK_H
 #define SAMPLER_LINK_LINK_H

@@ -10,7 +10,6 @@
  *
  * Ownership: decoded texts and bytes point into the message.
  * Limits: LINK_MAX_REQUEST_BYTES, LINK_MAX_ANSWER_BYTES.
- * Depends on: sampler.h, processes.h, bytes.
  */
 #ifndef SAMPLER_LINK_REQUEST_H
 #define SAMPLER_LINK_REQUEST_H

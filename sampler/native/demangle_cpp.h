@@ -10,7 +10,6 @@
  * Threads: one.
  * Limits: CPP_MAX_PARTS parts; those of demangle_work.
  * Source: the Itanium C++ ABI, chapter 5.1; the GNU tools (c++filt) write the same text.
- * Depends on: demangle_work.
  */
 #ifndef SAMPLER_NATIVE_DEMANGLE_CPP_H
 #define SAMPLER_NATIVE_DEMANGLE_CPP_H

@@ -8,7 +8,6 @@
  * Ownership: the bytes are the caller's.
  * Threads: one.
  * Limits: DEMANGLE_MAX_STEPS, DEMANGLE_MAX_DEPTH, DEMANGLE_MAX_OUTPUT.
- * Depends on: demangle.
  */
 #ifndef SAMPLER_NATIVE_DEMANGLE_WORK_H
 #define SAMPLER_NATIVE_DEMANGLE_WORK_H

@@ -3,7 +3,6 @@
  * from.
  *
  * Ownership: the caller's storage; the stack stays the caller's.
- * Depends on: machine, rule, unwind.
  */
 #ifndef SAMPLER_NATIVE_FRAME_STATE_H
 #define SAMPLER_NATIVE_FRAME_STATE_H

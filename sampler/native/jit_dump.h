@@ -7,7 +7,6 @@
  * Ownership: names are copied into the map.
  * Threads: one.
  * Limits: those of perf_map; a record that is not whole in the bytes waits for the next ones.
- * Depends on: perf_map.
  */
 #ifndef SAMPLER_NATIVE_JIT_DUMP_H
 #define SAMPLER_NATIVE_JIT_DUMP_H

@@ -10,7 +10,6 @@
  *
  * Ownership: borrows the copied bytes.
  * Threads: native_copy_read from the thread that has stopped the other one, as ptrace demands.
- * Depends on: err, memory, system_call, machine, unwind.
  */
 #ifndef SAMPLER_NATIVE_NATIVE_COPY_H
 #define SAMPLER_NATIVE_NATIVE_COPY_H

@@ -20,7 +20,6 @@
  * Threads: one.
  * Limits: PERF_MAP_MAX_BYTES of each file, PERF_MAP_MAX_ENTRIES names, PERF_MAP_MAX_NAME bytes of a name;
  * PERF_MAP_STEP_BYTES of each are read in one update.
- * Depends on: clock, vec, file_below, jit_dump.
  */
 #ifndef SAMPLER_NATIVE_PERF_MAP_H
 #define SAMPLER_NATIVE_PERF_MAP_H

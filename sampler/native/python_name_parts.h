@@ -1,8 +1,6 @@
 /*
  * python_name_parts - shared by the files of python_names: python_names.c has the interface, mypyc_names.c
  * and cython_names.c decode.
- *
- * Depends on: python_names.
  */
 #ifndef SAMPLER_NATIVE_PYTHON_NAME_PARTS_H
 #define SAMPLER_NATIVE_PYTHON_NAME_PARTS_H

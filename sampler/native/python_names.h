@@ -27,7 +27,6 @@
  * Limits: PYTHON_NAMES_MAX_MODULES modules and PYTHON_NAMES_MAX_SCOPES scopes; a file with more is
  * not decoded.  Longer names than PYTHON_NAME_BYTES are not decoded either, and symbols longer than
  * PYTHON_NAMES_MAX_SYMBOL_BYTES not even noted.
- * Depends on: err, hash, idmap, vec.
  */
 #ifndef SAMPLER_NATIVE_PYTHON_NAMES_H
 #define SAMPLER_NATIVE_PYTHON_NAMES_H

@@ -7,7 +7,6 @@
  * Ownership: the caller's storage; rules_deinit frees the set.
  * Threads: one at a time.
  * Limits: RULES_MAX rules in a set, then ERR_LIMIT.
- * Depends on: err, idmap, machine.
  */
 #ifndef SAMPLER_NATIVE_RULE_H
 #define SAMPLER_NATIVE_RULE_H

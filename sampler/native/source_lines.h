@@ -9,7 +9,6 @@
  * Ownership: the image stays the caller's, and must be there until source_lines_close.
  * Threads: none.
  * Limits: SOURCE_LINES_MAX_UNITS compilation units are searched, where the file has no index of them.
- * Depends on: err.
  */
 #ifndef SAMPLER_NATIVE_SOURCE_LINES_H
 #define SAMPLER_NATIVE_SOURCE_LINES_H

@@ -15,7 +15,6 @@
  * Limits: UNWIND_MAX_SPANS spans, UNWIND_MAX_SIGNALS signal handlers in a stack; the array of frames;
  * UNWIND_BUDGET for reading tables.
  * Units: nanoseconds of CLOCK_MONOTONIC.
- * Depends on: err, memory, machine, images, blocks, rule, rule_cache.
  */
 #ifndef SAMPLER_NATIVE_UNWIND_H
 #define SAMPLER_NATIVE_UNWIND_H

@@ -16,7 +16,6 @@
  * Ownership: descriptors_destroy accepts NULL.
  * Threads: one at a time.
  * Limits: DESCRIPTORS_MAX_LINES lines of a table, DESCRIPTORS_PEER_BYTES bytes of a peer.
- * Depends on: base.
  */
 #ifndef SAMPLER_PROCESS_DESCRIPTORS_H
 #define SAMPLER_PROCESS_DESCRIPTORS_H

@@ -9,7 +9,6 @@
  * Limits: DYNAMIC_SYMBOLS_MAX_* below; names are at most DYNAMIC_SYMBOLS_MAX_NAME - 1 bytes.  Files with the older hash
  * table alone (DT_HASH) have no symbols here.
  * Source: the ELF specification (gABI), and glibc's elf/dl-lookup.c for DT_GNU_HASH.
- * Depends on: err, memory; the C library's <elf.h>.
  */
 #ifndef SAMPLER_PROCESS_DYNAMIC_SYMBOLS_H
 #define SAMPLER_PROCESS_DYNAMIC_SYMBOLS_H

@@ -4,7 +4,7 @@
  *
  * It makes the system call itself, because not every C library has a function for it.
  * Threads: any.
- * Depends on: Linux 4.11.
+ * Needs Linux 4.11.
  */
 #ifndef SAMPLER_PROCESS_FILE_STATUS_H
 #define SAMPLER_PROCESS_FILE_STATUS_H

@@ -17,7 +17,6 @@
  * mounts them.  A read of those may block too, so callers must be able to do without an answer.
  *
  * Threads: any; a call may take as long as the file system does.
- * Depends on: maps, file_below.
  */
 #ifndef SAMPLER_PROCESS_MAPPED_FILE_H
 #define SAMPLER_PROCESS_MAPPED_FILE_H

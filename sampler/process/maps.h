@@ -3,7 +3,6 @@
  *
  * Ownership: the caller's storage; maps_deinit accepts a zeroed one.
  * Limits: MAPS_MAX mappings, then ERR_LIMIT.
- * Depends on: err, memory (remote_addr).
  */
 #ifndef SAMPLER_PROCESS_MAPS_H
 #define SAMPLER_PROCESS_MAPS_H

@@ -6,7 +6,6 @@
  * as empty.
  *
  * Ownership: the caller's storage; process_close may be called twice, and after a failed process_open.
- * Depends on: err, memory, procfs, service.
  */
 #ifndef SAMPLER_PROCESS_PROCESS_H
 #define SAMPLER_PROCESS_PROCESS_H

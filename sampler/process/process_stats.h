@@ -2,7 +2,6 @@
  * process_stats - the resources, owner, container and pod of a process, as /proc shows them to every user.
  *
  * Units: bytes; clock ticks since boot, and of CPU time.
- * Depends on: err, procfs.
  */
 #ifndef SAMPLER_PROCESS_PROCESS_STATS_H
 #define SAMPLER_PROCESS_PROCESS_STATS_H

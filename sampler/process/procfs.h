@@ -1,7 +1,5 @@
 /*
  * procfs - a process and its threads as /proc shows them.
- *
- * Depends on: err.
  */
 #ifndef SAMPLER_PROCESS_PROCFS_H
 #define SAMPLER_PROCESS_PROCFS_H

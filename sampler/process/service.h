@@ -7,7 +7,6 @@
  *
  * Limits: SERVICE_MAX_ENVIRONMENT_BYTES of the environment, SERVICE_BYTES of each value.
  * Source: OpenTelemetry's specification of environment variables; W3C Baggage for the encoding.
- * Depends on: utf8.
  */
 #ifndef SAMPLER_PROCESS_SERVICE_H
 #define SAMPLER_PROCESS_SERVICE_H

@@ -7,7 +7,6 @@
  *
  * Limits: SERVICE_MAX_CONTEXT_BYTES of the message.
  * Source: OTEP 4719, version 2 of the header.
- * Depends on: memory, maps, service.
  */
 #ifndef SAMPLER_PROCESS_SERVICE_CONTEXT_H
 #define SAMPLER_PROCESS_SERVICE_CONTEXT_H

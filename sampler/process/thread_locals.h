@@ -19,7 +19,6 @@
  * most THREAD_LOCALS_SEARCH_NS of CPU time, refreshes 1 / THREAD_LOCALS_COST_SHARE of the time.
  * Units: nanoseconds of CLOCK_MONOTONIC.
  * Source: nptl_db/structs.def and elf/dl-tls.c of glibc 2.36, 2.41 and 2.43; the ELF Handling For Thread-Local Storage.
- * Depends on: base, memory, maps, dynamic_symbols.
  */
 #ifndef SAMPLER_PROCESS_THREAD_LOCALS_H
 #define SAMPLER_PROCESS_THREAD_LOCALS_H

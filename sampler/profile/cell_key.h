@@ -2,8 +2,6 @@
  * cell_key - thread, state bits and node of a cell in one number; node and spot in another.
  *
  * Private to profile.  Numbers ascend in the order of cells: by thread, then state, then node.
- *
- * Depends on: profile (ids and their limits), state.
  */
 #ifndef SAMPLER_PROFILE_CELL_KEY_H
 #define SAMPLER_PROFILE_CELL_KEY_H

@@ -10,7 +10,6 @@
  * (frame_filters.h); filters see it all the same.
  *
  * Limits: CONTEXT_MAX_NAME bytes of a mark's name.
- * Depends on: profile, wait.
  */
 #ifndef SAMPLER_PROFILE_CONTEXT_H
 #define SAMPLER_PROFILE_CONTEXT_H

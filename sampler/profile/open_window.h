@@ -7,7 +7,6 @@
  * Threads: none; the writer's.
  * Limits: PROFILE_MAX_CELLS cells, and as many of spots; then ERR_LIMIT.
  * Units: nanoseconds since the profile was created.
- * Depends on: cell_key, tally, window.
  */
 #ifndef SAMPLER_PROFILE_OPEN_WINDOW_H
 #define SAMPLER_PROFILE_OPEN_WINDOW_H

@@ -26,7 +26,6 @@
  * nearest parent that exists, and in quality.overflowed.  Counts of a cell stop at UINT32_MAX.
  * Errors: ERR_INVALID for an id that is not in its table; a call that fails changes nothing.
  * Units: times are nanoseconds since the profile was created.
- * Depends on: base, quality, state, part, window.
  */
 #ifndef SAMPLER_PROFILE_PROFILE_H
 #define SAMPLER_PROFILE_PROFILE_H

@@ -7,7 +7,6 @@
  * Threads: one writer; any thread may copy.  Only the writer changes the list of windows, so it reads
  * that without the lock.
  * Units: nanoseconds since the profile was created.
- * Depends on: history, profile (snapshots), quality, series, window.
  */
 #ifndef SAMPLER_PROFILE_PUBLICATION_H
 #define SAMPLER_PROFILE_PUBLICATION_H

@@ -2,7 +2,6 @@
  * run - samples of a thread in the order of time.
  *
  * Units: nanoseconds since the profile was created.
- * Depends on: profile (ids), state.
  */
 #ifndef SAMPLER_PROFILE_RUN_H
 #define SAMPLER_PROFILE_RUN_H

@@ -4,7 +4,6 @@
  * A thread is idle when it waits for work or for time, and blocked when its work waits.
  *
  * Limits: WAIT_MAX_NAME bytes of a mark's name.
- * Depends on: libc.
  */
 #ifndef SAMPLER_PROFILE_WAIT_CAUSE_H
 #define SAMPLER_PROFILE_WAIT_CAUSE_H

@@ -8,7 +8,6 @@
  *
  * Threads: loop_main is the sampling thread.  Fields below `mutex` are guarded by it; the other
  * fields do not change once the thread runs, or guard themselves.
- * Depends on: targets, attach_queue, child_tracker, sampler_ops.
  */
 #ifndef SAMPLER_SESSION_LOOP_H
 #define SAMPLER_SESSION_LOOP_H

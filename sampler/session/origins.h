@@ -12,7 +12,6 @@
  * origins_end; origins_keep takes them over, until origins_end or origins_deinit.
  * Threads: one adds and ends, any thread finds.
  * Limits: SAMPLER_MAX_PROCESSES at a time, ORIGINS_MAX_OWNERS owners in all.
- * Depends on: owner, sampler.h, profile, process/process.
  */
 #ifndef SAMPLER_SESSION_ORIGINS_H
 #define SAMPLER_SESSION_ORIGINS_H

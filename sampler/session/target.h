@@ -10,7 +10,6 @@
  *
  * Ownership: target_open makes, target_close frees; NULL is fine.
  * Threads: target_open: any; from target_join on the profile's writer.
- * Depends on: process, permission, cpython, fold, task_fold, thread_cpu, profile.
  */
 #ifndef SAMPLER_SESSION_TARGET_H
 #define SAMPLER_SESSION_TARGET_H

@@ -5,7 +5,6 @@
  * Ownership: the caller's storage; owns its texts until target_table_deinit.
  * Threads: one writer adds and ends, any thread reads.
  * Limits: lists the first SAMPLER_MAX_LISTED processes and counts the others.
- * Depends on: sampler.h, process/process.
  */
 #ifndef SAMPLER_SESSION_TARGET_TABLE_H
 #define SAMPLER_SESSION_TARGET_TABLE_H

@@ -8,7 +8,6 @@
  * Limits: SAMPLER_MAX_PROCESSES targets at a time.  Of more than PYTHON_MAX_THREADS_PER_TICK
  * threads in all, a tick samples a random part of the targets, each with the same chance.  That part
  * stands for the rest.
- * Depends on: target, thread_cpu, origins, target_table, task_board, profile, sampler.h.
  */
 #ifndef SAMPLER_SESSION_TARGETS_H
 #define SAMPLER_SESSION_TARGETS_H

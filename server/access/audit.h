@@ -12,7 +12,6 @@
  * Ownership: plain data; audit_close closes a file.
  * Threads: any, once opened.
  * Limits: AUDIT_MAX_BODY bytes of a body.
- * Depends on: err, json, auth, request.
  */
 #ifndef SERVER_ACCESS_AUDIT_H
 #define SERVER_ACCESS_AUDIT_H

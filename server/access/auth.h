@@ -12,7 +12,6 @@
  *
  * Ownership: plain data in the caller's storage; logins, shares and base path are borrowed.
  * Threads: any, once initialised.
- * Depends on: err, request, response, digest, logins, shares.
  */
 #ifndef SERVER_ACCESS_AUTH_H
 #define SERVER_ACCESS_AUTH_H

@@ -12,7 +12,6 @@
  * Threads: any.
  * Limits: SHARES_MAX at a time (those that have expired do not count), then ERR_LIMIT.
  * Units: nanoseconds since 1970.
- * Depends on: err, trusted_path, digest, files.
  */
 #ifndef SERVER_ACCESS_SHARES_H
 #define SERVER_ACCESS_SHARES_H

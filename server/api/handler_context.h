@@ -1,7 +1,5 @@
 /*
  * handler_context - what a handler is given: the request, who sent it, and what it may use.
- *
- * Depends on: request, response.
  */
 #ifndef SERVER_API_HANDLER_CONTEXT_H
 #define SERVER_API_HANDLER_CONTEXT_H

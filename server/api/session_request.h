@@ -17,7 +17,6 @@
  *
  * Ownership: the caller's storage, which must not move (query.h); call
  * session_request_end once, after a session_request_begin that succeeded.
- * Depends on: handler_context, query, sessions, sampler, profile.
  */
 #ifndef SERVER_API_SESSION_REQUEST_H
 #define SERVER_API_SESSION_REQUEST_H

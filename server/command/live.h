@@ -6,7 +6,6 @@
  *
  * Ownership: the caller's storage, which must not move once opened.
  * Threads: the main one.
- * Depends on: options, process, access, api/pipeline, http, sessions.
  */
 #ifndef SERVER_COMMAND_LIVE_H
 #define SERVER_COMMAND_LIVE_H

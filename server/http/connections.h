@@ -12,7 +12,6 @@
  * Threads: the caller locks.
  * Limits: the enum below.
  * Units: nanoseconds of any clock that only goes forward.
- * Depends on: client.
  */
 #ifndef SERVER_HTTP_CONNECTIONS_H
 #define SERVER_HTTP_CONNECTIONS_H

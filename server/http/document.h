@@ -7,7 +7,6 @@
  *     return document_send(&document, response, err);
  *
  * Ownership: document_send ends it, whatever it returns.
- * Depends on: json, buffer, response.
  */
 #ifndef SERVER_HTTP_DOCUMENT_H
 #define SERVER_HTTP_DOCUMENT_H

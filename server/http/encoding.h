@@ -2,8 +2,6 @@
  * encoding - which compression an answer gets, and the compression itself.
  *
  * zstd where the client names it, else gzip, else none; short bodies stay as they are.
- *
- * Depends on: err, compress.
  */
 #ifndef SERVER_HTTP_ENCODING_H
 #define SERVER_HTTP_ENCODING_H

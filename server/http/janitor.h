@@ -9,7 +9,6 @@
  * janitor_open to janitor_close, which must come before the socket is closed.
  * Threads: any; start and stop from one, stop when no connection is left.
  * Limits: those of connections.h.
- * Depends on: connections, err.
  */
 #ifndef SERVER_HTTP_JANITOR_H
 #define SERVER_HTTP_JANITOR_H

@@ -6,7 +6,6 @@
  *
  * Ownership: the response owns its header values and its hold on the body; bodies that are fixed are
  * borrowed and must outlive it.
- * Depends on: err, request, buffer, json, etag, encoding.
  */
 #ifndef SERVER_HTTP_RESPONSE_H
 #define SERVER_HTTP_RESPONSE_H

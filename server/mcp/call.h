@@ -4,7 +4,6 @@
  * A tool ends its call with call_answer, call_refuse, call_wait or call_again; each of them once.
  *
  * Ownership: internal to mcp/.
- * Depends on: mcp, buffer, json, json_value.
  */
 #ifndef SERVER_MCP_CALL_H
 #define SERVER_MCP_CALL_H

@@ -11,7 +11,6 @@
  * Threads: one.
  * Limits: MCP_MAX_LINE bytes a line, MCP_MAX_WAITING calls that wait, MCP_MAX_SESSIONS sessions (the oldest
  * one that has ended makes room).
- * Depends on: request, response, json, json_value.
  */
 #ifndef SERVER_MCP_MCP_H
 #define SERVER_MCP_MCP_H

@@ -1,7 +1,5 @@
 /*
  * parts - what the files of mcp/ share: the state of the server, and how answers begin and end.
- *
- * Depends on: mcp, call, buffer, json.
  */
 #ifndef SERVER_MCP_PARTS_H
 #define SERVER_MCP_PARTS_H

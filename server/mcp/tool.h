@@ -3,7 +3,6 @@
  * for their table.
  *
  * Ownership: internal to mcp/.
- * Depends on: call, buffer, json, json_value.
  */
 #ifndef SERVER_MCP_TOOL_H
 #define SERVER_MCP_TOOL_H

@@ -7,7 +7,6 @@
  *
  * Ownership: texts are borrowed from the command line.
  * Limits: PUSH_MAX_ENDPOINTS, PUSH_MAX_OWN_LABELS.
- * Depends on: settings/setting.
  */
 #ifndef SERVER_PUSH_SETTINGS_H
 #define SERVER_PUSH_SETTINGS_H

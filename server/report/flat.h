@@ -7,7 +7,6 @@
  *
  * Ownership: the struct owns its arrays; flat_deinit accepts a zeroed one.
  * Cost: proportional to the nodes, and to their logarithm for edges.
- * Depends on: profile, view, preorder.
  */
 #ifndef SERVER_REPORT_FLAT_H
 #define SERVER_REPORT_FLAT_H

@@ -6,7 +6,6 @@
  *
  * Ownership: a source borrows everything.
  * Threads: any, on a snapshot of one's own.
- * Depends on: profile, wire, buffer, assets, source, frame_filters.
  */
 #ifndef SERVER_REPORT_REPORT_H
 #define SERVER_REPORT_REPORT_H

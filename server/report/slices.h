@@ -9,7 +9,6 @@
  * Ownership: the struct owns its arrays and borrows the rest; slices_deinit accepts a zeroed
  * one.
  * Units: nanoseconds since the session began.
- * Depends on: profile, view.
  */
 #ifndef SERVER_REPORT_SLICES_H
 #define SERVER_REPORT_SLICES_H

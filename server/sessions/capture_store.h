@@ -11,7 +11,6 @@
  * Ownership: captures_open makes, captures_close frees; NULL is fine.
  * Threads: any.
  * Limits: CAPTURES_MAX files are listed; names of up to CAPTURES_NAME_BYTES - 1 bytes.
- * Depends on: capture/reader, json_body, json.
  */
 #ifndef SERVER_SESSIONS_CAPTURE_STORE_H
 #define SERVER_SESSIONS_CAPTURE_STORE_H

@@ -11,7 +11,6 @@
  * before the sessions are destroyed.
  * Threads: its own.
  * Limits: those of a session (SAMPLER_MAX_PROCESSES).
- * Depends on: dashboard, sessions, last_activity, sampler/processes.
  */
 #ifndef SERVER_SESSIONS_CONTINUOUS_H
 #define SERVER_SESSIONS_CONTINUOUS_H

@@ -11,7 +11,6 @@
  * Ownership: the dashboard owns the list of processes, the captures, the kernel engines and the activity, and borrows
  * the sessions, whose sessions_destroy must come before dashboard_close.
  * Threads: any, once opened.
- * Depends on: sampler.h, sessions, capture_store, session_capture, sampler/processes.
  */
 #ifndef SERVER_SESSIONS_DASHBOARD_H
 #define SERVER_SESSIONS_DASHBOARD_H

@@ -7,7 +7,6 @@
  *
  * Ownership: texts and lists of texts are borrowed.
  * Limits: SETTING_MAX_TEXTS, SETTING_MAX_IDS.
- * Depends on: err, sampler.h (rates), enum_text.
  */
 #ifndef SERVER_SETTINGS_SETTING_H
 #define SERVER_SETTINGS_SETTING_H

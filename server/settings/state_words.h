@@ -9,8 +9,6 @@
  *
  * and the same for every fact of profile/state.h, separated by commas; all words must hold.  Parts (profile/part.h) are a
  * list of which one must hold: "running,needs_gil"; a hyphen may stand for the underscore.
- *
- * Depends on: err, buffer, profile/part.
  */
 #ifndef SERVER_SETTINGS_STATE_WORDS_H
 #define SERVER_SETTINGS_STATE_WORDS_H

@@ -8,7 +8,6 @@
  *
  * Threads: start and stop from one; reading from any.
  * Limits: SOURCE_DEADLINE_MS for a file (request.h), then ERR_LIMIT.
- * Depends on: broker, buffer, strtab (its strings), request, sampler.h.
  */
 #ifndef SERVER_SOURCE_HELPER_H
 #define SERVER_SOURCE_HELPER_H

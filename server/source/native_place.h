@@ -8,7 +8,6 @@
  *
  * Threads: for the reader's process.
  * Limits: those of confine and debug_lines.
- * Depends on: confine, debug_lines, request.
  */
 #ifndef SERVER_SOURCE_NATIVE_PLACE_H
 #define SERVER_SOURCE_NATIVE_PLACE_H

@@ -9,8 +9,6 @@
  * the process may do.
  *
  * Private to the folder.
- *
- * Depends on: owner, debug_lines, source.
  */
 #ifndef SERVER_SOURCE_REQUEST_H
 #define SERVER_SOURCE_REQUEST_H

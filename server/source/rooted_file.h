@@ -5,8 +5,6 @@
  * a device, or a file that the kernel makes, may do something when it is opened or read.
  *
  * Private to the folder.
- *
- * Depends on: request.
  */
 #ifndef SERVER_SOURCE_ROOTED_FILE_H
 #define SERVER_SOURCE_ROOTED_FILE_H

@@ -15,7 +15,6 @@
  * Ownership: source_create makes, source_destroy frees; it borrows the sampler.
  * Threads: any may read; a thread of the session fetches.
  * Limits: SOURCE_MAX_BYTES for a file; SOURCE_MAX_PLACES at once; CACHE_MAX_FILES files and CACHE_MAX_BYTES for a session.
- * Depends on: buffer, cache, helper, profile, sampler.h.
  */
 #ifndef SERVER_SOURCE_SOURCE_H
 #define SERVER_SOURCE_SOURCE_H

@@ -11,7 +11,6 @@
  * Limits: SOURCE_MAX_BYTES of the file; ZIP_MAX_DIRECTORY_BYTES of the archive's directory.  Stored and deflated files
  * are read; encrypted ones, other methods and Zip64 are not.  Names are compared byte by byte.
  * Source: PKWARE's APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12 and 4.3.16; CPython's Lib/zipimport.py.
- * Depends on: request, compress.
  */
 #ifndef SERVER_SOURCE_ZIP_MEMBER_H
 #define SERVER_SOURCE_ZIP_MEMBER_H

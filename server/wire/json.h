@@ -9,7 +9,6 @@
  *
  * Ownership: the buffer is the caller's.
  * Limits: JSON_MAX_DEPTH levels.
- * Depends on: buffer, err, plain_text, utf8.
  */
 #ifndef SERVER_WIRE_JSON_H
 #define SERVER_WIRE_JSON_H

@@ -5,7 +5,6 @@
  * function that reads: it is a null, without members.
  * Threads: any, each on its own document.
  * Limits: as many levels as cJSON takes (1000).
- * Depends on: err.
  */
 #ifndef SERVER_WIRE_JSON_VALUE_H
 #define SERVER_WIRE_JSON_VALUE_H

@@ -6,7 +6,6 @@
  * Ownership: reshaped_deinit frees; it accepts a zeroed one.
  * Threads: none.
  * Limits: those of a profile.
- * Depends on: profile/reshape, profile/frame_filters.
  */
 #ifndef SERVER_WIRE_RESHAPED_H
 #define SERVER_WIRE_RESHAPED_H

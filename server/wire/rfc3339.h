@@ -1,7 +1,5 @@
 /*
  * rfc3339 - a time on the wire: RFC 3339, in UTC.
- *
- * Depends on: json.
  */
 #ifndef SERVER_WIRE_RFC3339_H
 #define SERVER_WIRE_RFC3339_H

@@ -1,7 +1,5 @@
 /*
  * session - the Session document of openapi.json.
- *
- * Depends on: sampler.h, profile, json, range_notes.
  */
 #ifndef SERVER_WIRE_SESSION_H
 #define SERVER_WIRE_SESSION_H

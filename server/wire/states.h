@@ -1,7 +1,5 @@
 /*
  * states - samples by thread state, as members of a JSON object.
- *
- * Depends on: profile/states, json.
  */
 #ifndef SERVER_WIRE_STATES_H
 #define SERVER_WIRE_STATES_H

@@ -7,7 +7,6 @@
  *
  * Ownership: the caller's storage; both deinits accept a zeroed one.
  * Limits: SAMPLER_MAX_LISTED processes, TARGET_LIST_MAX_BYTES for each: longer command lines are cut.
- * Depends on: sampler.h, capture/metadata, profile.
  */
 #ifndef SERVER_WIRE_TARGET_LIST_H
 #define SERVER_WIRE_TARGET_LIST_H

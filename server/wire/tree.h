@@ -4,7 +4,6 @@
  * A stored frame is a function and a line; on the wire a node carries both itself.
  *
  * Cost: proportional to the rows added since.
- * Depends on: profile, json.
  */
 #ifndef SERVER_WIRE_TREE_H
 #define SERVER_WIRE_TREE_H

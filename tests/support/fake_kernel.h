@@ -5,7 +5,6 @@
  * check as the engine's.
  *
  * Ownership: kernel_open makes, kernel_close frees.
- * Depends on: kernel, test.
  */
 #ifndef TESTS_SUPPORT_FAKE_KERNEL_H
 #define TESTS_SUPPORT_FAKE_KERNEL_H

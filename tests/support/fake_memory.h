@@ -8,7 +8,6 @@
  * within one: that imitates a target that runs while it is read.
  *
  * Ownership: the caller's storage; the regions are copies.
- * Depends on: memory.
  */
 #ifndef TESTS_SUPPORT_FAKE_MEMORY_H
 #define TESTS_SUPPORT_FAKE_MEMORY_H

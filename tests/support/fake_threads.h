@@ -4,7 +4,6 @@
  *
  * Ownership: the caller's storage.
  * Limits: FAKE_FILE_SYMBOLS symbols of a file, FAKE_NUMBERS files with variables, each with FAKE_BLOCK_BYTES of them.
- * Depends on: fake_memory, maps.
  */
 #ifndef TESTS_SUPPORT_FAKE_THREADS_H
 #define TESTS_SUPPORT_FAKE_THREADS_H

@@ -4,8 +4,6 @@
  * A stack is text, outermost first: "main;work;leaf".  Every name is a function of the file
  * "made.py" that starts in line 1 and runs line 1, but "<GC>" is a mark, and "gzread@/lib/libz.so" is
  * native code of a library.  A failing call fails the test.
- *
- * Depends on: test, profile, view.
  */
 #ifndef TESTS_SUPPORT_MADE_PROFILE_H
 #define TESTS_SUPPORT_MADE_PROFILE_H

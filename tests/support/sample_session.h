@@ -6,7 +6,6 @@
  * instructions; three windows with a gap.  Also a big one: a tree of any size.
  *
  * Ownership: sample_session_destroy frees everything.
- * Depends on: test, made_profile, report.
  */
 #ifndef TESTS_SUPPORT_SAMPLE_SESSION_H
 #define TESTS_SUPPORT_SAMPLE_SESSION_H

@@ -8,7 +8,6 @@
  * Ownership: the caller's storage.
  * Threads: none.
  * Limits: VALUE_MAX_TEXT bytes, VALUE_MAX_CHARACTERS of a str or bytes; the rest is cut off.
- * Depends on: base, memory, layout, object, dict.
  */
 #ifndef SAMPLER_CPYTHON_CONTEXTS_VALUE_H
 #define SAMPLER_CPYTHON_CONTEXTS_VALUE_H

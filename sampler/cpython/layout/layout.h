@@ -12,7 +12,6 @@
  *
  * Units: bytes from the start of the structure; 0: the version has no such field (unless the field
  * can be at 0).
- * Depends on: err.
  */
 #ifndef SAMPLER_CPYTHON_LAYOUT_LAYOUT_H
 #define SAMPLER_CPYTHON_LAYOUT_LAYOUT_H

@@ -4,7 +4,6 @@
  * Both are untrusted.
  *
  * Limits: BYTECODE_MAX_UNITS, OBJECT_MAX_BYTES.
- * Depends on: err, memory, layout, bytecode, code, object.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_CODE_BYTECODE_H
 #define SAMPLER_CPYTHON_OBJECTS_CODE_BYTECODE_H

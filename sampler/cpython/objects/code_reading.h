@@ -3,7 +3,6 @@
  *
  * Ownership: the caller frees code->table, after an error too.
  * Threads: none.
- * Depends on: code.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_CODE_READING_H
 #define SAMPLER_CPYTHON_OBJECTS_CODE_READING_H

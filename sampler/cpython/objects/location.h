@@ -7,7 +7,6 @@
  * table ends.
  *
  * Units: an instruction is a unit of 2 bytes.
- * Depends on: libc.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_LOCATION_H
 #define SAMPLER_CPYTHON_OBJECTS_LOCATION_H

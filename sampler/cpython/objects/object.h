@@ -4,7 +4,6 @@
  * Ownership: struct object_bytes is the caller's storage and grows as needed; object_bytes_deinit
  * accepts a zeroed one.
  * Limits: OBJECT_MAX_CHARACTERS of a str (the rest is cut off), OBJECT_MAX_BYTES of a bytes object.
- * Depends on: err, memory, layout.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_OBJECT_H
 #define SAMPLER_CPYTHON_OBJECTS_OBJECT_H

@@ -12,7 +12,6 @@
  *
  * Ownership: the caller's storage; copy_deinit accepts a zeroed one.
  * Limits: COPY_MAX_*; beyond them the stack is truncated.
- * Depends on: err, memory, layout, object.
  */
 #ifndef SAMPLER_CPYTHON_STACK_COPY_H
 #define SAMPLER_CPYTHON_STACK_COPY_H

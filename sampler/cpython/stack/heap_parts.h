@@ -1,8 +1,6 @@
 /*
  * heap_parts - shared by the files of heap_frames: heap_frames.c copies frames, heap_walk.c walks from the
  * running one to the outermost.
- *
- * Depends on: heap_frames.
  */
 #ifndef SAMPLER_CPYTHON_STACK_HEAP_PARTS_H
 #define SAMPLER_CPYTHON_STACK_HEAP_PARTS_H

@@ -12,7 +12,6 @@
  *
  * Ownership: the caller's storage; stack_deinit accepts a zeroed one.
  * Threads: none.
- * Depends on: copy, walk, code, heap_frames.
  */
 #ifndef SAMPLER_CPYTHON_STACK_STACK_H
 #define SAMPLER_CPYTHON_STACK_STACK_H

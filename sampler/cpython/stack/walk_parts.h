@@ -1,7 +1,5 @@
 /*
  * walk_parts - shared by the files of walk: walk.c walks outwards, walk_frame.c makes a frame from bytes.
- *
- * Depends on: walk.
  */
 #ifndef SAMPLER_CPYTHON_STACK_WALK_PARTS_H
 #define SAMPLER_CPYTHON_STACK_WALK_PARTS_H

@@ -17,7 +17,6 @@
  * without frames are no samples beside one that has some; of several without, one is, unless the thread is unknown.
  *
  * Limits: THREADS_MAX_INTERPRETERS states of a thread; more count as another thread's.
- * Depends on: object, threads.
  */
 #ifndef SAMPLER_CPYTHON_THREADS_SUB_INTERPRETER_STACKS_H
 #define SAMPLER_CPYTHON_THREADS_SUB_INTERPRETER_STACKS_H

@@ -8,7 +8,6 @@
  * other it compiles, and machine_is_supported is false.
  *
  * Threads: any.
- * Depends on: err, memory (remote_addr).
  */
 #ifndef SAMPLER_NATIVE_MACHINE_MACHINE_H
 #define SAMPLER_NATIVE_MACHINE_MACHINE_H

@@ -16,7 +16,6 @@
  * Cost: the cells of the range, plus the nodes of the session, plus one match for each new function.
  * Limits: ACTIVITY_MAX_SLOTS slots, ACTIVITY_MAX_FUNCTIONS functions; rows as processes in the profile.
  * Units: nanoseconds since the profile was created; times of threads add up.
- * Depends on: profile, view, own_code, wait.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_ACTIVITY_H
 #define SAMPLER_PROFILE_VIEWS_ACTIVITY_H

@@ -6,7 +6,6 @@
  * Ownership: the items belong to the struct; context_shares_deinit accepts a zeroed one.  Texts are the snapshot's.
  * Threads: any, each on its own snapshot.
  * Cost: one pass over the cells of the query.
- * Depends on: profile, view, context.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_CONTEXT_SHARES_H
 #define SAMPLER_PROFILE_VIEWS_CONTEXT_SHARES_H

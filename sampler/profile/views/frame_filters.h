@@ -19,7 +19,6 @@
  * allocates; frame_matcher_deinit accepts a zeroed one, or one whose init failed.
  * Threads: none.
  * Limits: FRAME_FILTERS_MAX filters in all.
- * Depends on: pattern, native_frames.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_FRAME_FILTERS_H
 #define SAMPLER_PROFILE_VIEWS_FRAME_FILTERS_H

@@ -18,7 +18,6 @@
  * places: one for its own samples (`here`), and one for Python frames that it called (`below`).
  *
  * Threads: any.
- * Depends on: profile.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_NATIVE_FRAMES_H
 #define SAMPLER_PROFILE_VIEWS_NATIVE_FRAMES_H

@@ -14,7 +14,6 @@
  * Threads: the writer of `into`, on its own snapshot of another profile.
  * Cost: proportional to the cells of the query and the tables of `from`.
  * Limits: those of a profile; at ERR_LIMIT a part of the samples has been added.
- * Depends on: profile, view, frame_filters, native_frames.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_RESHAPE_H
 #define SAMPLER_PROFILE_VIEWS_RESHAPE_H

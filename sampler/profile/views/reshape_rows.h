@@ -6,7 +6,6 @@
  * Ownership: the caller's storage, with `into`, `from` and `names` set; reshape_rows_deinit accepts one
  * whose init failed.
  * Threads: the writer of `into`, on its own snapshot of another profile.
- * Depends on: packages, profile, reshape (names).
  */
 #ifndef SAMPLER_PROFILE_VIEWS_RESHAPE_ROWS_H
 #define SAMPLER_PROFILE_VIEWS_RESHAPE_ROWS_H

@@ -8,7 +8,6 @@
  * Threads: any, each on its own snapshot.
  * Cost: proportional to the cells touched plus the nodes of the session.
  * Limits: VIEW_MAX_CELLS different cells in a view_cells or view_spots, then ERR_LIMIT.
- * Depends on: profile, window.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_VIEW_H
 #define SAMPLER_PROFILE_VIEWS_VIEW_H

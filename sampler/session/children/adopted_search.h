@@ -8,7 +8,6 @@
  * Ownership: plain data.
  * Threads: none.
  * Units: nanoseconds.
- * Depends on: child_table, procfs.
  */
 #ifndef SAMPLER_SESSION_CHILDREN_ADOPTED_SEARCH_H
 #define SAMPLER_SESSION_CHILDREN_ADOPTED_SEARCH_H

@@ -13,7 +13,6 @@
  * Threads: one at a time.
  * Limits: the number of rows is given at init; the last CHILD_TABLE_MAX_ENDED processes that have
  * ended are remembered.
- * Depends on: err, process/procfs.
  */
 #ifndef SAMPLER_SESSION_CHILDREN_CHILD_TABLE_H
 #define SAMPLER_SESSION_CHILDREN_CHILD_TABLE_H

@@ -19,7 +19,6 @@
  * Threads: its own, and one that calls these functions.
  * Limits: follows CHILD_TRACKER_MAX processes; SAMPLER_MAX_PROCESSES are targets at a time, the
  * others are counted and join once there is room.
- * Depends on: target, permission, child_table, process/process_scan.
  */
 #ifndef SAMPLER_SESSION_CHILDREN_CHILD_TRACKER_H
 #define SAMPLER_SESSION_CHILDREN_CHILD_TRACKER_H

@@ -1,8 +1,6 @@
 /*
  * child_tracker_parts - shared by the files of child_tracker: child_tracker.c has the thread and the
  * functions for others, child_scan.c makes one search for children.
- *
- * Depends on: child_tracker, child_table, adopted_search, process_scan.
  */
 #ifndef SAMPLER_SESSION_CHILDREN_CHILD_TRACKER_PARTS_H
 #define SAMPLER_SESSION_CHILDREN_CHILD_TRACKER_PARTS_H

@@ -4,7 +4,6 @@
  * Ownership: context_marks_destroy accepts NULL.
  * Threads: the profile's writer.
  * Limits: CONTEXT_MARKS_MAX values; samples with further ones count as "other".
- * Depends on: profile (context), cpython (contexts).
  */
 #ifndef SAMPLER_SESSION_FOLD_CONTEXT_MARKS_H
 #define SAMPLER_SESSION_FOLD_CONTEXT_MARKS_H

@@ -9,7 +9,6 @@
  *
  * Ownership: the caller's storage; holds nothing.
  * Threads: the profile's writer.
- * Depends on: frame_nodes, fold_native, task_fold, context_marks, thread_cpu.
  */
 #ifndef SAMPLER_SESSION_FOLD_FOLD_H
 #define SAMPLER_SESSION_FOLD_FOLD_H

@@ -14,7 +14,6 @@
  * Ownership: fold_native_create allocates, fold_native_destroy frees; NULL is fine.
  * Threads: the profile's writer.
  * Limits: FOLD_NATIVE_MAX_FRAMES native frames; the outermost of a deeper stack are missing.
- * Depends on: frame_nodes, task_fold, native_merge, native_names, native_runs, tail_call, unwind.
  */
 #ifndef SAMPLER_SESSION_FOLD_FOLD_NATIVE_H
 #define SAMPLER_SESSION_FOLD_FOLD_NATIVE_H

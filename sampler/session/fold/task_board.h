@@ -4,7 +4,6 @@
  * Ownership: the caller's storage; task_board_deinit accepts a zeroed one.  The reader owns a copy.
  * Threads: the sampling thread writes; any thread copies.
  * Limits: SAMPLER_MAX_TASKS rows; is_cut says that there were more.
- * Depends on: sampler.h, task_fold.
  */
 #ifndef SAMPLER_SESSION_FOLD_TASK_BOARD_H
 #define SAMPLER_SESSION_FOLD_TASK_BOARD_H

@@ -18,7 +18,6 @@
  * Limits: a stack begins with TASK_FOLD_MAX_AWAITERS tasks, itself included; the others are counted as cut.
  * Ownership: the caller's storage; task_fold_deinit accepts a zeroed one.
  * Threads: the profile's writer.
- * Depends on: cpython/asyncio, frame_nodes, thread_cpu, profile.
  */
 #ifndef SAMPLER_SESSION_FOLD_TASK_FOLD_H
 #define SAMPLER_SESSION_FOLD_TASK_FOLD_H

@@ -26,7 +26,6 @@
  * Ownership: the caller's storage; thread_cpus_deinit accepts a zeroed one.
  * Threads: the profile's writer.
  * Limits: the account of a thread that is unused for THREAD_CPUS_IDLE_NS is closed.
- * Depends on: profile (sink too), base/three_valued, process/cpu, sampler.h (modes), thread_wait.
  */
 #ifndef SAMPLER_SESSION_FOLD_THREAD_CPU_H
 #define SAMPLER_SESSION_FOLD_THREAD_CPU_H

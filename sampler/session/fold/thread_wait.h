@@ -8,7 +8,6 @@
  *
  * Ownership: the caller's storage, zeroed at first.
  * Threads: the profile's writer.
- * Depends on: base/three_valued, process/system_call, profile, wait_site, waits.
  */
 #ifndef SAMPLER_SESSION_FOLD_THREAD_WAIT_H
 #define SAMPLER_SESSION_FOLD_THREAD_WAIT_H

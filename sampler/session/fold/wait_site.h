@@ -11,7 +11,6 @@
  *
  * Threads: none.
  * Limits: WAIT_SITE_MAX_FRAMES innermost frames are read.
- * Depends on: cpython.
  */
 #ifndef SAMPLER_SESSION_FOLD_WAIT_SITE_H
 #define SAMPLER_SESSION_FOLD_WAIT_SITE_H

@@ -5,7 +5,6 @@
  * Ownership: waits_destroy accepts NULL.
  * Threads: the profile's writer.
  * Limits: WAITS_MAX causes with different peers; further peers are "other peers".
- * Depends on: profile (wait), process (system_call, descriptors), wait_site.
  */
 #ifndef SAMPLER_SESSION_FOLD_WAITS_H
 #define SAMPLER_SESSION_FOLD_WAITS_H

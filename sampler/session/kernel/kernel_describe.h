@@ -3,7 +3,6 @@
  * for, and of one thread.
  *
  * Threads: the profile's writer.
- * Depends on: kernel (record.h), cpython, target.
  */
 #ifndef SAMPLER_SESSION_KERNEL_KERNEL_DESCRIBE_H
 #define SAMPLER_SESSION_KERNEL_KERNEL_DESCRIBE_H

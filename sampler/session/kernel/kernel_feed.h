@@ -11,7 +11,6 @@
  * the targets, which leave with kernel_feed_remove before they are closed.
  * Threads: the profile's writer.
  * Limits: KERNEL_MAX_PROCESSES, KERNEL_MAX_THREADS.
- * Depends on: kernel, target, python.
  */
 #ifndef SAMPLER_SESSION_KERNEL_KERNEL_FEED_H
 #define SAMPLER_SESSION_KERNEL_KERNEL_FEED_H

@@ -1,8 +1,6 @@
 /*
  * kernel_feed_parts - shared by the files of kernel_feed: kernel_feed.c takes records, kernel_absence.c counts the time that threads are
  * away from their processors, and what was lost.
- *
- * Depends on: kernel, kernel_stack, kernel_threads.
  */
 #ifndef SAMPLER_SESSION_KERNEL_KERNEL_FEED_PARTS_H
 #define SAMPLER_SESSION_KERNEL_KERNEL_FEED_PARTS_H

@@ -8,7 +8,6 @@
  * Ownership: the caller's storage; kernel_stack_deinit accepts a zeroed one.
  * Threads: the profile's writer.
  * Limits: those of a record.
- * Depends on: kernel, target.
  */
 #ifndef SAMPLER_SESSION_KERNEL_KERNEL_STACK_H
 #define SAMPLER_SESSION_KERNEL_KERNEL_STACK_H

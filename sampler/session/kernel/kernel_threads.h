@@ -7,7 +7,6 @@
  * targets.
  * Threads: none.
  * Units: nanoseconds of CLOCK_MONOTONIC.
- * Depends on: kernel, kernel_describe, kernel_stack, target.
  */
 #ifndef SAMPLER_SESSION_KERNEL_KERNEL_THREADS_H
 #define SAMPLER_SESSION_KERNEL_KERNEL_THREADS_H

@@ -5,7 +5,6 @@
  * parts.  A native copy that has been completed borrows the part's bytes until the next outer_part_learn.
  * Threads: the profile's writer.
  * Limits: OUTER_PARTS_BYTES of all threads; more are not kept, and their stacks have a gap.
- * Depends on: decode, native_copy.
  */
 #ifndef SAMPLER_SESSION_KERNEL_OUTER_PARTS_H
 #define SAMPLER_SESSION_KERNEL_OUTER_PARTS_H

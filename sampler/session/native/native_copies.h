@@ -7,7 +7,6 @@
  * native_copies_begin.
  * Threads: the one that stops threads.
  * Limits: of each stack, what native_copy_read copies.
- * Depends on: base, native_copy.
  */
 #ifndef SAMPLER_SESSION_NATIVE_NATIVE_COPIES_H
 #define SAMPLER_SESSION_NATIVE_NATIVE_COPIES_H

@@ -5,7 +5,6 @@
  *
  * Ownership: the caller's storage; native_library_deinit frees what native_library_open allocated.
  * Threads: one.
- * Depends on: base, process, native.
  */
 #ifndef SAMPLER_SESSION_NATIVE_NATIVE_LIBRARY_H
 #define SAMPLER_SESSION_NATIVE_NATIVE_LIBRARY_H

@@ -22,7 +22,6 @@
  * Ownership: the caller's storage; native_merge_deinit accepts a zeroed one.
  * Threads: none.
  * Limits: those of the walks.
- * Depends on: err, three_valued, unwind.
  */
 #ifndef SAMPLER_SESSION_NATIVE_NATIVE_MERGE_H
 #define SAMPLER_SESSION_NATIVE_NATIVE_MERGE_H

@@ -17,7 +17,6 @@
  * and NATIVE_NAMES_MAX_SYMBOL_BYTES of symbols, NATIVE_NAMES_MAX_ALL_BYTES of symbols and perf maps of all processes
  * together: the functions of further ones have no names.
  * Units: nanoseconds of CLOCK_MONOTONIC.
- * Depends on: base, process, native, profile, origins.
  */
 #ifndef SAMPLER_SESSION_NATIVE_NATIVE_NAMES_H
 #define SAMPLER_SESSION_NATIVE_NATIVE_NAMES_H

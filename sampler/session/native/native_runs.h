@@ -10,7 +10,6 @@
  * Ownership: the caller's storage; native_runs_deinit accepts a zeroed one.
  * Threads: none.
  * Limits: NATIVE_RUNS_MAX_CFRAMES.
- * Depends on: err, stack, native_merge.
  */
 #ifndef SAMPLER_SESSION_NATIVE_NATIVE_RUNS_H
 #define SAMPLER_SESSION_NATIVE_NATIVE_RUNS_H

@@ -9,7 +9,6 @@
  *
  * Ownership: holds nothing.
  * Threads: the profile's writer.
- * Depends on: target, thread_cpu, native_copies.
  */
 #ifndef SAMPLER_SESSION_REMOTE_ASLEEP_H
 #define SAMPLER_SESSION_REMOTE_ASLEEP_H

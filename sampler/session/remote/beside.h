@@ -13,7 +13,6 @@
  *
  * Ownership: the caller's storage, zeroed at first.
  * Threads: one at a time, the sampling one.
- * Depends on: process/cpu, thread_cpu.
  */
 #ifndef SAMPLER_SESSION_REMOTE_BESIDE_H
 #define SAMPLER_SESSION_REMOTE_BESIDE_H

@@ -8,7 +8,6 @@
  *
  * Ownership: the caller's storage; bias_deinit accepts a zeroed one.
  * Units: shares of 1.
- * Depends on: base, profile (ids).
  */
 #ifndef SAMPLER_SESSION_REMOTE_BIAS_H
 #define SAMPLER_SESSION_REMOTE_BIAS_H

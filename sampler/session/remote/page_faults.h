@@ -3,8 +3,6 @@
  *
  * A thread that is asked to stop while it runs goes on for some microseconds, or stops sooner because it enters the
  * kernel.  So stopped samples are at page faults too often; how often depends on how many there are.
- *
- * Depends on: process (process_stats).
  */
 #ifndef SAMPLER_SESSION_REMOTE_PAGE_FAULTS_H
 #define SAMPLER_SESSION_REMOTE_PAGE_FAULTS_H

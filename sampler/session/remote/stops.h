@@ -27,7 +27,6 @@
  *
  * Ownership: the caller's storage.
  * Units: shares of 1; nanoseconds.
- * Depends on: base/random, sampler.h.
  */
 #ifndef SAMPLER_SESSION_REMOTE_STOPS_H
 #define SAMPLER_SESSION_REMOTE_STOPS_H

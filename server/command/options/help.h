@@ -1,7 +1,5 @@
 /*
  * help - prints the text of --help, from the tables of commands and options.
- *
- * Depends on: options, commands.
  */
 #ifndef SERVER_COMMAND_OPTIONS_HELP_H
 #define SERVER_COMMAND_OPTIONS_HELP_H

@@ -6,7 +6,6 @@
  *
  * Ownership: before_after_deinit frees; accepts a zeroed one.  Paths are borrowed from the options.
  * Limits: COMPARISON_MAX_CAPTURES parts on a side.
- * Depends on: options, capture/reader, wire/target_list, wire/service_name.
  */
 #ifndef SERVER_COMMAND_OUTPUT_BEFORE_AFTER_H
 #define SERVER_COMMAND_OUTPUT_BEFORE_AFTER_H

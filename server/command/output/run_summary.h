@@ -7,7 +7,6 @@
  *
  * Ownership: plain data.
  * Threads: the main one.
- * Depends on: profile/quality, profile/views/states, sampler.h, wire, exit, written.
  */
 #ifndef SERVER_COMMAND_OUTPUT_RUN_SUMMARY_H
 #define SERVER_COMMAND_OUTPUT_RUN_SUMMARY_H

@@ -3,7 +3,6 @@
  *
  * Ownership: plain data; a zeroed one is empty.
  * Limits: the line names WRITTEN_MAX files and counts the others.
- * Depends on: buffer.
  */
 #ifndef SERVER_COMMAND_OUTPUT_WRITTEN_H
 #define SERVER_COMMAND_OUTPUT_WRITTEN_H

@@ -28,7 +28,6 @@
  * Rights belong to threads: existing threads keep theirs.
  *
  * Threads: the main one, before others start; privilege_is_held: any.
- * Depends on: access/capabilities, access/identity, options, syscall_filter, file_process, files, sessions/capture_folder, err.
  */
 #ifndef SERVER_COMMAND_PROCESS_PRIVILEGE_H
 #define SERVER_COMMAND_PROCESS_PRIVILEGE_H

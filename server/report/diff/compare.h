@@ -21,8 +21,6 @@
  * looked for in (Genovese, Roeder and Wasserman 2006).
  *
  * A share of blocks of time, hits / time, may exceed 1: a rate.
- *
- * Depends on: student.
  */
 #ifndef SERVER_REPORT_DIFF_COMPARE_H
 #define SERVER_REPORT_DIFF_COMPARE_H

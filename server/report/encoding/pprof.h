@@ -6,7 +6,6 @@
  *
  * Ownership: pprof_create makes, pprof_destroy frees; borrows the snapshot.
  * Threads: one.
- * Depends on: profile, view, chain, numbered, protobuf, names.
  */
 #ifndef SERVER_REPORT_ENCODING_PPROF_H
 #define SERVER_REPORT_ENCODING_PPROF_H

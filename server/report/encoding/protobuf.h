@@ -5,7 +5,6 @@
  * Fields whose value is 0 are left out: readers take a missing field for 0.
  *
  * Source: the encoding page of the protocol buffers documentation.
- * Depends on: buffer.
  */
 #ifndef SERVER_REPORT_ENCODING_PROTOBUF_H
 #define SERVER_REPORT_ENCODING_PROTOBUF_H

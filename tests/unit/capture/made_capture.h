@@ -9,8 +9,6 @@
  *     made_capture_free(&capture);
  *
  * Time is in units of a millisecond.  A failing call fails the test.
- *
- * Depends on: test, made_profile, capture.
  */
 #ifndef TESTS_UNIT_CAPTURE_MADE_CAPTURE_H
 #define TESTS_UNIT_CAPTURE_MADE_CAPTURE_H

@@ -6,7 +6,6 @@
  *
  * Ownership: the memory stays the caller's.
  * Limits: MADE_MAX_FUNCTIONS functions, and the bytes of the tables.
- * Depends on: fake_memory.
  */
 #ifndef TESTS_UNIT_NATIVE_MADE_IMAGE_H
 #define TESTS_UNIT_NATIVE_MADE_IMAGE_H

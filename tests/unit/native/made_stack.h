@@ -5,7 +5,6 @@
  *
  * Ownership: made_stack_set_up and made_stack_tear_down are cmocka's functions before and after a test; the
  * state is a struct made_stack.
- * Depends on: made_image, unwind.
  */
 #ifndef TESTS_UNIT_NATIVE_MADE_STACK_H
 #define TESTS_UNIT_NATIVE_MADE_STACK_H

@@ -1,8 +1,6 @@
 /*
  * cpu_world - threads that run or rest, and what thread_cpu counts of them.  The kernel accounts for the threads; the
  * test says how much time has passed.
- *
- * Depends on: thread_cpu, states.
  */
 #ifndef TESTS_UNIT_SESSION_CPU_WORLD_H
 #define TESTS_UNIT_SESSION_CPU_WORLD_H

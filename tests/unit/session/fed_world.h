@@ -4,7 +4,6 @@
  * It replaces functions of target.c and python.c.
  *
  * Ownership: fed_create makes the world, of which there is one; fed_destroy frees what it holds.
- * Depends on: fake_kernel, kernel_feed, test.
  */
 #ifndef TESTS_UNIT_SESSION_FED_WORLD_H
 #define TESTS_UNIT_SESSION_FED_WORLD_H

@@ -6,7 +6,7 @@ import { adjustPValues, changeStyle, compareGroups, compareRows, comparedSide, c
 import { studentQuantile, studentTails } from "../../../web/model/trees/student.js";
 import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost, withHeat } from "../../../web/model/time/heatmap.js";
 import { defaultAddress } from "../../../web/model/page/address.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { isBaselineComing } from "../../../web/model/page/questions.js";
 import { createRecording, takeBaseline, takeBlocks, takeDelivery } from "../../../web/model/trees/recording.js";
 import { createState } from "../../../web/model/page/state.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { takeDelivery } from "../../../web/model/trees/recording.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { shownOrder } from "../../../web/model/page/state.js";
 import { outline, stateOf } from "../support/sample.mjs";
 
@@ -41,7 +41,7 @@ test("callers and callees of a function follow the same rule", () => {
   const lines = ["a;f;x 1", "b;f;y 5", "c;f;z 3"];
   const compute = createPicture();
   const first = compute(stateOf(lines, { view: "table" }));
-  const { key } = first.functions().find(({ label }) => label.name === "f");
+  const { key } = first.functions.find(({ label }) => label.name === "f");
   const { sandwich } = createPicture()(stateOf(lines, { view: "sandwich", about: key }));
   const names = (drawing) => drawing.root.children.map((frame) => frame.name[0]);
   assert.deepEqual([names(sandwich.callers), names(sandwich.callees)], [["b", "c", "a"], ["x", "y", "z"]]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOwnLines, extendOwnLines, hottestOwnLines, ownProblem, waitingOwnLines } from "../../../web/model/code/own.js";
 import { createCounts, takeDelivery, takeRunning } from "../../../web/model/trees/recording.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { stateOf } from "../support/sample.mjs";
 import { createGrouping, extendGrouping } from "../../../web/model/trees/grouping.js";
 import { applyTree, createProfile } from "../../../web/model/profile/profile.js";

@@ -1,7 +1,5 @@
 /*
  * callables - makes callable objects in the memory of a fake_python.
- *
- * Depends on: fake_python.
  */
 #ifndef TESTS_UNIT_CPYTHON_MADE_CALLABLES_H
 #define TESTS_UNIT_CPYTHON_MADE_CALLABLES_H

@@ -6,7 +6,6 @@
  * real tables (offsets.h), those of 3.11 and 3.12 from ours.
  *
  * Ownership: the caller's storage.
- * Depends on: fake_memory, layout, runtime.
  */
 #ifndef TESTS_UNIT_CPYTHON_MADE_FAKE_PYTHON_H
 #define TESTS_UNIT_CPYTHON_MADE_FAKE_PYTHON_H

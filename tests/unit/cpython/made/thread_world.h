@@ -3,7 +3,6 @@
  *
  * Ownership: the caller's storage.
  * Limits: THREAD_WORLD_STATES.
- * Depends on: fake_python, threads.
  */
 #ifndef TESTS_UNIT_CPYTHON_MADE_THREAD_WORLD_H
 #define TESTS_UNIT_CPYTHON_MADE_THREAD_WORLD_H

@@ -74,17 +74,17 @@ function makeRowIntervals(recording, version, grouping) {
   };
 }
 
-// -> intervals(recording, version, grouping, functions): 95 % intervals {low, high} of shares.
-export function createIntervals() {
+// 95 % intervals {low, high} of shares.
+export function intervalSelectors() {
   const intervalsOf = memoise(makeIntervals);
   const groupIntervalsOf = memoise(makeRowIntervals);
   const functionIntervalsOf = memoise(makeRowIntervals);
-  return (recording, version, grouping, functions) => ({
+  return {
     // "self" or "total" of a row of the table.
-    intervalOf: (row, number) => intervalsOf(recording, version, grouping)(row, number),
+    intervalOf: ({ state: { recording, recordingVersion: version }, grouping }) => intervalsOf(recording, version, grouping),
     // "groupSelf" or "groupTotal" of a frame of the top-down tree.
-    intervalOfGroup: (row, number) => groupIntervalsOf(recording, version, grouping)(row, number),
+    intervalOfGroup: ({ state: { recording, recordingVersion: version }, grouping }) => groupIntervalsOf(recording, version, grouping),
     // "self" or "total" of a function, however the tree is grouped.
-    intervalOfFunction: (row, number) => functionIntervalsOf(recording, version, functions)(row, number),
-  });
+    intervalOfFunction: ({ state: { recording, recordingVersion: version }, functionGrouping }) => functionIntervalsOf(recording, version, functionGrouping),
+  };
 }
