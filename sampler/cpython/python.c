@@ -105,6 +105,11 @@ void python_detach(struct python *python)
     free(python);
 }
 
+void python_keep_with_threads(struct python *python, size_t bytes)
+{
+    python->threads.kept_bytes = bytes;
+}
+
 void python_find_service(struct python *python)
 {
     struct process *const process = python->process;

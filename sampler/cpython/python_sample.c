@@ -220,10 +220,8 @@ enum err_code python_repeat(struct python *python, struct thread *thread, struct
 {
     thread_list_take_windows(&python->threads, thread, copy);
     thread_list_set_generation(&python->threads, thread);
-    thread->stack.is_unchanged = thread->has_leaf = true;
-    const enum err_code rc = report_copied(thread, ERR_OK, on_sample, context);
-    thread->has_leaf = false;
-    return rc;
+    thread->stack.is_unchanged = true;
+    return report_copied(thread, ERR_OK, on_sample, context);
 }
 
 static enum err_code read_waiting(struct python *python, struct thread *thread)

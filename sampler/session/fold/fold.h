@@ -15,16 +15,16 @@
 
 #include "sampler/base/err.h"
 #include "sampler/cpython/stack/leaf.h"
-#include "sampler/cpython/threads/thread_state.h"
-#include "sampler/cpython/threads/threads.h"
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
+#include "sampler/session/engine.h"
 #include "sampler/session/fold/frame_nodes.h"
 #include "sampler/session/fold/thread_cpu.h"
 
 struct context_marks;
 struct fold_native;
 struct task_fold;
+struct thread_list;
 
 struct fold {
     struct frame_nodes nodes;
@@ -42,18 +42,15 @@ MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
                                    const struct sampler_options *options, int pid,
                                    const char *name, struct err *err);
 
-/* Reads what fold_thread needs of the thread's memory.  Optional: for a thread that is counted only after it
+/* Reads what fold_reading needs of the thread's memory.  Optional: for a thread that is counted only after it
  * has been resumed. */
-MUST_CHECK enum err_code fold_read_leaf(struct fold *fold, struct thread *thread);
+MUST_CHECK enum err_code fold_read_leaf(struct fold *fold, const struct thread *thread);
 /* Counts a thread that could not be read. */
 void fold_count_failure(struct fold *fold, enum err_code failure, uint32_t times);
-/* Counts one sample of the thread, or its failure. */
-MUST_CHECK enum err_code fold_thread(struct fold *fold, struct thread *thread,
-                                     struct thread_state info, enum err_code failure,
-                                     uint64_t now_ns);
-
-/* Counts one sample of the thread whose stack nobody has seen.  The stack that was read last stays. */
-MUST_CHECK enum err_code fold_unknown_stack(struct fold *fold, struct thread *thread,
-                                            uint64_t now_ns);
+/* Counts a reading of a thread, or its failure.  The thread keeps what sampled_thread.h says. */
+MUST_CHECK enum err_code fold_reading(struct fold *fold, const struct thread_reading *reading);
+/* Counts a thread whose stack nobody has seen.  The stack that was read last stays. */
+MUST_CHECK enum err_code fold_unknown_stack(struct fold *fold,
+                                            const struct thread_reading *reading);
 
 #endif /* SAMPLER_SESSION_FOLD_FOLD_H */

@@ -4,14 +4,13 @@
 #include <string.h>
 
 #include "sampler/base/hash.h"
-#include "sampler/cpython/threads/threads.h"
 #include "sampler/native/native_copy.h"
 #include "sampler/native/tail_call.h"
 #include "sampler/native/unwind.h"
 #include "sampler/process/process.h"
 #include "sampler/session/fold/frame_nodes.h"
+#include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/fold/task_fold.h"
-#include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/native/native_merge.h"
 #include "sampler/session/native/native_names.h"
 #include "sampler/session/native/native_runs.h"
@@ -191,7 +190,8 @@ static void cut_coroutine(struct fold_native *native)
 struct adder {
     struct fold_native *native;
     struct frame_nodes *nodes;
-    struct thread *thread;
+    struct stack *stack;
+    struct leaf *leaf;
     size_t first, gc; /* Python frames: the first that is shown; those below the collector */
     size_t callee;    /* the merged frame that the known callee is */
     bool adds_callee; /* the callee stands right below the innermost Python frame */
@@ -203,8 +203,7 @@ struct adder {
 static bool implements(struct adder *a, size_t index, size_t calls)
 {
     struct fold_native *const native = a->native;
-    const remote_addr function = native->walk.frames[index].function,
-                      code = a->thread->leaf.code;
+    const remote_addr function = native->walk.frames[index].function, code = a->leaf->code;
     if (!code || !function)
         return false;
     /* Compiled Python code has its name behind its wrapper. */
@@ -237,7 +236,7 @@ static void find_callee(struct adder *a)
     a->callee = NONE;
     while (from && merge->frames[from - 1].kind != MERGED_PYTHON)
         from--;
-    if (!a->thread->leaf.callee || !from)
+    if (!a->leaf->callee || !from)
         return;
     /* Code of the JIT does not write where it is before each call, so the callee may have returned. */
     a->adds_callee = merge->in_jit != VALUE_YES;
@@ -262,18 +261,17 @@ static enum err_code add(struct adder *a, frame_id frame)
 static enum err_code add_callee(struct adder *a)
 {
     frame_id frame;
-    const enum err_code rc =
-        frame_nodes_named_mark(a->nodes, a->thread->leaf.callee, &frame, NULL);
+    const enum err_code rc = frame_nodes_named_mark(a->nodes, a->leaf->callee, &frame, NULL);
     return rc ? rc : add(a, frame);
 }
 
 /* Native frames show where C code calls Python, so no mark does. */
 static enum err_code add_python(struct adder *a, size_t index)
 {
-    const struct stack *const stack = &a->thread->stack;
+    const struct stack *const stack = a->stack;
     enum err_code rc = frame_nodes_add(a->nodes, &stack->frames[index], true, a->node);
     if (!rc && index + 1 == stack->count)
-        rc = frame_nodes_set_spot(a->nodes, &a->thread->stack, &a->thread->leaf, *a->node);
+        rc = frame_nodes_set_spot(a->nodes, a->stack, a->leaf, *a->node);
     if (!rc && index + 1 == a->gc)
         rc = add(a, a->nodes->gc);
     if (!rc && index + 1 == stack->count && a->adds_callee)
@@ -333,12 +331,16 @@ static size_t find_first(const struct adder *a)
 }
 
 static enum err_code add_frames(struct fold_native *native, struct task_fold *tasks,
-                                struct thread *thread, size_t gc, node_id *node)
+                                struct stack *stack, struct leaf *leaf, size_t gc,
+                                node_id *node)
 {
-    struct adder a = {
-        .native = native, .nodes = native->nodes, .thread = thread, .gc = gc, .node = node
-    };
-    enum err_code rc = tasks ? task_fold_begin(tasks, &thread->stack, &a.first, node) : ERR_OK;
+    struct adder a = { .native = native,
+                       .nodes = native->nodes,
+                       .stack = stack,
+                       .leaf = leaf,
+                       .gc = gc,
+                       .node = node };
+    enum err_code rc = tasks ? task_fold_begin(tasks, stack, &a.first, node) : ERR_OK;
     find_callee(&a);
     if (!rc && gc == 0)
         rc = add(&a, native->nodes->gc);
@@ -386,48 +388,37 @@ static struct native_outcome outcome_of(const struct fold_native *native,
                                     .in_jit = merge->in_jit };
 }
 
-void fold_native_keep(const struct thread *thread, node_id *node,
-                      struct native_outcome *outcome)
-{
-    *node = thread->stack.native_tag - 1;
-    *outcome = (struct native_outcome){ thread->native_counter, thread->native_gap,
-                                        thread->native_entries, thread->native_placed,
-                                        thread->native_in_jit };
-}
-
 /* A thread whose Python frames and native frames are the same as before is where it was. */
 enum err_code fold_native_node(struct fold_native *native, struct task_fold *tasks,
-                               struct thread *thread, size_t gc, uint64_t now_ns, node_id *node,
+                               const struct thread_reading *reading, size_t gc, node_id *node,
                                struct native_outcome *outcome)
 {
-    struct stack *const stack = &thread->stack;
+    struct stack *const stack = &reading->thread->stack;
+    struct sampled_thread *const sampled = sampled_thread_of(reading->thread);
     const bool is_kept = gc > stack->count && !tasks;
     *node = 0;
-    enum err_code rc = find_frames(native, stack, thread->native, now_ns);
+    enum err_code rc = find_frames(native, stack, reading->native, reading->now_ns);
     if (rc)
         return rc;
     const uint64_t key = key_of(native);
-    if (is_kept && stack->native_tag && thread->native_key == key) {
-        fold_native_keep(thread, node, outcome);
+    if (is_kept && stack->native_tag && sampled->native_key == key) {
+        *node = stack->native_tag - 1;
+        *outcome = sampled->native;
         return ERR_OK;
     }
     const struct native_runs runs = { native->runs.items, native->runs.count,
                                       native->runs.has_entries };
-    rc = name_frames(native, native->nodes->leaves->layout->has_jit, now_ns);
+    rc = name_frames(native, native->nodes->leaves->layout->has_jit, reading->now_ns);
     cut_coroutine(native);
     if (!rc)
         rc = native_merge(&native->merge, runs, &native->walk, native->roles);
     if (rc)
         return rc;
     *outcome = outcome_of(native, profile_quality(native->nodes->profile));
-    rc = add_frames(native, tasks, thread, gc, node);
-    stack->native_tag = is_kept && !rc && !thread->leaf.is_unsettled ? *node + 1 : 0;
+    rc = add_frames(native, tasks, stack, &sampled->leaf, gc, node);
+    stack->native_tag = is_kept && !rc && !sampled->leaf.is_unsettled ? *node + 1 : 0;
     stack->tag = 0;
-    thread->native_key = key;
-    thread->native_counter = outcome->counter;
-    thread->native_gap = outcome->gap;
-    thread->native_entries = outcome->entries;
-    thread->native_placed = outcome->placed;
-    thread->native_in_jit = outcome->in_jit;
+    sampled->native_key = key;
+    sampled->native = *outcome;
     return rc;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/fold/thread_cpu.h"
 
 /* Reading the tasks may take one part in COSTS_ONE_IN of the time. */
@@ -248,7 +249,7 @@ void task_fold_settle(struct task_fold *fold, uint64_t now_ns)
             continue;
         const struct thread *const thread = runs ? NULL : tasks_thread(all, task);
         /* Its thread was not sampled at this tick. */
-        if (!runs && (!thread || thread->sampled_ns != now_ns))
+        if (!runs && (!thread || reading_of(thread)->now_ns != now_ns))
             continue;
         profile_quality(fold->nodes->profile)->tasks_moving += !task->is_moving;
         task->is_running = false;

@@ -4,6 +4,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/base/random.h"
 #include "sampler/cpython/python.h"
+#include "sampler/session/remote/remote_target.h"
 #include "sampler/session/target.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
@@ -14,6 +15,7 @@ static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
 /* A target with one thread, whose ticks are read or skipped as a test says. */
 struct world {
     struct target *target;
+    struct remote_target remote;
     struct thread_cpus cpus;
     struct sink sink;
     uint64_t heard, heard_ns; /* samples, and the time of the last one */
@@ -46,6 +48,7 @@ static void begin(struct world *world)
     world->target->fold.nodes.profile = profile;
     world->target->fold.cpus = &world->cpus;
     world->target->process.pid = PID;
+    world->remote.target = world->target;
     random_init(&world->random, 1);
 }
 
@@ -66,7 +69,7 @@ static void pass(struct world *world)
 {
     world->now_ns += world->tick_ns;
     world->ticks++;
-    target_skip(world->target, world->now_ns);
+    remote_target_skip(&world->remote, world->now_ns);
 }
 
 enum found { FOUND_STOPPED, FOUND_MOVING, FOUND_STILL, FOUND_KINDS };
@@ -75,7 +78,7 @@ enum found { FOUND_STOPPED, FOUND_MOVING, FOUND_STILL, FOUND_KINDS };
 static void add_sample(struct world *world, thread_id thread, enum found found)
 {
     struct target *const target = world->target;
-    const struct stops_skipped skipped = target->stops.skipped;
+    const struct stops_skipped skipped = world->remote.stops.skipped;
     const struct sample sample = { .thread = thread,
                                    .pid = PID,
                                    .node = world->node,
@@ -93,17 +96,16 @@ static void add_sample(struct world *world, thread_id thread, enum found found)
 
 static void read_thread(struct world *world, enum found found)
 {
-    struct target *const target = world->target;
     world->now_ns += world->tick_ns;
     world->ticks++;
     add_sample(world, world->thread, found);
-    stops_stood(&target->stops);
-    target->last = (struct reading){ .now_ns = world->now_ns, .weight = 1 };
+    stops_stood(&world->remote.stops);
+    world->remote.last = (struct remote_reading){ .now_ns = world->now_ns, .weight = 1 };
 }
 
 static void repeat(struct world *world)
 {
-    assert_int_equal(target_repeat(world->target, world->now_ns), ERR_OK);
+    assert_int_equal(remote_target_repeat(&world->remote, world->now_ns), ERR_OK);
 }
 
 static void seal(struct world *world)
@@ -209,7 +211,7 @@ static void failures_and_tasks_are_repeated_too(void **state)
     begin(&world);
     read_thread(&world, FOUND_STOPPED);
     world.target->fold.tasks = &world.target->tasks;
-    world.target->last.failures[ERR_FAULT] = 2;
+    world.remote.last.failures[ERR_FAULT] = 2;
     for (unsigned i = 0; i < 3; i++)
         pass(&world);
     seal(&world);
@@ -226,7 +228,7 @@ static void what_a_reading_stands_for_is_repeated(void **state)
     (void)state;
     begin(&world);
     read_thread(&world, FOUND_STOPPED);
-    world.target->last.weight = 2.5;
+    world.remote.last.weight = 2.5;
     for (unsigned i = 0; i < 4; i++)
         pass(&world);
     seal(&world);
@@ -333,7 +335,7 @@ static void a_turn_that_fails_counts_no_tick_twice(void **state)
     static const struct sampler_options options = { .stop = SAMPLER_STOP_AUTO };
     static struct tasks none;
     struct world world;
-    struct tick tick = { .weight = 1 };
+    struct remote_tick tick = { .weight = 1 };
     uint64_t all = 0, first = 0, second = 0;
     (void)state;
     begin(&world);
@@ -347,7 +349,7 @@ static void a_turn_that_fails_counts_no_tick_twice(void **state)
     target->tasks.nodes = &target->fold.nodes;
     target->tasks.cpus = target->fold.cpus;
     target->tasks.is_each = true;
-    stops_init(&target->stops, SAMPLER_STOP_AUTO, 0);
+    stops_init(&world.remote.stops, SAMPLER_STOP_AUTO, 0);
     for (unsigned i = 0; i < 2000; i++) {
         const bool fails = i && random_below(&world.random, 2);
         const uint64_t skipped = random_below(&world.random, 4);
@@ -358,8 +360,8 @@ static void a_turn_that_fails_counts_no_tick_twice(void **state)
         reader.reading_tasks = random_below(&world.random, 2) ? ERR_FAULT : ERR_OK;
         reader.reading_second = fails ? ERR_GONE : ERR_OK;
         /* The reading is to be one of moving threads, at this tick. */
-        target->stops.window_ends_ns = target->stops.control_ns = UINT64_MAX;
-        const enum err_code rc = target_sample(target, &tick);
+        world.remote.stops.window_ends_ns = world.remote.stops.control_ns = UINT64_MAX;
+        const enum err_code rc = remote_target_sample(&world.remote, &tick);
         assert_int_equal(rc, reader.choosing ? ERR_FAULT : fails ? ERR_GONE : ERR_OK);
         all += skipped + (reader.choosing == ERR_OK);
         first += skipped + (reader.choosing == ERR_OK);
