@@ -39,17 +39,18 @@ enum thread_motion {
 
 /* What an engine says of one thread at one instant, or at several at which it stood at one place. */
 struct thread_reading {
-    struct thread *thread;      /* thread->stack has its frames */
-    enum err_code failure;      /* ERR_OK: it was read */
-    struct thread_state state;  /* as the interpreter has it */
-    uint64_t since_ns, now_ns;  /* the first and the last of the instants */
-    uint32_t times;             /* samples that it counts as */
+    struct thread *thread;     /* thread->stack has its frames */
+    enum err_code failure;     /* ERR_OK: it was read */
+    struct thread_state state; /* as the interpreter has it */
+    uint64_t since_ns, now_ns; /* the first and the last of the instants */
+    uint32_t times;            /* samples that it counts as */
     enum thread_motion motion;
-    bool is_stopped;            /* it stood still by an act of ours, or was copied: `runs` was known before that */
-    bool is_asked;              /* `runs` is known because the kernel was asked */
-    enum three_valued runs;     /* did it run, or was it ready to? */
-    enum three_valued runnable; /* if so, was it without a processor? */
-    struct system_call call;    /* if not, where it waited */
+    bool
+        is_stopped; /* it stood still by an act of ours, or was copied: `runs` was known before that */
+    bool is_asked;                    /* `runs` is known because the kernel was asked */
+    enum three_valued runs;           /* did it run, or was it ready to? */
+    enum three_valued runnable;       /* if so, was it without a processor? */
+    struct system_call call;          /* if not, where it waited */
     const struct native_copy *native; /* its native stack; NULL: none */
     bool keeps_native;                /* its native stack is that of its last sample */
     uint32_t context;                 /* what it works for (context_marks.h); 0: unknown */

@@ -41,6 +41,7 @@
 #include "sampler/profile/sink.h"
 #include "sampler/sampler.h"
 #include "sampler/session/fold/sample.h"
+#include "sampler/session/fold/thread_queue.h"
 #include "sampler/session/fold/thread_wait.h"
 
 enum { THREAD_CPUS_MAX_WAITING = 256 };
@@ -79,15 +80,9 @@ struct thread_cpu {
     bool is_overflowed;      /* of the waiting samples */
     struct thread_wait wait; /* why they wait */
     double owed;             /* samples on a CPU that are not counted as such yet */
-    bool has_queue;          /* the kernel says how long the thread was without a processor */
     uint64_t first_ns;       /* the first sample since the account was opened */
     uint64_t taken;          /* samples after it */
-    uint64_t asked_ns;       /* when queued_ns was last read */
-    uint64_t queued_ns;      /* without a processor, not counted as runnable yet */
-    uint64_t noted_ns;       /* when the kernel last said how long it was without one */
-    uint64_t lacked_ns;      /* since then, without a processor */
-    uint64_t held_ns;        /* of that, for the profiler had it */
-    uint64_t crowded_ns;     /* when it last turned out to lack one often */
+    struct thread_queue queue;
 };
 
 struct thread_cpus {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/engines.h"
 #include "sampler/kernel/record.h"
 #include "sampler/profile/profile.h"

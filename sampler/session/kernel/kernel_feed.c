@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/profile/quality.h"
 #include "sampler/session/kernel/kernel_feed_parts.h"

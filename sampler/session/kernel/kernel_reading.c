@@ -1,6 +1,6 @@
 #include "sampler/session/kernel/kernel_reading.h"
 
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/process/cpu.h"
 #include "sampler/session/fold/sampled_thread.h"
@@ -33,8 +33,8 @@ static const struct native_copy *watch_begin(struct target *target, struct threa
     if (!cpu_meter_open(&watch->meter, target->process.pid, thread->host_tid) ||
         !watch_asks(target, thread, watch, &watch->call))
         return NULL;
-    return native_copies_read_waiting(copies, &target->process.memory.memory,
-                                      &watch->call, is_first ? target->stack_start : 0);
+    return native_copies_read_waiting(copies, &target->process.memory.memory, &watch->call,
+                                      is_first ? target->stack_start : 0);
 }
 
 static bool watch_holds(const struct target *target, const struct thread *thread,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_tick.h"
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
 #include "sampler/session/remote/remote_target.h"

@@ -1,7 +1,7 @@
 #include "sampler/session/remote/remote_target.h"
 
 #include "sampler/base/clock.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_tick.h"
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/process/procfs.h"
 #include "sampler/profile/profile.h"

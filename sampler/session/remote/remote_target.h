@@ -43,8 +43,9 @@ struct remote_tick {
     struct stopper stopper;
     struct bias bias;
     struct beside beside;
-    struct native_copies stopped, asleep; /* of threads that are stopped, and of one that sleeps */
-    double weight;                        /* targets that each sampled one stands for, 1 or more */
+    struct native_copies stopped,
+        asleep;    /* of threads that are stopped, and of one that sleeps */
+    double weight; /* targets that each sampled one stands for, 1 or more */
     struct random random;
     uint64_t now_ns; /* of the last target */
 };

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/engine.h"
 #include "sampler/native/native_copy.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_tick.h"
 #include "sampler/native/native_copy.h"
 #include "sampler/session/fold/fold_native.h"
 #include "sampler/session/fold/sampled_thread.h"

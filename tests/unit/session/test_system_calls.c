@@ -232,7 +232,7 @@ static void run(unsigned ticks, bool moves)
             move();
         /* How busy this machine is does not count. */
         for (size_t thread = 0; thread < world->cpus.count; thread++)
-            world->cpus.items[thread].crowded_ns = 0;
+            world->cpus.items[thread].queue.crowded_ns = 0;
         assert_int_equal(remote_target_sample(&world->remote, &world->tick), ERR_OK);
         if ((i + 1) % TICKS_PER_WINDOW == 0)
             assert_int_equal(thread_cpus_flush(&world->cpus, world->now_ns), ERR_OK);

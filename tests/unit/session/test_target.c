@@ -3,7 +3,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/random.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_tick.h"
 #include "sampler/session/remote/remote_target.h"
 #include "sampler/session/target.h"
 #include "tests/support/made_profile.h"
