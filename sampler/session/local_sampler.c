@@ -57,7 +57,7 @@ static enum err_code check_options(const struct sampler_options *options, struct
 static void free_sampler(struct local_sampler *sampler)
 {
     child_tracker_destroy(sampler->tracker);
-    attach_queue_deinit(&sampler->queue);
+    loop_close_queue(sampler);
     targets_deinit(&sampler->targets);
     if (sampler->face.end_fd >= 0)
         close(sampler->face.end_fd);
@@ -79,7 +79,7 @@ static struct local_sampler *allocate(const struct sampler_options *options)
     atomic_init(&sampler->is_paused, false);
     sampler->face.end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&sampler->mutex, NULL);
-    attach_queue_init(&sampler->queue);
+    atomic_init(&sampler->waiting, 0);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&sampler->changed, &monotonic);
@@ -351,7 +351,7 @@ static enum err_code join(struct sampler *face, pid_t pid, struct err *err)
     enum err_code rc =
         target_open(pid, RUNTIME_THOROUGH, sampler->face.options.mode, &sampler->is_ending,
                     profile_strings(sampler->targets.profile), &target, err);
-    if (!rc && (rc = attach_queue_put(&sampler->queue, target, err)))
+    if (!rc && (rc = loop_join(sampler, target, err)))
         target_close(target);
     return rc;
 }

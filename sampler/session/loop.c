@@ -43,6 +43,46 @@ struct loop {
     bool has_no_targets; /* the session ended because no targets are left */
 };
 
+enum err_code loop_join(struct local_sampler *sampler, struct target *target, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    pthread_mutex_lock(&sampler->mutex);
+    if (sampler->is_closed)
+        rc = err_set(err, ERR_GONE, "the session has ended");
+    else if (sampler->joining_count == LOOP_MAX_JOINING)
+        rc = err_set(err, ERR_LIMIT, "the attach queue is full (%d processes)",
+                     LOOP_MAX_JOINING);
+    else
+        sampler->joining[sampler->joining_count++] = target;
+    atomic_store(&sampler->waiting, sampler->joining_count);
+    pthread_mutex_unlock(&sampler->mutex);
+    return rc;
+}
+
+/* NULL: the queue is empty, at the cost of one atomic read. */
+static struct target *take_joining(struct local_sampler *sampler)
+{
+    struct target *target = NULL;
+    if (atomic_load_explicit(&sampler->waiting, memory_order_relaxed) == 0)
+        return NULL;
+    pthread_mutex_lock(&sampler->mutex);
+    if (sampler->joining_count > 0)
+        target = sampler->joining[--sampler->joining_count];
+    atomic_store(&sampler->waiting, sampler->joining_count);
+    pthread_mutex_unlock(&sampler->mutex);
+    return target;
+}
+
+void loop_close_queue(struct local_sampler *sampler)
+{
+    struct target *target;
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->is_closed = true;
+    pthread_mutex_unlock(&sampler->mutex);
+    while ((target = take_joining(sampler)))
+        target_close(target);
+}
+
 void loop_take_new(struct local_sampler *sampler)
 {
     struct target *target = NULL;
@@ -52,7 +92,7 @@ void loop_take_new(struct local_sampler *sampler)
             child_tracker_release(sampler->tracker, &target->process, rc);
             target_close(target);
         }
-    while ((target = attach_queue_take(&sampler->queue)))
+    while ((target = take_joining(sampler)))
         if ((rc = targets_add(&sampler->targets, target, NULL))) {
             const struct sampler_processes more = { .not_permitted = rc == ERR_PERM };
             target_table_left_out(&sampler->targets.target_table, &more);
@@ -377,7 +417,7 @@ void *loop_main(void *context)
     run(&loop);
     waker_deinit(&loop.waker);
     (void)!seal(&loop, clock_now_ns(), true);
-    attach_queue_close(&sampler->queue);
+    loop_close_queue(sampler);
     targets_dismiss(&sampler->targets);
     announce_end(&loop);
     return NULL;

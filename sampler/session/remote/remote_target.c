@@ -3,6 +3,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python_tick.h"
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
+#include "sampler/process/process_stats.h"
 #include "sampler/process/procfs.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/fold/sampled_thread.h"
@@ -10,6 +11,8 @@
 #include "sampler/session/remote/asleep.h"
 #include "sampler/session/target.h"
 
+/* The faults of a process are read again after this time. */
+static const uint64_t FAULTS_AGAIN_NS = NS_PER_S / 5;
 /* An interpreter that is unreadable for this long while its process runs has ended. */
 static const uint64_t GIVE_UP_NS = NS_PER_S;
 /* A thread that has not moved in so many readings is read without a stop, so it costs no question; where native stacks
@@ -263,6 +266,20 @@ static enum err_code stop_threads(const struct target_tick *now, const struct sa
                                                  thread->host_tid, target->stack_start);
     }
     return rc;
+}
+
+uint64_t page_faults_since(struct page_faults *faults, int pid, uint64_t now_ns)
+{
+    struct process_stats stats;
+    const bool is_first = !faults->due_ns;
+    const uint64_t before = faults->count;
+    if (now_ns < faults->due_ns)
+        return 0;
+    faults->due_ns = now_ns + FAULTS_AGAIN_NS;
+    if (process_stats_read(pid, &stats, NULL) || stats.minor_faults < before)
+        return 0;
+    faults->count = stats.minor_faults;
+    return is_first ? 0 : stats.minor_faults - before;
 }
 
 static void resume_threads(const struct target_tick *now, const struct sampled *sampled)

@@ -19,11 +19,23 @@
 #include "sampler/session/native/native_copies.h"
 #include "sampler/session/remote/beside.h"
 #include "sampler/session/remote/bias.h"
-#include "sampler/session/remote/page_faults.h"
 #include "sampler/session/remote/stops.h"
 
 struct ending;
 struct target;
+
+/* How many page faults a process has while its threads are stopped to be read; zeroed: nothing has been counted.
+ *
+ * A thread that is asked to stop while it runs goes on for some microseconds, or stops sooner because it enters the
+ * kernel.  So stopped samples are at page faults too often; how often depends on how many there are. */
+struct page_faults {
+    uint64_t count; /* of the process, when it was last asked */
+    uint64_t due_ns;
+};
+
+/* After a stop: how many faults there were since the last call that asked; 0 on the first call, within 0.2 s of
+ * that call, or if the process cannot be asked. */
+uint64_t page_faults_since(struct page_faults *faults, int pid, uint64_t now_ns);
 
 struct remote_target {
     struct target *target;
