@@ -39,8 +39,7 @@ static enum err_code write_list(struct json *json, const struct handler_context 
     enum err_code rc = ERR_OK;
     struct session *session = NULL;
     json_object(json);
-    json_key(json, "sessions");
-    json_array(json);
+    json_member_array(json, "sessions");
     for (size_t i = 0; rc == ERR_OK && (session = sessions_at(handler->sessions, i)); i++) {
         if (handler_sees(handler, session))
             rc = write_session(json, session, err);

@@ -21,6 +21,8 @@ struct json_value;
 /* ERR_INVALID: it is not JSON, or something follows it. */
 MUST_CHECK enum err_code json_value_parse(const char *data, size_t bytes,
                                           struct json_value **out, struct err *err);
+/* NULL: there is no memory for it, or it is NULL. */
+struct json_value *json_value_copy(const struct json_value *value);
 void json_value_destroy(struct json_value *value);
 
 enum json_type json_value_type(const struct json_value *value);

@@ -22,7 +22,7 @@ struct made_capture {
     struct profile *profile;
     struct writer writer;
     struct capture_metadata metadata;
-    struct bytes file;
+    struct buffer file;
     char *folder;
     char path[256];
 };

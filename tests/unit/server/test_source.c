@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/base/fd_message.h"
+#include "sampler/base/channel.h"
 #include "sampler/debug_lines.h"
 #include "sampler/sampler.h"
 #include "server/source/helper.h"
@@ -435,9 +435,8 @@ static void more_descriptors_than_it_takes_are_closed(void **state)
     assert_true(broker > 0);
     snprintf(request.path, sizeof request.path, "%s/app.py",
              world->has_root ? "" : world->folder);
-    assert_int_equal(
-        fd_message_send(ends[0], &request, sizeof request, fds, sizeof fds / sizeof *fds),
-        sizeof request);
+    assert_true(
+        channel_send(ends[0], &request, sizeof request, fds, sizeof fds / sizeof *fds, 0));
     close(pipes[1]);
     assert_int_equal(read(pipes[0], &answer, sizeof answer), sizeof answer);
     assert_int_equal(answer.outcome, SOURCE_DONE);

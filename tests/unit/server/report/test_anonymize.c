@@ -81,7 +81,7 @@ struct world {
     struct profile_snapshot snapshot;
     struct sampler_target target;
     struct sampler_options options;
-    struct target_list_item target_list_item;
+    struct target_record target_list_item;
     struct target_list targets;
     struct session_info info;
     struct view_query everything;
