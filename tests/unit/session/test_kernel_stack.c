@@ -146,7 +146,7 @@ static void a_stack_that_was_cleared_is_unknown_where_it_is_repeated(void **stat
     fed_put_whole(world, KERNEL_TICK, 5, 42);
     fed_put_whole(world, KERNEL_TICK, 6, 42);
     fed_drain(world);
-    the_thread.is_placed = false;
+    the_thread.stack.is_placed = false;
     fed_put_same(world, KERNEL_TICK, 10, 6, 1);
     fed_flush(world, PERIOD_NS);
     assert_int_equal(taken_count, 2);
