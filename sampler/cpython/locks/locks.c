@@ -470,7 +470,7 @@ static uint64_t find_let_go(const struct locks *locks, const struct lock_use *wa
 }
 
 enum err_code locks_read(struct locks *locks, const struct thread *thread,
-                         struct lock_use *uses, size_t *count_out)
+                         enum three_valued runs, struct lock_use *uses, size_t *count_out)
 {
     const struct stack *const stack = &thread->stack;
     size_t count = 0;
@@ -478,8 +478,7 @@ enum err_code locks_read(struct locks *locks, const struct thread *thread,
     if (!stack->count || stack->certainty == STACK_TRUNCATED)
         return ERR_OK;
     locks->budget = MAX_CODE_BYTES;
-    enum err_code rc =
-        thread->runs == VALUE_YES ? ERR_OK : add_wait(locks, thread, uses, &count);
+    enum err_code rc = runs == VALUE_YES ? ERR_OK : add_wait(locks, thread, uses, &count);
     const uint64_t let_go = count ? find_let_go(locks, &uses[0]) : 0;
     const size_t frames = stack->count < LOCKS_MAX_FRAMES ? stack->count : LOCKS_MAX_FRAMES;
     for (size_t i = stack->count;

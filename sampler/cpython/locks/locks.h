@@ -19,6 +19,8 @@
 #include "sampler/base/err.h"
 #include "sampler/base/lock_use.h"
 #include "sampler/base/strtab.h"
+#include "sampler/base/three_valued.h"
+#include "sampler/cpython/objects/code_bytecode.h"
 #include "sampler/cpython/threads/threads.h"
 
 enum { LOCKS_MAX_FRAMES = 256, LOCKS_MAX_BLOCKS = 20, LOCKS_PLACES = 1024 };
@@ -46,8 +48,9 @@ void locks_init(struct locks *locks, struct code_table *codes, struct strtab *st
                 const struct thread_list *threads);
 void locks_deinit(struct locks *locks);
 
-/* Fills `uses` (LOCK_USES_MAX), the wait first; returns ERR_NOMEM or ERR_OK.  What cannot be read is left out. */
+/* Fills `uses` (LOCK_USES_MAX), the wait first, of a thread that does not run; returns ERR_NOMEM or ERR_OK.  What cannot be read is left out. */
 MUST_CHECK enum err_code locks_read(struct locks *locks, const struct thread *thread,
-                                    struct lock_use *uses, size_t *count_out);
+                                    enum three_valued runs, struct lock_use *uses,
+                                    size_t *count_out);
 
 #endif /* SAMPLER_CPYTHON_LOCKS_LOCKS_H */

@@ -126,10 +126,10 @@ static void a_later_report_replaces_the_one_before(void **state)
     lock_graph_deinit(&graph);
 }
 
-TEST_MAIN(cmocka_unit_test(threads_that_wait_for_each_other_are_one_cycle),
-          cmocka_unit_test(a_wait_that_ends_after_a_time_breaks_the_cycle),
-          cmocka_unit_test(a_cycle_of_more_threads_than_there_is_room_is_none),
-          cmocka_unit_test(the_object_knows_its_owner_better_than_frames),
-          cmocka_unit_test(a_lock_taken_twice_by_one_thread_is_a_cycle_of_one),
-          cmocka_unit_test(other_processes_have_other_locks),
-          cmocka_unit_test(a_later_report_replaces_the_one_before))
+TEST_GROUP(cmocka_unit_test(threads_that_wait_for_each_other_are_one_cycle),
+           cmocka_unit_test(a_wait_that_ends_after_a_time_breaks_the_cycle),
+           cmocka_unit_test(a_cycle_of_more_threads_than_there_is_room_is_none),
+           cmocka_unit_test(the_object_knows_its_owner_better_than_frames),
+           cmocka_unit_test(a_lock_taken_twice_by_one_thread_is_a_cycle_of_one),
+           cmocka_unit_test(other_processes_have_other_locks),
+           cmocka_unit_test(a_later_report_replaces_the_one_before))
