@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "sampler/native/frame_state.h"
-#include "sampler/native/linkage.h"
 
 enum {
     ANCHOR_MIN_CONFIRMATIONS = 2,
@@ -248,7 +247,7 @@ static bool is_leaf(const struct walker *walker)
                                        &word) &&
            is_return_address(walker, word, &called) && called &&
            (is_near(walker, called, STUB_BYTES) ||
-            is_near(walker, linkage_target(&walker->unwinder->blocks, called), LEAF_BYTES));
+            is_near(walker, blocks_stub_target(&walker->unwinder->blocks, called), LEAF_BYTES));
 }
 
 /* Reads what the frame pointer leads to: the caller's, below the return address. */
@@ -443,7 +442,7 @@ static enum native_end leave_waiting(struct walker *walker, struct native_frame 
     if (!read_record(state, &next_fp, &return_address) ||
         !is_return_address(walker, return_address, &called) || !called)
         return NATIVE_NO_REGISTER;
-    const remote_addr linked = linkage_target(blocks, called);
+    const remote_addr linked = blocks_stub_target(blocks, called);
     const remote_addr caller = linked ? linked : called;
     struct image *const image = image_at(walker, caller);
     if (!image)

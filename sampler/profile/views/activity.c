@@ -310,7 +310,7 @@ static enum err_code count(struct counting *counting, const struct view_query *q
 {
     const struct profile_sizes *const sizes = &counting->snapshot->sizes;
     enum err_code rc = view_cells_init(&counting->cells, counting->snapshot, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     counting->row_of = malloc(((size_t)sizes->processes + 1) * sizeof *counting->row_of);
     counting->own = calloc((size_t)sizes->nodes + 1, sizeof *counting->own);
@@ -320,7 +320,7 @@ static enum err_code count(struct counting *counting, const struct view_query *q
         return err_nomem(err);
     memset(counting->row_of, 0xff, ((size_t)sizes->processes + 1) * sizeof *counting->row_of);
     rc = add_rows(counting, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     place_nodes(counting);
     count_cells(counting);
@@ -344,14 +344,14 @@ enum err_code activity_init(struct activity *activity, const struct profile_snap
     const struct view_query query = { .from_ns = activity->from_ns };
     struct counting counting = { .snapshot = snapshot, .marks = marks, .activity = activity };
     enum err_code rc = mark(marks, snapshot, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = count(&counting, &query, err);
     view_cells_deinit(&counting.cells);
     free(counting.row_of);
     free(counting.own);
     free(counting.python);
     free(counting.entries);
-    if (rc != ERR_OK)
+    if (rc)
         activity_deinit(activity);
     return rc;
 }

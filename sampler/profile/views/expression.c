@@ -273,7 +273,7 @@ static enum err_code compile_expression(struct expression *made, const char *tex
             return err_set(err, ERR_INVALID,
                            "the flags of a regular expression are i, m, s and u, once each");
     enum err_code rc = translate(&reader, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = compile(made, reader.out.data, reader.out.length,
                      PCRE2_ANCHORED | PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS |
                          (strchr(flags, 'i') ? PCRE2_CASELESS : 0),
@@ -296,7 +296,7 @@ enum err_code expression_compile(const char *text, size_t length, const char *fl
     const enum err_code rc =
         flags ? compile_expression(made, text, length, flags, err)
               : compile(made, text, length, PCRE2_LITERAL | PCRE2_CASELESS, err);
-    if (rc == ERR_OK)
+    if (!rc)
         *out = made;
     else
         expression_destroy(made);

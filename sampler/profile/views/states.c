@@ -103,7 +103,7 @@ enum err_code states_init(struct states *states, const struct profile_snapshot *
         rc = take_rows(&made, snapshot, by_thread, err);
     cell_filter_deinit(&filter);
     free(by_thread);
-    if (rc == ERR_OK)
+    if (!rc)
         *states = made;
     return rc;
 }

@@ -99,7 +99,7 @@ enum err_code thread_waits_init(struct thread_waits *waits,
     struct view_cells cells = { 0 };
     *waits = (struct thread_waits){ 0 };
     enum err_code rc = view_cells_init(&cells, snapshot, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     struct entry *const entries = calloc(cells.count + 1, sizeof *entries);
     waits->rows = calloc(cells.count + 1, sizeof *waits->rows);
@@ -109,7 +109,7 @@ enum err_code thread_waits_init(struct thread_waits *waits,
         find(waits, entries, list(snapshot, &cells, entries));
     free(entries);
     view_cells_deinit(&cells);
-    if (rc != ERR_OK)
+    if (rc)
         thread_waits_deinit(waits);
     return rc;
 }
