@@ -466,7 +466,7 @@ static enum native_end leave_waiting(struct walker *walker, struct native_frame 
 }
 
 /* Adds the frame of the state, and makes the state its caller's. */
-static enum native_end step(struct walker *walker)
+static enum native_end step_outwards(struct walker *walker)
 {
     struct frame_state *const state = &walker->state;
     const remote_addr pc = state->ip - !state->is_exact;
@@ -580,7 +580,7 @@ void unwinder_walk(struct unwinder *unwinder, const struct native_registers *reg
     refresh(unwinder, now_ns, unwinder->is_suspect);
     walk->cause = NATIVE_COMPLETE;
     do {
-        while ((walk->end = step(&walker)) == NATIVE_GOES_ON)
+        while ((walk->end = step_outwards(&walker)) == NATIVE_GOES_ON)
             continue;
         if (walk->cause == NATIVE_COMPLETE)
             walk->cause = walk->end == NATIVE_NO_REGISTER && walker.lacks_table ? NATIVE_NO_RULE

@@ -39,8 +39,8 @@ void own_marks_deinit(struct own_marks *marks)
     *marks = (struct own_marks){ 0 };
 }
 
-static enum err_code mark(struct own_marks *marks, const struct profile_snapshot *snapshot,
-                          struct err *err)
+static enum err_code mark_functions(struct own_marks *marks,
+                                    const struct profile_snapshot *snapshot, struct err *err)
 {
     const uint32_t count = snapshot->sizes.functions;
     if (marks->count >= count)
@@ -186,7 +186,7 @@ static int by_frame(const void *left, const void *right)
 }
 
 /* Adds up entries of the same frame in the same process. */
-static void merge(struct counting *counting)
+static void merge_entries(struct counting *counting)
 {
     struct entry *const entries = counting->entries;
     size_t kept = 0;
@@ -305,8 +305,8 @@ static void find_functions(struct counting *counting)
     }
 }
 
-static enum err_code count(struct counting *counting, const struct view_query *query,
-                           struct err *err)
+static enum err_code count_activity(struct counting *counting, const struct view_query *query,
+                                    struct err *err)
 {
     const struct profile_sizes *const sizes = &counting->snapshot->sizes;
     enum err_code rc = view_cells_init(&counting->cells, counting->snapshot, query, err);
@@ -325,7 +325,7 @@ static enum err_code count(struct counting *counting, const struct view_query *q
     place_nodes(counting);
     count_cells(counting);
     count_slots(counting, query);
-    merge(counting);
+    merge_entries(counting);
     find_functions(counting);
     return find_places(counting, err);
 }
@@ -343,9 +343,9 @@ enum err_code activity_init(struct activity *activity, const struct profile_snap
     activity->from_ns = first * slot_ns;
     const struct view_query query = { .from_ns = activity->from_ns };
     struct counting counting = { .snapshot = snapshot, .marks = marks, .activity = activity };
-    enum err_code rc = mark(marks, snapshot, err);
+    enum err_code rc = mark_functions(marks, snapshot, err);
     if (!rc)
-        rc = count(&counting, &query, err);
+        rc = count_activity(&counting, &query, err);
     view_cells_deinit(&counting.cells);
     free(counting.row_of);
     free(counting.own);

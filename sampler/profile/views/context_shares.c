@@ -21,8 +21,8 @@ static int compare_shares(const void *left, const void *right)
 }
 
 /* sums: by function, of the marks. */
-static void count(struct context_shares *shares, const struct profile_snapshot *snapshot,
-                  const struct view_cells *cells, struct sums *sums)
+static void count_cells(struct context_shares *shares, const struct profile_snapshot *snapshot,
+                        const struct view_cells *cells, struct sums *sums)
 {
     for (size_t i = 0; i < cells->count; i++) {
         const struct view_cell *const cell = &cells->cells[i];
@@ -40,9 +40,9 @@ static void count(struct context_shares *shares, const struct profile_snapshot *
     }
 }
 
-static enum err_code list(struct context_shares *shares,
-                          const struct profile_snapshot *snapshot, const struct sums *sums,
-                          struct err *err)
+static enum err_code list_contexts(struct context_shares *shares,
+                                   const struct profile_snapshot *snapshot,
+                                   const struct sums *sums, struct err *err)
 {
     size_t room = 0;
     for (function_id id = 0; id < snapshot->sizes.functions; id++)
@@ -71,8 +71,8 @@ enum err_code context_shares_init(struct context_shares *shares,
     struct sums *const sums = calloc((size_t)snapshot->sizes.functions + 1, sizeof *sums);
     enum err_code rc = sums ? view_cells_init(&cells, snapshot, query, err) : err_nomem(err);
     if (!rc) {
-        count(shares, snapshot, &cells, sums);
-        rc = list(shares, snapshot, sums, err);
+        count_cells(shares, snapshot, &cells, sums);
+        rc = list_contexts(shares, snapshot, sums, err);
         view_cells_deinit(&cells);
     }
     free(sums);

@@ -168,7 +168,7 @@ static void add_place(struct narrow *narrow, const struct thread_run *row)
 }
 
 /* A row that is complete. */
-static void take(struct maker *maker, const struct thread_run *row)
+static void take_row(struct maker *maker, const struct thread_run *row)
 {
     struct narrow *const narrow = &maker->narrow;
     if (row->end_ns - row->start_ns >= maker->slot_ns) {
@@ -191,7 +191,7 @@ static void take(struct maker *maker, const struct thread_run *row)
 }
 
 /* The part of a row that lies in the time of the query; joins it to the one before it if that goes on. */
-static void add(struct maker *maker, struct thread_run row)
+static void add_row(struct maker *maker, struct thread_run row)
 {
     struct thread_run *const last = &maker->last;
     if (row.start_ns < maker->at_ns)
@@ -207,7 +207,7 @@ static void add(struct maker *maker, struct thread_run row)
         return;
     }
     if (last->runs)
-        take(maker, last);
+        take_row(maker, last);
     *last = row;
 }
 
@@ -221,12 +221,12 @@ static void add_run(struct maker *maker, const struct window *window,
     const bool is_near = *end_ns && before_ns <= *end_ns + each_ns;
     const uint64_t start_ns = is_near ? *end_ns : before_ns;
     *end_ns = run->first_ns + (run->count - 1) * step_ns;
-    add(maker, (struct thread_run){ .start_ns = start_ns,
-                                    .end_ns = *end_ns,
-                                    .node = cell_key_node(run->key),
-                                    .state = cell_key_state(run->key),
-                                    .is_ordered = true,
-                                    .runs = 1 });
+    add_row(maker, (struct thread_run){ .start_ns = start_ns,
+                                        .end_ns = *end_ns,
+                                        .node = cell_key_node(run->key),
+                                        .state = cell_key_state(run->key),
+                                        .is_ordered = true,
+                                        .runs = 1 });
 }
 
 static void add_runs(struct maker *maker, const struct window *window, uint64_t *end_ns)
@@ -241,7 +241,7 @@ static void add_runs(struct maker *maker, const struct window *window, uint64_t 
     }
 }
 
-static int compare(const void *left, const void *right)
+static int compare_rows(const void *left, const void *right)
 {
     const struct window_cell *const a = left, *const b = right;
     return a->position != b->position
@@ -268,17 +268,17 @@ static void add_cells(struct maker *maker, const struct window *window)
                                   &window->cells[i], ns };
         wanted_ns += ns;
     }
-    qsort(maker->cells, count, sizeof *maker->cells, compare);
+    qsort(maker->cells, count, sizeof *maker->cells, compare_rows);
     const double scale = wanted_ns > room_ns ? (double)room_ns / (double)wanted_ns : 1;
     for (size_t i = 0; i < count; i++) {
         const uint64_t start_ns = window->start_ns + (uint64_t)((double)done_ns * scale);
         done_ns += maker->cells[i].ns;
-        add(maker, (struct thread_run){ .start_ns = start_ns,
-                                        .end_ns = window->start_ns +
-                                                  (uint64_t)((double)done_ns * scale),
-                                        .node = maker->cells[i].cell->node,
-                                        .state = maker->cells[i].cell->state,
-                                        .runs = 1 });
+        add_row(maker, (struct thread_run){ .start_ns = start_ns,
+                                            .end_ns = window->start_ns +
+                                                      (uint64_t)((double)done_ns * scale),
+                                            .node = maker->cells[i].cell->node,
+                                            .state = maker->cells[i].cell->state,
+                                            .runs = 1 });
     }
 }
 
@@ -303,7 +303,7 @@ static enum err_code find_order(struct maker *maker, size_t first, struct err *e
                                : ERR_OK;
 }
 
-static enum err_code fill(struct maker *maker, struct err *err)
+static enum err_code fill_rows(struct maker *maker, struct err *err)
 {
     const struct cell_filter *const filter = maker->filter;
     struct window *const *const windows = filter->snapshot->windows;
@@ -320,7 +320,7 @@ static enum err_code fill(struct maker *maker, struct err *err)
             add_cells(maker, windows[i]);
     }
     if (maker->last.runs)
-        take(maker, &maker->last);
+        take_row(maker, &maker->last);
     push_narrow(maker);
     return maker->is_out_of_memory ? err_nomem(err) : ERR_OK;
 }
@@ -358,7 +358,7 @@ enum err_code thread_runs_init(struct thread_runs *runs,
     maker.slot_ns = span_ns / (slots ? slots : 1) + 1;
     enum err_code rc = cell_filter_init(&filter, snapshot, &whole, err);
     if (!rc)
-        rc = fill(&maker, err);
+        rc = fill_rows(&maker, err);
     cell_filter_deinit(&filter);
     heavy_order_deinit(&maker.order);
     free(maker.cells);

@@ -34,8 +34,8 @@ static int by_mark_alone(const void *left, const void *right)
 }
 
 /* The cells that wait. */
-static size_t list(const struct profile_snapshot *snapshot, const struct view_cells *cells,
-                   struct entry *out)
+static size_t list_entries(const struct profile_snapshot *snapshot,
+                           const struct view_cells *cells, struct entry *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < cells->count; i++) {
@@ -79,7 +79,7 @@ static struct thread_wait main_wait(const struct entry *entries, size_t count)
     return found;
 }
 
-static void find(struct thread_waits *waits, struct entry *entries, size_t count)
+static void find_waits(struct thread_waits *waits, struct entry *entries, size_t count)
 {
     qsort(entries, count, sizeof *entries, by_thread);
     for (size_t i = 0, end = 0; i < count; i = end) {
@@ -106,7 +106,7 @@ enum err_code thread_waits_init(struct thread_waits *waits,
     if (!entries || !waits->rows)
         rc = err_nomem(err);
     else
-        find(waits, entries, list(snapshot, &cells, entries));
+        find_waits(waits, entries, list_entries(snapshot, &cells, entries));
     free(entries);
     view_cells_deinit(&cells);
     if (rc)

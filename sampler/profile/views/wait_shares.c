@@ -18,8 +18,8 @@ static int compare_shares(const void *left, const void *right)
 }
 
 /* Adds up cells; samples: by function, of the marks. */
-static void count(struct wait_shares *shares, const struct profile_snapshot *snapshot,
-                  const struct view_cells *cells, uint64_t *samples)
+static void count_cells(struct wait_shares *shares, const struct profile_snapshot *snapshot,
+                        const struct view_cells *cells, uint64_t *samples)
 {
     for (size_t i = 0; i < cells->count; i++) {
         const struct view_cell *const cell = &cells->cells[i];
@@ -40,8 +40,9 @@ static void count(struct wait_shares *shares, const struct profile_snapshot *sna
     }
 }
 
-static enum err_code list(struct wait_shares *shares, const struct profile_snapshot *snapshot,
-                          const uint64_t *samples, struct err *err)
+static enum err_code list_causes(struct wait_shares *shares,
+                                 const struct profile_snapshot *snapshot,
+                                 const uint64_t *samples, struct err *err)
 {
     size_t room = 0;
     for (function_id id = 0; id < snapshot->sizes.functions; id++)
@@ -69,8 +70,8 @@ enum err_code wait_shares_init(struct wait_shares *shares,
     uint64_t *const samples = calloc((size_t)snapshot->sizes.functions + 1, sizeof *samples);
     enum err_code rc = samples ? view_cells_init(&cells, snapshot, query, err) : err_nomem(err);
     if (!rc) {
-        count(shares, snapshot, &cells, samples);
-        rc = list(shares, snapshot, samples, err);
+        count_cells(shares, snapshot, &cells, samples);
+        rc = list_causes(shares, snapshot, samples, err);
         view_cells_deinit(&cells);
     }
     free(samples);
