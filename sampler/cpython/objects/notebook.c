@@ -68,7 +68,7 @@ bool notebook_name_cell(struct memory *memory, const struct layout *layout, remo
         return false;
     /* The dictionaries may change while they are read. */
     for (int i = 0; i < TRIES; i++)
-        if (find_number(memory, layout, interp, file, &number) == ERR_OK) {
+        if (!find_number(memory, layout, interp, file, &number)) {
             snprintf(out, NOTEBOOK_NAME_BYTES, "In [%" PRIu64 "]", number);
             return true;
         }
