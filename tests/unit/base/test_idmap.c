@@ -108,7 +108,7 @@ static void the_wanted_row_is_found_among_equal_hashes(void **state)
     }
     IDMAP_FIND(at, &map, 3, rows[at->id] == 6);
     assert_null(at);
-    /* Of another hash, though it stands in the same slots. */
+    /* A key with another hash is not found, though its hash leads to the same slots. */
     IDMAP_FIND(at, &map, 3 + 64, rows[at->id] == 7);
     assert_null(at);
     idmap_deinit(&map);

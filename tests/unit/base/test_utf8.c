@@ -117,7 +117,7 @@ static void a_cut_is_between_characters(void **state)
     (void)state;
     for (size_t most = 0; most < sizeof cuts / sizeof *cuts; most++)
         assert_int_equal(utf8_cut(text, sizeof text - 1, most), cuts[most]);
-    /* What is no text ends somewhere, too. */
+    /* Bytes that are no UTF-8 are cut somewhere, too. */
     assert_int_equal(utf8_cut("\x80\x80\x80", 3, 2), 0);
 }
 

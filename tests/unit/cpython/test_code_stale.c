@@ -173,7 +173,8 @@ static void more_code_objects_than_the_table_holds_are_not_loaded(void **state)
     code_world_end(&world);
 }
 
-/* What the kernel engine described is right for the copies that come after it, whatever the process has by now. */
+/* A code object that the kernel engine described is right for the copies that come after it,
+ * whatever the process has by now. */
 static void what_was_described_is_not_read_from_the_process(void **state)
 {
     (void)state;

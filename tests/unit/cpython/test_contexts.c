@@ -387,7 +387,7 @@ static void test_copies(struct world *world)
     value = read_copy_of(world, &instant);
     assert_int_equal(value->kind, CONTEXT_SET);
     assert_string_equal(value->text, "4711");
-    /* What is known of the same context does not fill what a copy lacks. */
+    /* A known value of the same context does not fill what a copy lacks. */
     instant.missing = world->context + object_first_field(layout(world)) + WORD;
     assert_int_equal(read_copy_of(world, &instant)->kind, CONTEXT_UNKNOWN);
     instant.missing = world->variable + object_first_field(layout(world));

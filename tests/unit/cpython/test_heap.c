@@ -17,7 +17,7 @@ struct world {
     struct code_table codes;
     struct stack stack;
     remote_addr tstate;
-    /* What happens before a place of a read: once, at that place. */
+    /* The event that happens once before a span of a read, at event_span. */
     void (*event)(struct world *world);
     size_t event_span;
     remote_addr subject, other;
@@ -223,7 +223,7 @@ static void a_frame_whose_memory_is_gone_does_not_affect_others(void **state)
 
 static void free_frame(struct world *world)
 {
-    /* What has been freed is linked to other frames that are free. */
+    /* A freed frame is linked to other frames that are free. */
     fake_heap_set_executing(&world->python, world->subject, false);
     put_u64(world, world->subject + layout_of(world)->frame_previous, world->subject + 8);
     put_u64(world, world->subject + layout_of(world)->frame_executable, 0);

@@ -277,7 +277,7 @@ static void a_table_cut_short_anywhere_is_corrupt(void **state)
             offsets_fill(&table, minor);
             unsigned char *const bytes = guard_copy(&table, length);
             const enum err_code rc = layout_of_debug_offsets(bytes, length, &layout, NULL);
-            /* What comes after the garbage collector's fields is not needed. */
+            /* Fields behind those of the garbage collector are not needed. */
             if (length < whole - sizeof(uint64_t))
                 assert_int_equal(rc, ERR_CORRUPT);
             guard_free(bytes, length);

@@ -71,7 +71,7 @@ static size_t nlocals(struct world *world)
     return world->stack->python.minor == 11 ? WORDS - 2 : 0;
 }
 
-/* What is on the value stack, from its bottom, and where its top is from 3.14 on. */
+/* Puts the value stack, from its bottom, and from 3.14 on its top. */
 static void put_stack(struct world *world, remote_addr callable, size_t depth)
 {
     struct fake_python *const python = python_of(world);

@@ -21,7 +21,7 @@ struct program {
     unsigned work;               /* steps at the end of a chain */
     remote_addr codes[CHAINS][MAX_DEPTH];
     enum fake_call how[MAX_DEPTH];
-    /* Where it is. */
+    /* The position: a chain, and how deep in it. */
     size_t chain, at;
     bool returning;
     enum step step;

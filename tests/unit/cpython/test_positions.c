@@ -6,7 +6,8 @@
 #include "sampler/cpython/objects/location.h"
 #include "tests/support/test.h"
 
-/* Of the files of the library; code that is not optimised takes several times as long. */
+/* One file in STEP of the library is read; code that is not optimised takes several times as
+ * long. */
 #ifdef __OPTIMIZE__
 enum { STEP = 4 };
 #else

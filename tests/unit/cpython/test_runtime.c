@@ -135,7 +135,7 @@ static void a_table_that_cannot_be_true_is_named(void **state)
     assert_non_null(strstr(found.err.message, "offsets"));
 }
 
-/* What Py_GetVersion has made, in the data of the same program. */
+/* The text that Py_GetVersion has made, in the data of the same program. */
 static char version_text[40];
 enum { OLD_VERSION = 0x030912f0 };
 

@@ -177,7 +177,7 @@ static void check_shallow(struct stack_world *world)
     call_to(world, 0, 120);
     expect(world, 1, frames[100], 120);
     pop(world, 100);
-    /* Such a stack has no tail.  So many readings that the chunk is copied less far. */
+    /* The stack has no tail; after this many readings less of the chunk is copied. */
     for (int i = 0; i < 600; i++)
         expect(world, 0, 0, 20);
     call_to(world, 20, 120);

@@ -1,4 +1,4 @@
-/* What threads do, according to the interpreter: the GIL, exceptions. */
+/* States of threads, according to the interpreter: the GIL, exceptions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,7 +130,7 @@ static void endless_queues_of_many_interpreters_cost_no_more_than_one(void **sta
     thread_world_destroy(world);
 }
 
-/* What is handled is read with the thread's stack. */
+/* The handled exception is read with the thread's stack. */
 static enum three_valued handles(struct thread_world *world, remote_addr handled)
 {
     struct thread *const thread = thread_world_find(world, world->states[0]);

@@ -227,7 +227,7 @@ static void check_nested(struct thread_world *world)
     /* The states of a thread are next to each other, and so in one reading. */
     for (size_t i = 0; i + 1 < world->list.count && at; i++)
         assert_true(world->list.items[i]->head.tid >= world->list.items[i + 1]->head.tid);
-    /* What was called from the innermost place on the C stack is innermost. */
+    /* The frame called from the innermost place on the C stack is innermost. */
     check_places(world, inner, innermost, &frames[1]);
     thread_world_find(world, inner)->stack.count =
         thread_world_find(world, innermost)->stack.count = 0;

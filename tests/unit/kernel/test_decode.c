@@ -193,7 +193,7 @@ static void add_native_span(struct native_record *made, uint64_t addr, unsigned 
     made->record.native_bytes += (unsigned)all;
 }
 
-/* Of the record that was decoded last. */
+/* The outer place of the record that was decoded last. */
 static struct kernel_outer_place outer;
 
 static unsigned char *guarded;

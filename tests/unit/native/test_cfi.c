@@ -291,7 +291,7 @@ static void damaged_entries_are_reported(void **state)
     made_image_put_u32(&world->image, entry, 13);
     assert_int_equal(find(world, 0, &rule), ERR_OK);
     assert_int_equal(rule.kind, RULE_REGISTER);
-    /* What entries share is: the entry itself, nowhere, nothing. */
+    /* A common entry must not be the entry itself, lie nowhere, or be nothing. */
     static const uint32_t backs[] = { 4, 0xffffffff, 0 };
     for (size_t i = 0; i < sizeof backs / sizeof *backs; i++) {
         made_image_put_u32(&world->image, entry + 4, backs[i]);

@@ -5,6 +5,7 @@
 
 #include "sampler/base/utf8.h"
 #include "sampler/native/demangle.h"
+#include "sampler/native/demangle_work.h"
 #include "tests/support/test.h"
 
 static void names_are_those_of_their_authors(void **state)
@@ -183,7 +184,7 @@ static void add_cpp_types(struct text *text, int types)
     }
 }
 
-/* The same with tuples, which refer to a position in the name. */
+/* Adds types with tuples, which refer to a position in the name. */
 static void add_rust_types(struct text *text, int types)
 {
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -200,7 +200,8 @@ static void module_and_class_of_one_name_are_not_distinguished(void **state)
 
 static void generators_are_named_as_their_functions(void **state)
 {
-    /* What Cython 3 and mypyc made of modules with functions, methods, coroutines and expressions. */
+    /* Symbols that Cython 3 and mypyc made of modules with functions, methods, coroutines and
+     * expressions. */
     static const char *const cython[] = {
         "PyInit_gens",
         "__pyx_gb_4gens_2generator",

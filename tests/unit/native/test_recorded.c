@@ -110,7 +110,7 @@ static void take_line(struct recording *recording, const char *line)
         check_stack(recording);
 }
 
-/* What all stacks need, which comes last in the file. */
+/* Reads the memory and maps that all stacks need, which come last in the file. */
 static void take_process(struct recording *recording, FILE *file)
 {
     static char text[MAX_MAPS_BYTES];

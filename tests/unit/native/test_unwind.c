@@ -55,7 +55,7 @@ static void a_library_in_the_place_of_another_has_its_own_rules(void **state)
     assert_int_equal(made_walk(world), NATIVE_COMPLETE);
     const uint32_t before = world->frames[0].image;
     assert_int_equal(world->frames[0].cfa, world->registers.sp + 16);
-    /* The same code, of which no row pushes anything. */
+    /* The code again, with tables of which no row pushes anything. */
     world->image.used = world->image.count = 0;
     static const uint8_t start[] = { MADE_START };
     const uint32_t usual = made_image_common(&world->image, "zR", start, sizeof start);

@@ -28,7 +28,7 @@ static void check(size_t bytes, size_t shift, size_t differs, unsigned char left
     unsigned char *const a = calloc(1, shift + bytes);
     unsigned char *const b = calloc(1, shift + bytes);
     assert_true(a && b);
-    /* What comes behind the first difference does not count. */
+    /* Bytes behind the first difference do not count. */
     memset(a + shift + differs, left < right ? 255 : 0, bytes - differs);
     a[shift + differs] = left;
     b[shift + differs] = right;

@@ -1,4 +1,4 @@
-/* What system calls and descriptors of other processes are. */
+/* Kinds of system calls and of other processes' descriptors. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -96,7 +96,7 @@ static void the_path_identifies_a_pod(void **state)
         { "0::/kubepods/pod0c3e-11/" ID "\n", "" },
         { "0::/pod" UID, "" }, /* in no container of it */
         { "0::/pods/" ID "\n", "" },
-        /* What a program has made of its own part. */
+        /* Groups that a program has made below its own. */
         { "0::/user.slice/user-1000.slice/user@1000.service/pod" UID "/" ID "\n", "" },
         { "0::/kubepods/pod" UID "/" ID "/pod11111111-11aa-4bcd-9e00-0123456789ab/" ID "\n",
           UID },

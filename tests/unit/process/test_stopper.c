@@ -71,7 +71,7 @@ static enum err_code stop(struct stopper *stopper, int32_t tid, uint64_t deadlin
     return rc;
 }
 
-/* Where ptrace is forbidden there is nothing to test. */
+/* Stops a thread; the test is skipped where ptrace is forbidden. */
 static void stop_or_skip(struct stopper *stopper, int32_t tid)
 {
     const enum err_code rc = stop(stopper, tid, deadline());
@@ -123,7 +123,7 @@ static void await_sleep(int pid)
     cpu_meter_close(&meter);
 }
 
-/* Also for a thread that has not run since it was resumed. */
+/* A thread that has not run since it was resumed counts, too. */
 static void an_interrupted_wait_is_distinguished_from_running(void **state)
 {
     enum { TIMES = 50 };
@@ -246,7 +246,7 @@ static void a_target_goes_on_when_its_stopper_is_killed(void **state)
     child_end(&target);
 }
 
-/* What calls vfork sleeps uninterruptibly until its child ends. */
+/* A thread that calls vfork sleeps uninterruptibly until its child ends. */
 static int wait_for_vforked(void *context)
 {
     (void)context;

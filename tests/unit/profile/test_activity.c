@@ -1,4 +1,4 @@
-/* What each process did in the last slots. */
+/* Activity of each process in the last slots. */
 #include <stdio.h>
 
 #include "sampler/profile/views/activity.h"

@@ -1,4 +1,4 @@
-/* What counts as your code. */
+/* Files that count as your code. */
 #include <stdio.h>
 #include <string.h>
 
@@ -92,7 +92,7 @@ static enum own_code_kind first_kind(struct profile *profile)
     return own.levels[0].kind;
 }
 
-/* What defines a method has one line, and calls nothing. */
+/* Text that defines a method has one line, and calls nothing. */
 static void text_with_several_lines_is_a_program(void **state)
 {
     struct profile *const profile = made_profile();

@@ -1,4 +1,4 @@
-/* What is known of the packages of files. */
+/* Packages that files belong to. */
 #include <limits.h>
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
-/* Where each stack of the profile stands, by its text: "main;run;work". */
+/* The stack of a node as text: "main;run;work". */
 static void text_of(const struct profile_snapshot *snapshot, node_id node, char *out)
 {
     char rest[512];

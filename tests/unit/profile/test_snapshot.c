@@ -177,7 +177,7 @@ static void a_snapshot_stays_as_it_was_while_the_writer_goes_on(void **state)
     profile_snapshot_release(&snapshot); /* a second time is harmless */
 }
 
-/* What a client does that asks for what is new from time to time. */
+/* A client that asks for news from time to time. */
 struct client {
     uint32_t generation;
     uint32_t nodes;

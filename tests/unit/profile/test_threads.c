@@ -109,7 +109,7 @@ static void expect_whole_view(const struct profile_snapshot *s)
     free(total);
 }
 
-/* What came since the snapshot before makes up the difference. */
+/* The samples since the snapshot before make up the difference. */
 static void expect_progress(const struct profile_snapshot *s, uint32_t *generation,
                             uint64_t *samples)
 {

@@ -1,4 +1,4 @@
-/* What a confined process can still do is tried in children. */
+/* Rights of a confined process, tried in children. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sampler/base/fd_message.h"
+#include "sampler/base/channel.h"
 #include "server/files/file_request.h"
 #include "server/files/file_server.h"
 #include "server/files/files.h"
@@ -102,7 +102,7 @@ static bool see(void *context, const char *name, const struct files_status *stat
     return true;
 }
 
-/* The same whoever does it: the file process, or this one. */
+/* Uses a folder; the file process and this one must do the same. */
 static void use(const struct files_folder *where)
 {
     struct seen seen = { 0 };
@@ -289,10 +289,7 @@ static void nothing_leads_out_of_a_folder(void **state)
 
 static void send_noise(const void *data, size_t bytes, const int *fds, size_t count)
 {
-    struct pollfd room = { .fd = socket_fd, .events = POLLOUT };
-    while (fd_message_send(socket_fd, data, bytes, fds, count) < 0 &&
-           (errno == EAGAIN || errno == EINTR))
-        (void)poll(&room, 1, -1);
+    assert_true(channel_send(socket_fd, data, bytes, fds, count, FILES_WAIT_MS));
 }
 
 static void invalid_requests_end_nothing(void **state)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/base/fd_message.h"
+#include "sampler/base/channel.h"
 #include "sampler/debug_lines.h"
 #include "sampler/sampler.h"
 #include "server/source/helper.h"
@@ -291,7 +291,8 @@ static void copy(const struct world *world, const char *from, const char *name, 
     fclose(out);
 }
 
-/* Where the function of the library is, as linked; and the line that the library itself knows. */
+/* The linked address of the function of the library, and the line that the library itself
+ * knows. */
 static uint64_t entry_of_described(int *line_out)
 {
     Dl_info info;
@@ -435,9 +436,8 @@ static void more_descriptors_than_it_takes_are_closed(void **state)
     assert_true(broker > 0);
     snprintf(request.path, sizeof request.path, "%s/app.py",
              world->has_root ? "" : world->folder);
-    assert_int_equal(
-        fd_message_send(ends[0], &request, sizeof request, fds, sizeof fds / sizeof *fds),
-        sizeof request);
+    assert_true(
+        channel_send(ends[0], &request, sizeof request, fds, sizeof fds / sizeof *fds, 0));
     close(pipes[1]);
     assert_int_equal(read(pipes[0], &answer, sizeof answer), sizeof answer);
     assert_int_equal(answer.outcome, SOURCE_DONE);

@@ -28,7 +28,7 @@ static void a_late_instant_is_as_many_samples_as_it_stands_for(void **state)
             (struct kernel_record){
                 .kind = KERNEL_TICK, .time_ns = begin_ns + 9 * PERIOD_NS, .instants = 7 },
             42);
-    /* Of these, the first was before the session. */
+    /* The first of these instants was before the session. */
     fed_put(world,
             (struct kernel_record){
                 .kind = KERNEL_TICK, .time_ns = begin_ns + 5 * PERIOD_NS, .instants = 7 },
@@ -280,13 +280,13 @@ static void a_code_object_is_learnt_from_its_description(void **state)
     assert_int_equal(learnt_word, 42);
     assert_int_equal(checks, 0);
     assert_int_equal(taken_count, 0);
-    /* Also while nothing is counted: it is described only once. */
+    /* A code object is learnt while nothing is counted, too: it is described only once. */
     learnt_addr = 0;
     copy = record;
     fake_kernel_put(world->kernel, &copy, &span, sizeof span);
     kernel_feed_skip(world->feed);
     assert_int_equal(learnt_addr, 0x5000);
-    /* Of a process that is no target. */
+    /* A description by a process that is no target is ignored. */
     learnt_addr = 0;
     copy = record;
     copy.pid = PID + 1;

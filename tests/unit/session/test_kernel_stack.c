@@ -117,7 +117,7 @@ static void repeated_stacks_of_unknown_threads_count_nothing(void **state)
     fed_destroy(world);
 }
 
-/* What could not be read may be readable later: a code object may be known by then. */
+/* A stack that could not be read may be readable later: a code object may be known by then. */
 static void a_stack_that_failed_is_read_again_when_it_is_repeated(void **state)
 {
     struct fed_world *const world = fed_create();
@@ -146,7 +146,7 @@ static void a_stack_that_was_cleared_is_unknown_where_it_is_repeated(void **stat
     fed_put_whole(world, KERNEL_TICK, 5, 42);
     fed_put_whole(world, KERNEL_TICK, 6, 42);
     fed_drain(world);
-    the_thread.is_placed = false;
+    the_thread.stack.is_placed = false;
     fed_put_same(world, KERNEL_TICK, 10, 6, 1);
     fed_flush(world, PERIOD_NS);
     assert_int_equal(taken_count, 2);
@@ -188,7 +188,8 @@ static void a_repeated_stack_that_makes_no_sense_is_unknown(void **state)
     fed_destroy(world);
 }
 
-/* What leads to the value of a ContextVar is among the windows, and may have become longer or shorter. */
+/* The way to the value of a ContextVar is among the windows, and may have become longer or
+ * shorter. */
 static void windows_of_another_length_take_the_place_of_older_ones(void **state)
 {
     struct fed_world *const world = fed_create();

@@ -232,7 +232,7 @@ static void at_a_switch_of_stacks_python_frames_are_not_merged(void **state)
     EXPECT_ENTRIES("nwwenen", NATIVE_COMPLETE, "01-wn", { .entry = at(5), .count = 2 });
     EXPECT_ENTRIES("nwwenen", NATIVE_COMPLETE, "012-wn", { .entry = at(5), .count = 1 },
                    { .count = 2 });
-    /* What lies further out may be anything. */
+    /* Entries further out may be anything. */
     EXPECT_ENTRIES("ss", NATIVE_CONTRADICTION, "01-s", { .count = 2 });
     EXPECT_ENTRIES("nssx", NATIVE_NO_IMAGE, "0-sn", { .entry = at(9), .count = 1 });
     EXPECT_ENTRIES("nss-en", NATIVE_COMPLETE, "0-sn", { .entry = at(4), .count = 1 });

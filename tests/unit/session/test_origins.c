@@ -62,7 +62,7 @@ static void a_process_is_found_until_it_ends(void **state)
     assert_int_equal(origins_find(&world->origins, first, &found, NULL), ERR_GONE);
     assert_ok(origins_find(&world->origins, second, &found, &err), &err);
     sampler_origin_close(&found);
-    /* What is none is none. */
+    /* Origins that stand for none are never found. */
     origins_end(&world->origins, PROFILE_ORIGIN_NONE);
     origins_end(&world->origins, PROFILE_ORIGIN_SEVERAL);
     assert_int_equal(origins_find(&world->origins, PROFILE_ORIGIN_SEVERAL, &found, NULL),

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/session/remote/page_faults.h"
+#include "sampler/session/remote/remote_target.h"
 #include "tests/support/test.h"
 
 enum { PAGES = 100, NO_PID = 1 << 30 };

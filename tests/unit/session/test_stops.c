@@ -299,7 +299,7 @@ static void waiting_counts_for_what_it_is(void **state)
     }
 }
 
-/* What stops take is known after an hour without one, too. */
+/* The known time of a stop is kept after an hour without one. */
 static void a_long_rest_changes_no_gap(void **state)
 {
     struct world world;
@@ -355,7 +355,7 @@ static void after_a_very_long_stop_threads_are_read_while_they_move(void **state
     assert_true(world.stops.is_still);
 }
 
-/* Where each stop takes long, the control shows when that has changed. */
+/* The control reading shows when stops no longer take long. */
 static void where_stops_take_long_threads_are_read_while_they_move(void **state)
 {
     enum { MOST_TICKS = 45 };
@@ -407,7 +407,8 @@ static void after_a_refusal_threads_are_read_while_they_move_for_a_second(void *
     assert_true(world.steps[STOPS_STILL] > still);
 }
 
-/* Also where stops take so long, or have used so much, that threads would otherwise be read while they move. */
+/* Threads are stopped even if stops take so long, or have used so much, that others would be
+ * read while they move. */
 static void threads_that_cannot_be_read_while_they_move_are_read_stopped_only(void **state)
 {
     static const uint64_t stop_ns[] = { 20000, 100000, 5000000 };

@@ -119,7 +119,7 @@ static void the_word_that_a_thread_waits_at_says_whether_it_waits_for_the_gil(vo
     }
 }
 
-/* Too short a time for the account, but the kernel says whether they run. */
+/* The time is too short for the account, but the kernel says whether they run. */
 static void what_waits_shortly_is_as_it_was_at_first(void **state)
 {
     enum { STILL = 5 };

@@ -106,7 +106,7 @@ static void a_sleep_is_a_pause_in_a_thread_that_does_more(void **state)
     } rows[] = {
         { 95, 5, 0, "<waits: sleep>" },
         { 80, 20, 0, "<waits: pause>" },
-        /* What the machine lacks is not what the thread does. */
+        /* A lack of processors is not what the thread does. */
         { 48, 2, 50, "<waits: sleep>" },
         { 40, 10, 50, "<waits: pause>" },
     };

@@ -1,4 +1,4 @@
-/* What the list of system calls refuses, tried by a child that has taken it on. */
+/* System calls that the filter refuses, tried by a child that has taken it on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -179,7 +179,7 @@ static int signal_ourselves(void)
     return SAYS(raise(0));
 }
 
-/* What the call says to a child that may make those groups. */
+/* The result of the call in a child that may make those groups. */
 static int try_with(unsigned groups, int (*call)(void))
 {
     int status = 0;

@@ -181,7 +181,7 @@ static void who_is_too_slow_is_cut_off(void **state)
     assert_true(delivery_keeps_pace(&pace, 0, 5 + window_ns - 1));
     assert_true(delivery_keeps_pace(&pace, least, 5 + window_ns));
     assert_true(delivery_keeps_pace(&pace, least, 5 + 2 * window_ns - 1));
-    /* What was read fast before does not count. */
+    /* Bytes that were read fast before do not count. */
     assert_false(delivery_keeps_pace(&pace, 2 * least - 1, 5 + 2 * window_ns));
 }
 

@@ -15,7 +15,7 @@
 
 enum { CHUNK = 1 << 12 };
 
-/* What is in the n-th chunk of an answer. */
+/* The contents of the n-th chunk of an answer. */
 static void make_chunk(unsigned char *chunk, size_t n)
 {
     memset(chunk, (int)(n % 251), CHUNK);
@@ -83,7 +83,7 @@ static void what_is_larger_is_a_file_without_a_name(void **state)
     assert_true(response.file_fd >= 0);
     expect_bytes(&response, bytes);
     assert_int_equal(rmdir(folder), 0); /* there is nothing in it */
-    /* Where that folder is no more there are others; the same content has the same tag. */
+    /* Another folder is used if that one is gone; the same content has the same tag. */
     assert_ok(spool_bytes(bytes, ERR_OK, &again, &err), &err);
     assert_string_equal(response.tag, again.tag);
     assert_int_equal(strlen(again.tag), 16);

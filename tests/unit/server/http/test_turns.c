@@ -1,4 +1,4 @@
-/* What costs much waits for its turn, and what costs little does not wait for it. */
+/* Costly requests wait for their turn, and cheap ones do not wait for them. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 
 enum { NODES = 60000, SAMPLES = 300000 };
 
-/* What the requests of a window hold. */
+/* Contents of the requests of a window. */
 struct taken {
     size_t requests, profiles, samples, largest_body, most_samples;
     uint64_t sums[PUSH_VALUES]; /* nanoseconds */
@@ -239,7 +239,7 @@ static void a_request_is_divided_into_its_series(void **state)
     sample_session_destroy(session);
 }
 
-/* What is left for the last one is never nothing. */
+/* The last part of a window is never empty. */
 static void parts_of_a_window_follow_each_other(void **state)
 {
     static const uint64_t windows[] = { 15 * NS_PER_S, NS_PER_S, 20 * NS_PER_MS, NS_PER_MS };

@@ -81,7 +81,7 @@ struct world {
     struct profile_snapshot snapshot;
     struct sampler_target target;
     struct sampler_options options;
-    struct target_list_item target_list_item;
+    struct target_record target_list_item;
     struct target_list targets;
     struct session_info info;
     struct view_query everything;
@@ -310,7 +310,7 @@ static struct strtab_string string_of(const char *text)
     return (struct strtab_string){ .text = text, .length = (uint32_t)strlen(text) };
 }
 
-/* The same whatever came before, and whatever run. */
+/* A pseudonym depends neither on names before it nor on the run. */
 static void a_name_has_one_pseudonym(void **state)
 {
     struct anonymize_names a = { .rc = ERR_OK }, b = { .rc = ERR_OK };

@@ -148,7 +148,7 @@ static void noise_with_a_memory_is_no_change(void **state)
     assert_in_range(significant(0.2, 0.2, 0.0005, 0, 1000), 0, 0);
 }
 
-/* Of a function of 20 %: 22 of 102. */
+/* The function has 20 %, later 22 of 102. */
 static void a_tenth_more_is_found_in_half_a_minute(void **state)
 {
     (void)state;
@@ -275,7 +275,8 @@ static void what_takes_more_time_weighs_more(void **state)
 
 enum { ROWS = 20 };
 
-/* Of rows of 50 % each: runs differ by `variation` of a share, and the first row by `change` too. */
+/* Variations of rows of 50 % each: runs differ by `variation` of a share, and the first row by
+ * `change` too. */
 static void variations_of(double *of, double variation, double change, size_t rows)
 {
     uint64_t random = 11;

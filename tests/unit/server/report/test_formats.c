@@ -1,5 +1,6 @@
-/* What every format writes of a made session, to the byte: tests/golden/session.*.  After a change
- * that is meant, GOLDEN_REFRESH=1 ctest --preset debug -R unit.server.formats writes them again. */
+/* Output of every format for a made session, to the byte: tests/golden/session.*. After a
+ * change that is meant, GOLDEN_REFRESH=1 ctest --preset debug -R unit.server.formats writes
+ * them again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static struct report_source with_baseline(const struct report_source *source)
     return own;
 }
 
-/* What depends on the machine, the version or the style stands as a word in golden files. */
+/* Text that depends on the machine, the version or the style is a word in golden files. */
 static void replace(struct buffer *text, const char *what, size_t length, const char *with)
 {
     struct buffer made = { 0 };
@@ -426,7 +427,7 @@ static void a_drain_that_fails_ends_every_writer(void **state)
     sample_session_destroy(session);
 }
 
-/* What passes through a drain is never held whole. */
+/* A drain is given the text in parts, never the whole. */
 static bool count_drain(void *to, const char *data, size_t bytes)
 {
     size_t *const most = to;

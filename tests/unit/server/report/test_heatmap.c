@@ -1,4 +1,5 @@
-/* What reports embed beside the profile: text of source files, instructions, bins of 20 ms. */
+/* Embedded parts of reports beside the profile: text of source files, instructions, bins of 20
+ * ms. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static size_t count(const struct buffer *page, const char *text)
     return found;
 }
 
-/* What a report embeds within these bounds, as an object; the caller deinits. */
+/* The embedded part of a report within these bounds, as an object; the caller deinits. */
 static struct buffer embedded_within(const struct world *world,
                                      const struct embedded_bounds *bounds)
 {
@@ -207,7 +208,7 @@ static void a_report_has_the_instructions_of_its_hottest_files(void **state)
     buffer_deinit(&text);
 }
 
-/* Of many instructions those with the most samples are kept, by line. */
+/* The instructions with the most samples are kept, by line. */
 static void a_report_has_so_many_instructions(void **state)
 {
     const int more = (int)embedded_hottest.instructions + 100;

@@ -88,7 +88,7 @@ static void check_type(struct message profile, unsigned field_number, size_t ind
     assert_true(string_is(profile, message_number(field.bytes, 2), unit));
 }
 
-/* Of the first value of each sample. */
+/* The sum of the first value of each sample. */
 static uint64_t sum_of(struct message profile)
 {
     struct field field, values;
