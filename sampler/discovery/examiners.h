@@ -58,6 +58,6 @@ struct processes {
 /* Queues processes to examine, starts an examiner if there is none, and wakes it.  Call it with the lock. */
 void examiners_queue_due(struct processes *processes, uint64_t now_ns);
 /* Releases the lock and one user; the last user frees. */
-void processes_leave(struct processes *processes);
+void examiners_leave(struct processes *processes);
 
 #endif /* SAMPLER_DISCOVERY_EXAMINERS_H */

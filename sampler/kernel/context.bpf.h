@@ -5,6 +5,12 @@
  * variable leads to its value.  What is not there, or not as it should be, ends the walk: the profiler sees the same
  * bytes, and decides.
  */
+#ifndef SAMPLER_KERNEL_CONTEXT_BPF_H
+#define SAMPLER_KERNEL_CONTEXT_BPF_H
+
+#include "sampler/kernel/area.bpf.h"
+#include "sampler/kernel/span.bpf.h"
+
 enum {
     TRIE_MAX_DEPTH = 8,
     TRIE_BITS = 5, /* of the hash, for each level */
@@ -175,3 +181,5 @@ static __always_inline void put_context(struct area *a, const struct kernel_thre
     }
     a->record.flags = flags;
 }
+
+#endif /* SAMPLER_KERNEL_CONTEXT_BPF_H */

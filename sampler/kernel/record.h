@@ -264,6 +264,15 @@ struct kernel_thread {
     unsigned long long lost_instants, lost_away_ns;
 };
 
+/* The program's variables, which the profiler sets while it runs. */
+struct kernel_switches {
+    unsigned long long min_away_ns; /* shorter absences are reported by chance */
+    unsigned long long period_ns;
+    unsigned long long forgets; /* how often the profiler has forgotten stacks */
+    unsigned int is_on;         /* a session uses the engine */
+    unsigned int is_woken;      /* the profiler, since it last took records: why */
+};
+
 enum kernel_counter {
     KERNEL_COUNT_TICKS,   /* of known processes */
     KERNEL_COUNT_LOST,    /* records of known threads that had no room in the ring buffer */

@@ -4,6 +4,11 @@
  * They are copied and walked all the same, for nothing else shows that they are where they were.  But they need not be
  * passed on and taken, which costs more.
  */
+#ifndef SAMPLER_KERNEL_TAIL_BPF_H
+#define SAMPLER_KERNEL_TAIL_BPF_H
+
+#include "sampler/kernel/area.bpf.h"
+
 enum {
     CHUNK_BYTES = 1 << 14,     /* of the usual size */
     TAIL_INNER_BYTES = 1 << 9, /* in front of it, at first */
@@ -46,7 +51,7 @@ static __always_inline void place_tail(struct area *a, const struct kernel_threa
 static __always_inline void begin_tail(struct area *a)
 {
     a->tail_at = a->record.bytes;
-    a->tail_sum = mix(forgets, a->frame);
+    a->tail_sum = mix(switches.forgets, a->frame);
 }
 
 /* Adds the frame whose bytes lie there; `caller` is the next one. */
@@ -102,3 +107,5 @@ __noinline int settle_tail(struct area *a, struct kernel_thread *thread)
     }
     return 1;
 }
+
+#endif /* SAMPLER_KERNEL_TAIL_BPF_H */

@@ -16,10 +16,6 @@
 #include <stdint.h>
 
 enum {
-    DEMANGLE_MAX_INPUT = 4095,
-    DEMANGLE_MAX_OUTPUT = 64 << 10,
-    DEMANGLE_MAX_STEPS = 1 << 16, /* real names take up to 1 << 13 */
-    DEMANGLE_MAX_DEPTH = 512,
     DEMANGLE_MAX_NAME = 511,
     DEMANGLE_STACK_BYTES = 1 << 20,
 };

@@ -16,7 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/native/demangle.h"
+enum {
+    DEMANGLE_MAX_INPUT = 4095,
+    DEMANGLE_MAX_OUTPUT = 64 << 10,
+    DEMANGLE_MAX_STEPS = 1 << 16, /* real names take up to 1 << 13 */
+    DEMANGLE_MAX_DEPTH = 512,
+};
 
 struct demangle_work {
     char *text; /* DEMANGLE_MAX_OUTPUT + 1 bytes */

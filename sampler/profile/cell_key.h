@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "sampler/profile/profile.h"
+#include "sampler/profile/profile_rows.h"
 #include "sampler/profile/state.h"
 
 enum { CELL_KEY_NODE_BITS = 24, CELL_KEY_STATE_BITS = 16, CELL_KEY_THREAD_BITS = 24 };

@@ -15,8 +15,11 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/profile/profile.h"
+#include "sampler/profile/profile_rows.h"
 #include "sampler/profile/tally.h"
+
+struct run;
+struct window;
 
 struct open_window {
     struct tally cells;

@@ -18,7 +18,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/history.h"
-#include "sampler/profile/profile.h"
+#include "sampler/profile/profile_rows.h"
 #include "sampler/profile/quality.h"
 #include "sampler/profile/series.h"
 

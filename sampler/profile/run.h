@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sampler/profile/profile.h"
+#include "sampler/profile/profile_rows.h"
 #include "sampler/profile/state.h"
 
 /* Samples of a thread at the same place: at first_ns, first_ns + step_ns, ... */

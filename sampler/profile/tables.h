@@ -14,7 +14,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/strtab.h"
-#include "sampler/profile/profile.h"
+#include "sampler/profile/profile_rows.h"
 #include "sampler/profile/table.h"
 
 struct tables {

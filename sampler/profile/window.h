@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/profile/profile.h"
+#include "sampler/profile/profile_rows.h"
 
 struct cell {
     thread_id thread;

@@ -143,14 +143,6 @@ static size_t again_from(const struct copy *copy, const struct copy_chunk *newes
     return from < newest->bytes ? from / sizeof(uint64_t) * sizeof(uint64_t) : newest->bytes;
 }
 
-size_t copy_used_bytes(const struct copy *copy, const struct copy_chunk *newest)
-{
-    const remote_addr top = copy_stack_top(copy);
-    return copy_chunk_holds(newest, top) && top - newest->addr < newest->next_bytes
-               ? (size_t)(top - newest->addr)
-               : newest->next_bytes;
-}
-
 static void set_extents(struct copy *copy, bool is_quick)
 {
     for (size_t i = 0; i < copy->chunk_count; i++) {

@@ -27,9 +27,9 @@
 #endif
 #endif
 #ifdef MACHINE_AARCH64
-#include "sampler/native/machine/aarch64.h"
+#include "sampler/native/machine/aarch64_registers.h"
 #else
-#include "sampler/native/machine/x86_64.h"
+#include "sampler/native/machine/x86_64_registers.h"
 #endif
 
 struct native_registers {

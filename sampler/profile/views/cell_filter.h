@@ -14,7 +14,8 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/profile/views/view.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/views/view_query.h"
 #include "sampler/profile/window.h"
 
 struct cell_filter {

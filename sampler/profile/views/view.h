@@ -18,24 +18,10 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/view_query.h"
 #include "sampler/profile/window.h"
 
 enum { VIEW_MAX_CELLS = 1 << 24 };
-
-/* Zeroed: everything. */
-struct view_query {
-    uint64_t from_ns;         /* windows that start at or after */
-    uint64_t to_ns;           /* windows that start before; 0: no end */
-    uint32_t since;           /* only generations after this one (profile_snapshot_since) */
-    const thread_id *threads; /* NULL: all; ids that do not exist match nothing */
-    size_t thread_count;
-    const process_id *processes; /* NULL: all */
-    size_t process_count;
-    struct state_condition states;
-    bool has_cause;
-    enum wait_cause
-        cause; /* only samples below a mark of it (wait.h), or below none: WAIT_UNKNOWN */
-};
 
 struct view {
     uint32_t generation;

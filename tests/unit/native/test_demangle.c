@@ -5,6 +5,7 @@
 
 #include "sampler/base/utf8.h"
 #include "sampler/native/demangle.h"
+#include "sampler/native/demangle_work.h"
 #include "tests/support/test.h"
 
 static void names_are_those_of_their_authors(void **state)

@@ -1,8 +1,8 @@
 /*
- * x86_64 - the registers and sizes of x86-64.  A part of machine.h.
+ * x86_64_registers - the registers and sizes of x86-64.  A part of machine.h.
  */
-#ifndef SAMPLER_NATIVE_MACHINE_X86_64_H
-#define SAMPLER_NATIVE_MACHINE_X86_64_H
+#ifndef SAMPLER_NATIVE_MACHINE_X86_64_REGISTERS_H
+#define SAMPLER_NATIVE_MACHINE_X86_64_REGISTERS_H
 
 #include <stdint.h>
 
@@ -39,4 +39,4 @@ enum {
     MACHINE_SIGNAL_RETURN_BYTES = 9,
 };
 
-#endif /* SAMPLER_NATIVE_MACHINE_X86_64_H */
+#endif /* SAMPLER_NATIVE_MACHINE_X86_64_REGISTERS_H */

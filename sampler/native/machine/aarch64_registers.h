@@ -1,8 +1,8 @@
 /*
- * aarch64 - the registers and sizes of 64-bit ARM.  A part of machine.h.
+ * aarch64_registers - the registers and sizes of 64-bit ARM.  A part of machine.h.
  */
-#ifndef SAMPLER_NATIVE_MACHINE_AARCH64_H
-#define SAMPLER_NATIVE_MACHINE_AARCH64_H
+#ifndef SAMPLER_NATIVE_MACHINE_AARCH64_REGISTERS_H
+#define SAMPLER_NATIVE_MACHINE_AARCH64_REGISTERS_H
 
 #include <stdint.h>
 
@@ -46,4 +46,4 @@ enum {
     MACHINE_SIGNAL_RETURN_BYTES = 8,
 };
 
-#endif /* SAMPLER_NATIVE_MACHINE_AARCH64_H */
+#endif /* SAMPLER_NATIVE_MACHINE_AARCH64_REGISTERS_H */

@@ -1,12 +1,11 @@
 #define _GNU_SOURCE
-#include "sampler/cpython/runtime/runtime.h"
-
 #include <elf.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
+#include "sampler/cpython/runtime/runtime.h"
 #include "sampler/cpython/runtime/runtime_search.h"
 #include "sampler/process/mapped_file.h"
 #include "sampler/process/ptrace_checks.h"
@@ -20,12 +19,6 @@ static uint64_t process_ns(enum runtime_effort effort)
     return runtime_is_quick(effort) ? QUICK_NS : THOROUGH_NS;
 }
 
-bool runtime_is_out_of_time(struct search *search)
-{
-    search->is_unfinished = search->is_unfinished || deadline_is_over(&search->deadline);
-    return search->is_unfinished;
-}
-
 const char *runtime_way_text(enum runtime_way way)
 {
     static const char *const texts[] = {
@@ -34,15 +27,6 @@ const char *runtime_way_text(enum runtime_way way)
 #undef X
     };
     return texts[way];
-}
-
-void runtime_refuse(struct search *search, enum err_code code, const struct err *why)
-{
-    if (search->refusal == ERR_UNSUPPORTED || search->refusal == ERR_PERM)
-        return;
-    search->refusal = code;
-    if (search->err)
-        *search->err = *why;
 }
 
 /* Reads one byte of the program to learn whether its memory can be read. */

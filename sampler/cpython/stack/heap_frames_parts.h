@@ -1,9 +1,9 @@
 /*
- * heap_parts - shared by the files of heap_frames: heap_frames.c copies frames, heap_walk.c walks from the
+ * heap_frames_parts - shared by the files of heap_frames: heap_frames.c copies frames, heap_walk.c walks from the
  * running one to the outermost.
  */
-#ifndef SAMPLER_CPYTHON_STACK_HEAP_PARTS_H
-#define SAMPLER_CPYTHON_STACK_HEAP_PARTS_H
+#ifndef SAMPLER_CPYTHON_STACK_HEAP_FRAMES_PARTS_H
+#define SAMPLER_CPYTHON_STACK_HEAP_FRAMES_PARTS_H
 
 #include "sampler/cpython/stack/heap_frames.h"
 
@@ -18,4 +18,4 @@ bool heap_is_equal(const struct heap_frames *heap, const struct heap_frame *item
 /* The running frame that the thread state names; 0: none. */
 remote_addr heap_running(const struct heap_frames *heap);
 
-#endif /* SAMPLER_CPYTHON_STACK_HEAP_PARTS_H */
+#endif /* SAMPLER_CPYTHON_STACK_HEAP_FRAMES_PARTS_H */
