@@ -343,7 +343,7 @@ static bool append_function_of(const struct python_names *names, struct name_par
         owner = right;
         count++;
     }
-    /* Of a function inside another one, only its own name is known. */
+    /* A function inside another one has only its own name here. */
     if (count > 1 || !name_part_is_identifier(whole))
         return false;
     if (!owner.length)
