@@ -132,7 +132,7 @@ void names_put_quality(const struct quality *quality, struct buffer *out)
     }
     for (size_t i = 0; i < QUALITY_BIASED; i++) {
         buffer_number(out, quality->biased[i].function);
-        buffer_number(out, (uint64_t)(quality->biased[i].ppm + MILLION));
+        buffer_number(out, (uint64_t)((int64_t)quality->biased[i].ppm + MILLION));
     }
 }
 

@@ -8,7 +8,7 @@
 #include "sampler/link/state.h"
 #include "sampler/profile/profile.h"
 
-/* A process never says less than before, so a number tells whether there is more. */
+/* A process never says less than before, so a number says whether there is more. */
 static unsigned count_said(const struct sampler_target *target)
 {
     unsigned said = 1 + (target->to_ns != 0);

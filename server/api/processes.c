@@ -119,7 +119,8 @@ static void write_usage(struct json *json, const struct process_info *info)
         json_number(json, info->cpu_percent);
     json_member_uint(json, "rss_bytes", info->rss_bytes);
     rfc3339_write(json, "started_at", info->started_at_ns);
-    json_member_number(json, "uptime_s", (double)(info->uptime_ns / NS_PER_MS) / 1000);
+    const uint64_t uptime_ms = info->uptime_ns / NS_PER_MS;
+    json_member_number(json, "uptime_s", (double)uptime_ms / 1000);
 }
 
 static void write_process(void *context, const struct process_info *info)

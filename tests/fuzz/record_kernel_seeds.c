@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/engine.h"
 #include "sampler/session/kernel/kernel_describe.h"

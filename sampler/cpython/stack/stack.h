@@ -48,6 +48,7 @@ struct stack {
     uint32_t still;         /* readings in a row that found it unchanged */
     uint32_t tag;           /* for the caller; 0 when anything changed */
     uint32_t native_tag;    /* the same */
+    bool is_placed;         /* for the caller; false when the stack was forgotten */
     uint64_t generation;    /* of the code objects when they were last checked */
     uint64_t stale;         /* code objects that had been replaced by then */
     size_t checked;         /* outermost frames whose code has been checked */

@@ -8,9 +8,9 @@
 #include "sampler/native/tail_call.h"
 #include "sampler/native/unwind.h"
 #include "sampler/process/process.h"
-#include "sampler/session/fold/fold_spots.h"
+#include "sampler/session/fold/frame_nodes.h"
+#include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/fold/task_fold.h"
-#include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/native/native_merge.h"
 #include "sampler/session/native/native_names.h"
 #include "sampler/session/native/native_runs.h"
@@ -22,6 +22,7 @@ enum {
 };
 
 struct fold_native {
+    struct frame_nodes *nodes;
     struct unwinder unwinder;
     struct native_names names;
     struct native_run_list runs;
@@ -53,8 +54,8 @@ static enum err_code make_room(struct fold_native *native, size_t frames)
     return ERR_OK;
 }
 
-enum err_code fold_native_create(struct process *process, struct fold *fold, remote_addr anchor,
-                                 struct fold_native **out, struct err *err)
+enum err_code fold_native_create(struct process *process, struct frame_nodes *nodes,
+                                 remote_addr anchor, struct fold_native **out, struct err *err)
 {
     struct fold_native *const native = calloc(1, sizeof *native);
     if (!native)
@@ -65,13 +66,14 @@ enum err_code fold_native_create(struct process *process, struct fold *fold, rem
         free(native);
         return rc;
     }
-    const struct native_names_profile to = { fold->profile, fold->origins, fold->origin };
+    const struct native_names_profile to = { nodes->profile, nodes->origins, nodes->origin };
+    native->nodes = nodes;
     native_names_init(&native->names, to, process, &native->unwinder, anchor);
     rc = make_room(native, FIRST_ROOM);
     if (!rc)
         rc = native_names_gap(&native->names, &native->gap);
     if (!rc)
-        rc = fold_mark(fold, "<native stack>", &native->separate, err);
+        rc = frame_nodes_mark(nodes, "<native stack>", &native->separate, err);
     if (rc)
         fold_native_destroy(native);
     else
@@ -187,8 +189,9 @@ static void cut_coroutine(struct fold_native *native)
 /* A walk through the merged frames. */
 struct adder {
     struct fold_native *native;
-    struct fold *fold;
-    struct thread *thread;
+    struct frame_nodes *nodes;
+    struct stack *stack;
+    struct leaf *leaf;
     size_t first, gc; /* Python frames: the first that is shown; those below the collector */
     size_t callee;    /* the merged frame that the known callee is */
     bool adds_callee; /* the callee stands right below the innermost Python frame */
@@ -200,8 +203,7 @@ struct adder {
 static bool implements(struct adder *a, size_t index, size_t calls)
 {
     struct fold_native *const native = a->native;
-    const remote_addr function = native->walk.frames[index].function,
-                      code = a->thread->leaf.code;
+    const remote_addr function = native->walk.frames[index].function, code = a->leaf->code;
     if (!code || !function)
         return false;
     /* Compiled Python code has its name behind its wrapper. */
@@ -235,7 +237,7 @@ static void find_callee(struct adder *a)
     a->callee = NONE;
     while (from && merge->frames[from - 1].kind != MERGED_PYTHON)
         from--;
-    if (!a->thread->leaf.callee || !from)
+    if (!a->leaf->callee || !from)
         return;
     /* Code of the JIT does not write where it is before each call, so the callee may have returned. */
     a->adds_callee = merge->in_jit != VALUE_YES;
@@ -254,25 +256,25 @@ static void find_callee(struct adder *a)
 
 static enum err_code add(struct adder *a, frame_id frame)
 {
-    return profile_node(a->fold->profile, *a->node, frame, a->node, NULL);
+    return frame_nodes_add_mark(a->nodes, frame, a->node);
 }
 
 static enum err_code add_callee(struct adder *a)
 {
     frame_id frame;
-    const enum err_code rc = fold_named_mark(a->fold, a->thread->leaf.callee, &frame, NULL);
+    const enum err_code rc = frame_nodes_named_mark(a->nodes, a->leaf->callee, &frame, NULL);
     return rc ? rc : add(a, frame);
 }
 
 /* Native frames show where C code calls Python, so no mark does. */
 static enum err_code add_python(struct adder *a, size_t index)
 {
-    const struct stack *const stack = &a->thread->stack;
-    enum err_code rc = fold_add_frame(a->fold, &stack->frames[index], true, a->node);
+    const struct stack *const stack = a->stack;
+    enum err_code rc = frame_nodes_add(a->nodes, &stack->frames[index], true, a->node);
     if (!rc && index + 1 == stack->count)
-        rc = fold_set_spot(a->fold, a->thread, *a->node);
+        rc = frame_nodes_set_spot(a->nodes, a->stack, a->leaf, *a->node);
     if (!rc && index + 1 == a->gc)
-        rc = add(a, a->fold->gc);
+        rc = add(a, a->nodes->gc);
     if (!rc && index + 1 == stack->count && a->adds_callee)
         rc = add_callee(a);
     return rc;
@@ -329,17 +331,20 @@ static size_t find_first(const struct adder *a)
     return at;
 }
 
-static enum err_code add_frames(struct fold_native *native, struct fold *fold,
-                                struct thread *thread, size_t gc, node_id *node)
+static enum err_code add_frames(struct fold_native *native, struct task_fold *tasks,
+                                struct stack *stack, struct leaf *leaf, size_t gc,
+                                node_id *node)
 {
-    struct adder a = {
-        .native = native, .fold = fold, .thread = thread, .gc = gc, .node = node
-    };
-    enum err_code rc =
-        fold->tasks ? task_fold_begin(fold->tasks, &thread->stack, &a.first, node) : ERR_OK;
+    struct adder a = { .native = native,
+                       .nodes = native->nodes,
+                       .stack = stack,
+                       .leaf = leaf,
+                       .gc = gc,
+                       .node = node };
+    enum err_code rc = tasks ? task_fold_begin(tasks, stack, &a.first, node) : ERR_OK;
     find_callee(&a);
     if (!rc && gc == 0)
-        rc = add(&a, fold->gc);
+        rc = add(&a, native->nodes->gc);
     for (size_t i = find_first(&a); i < native->merge.count && !rc; i++)
         rc = add_merged(&a, i);
     return rc;
@@ -384,48 +389,37 @@ static struct native_outcome outcome_of(const struct fold_native *native,
                                     .in_jit = merge->in_jit };
 }
 
-void fold_native_keep(const struct thread *thread, node_id *node,
-                      struct native_outcome *outcome)
-{
-    *node = thread->stack.native_tag - 1;
-    *outcome = (struct native_outcome){ thread->native_counter, thread->native_gap,
-                                        thread->native_entries, thread->native_placed,
-                                        thread->native_in_jit };
-}
-
 /* A thread whose Python frames and native frames are the same as before is where it was. */
-enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
-                               struct thread *thread, size_t gc, uint64_t now_ns, node_id *node,
+enum err_code fold_native_node(struct fold_native *native, struct task_fold *tasks,
+                               const struct thread_reading *reading, size_t gc, node_id *node,
                                struct native_outcome *outcome)
 {
-    struct stack *const stack = &thread->stack;
-    const bool is_kept = gc > stack->count && !fold->tasks;
+    struct stack *const stack = &reading->thread->stack;
+    struct sampled_thread *const sampled = sampled_thread_of(reading->thread);
+    const bool is_kept = gc > stack->count && !tasks;
     *node = 0;
-    enum err_code rc = find_frames(native, stack, thread->native, now_ns);
+    enum err_code rc = find_frames(native, stack, reading->native, reading->now_ns);
     if (rc)
         return rc;
     const uint64_t key = key_of(native);
-    if (is_kept && stack->native_tag && thread->native_key == key) {
-        fold_native_keep(thread, node, outcome);
+    if (is_kept && stack->native_tag && sampled->native_key == key) {
+        *node = stack->native_tag - 1;
+        *outcome = sampled->native;
         return ERR_OK;
     }
     const struct native_runs runs = { native->runs.items, native->runs.count,
                                       native->runs.has_entries };
-    rc = name_frames(native, fold->leaves->layout->has_jit, now_ns);
+    rc = name_frames(native, native->nodes->leaves->layout->has_jit, reading->now_ns);
     cut_coroutine(native);
     if (!rc)
         rc = native_merge(&native->merge, runs, &native->walk, native->roles);
     if (rc)
         return rc;
-    *outcome = outcome_of(native, profile_quality(fold->profile));
-    rc = add_frames(native, fold, thread, gc, node);
-    stack->native_tag = is_kept && !rc && !thread->leaf.is_unsettled ? *node + 1 : 0;
+    *outcome = outcome_of(native, profile_quality(native->nodes->profile));
+    rc = add_frames(native, tasks, stack, &sampled->leaf, gc, node);
+    stack->native_tag = is_kept && !rc && !sampled->leaf.is_unsettled ? *node + 1 : 0;
     stack->tag = 0;
-    thread->native_key = key;
-    thread->native_counter = outcome->counter;
-    thread->native_gap = outcome->gap;
-    thread->native_entries = outcome->entries;
-    thread->native_placed = outcome->placed;
-    thread->native_in_jit = outcome->in_jit;
+    sampled->native_key = key;
+    sampled->native = *outcome;
     return rc;
 }

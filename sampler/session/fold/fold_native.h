@@ -19,29 +19,30 @@
 #define SAMPLER_SESSION_FOLD_FOLD_NATIVE_H
 
 #include "sampler/base/err.h"
-#include "sampler/session/fold/fold.h"
+#include "sampler/process/memory.h"
+#include "sampler/profile/profile.h"
 
 enum { FOLD_NATIVE_MAX_FRAMES = 1 << 13 };
 
 struct fold_native;
+struct frame_nodes;
 struct native_outcome;
 struct process;
+struct task_fold;
+struct thread_reading;
 
-/* anchor: python_anchor. */
-MUST_CHECK enum err_code fold_native_create(struct process *process, struct fold *fold,
+/* Borrows process and nodes.  anchor: python_anchor. */
+MUST_CHECK enum err_code fold_native_create(struct process *process, struct frame_nodes *nodes,
                                             remote_addr anchor, struct fold_native **out,
                                             struct err *err);
-/* The node and the outcome of the stack's native tag. */
-void fold_native_keep(const struct thread *thread, node_id *node,
-                      struct native_outcome *outcome);
 void fold_native_destroy(struct fold_native *native);
 size_t fold_native_bytes(const struct fold_native *native);
 
-/* The node of a thread whose stack is whole and whose leaf has been read; sets the leaf's spot.
- * gc: the number of frames below the mark of the garbage collector.  ERR_LIMIT: the profile is full, and
- * *node is of a caller. */
-MUST_CHECK enum err_code fold_native_node(struct fold_native *native, struct fold *fold,
-                                          struct thread *thread, size_t gc, uint64_t now_ns,
+/* The node of a reading with a native copy, whose stack is whole and whose leaf has been read; sets the leaf's spot, and what
+ * the thread keeps of its native tag.  tasks NULL: stacks are not of tasks.  gc: the number of frames below the mark of the
+ * garbage collector.  ERR_LIMIT: the profile is full, and *node is of a caller. */
+MUST_CHECK enum err_code fold_native_node(struct fold_native *native, struct task_fold *tasks,
+                                          const struct thread_reading *reading, size_t gc,
                                           node_id *node, struct native_outcome *outcome);
 
 #endif /* SAMPLER_SESSION_FOLD_FOLD_NATIVE_H */

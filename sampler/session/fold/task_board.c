@@ -43,7 +43,7 @@ static enum err_code add_row(struct task_board *board, struct task_fold *fold,
                              const struct task *task, uint64_t created_ns)
 {
     const struct thread *const thread = tasks_thread(fold->tasks, task);
-    struct sampler_task row = { .pid = fold->of_threads->pid,
+    struct sampler_task row = { .pid = fold->nodes->pid,
                                 .tid = thread ? thread->host_tid : 0,
                                 .name = task->name,
                                 .number = task->number,

@@ -5,15 +5,19 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/session/fold/sampled_thread.h"
+#include "sampler/session/fold/thread_cpu.h"
 
 /* Reading the tasks may take one part in COSTS_ONE_IN of the time. */
 enum { COSTS_ONE_IN = 20, MAX_MARK_BYTES = 256 };
 static const uint64_t SELDOM_NS = 4 * NS_PER_S;
 
-enum err_code task_fold_init(struct task_fold *fold, struct fold *of_threads,
-                             struct tasks *tasks, bool counts_waiting, struct err *err)
+enum err_code task_fold_init(struct task_fold *fold, struct frame_nodes *nodes,
+                             struct thread_cpus *cpus, struct tasks *tasks, bool counts_waiting,
+                             struct err *err)
 {
-    *fold = (struct task_fold){ .of_threads = of_threads,
+    *fold = (struct task_fold){ .nodes = nodes,
+                                .cpus = cpus,
                                 .tasks = tasks,
                                 .counts_waiting = counts_waiting,
                                 .every_ns = TASK_FOLD_EVERY_NS };
@@ -21,7 +25,7 @@ enum err_code task_fold_init(struct task_fold *fold, struct fold *of_threads,
     fold->bases = calloc(TASKS_MAX, sizeof *fold->bases);
     if (!fold->bases)
         return err_nomem(err);
-    return fold_mark(of_threads, "<task>", &fold->nameless, err);
+    return frame_nodes_mark(nodes, "<task>", &fold->nameless, err);
 }
 
 void task_fold_deinit(struct task_fold *fold)
@@ -33,7 +37,7 @@ void task_fold_deinit(struct task_fold *fold)
 /* Tasks keep their mark in their tag, plus 1. */
 static enum err_code mark_of(struct task_fold *fold, struct task *task, frame_id *out)
 {
-    const struct strtab *const strings = profile_strings(fold->of_threads->profile);
+    const struct strtab *const strings = profile_strings(fold->nodes->profile);
     char text[MAX_MARK_BYTES];
     enum err_code rc = ERR_OK;
     if (!task->name) {
@@ -42,7 +46,7 @@ static enum err_code mark_of(struct task_fold *fold, struct task *task, frame_id
     }
     if (!task->tag) {
         snprintf(text, sizeof text, "<task %.240s>", strtab_get(strings, task->name).text);
-        rc = fold_mark(fold->of_threads, text, out, NULL);
+        rc = frame_nodes_mark(fold->nodes, text, out, NULL);
         if (rc)
             return rc;
         task->tag = *out + 1;
@@ -63,12 +67,10 @@ static enum err_code add_own_frames(struct task_fold *fold, const struct task *t
     const struct tasks *const all = fold->tasks;
     enum err_code rc = ERR_OK;
     for (uint32_t i = 0; i < task->frame_count && !rc; i++)
-        rc =
-            fold_add_frame(fold->of_threads, &all->frames[task->first_frame + i], i == 0, node);
-    if (!rc && lacks_frames(task))
-        rc = profile_node(fold->of_threads->profile, *node, fold->of_threads->truncated, node,
-                          NULL);
-    return rc;
+        rc = frame_nodes_add(fold->nodes, &all->frames[task->first_frame + i], i == 0, node);
+    return !rc && lacks_frames(task)
+               ? frame_nodes_add_mark(fold->nodes, fold->nodes->truncated, node)
+               : rc;
 }
 
 /* A random awaiter, each with the same chance.  NULL: there is none. */
@@ -91,7 +93,7 @@ static struct task_base *base_at(const struct task_fold *fold, const struct task
 static size_t find_way(struct task_fold *fold, struct task *task,
                        struct task *way[TASK_FOLD_MAX_AWAITERS])
 {
-    struct quality *const quality = profile_quality(fold->of_threads->profile);
+    struct quality *const quality = profile_quality(fold->nodes->profile);
     size_t count = 0;
     fold->ways++;
     for (; task; task = choose_awaiter(fold, task)) {
@@ -125,7 +127,7 @@ static enum err_code base_of(struct task_fold *fold, struct task *task, node_id 
         if (base->reading != fold->readings) {
             rc = mark_of(fold, way[i], &mark);
             if (!rc)
-                rc = profile_node(fold->of_threads->profile, node, mark, &node, NULL);
+                rc = frame_nodes_add_mark(fold->nodes, mark, &node);
             if (rc)
                 break;
             base->node = node;
@@ -172,18 +174,18 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
 static enum err_code waiting_thread(struct task_fold *fold, thread_id *out)
 {
     static const char name[] = PROFILE_WAITING_TASKS;
-    struct profile_thread row = { .process = fold->of_threads->process };
-    const enum err_code rc = strtab_intern(profile_strings(fold->of_threads->profile), name,
+    struct profile_thread row = { .process = fold->nodes->process };
+    const enum err_code rc = strtab_intern(profile_strings(fold->nodes->profile), name,
                                            sizeof name - 1, &row.name, NULL);
-    return rc ? rc : profile_thread(fold->of_threads->profile, &row, out, NULL);
+    return rc ? rc : profile_thread(fold->nodes->profile, &row, out, NULL);
 }
 
 static enum err_code count_task(struct task_fold *fold, const struct task *task, uint32_t times,
                                 uint64_t now_ns)
 {
-    struct thread_cpus *const cpus = fold->of_threads->cpus;
-    struct quality *const quality = profile_quality(fold->of_threads->profile);
-    struct sample sample = { .pid = fold->of_threads->pid,
+    struct thread_cpus *const cpus = fold->cpus;
+    struct quality *const quality = profile_quality(fold->nodes->profile);
+    struct sample sample = { .pid = fold->nodes->pid,
                              .certainty =
                                  lacks_frames(task) ? &quality->truncated : &quality->exact,
                              .spot = PROFILE_NO_SPOT,
@@ -247,9 +249,9 @@ void task_fold_settle(struct task_fold *fold, uint64_t now_ns)
             continue;
         const struct thread *const thread = runs ? NULL : tasks_thread(all, task);
         /* Its thread was not sampled at this tick. */
-        if (!runs && (!thread || thread->sampled_ns != now_ns))
+        if (!runs && (!thread || reading_of(thread)->now_ns != now_ns))
             continue;
-        profile_quality(fold->of_threads->profile)->tasks_moving += !task->is_moving;
+        profile_quality(fold->nodes->profile)->tasks_moving += !task->is_moving;
         task->is_running = false;
         task->is_moving = true;
         task->is_truncated = false;
@@ -274,7 +276,7 @@ static uint64_t next_after(uint64_t cost_ns)
 enum err_code task_fold_count(struct task_fold *fold)
 {
     const struct tasks *const all = fold->tasks;
-    struct quality *const quality = profile_quality(fold->of_threads->profile);
+    struct quality *const quality = profile_quality(fold->nodes->profile);
     if (!fold->readings)
         fold->counted_ns = all->table.read_ns;
     fold->readings++;

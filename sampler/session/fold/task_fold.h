@@ -29,7 +29,7 @@
 #include "sampler/base/err.h"
 #include "sampler/base/random.h"
 #include "sampler/cpython/asyncio/tasks.h"
-#include "sampler/session/fold/fold.h"
+#include "sampler/session/fold/frame_nodes.h"
 
 #define TASK_FOLD_EVERY_NS 10000000ull
 enum { TASK_FOLD_MAX_AWAITERS = 256 };
@@ -42,8 +42,11 @@ struct task_base {
     uint32_t depth;       /* of the mark, in tasks */
 };
 
+struct thread_cpus;
+
 struct task_fold {
-    struct fold *of_threads;
+    struct frame_nodes *nodes;
+    struct thread_cpus *cpus;
     struct tasks *tasks; /* the interpreter's */
     bool counts_waiting;
     frame_id nameless;
@@ -55,9 +58,9 @@ struct task_fold {
     bool is_fresh; /* tasks have been read since the last tick */
 };
 
-MUST_CHECK enum err_code task_fold_init(struct task_fold *fold, struct fold *of_threads,
-                                        struct tasks *tasks, bool counts_waiting,
-                                        struct err *err);
+MUST_CHECK enum err_code task_fold_init(struct task_fold *fold, struct frame_nodes *nodes,
+                                        struct thread_cpus *cpus, struct tasks *tasks,
+                                        bool counts_waiting, struct err *err);
 void task_fold_deinit(struct task_fold *fold);
 
 /* Is it time to read the tasks?  Call once before each reading; `ticks` is what that stands for. */

@@ -8,12 +8,6 @@
 #include "sampler/base/open_files.h"
 #include "sampler/base/vec.h"
 
-/* The kernel updates the account in steps of some milliseconds. */
-static const uint64_t ACCOUNT_NS = 12 * NS_PER_MS;
-
-/* More time without a processor than this is not caught up with. */
-static const uint64_t MAX_QUEUED_NS = NS_PER_S;
-
 /* The files of a thread that could not be read are opened again after this time. */
 static const uint64_t OPEN_AGAIN_NS = 100 * NS_PER_MS;
 
@@ -63,7 +57,7 @@ static void open_meter(struct thread_cpu *thread_cpu, uint64_t now_ns)
         open_files_are_left(LEAVE_FILES) &&
         cpu_meter_open(&thread_cpu->meter, thread_cpu->pid, thread_cpu->tid);
     thread_cpu->is_metered = thread_cpu->is_watched = false;
-    thread_cpu->opened_ns = thread_cpu->metered_ns = thread_cpu->asked_ns = now_ns;
+    thread_cpu->opened_ns = thread_cpu->metered_ns = thread_cpu->queue.asked_ns = now_ns;
 }
 
 static void open_cpu(struct thread_cpu *thread_cpu, const struct sample *sample)
@@ -221,50 +215,7 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
     return rc;
 }
 
-/* The share of time without a processor below which processors are free now and then. */
-static const double CROWDED_SHARE = 0.1;
-static const uint64_t CROWDED_NS = 500 * NS_PER_MS;
-
-static void note_queued(struct thread_cpu *thread_cpu, uint64_t queued_ns, uint64_t now_ns)
-{
-    thread_cpu->lacked_ns += queued_ns;
-    /* A shorter time would give one late wakeup too much weight. */
-    if (thread_cpu->noted_ns && now_ns - thread_cpu->noted_ns < ACCOUNT_NS)
-        return;
-    const uint64_t others_ns = thread_cpu->lacked_ns > thread_cpu->held_ns
-                                   ? thread_cpu->lacked_ns - thread_cpu->held_ns
-                                   : 0;
-    if (thread_cpu->noted_ns &&
-        (double)others_ns > CROWDED_SHARE * (double)(now_ns - thread_cpu->noted_ns))
-        thread_cpu->crowded_ns = now_ns;
-    thread_cpu->noted_ns = now_ns;
-    thread_cpu->held_ns = thread_cpu->lacked_ns = 0;
-}
-
-static bool is_crowded(const struct thread_cpu *thread_cpu, uint64_t now_ns)
-{
-    return thread_cpu->crowded_ns && now_ns - thread_cpu->crowded_ns < CROWDED_NS;
-}
-
-static void add_queued(struct thread_cpu *thread_cpu, uint64_t queued_ns)
-{
-    const uint64_t room_ns = MAX_QUEUED_NS - thread_cpu->queued_ns;
-    thread_cpu->queued_ns += queued_ns < room_ns ? queued_ns : room_ns;
-    thread_cpu->has_queue = true;
-}
-
-/* Asks the kernel only for how long the thread was without a processor. */
-static void read_queue(struct thread_cpu *thread_cpu, uint64_t now_ns)
-{
-    uint64_t queued_ns;
-    thread_cpu->asked_ns = now_ns;
-    if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, NULL, &queued_ns))
-        return;
-    note_queued(thread_cpu, queued_ns, now_ns);
-    add_queued(thread_cpu, queued_ns);
-}
-
-/* The account's numbers for the time since it was read before. */
+/* What the account says of the time since it was read before. */
 struct account {
     double share; /* of it, on a CPU */
     uint64_t queued_ns;
@@ -276,9 +227,8 @@ static bool read_account(struct thread_cpu *thread_cpu, uint64_t now_ns, struct 
     uint64_t ran_ns;
     if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &out->queued_ns))
         return false;
-    note_queued(thread_cpu, out->queued_ns, now_ns);
-    /* The time that a thread that had slept ran after the last sample that waits belongs to its
-     * next sample. */
+    thread_queue_note(&thread_cpu->queue, out->queued_ns, now_ns);
+    /* What a thread that had slept ran after the last sample that waits, its next sample stands for. */
     const uint64_t tail_ns = thread_cpu->was_runnable ? 0 : now_ns - thread_cpu->used_ns;
     const uint64_t end_ns = now_ns - tail_ns;
     const uint64_t elapsed_ns =
@@ -307,45 +257,36 @@ static uint64_t mean_step_ns(const struct thread_cpu *thread_cpu)
     return mean_ns ? mean_ns : 1;
 }
 
-/* Takes from the time so much as `samples` stand for; returns how many those are. */
-static uint32_t take_queued(const struct thread_cpu *thread_cpu, uint64_t *queued_ns,
-                            uint32_t samples)
+/* NULL: the thread cannot be asked. */
+static struct cpu_meter *meter_of(struct thread_cpu *thread_cpu)
 {
-    const uint64_t step_ns = mean_step_ns(thread_cpu);
-    const uint64_t due = *queued_ns / step_ns;
-    const uint32_t queued = due < samples ? (uint32_t)due : samples;
-    *queued_ns -= queued * step_ns;
-    return queued;
+    return thread_cpu->has_meter ? &thread_cpu->meter : NULL;
+}
+
+/* Counts the first `running` samples as on a CPU, `queued` as ready to run, and the others as waiting. */
+static enum err_code count_parts(struct thread_cpus *cpus, thread_id thread,
+                                 struct thread_cpu *thread_cpu, struct share share,
+                                 uint32_t running, uint32_t queued)
+{
+    const uint32_t waiting = share.count - running - queued;
+    const struct share on = { share.first, running, share.waited };
+    const struct share ready = { share.first + running, queued, share.waited };
+    const struct share off = { share.first + running + queued, waiting, share.waited };
+    enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
+    if (!rc)
+        rc = count(cpus, thread, thread_cpu, STATE_RUNNABLE, ready);
+    return rc ? rc : count(cpus, thread, thread_cpu, 0, off);
 }
 
 /* Counts samples of a thread that was on a CPU or runnable. */
 static enum err_code count_ready(struct thread_cpus *cpus, thread_id thread,
                                  struct thread_cpu *thread_cpu, struct share share)
 {
-    if (!thread_cpu->has_queue)
+    if (!thread_cpu->queue.is_known)
         return count(cpus, thread, thread_cpu, ON_CPU_OR_RUNNABLE, share);
-    const uint32_t queued = take_queued(thread_cpu, &thread_cpu->queued_ns, share.count);
-    const struct share on = { share.first, share.count - queued, share.waited };
-    const struct share off = { share.first + on.count, queued, share.waited };
-    const enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
-    return rc ? rc : count(cpus, thread, thread_cpu, STATE_RUNNABLE, off);
-}
-
-/* Counts the waiting samples, as many as on a CPU and as runnable as the account of their time says.  What the thread was without
- * a processor before that is of samples that moved. */
-static enum err_code count_divided(struct thread_cpus *cpus, thread_id thread,
-                                   struct thread_cpu *thread_cpu, struct account *account,
-                                   uint32_t waiting)
-{
-    const uint32_t running = running_part(thread_cpu, account->share, waiting);
-    const uint32_t queued = take_queued(thread_cpu, &account->queued_ns, waiting - running);
-    add_queued(thread_cpu, account->queued_ns);
-    const struct share on = { 0, running, waiting }, ready = { running, queued, waiting };
-    const struct share off = { running + queued, waiting - running - queued, waiting };
-    enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
-    if (!rc)
-        rc = count(cpus, thread, thread_cpu, STATE_RUNNABLE, ready);
-    return rc ? rc : count(cpus, thread, thread_cpu, 0, off);
+    const uint32_t queued =
+        thread_queue_take(&thread_cpu->queue.queued_ns, mean_step_ns(thread_cpu), share.count);
+    return count_parts(cpus, thread, thread_cpu, share, share.count - queued, queued);
 }
 
 /* Counts the waiting samples. */
@@ -361,12 +302,18 @@ static enum err_code settle(struct thread_cpus *cpus, thread_id thread, uint64_t
         return count(cpus, thread, thread_cpu, NOTHING_KNOWN,
                      (struct share){ 0, waiting, waiting });
     const struct share all = { 0, waiting, waiting };
-    if (now_ns - thread_cpu->metered_ns >= ACCOUNT_NS &&
-        read_account(thread_cpu, now_ns, &account))
-        return count_divided(cpus, thread, thread_cpu, &account, waiting);
+    if (now_ns - thread_cpu->metered_ns >= THREAD_QUEUE_ACCOUNT_NS &&
+        read_account(thread_cpu, now_ns, &account)) {
+        /* What the thread was without a processor before that is of samples that moved. */
+        const uint32_t running = running_part(thread_cpu, account.share, waiting);
+        const uint32_t queued =
+            thread_queue_take(&account.queued_ns, mean_step_ns(thread_cpu), waiting - running);
+        thread_queue_add(&thread_cpu->queue, account.queued_ns);
+        return count_parts(cpus, thread, thread_cpu, all, running, queued);
+    }
     if (!ready)
         return count(cpus, thread, thread_cpu, 0, all);
-    read_queue(thread_cpu, now_ns);
+    thread_queue_read(&thread_cpu->queue, meter_of(thread_cpu), now_ns);
     const struct share on = { 0, ready, waiting }, off = { ready, waiting - ready, waiting };
     const enum err_code rc = count_ready(cpus, thread, thread_cpu, on);
     return rc ? rc : count(cpus, thread, thread_cpu, 0, off);
@@ -423,14 +370,14 @@ static struct thread_cpu *metered(const struct thread_cpus *cpus, thread_id thre
 bool thread_cpus_is_crowded(const struct thread_cpus *cpus, thread_id thread, uint64_t now_ns)
 {
     const struct thread_cpu *const thread_cpu = metered(cpus, thread);
-    return thread_cpu && is_crowded(thread_cpu, now_ns);
+    return thread_cpu && thread_queue_is_crowded(&thread_cpu->queue, now_ns);
 }
 
 void thread_cpus_note_hold(struct thread_cpus *cpus, thread_id thread, uint64_t held_ns)
 {
     struct thread_cpu *const thread_cpu = metered(cpus, thread);
     if (thread_cpu)
-        thread_cpu->held_ns += held_ns;
+        thread_cpu->queue.held_ns += held_ns;
 }
 
 bool thread_cpus_processor(struct thread_cpus *cpus, thread_id thread, int *processor_out)
@@ -445,13 +392,6 @@ uint64_t thread_cpus_arrivals(const struct thread_cpus *cpus, thread_id thread)
     return thread_cpu ? cpu_meter_arrivals(&thread_cpu->meter) : 0;
 }
 
-/* Asks no more often than the kernel updates the account of one that runs. */
-static void read_queue_at_times(struct thread_cpu *thread_cpu, uint64_t now_ns)
-{
-    if (!thread_cpu->has_queue || now_ns - thread_cpu->asked_ns >= ACCOUNT_NS)
-        read_queue(thread_cpu, now_ns);
-}
-
 /* Counts samples of a thread that is ready, and lacks a processor often: as many as it has run since its account was read are on a
  * CPU.  The account of one that is held is up to date. */
 static enum err_code count_by_account(struct thread_cpus *cpus, thread_id thread,
@@ -462,18 +402,15 @@ static enum err_code count_by_account(struct thread_cpus *cpus, thread_id thread
     if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &queued_ns))
         return count_ready(cpus, thread, thread_cpu, share);
     const double step_ns = (double)mean_step_ns(thread_cpu);
-    note_queued(thread_cpu, queued_ns, now_ns);
-    thread_cpu->metered_ns = thread_cpu->asked_ns = now_ns;
-    thread_cpu->queued_ns = 0;
-    thread_cpu->has_queue = true;
+    thread_queue_note(&thread_cpu->queue, queued_ns, now_ns);
+    thread_cpu->metered_ns = thread_cpu->queue.asked_ns = now_ns;
+    thread_cpu->queue.queued_ns = 0;
+    thread_cpu->queue.is_known = true;
     const uint32_t running =
         running_part(thread_cpu, (double)ran_ns / step_ns / share.count, share.count);
     /* The account of a thread that runs may be late by so much. */
-    thread_cpu->owed = fmin(thread_cpu->owed, 1 + (double)ACCOUNT_NS / step_ns);
-    const struct share on = { share.first, running, share.waited };
-    const struct share off = { share.first + running, share.count - running, share.waited };
-    const enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
-    return rc ? rc : count(cpus, thread, thread_cpu, STATE_RUNNABLE, off);
+    thread_cpu->owed = fmin(thread_cpu->owed, 1 + (double)THREAD_QUEUE_ACCOUNT_NS / step_ns);
+    return count_parts(cpus, thread, thread_cpu, share, running, share.count - running);
 }
 
 /* Counts samples by thread_cpu->cpu; what is on a CPU or runnable is divided. */
@@ -483,9 +420,9 @@ static enum err_code count_as_known(struct thread_cpus *cpus, thread_id thread,
 {
     if (thread_cpu->cpu != ON_CPU_OR_RUNNABLE)
         return count(cpus, thread, thread_cpu, thread_cpu->cpu, share);
-    if (is_crowded(thread_cpu, now_ns))
+    if (thread_queue_is_crowded(&thread_cpu->queue, now_ns))
         return count_by_account(cpus, thread, thread_cpu, now_ns, share);
-    read_queue_at_times(thread_cpu, now_ns);
+    thread_queue_read_at_times(&thread_cpu->queue, meter_of(thread_cpu), now_ns);
     return count_ready(cpus, thread, thread_cpu, share);
 }
 
@@ -531,7 +468,7 @@ static void add_waiting(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
     struct account before;
     thread_cpu->waiting += sample->times;
     /* It is asked until the account says it.  Of a thread that runs now and then, some samples find it waiting. */
-    const bool is_early = sample->now_ns - thread_cpu->metered_ns < ACCOUNT_NS;
+    const bool is_early = sample->now_ns - thread_cpu->metered_ns < THREAD_QUEUE_ACCOUNT_NS;
     const bool lacks_wait =
         !thread_cpu->wait.mark && (thread_cpu->waiting & (thread_cpu->waiting - 1)) == 0;
     /* Nothing is known of a thread that has ended, but of one that got its number. */
@@ -545,7 +482,7 @@ static void add_waiting(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
         if (!thread_cpu->is_metered && known &&
             read_account(thread_cpu, sample->now_ns, &before)) {
             thread_cpu->is_metered = true;
-            add_queued(thread_cpu, before.queued_ns);
+            thread_queue_add(&thread_cpu->queue, before.queued_ns);
         }
         find_wait(cpus, thread_cpu, sample, &call, true);
     }

@@ -40,12 +40,9 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
 #include "sampler/sampler.h"
+#include "sampler/session/fold/sample.h"
+#include "sampler/session/fold/thread_queue.h"
 #include "sampler/session/fold/thread_wait.h"
-
-struct code_table;
-struct leaf;
-struct stack;
-struct thread_list;
 
 enum { THREAD_CPUS_MAX_WAITING = 256 };
 
@@ -53,15 +50,6 @@ enum { THREAD_CPUS_MAX_WAITING = 256 };
 /* The kernel is not asked again about a thread that was on a CPU this recently and has moved
  * since. */
 #define THREAD_CPUS_FRESH_NS 20000ull
-
-/* Counters of the profile's quality for a native stack. */
-struct native_outcome {
-    uint64_t *counter; /* of stacks like this one; NULL: none were asked for */
-    uint64_t *gap;     /* of gaps, or of missing stacks, of this cause; NULL: there is none */
-    uint32_t entries, placed; /* calls of Python by C code, and those whose place is known */
-    enum three_valued
-        in_jit; /* does code of CPython's JIT execute the innermost Python frame? */
-};
 
 struct thread_cpu {
     bool is_open, has_meter;
@@ -92,15 +80,9 @@ struct thread_cpu {
     bool is_overflowed;      /* of the waiting samples */
     struct thread_wait wait; /* why they wait */
     double owed;             /* samples on a CPU that are not counted as such yet */
-    bool has_queue;          /* the kernel says how long the thread was without a processor */
     uint64_t first_ns;       /* the first sample since the account was opened */
     uint64_t taken;          /* samples after it */
-    uint64_t asked_ns;       /* when queued_ns was last read */
-    uint64_t queued_ns;      /* without a processor, not counted as runnable yet */
-    uint64_t noted_ns;       /* when the kernel last said how long it was without one */
-    uint64_t lacked_ns;      /* since then, without a processor */
-    uint64_t held_ns;        /* of that, for the profiler had it */
-    uint64_t crowded_ns;     /* when it last turned out to lack one often */
+    struct thread_queue queue;
 };
 
 struct thread_cpus {
@@ -111,34 +93,6 @@ struct thread_cpus {
     struct waits *waits;      /* NULL: not wanted */
     struct thread_cpu *items; /* by thread_id */
     size_t count;
-};
-
-/* One thread at one tick. */
-struct sample {
-    thread_id thread;
-    int pid;     /* of its process */
-    int32_t tid; /* on this host; 0: unknown */
-    node_id node;
-    node_id spot_node;   /* of the frame the spot is in */
-    spot_id spot;        /* PROFILE_NO_SPOT: not asked for, or unknown */
-    state_bits state;    /* without the CPU */
-    uint64_t *certainty; /* the counter of the profile's quality for stacks like this one */
-    uint64_t *motion;    /* the counter for readings like this one; NULL: none */
-    struct native_outcome native;
-    bool is_overflowed; /* the node is a caller: the tables had no room for the node itself */
-    bool is_still;      /* its stack is that of the last sample */
-    bool is_asked;      /* `runs` is known already; if we stopped it, nothing else shows it */
-    enum three_valued runs;            /* then: did it run, or was it ready to? */
-    enum three_valued runnable;        /* then: if so, was it without a processor? */
-    struct system_call call;           /* then: if not, where it waits */
-    const struct thread_list *threads; /* of the process; NULL: unknown */
-    /* The place where Python code waits; codes NULL: unknown. */
-    const struct code_table *codes;
-    const struct stack *stack;
-    const struct leaf *leaf;
-    uint32_t times;    /* samples that this one counts as, 1 or more */
-    uint64_t since_ns; /* of the first of them, if there are several */
-    uint64_t now_ns;
 };
 
 void thread_cpus_init(struct thread_cpus *cpus, struct profile *profile);

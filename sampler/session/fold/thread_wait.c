@@ -3,7 +3,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/objects/code.h"
 #include "sampler/cpython/threads/thread_state.h"
-#include "sampler/session/fold/thread_cpu.h"
+#include "sampler/session/fold/sample.h"
 #include "sampler/session/fold/wait_site.h"
 
 /* Why a thread waits is found again after this time, though it waits at the same place. */

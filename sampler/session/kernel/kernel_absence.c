@@ -1,5 +1,6 @@
 #include "sampler/kernel/engine.h"
 #include "sampler/session/kernel/kernel_feed_parts.h"
+#include "sampler/session/kernel/kernel_reading.h"
 #include "sampler/session/target.h"
 
 uint32_t kernel_feed_instants(struct kernel_feed *feed, uint64_t ns)
@@ -9,16 +10,17 @@ uint32_t kernel_feed_instants(struct kernel_feed *feed, uint64_t ns)
 }
 
 enum err_code kernel_feed_count_unseen(struct fed_thread *fed,
-                                       const struct target_instants *instants)
+                                       const struct kernel_instants *instants)
 {
-    return instants->times ? target_take_unknown(fed->target, fed->thread, instants) : ERR_OK;
+    return instants->times ? kernel_reading_take_unknown(fed->target, fed->thread, instants)
+                           : ERR_OK;
 }
 
 /* Counts a thread's absence from where it was counted last up to `until_ns`. */
 static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *fed,
                                    uint64_t until_ns, uint32_t times)
 {
-    const struct target_instants instants = {
+    const struct kernel_instants instants = {
         .since_ns = fed->counted_ns,
         .until_ns = until_ns,
         .times = times,
@@ -104,7 +106,7 @@ static bool has_losses(struct kernel_feed *feed)
 
 enum err_code kernel_losses_count(struct kernel_feed *feed, uint64_t now_ns)
 {
-    struct target_instants instants = {
+    struct kernel_instants instants = {
         .since_ns = feed->lost_ns < now_ns ? feed->lost_ns : now_ns,
         .until_ns = now_ns,
     };

@@ -4,7 +4,7 @@
 
 #include "sampler/cpython/contexts/contexts.h"
 #include "sampler/cpython/objects/object.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/record.h"
 #include "sampler/process/thread_locals.h"
 #include "sampler/session/target.h"

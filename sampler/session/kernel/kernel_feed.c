@@ -3,10 +3,11 @@
 #include <stdlib.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/profile/quality.h"
 #include "sampler/session/kernel/kernel_feed_parts.h"
+#include "sampler/session/kernel/kernel_reading.h"
 #include "sampler/session/target.h"
 
 /* How often the lists of threads are compared with the interpreter's, if nothing else calls for it. */
@@ -48,6 +49,7 @@ void kernel_feed_destroy(struct kernel_feed *feed)
     if (!feed)
         return;
     kernel_threads_deinit(&feed->threads);
+    native_copies_deinit(&feed->waiting);
     free(feed);
 }
 
@@ -136,10 +138,10 @@ static uint32_t instants_of(const struct kernel_feed *feed, const struct kernel_
     return record->instants < most ? record->instants : (uint32_t)most;
 }
 
-static struct target_instants tick_of(const struct kernel_feed *feed,
+static struct kernel_instants tick_of(const struct kernel_feed *feed,
                                       const struct kernel_record *record)
 {
-    return (struct target_instants){ .since_ns = record->time_ns,
+    return (struct kernel_instants){ .since_ns = record->time_ns,
                                      .until_ns = record->time_ns,
                                      .times = instants_of(feed, record),
                                      .runs = VALUE_YES,
@@ -149,7 +151,7 @@ static struct target_instants tick_of(const struct kernel_feed *feed,
 static enum err_code count_tick(struct kernel_feed *feed, struct fed_thread *fed,
                                 const struct kernel_record *record, const void *spans)
 {
-    const struct target_instants instants = tick_of(feed, record);
+    const struct kernel_instants instants = tick_of(feed, record);
     kernel_absence_end(feed, fed);
     const enum err_code rc = kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target,
                                                        fed->current, record, spans, &instants);
@@ -217,7 +219,7 @@ static enum err_code count_unread(void *context, const struct kernel_record *rec
         kernel_absence_begin(feed, fed, record, true);
         return ERR_OK;
     }
-    const struct target_instants instants = tick_of(feed, record);
+    const struct kernel_instants instants = tick_of(feed, record);
     kernel_absence_end(feed, fed);
     return kernel_feed_count_unseen(fed, &instants);
 }
@@ -233,9 +235,9 @@ static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *
     /* It has not moved since it was asked where it waits. */
     const bool is_young = now_ns - fed->listed_ns < MAX_STARVED_NS;
     const bool is_ready = (is_young || !fed->call.is_known) &&
-                          target_thread_is_ready(fed->target, fed->thread, &fed->call) &&
+                          kernel_reading_is_ready(fed->target, fed->thread, &fed->call) &&
                           is_young;
-    const struct target_instants instants = {
+    const struct kernel_instants instants = {
         .since_ns = since_ns,
         .until_ns = now_ns,
         .times = kernel_feed_instants(feed, now_ns - since_ns),
@@ -244,8 +246,9 @@ static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *
         .call = fed->call,
     };
     fed->counted_ns = now_ns;
-    const enum err_code rc =
-        instants.times ? target_read_waiting(fed->target, fed->thread, &instants) : ERR_OK;
+    const enum err_code rc = instants.times ? kernel_reading_wait(fed->target, fed->thread,
+                                                                  &feed->waiting, &instants)
+                                            : ERR_OK;
     return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
 }
 
@@ -272,7 +275,7 @@ static enum err_code count_unknown(struct kernel_feed *feed, struct fed_target *
     fed->counted_ns = now_ns;
     if (!unknown || now_ns <= since_ns)
         return ERR_OK;
-    const struct target_instants instants = {
+    const struct kernel_instants instants = {
         .since_ns = since_ns,
         .until_ns = now_ns,
         .times = (uint32_t)(kernel_feed_instants(feed, now_ns - since_ns) * weight),
@@ -289,7 +292,7 @@ static enum err_code count_unknown(struct kernel_feed *feed, struct fed_target *
         if (threads[i]->host_tid || threads[i]->later || (!is_all && threads[i] != main) ||
             (weight > 1 && random_below(&feed->random, weight)))
             continue;
-        rc = target_read_waiting(fed->target, threads[i], &instants);
+        rc = kernel_reading_wait(fed->target, threads[i], &feed->waiting, &instants);
         rc = rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
     }
     return rc;

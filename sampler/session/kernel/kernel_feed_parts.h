@@ -15,14 +15,16 @@
 #include "sampler/session/kernel/kernel_feed.h"
 #include "sampler/session/kernel/kernel_stack.h"
 #include "sampler/session/kernel/kernel_threads.h"
+#include "sampler/session/native/native_copies.h"
 
 struct kernel_record;
-struct target_instants;
+struct kernel_instants;
 
 struct kernel_feed {
     struct kernel *kernel;
     struct kernel_stacks stacks;
     struct kernel_threads threads;
+    struct native_copies waiting; /* of a thread that has slept since before the session */
     struct random random;
     uint64_t ticked_ns, begun_ns, drained_ns;
     bool is_paused;
@@ -43,7 +45,7 @@ static inline uint64_t kernel_feed_later(uint64_t one_ns, uint64_t other_ns)
 uint32_t kernel_feed_instants(struct kernel_feed *feed, uint64_t ns);
 /* Counts instants of a thread whose records were lost. */
 MUST_CHECK enum err_code kernel_feed_count_unseen(struct fed_thread *fed,
-                                                  const struct target_instants *instants);
+                                                  const struct kernel_instants *instants);
 
 /* A record has come of a thread that leaves its processor. */
 void kernel_absence_begin(const struct kernel_feed *feed, struct fed_thread *fed,

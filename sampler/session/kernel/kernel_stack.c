@@ -7,6 +7,7 @@
 #include "sampler/cpython/threads/threads.h"
 #include "sampler/kernel/decode.h"
 #include "sampler/native/native_copy.h"
+#include "sampler/session/kernel/kernel_reading.h"
 #include "sampler/session/kernel/outer_parts.h"
 #include "sampler/session/target.h"
 
@@ -159,7 +160,7 @@ static enum err_code replace_windows(struct kernel_stack *stack, const struct th
 static enum err_code keep_windows(struct kernel_stack *stack, const struct thread *thread,
                                   const struct kernel_record *record, const void *spans)
 {
-    const bool is_here = !stack->is_counted || thread->is_placed;
+    const bool is_here = !stack->is_counted || thread->stack.is_placed;
     const enum err_code rc = record->same_ns != stack->known_ns || !is_here ? ERR_GONE
                              : stack->is_counted
                                  ? copy_spans(stack, spans, record->bytes)
@@ -185,12 +186,12 @@ enum err_code kernel_stack_keep(struct kernel_stacks *stacks, struct kernel_stac
 static enum err_code count_whole(struct kernel_stacks *stacks, struct kernel_stack *stack,
                                  struct target *target, struct thread *thread,
                                  const struct kernel_record *record, const void *spans,
-                                 const struct target_instants *instants)
+                                 const struct kernel_instants *instants)
 {
     struct kernel_outer_place outer = { 0 };
     struct native_copy native;
     const bool has_native = decode(stacks, stack, record, spans, &native, &outer);
-    thread->is_placed = false;
+    thread->stack.is_placed = false;
     const enum err_code taken = take_tail(&stack->tail, record, spans);
     if (taken)
         return taken;
@@ -203,20 +204,20 @@ static enum err_code count_whole(struct kernel_stacks *stacks, struct kernel_sta
         outer_part_complete(&stack->outer, &stacks->outer_parts, &outer, &native);
     if (record->flags & KERNEL_NO_ROOM)
         copy_memory_complete(&stacks->copy, &target->process.memory.memory);
-    const enum err_code rc =
-        target_take(target, thread, &stacks->copy, has_native ? &native : NULL, instants);
+    const enum err_code rc = kernel_reading_take(target, thread, &stacks->copy,
+                                                 has_native ? &native : NULL, instants);
     return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
 }
 
 /* True if the thread has all that another sample of the stack needs. It has no native stack. */
 static bool holds(const struct thread *thread, const struct kernel_record *record)
 {
-    return thread->is_placed && !record->native_bytes;
+    return thread->stack.is_placed && !record->native_bytes;
 }
 
 enum err_code kernel_stack_count(struct kernel_stacks *stacks, struct kernel_stack *stack,
                                  struct target *target, struct thread *thread,
-                                 const struct target_instants *instants)
+                                 const struct kernel_instants *instants)
 {
     const struct kernel_record *const kept = &stack->kept;
     if (!stack->is_counted) {
@@ -225,11 +226,11 @@ enum err_code kernel_stack_count(struct kernel_stacks *stacks, struct kernel_sta
         stack->is_counted = holds(thread, kept);
         return rc;
     }
-    if (!thread->is_placed || copy_memory_show(&stacks->copy, stack->copy, kept->bytes)) {
+    if (!thread->stack.is_placed || copy_memory_show(&stacks->copy, stack->copy, kept->bytes)) {
         stacks->damaged += instants->times;
         return ERR_OK;
     }
-    const enum err_code rc = target_take_same(target, thread, &stacks->copy, instants);
+    const enum err_code rc = kernel_reading_take_same(target, thread, &stacks->copy, instants);
     return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
 }
 
@@ -237,7 +238,7 @@ enum err_code kernel_stack_count_record(struct kernel_stacks *stacks,
                                         struct kernel_stack *stack, struct target *target,
                                         struct thread *thread,
                                         const struct kernel_record *record, const void *spans,
-                                        const struct target_instants *instants)
+                                        const struct kernel_instants *instants)
 {
     if (record->same_ns) {
         const enum err_code rc = keep_windows(stack, thread, record, spans);

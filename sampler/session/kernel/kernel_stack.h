@@ -22,7 +22,7 @@
 #include "sampler/session/kernel/outer_parts.h"
 
 struct target;
-struct target_instants;
+struct kernel_instants;
 struct thread;
 
 struct kernel_stack {
@@ -61,13 +61,13 @@ MUST_CHECK enum err_code kernel_stack_keep(struct kernel_stacks *stacks,
 MUST_CHECK enum err_code kernel_stack_count(struct kernel_stacks *stacks,
                                             struct kernel_stack *stack, struct target *target,
                                             struct thread *thread,
-                                            const struct target_instants *instants);
-/* Counts a record that needs not be kept. ERR_GONE as above. */
+                                            const struct kernel_instants *instants);
+/* The same for a record that needs not be kept.  ERR_GONE as above. */
 MUST_CHECK enum err_code kernel_stack_count_record(struct kernel_stacks *stacks,
                                                    struct kernel_stack *stack,
                                                    struct target *target, struct thread *thread,
                                                    const struct kernel_record *record,
                                                    const void *spans,
-                                                   const struct target_instants *instants);
+                                                   const struct kernel_instants *instants);
 
 #endif /* SAMPLER_SESSION_KERNEL_KERNEL_STACK_H */

@@ -6,7 +6,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_copies.h"
 #include "sampler/process/process.h"
 #include "sampler/process/thread_ids.h"
 #include "sampler/session/kernel/kernel_describe.h"

@@ -13,15 +13,17 @@
 #ifndef SAMPLER_SESSION_REMOTE_ASLEEP_H
 #define SAMPLER_SESSION_REMOTE_ASLEEP_H
 
+struct native_copies;
 struct target;
 struct thread;
+struct thread_reading;
 
 /* With --stop always, for a thread that sleeps in a call which a stop would end: the kernel is asked before its Python stack
  * is read, too, so even the first sample has a native stack. */
 void asleep_begin(const struct target *target, const struct thread *thread);
-/* For a thread whose Python stack has just been read.  Sets thread->native or thread->keeps_native if it sleeps;
- * asleep_forget clears both, once the sample is counted. */
-void asleep_find(struct target *target, struct thread *thread);
-void asleep_forget(struct thread *thread);
+/* For a thread whose Python stack has just been read.  Sets native, which is good as long as the copies are, or keeps_native if
+ * it sleeps. */
+void asleep_find(struct target *target, struct native_copies *copies,
+                 struct thread_reading *reading);
 
 #endif /* SAMPLER_SESSION_REMOTE_ASLEEP_H */

@@ -210,8 +210,9 @@ static void a_tail_in_no_chunk_is_none(void **state)
     stack_world_each_version(check_nowhere);
 }
 
-TEST_MAIN(cmocka_unit_test(a_tail_is_read_once), cmocka_unit_test(another_mark_is_another_tail),
-          cmocka_unit_test(without_a_mark_all_is_read),
-          cmocka_unit_test(a_tail_goes_on_in_the_chunks_below),
-          cmocka_unit_test(a_stack_that_was_shallow_is_read_as_far_as_its_tail),
-          cmocka_unit_test(a_tail_in_no_chunk_is_none))
+TEST_GROUP(cmocka_unit_test(a_tail_is_read_once),
+           cmocka_unit_test(another_mark_is_another_tail),
+           cmocka_unit_test(without_a_mark_all_is_read),
+           cmocka_unit_test(a_tail_goes_on_in_the_chunks_below),
+           cmocka_unit_test(a_stack_that_was_shallow_is_read_as_far_as_its_tail),
+           cmocka_unit_test(a_tail_in_no_chunk_is_none))

@@ -60,6 +60,6 @@ static void contents_that_are_short_are_no_memory(void **state)
     buffer_deinit(&contents);
 }
 
-TEST_MAIN(cmocka_unit_test(an_answer_needs_no_memory),
-          cmocka_unit_test(an_error_needs_no_memory),
-          cmocka_unit_test(contents_that_are_short_are_no_memory))
+TEST_GROUP(cmocka_unit_test(an_answer_needs_no_memory),
+           cmocka_unit_test(an_error_needs_no_memory),
+           cmocka_unit_test(contents_that_are_short_are_no_memory))

@@ -538,20 +538,14 @@ static void a_session_of_one_that_hangs_fails_and_says_so(void **state)
     sampler_destroy(sampler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_session_of_another_process_is_a_session),
-        cmocka_unit_test(limits_hold_whatever_is_requested),
-        cmocka_unit_test(what_is_not_an_answer_pipe_is_not_written_to),
-        cmocka_unit_test(invalid_requests_end_nothing),
-        cmocka_unit_test(the_list_is_that_of_the_reader_process),
-        cmocka_unit_test(a_lack_of_descriptors_is_what_is_said),
-        cmocka_unit_test(sessions_that_have_ended_make_room_for_later_ones),
-        cmocka_unit_test(answers_take_bounded_memory),
-        cmocka_unit_test(a_session_survives_its_reader_as_failed),
-        cmocka_unit_test(only_the_session_that_is_wanted_can_be_had),
-        cmocka_unit_test(a_session_of_one_that_hangs_fails_and_says_so),
-    };
-    return cmocka_run_group_tests(tests, begin, end) == 0 ? 0 : 1;
-}
+TEST_GROUP_WITHIN(begin, end, cmocka_unit_test(a_session_of_another_process_is_a_session),
+                  cmocka_unit_test(limits_hold_whatever_is_requested),
+                  cmocka_unit_test(what_is_not_an_answer_pipe_is_not_written_to),
+                  cmocka_unit_test(invalid_requests_end_nothing),
+                  cmocka_unit_test(the_list_is_that_of_the_reader_process),
+                  cmocka_unit_test(a_lack_of_descriptors_is_what_is_said),
+                  cmocka_unit_test(sessions_that_have_ended_make_room_for_later_ones),
+                  cmocka_unit_test(answers_take_bounded_memory),
+                  cmocka_unit_test(a_session_survives_its_reader_as_failed),
+                  cmocka_unit_test(only_the_session_that_is_wanted_can_be_had),
+                  cmocka_unit_test(a_session_of_one_that_hangs_fails_and_says_so))

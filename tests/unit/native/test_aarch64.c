@@ -446,7 +446,7 @@ static void stubs_are_recognized(void **state)
                          cases[i].slot);
 }
 
-TEST_MAIN(
+TEST_GROUP(
     MADE_TEST(frames_lead_to_the_first_function),
     MADE_TEST(the_register_is_the_return_address_until_it_is_saved),
     MADE_TEST(a_frame_may_be_large), MADE_TEST(a_call_changes_the_register),

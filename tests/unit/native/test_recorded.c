@@ -172,4 +172,4 @@ static void recorded_stacks_are_found_again(void **state)
     assert_true(stacks >= 10);
 }
 
-TEST_MAIN(cmocka_unit_test(recorded_stacks_are_found_again))
+TEST_GROUP(cmocka_unit_test(recorded_stacks_are_found_again))

@@ -60,5 +60,5 @@ static void equal_memory_has_no_order(void **state)
         assert_int_equal(words_memcmp(same[0], same[1], bytes), 0);
 }
 
-TEST_MAIN(cmocka_unit_test(memory_is_ordered_by_its_first_different_byte),
-          cmocka_unit_test(equal_memory_has_no_order))
+TEST_GROUP(cmocka_unit_test(memory_is_ordered_by_its_first_different_byte),
+           cmocka_unit_test(equal_memory_has_no_order))

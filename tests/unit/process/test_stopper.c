@@ -417,21 +417,16 @@ static void a_thread_that_another_traces_is_refused(void **state)
     child_end(&target);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stopped_process_stands_still_and_goes_on),
-        cmocka_unit_test(an_interrupted_wait_is_distinguished_from_running),
-        cmocka_unit_test(the_stopper_does_not_reap_our_child),
-        cmocka_unit_test(a_signal_during_a_stop_is_delivered),
-        cmocka_unit_test(a_missing_process_is_gone),
-        cmocka_unit_test(what_has_ended_and_is_not_waited_for_is_gone),
-        cmocka_unit_test(a_target_goes_on_when_its_stopper_is_killed),
-        cmocka_unit_test(a_thread_that_does_not_stop_counts_nothing),
-        cmocka_unit_test(a_stop_counts_from_when_the_thread_was_last_seen_running),
-        cmocka_unit_test(a_thread_of_another_process_is_not_stopped),
-        cmocka_unit_test(a_process_that_got_the_pid_of_the_target_is_let_go),
-        cmocka_unit_test(a_thread_that_another_traces_is_refused),
-    };
-    return cmocka_run_group_tests(tests, map_counter, NULL) == 0 ? 0 : 1;
-}
+TEST_GROUP_WITHIN(map_counter, NULL,
+                  cmocka_unit_test(a_stopped_process_stands_still_and_goes_on),
+                  cmocka_unit_test(an_interrupted_wait_is_distinguished_from_running),
+                  cmocka_unit_test(the_stopper_does_not_reap_our_child),
+                  cmocka_unit_test(a_signal_during_a_stop_is_delivered),
+                  cmocka_unit_test(a_missing_process_is_gone),
+                  cmocka_unit_test(what_has_ended_and_is_not_waited_for_is_gone),
+                  cmocka_unit_test(a_target_goes_on_when_its_stopper_is_killed),
+                  cmocka_unit_test(a_thread_that_does_not_stop_counts_nothing),
+                  cmocka_unit_test(a_stop_counts_from_when_the_thread_was_last_seen_running),
+                  cmocka_unit_test(a_thread_of_another_process_is_not_stopped),
+                  cmocka_unit_test(a_process_that_got_the_pid_of_the_target_is_let_go),
+                  cmocka_unit_test(a_thread_that_another_traces_is_refused))

@@ -98,7 +98,7 @@ static void what_is_cut_or_changed_is_corrupt(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(what_was_packed_comes_out),
-          cmocka_unit_test(no_more_comes_out_than_is_allowed),
-          cmocka_unit_test(it_ends_at_the_deadline_and_when_cancelled),
-          cmocka_unit_test(what_is_cut_or_changed_is_corrupt))
+TEST_GROUP(cmocka_unit_test(what_was_packed_comes_out),
+           cmocka_unit_test(no_more_comes_out_than_is_allowed),
+           cmocka_unit_test(it_ends_at_the_deadline_and_when_cancelled),
+           cmocka_unit_test(what_is_cut_or_changed_is_corrupt))

@@ -146,13 +146,7 @@ static void no_memory_is_an_error(void **state)
     profile_destroy(profile);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(your_code_is_what_it_is_on_the_page),
-        cmocka_unit_test(text_with_several_lines_is_a_program),
-        cmocka_unit_test(packages_of_a_level_are_bounded),
-        cmocka_unit_test(no_memory_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(your_code_is_what_it_is_on_the_page),
+           cmocka_unit_test(text_with_several_lines_is_a_program),
+           cmocka_unit_test(packages_of_a_level_are_bounded),
+           cmocka_unit_test(no_memory_is_an_error))

@@ -201,6 +201,6 @@ static void many_readers_share_the_windows(void **state)
     profile_destroy(session.profile);
 }
 
-TEST_MAIN(cmocka_unit_test(a_reader_sees_whole_generations_while_the_writer_goes_on),
-          cmocka_unit_test(windows_are_merged_while_they_are_read),
-          cmocka_unit_test(many_readers_share_the_windows))
+TEST_GROUP(cmocka_unit_test(a_reader_sees_whole_generations_while_the_writer_goes_on),
+           cmocka_unit_test(windows_are_merged_while_they_are_read),
+           cmocka_unit_test(many_readers_share_the_windows))

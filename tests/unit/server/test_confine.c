@@ -94,6 +94,6 @@ static void it_does_not_outlast_its_time(void **state)
     assert_int_equal(WTERMSIG(status), SIGALRM);
 }
 
-TEST_MAIN(cmocka_unit_test(it_reads_allocates_and_answers),
-          cmocka_unit_test(it_opens_and_starts_nothing),
-          cmocka_unit_test(it_does_not_outlast_its_time))
+TEST_GROUP(cmocka_unit_test(it_reads_allocates_and_answers),
+           cmocka_unit_test(it_opens_and_starts_nothing),
+           cmocka_unit_test(it_does_not_outlast_its_time))

@@ -120,6 +120,6 @@ static void so_many_files_and_no_more(void **state)
     free(cache);
 }
 
-TEST_MAIN(cmocka_unit_test(texts_are_those_of_owner_and_path),
-          cmocka_unit_test(the_hottest_stay_where_there_is_no_room),
-          cmocka_unit_test(so_many_files_and_no_more))
+TEST_GROUP(cmocka_unit_test(texts_are_those_of_owner_and_path),
+           cmocka_unit_test(the_hottest_stay_where_there_is_no_room),
+           cmocka_unit_test(so_many_files_and_no_more))

@@ -1,7 +1,7 @@
 /*
  * fed_world - a kernel_feed whose engine is a fake one and whose target only notes what it is to count.
  *
- * It replaces functions of target.c and python.c.
+ * It replaces kernel_reading.c and functions of python.c.
  *
  * Ownership: fed_create makes the world, of which there is one; fed_destroy frees what it holds.
  */
@@ -17,6 +17,7 @@
 #include "sampler/kernel/record.h"
 #include "sampler/profile/quality.h"
 #include "sampler/session/kernel/kernel_feed.h"
+#include "sampler/session/kernel/kernel_reading.h"
 #include "sampler/session/target.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/test.h"
@@ -44,7 +45,7 @@ extern uint64_t begin_ns; /* of the session */
 
 /* A sample that the feed asked the target to count. */
 struct fed_sample {
-    struct target_instants instants;
+    struct kernel_instants instants;
     bool is_read;     /* from the process */
     bool is_repeated; /* from the thread, with the windows of a copy */
     uint64_t word;
@@ -59,7 +60,7 @@ extern struct fed_sample taken[MAX_TAKEN];
 extern size_t taken_count, listings, checks;
 /* Samples of unknown stacks: of a thread that ran, that waited, and that did one or the other. */
 extern uint32_t unknown_running, unknown_waiting, unknown_either;
-extern struct target_instants last_unknown;
+extern struct kernel_instants last_unknown;
 extern uint64_t learnt_addr, learnt_word;
 
 /* The target's answers. */

@@ -152,8 +152,8 @@ static void who_is_of_several_users_is_not_known(void **state)
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-TEST_MAIN(WITH_WORLD(a_process_is_found_until_it_ends),
-          WITH_WORLD(descriptors_that_are_kept_outlive_the_process),
-          WITH_WORLD(numbers_of_sessions_differ),
-          WITH_WORLD(a_function_of_several_owners_has_none),
-          WITH_WORLD(who_is_of_several_users_is_not_known))
+TEST_GROUP(WITH_WORLD(a_process_is_found_until_it_ends),
+           WITH_WORLD(descriptors_that_are_kept_outlive_the_process),
+           WITH_WORLD(numbers_of_sessions_differ),
+           WITH_WORLD(a_function_of_several_owners_has_none),
+           WITH_WORLD(who_is_of_several_users_is_not_known))

@@ -173,7 +173,7 @@ static void without_room_for_a_mark_the_series_has_the_part_of_the_views(void **
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(what_a_thread_needs_is_a_leaf_of_its_stack),
-          cmocka_unit_test(a_sleep_is_a_pause_in_a_thread_that_does_more),
-          cmocka_unit_test(what_a_thread_did_long_ago_does_not_count),
-          cmocka_unit_test(without_room_for_a_mark_the_series_has_the_part_of_the_views))
+TEST_GROUP(cmocka_unit_test(what_a_thread_needs_is_a_leaf_of_its_stack),
+           cmocka_unit_test(a_sleep_is_a_pause_in_a_thread_that_does_more),
+           cmocka_unit_test(what_a_thread_did_long_ago_does_not_count),
+           cmocka_unit_test(without_room_for_a_mark_the_series_has_the_part_of_the_views))

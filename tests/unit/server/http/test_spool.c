@@ -154,8 +154,8 @@ static void an_answer_takes_no_more_of_the_disk_than_it_leaves(void **state)
     temp_dir_remove(folder);
 }
 
-TEST_MAIN(cmocka_unit_test(what_memory_may_hold_stays_there),
-          cmocka_unit_test(what_is_larger_is_a_file_without_a_name),
-          cmocka_unit_test(what_the_writer_says_is_passed_on),
-          cmocka_unit_test(a_full_disk_is_named),
-          cmocka_unit_test(an_answer_takes_no_more_of_the_disk_than_it_leaves))
+TEST_GROUP(cmocka_unit_test(what_memory_may_hold_stays_there),
+           cmocka_unit_test(what_is_larger_is_a_file_without_a_name),
+           cmocka_unit_test(what_the_writer_says_is_passed_on),
+           cmocka_unit_test(a_full_disk_is_named),
+           cmocka_unit_test(an_answer_takes_no_more_of_the_disk_than_it_leaves))

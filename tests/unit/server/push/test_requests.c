@@ -272,14 +272,8 @@ static void a_window_without_samples_is_no_request(void **state)
     sample_session_destroy(session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stack_is_there_once),
-        cmocka_unit_test(a_large_window_is_several_requests),
-        cmocka_unit_test(a_request_is_divided_into_its_series),
-        cmocka_unit_test(parts_of_a_window_follow_each_other),
-        cmocka_unit_test(a_window_without_samples_is_no_request),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(a_stack_is_there_once),
+           cmocka_unit_test(a_large_window_is_several_requests),
+           cmocka_unit_test(a_request_is_divided_into_its_series),
+           cmocka_unit_test(parts_of_a_window_follow_each_other),
+           cmocka_unit_test(a_window_without_samples_is_no_request))

@@ -249,10 +249,10 @@ static void a_report_has_so_many_instructions(void **state)
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-TEST_MAIN(WITH_WORLD(a_report_has_its_hottest_files_whole_or_cut),
-          WITH_WORLD(a_report_has_no_text_where_it_was_left_out_or_has_no_room),
-          WITH_WORLD(a_heat_map_has_all_files_whole_and_is_all_one_is_missing),
-          WITH_WORLD(a_heat_map_has_so_much_text),
-          WITH_WORLD(a_report_has_the_instructions_of_its_hottest_files),
-          WITH_WORLD(a_report_has_so_many_instructions),
-          WITH_WORLD(a_report_has_the_last_seconds_of_its_heat_map))
+TEST_GROUP(WITH_WORLD(a_report_has_its_hottest_files_whole_or_cut),
+           WITH_WORLD(a_report_has_no_text_where_it_was_left_out_or_has_no_room),
+           WITH_WORLD(a_heat_map_has_all_files_whole_and_is_all_one_is_missing),
+           WITH_WORLD(a_heat_map_has_so_much_text),
+           WITH_WORLD(a_report_has_the_instructions_of_its_hottest_files),
+           WITH_WORLD(a_report_has_so_many_instructions),
+           WITH_WORLD(a_report_has_the_last_seconds_of_its_heat_map))

@@ -1,16 +1,20 @@
+#include "sampler/session/remote/remote_target.h"
+
 #include "sampler/base/clock.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_tick.h"
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
+#include "sampler/process/process_stats.h"
 #include "sampler/process/procfs.h"
-#include "sampler/process/stopper.h"
 #include "sampler/profile/profile.h"
+#include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/fold/thread_cpu.h"
-#include "sampler/session/native/native_copies.h"
 #include "sampler/session/remote/asleep.h"
-#include "sampler/session/remote/beside.h"
-#include "sampler/session/remote/bias.h"
 #include "sampler/session/target.h"
 
+/* The faults of a process are read again after this time. */
+static const uint64_t FAULTS_AGAIN_NS = NS_PER_S / 5;
+/* An interpreter that is unreadable for this long while its process runs has ended. */
+static const uint64_t GIVE_UP_NS = NS_PER_S;
 /* A thread that has not moved in so many readings is read without a stop, so it costs no question; where native stacks
  * are wanted, one that waited when it was asked last costs one in so many times. */
 static const uint32_t AT_REST_READINGS = 50, ASK_ONE_IN = 16;
@@ -19,26 +23,23 @@ static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
 
 /* Threads that were read while they stood still, to be counted once they go on. */
 struct kept_threads {
-    struct kept_thread {
-        struct thread *thread;
-        enum err_code failure;
-        struct thread_state state;
-    } items[PYTHON_MAX_THREADS_PER_TICK];
+    struct thread *items[PYTHON_MAX_THREADS_PER_TICK];
     size_t count;
 };
 
 /* The context of count_thread and keep_thread. */
 struct target_tick {
+    struct remote_target *remote;
     struct target *target;
-    struct tick *tick;
+    struct remote_tick *tick;
     struct stops_turn turn;
-    struct reading reading;
+    struct remote_reading reading;
     struct kept_threads *kept; /* of a tick that stops threads */
     bool is_probe;             /* what is read only shows whether stops are needed */
 };
 
 /* A whole number that is `weight` on average. */
-static uint32_t whole(struct tick *tick, double weight)
+static uint32_t whole(struct remote_tick *tick, double weight)
 {
     const uint32_t floor = (uint32_t)weight;
     return weight > floor ? floor + (random_fraction(&tick->random) < weight - floor) : floor;
@@ -49,8 +50,9 @@ static uint32_t whole(struct tick *tick, double weight)
 static bool runs_still(const struct target_tick *now, const struct thread *thread)
 {
     const struct target *const target = now->target;
-    if (thread->is_asked || thread->is_stopped)
-        return thread->runs == VALUE_YES;
+    const struct thread_reading *const reading = reading_of(thread);
+    if (reading->is_asked || reading->is_stopped)
+        return reading->runs == VALUE_YES;
     return thread->host_tid > 0 && !random_below(&now->tick->random, ASK_ONE_IN) &&
            thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
                            thread->host_tid, NULL) == VALUE_YES;
@@ -60,13 +62,13 @@ static bool runs_still(const struct target_tick *now, const struct thread *threa
 static void note_reading(const struct target_tick *now, const struct thread *thread,
                          enum err_code failure)
 {
-    struct target *const target = now->target;
-    const bool wants_native = target->fold.native_stacks;
+    struct stops *const stops = &now->remote->stops;
+    const bool wants_native = now->target->fold.native_stacks;
     if (failure || !thread->stack.is_unchanged)
-        stops_note_reading(&target->stops,
+        stops_note_reading(stops,
                            failure || wants_native || thread->stack.certainty != STACK_EXACT);
     else if (wants_native && runs_still(now, thread))
-        stops_note_reading(&target->stops, true);
+        stops_note_reading(stops, true);
 }
 
 /* The control of a window without stops is of the same threads as its other readings: those that have
@@ -74,15 +76,16 @@ static void note_reading(const struct target_tick *now, const struct thread *thr
 static enum err_code compare(const struct target_tick *now, const struct thread *thread)
 {
     const struct stack *const stack = &thread->stack;
+    const struct stops *const stops = &now->remote->stops;
     const bool is_stopping = now->turn.step == STOPS_STILL;
     if (stack->is_unchanged || !stack->count)
         return ERR_OK;
     const struct code *const code =
-        code_at(now->target->fold.codes, stack->frames[stack->count - 1].code);
-    if (is_stopping && now->target->stops.is_still)
-        bias_note_still(now->tick->bias, thread->times);
-    else if (code->tag && now->target->stops.policy == SAMPLER_STOP_AUTO)
-        return bias_note(now->tick->bias, code->tag - 1, is_stopping);
+        code_at(now->target->fold.nodes.codes, stack->frames[stack->count - 1].code);
+    if (is_stopping && stops->is_still)
+        bias_note_still(&now->tick->bias, reading_of(thread)->times);
+    else if (code->tag && stops->policy == SAMPLER_STOP_AUTO)
+        return bias_note(&now->tick->bias, code->tag - 1, is_stopping);
     return ERR_OK;
 }
 
@@ -97,7 +100,7 @@ static enum err_code check_still(const struct target *target, const struct threa
 {
     const bool is_still =
         thread->stack.copy.is_still ||
-        (thread->runs == VALUE_NO && thread->stack.certainty != STACK_TRUNCATED);
+        (reading_of(thread)->runs == VALUE_NO && thread->stack.certainty != STACK_TRUNCATED);
     return is_still || !is_always_still(target) ? ERR_OK : ERR_PERM;
 }
 
@@ -115,42 +118,52 @@ static enum thread_motion motion_of(const struct target_tick *now, const struct 
                                                                      : THREAD_MOVING;
 }
 
-/* thread->motion is set. */
-static enum err_code count(struct target_tick *now, struct thread *thread,
-                           struct thread_state state, enum err_code failure)
+/* Completes a reading before the thread goes on: what the interpreter says, and what the thread works for. */
+static struct thread_reading *take_reading(const struct target_tick *now, struct thread *thread,
+                                           enum err_code failure)
+{
+    struct thread_reading *const reading = reading_of(thread);
+    reading->thread = thread;
+    reading->failure = failure ? failure : check_still(now->target, thread);
+    reading->motion = motion_of(now, thread);
+    reading->state = python_thread_state(now->target->python, thread);
+    reading->now_ns = now->tick->now_ns;
+    if (!reading->failure)
+        target_read_context(now->target, reading, NULL);
+    return reading;
+}
+
+/* The reading is complete but for what it stands for. */
+static enum err_code count(struct target_tick *now, struct thread *thread)
 {
     struct target *const target = now->target;
-    struct tick *const tick = now->tick;
-    struct quality *const quality = profile_quality(target->fold.profile);
-    thread->sampled_ns = tick->now_ns;
-    thread->since_ns = now->turn.since_ns;
-    thread->times = whole(tick, now->reading.weight * now->turn.ticks);
-    now->reading.failures[failure] += failure != ERR_OK;
-    if (!failure && thread->times > now->turn.ticks)
-        quality->extrapolated += thread->times - now->turn.ticks;
-    const enum err_code rc = fold_thread(&target->fold, thread, state, failure, tick->now_ns);
-    return rc || failure ? rc : compare(now, thread);
+    struct thread_reading *const reading = reading_of(thread);
+    struct quality *const quality = profile_quality(target->fold.nodes.profile);
+    reading->now_ns = now->tick->now_ns;
+    reading->since_ns = now->turn.since_ns;
+    reading->times = whole(now->tick, now->reading.weight * now->turn.ticks);
+    now->reading.failures[reading->failure] += reading->failure != ERR_OK;
+    if (!reading->failure && reading->times > now->turn.ticks)
+        quality->extrapolated += reading->times - now->turn.ticks;
+    const enum err_code rc = fold_reading(&target->fold, reading);
+    return rc || reading->failure ? rc : compare(now, thread);
 }
 
 static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
 {
     struct target_tick *const now = context;
-    struct target *const target = now->target;
-    if (!target_is_same(target))
+    if (!target_is_same(now->target))
         return ERR_GONE;
     if (now->is_probe || now->turn.step == STOPS_MOVING)
         note_reading(now, thread, failure);
     if (now->is_probe)
         return ERR_OK;
-    failure = failure ? failure : check_still(target, thread);
-    thread->motion = motion_of(now, thread);
-    if (!failure) {
-        asleep_find(target, thread);
-        target_read_context(target, thread, NULL, now->tick->now_ns);
-    }
-    const enum err_code rc =
-        count(now, thread, python_thread_state(target->python, thread), failure);
-    asleep_forget(thread);
+    struct thread_reading *const reading = take_reading(now, thread, failure);
+    if (!reading->failure)
+        asleep_find(now->target, &now->tick->asleep, reading);
+    const enum err_code rc = count(now, thread);
+    reading->native = NULL;
+    reading->keeps_native = false;
     return rc;
 }
 
@@ -158,25 +171,19 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
 static enum err_code keep_thread(void *context, struct thread *thread, enum err_code failure)
 {
     const struct target_tick *const now = context;
-    struct target *const target = now->target;
-    if (!target_is_same(target))
+    if (!target_is_same(now->target))
         return ERR_GONE;
-    failure = failure ? failure : check_still(target, thread);
-    thread->motion = motion_of(now, thread);
-    now->kept->items[now->kept->count++] =
-        (struct kept_thread){ thread, failure, python_thread_state(target->python, thread) };
-    if (!failure)
-        target_read_context(target, thread, NULL, now->tick->now_ns);
-    return failure ? ERR_OK : fold_read_leaf(&target->fold, thread);
+    now->kept->items[now->kept->count++] = thread;
+    return take_reading(now, thread, failure)->failure
+               ? ERR_OK
+               : fold_read_leaf(&now->target->fold, thread);
 }
 
 static enum err_code count_kept(struct target_tick *now)
 {
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < now->kept->count && !rc; i++) {
-        const struct kept_thread *const kept = &now->kept->items[i];
-        rc = count(now, kept->thread, kept->state, kept->failure);
-    }
+    for (size_t i = 0; i < now->kept->count && !rc; i++)
+        rc = count(now, now->kept->items[i]);
     return rc;
 }
 
@@ -199,21 +206,22 @@ static bool can_stop(const struct target *target, const struct thread *thread)
 static bool is_to_stop(const struct target_tick *now, struct thread *thread)
 {
     const struct target *const target = now->target;
+    struct thread_reading *const reading = reading_of(thread);
     const bool is_always = is_always_still(target);
     const bool is_at_rest =
         thread->stack.still > AT_REST_READINGS && !sub_stacks_are_several(thread) &&
         !(target->fold.native_stacks &&
-          (thread->runs == VALUE_YES || !random_below(&now->tick->random, ASK_ONE_IN)));
-    thread->is_asked = false;
-    thread->runs = VALUE_UNKNOWN;
+          (reading->runs == VALUE_YES || !random_below(&now->tick->random, ASK_ONE_IN)));
+    reading->is_asked = false;
+    reading->runs = VALUE_UNKNOWN;
     if (thread->host_tid <= 0 || (!is_always && is_at_rest))
         return false;
-    thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
-                                   thread->host_tid, &thread->call);
-    thread->is_asked = thread->runs != VALUE_UNKNOWN;
-    if (thread->runs != VALUE_NO || !is_always || !target->fold.native_stacks)
-        return thread->runs != VALUE_NO;
-    if (!thread->call.is_known || !system_call_ends_by_a_stop(thread->call.number))
+    reading->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
+                                    thread->host_tid, &reading->call);
+    reading->is_asked = reading->runs != VALUE_UNKNOWN;
+    if (reading->runs != VALUE_NO || !is_always || !target->fold.native_stacks)
+        return reading->runs != VALUE_NO;
+    if (!reading->call.is_known || !system_call_ends_by_a_stop(reading->call.number))
         return can_stop(target, thread);
     asleep_begin(target, thread);
     return false;
@@ -225,9 +233,9 @@ static void choose_stopped(const struct target_tick *now, struct sampled *out)
     struct thread *const *const chosen = python_chosen(now->target->python, &count);
     for (size_t i = 0; i < count; i++) {
         struct thread *const thread = chosen[i];
-        thread->is_stopped = is_to_stop(now, thread);
+        reading_of(thread)->is_stopped = is_to_stop(now, thread);
         out->threads[out->count++] = thread;
-        if (!thread->is_stopped)
+        if (!reading_of(thread)->is_stopped)
             continue;
         out->threads[out->count - 1] = out->threads[out->stopped];
         out->threads[out->stopped++] = thread;
@@ -237,8 +245,9 @@ static void choose_stopped(const struct target_tick *now, struct sampled *out)
 static enum err_code stop_threads(const struct target_tick *now, const struct sampled *sampled)
 {
     struct target *const target = now->target;
-    struct stopper *const stopper = now->tick->stopper;
-    struct native_copies *const native = now->tick->native;
+    struct stopper *const stopper = &now->tick->stopper;
+    struct native_copies *const native =
+        target->fold.native_stacks ? &now->tick->stopped : NULL;
     int32_t tids[PYTHON_MAX_THREADS_PER_TICK];
     for (size_t i = 0; i < sampled->stopped; i++)
         tids[i] = sampled->threads[i]->host_tid;
@@ -251,38 +260,44 @@ static enum err_code stop_threads(const struct target_tick *now, const struct sa
         thread->stack.copy.is_still = stopper_holds(stopper, thread->host_tid);
         if (!thread->stack.copy.is_still)
             continue;
-        if (thread->runs == VALUE_YES && stopper_has_interrupted_wait(thread->host_tid))
-            thread->runs = VALUE_NO;
+        struct thread_reading *const reading = reading_of(thread);
+        if (reading->runs == VALUE_YES && stopper_has_interrupted_wait(thread->host_tid))
+            reading->runs = VALUE_NO;
         if (native)
-            thread->native = native_copies_read(native, &target->process.memory.memory,
-                                                thread->host_tid, target->stack_start);
+            reading->native = native_copies_read(native, &target->process.memory.memory,
+                                                 thread->host_tid, target->stack_start);
     }
     return rc;
 }
 
-static void resume_threads(struct target *target, struct stopper *stopper,
-                           const struct sampled *sampled)
+uint64_t page_faults_since(struct page_faults *faults, int pid, uint64_t now_ns)
 {
-    struct quality *const quality = profile_quality(target->fold.profile);
+    struct process_stats stats;
+    const bool is_first = !faults->due_ns;
+    const uint64_t before = faults->count;
+    if (now_ns < faults->due_ns)
+        return 0;
+    faults->due_ns = now_ns + FAULTS_AGAIN_NS;
+    if (process_stats_read(pid, &stats, NULL) || stats.minor_faults < before)
+        return 0;
+    faults->count = stats.minor_faults;
+    return is_first ? 0 : stats.minor_faults - before;
+}
+
+static void resume_threads(const struct target_tick *now, const struct sampled *sampled)
+{
+    struct remote_target *const remote = now->remote;
+    struct stopper *const stopper = &now->tick->stopper;
+    struct quality *const quality = profile_quality(now->target->fold.nodes.profile);
     stopper_resume(stopper);
     for (size_t i = 0; i < sampled->stopped; i++)
         sampled->threads[i]->stack.copy.is_still = false;
     if (stopper->stop_ns)
-        stops_note_stop(&target->stops, stopper->stop_ns, clock_now_ns());
+        stops_note_stop(&remote->stops, stopper->stop_ns, clock_now_ns());
     if (sampled->stopped)
         quality->page_faults +=
-            page_faults_since(&target->faults, target->process.pid, clock_now_ns());
+            page_faults_since(&remote->faults, now->target->process.pid, clock_now_ns());
     quality->stopped_ns = stopper->stopped_ns;
-}
-
-enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t now_ns)
-{
-    if (!target->fold.tasks || !task_fold_is_due(&target->tasks, ticks, now_ns))
-        return ERR_OK;
-    const enum err_code rc = python_read_tasks(target->python, now_ns);
-    if (rc || !target_is_same(target))
-        return rc == ERR_NOMEM ? rc : ERR_OK;
-    return task_fold_count(&target->tasks);
 }
 
 /* Keeps a thread that cannot run as long as the profiler has its processor; if it has run, what was read means nothing. */
@@ -291,8 +306,8 @@ static enum err_code keep_held(void *context, struct thread *thread, enum err_co
     const struct target_tick *const now = context;
     if (!now->is_probe && beside_has_held(&now->tick->beside, now->target->fold.cpus, thread))
         return keep_thread(context, thread, failure);
-    now->kept->items[now->kept->count++] =
-        (struct kept_thread){ .thread = thread, .failure = failure };
+    reading_of(thread)->failure = failure;
+    now->kept->items[now->kept->count++] = thread;
     return ERR_OK;
 }
 
@@ -312,17 +327,17 @@ static enum err_code read_held(struct target_tick *now, struct thread **threads,
     for (size_t i = 0; i < count; i++)
         threads[i]->stack.copy.is_still = false;
     for (size_t i = 0; i < kept->count; i++) {
-        struct thread *const thread = kept->items[i].thread;
+        struct thread *const thread = kept->items[i];
         if (beside_has_held(&now->tick->beside, target->fold.cpus, thread)) {
             kept->items[stood++] = kept->items[i];
         } else {
             python_forget_stack(target->python, thread);
-            thread->has_leaf = false;
+            sampled_thread_of(thread)->has_leaf = false;
             threads[count - ++ran] = thread;
         }
     }
     for (size_t i = 0; i < stood && rc; i++)
-        kept->items[i].thread->has_leaf = false;
+        sampled_thread_of(kept->items[i])->has_leaf = false;
     kept->count = stood;
     *ran_out = ran;
     return rc;
@@ -332,19 +347,19 @@ static enum err_code count_held(struct target_tick *now)
 {
     struct kept_threads *const kept = now->kept;
     for (size_t i = 0; i < kept->count; i++)
-        note_reading(now, kept->items[i].thread, kept->items[i].failure);
+        note_reading(now, kept->items[i], reading_of(kept->items[i])->failure);
     if (now->is_probe)
         return ERR_OK;
     for (size_t i = 0; i < kept->count; i++) {
-        struct thread *const thread = kept->items[i].thread;
-        thread->is_asked = true;
-        thread->runs = VALUE_YES;
-        thread->runnable = VALUE_UNKNOWN;
-        thread->call = (struct system_call){ 0 };
+        struct thread_reading *const reading = reading_of(kept->items[i]);
+        reading->is_asked = true;
+        reading->runs = VALUE_YES;
+        reading->runnable = VALUE_UNKNOWN;
+        reading->call = (struct system_call){ 0 };
     }
     const enum err_code rc = count_kept(now);
     for (size_t i = 0; i < kept->count; i++)
-        kept->items[i].thread->is_asked = false;
+        reading_of(kept->items[i])->is_asked = false;
     return rc;
 }
 
@@ -363,7 +378,7 @@ static enum err_code read_unstopped(struct target_tick *now, struct thread *cons
     kept.count = 0;
     now->kept = &kept;
     /* Without a stop there is no native stack; and to get to the thread's processor takes long after its task was read. */
-    const bool may_hold = !now->tick->native && !now->target->fold.tasks;
+    const bool may_hold = !now->target->fold.native_stacks && !now->target->fold.tasks;
     const size_t held = may_hold ? beside_begin(beside, cpus, now->target->process.pid, ordered,
                                                 count, &now->tick->random)
                                  : 0;
@@ -382,7 +397,7 @@ static enum err_code read_unstopped(struct target_tick *now, struct thread *cons
  * read is slow to write, so they would be stopped too often where they write much of it. */
 static enum err_code probe(struct target_tick *now, const struct sampled *sampled)
 {
-    if (!stops_wants_probe(&now->target->stops))
+    if (!stops_wants_probe(&now->remote->stops))
         return ERR_OK;
     now->is_probe = true;
     const enum err_code rc = read_unstopped(now, sampled->threads, sampled->stopped);
@@ -396,11 +411,11 @@ static enum err_code probe(struct target_tick *now, const struct sampled *sample
 static enum err_code sample_refused(struct target_tick *now, const struct sampled *sampled)
 {
     struct target *const target = now->target;
-    resume_threads(target, now->tick->stopper, sampled);
-    stops_refuse(&target->stops, now->tick->now_ns);
+    resume_threads(now, sampled);
+    stops_refuse(&now->remote->stops, now->tick->now_ns);
     now->turn.step = STOPS_MOVING;
     for (size_t i = 0; i < sampled->stopped; i++)
-        sampled->threads[i]->is_stopped = false;
+        reading_of(sampled->threads[i])->is_stopped = false;
     return python_sample(target->python, sampled->threads, sampled->stopped, count_thread, now);
 }
 
@@ -409,7 +424,7 @@ static enum err_code sample_refused(struct target_tick *now, const struct sample
 static enum err_code sample_still(struct target_tick *now)
 {
     struct target *const target = now->target;
-    struct stopper *const stopper = now->tick->stopper;
+    struct stopper *const stopper = &now->tick->stopper;
     struct sampled sampled = { .count = 0 };
     struct kept_threads kept;
     kept.count = 0;
@@ -421,17 +436,17 @@ static enum err_code sample_still(struct target_tick *now)
     if (rc || !sampled.stopped)
         return rc;
     rc = stop_threads(now, &sampled);
-    profile_quality(target->fold.profile)->stops_refused += stopper->refused > 0;
+    profile_quality(target->fold.nodes.profile)->stops_refused += stopper->refused > 0;
     now->tick->now_ns = clock_now_ns();
     if (rc == ERR_PERM && !is_always_still(target))
         return sample_refused(now, &sampled);
     /* Threads that were not stopped are left to check_still. */
     if (rc != ERR_NOMEM)
         rc = python_sample(target->python, sampled.threads, sampled.stopped, keep_thread, now);
-    resume_threads(target, stopper, &sampled);
+    resume_threads(now, &sampled);
     const enum err_code counted = count_kept(now);
     for (size_t i = 0; i < sampled.stopped; i++)
-        sampled.threads[i]->native = NULL;
+        reading_of(sampled.threads[i])->native = NULL;
     if (!rc)
         rc = counted;
     return rc ? rc : probe(now, &sampled);
@@ -442,7 +457,7 @@ static enum err_code sample_moving(struct target_tick *now)
     size_t count;
     struct thread *const *const chosen = python_chosen(now->target->python, &count);
     for (size_t i = 0; i < count; i++)
-        chosen[i]->is_stopped = chosen[i]->is_asked = false;
+        reading_of(chosen[i])->is_stopped = reading_of(chosen[i])->is_asked = false;
     now->tick->now_ns = clock_now_ns();
     return read_unstopped(now, chosen, count);
 }
@@ -453,7 +468,7 @@ static enum err_code sample(struct target_tick *now)
     enum err_code rc = python_choose(target->python, target->options->all_threads);
     if (rc)
         return rc;
-    target->stops.needs_stops = python_knows_opcodes(target->python) != VALUE_YES;
+    now->remote->stops.needs_stops = python_knows_opcodes(target->python) != VALUE_YES;
     /* A sample stands for threads that were not sampled, too. */
     now->reading.weight = python_weight(target->python) * now->tick->weight;
     rc = target_read_tasks(target, 1, now->tick->now_ns);
@@ -464,38 +479,90 @@ static enum err_code sample(struct target_tick *now)
     return rc;
 }
 
-void target_pass(struct target *target)
+void remote_target_init(struct remote_target *remote, struct target *target)
 {
-    target->tasks.owed += target->fold.tasks != NULL;
+    const struct sampler_options *const options = target->options;
+    *remote = (struct remote_target){ .target = target };
+    stops_init(&remote->stops, options->stop, options->max_stop_percent / 100);
+    remote->stops.needs_stops = python_knows_opcodes(target->python) != VALUE_YES;
 }
 
-void target_skip(struct target *target, uint64_t now_ns)
+void remote_target_pass(struct remote_target *remote)
 {
-    target_pass(target);
-    stops_skip(&target->stops, now_ns);
+    remote->target->tasks.owed += remote->target->fold.tasks != NULL;
 }
 
-enum err_code target_sample(struct target *target, struct tick *tick)
+void remote_target_skip(struct remote_target *remote, uint64_t now_ns)
+{
+    remote_target_pass(remote);
+    stops_skip(&remote->stops, now_ns);
+}
+
+enum err_code remote_target_repeat(struct remote_target *remote, uint64_t now_ns)
+{
+    struct fold *const fold = &remote->target->fold;
+    struct remote_reading *const last = &remote->last;
+    const struct stops_skipped skipped = remote->stops.skipped;
+    if (!skipped.ticks || !last->now_ns)
+        return ERR_OK;
+    /* A tick may have been skipped before its time. */
+    const uint64_t last_ns = skipped.last_ns < now_ns ? skipped.last_ns : now_ns - 1;
+    const struct repetition repetition = {
+        .pid = remote->target->process.pid,
+        .sampled_ns = last->now_ns,
+        .first_ns = skipped.first_ns < last_ns ? skipped.first_ns : last_ns,
+        .last_ns = last_ns,
+        .ticks = skipped.ticks,
+        .weight = last->weight,
+    };
+    stops_stood(&remote->stops);
+    last->now_ns = last_ns;
+    for (enum err_code failure = ERR_OK + 1; failure <= ERR_NOT_PYTHON; failure++)
+        fold_count_failure(fold, failure,
+                           (uint32_t)(last->failures[failure] * skipped.ticks * last->weight));
+    return thread_cpus_repeat(fold->cpus, &repetition);
+}
+
+bool remote_target_survives(struct remote_target *remote, enum err_code rc, uint64_t now_ns,
+                            struct ending *out)
+{
+    if (target_ends_session(rc, out) || !target_may_stay(remote->target, out))
+        return false;
+    if (!remote->failing_since_ns)
+        remote->failing_since_ns = now_ns;
+    if (now_ns - remote->failing_since_ns <= GIVE_UP_NS)
+        return true;
+    *out = rc == ERR_PERM
+               ? (struct ending){ .state = SAMPLER_FAILED,
+                                  .reason = "the kernel no longer lets us read the target (has "
+                                            "it changed its user?)" }
+               : (struct ending){ .state = SAMPLER_ENDED,
+                                  .reason = "the target's interpreter has ended" };
+    return false;
+}
+
+enum err_code remote_target_sample(struct remote_target *remote, struct remote_tick *tick)
 {
     tick->now_ns = clock_now_ns();
-    struct target_tick now = { .target = target,
+    struct target_tick now = { .remote = remote,
+                               .target = remote->target,
                                .tick = tick,
-                               .turn = stops_next(&target->stops, tick->now_ns) };
-    if (tick->stopper && tick->stopper->count)
-        resume_threads(target, tick->stopper, &(struct sampled){ .count = 0 });
+                               .turn = stops_next(&remote->stops, tick->now_ns) };
+    if (tick->stopper.count)
+        resume_threads(&now, &(struct sampled){ .count = 0 });
     if (now.turn.step == STOPS_SKIP) {
-        target_pass(target);
+        remote_target_pass(remote);
         return ERR_OK;
     }
     const enum err_code rc = sample(&now);
     if (rc) {
         /* Some threads may have been counted for the skipped ticks, and must not be again. */
-        const enum err_code repeated = target_repeat(target, tick->now_ns);
+        const enum err_code repeated = remote_target_repeat(remote, tick->now_ns);
         return repeated ? repeated : rc;
     }
-    stops_stood(&target->stops);
+    stops_stood(&remote->stops);
     now.reading.now_ns = tick->now_ns;
-    target->last = now.reading;
-    target->failing_since_ns = 0;
+    remote->last = now.reading;
+    remote->failing_since_ns = 0;
     return ERR_OK;
 }

@@ -1,5 +1,91 @@
+#include "sampler/cpython/python_tick.h"
+
+#include "sampler/base/clock.h"
+#include "sampler/cpython/contexts/contexts.h"
 #include "sampler/cpython/python_parts.h"
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
+
+/* The interval of full checks of the thread list.  Between them, the heads of the lists show new
+ * threads, and the readings of the threads show ended ones. */
+static const uint64_t LIST_AGAIN_NS = 100 * NS_PER_MS;
+/* Chooses consecutive threads from a random start, wrapping around: all threads are equally likely. */
+static void choose_some(struct python *python)
+{
+    const size_t count = python->threads.count;
+    const size_t start = (size_t)random_below(&python->random, count);
+    for (size_t i = 0; i < PYTHON_MAX_THREADS_PER_TICK; i++)
+        python->chosen[i] = python->threads.items[(start + i) % count];
+    python->chosen_count = PYTHON_MAX_THREADS_PER_TICK;
+}
+
+/* The main thread, in all interpreters that it has entered. */
+static void choose_main(struct python *python)
+{
+    struct thread *at = python_main(python);
+    while (at && at->earlier)
+        at = at->earlier;
+    python->chosen_count = 0;
+    for (; at && python->chosen_count < PYTHON_MAX_THREADS_PER_TICK; at = at->later)
+        python->chosen[python->chosen_count++] = at;
+}
+
+static enum err_code choose_threads(struct python *python, bool all_threads)
+{
+    if (!all_threads) {
+        choose_main(python);
+        return python->chosen_count ? ERR_OK : ERR_GONE;
+    }
+    if (python->threads.count > PYTHON_MAX_THREADS_PER_TICK) {
+        choose_some(python);
+        return ERR_OK;
+    }
+    /* The list gets another order when a state turns out to be another thread's. */
+    python->chosen_count = python->threads.count;
+    for (size_t i = 0; i < python->chosen_count; i++)
+        python->chosen[i] = python->threads.items[i];
+    return ERR_OK;
+}
+
+enum err_code python_choose(struct python *python, bool all_threads)
+{
+    const uint64_t now_ns = clock_now_ns();
+    enum err_code rc = ERR_OK;
+    python_clear_if_needed(python, now_ns);
+    if (python->list_is_old || now_ns - python->list_checked_ns > LIST_AGAIN_NS) {
+        rc = python_refresh_threads(python, !all_threads, now_ns);
+        python->list_is_old = rc != ERR_OK;
+        python->list_checked_ns = now_ns;
+    }
+    if (!rc && python->contexts) {
+        contexts_locate(python->contexts, now_ns);
+        contexts_read_places(python->contexts);
+    }
+    if (!rc)
+        rc = choose_threads(python, all_threads);
+    python->list_is_old = python->list_is_old || rc;
+    return rc;
+}
+
+struct thread *const *python_chosen(const struct python *python, size_t *count_out)
+{
+    *count_out = python->chosen_count;
+    return python->chosen;
+}
+
+double python_weight(const struct python *python)
+{
+    return python->chosen_count == PYTHON_MAX_THREADS_PER_TICK
+               ? (double)python->threads.count / PYTHON_MAX_THREADS_PER_TICK
+               : 1;
+}
+
+size_t python_threads_per_tick(const struct python *python, bool all_threads)
+{
+    const size_t count = all_threads ? python->threads.count : 1;
+    return count < 1                             ? 1
+           : count < PYTHON_MAX_THREADS_PER_TICK ? count
+                                                 : PYTHON_MAX_THREADS_PER_TICK;
+}
 
 static enum err_code report(struct python *python, struct thread *thread, enum err_code rc,
                             python_sample_fn on_sample, void *context)
@@ -179,102 +265,4 @@ enum err_code python_tick(struct python *python, bool all_threads, python_sample
     const enum err_code rc = python_choose(python, all_threads);
     return rc ? rc
               : python_sample(python, python->chosen, python->chosen_count, on_sample, context);
-}
-
-/* Who copied it knows that the thread is in this state. */
-static enum err_code report_copied(struct thread *thread, enum err_code rc,
-                                   python_sample_fn on_sample, void *context)
-{
-    return rc == ERR_NOMEM || (rc == ERR_GONE && thread->is_main)
-               ? rc
-               : on_sample(context, thread, rc);
-}
-
-enum err_code python_take_copy(struct python *python, struct thread *thread,
-                               const struct python_copy *taken, python_sample_fn on_sample,
-                               void *context)
-{
-    struct copy *const copy = &thread->stack.copy;
-    struct memory *const process = copy->memory;
-    thread_list_take_windows(&python->threads, thread, taken->memory);
-    thread_list_set_generation(&python->threads, thread);
-    copy->memory = taken->memory;
-    copy->taken_ns = taken->taken_ns;
-    copy->tail = taken->tail;
-    copy->is_still = true;
-    python->codes.is_described = taken->is_whole;
-    enum err_code rc = stack_read(&thread->stack, &python->codes);
-    if (!rc && os_threads_may_lend(&python->os_threads))
-        rc = os_threads_note_place(&python->os_threads, thread);
-    rc = report_copied(thread, rc, on_sample, context);
-    python->codes.is_described = false;
-    copy->memory = process;
-    copy->is_still = false;
-    copy->taken_ns = 0;
-    copy->tail = (struct copy_tail){ 0 };
-    return rc;
-}
-
-enum err_code python_repeat(struct python *python, struct thread *thread, struct memory *copy,
-                            python_sample_fn on_sample, void *context)
-{
-    thread_list_take_windows(&python->threads, thread, copy);
-    thread_list_set_generation(&python->threads, thread);
-    thread->stack.is_unchanged = thread->has_leaf = true;
-    const enum err_code rc = report_copied(thread, ERR_OK, on_sample, context);
-    thread->has_leaf = false;
-    return rc;
-}
-
-static enum err_code read_waiting(struct python *python, struct thread *thread)
-{
-    struct stack *const stack = &thread->stack;
-    thread_list_take_windows(&python->threads, thread, &python->process->memory.memory);
-    thread_list_set_generation(&python->threads, thread);
-    enum err_code rc = stack_read(stack, &python->codes);
-    /* The first reading predicts nothing, so it cannot be certain. */
-    if (!rc && stack->certainty != STACK_EXACT)
-        rc = stack_read(stack, &python->codes);
-    return rc;
-}
-
-enum err_code python_read_waiting(struct python *python, struct thread *thread,
-                                  python_sample_fn on_sample, void *context)
-{
-    enum err_code rc = ERR_OK;
-    bool have_any_moved = false;
-    while (thread->later)
-        thread = thread->later;
-    for (struct thread *at = thread; at; at = at->earlier) {
-        const enum err_code outcome = read_waiting(python, at);
-        bool has_moved = false;
-        rc = at == thread ? outcome : rc;
-        if (outcome)
-            at->stack.count = 0;
-        else if (python->runtime.layout.has_state_per_interpreter &&
-                 os_threads_may_lend(&python->os_threads) &&
-                 os_threads_place(&python->os_threads, at, &has_moved))
-            return ERR_NOMEM;
-        have_any_moved |= has_moved;
-    }
-    /* The kernel engine finds them in that thread from now on. */
-    if (have_any_moved) {
-        sub_stacks_find(&python->threads);
-        return ERR_OK;
-    }
-    /* Until 3.12 it is not known here in which thread each state runs: a thread is in the one that it has made. */
-    struct thread *const innermost =
-        !python->runtime.layout.has_state_per_interpreter && sub_stacks_has_frames(thread)
-            ? thread
-            : sub_stacks_innermost(&python->threads, thread);
-    rc = innermost == thread ? rc : ERR_OK;
-    return !rc && sub_stacks_is_spare(innermost)
-               ? ERR_OK
-               : report_copied(innermost, rc, on_sample, context);
-}
-
-struct thread *python_visit(struct python *python, struct thread *thread, remote_addr tstate,
-                            remote_addr interp)
-{
-    return thread_list_visit(&python->threads, thread, tstate, interp);
 }
