@@ -15,7 +15,7 @@ enum {
     MAX_TABLE_BYTES = 4096
 };
 
-/* What is known of a code object: its fingerprint, and the generation in which it was read. */
+/* A known code object: its fingerprint, and the generation in which it was read. */
 struct known_code {
     __u64 fingerprint, generation;
 };

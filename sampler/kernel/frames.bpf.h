@@ -11,8 +11,8 @@
 
 enum { GENERATOR_STACK = 512, TAG_MASK = 7 /* of pointers to objects */ };
 
-/* Of the newest chunk, the end may be of a frame that is being made, in memory that was never touched: no frame of
- * the walk is in it yet.  Returns how many bytes were copied. */
+/* The end of the newest chunk may be of a frame that is being made, in memory that was never
+ * touched: no frame of the walk is in it yet. Returns how many bytes were copied. */
 static __noinline __u64 put_touched(struct area *a, __u64 addr, __u64 bytes)
 {
     if (!a)

@@ -126,7 +126,7 @@ size_t perf_map_add_lines(struct perf_map *map, const char *lines, size_t bytes)
 /* "JiTD", as this machine writes numbers. */
 enum { MAGIC = 0x4A695444, CODE_LOAD = 0 };
 
-/* What a jitdump begins with. */
+/* The header of a jitdump. */
 struct dump_header {
     uint32_t magic, version, bytes, machine, padding, pid;
     uint64_t at_ns, flags;
@@ -156,7 +156,8 @@ static void add_code(struct perf_map *map, const char *bytes, size_t count)
         add_name(map, load.start, load.bytes, name, (size_t)(end - name));
 }
 
-/* Of the header or the record there; 0: it is not whole, or nonsense. */
+/* Takes the header or the record there, and returns its bytes; 0: it is not whole, or
+ * nonsense. */
 static size_t add_record(struct perf_map *map, const char *bytes, size_t count)
 {
     struct dump_header header;
