@@ -11,6 +11,7 @@
 
 #include "server/command/options/commands.h"
 #include "server/command/options/help.h"
+#include "server/command/options/option_table.h"
 #include "server/command/options/options.h"
 
 /* The caller frees. */
