@@ -21,7 +21,7 @@ function slotOf(first, second, slots) {
   return ((hash ^ (hash >>> 13)) * STRIDE) & (slots.length - 1);
 }
 
-// Where the pair is, or where it is to be.
+// The index of the pair, or the one where it is to be.
 function placeOf(slots, first, second) {
   let at = slotOf(first, second, slots);
   while (slots[at + ID] !== 0 && (slots[at + FIRST] !== first || slots[at + SECOND] !== second)) at = (at + STRIDE) & (slots.length - 1);
