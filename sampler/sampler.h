@@ -124,7 +124,9 @@ struct sampler_options {
     enum sampler_async async;
     /* Name of the ContextVar whose value says what a thread works for (profile/context.h); "": none. */
     char context[CONTEXT_MAX_VARIABLE];
-    bool tasks_each;                 /* read tasks at every tick, at any cost */
+    bool tasks_each; /* read tasks at every tick, at any cost */
+    bool
+        locks; /* report to the sink which locks threads wait for and hold; only a session of this process */
     enum sampler_engine engine;      /* once it has started: the one that samples */
     struct engines *engines;         /* sampler_open_engines; NULL: there are none */
     enum sampler_stop stop;          /* of the remote engine */

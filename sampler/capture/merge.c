@@ -213,7 +213,7 @@ static enum err_code next_window(struct input *input, struct err *err)
         if (!rc)
             count_window(input);
     } while (!rc && !is_wanted(input));
-    input->has_window = rc == ERR_OK;
+    input->has_window = !rc;
     if (!input->has_window)
         count_block(input);
     return rc == ERR_NOT_FOUND ? ERR_OK : rc;

@@ -138,7 +138,7 @@ static struct cython_fact *find_fact(struct cython_fact *facts, size_t room, uin
     return NULL;
 }
 
-static bool grow(struct python_names *names)
+static bool grow_facts(struct python_names *names)
 {
     const size_t room = names->fact_room ? 2 * names->fact_room : FIRST_FACTS;
     struct cython_fact *const facts =
@@ -164,7 +164,7 @@ static bool grow(struct python_names *names)
 /* rest 0: it is certain; otherwise it is if another rest is noted too. */
 static void note_fact(struct python_names *names, uint64_t key, uint64_t rest)
 {
-    const bool has_room = 2 * names->fact_count < names->fact_room || grow(names);
+    const bool has_room = 2 * names->fact_count < names->fact_room || grow_facts(names);
     struct cython_fact *const fact =
         has_room ? find_fact(names->facts, names->fact_room, key) : NULL;
     if (!fact) {

@@ -79,7 +79,7 @@ static void add_line(struct perf_map *map, const char *line, const char *end)
         add_name(map, start, bytes, at, (size_t)(end - at));
 }
 
-static int compare(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
     const struct perf_map_entry *const left = a, *const right = b;
     if (left->start != right->start)
@@ -97,7 +97,7 @@ static void sort_names(struct perf_map *map)
 {
     size_t kept = 0;
     if (map->count)
-        qsort(map->entries, map->count, sizeof *map->entries, compare);
+        qsort(map->entries, map->count, sizeof *map->entries, compare_entries);
     for (size_t i = 0; i < map->count; i++) {
         const struct perf_map_entry next = map->entries[i];
         while (kept && overlap(&map->entries[kept - 1], &next) &&

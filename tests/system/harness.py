@@ -11,6 +11,7 @@ Everything started here is ended here, by its process id, also when a test fails
     PYROMETER_ENGINE         what samples where a test chooses no engine itself: "remote" (if not given), "kernel"
 """
 
+import concurrent.futures
 import ctypes
 import gzip
 import http.client
@@ -27,6 +28,8 @@ import time
 import unittest
 import urllib.parse
 
+# Interpreters at the same time, where one test tries all.
+AT_ONCE = 4
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 VICTIMS = os.path.join(ROOT, "tests", "victims")
 PROGRAM = os.path.abspath(os.environ.get("PYROMETER", os.path.join(ROOT, "build", "debug", "pyrometer")))
@@ -473,6 +476,21 @@ class Test(unittest.TestCase):
         self.assertEqual(len(process.err), 1, process.output())
         self.assertRegex(process.err[0], r"^pyrometer: \S")
         self.assertRegex(process.err[0], pattern)
+
+
+class EachTest(Test):
+    def each(self, check):
+        """Calls check(python) for every interpreter, for some at the same time: most of it is waiting."""
+        supported = [python for python in pythons() if python.is_supported]
+        if not supported:
+            print("skipped: no interpreter of a supported version is on this machine")
+            sys.exit(SKIPPED)
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            checks = {python.version: pool.submit(check, python)
+                      for python in (supported[-1:] if SANITIZED else supported)}
+        for version, done in checks.items():
+            with self.subTest(version):
+                done.result()
 
 
 def check_each(wanted, check):

@@ -61,10 +61,9 @@ MUST_CHECK enum err_code object_read_text(struct memory *memory, remote_addr add
                                           size_t room);
 bool object_text_is_plain(const char *text, size_t length);
 
-/* An int from 0 to 2^30 - 1.  ERR_LIMIT: another number.  ERR_CORRUPT: not an int. */
-MUST_CHECK enum err_code object_read_small_int(struct memory *memory,
-                                               const struct layout *layout, remote_addr object,
-                                               uint32_t *out);
+/* An int from 0 to 2^60 - 1.  ERR_LIMIT: another number.  ERR_CORRUPT: not an int. */
+MUST_CHECK enum err_code object_read_int(struct memory *memory, const struct layout *layout,
+                                         remote_addr object, uint64_t *out);
 
 /* The offset of the field of a type that gives the offset of the dictionary in its objects, if
  * the interpreter does not place it. */

@@ -1,18 +1,12 @@
 """Threads carry the names that their programs gave them, and the ids that the kernel knows, on every interpreter. Processes
 belong to the service that they were started as, whatever title they show."""
 
-import concurrent.futures
 import os
 import signal
-import sys
 
 import harness
 from folded import parse_folded
-from harness import Live, Test, main, pythons, victim
-
-
-# Interpreters at the same time.
-AT_ONCE = 4
+from harness import EachTest, Live, main, victim
 
 
 def threads_of(live):
@@ -125,21 +119,6 @@ print("READY", flush=True)
 while True:
     sum(range(10000))
 """
-
-
-class EachTest(Test):
-    def each(self, check):
-        """Calls check(python) for every interpreter, for some at the same time: most of it is waiting."""
-        supported = [python for python in pythons() if python.is_supported]
-        if not supported:
-            print("skipped: no interpreter of a supported version is on this machine")
-            sys.exit(harness.SKIPPED)
-        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            checks = {python.version: pool.submit(check, python)
-                      for python in (supported[-1:] if harness.SANITIZED else supported)}
-        for version, done in checks.items():
-            with self.subTest(version):
-                done.result()
 
 
 class Names(EachTest):

@@ -1,5 +1,4 @@
 /* The rules of aarch64, on any processor. */
-#include "sampler/native/linkage.h"
 #include "sampler/native/tail_call.h"
 #include "tests/support/test.h"
 #include "tests/unit/native/made_stack.h"
@@ -289,7 +288,7 @@ static void a_stub_is_left_by_the_call_of_it(void **state)
     put_code(world, LINKAGE + 8, 0xf9400611);
     fake_memory_put_u64(&world->fake, SLOT, LEAF);
     world->unwinder.blocks.budget = UNWIND_BUDGET;
-    assert_int_equal(linkage_target(&world->unwinder.blocks, LINKAGE), LEAF);
+    assert_int_equal(blocks_stub_target(&world->unwinder.blocks, LINKAGE), LEAF);
     put_call(world, RECORDS + CALL, LINKAGE);
     set(world, LINKAGE + 12, 1, RECORDS + CALL);
     put_record(world, 0, 0, START + CALL);

@@ -1,5 +1,5 @@
 #include "sampler/base/hash.h"
-#include "sampler/profile/table.h"
+#include "sampler/profile/tables.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/test.h"
 

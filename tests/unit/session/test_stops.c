@@ -153,7 +153,7 @@ static void stops_never_take_more_than_their_share(void **state)
             for (unsigned n = 0; n < 60000; n++) {
                 tick(&world);
                 const double limit_ns =
-                    SHARE * (double)(world.now_ns - START_NS + 3 * NS_PER_S / 2);
+                    SHARE * ((double)(world.now_ns - START_NS) + 1.5 * NS_PER_S);
                 assert_true((double)world.stopped_ns <= limit_ns + (double)world.stop_ns);
             }
             assert_true(world.steps[STOPS_STILL] > 0);
