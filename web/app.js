@@ -89,7 +89,7 @@ function sourceHandlers(dispatch, recorded) {
 // The summary says where all time goes, as the bar does.
 const ofAllParts = (selected) => ({ ...selected, parts: [] });
 
-// What the source watches for the view that is shown.
+// Sets what the source watches for the view that is shown.
 function watchFor(source, state, picture, selected) {
   const { view } = state.address;
   source.watch("lanes", view === "threads" ? laneThreads({ ...state, picture }).map((thread) => thread.ids) : []);
@@ -132,7 +132,8 @@ function createViews(dispatch) {
   return { all, beside: [new Map(staged).get(createOwnLinesView), details, legend] };
 }
 
-// What actions do beside changing the state: {run(action, state), forget()}, where `page` is {source, dispatch, setPaused}.
+// The effects of actions beside the state: {run(action, state), forget()}, where `page` is {source, dispatch,
+// setPaused}.
 function createEffects(page) {
   const bar = createAddressBar();
   let heldByPointing = false;
@@ -249,7 +250,7 @@ function startPage() {
   let asked = questionOf(state, []);
   let selected = null;
 
-  // Whether what came fits what is here.
+  // True if the delivery fits what is here.
   function recorded(take, delivery) {
     try {
       take(state.recording, delivery);
@@ -286,7 +287,7 @@ function startPage() {
     askFor();
     const picture = compute(state);
     const { tree } = picture;
-    // The same chart of something else: what is beside it follows once it is painted.
+    // The chart of something else has the parts beside it follow once it is painted.
     const follows = shown !== null && tree !== shown.picture.tree && state.address.view === shown.address.view ? views.beside : [];
     selected = { ...asked, parts: state.address.parts ?? [], filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] };
     watchFor(source, state, picture, selected);

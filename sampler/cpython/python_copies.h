@@ -56,7 +56,8 @@ bool python_context_trail(const struct python *python, struct contexts_trail *ou
  * not watched. */
 size_t python_span_trails(const struct python *python,
                           struct thread_local_trail out[THREAD_LOCALS_MAX]);
-/* What must be in a copy of a thread's memory besides its stack.  thread NULL: no interpreter. */
+/* Ranges that must be in a copy of a thread's memory besides its stack. thread NULL: no
+ * interpreter. */
 struct thread_windows {
     remote_addr runtime, interpreter;
     remote_addr main_interpreter; /* 0: it is that */

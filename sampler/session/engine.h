@@ -37,7 +37,8 @@ enum thread_motion {
     THREAD_STOPPED, /* by us */
 };
 
-/* What an engine says of one thread at one instant, or at several at which it stood at one place. */
+/* The report of an engine on one thread at one instant, or at several at which it stood at one
+ * place. */
 struct thread_reading {
     struct thread *thread;     /* thread->stack has its frames */
     enum err_code failure;     /* ERR_OK: it was read */
@@ -57,7 +58,7 @@ struct thread_reading {
     bool is_in_new_context;           /* that is not what it worked for at its last sample */
 };
 
-/* What a session gives its engine.  All of it outlives the engine. */
+/* The session as its engine sees it. All of it outlives the engine. */
 struct engine_session {
     const struct sampler_options *options;
     struct profile *profile;
@@ -101,7 +102,7 @@ struct engine_ops {
     double (*tick_hz)(const struct engine *engine, double rate_hz, uint64_t now_ns);
     /* Counts what is known up to now; call before the profile is sealed.  is_last: nothing is left for later. */
     MUST_CHECK enum err_code (*flush)(struct engine *engine, uint64_t now_ns, bool is_last);
-    /* What it does not sample of the target, for its user; NULL: it samples all. */
+    /* The part of the target that it does not sample, for its user; NULL: it samples all. */
     const char *(*warning)(const struct engine *engine, const struct target *target);
 };
 

@@ -264,7 +264,7 @@ static enum err_code choose_engine(struct local_sampler *sampler, struct err *er
     return rc ? use_remote(sampler, why.message, NULL, err) : ERR_OK;
 }
 
-/* What the kernel engine cannot do is known only once the targets are. */
+/* Limits of the kernel engine show only once the targets are known. */
 static enum err_code leave_unfit_engine(struct local_sampler *sampler, struct err *err)
 {
     if (sampler->face.options.engine != SAMPLER_ENGINE_AUTO)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scripts/test makes of tests that fail once: with a ctest whose outcomes are written down."""
+"""Tests that fail once, as scripts/test handles them: with a ctest whose outcomes are written down."""
 
 import os
 import re

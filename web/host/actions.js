@@ -17,7 +17,7 @@ const CAPTURES_STEP = 200;
 const CAPTURES_MOST = 4096;
 const SELECTED_MAX = 256;
 const READING_MS = 250;
-// What is deleted is hidden until the server's list is without it.
+// A deleted thing is hidden until the server's list is without it.
 const DELETED_MS = 5000;
 
 const sessionLink = (id) => "#v=1&session=" + encodeURIComponent(id);

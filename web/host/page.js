@@ -21,7 +21,7 @@ import { createToasts } from "./toasts.js";
 const CAPTURES_FIRST = 200;
 const WIDE = "(min-width: 1000px)";
 
-// What belongs to the page of a session is taken away; what floats stays.
+// Elements of a session's page are taken away; what floats stays.
 function clearBody() {
   for (const child of Array.from(document.body.children)) if (!["SCRIPT", "NOSCRIPT"].includes(child.tagName) && child.id !== "overlay") child.remove();
   const root = el("div", { class: "host", "data-testid": "host" });
@@ -58,7 +58,7 @@ function hostHandlers(state, all, again) {
   };
 }
 
-// What the views show of what is known: without what is being deleted.
+// Arranges what the views show: all that is known but what is being deleted.
 function arrange(state, sessions, isWide) {
   const { address, connection, leaving } = state;
   state.now = Date.now();
@@ -71,7 +71,7 @@ function arrange(state, sessions, isWide) {
   state.captures = [...state.files, ...(state.folder?.captures ?? [])].filter((capture) => !leaving.has("capture " + capture.name) && !leaving.has(capture.name));
 }
 
-// What of the captures is asked for, and whose time lines are drawn.
+// Asks for captures, and for the time lines that are drawn.
 function watchHost(source, state) {
   const query = captureQuery(state.address, state.now);
   query.set("limit", String(state.captureLimit));

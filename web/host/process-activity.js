@@ -1,4 +1,4 @@
-// What a row says of the last minutes of its process: a spark line, its hottest line, where it waits.
+// The last minutes of a process in its row: a spark line, its hottest line, where it waits.
 
 import { activityLink, mainWait, meanRunning, activityPlace, sparkHeights, sparkPath } from "../model/host/activity.js";
 import { formatShare, ratio } from "../model/base/numbers.js";

@@ -39,7 +39,7 @@ function createProcessRow(act) {
   return Object.assign(row, { element, box, name, last, activity, rest, headline, under, fill, cpu, cells, open, start, more, split, refused, key: null });
 }
 
-// What does not change while a process lives.
+// Fills in what does not change while a process lives.
 function nameRow(row, process) {
   const { name, rest } = programName(process.command);
   const named = HOST_TEXT.processes.named(visibleText(name), process.pid);

@@ -1,4 +1,4 @@
-// What a server has to compare a session with, and a capture opened for that.
+// Sessions and captures of a server to compare a session with, and a capture opened for that.
 
 import { HttpProblem, send } from "./requests.js";
 

@@ -15,7 +15,8 @@ const SPARK_SLOTS = 60;
 export const SPARK_SECONDS = 120;
 const PROCESSES_MAX = 4096;
 
-// What a page has to know before it chooses what to be: {scope, can_share, host}, or null when the server does not say.
+// Facts that a page has to know before it chooses what to be: {scope, can_share, host}, or null when the server does
+// not say.
 export async function askAccess() {
   try {
     return await (await send("GET", "/access")).json();
@@ -96,7 +97,7 @@ export function createHostSource(handlers) {
   return {
     start,
     hurry,
-    // What of the captures is asked for, and of which sessions the time lines.
+    // Sets the query for captures, and the sessions whose time lines are asked for.
     watch(query, sparks) {
       const other = query !== watched.captures;
       watched = { ...watched, captures: query, sparks };

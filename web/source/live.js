@@ -50,7 +50,7 @@ function createFeed(requests, handlers) {
     getText: (rest) => send("GET", path(rest)).then((response) => response.text()),
     getOther: (id, rest) => requests.get("/sessions/" + encodeURIComponent(id) + rest),
     showSession: () => handlers.onSession(sessionWithOther(feed)),
-    // What GET is not enough for: it changes nothing there.
+    // A request that GET is not enough for; it changes nothing there.
     post: (rest, body) => send("POST", path(rest), body).then((response) => response.json()),
   };
   return feed;
@@ -66,7 +66,7 @@ function downloadsOf(session, query) {
   ];
 }
 
-// Whether two answers to "what is watched" are the same to the server.
+// Keys of what is watched: equal keys are equal to the server.
 const WATCHED_AS = {
   matches: (wanted) => wanted?.term,
   instructions: (file) => file?.path,

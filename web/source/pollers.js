@@ -1,5 +1,5 @@
-// What is polled of a session beside its profile while its view is open. A poller is a function of the
-// feed that says what is wanted now: null, or
+// Pollers of a session: what is asked for beside its profile while its view is open. A poller is a function of the feed
+// that says what is wanted now: null, or
 //   {question, subject, once, always, read(since, before) -> promise of an answer, take(answer, before) -> the new state}
 // Another `question` is asked from the start; the same one again when the session has news, unless the page is paused or it is
 // asked `once`. An answer counts while the `subject` (the question, when there is none) is still wanted. `before` is what the
@@ -101,7 +101,7 @@ const POLLERS = {
     };
   },
 
-  // Of the current query what runs, where it is a part of it: from the start where that is.
+  // The running samples of the current query, where they are a part of it: from the start where that is.
   running({ watched, followed: { threads, states, from, to, until }, recounts, get, handlers, readTrees }) {
     if (!watched.running) return null;
     const asked = { threads, states, parts: [PARTS[RUNNING]], from, to, until };
@@ -130,7 +130,7 @@ const POLLERS = {
     };
   },
 
-  // What one thread did in the order of time. An answer about another part of its time still shows something.
+  // Runs of one thread in the order of time. An answer about another part of its time still shows something.
   runs({ watched, get, handlers, readTrees }) {
     if (watched.runs === null) return null;
     const { ids, from, to, slots } = watched.runs;
@@ -246,7 +246,7 @@ function createInstructionPoller(feed) {
   let last = { question: "", generation: 0, at: 0, took: 0, found: false };
   let reading = false;
 
-  // Whether it was never answered, or some time ago.
+  // True if it was never answered, or some time ago.
   function isDue(question) {
     if (question !== last.question) return true;
     return last.found && !feed.paused && last.generation < feed.session.generation && Date.now() - last.at > Math.max(INSTRUCTIONS_MS, INSTRUCTIONS_TIMES * last.took);

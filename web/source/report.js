@@ -142,7 +142,7 @@ export function createReportSource(base64, handlers) {
       asked = query;
       if (report !== null) deliver(false);
     },
-    // Whether times are distinguished here.
+    // True if times are distinguished here.
     hasTimes: () => report !== null && report.slots !== undefined,
     pause() {},
     retry() {},

@@ -224,7 +224,7 @@ static enum err_code place(struct fold *fold, const struct thread_reading *readi
     return rc;
 }
 
-/* What does not depend on the stack. */
+/* The parts of a sample that do not depend on the stack. */
 static struct sample sample_of(const struct fold *fold, const struct thread_reading *reading)
 {
     struct quality *const quality = profile_quality(fold->nodes.profile);

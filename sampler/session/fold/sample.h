@@ -18,7 +18,7 @@ struct leaf;
 struct stack;
 struct thread_list;
 
-/* What the quality of the profile counts of a native stack. */
+/* Counters of the profile's quality for a native stack. */
 struct native_outcome {
     uint64_t *counter; /* of stacks like this one; NULL: none were asked for */
     uint64_t *gap;     /* of gaps, or of missing stacks, of this cause; NULL: there is none */
@@ -46,7 +46,7 @@ struct sample {
     enum three_valued runnable;        /* then: if so, was it without a processor? */
     struct system_call call;           /* then: if not, where it waits */
     const struct thread_list *threads; /* of the process; NULL: unknown */
-    /* Where Python code waits; codes NULL: unknown. */
+    /* The place where Python code waits; codes NULL: unknown. */
     const struct code_table *codes;
     const struct stack *stack;
     const struct leaf *leaf;

@@ -21,7 +21,8 @@ struct sampled_thread {
     struct thread_reading reading; /* the one that is being made, or was made last */
     struct leaf leaf;
     bool has_leaf; /* it is that of the reading */
-    /* Of the native tag of its stack: what its native stack was made from, what came out, and where the thread slept. */
+    /* The native tag of its stack: what its native stack was made from, what came out, and
+     * where the thread slept. */
     uint64_t native_key;
     struct native_outcome native;
     remote_addr asleep_sp, asleep_ip;

@@ -215,7 +215,7 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
     return rc;
 }
 
-/* What the account says of the time since it was read before. */
+/* The account's numbers for the time since it was read before. */
 struct account {
     double share; /* of it, on a CPU */
     uint64_t queued_ns;
@@ -228,7 +228,8 @@ static bool read_account(struct thread_cpu *thread_cpu, uint64_t now_ns, struct 
     if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &out->queued_ns))
         return false;
     thread_queue_note(&thread_cpu->queue, out->queued_ns, now_ns);
-    /* What a thread that had slept ran after the last sample that waits, its next sample stands for. */
+    /* The time that a thread that had slept ran after the last sample that waits belongs to its
+     * next sample. */
     const uint64_t tail_ns = thread_cpu->was_runnable ? 0 : now_ns - thread_cpu->used_ns;
     const uint64_t end_ns = now_ns - tail_ns;
     const uint64_t elapsed_ns =
@@ -304,7 +305,7 @@ static enum err_code settle(struct thread_cpus *cpus, thread_id thread, uint64_t
     const struct share all = { 0, waiting, waiting };
     if (now_ns - thread_cpu->metered_ns >= THREAD_QUEUE_ACCOUNT_NS &&
         read_account(thread_cpu, now_ns, &account)) {
-        /* What the thread was without a processor before that is of samples that moved. */
+        /* Earlier time that the thread was without a processor is of samples that moved. */
         const uint32_t running = running_part(thread_cpu, account.share, waiting);
         const uint32_t queued =
             thread_queue_take(&account.queued_ns, mean_step_ns(thread_cpu), waiting - running);

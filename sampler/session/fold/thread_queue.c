@@ -7,14 +7,14 @@
 /* More time without a processor than this is not caught up with. */
 static const uint64_t MAX_QUEUED_NS = NS_PER_S;
 
-/* Where less than this share of time is lacked, processors are free now and then. */
+/* The share of time without a processor below which processors are free now and then. */
 static const double CROWDED_SHARE = 0.1;
 static const uint64_t CROWDED_NS = 500 * NS_PER_MS;
 
 void thread_queue_note(struct thread_queue *queue, uint64_t queued_ns, uint64_t now_ns)
 {
     queue->lacked_ns += queued_ns;
-    /* Of a shorter time, one late wakeup would be much. */
+    /* A shorter time would give one late wakeup too much weight. */
     if (queue->noted_ns && now_ns - queue->noted_ns < THREAD_QUEUE_ACCOUNT_NS)
         return;
     const uint64_t others_ns =

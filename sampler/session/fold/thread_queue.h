@@ -35,7 +35,7 @@ void thread_queue_note(struct thread_queue *queue, uint64_t queued_ns, uint64_t 
 void thread_queue_add(struct thread_queue *queue, uint64_t queued_ns);
 /* Asks the kernel.  meter NULL: it cannot be asked. */
 void thread_queue_read(struct thread_queue *queue, struct cpu_meter *meter, uint64_t now_ns);
-/* The same, no more often than the kernel updates the account of a thread that runs. */
+/* Reads the queue no more often than the kernel updates the account of a thread that runs. */
 void thread_queue_read_at_times(struct thread_queue *queue, struct cpu_meter *meter,
                                 uint64_t now_ns);
 /* Takes from the time so much as `samples` of step_ns stand for; returns how many those are. */

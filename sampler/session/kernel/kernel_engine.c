@@ -119,7 +119,7 @@ static bool check_some(struct kernel_engine *kernel, struct ending *out)
             kernel->next_check++;
             continue;
         }
-        /* What it did since the last time. */
+        /* The engine still holds what the target did since the last time. */
         const enum err_code rc = kernel_feed_drain(kernel->feed);
         if (rc)
             return !target_ends_session(rc, out);

@@ -53,7 +53,8 @@ struct copied {
     struct watch *watch;      /* NULL: a copy, or native stacks are not wanted */
 };
 
-/* What does not come from the thread's memory.  Its native stack and its context stay as they are. */
+/* Begins a reading with what does not come from the thread's memory. Its native stack and its
+ * context stay as they are. */
 static struct thread_reading *begin_reading(struct thread *thread,
                                             const struct kernel_instants *instants)
 {
@@ -74,7 +75,7 @@ static struct thread_reading *begin_reading(struct thread *thread,
     return reading;
 }
 
-/* Of a copy, only what was copied counts: by now, the process may have something else there. */
+/* Only copied memory counts in a copy: by now, the process may have something else there. */
 static void read_context(const struct copied *copied, struct thread_reading *reading)
 {
     struct copy_memory *const copy = copied->copy;

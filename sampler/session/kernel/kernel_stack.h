@@ -62,7 +62,7 @@ MUST_CHECK enum err_code kernel_stack_count(struct kernel_stacks *stacks,
                                             struct kernel_stack *stack, struct target *target,
                                             struct thread *thread,
                                             const struct kernel_instants *instants);
-/* The same for a record that needs not be kept.  ERR_GONE as above. */
+/* Counts a record that needs not be kept. ERR_GONE as above. */
 MUST_CHECK enum err_code kernel_stack_count_record(struct kernel_stacks *stacks,
                                                    struct kernel_stack *stack,
                                                    struct target *target, struct thread *thread,

@@ -70,7 +70,7 @@ static enum err_code remove_target(struct engine *engine, struct target *target)
     return rc;
 }
 
-/* What is not read is not known. */
+/* Ticks that are not read leave nothing to forget. */
 static void forget_nothing(struct engine *engine)
 {
     (void)engine;

@@ -42,7 +42,7 @@ struct remote_target {
     struct stops stops;
     struct page_faults faults;
     uint64_t failing_since_ns; /* 0: the last tick succeeded */
-    /* What the last tick that was read, and did not fail, says of the ticks after it. */
+    /* Results of the last tick that was read, and did not fail, for the ticks after it. */
     struct remote_reading {
         uint64_t now_ns;                       /* 0: there was none */
         double weight;                         /* threads that each sampled one stood for */
@@ -50,7 +50,7 @@ struct remote_target {
     } last;
 };
 
-/* What the targets share at a tick. */
+/* The part that the targets share at a tick. */
 struct remote_tick {
     struct stopper stopper;
     struct bias bias;
@@ -68,7 +68,7 @@ void remote_target_init(struct remote_target *remote, struct target *target);
  * remote_target_pass. */
 MUST_CHECK enum err_code remote_target_sample(struct remote_target *remote,
                                               struct remote_tick *tick);
-/* What remote_target_sample does at a tick before stops_idle_until. */
+/* Passes a tick before stops_idle_until. */
 void remote_target_skip(struct remote_target *remote, uint64_t now_ns);
 /* A tick at which other targets stand for this one.  Its tasks are read seldom anyway: what they wait is counted
  * for all ticks. */

@@ -24,7 +24,7 @@ function farSlot(first, second, mask) {
   return (hash ^ (hash >>> 13)) & mask;
 }
 
-// Where the pair is, or where it is to be.
+// The index of the pair, or the one where it is to be.
 function placeOf({ slots, first, second }, one, other) {
   const mask = slots.length - 1;
   let at = nearSlot(one, other, mask);

@@ -56,7 +56,7 @@ export function commandText(target) {
   return (target?.command ?? []).map(quotedWord).join(" ");
 }
 
-// The same with short paths, and the interpreter as its mere name: its folder would leave no room for what it runs.
+// The command with short paths, and the interpreter as its mere name: its folder would leave no room for what it runs.
 export function shortCommand(target) {
   const [program = "", ...words] = target?.command ?? [];
   return commandText({ command: target?.command?.length > 0 ? [baseName(program), ...words.map((word) => (word.startsWith("/") ? shortPath(word) : word))] : [] });

@@ -14,7 +14,7 @@ export function lineInstructions(answer, line) {
   return rows.sort((a, b) => b.self - a.self || b.total - a.total || a.column - b.column);
 }
 
-// Where in the text the bytes of its UTF-8 begin: places[i] is the byte of character i.
+// Offsets of the text's characters in its UTF-8: places[i] is the byte of character i.
 function bytePlaces(text) {
   const places = [];
   let at = 0;

@@ -219,7 +219,7 @@ class SourceFile {
   }
 }
 
-// What has no file.
+// Functions that have no file.
 function otherFunctions(profile, places, { functions, ownOfFunction }) {
   const others = [];
   for (const id of places.functionsOfFile()(0)) {
@@ -244,12 +244,12 @@ function topLines(places, { lines: { self, total } }, files, most) {
   return top.map((at) => ({ path: fileOf(at).path, line: places.line[at], self: self[at], total: total[at] }));
 }
 
-// What stands for the path of the source of a native function that only its library may know.
+// The path that stands for the source of a native function that only its library may know.
 export function nativePath(libraryPath, name) {
   return libraryPath + ": " + name;
 }
 
-// Such a function as a file of its own. Its line is below all that can be chosen.
+// A native function as a file of its own. Its line is below all that can be chosen.
 function nativeFile(library, counts) {
   const { id, name, self, total, frames } = counts;
   return { path: nativePath(library.path, name), function: id, kind: "native", self, total, lines: [{ line: -1, self, inC: 0, total, frames }], functions: [{ id, line: 0, name, self, total, frames }] };
@@ -302,7 +302,7 @@ export function lineNeighbours(grouping, totals, frames) {
   const frame = grouping.frame.values;
   const parent = grouping.parent.values;
   const isWanted = (g) => g !== 0 && wanted.has(frame[g]);
-  // Whether one of the frames is above.
+  // True for groups with one of the frames above.
   const below = new Uint8Array(groupCount(grouping));
   const edges = { callers: new Map(), callees: new Map() };
 

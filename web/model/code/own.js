@@ -12,13 +12,13 @@ import { parseSearch } from "../filters/search.js";
 import { visibleText } from "../base/text.js";
 
 const OWN_LENGTH_MAX = 500;
-// Of the samples of your code: below that a line is no answer.
+// The least share of the samples of your code: below that a line is no answer.
 const LEAST_SHARE = 0.001;
 // Code made of text has no file; that of a notebook, of a terminal or of `python -c` is somebody's, and so are functions that cloudpickle sent. And what starts an unpacked pex.
 const GENERATED = /^<(?!i?python-input|stdin|command>|dynamic-code>)/;
 const STARTS = /\/unzipped_pexes\/[^/]*\/[^/]*\/__main__\.py$/;
 const isPexOfVenv = (path) => path.endsWith("/pex") && path.slice(0, -4).includes("/venvs/");
-// What pip puts into bin/ to start a program of a package.
+// Programs that pip puts into bin/ to start a program of a package.
 const LAUNCHER = /(?:^|\/)bin\/[^./]+$/;
 
 // "src/, /apps\/[ab]/" -> what its paths match: one of the parts. Nothing: null.
@@ -27,12 +27,13 @@ function pathMatcher(text) {
   return parts.length === 0 ? null : (path) => parts.some((part) => part.test(path));
 }
 
-// What is wrong with the patterns, or null.
+// The fault of the patterns, or null.
 export function ownProblem(text) {
   return text.split(",").map((part) => parseSearch(part.trim()).error).find((error) => error !== null) ?? null;
 }
 
-// What levels of your code a function is of: "files", "dynamic", "library", "package NAME", or null. A longer text than any path names no file.
+// The level of your code that a function is of: "files", "dynamic", "library", "package NAME", or null. A longer text
+// than any path names no file.
 function classOf(profile, id, { kind, name }, matches) {
   if (id === 0 || kind === "synthetic" || profile.functionLibrary.values[id] !== 0) return null;
   const path = fileText(profile, id);
@@ -115,7 +116,8 @@ function eachShown(lines, profile, { filter, seen, groupOfNode }, self, count) {
   }
 }
 
-// Of what runs the hottest lines: {rows, samples: of your code, all}. counts: of a query; running: what of it runs, which may be newer.
+// The hottest lines of what runs: {rows, samples: of your code, all}. counts: of a query; running: what of it runs,
+// which may be newer.
 export function hottestOwnLines(lines, profile, grouping, counts, running, most) {
   const sums = new Float64Array(lines.line.length);
   let samples = 0;
@@ -127,8 +129,9 @@ export function hottestOwnLines(lines, profile, grouping, counts, running, most)
   return { rows: hottestRows(lines, profile, sums, samples, most), samples, all: samples + sums[0] };
 }
 
-// Of what waits, without what is idle, the lines: {rows, with causes: [{cause (a title, "" where it is unknown), samples}], the most first; samples: of your code, all}.
-// counts: of a query; running: what of it runs, null: nothing does.
+// The lines of what waits, without what is idle: {rows, with causes: [{cause (a title, "" where it is unknown),
+// samples}], the most first; samples: of your code, all}. counts: of a query; running: what of it runs, null: nothing
+// does.
 export function waitingOwnLines(lines, profile, grouping, counts, running, most) {
   const sums = new Float64Array(lines.line.length);
   const causes = new Map();

@@ -25,7 +25,7 @@ export const FILTER_VERBS = ["focus", "ignore", "hide", "show", "show-from"];
 
 const [FOCUS, IGNORE, HIDE, SHOW, SHOW_FROM] = FILTER_VERBS.map((_, i) => 1 << i);
 
-// What is known of the stack down to a frame; KEPT says that the frame itself is left.
+// Bits of the stack down to a frame; KEPT says that the frame itself is left.
 const FOCUSED = 1;
 const IGNORED = 2;
 const STARTED = 4;
@@ -33,7 +33,8 @@ const KEPT = 8;
 
 const TERM_LENGTH_MAX = 500;
 const TERM = /^(focus|ignore|hide|show[-_]from|show)\s+(?:(function|file|module|library|wait|context):)?(.*)$/is;
-// What the server's expressions support: no lookaround, no named groups, and these escapes, which stand for whole characters.
+// Escapes that the server's expressions support: no lookaround, no named groups, and these, which stand for whole
+// characters.
 const ESCAPES = /\\(?:[^a-zA-Z0-9]|[bBdDfnrsStvwW]|0(?!\d)|x[\da-fA-F]{2}|u(?![dD][89a-fA-F])[\da-fA-F]{4})/g;
 const LIBRARIES = /^librar(?:y|ies)$/i;
 
@@ -101,7 +102,8 @@ export function exactPattern(text) {
   return "/^" + text.slice(0, TERM_LENGTH_MAX / 4).replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + (text.length > TERM_LENGTH_MAX / 4 ? "/" : "$/");
 }
 
-// What all terms make of stacks: {terms, start (what is known before the first frame), showsSome, matched (verbs by function, a bit each)}.
+// The terms as a filter: {terms, start (the bits before the first frame), showsSome, matched (verbs by function, a bit
+// each)}.
 export function createFilter(texts) {
   const terms = texts.map(parseTerm).filter((term) => term.error === null).slice(0, FILTERS_MAX);
   const has = (verb) => terms.some((term) => term.verb === verb);
@@ -115,7 +117,7 @@ export function extendFilter(filter, profile) {
   }
 }
 
-// Whether frames that no term matches stay, so that only hidden frames are missing.
+// True if frames that no term matches stay, so that only hidden frames are missing.
 export function keepsUnmatched({ start, showsSome }) {
   return (start & STARTED) !== 0 && !showsSome;
 }
@@ -124,7 +126,7 @@ export function isHidden(filter, functionId) {
   return (filter.matched[functionId] & HIDE) !== 0;
 }
 
-// What is known of a stack with one more frame, of this function, that is not shown; `seen` is what was known without it.
+// The bits of a stack with one more frame, of this function, that is not shown; `seen` is those without it.
 export function leaveFilter(filter, seen, functionId) {
   const verbs = filter.matched[functionId] ?? 0;
   let now = seen & ~KEPT;
@@ -133,7 +135,7 @@ export function leaveFilter(filter, seen, functionId) {
   return now;
 }
 
-// The same of a frame that is shown.
+// The bits of a stack with one more frame that is shown.
 export function stepFilter(filter, seen, functionId) {
   const verbs = filter.matched[functionId] ?? 0;
   let now = leaveFilter(filter, seen, functionId);
@@ -146,7 +148,7 @@ export function isKept(seen) {
   return (seen & KEPT) !== 0;
 }
 
-// Whether the samples of a stack count; `group` is where they would count, 0 when no frame is left.
+// True if the samples of a stack count; `group` is where they would count, 0 when no frame is left.
 export function isCounted(seen, group) {
   return group !== 0 && (seen & (FOCUSED | IGNORED)) === FOCUSED;
 }

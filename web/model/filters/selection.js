@@ -1,4 +1,4 @@
-// What of the samples is shown: the bar of the five parts of time, and the chips of the marks beside it.
+// The selection of samples: the bar of the five parts of time, and the chips of the marks beside it.
 
 import { TEXT } from "../../text/session.js";
 import { formatCount, formatShare, ratio } from "../base/numbers.js";
@@ -14,7 +14,8 @@ const factAt = (fact) => STATE_FACTS.indexOf(fact);
 // Without waiting tasks, which are in no part.
 const countedIn = ({ parts }) => parts.reduce((sum, samples) => sum + samples, 0);
 
-// Whether nothing is known of waits for the GIL: of the thread that holds it, it is always known that it does not wait for it.
+// True if nothing is known of waits for the GIL: of the thread that holds it, it is always known that it does not wait
+// for it.
 export function isWaitUnknown(sums) {
   const unknown = sums.unknown[factAt("waits_gil")];
   return unknown > 0 && sums.parts[NEEDS_GIL] === 0 && sums.samples - unknown <= sums.yes[factAt("has_gil")];
@@ -67,7 +68,7 @@ export function markChips(sums, words) {
   return chips.filter(({ isShown }) => isShown);
 }
 
-// What is shown, in words; "" when it is all.
+// The selection in words; "" when it is all.
 export function selectionLabel(parts, words) {
   const isUsual = parts.length === PARTS.length - 1 && !parts.includes(PARTS[IDLE]);
   const ofParts = parts.length === PARTS.length ? "" : isUsual ? TEXT.parts.allButIdle : parts.map((part) => TEXT.parts[part][0]).join(" + ");

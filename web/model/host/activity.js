@@ -1,4 +1,4 @@
-// What the processes of a host did in the last minutes (GET /activity): by process, and as what a row shows of it.
+// Activity of a host's processes in the last minutes (GET /activity): by process, and as what a row shows of it.
 
 import { shortPath } from "../base/text.js";
 import { ratio } from "../base/numbers.js";
@@ -18,8 +18,8 @@ export function activityPlace({ name, file, line }) {
   return { name: shown, place: shortPath(file) + (line > 0 ? ":" + line : "") };
 }
 
-// What a process waited for most: {kind: "gil" | "processor" | a cause of ActivityWait | "unknown", place: that wait or null, share of all the time its
-// threads waited}, or null.
+// The main wait of a process: {kind: "gil" | "processor" | a cause of ActivityWait | "unknown", place: that wait or
+// null, share of all the time its threads waited}, or null.
 export function mainWait(row) {
   const { needs_gil: gil, needs_processor: processor, blocked, idle } = row.parts;
   const times = [gil, processor, blocked + idle];

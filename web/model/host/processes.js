@@ -33,7 +33,7 @@ export function containerName(container) {
   return [container.name, container.id.slice(0, 12)].filter(Boolean).join(" ");
 }
 
-// Where it runs: its pod, else its container.
+// The place of the process: its pod, else its container.
 export const placeName = (process) => process.pod || containerName(process.container);
 
 function haystack(process) {
@@ -93,7 +93,7 @@ export function processKey(process) {
   return process.pid + " " + process.started_at;
 }
 
-// What it says above the table.
+// Numbers of processes above the table.
 export function countProcesses(processes) {
   const attachable = processes.filter((process) => process.can_attach).length;
   return { all: processes.length, attachable, refused: processes.length - attachable };

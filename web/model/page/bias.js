@@ -45,7 +45,7 @@ export function biasValue(quality, settings) {
   return { key: "bias", ...shown };
 }
 
-// The same, for the samples of stopped threads.
+// The row for the samples of stopped threads.
 export function stoppedValue({ samples, stopped, stopped_s: seconds, duration_s: duration, stops_refused: refused, page_faults: faults }) {
   const texts = QUALITY_TEXT.stopped;
   const share = ratio(stopped, samples), time = ratio(seconds, duration);

@@ -24,7 +24,7 @@ export function imageName({ session }, chart, format) {
   return (parts.filter(Boolean).join("-") || "pyrometer") + "." + format;
 }
 
-// What stands above the picture: the session, the chart, and what narrows it.
+// The title of the picture: the session, the chart, and what narrows it.
 export function imageTitle({ session, address }, chart) {
   const began = String(session?.started_at ?? "").slice(0, 16).replace("T", " ");
   const parts = [visibleText(commandText(session?.target), TEXT.header.noCommand).slice(0, TITLE_COMMAND_MAX), TEXT.charts[chart], began === "" ? "" : began + " UTC",

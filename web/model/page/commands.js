@@ -59,7 +59,8 @@ export function pageCommands(state) {
   return commands;
 }
 
-// What is too much to show before something is typed: threads, source files, functions: each {label, hint, isFunction, action}.
+// Commands that are too many to show before something is typed: threads, source files, functions: each {label, hint,
+// isFunction, action}.
 export function* listedCommands({ picture }) {
   const push = (changes) => ({ type: "address", changes, how: "push" });
   for (const thread of picture.threads) yield { label: TEXT.commands.thread(threadPlace(thread, picture.threads)), hint: thread.tid > 0 ? String(thread.tid) : "", action: push({ threads: [threadKeyOf(thread)] }) };

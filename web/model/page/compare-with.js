@@ -1,12 +1,13 @@
-// What a session can be compared with: other sessions, captures, and of these the same hours before and what ran before the last
-// restart of the target. A choice is {key, title, command, started, seconds, kind ("session" or "capture"), id, baseline}, where
-// `id` is that of the session or the name of the capture, and `baseline` the range in it: {from, to}, or null for all of it.
+// Baselines of a session: other sessions, captures, and of these the same hours before and what ran before the last
+// restart of the target. A choice is {key, title, command, started, seconds, kind ("session" or "capture"), id,
+// baseline}, where `id` is that of the session or the name of the capture, and `baseline` the range in it: {from, to},
+// or null for all of it.
 
 import { baseName, commandText } from "../base/text.js";
 
 const CHOICES_MAX = 200;
 const HOURS = { day: 24 * 3600, week: 7 * 24 * 3600 };
-// Of the time that was asked for; less is another time.
+// The least part of the requested time that a baseline has; less is another time.
 const COVERED_LEAST = 0.5;
 
 const secondsOf = (text) => Date.parse(text ?? "") / 1000;

@@ -1,13 +1,14 @@
-// Where a line of source code opens: an editor, and the view of a repository; and where the service of a session is shown elsewhere. Settings are {editor, repository, commit,
-// service, maps, checkout (folders of git checkouts, as maps)}, of the server (server/report/source_links.h), of the report, or of this browser. Names and paths are
-// the target's: percent-encoded, and no path has a part that would lead elsewhere.
+// Links of a line of source code: to an editor, and to the view of a repository; and the links of a session's service
+// to other tools. Settings are {editor, repository, commit, service, maps, checkout (folders of git checkouts, as
+// maps)}, of the server (server/report/source_links.h), of the report, or of this browser. Names and paths are the
+// target's: percent-encoded, and no path has a part that would lead elsewhere.
 
 import { isLibraryPath } from "../profile/frames.js";
 import { TEXT } from "../../text/session.js";
 
 export const EDITORS = { vscode: "vscode://file{path}:{line}", cursor: "cursor://file{path}:{line}", pycharm: "pycharm://open?file={path}&line={line}" };
 
-// The same as those of server/report/source_links.c; tests/source-links.json holds cases that both must pass.
+// Schemes, equal to those of server/report/source_links.c; tests/source-links.json holds cases that both must pass.
 const EDITOR_SCHEMES = ["http", "https", "vscode", "vscode-insiders", "vscodium", "cursor", "zed", "windsurf", "jetbrains", "idea", "subl", "pycharm", "txmt", "mvim", "emacs", "x-mine"];
 const TEMPLATE_MAX = 1000;
 const MAPS_MAX = 64;
@@ -20,7 +21,7 @@ export function noLinks() {
   return { editor: null, repository: null, commit: null, service: null, maps: [], checkout: [] };
 }
 
-// What is wrong with a template, or null.
+// The fault of a template, or null.
 function templateProblem(text) {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1].toLowerCase();
   if (text.length > TEMPLATE_MAX) return TEXT.links.long;
@@ -106,8 +107,8 @@ export function editorUrl({ editor, commit, maps }, path, line) {
   return fill(EDITORS[editor] ?? editor, found === null ? path : found.to + "/" + found.rest, line, commit ?? HEAD);
 }
 
-// The same in the repository: the path below the folder of the target that is mapped, or that is a checkout. Without such folders all of
-// it, but of your code only: no library is in your repository.
+// The link in the repository: the path below the folder of the target that is mapped, or that is a checkout. Without
+// such folders all of it, but of your code only: no library is in your repository.
 export function repositoryUrl({ repository, commit, maps, checkout }, path, line) {
   if (repository === null || !isAbsolute(path)) return null;
   const found = mapped(path, maps) ?? (isLibraryPath(path) ? null : mapped(path, checkout));

@@ -1,4 +1,4 @@
-// What can be done with a frame, a row or a line: the entries of its menu.
+// Entries of the menu of a frame, a row or a line.
 
 import { exactPattern } from "../filters/filter.js";
 import { editorUrl, repositoryUrl } from "./links.js";

@@ -92,7 +92,7 @@ export function qualityVerdict(values) {
   return warned.length === 0 ? QUALITY_TEXT.verdict.good : QUALITY_TEXT.verdict.warned(warned.map(({ value, label }) => value + " " + label).join(", "));
 }
 
-// What the badge says of the values: {exact, warning: the first that is one, or ""}
+// The badge of the values: {exact, warning: the first that is one, or ""}
 export function qualityBadge(values) {
   const text = ({ value, label }) => value + " " + label;
   const warned = values.find(({ level }) => level === "warn");

@@ -22,12 +22,12 @@ export function isBaselineComing({ address, missing, recording }) {
   return isNamed && recording.baseline.generation === 0 && recording.baseline.total === 0;
 }
 
-// Whether both have one answer; a pause alone asks nothing.
+// True if both have one answer; a pause alone asks nothing.
 export function isSameQuestion(a, b) {
   return ["threads", "states", "parts", "from", "to", "baseline", "against"].every((part) => JSON.stringify(a[part]) === JSON.stringify(b[part]));
 }
 
-// What the heat map highlights: the functions that the search matches. Null: nothing.
+// Functions that the heat map highlights: those that the search matches. Null: nothing.
 export function searchedFor({ address: { view, search } }, picture) {
   return view === "heatmap" && search.trim() !== "" && picture.matched !== null ? { term: search, matched: picture.matched } : null;
 }

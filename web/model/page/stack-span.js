@@ -14,7 +14,7 @@ const RANGE_AROUND = 0.1;
 
 const isRunning = (state) => state.live && statusOf(state) === "running";
 
-// Whether the chart moves on with the session.
+// True if the chart moves on with the session.
 export function isFollowing(state) {
   return isRunning(state) && state.stackSpan === null && state.timelineZoom === null && state.address.range === null;
 }
@@ -24,7 +24,7 @@ export function wholeSpan(state) {
   return state.timelineZoom ?? timelineSpan(state.timeline, null);
 }
 
-// What the chart shows: {from, to}.
+// The span that the chart shows: {from, to}.
 export function stackSpan(state) {
   const whole = wholeSpan(state);
   if (state.stackSpan !== null) return state.stackSpan;
@@ -80,7 +80,7 @@ export function createFollowedThread() {
   };
 }
 
-// What the source is asked for: {ids, from, to, slots}; more than is shown, for whoever moves on.
+// The question for the source: {ids, from, to, slots}; more than is shown, for whoever moves on.
 export function wantedRuns(state, picture) {
   if (state.address.view !== "stacks" || picture.stackThread === null || state.width === 0) return null;
   const { from, to } = stackSpan(state);

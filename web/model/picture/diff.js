@@ -1,4 +1,4 @@
-// What changed from a baseline.
+// Changes from a baseline.
 
 import { memoise } from "../base/memoise.js";
 import { formatPoints } from "../base/numbers.js";
@@ -23,7 +23,7 @@ function sidesOfSums(baseline, current, self, total) {
   return { baseline: { self: baseline.columns[self], total: baseline.columns[total] }, current: { self: current.columns[self], total: current.columns[total] } };
 }
 
-// What changed from the baseline to the current query, and the functions by change: {groups (of compareGroups), rows, count,
+// Changes from the baseline to the current query, and the functions by change: {groups (of compareGroups), rows, count,
 // baselineSum, currentSum}, or null without a baseline. The times of both sides are 0 where shares are compared.
 function makeCompared(recording, version, grouping, totals, baselineTime, currentTime) {
   if (recording.baseline.total === 0) return null;

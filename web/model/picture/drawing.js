@@ -37,7 +37,7 @@ function bySize(a, b) {
 
 export const siblingOrder = (order, isBottomUp) => (order === "size" || isBottomUp ? bySize : byLabel);
 
-// What the root is drawn with.
+// Fields that the root is drawn with.
 export function rootFields(totals) {
   return { name: TEXT.all, label: TEXT.all, self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
 }

@@ -32,7 +32,7 @@ function foldedFields(fieldsOf, tree, fold, id) {
   return { ...functions[0], name: label, label, neutral: true, fold: fold.key, ids, functions: functions.map((one) => one.function) };
 }
 
-// What a frame of the tree is, for the details.
+// The details of a frame of the tree.
 function describeFrame(recording, grouping, tree, id) {
   const label = frameLabel(grouping.frames, recording.profile, tree.frame(id));
   return { id: String(id), label, key: functionKey(recording, grouping, tree.frame(id)), self: tree.self(id), total: tree.total(id) };

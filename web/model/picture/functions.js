@@ -13,7 +13,7 @@ export function frameOfKey(frames, profile, key) {
   return 0;
 }
 
-// What a link calls the function of a frame, whatever line of it.
+// The key of a frame's function in links, whatever line of it.
 export function functionKey(recording, grouping, frame) {
   const functions = currentGrouping(recording, "function", grouping.filters, grouping.native, grouping.waits);
   const same = frameOfFunction(functions.frames, grouping.frames.function[frame]);

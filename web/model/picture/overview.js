@@ -1,4 +1,4 @@
-// What stands beside the charts: the hottest functions, what threads waited and worked for, one function.
+// Panels beside the charts: the hottest functions, what threads waited and worked for, one function.
 
 import { memoise } from "../base/memoise.js";
 import { isCounted } from "../filters/filter.js";
@@ -8,13 +8,13 @@ import { WAIT_HUES } from "../profile/wait-causes.js";
 import { waitShares } from "../profile/waits.js";
 import { frameOfKey, functionKey, hottestFunctions } from "./functions.js";
 
-// What threads waited for, or worked for, of the samples that the filters keep.
+// Shares of what threads waited for, or worked for, of the samples that the filters keep.
 function makeShares(shares, recording, { filter, seen, groupOfNode }) {
   const counted = (node) => filter.terms.length === 0 || isCounted(seen.values[node], groupOfNode.values[node]);
   return shares(recording.profile, recording.counts, counted);
 }
 
-// What a function is, wherever it is called: null when it has no samples.
+// The description of a function, wherever it is called: null when it has no samples.
 function describeFunction(recording, functions, { self, total }, key) {
   const frame = frameOfKey(functions.frames, recording.profile, key);
   return frame === 0 || !(total[frame] > 0) ? null : { label: frameLabel(functions.frames, recording.profile, frame), key, frame, self: self[frame], total: total[frame] };

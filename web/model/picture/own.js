@@ -10,8 +10,9 @@ const ENOUGH = 0.01;
 const OWN_COUNT = 5;
 const OWN_WAITS = 3;
 
-// What runs and what waits, whatever these lines called, of the first level that has enough samples, or the last: {running, waiting: what
-// hottestOwnLines() and waitingOwnLines() give, and the level; null where none of it is shown, or nothing waits}.
+// Lines of your code that run and that wait, whatever they called, of the first level that has enough samples, or the
+// last: {running, waiting: what hottestOwnLines() and waitingOwnLines() give, and the level; null where none of it is
+// shown, or nothing waits}.
 function makeOwn(recording, version, runningVersion, grouping, lines, words) {
   const parts = words.split(",");
   const runs = parts.includes(PARTS[RUNNING]);

@@ -1,5 +1,6 @@
-// What is drawn of a state. Each file of this folder has the selectors of a view: a member of the picture is made when it is first asked
-// for, of those other members that its selector names, and is the same object in the next picture if nothing that it shows has changed.
+// The picture of a state. Each file of this folder has the selectors of a view: a member of the picture is made when it
+// is first asked for, of those other members that its selector names, and is the same object in the next picture if
+// nothing that it shows has changed.
 
 import { lazyPrototype } from "../base/lazy.js";
 import { memoise } from "../base/memoise.js";
@@ -23,7 +24,7 @@ import { stackSelectors } from "./stacks.js";
 import { tableSelectors } from "./table.js";
 import { threadSelectors } from "./threads.js";
 
-// What several views count with: groupings, and the samples of their groups and frames.
+// Sums that several views count with: groupings, and the samples of their groups and frames.
 function sumSelectors() {
   const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const countsOf = memoise((version, grouping, totals) => countFrames(grouping, totals));

@@ -1,4 +1,4 @@
-// What a search matches, in every view.
+// Matches of a search, in every view.
 
 import { memoise } from "../base/memoise.js";
 import { ratio } from "../base/numbers.js";

@@ -6,7 +6,7 @@ import { layOutRuns } from "../trees/stacks.js";
 import { topDownTree } from "../trees/trees.js";
 import { createFields } from "./drawing.js";
 
-// Of a frame in a stack chart: {label, style (as in the style sheet), function}, made once.
+// Faces of frames in a stack chart: {label, style (as in the style sheet), function}, made once.
 function createFaces(recording, version, grouping, totals) {
   const faces = [];
   const fieldsOf = createFields(recording, grouping, totals, topDownTree(grouping, totals));

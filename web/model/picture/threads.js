@@ -17,7 +17,7 @@ export function threadSelectors() {
     threadChoice: ({ state }) => chosenThreads(state),
     threads: ({ threadChoice }) => threadChoice.threads,
     chosen: ({ threadChoice }) => threadChoice.chosen,
-    // What the chosen threads did, whatever parts are shown.
+    // States of the chosen threads, whatever parts are shown.
     sums: ({ state: { threadStates }, chosen, threads }) => sumsOf(threadStates, chosen, threads),
     // The thread of the stack chart.
     stackThread: ({ followed }) => followed.thread,

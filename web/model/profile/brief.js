@@ -4,7 +4,7 @@
 const LONG_NAME = 48;
 const LONGEST_BRIEF = 100;
 const BRIEF_HEAD = 58;
-// What is shorter says something and takes little room.
+// A shorter argument says something and takes little room.
 const SHORT_ARGUMENTS = 4;
 const WHOLE_ARGUMENTS = new Set(["anonymous namespace"]);
 const OPERATOR_NAME = /operator(?:\(\)|\[\]|[-+*/%^&|~!=<>,]+)/y;
@@ -42,7 +42,7 @@ export function briefName(name) {
   return shown.slice(0, BRIEF_HEAD).join("") + "…" + shown.slice(BRIEF_HEAD - LONGEST_BRIEF + 1).join("");
 }
 
-// Of a function without a symbol the offset: its library stands beside it.
+// The name of a native function; without a symbol, its offset, as its library stands beside it.
 export function nativeName(name, library) {
   const start = "<" + library + "+";
   return library !== "" && name.startsWith(start) && name.endsWith(">") ? name.slice(start.length - 1, -1) : briefName(name);

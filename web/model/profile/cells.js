@@ -18,7 +18,8 @@ export function slotsInRange(report, range) {
   return report.slots.start.map((start) => start >= range.from - 1e-6 && ((range.to ?? null) === null || start < range.to - 1e-6));
 }
 
-// Whether cell number i is asked for: of these threads (ids; all when there are none), words of states and of parts.
+// A predicate that is true if cell number i is asked for: of these threads (ids; all when there are none), words of
+// states and of parts.
 export function createAsked({ cells }, { threads, states, parts = [] }) {
   const query = stateQuery(states);
   const within = partSet(parts);

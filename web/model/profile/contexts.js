@@ -1,11 +1,13 @@
-// What threads work for, such as requests: marks at the end of stacks, above those of waits. sampler/profile/context.h has the same names.
+// Contexts that threads work for, such as requests: marks at the end of stacks, above those of waits.
+// sampler/profile/context.h has the same names.
 
 import { functionText, isSynthetic } from "./frames.js";
 import { functionCount, nodeCount } from "./profile.js";
 
 const CONTEXT_MARK = /^<context ([^: >]+)(?:: (.*)| (unset|other))>$/s;
 
-// What the name of a mark says, "<context request_id: 4711>": {variable, kind ("value", "unset" or "other"), value}, or null if it is no such name.
+// The parts of a mark's name, "<context request_id: 4711>": {variable, kind ("value", "unset" or "other"), value}, or
+// null if it is no such name.
 export function readContext(name) {
   const found = CONTEXT_MARK.exec(name);
   return found === null ? null : { variable: found[1], kind: found[3] ?? "value", value: found[2] ?? "" };
@@ -17,7 +19,7 @@ export function contextOf(profile, functionId) {
 
 export const isContext = (profile, functionId) => contextOf(profile, functionId) !== null;
 
-// What filters match: "request_id: 4711"; "" of every other function.
+// The text that filters match: "request_id: 4711"; "" of every other function.
 export function contextText(profile, functionId) {
   return isContext(profile, functionId) ? functionText(profile, functionId).slice("<context ".length, -1) : "";
 }

@@ -44,7 +44,7 @@ export function fileText(profile, functionId) {
   return profile.strings[profile.functionFile.values[functionId]];
 }
 
-// What a link calls this frame: the same in every session that runs the same source.
+// The key of this frame in links: the same in every session that runs the same source.
 export function frameKey(frames, profile, frame) {
   let key = frames.keys[frame];
   if (key === undefined) {
@@ -81,7 +81,8 @@ export function isLibraryPath(path) {
   return PACKAGE.test(path) || STANDARD_LIBRARY.test(path);
 }
 
-// Where code comes from: {kind: "synthetic" | "library" | "package" | "system" | "own", name}; native code from where its library is
+// The origin of code: {kind: "synthetic" | "library" | "package" | "system" | "own", name}; native code from where its
+// library is
 export function originOf(profile, functionId) {
   if (isSynthetic(profile, functionId)) return { kind: "synthetic", name: "" };
   const library = libraryOf(profile, functionId);
@@ -94,7 +95,7 @@ export function originOf(profile, functionId) {
   return { kind: "own", name: file };
 }
 
-// What runs in C is as hot as anything; what merely stands for something else is not.
+// Code that runs in C is as hot as anything; what merely stands for something else is not.
 const RUNS = /^<(?:native|GC)>/;
 // C code that a Python frame calls, where its name is known.
 export const NATIVE_MARK = /^<native> (?=.)/;

@@ -54,7 +54,7 @@ export function shownParts(state) {
   return state.address.parts ?? usualParts(state);
 }
 
-// Whether other parts are shown beside what runs.
+// True if other parts are shown beside what runs.
 export function isRunningAPart(state) {
   const shown = shownParts(state);
   return shown.length > 1 && shown[0] === PARTS[RUNNING];

@@ -120,7 +120,7 @@ export function applyTree(profile, tree) {
   profile.generation = tree.generation;
 }
 
-// What distinguishes functions of one name: the file, of native code the library; a number.
+// The number that distinguishes functions of one name: the file, of native code the library.
 function placeNumber(file, library) {
   return library === 0 ? file : -library;
 }

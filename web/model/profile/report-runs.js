@@ -58,7 +58,7 @@ export function runsOfCells({ cells, slots, tree, selection }, ids) {
     for (const i of inSlot) {
       order.push(i);
       start.push(time);
-      // Where nobody knows what a sample stands for, those of a slot fill it.
+      // Samples of a slot fill it where nobody knows what they stand for.
       time += sum > 0 ? seconds(i) * Math.min(1, room / sum) : (room * cells.count[i]) / samples;
       end.push(time);
     }

@@ -1,5 +1,5 @@
-// What one thread did in the order of time, as /runs answers: {key (joined ids of the thread), from, to, start, end, node,
-// state, part, ordered, runs}, columns with one entry for each run.
+// Runs of one thread in the order of time, as /runs answers: {key (joined ids of the thread), from, to, start, end,
+// node, state, part, ordered, runs}, columns with one entry for each run.
 
 // Ends and starts this near are one instant.
 export const INSTANT_S = 1.5e-6;

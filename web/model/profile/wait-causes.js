@@ -11,7 +11,8 @@ const WAIT_MARK = /^<waits: (.+)>$/s;
 
 export const WAIT_HUES = ["gil", "processor", "lock", "network", "disk", "process", "idle"];
 
-// What the name of a mark says, "<waits: network read 10.0.0.5:5432>": {cause (a title), idle, hue, peer}, or null if it is no such name.
+// The parts of a mark's name, "<waits: network read 10.0.0.5:5432>": {cause (a title), idle, hue, peer}, or null if it
+// is no such name.
 export function readWait(name) {
   const found = WAIT_MARK.exec(name);
   if (found === null) return null;
@@ -21,7 +22,7 @@ export function readWait(name) {
   return null;
 }
 
-// What filters match: "blocked network read 10.0.0.5:5432".
+// The text that filters match: "blocked network read 10.0.0.5:5432".
 export function waitWords({ idle, cause, peer }) {
   return [idle ? "idle" : "blocked", cause, peer].filter((part) => part !== "").join(" ");
 }

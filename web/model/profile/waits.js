@@ -4,12 +4,12 @@ import { functionText, isSynthetic } from "./frames.js";
 import { functionCount, nodeCount } from "./profile.js";
 import { readWait, waitWords } from "./wait-causes.js";
 
-// What a mark says, as readWait() does, or null if the function is no such mark.
+// The parts of a mark, as readWait() gives them, or null if the function is no such mark.
 export function waitOf(profile, functionId) {
   return isSynthetic(profile, functionId) ? readWait(functionText(profile, functionId)) : null;
 }
 
-// What filters match: "blocked network read 10.0.0.5:5432"; "" of every other function.
+// The text that filters match: "blocked network read 10.0.0.5:5432"; "" of every other function.
 export function waitText(profile, functionId) {
   const wait = waitOf(profile, functionId);
   return wait === null ? "" : waitWords(wait);

@@ -1,4 +1,4 @@
-// What a thread did, as parts of a whole: for the small bars and their descriptions.
+// Activity of a thread as parts of a whole: for the small bars and their descriptions.
 
 import { TEXT } from "../../text/session.js";
 import { formatCount, formatShare, ratio } from "../base/numbers.js";

@@ -71,7 +71,7 @@ const sumOf = (map) => {
   return sum;
 };
 
-// What threads waited and made others wait: Map of thread -> samples.
+// Weights of what threads waited and made others wait: Map of thread -> samples.
 function weightsOf(moments) {
   const weights = new Map();
   for (const { held, rates } of moments) {

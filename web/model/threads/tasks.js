@@ -121,7 +121,7 @@ const usesAsyncio = (profile) => hasFile(profile, ASYNCIO);
 
 const areOff = (session) => (session?.settings?.async ?? "off") === "off";
 
-// Whether the view of tasks has something to show, or says how to get it: {live, session, recording} -> bool
+// True if the view of tasks has something to show, or says how to get it: {live, session, recording} -> bool
 export function createTasksOffer() {
   const asyncioOf = memoise((profile, count) => usesAsyncio(profile));
   return ({ live, session, recording: { profile } }) => !areOff(session) || (live && asyncioOf(profile, functionCount(profile)));

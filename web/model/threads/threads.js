@@ -61,7 +61,7 @@ export function threadLabel(thread) {
   return thread.name === "" ? (thread.tid === 0 ? TEXT.threads.unknown : TEXT.threads.thread(thread.tid)) : visibleText(thread.name);
 }
 
-// What an address says of a thread.
+// The key of a thread in an address.
 export function threadKeyOf(thread) {
   return { tid: thread.tid, name: thread.name };
 }

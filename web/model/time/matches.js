@@ -16,7 +16,7 @@ export function runsOf(matched) {
   return runs;
 }
 
-// The same of a report's own cells, slot by slot of time; null where it does not tell times apart.
+// The matches by a report's own cells, slot by slot of time; null where it does not distinguish times.
 export function matchesOfCells(report, matched) {
   const { slots, cells, tree } = report;
   if (slots === undefined) return null;
@@ -47,7 +47,7 @@ export function matchAt(matches, time) {
   return { start: matches.start[at], end: matches.end[at], samples: matches.samples[at], matching: matches.matching[at] };
 }
 
-// Of the samples of all windows that reach into a range, the share that matches; NaN where there are none.
+// The share that matches of the samples of all windows that reach into a range; NaN where there are none.
 export function matchedShare(matches, { from, to }) {
   let samples = 0;
   let matching = 0;
@@ -59,7 +59,7 @@ export function matchedShare(matches, { from, to }) {
   return samples > 0 ? matching / samples : NaN;
 }
 
-// What was found for a search; null while nothing is searched for, or it is not known (yet).
+// The result of a search; null while nothing is searched for, or it is not known (yet).
 export function foundMatches(matches, search) {
   return search.trim() !== "" && matches.term === search && matches.error === undefined ? matches : null;
 }

@@ -10,7 +10,7 @@ export function notesAt(notes, time) {
   return notes.filter(({ from_s: from, to_s: to }) => from <= time && time < to);
 }
 
-// Whether the range of the address is that of the note.
+// True if the range of the address is that of the note.
 export function isNoteRange({ from_s: from, to_s: to }, range) {
   return range !== null && range.to !== null && Math.abs(range.from - from) < SAME_S && Math.abs(range.to - to) < SAME_S;
 }

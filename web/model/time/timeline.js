@@ -16,7 +16,7 @@ function slotsOf(answer) {
   }));
 }
 
-// Whether an answer of /timeline goes on with `timeline`: slots of another width say nothing of those before them.
+// True if an answer of /timeline goes on with `timeline`: slots of another width say nothing of those before them.
 export function continuesTimeline(timeline, answer) {
   return answer.since === 0 || answer.width === timeline.width;
 }
@@ -30,7 +30,7 @@ export function withTimeline(timeline, answer) {
   return { width: answer.width, from: answer.from, to: answer.to, slots };
 }
 
-// The same from a report's own cells, which say in which of its `slots` ({start, end}) and of PARTS they are.
+// The timeline by a report's own cells, which say in which of its `slots` ({start, end}) and of PARTS they are.
 export function timelineOfCells(report, threads) {
   const { start, end } = report.slots;
   const wanted = new Set(threads);

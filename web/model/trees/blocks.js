@@ -41,7 +41,7 @@ export function addBlock(sums, column, all) {
   }
 }
 
-// What the blocks of a side are of: {count, all, squares}.
+// Units of a side's blocks: {count, all, squares}.
 export function createUnits() {
   return { count: 0, all: 0, squares: 0 };
 }
@@ -57,7 +57,7 @@ export function hasBlocks(units) {
   return units !== null && units.count >= BLOCKS_LEAST && units.all > 0;
 }
 
-// Of a single sample, if samples are independent: binomial, or Poisson's.
+// The spread of a single sample, if samples are independent: binomial, or Poisson's.
 const spreadOf = (share, isRate) => (isRate ? share : Math.max(share * (1 - share), 0));
 
 // {share, variance, degrees} of a row; `expected` is the share by which the variance of independent samples is judged.

@@ -18,7 +18,7 @@ const hasChildren = (tree, id) => {
   return false;
 };
 
-// What is open before anybody opened something: the way to where most samples are.
+// Rows that are open before anybody opened something: the way to where most samples are.
 export function openChain(tree, from) {
   const open = new Set();
   let at = from;

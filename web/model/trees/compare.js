@@ -10,7 +10,7 @@ export const CHANGE_LEAST = 0.005;
 export const CHANGE_LEAST_RELATIVE = 0.03;
 const HITS_LEAST = 10;
 
-// What is compared: {isRate, baseline, current: {all, units}}; units are null without blocks.
+// The sides of a comparison: {isRate, baseline, current: {all, units}}; units are null without blocks.
 export function comparedSides(baseline, current, isRate = false) {
   return { isRate, baseline, current };
 }
@@ -32,7 +32,8 @@ export function sumBlocks(rows, forEach) {
 
 const shareOf = (count, all) => (all > 0 ? count / all : 0);
 
-// Of a row with sums over the blocks of both sides: {row, pooled (its share of both), a, b (estimates of estimateOf())}.
+// Estimates of a row with sums over the blocks of both sides: {row, pooled (its share of both), a, b (estimates of
+// estimateOf())}.
 function estimatesOf({ isRate, baseline, current }, sums, row) {
   const pooled = (sums.baseline.hits[row] + sums.current.hits[row]) / (baseline.units.all + current.units.all);
   return { row, pooled, a: estimateOf(baseline.units, sums.baseline, row, pooled, isRate), b: estimateOf(current.units, sums.current, row, pooled, isRate) };

@@ -1,4 +1,4 @@
-// What is drawn: at most NODES_MAX frames, heaviest first, none narrower than FRAME_LEAST_PX. What is cut is summed up in
+// The drawn frames: at most NODES_MAX, heaviest first, none narrower than FRAME_LEAST_PX. What is cut is summed up in
 // visible remainders. Works on both trees of trees.js.
 
 import { createHeap, heapPop, heapPush } from "../base/heap.js";

@@ -6,14 +6,14 @@ import { groupCount } from "./grouping.js";
 
 const FOLD_LEAST = 2;
 
-// Of a frame "own", "library", or "other": what is no Python code, and code of a terminal.
+// The kind of a frame: "own", "library", or "other": what is no Python code, and code of a terminal.
 function kindOfFrame(frames, profile, frame) {
   const { kind, name } = (frames.origins[frame] ??= originOf(profile, frames.function[frame]));
   if (kind === "own" || (kind === "package" && profile.ownCode.some((level) => level.kind === "program" && level.packages.includes(name)))) return "own";
   return kind === "library" || kind === "package" ? "library" : "other";
 }
 
-// Of totals, which are those of one grouping.
+// Groups above by totals, which are those of one grouping.
 const groupsAbove = new WeakMap();
 
 // For every group whether frames of yours with samples are below it.

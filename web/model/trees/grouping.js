@@ -167,8 +167,9 @@ export function extendGrouping(grouping, profile) {
   if (groupCount(grouping) !== before) Object.assign(grouping, { children: null, outermost: null });
 }
 
-// The same as createGrouping() with filters, but begun with what a grouping without filters has, as most filters move few stacks: those with a hidden
-// frame. Groups that only these had stay, without samples. `plain` is up to date with the profile.
+// A grouping with filters, as createGrouping() makes it, but begun with what a grouping without filters has, as most
+// filters move few stacks: those with a hidden frame. Groups that only these had stay, without samples. `plain` is up
+// to date with the profile.
 export function filterGrouping(plain, filters, profile) {
   const grouping = createGrouping(plain.by, filters, plain.native, plain.waits, plain.frames);
   const { filter } = grouping;
@@ -216,7 +217,7 @@ export function groupChildren(grouping) {
   return grouping.children;
 }
 
-// Whether the samples of a node count: a stack that had a frame and has none left does not.
+// True if the samples of a node count: a stack that had a frame and has none left does not.
 export function isCountedNode({ filter, seen, groupOfNode }, node) {
   const group = groupOfNode.values[node];
   return filter.terms.length > 0 ? isCounted(seen.values[node], group) : node === 0 || group !== 0;

@@ -38,12 +38,12 @@ export function frameKind(profile, functionId) {
   return isNameless(name) || C_LIBRARY.test(libraryName(profile, functionId)) ? "plain" : "native";
 }
 
-// Of a number of samples that code of CPython's JIT executed: C code that it calls is none of it.
+// The part of a number of samples that code of CPython's JIT executed: C code that it calls is none of it.
 export function inJitOf(profile, functionId, count) {
   return frameKind(profile, functionId) === "python" ? count : 0;
 }
 
-// Of a run, leaf shows the innermost frame that is not plain; without any, the innermost plain one.
+// A leaf of a run shows the innermost frame that is not plain; without any, the innermost plain one.
 function stepLeaf(parent, kind) {
   const before = parent & (BARE | NAMED);
   if (parent & BARE) return before | HERE;
@@ -51,7 +51,7 @@ function stepLeaf(parent, kind) {
   return kind === "plain" && (parent & NAMED) === 0 ? before | HERE | REPLACES : before;
 }
 
-// Whether a frame of this kind stays where it is, and native frames below it are those of another call.
+// True if a frame of this kind stays where it is, and native frames below it are those of another call.
 export const isMarkKind = (kind) => kind === "mark" || kind === "wait" || kind === "context";
 
 // The bits of a node from those of its parent.
@@ -64,7 +64,7 @@ export function stepNative(setting, parent, kind) {
   return bare | (bare || kind !== "interpreter" ? HERE : 0) | (kind === "interpreter" ? 0 : BELOW);
 }
 
-// What the page shows: what the address says, or what the session or the report was made with.
+// The setting that the page shows: the address's, or the one that the session or the report was made with.
 export function nativeSetting(address, session, live) {
   const made = live ? session?.settings?.native_frames : session?.selection?.native;
   if (NATIVE_SETTINGS.includes(address.native)) return address.native;

@@ -1,4 +1,4 @@
-// What the page holds of a session: the tables, the counts of the current query, and the trees made of them.
+// The data that the page holds of a session: the tables, the counts of the current query, and the trees made of them.
 // It changes in place; `version` changes with it.
 
 import { grownArray } from "../base/column.js";
@@ -61,7 +61,7 @@ export function takeRunning(recording, { recount, trees, view }) {
   if (trees.length > 0) recording.version += 1;
 }
 
-// Whether it is not known of all that is counted which of it runs.
+// True if it is not known of all that is counted which of it runs.
 export function isRunningBehind({ running, counts }) {
   return running === null || running.generation < counts.generation;
 }

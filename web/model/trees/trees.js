@@ -110,7 +110,7 @@ export function bottomUpTree(names, grouping, totals) {
   return { ...tree, self: (id) => (id !== 0 && tree.parent(id) === 0 ? tree.total(id) : 0) };
 }
 
-// Where a frame stands outermost: recursion below belongs to it.
+// The groups in which a frame is outermost: recursion below belongs to it.
 function outermostGroups(grouping, totals, frame) {
   const below = new Uint8Array(groupCount(grouping));
   const found = { groups: [], weights: [], sum: 0 };
@@ -156,7 +156,7 @@ export function treeKeys(tree, frames, profile, id) {
   return treePath(tree, id).map((at) => frameKey(frames, profile, tree.frame(at)));
 }
 
-// Where a link's path of frame keys leads, as far as it exists: {id, missing}.
+// The node that a link's path of frame keys leads to, as far as it exists: {id, missing}.
 export function resolveKeys(tree, frames, profile, keys) {
   let id = 0;
   for (let i = 0; i < keys.length; i += 1) {

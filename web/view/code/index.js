@@ -5,7 +5,7 @@ import { visibleText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
 import { el, isolated, setAttribute } from "../elements/dom.js";
 
-// Of files and of what is not Python; a report is drawn once and has room for more.
+// The most rows of files and of what is not Python; a report is drawn once and has room for more.
 const INDEX_ROWS_MAX = { live: 300, report: 5000 };
 const KINDS = ["own", "library", "package"];
 

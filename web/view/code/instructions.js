@@ -19,7 +19,7 @@ function placeText(row, text, hasText) {
   return row.column >= 0 && row.endColumn > row.column ? TEXT.source.columns(formatCount(row.column + 1), formatCount(row.endColumn)) : "";
 }
 
-// What an instruction is, whose form it is, and the piece of the line it is of.
+// The row of an instruction: what it is, whose form it is, and the piece of the line it is of.
 function instructionRow(row, text, hasText, samples) {
   const name = row.name === "" ? TEXT.source.instruction : visibleText(row.name);
   const where = placeText(row, text, hasText);

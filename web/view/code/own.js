@@ -10,7 +10,7 @@ import { ICONS } from "../elements/icons.js";
 import { offerMenu } from "../elements/menu.js";
 import { createPopover } from "../elements/popover.js";
 
-// What counts as your code, in a popover: {button, attach(), update(state)}.
+// The setting for your code, in a popover: {button, attach(), update(state)}.
 function createOwnSetting(dispatch) {
   const button = el("button", { type: "button", class: "quiet", "aria-label": TEXT.own.setting, "data-hint": TEXT.own.setting, "data-testid": "own-setting" }, icon(ICONS.gear));
   const input = el("input", { type: "text", placeholder: TEXT.own.placeholder, "aria-label": TEXT.own.patterns, "aria-describedby": "own-about", autocomplete: "off", spellcheck: "false", "data-testid": "own-patterns" });
@@ -38,7 +38,7 @@ function noteOf({ samples }, sum, text) {
   return text(formatShare(ratio(samples, sum)), TEXT.samples(formatCount(sum)));
 }
 
-// What the threads waited for there, the most first.
+// The text of what the threads waited for there, the most first.
 function causesText({ causes, samples }) {
   const named = causes.slice(0, CAUSES_NAMED).map(({ cause, samples: count }) => (cause === "" ? TEXT.own.unknownCause : cause) + (causes.length > 1 ? " " + formatShare(ratio(count, samples)) : ""));
   return named.join(", ");
@@ -46,7 +46,7 @@ function causesText({ causes, samples }) {
 
 export function createOwnLinesView(root, dispatch) {
   const setting = createOwnSetting(dispatch);
-  // Of what runs, of what waits, of tasks that wait: {head, title, note, list, testid (of a row)}.
+  // Lists of what runs, of what waits, and of tasks that wait: {head, title, note, list, testid (of a row)}.
   const lists = [["own", "own-line", "running"], ["own-waits", "own-wait", "blocked"], ["own-tasks", "own-task", "idle"]].map(([id, testid, part]) => {
     const title = el("h2", {});
     const note = el("span", { class: "soft", "data-testid": id + "-note" });
@@ -96,7 +96,7 @@ export function createOwnLinesView(root, dispatch) {
       // Tasks are in no part of time; the summary has their lines.
       const { lines, samples } = (isOfMore(state) ? null : state.summary?.tasks) ?? { lines: [] };
       const isNone = state.address.view !== "flame" || sum + lines.length === 0;
-      // What comes would move the frame that is pointed at.
+      // An element that comes would move the frame that is pointed at.
       if (isNone || (element.hidden && state.hover !== null)) {
         element.hidden = true;
         return;

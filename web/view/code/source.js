@@ -29,7 +29,7 @@ function createNeighbours(change) {
     return el("section", {}, el("h3", {}, name), edges.length === 0 ? el("p", { class: "soft" }, none) : el("ul", {}, ...edges.slice(0, NEIGHBOURS_MAX).map((edge) => neighbour(edge, state)), ...more));
   }
 
-  // What `title` names: {self, total, inC, frames}.
+  // The panel about what `title` names: {self, total, inC, frames}.
   function about(title, { self, total, inC = 0, frames }, state) {
     const { source, sum } = state.picture;
     const { callers, callees } = source.neighbours({ frames });
@@ -85,7 +85,7 @@ function noteText(text, file, state) {
   return plainNote(text, file, state) + (file.lines.length > hot ? TEXT.source.hottest(formatCount(hot), formatCount(file.lines.length)) : "");
 }
 
-// What the menu of a line is about: the pointed one, else the chosen one.
+// The subject of the menu of a line: the pointed line, else the chosen one.
 function lineSubject({ address, picture }, file, event) {
   const number = Number(event.target.closest("[data-line]")?.dataset.line ?? address.line);
   const line = file.lines.find((one) => one.line === number);
@@ -141,7 +141,7 @@ export function createSource(root, dispatch) {
     change({ file: current().path, line: next }, "replace");
   }
 
-  // Whether there are other lines than before.
+  // Shows the lines; true if there are others than before.
   function showLines(file, text) {
     const hasText = text?.text !== undefined;
     const key = [file.path, hasText, state.address.hotOnly, state.address.hotOnly || !hasText || (file.lines.length > 0 && lines.rows.size < 1) ? file.lines.map((line) => line.line).join() : ""].join("\n");

@@ -63,7 +63,7 @@ function createTableHeads(dispatch) {
   return heads;
 }
 
-// What of the rows is in view, as last laid out: asking before a change would have them laid out twice.
+// The part of the rows in view, as last laid out: asking before a change would have them laid out twice.
 // -> {measure(a row), rowsOf(count, around): {from, last, height}, the rows that there have to be}
 function createScroll(element) {
   let place = { height: ROW_PX, above: 0, room: window.innerHeight };

@@ -79,7 +79,7 @@ export function afterPaint(act) {
   else requestAnimationFrame(() => setTimeout(act, 0));
 }
 
-// Whether pointer or keyboard is in it: then what is there stays where it is.
+// True if pointer or keyboard is in it: then what is there stays where it is.
 export function isInUse(element) {
   return element.matches(":hover") || element.contains(document.activeElement);
 }

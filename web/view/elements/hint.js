@@ -33,7 +33,7 @@ export function createHint(root) {
     bubble.hidden = true;
   }
 
-  // Where the pointer was pressed: what a click moves beneath a pointer that stands still is not pointed at.
+  // The place where the pointer was pressed: what a click moves beneath a pointer that stands still is not pointed at.
   let pressed = null;
 
   // Under a finger it would cover what stands beside it.

@@ -24,7 +24,7 @@ function createPartButton(key, choose) {
   return { piece, share, hidden, button };
 }
 
-// What the recording left out cannot be shown here.
+// The text about samples that the recording left out, which cannot be shown here.
 function recordedText(session) {
   const mode = session?.settings?.mode ?? "wall";
   return mode === "wall" ? "" : TEXT.states.recordedMode(mode, formatCount(session.quality?.filtered ?? NaN));

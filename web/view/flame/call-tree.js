@@ -38,12 +38,12 @@ function createTreeRow(index) {
   return { element, toggle, name, badge, place, head, total, self, shown: null };
 }
 
-// What is open, until something else is shown: the way to where most samples are, and what was opened by hand.
+// Rows that are open, until something else is shown: the way to where most samples are, and what was opened by hand.
 function createOpened() {
   let question = "";
   let open = new Set();
   return {
-    // Of the tree of this state.
+    // The open rows of this state's tree.
     of({ picture, address: { by, bottomUp, filters, native }, recording }) {
       const asked = JSON.stringify([by, bottomUp, filters, native, recording.profile.epoch, picture.focus.id]);
       if (asked !== question && picture.sum > 0) {

@@ -5,7 +5,7 @@ import { fillOf } from "./fills.js";
 
 const THIN_PX = 4;
 
-// What a frame looks like, as classes of the style sheet. isMatch: undefined while nothing is searched for.
+// The classes of a frame in the style sheet. isMatch: undefined while nothing is searched for.
 function frameClasses(frame, pxPerSample, colour, isMatch) {
   const isMatched = isMatch?.(frame);
   const classes = ["frame", "fill-" + fillOf(frame, colour, isMatched)];
@@ -65,8 +65,8 @@ export function createChart(holder, onClick, upwards = false) {
   };
 }
 
-// Whether a view has to wait for the width of its charts: it was not known, and is not what the state says. Then the state learns it
-// and the view is updated again. A known width is not measured, as that lays out the page.
+// True if a view has to wait for the width of its charts: it was not known, and is not what the state says. Then the
+// state learns it and the view is updated again. A known width is not measured, as that lays out the page.
 export function awaitsWidth(state, measure, dispatch) {
   if (state.widths[state.address.view] !== undefined) return false;
   const width = Math.floor(measure());

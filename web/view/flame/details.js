@@ -65,7 +65,7 @@ function callersList(path, keys, state, dispatch) {
   return el("section", {}, el("h3", {}, title), el("ol", { class: "callers", "data-testid": "callers" }, ...shown));
 }
 
-// Of native code its library, and the way to its source, which is searched when somebody asks for it.
+// The library of native code, and the way to its source, which is searched when somebody asks for it.
 function nativeLine(label, live, dispatch) {
   if (label.library === "") return null;
   const open = () => dispatch({ type: "address", changes: { view: "source", file: nativePath(label.file, label.raw), line: 0 }, how: "push" });
@@ -91,7 +91,7 @@ function wide(testid, mark, text, click) {
   return el("button", { type: "button", class: "quiet wide", "data-testid": testid, on: { click } }, mark, el("span", {}, text));
 }
 
-// What is said of a frame and of a function alike; `total` and `self` are measures.
+// Details of a frame or a function; `total` and `self` are measures.
 function aboutCode(frame, total, self, state, dispatch, others) {
   const { label, key } = frame;
   const go = (changes) => () => dispatch({ type: "address", changes, how: "push" });
@@ -108,7 +108,7 @@ function aboutCode(frame, total, self, state, dispatch, others) {
   ];
 }
 
-// What threads wait for, where samples that wait are shown; a click keeps only those.
+// The list of what threads wait for, where samples that wait are shown; a click keeps only those.
 function waitsList({ picture }, dispatch) {
   const waits = picture.waits;
   if (waits.length === 0) return [];
@@ -122,7 +122,7 @@ function waitsList({ picture }, dispatch) {
   return [el("h2", { class: "plain" }, TEXT.details.waits), el("ol", { class: "hottest-list", "data-testid": "waits" }, ...rows)];
 }
 
-// What they work for; a click keeps only that.
+// The list of what they work for; a click keeps only that.
 function contextsList({ picture }, dispatch) {
   const contexts = picture.contexts;
   if (contexts.length === 0) return [];
@@ -167,7 +167,7 @@ export function createDetails(root, dispatch) {
 
   const about = (key) => dispatch({ type: "address", changes: { about: key, frame: [] }, how: "push" });
 
-  // What the row has no room for.
+  // Text that the row has no room for.
   const hoverText = ({ name, brief, place }) => (brief === name ? "" : name + "\n") + place;
 
   function hottestRow(row, sum, most) {

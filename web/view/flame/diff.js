@@ -25,7 +25,7 @@ export function zoomOfDiff({ picture }, id) {
   return { zoom: picture.diff.keysTo(id), bottomUp: false, by: "function" };
 }
 
-// What a side of a report with a baseline of its own is of.
+// The text about a side of a report with a baseline of its own.
 function sideText({ session, selection }, samples) {
   const part = selection.whole ? "" : TEXT.compare.selected(visibleText(selection.text));
   return TEXT.compare.side(formatCount(samples), formatDuration(selection.duration_s), session.target.pid, visibleText(shortCommand(session.target))) + part;
@@ -75,7 +75,7 @@ function createSides(change, stateOf, pickOther) {
   };
 }
 
-// What the chart shows, and what its colours mean: {element, update(state)}.
+// Options of the chart, and what its colours mean: {element, update(state)}.
 function createOptions(change) {
   const width = segmented(TEXT.compare.width, "diff-width", DIFF_WIDTHS.map((value) => ({ value, label: TEXT.compare.widths[value] })), (value) => change({ diffWidth: value }));
   const by = segmented(TEXT.compare.by, "diff-by", DIFF_BY.map((value) => ({ value, label: TEXT.table[value] })), (value) => change({ diffBy: value }));

@@ -1,4 +1,4 @@
-// What frames are filled with: names of colours of the style sheet, for charts of elements and of pixels alike.
+// Fills of frames: names of colours of the style sheet, for charts of elements and of pixels alike.
 
 import { HEAT_STEPS } from "../../model/picture/drawing.js";
 import { HUES } from "../../model/profile/frames.js";
@@ -10,7 +10,8 @@ export const FILLS = [
   ...WAIT_HUES.map((hue) => "wait-" + hue), "neutral", "match",
 ];
 
-// Of a frame or a box {heat, hue, neutral, change (as a comparison shows it, or nothing)}; colour: "heat" or "module".
+// The fill of a frame or a box {heat, hue, neutral, change (as a comparison shows it, or nothing)}; colour: "heat" or
+// "module".
 export function fillOf({ heat, hue, neutral, change }, colour, isMatched) {
   if (isMatched) return "match";
   if (change) return change;
@@ -19,7 +20,7 @@ export function fillOf({ heat, hue, neutral, change }, colour, isMatched) {
   return colour === "module" ? "hue-" + hue : "heat-" + heat;
 }
 
-// What is written on it in a chart of pixels; the style sheet says it for elements.
+// The ink of text on it in a chart of pixels; the style sheet says it for elements.
 export function inkOf(fill) {
   if (fill.startsWith("heat-")) return fill.replace("heat-", "heat-ink-");
   return fill === "match" || fill === "neutral" ? fill + "-ink" : "hue-ink";

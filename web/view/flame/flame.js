@@ -64,12 +64,12 @@ function createTreeItem(tree) {
   };
 }
 
-// What a person asked to see; another answer to the same question is only newer.
+// The question of a person; another answer to the same question is only newer.
 function askedFor({ address: { frame, tables, colour, ...asked } }) {
   return JSON.stringify(asked);
 }
 
-// Where a frame leads: a remainder stands for the frame it belongs to.
+// The keys that a frame leads to: a remainder stands for the frame it belongs to.
 function keysOf(frame, { picture }) {
   return picture.keysTo(frame.remainder ? frame.of : frame.id);
 }
@@ -89,7 +89,7 @@ function createDrawn(holder, onClick) {
       const isPointedAt = pointer !== null && pointer.type !== "touch" && state.hover !== null;
       return state.picture.drawing !== shown.drawing && isPointedAt && shown.drawing !== null && state.width === shown.width && askedFor(state) === shown.question;
     },
-    // Whether it was drawn again.
+    // Draws the state; true if it was drawn again.
     draw(state) {
       const { picture: { drawing }, address: { colour }, width } = state;
       if (drawing === shown.drawing && width === shown.width && colour === shown.colour) return false;
@@ -119,7 +119,7 @@ export function createFlame(root, dispatch) {
   root.append(element, empty.element, tip.element);
   let state = null;
   let pointer = null;
-  // Where the arrow keys went since the last drawing: keys may come faster than pictures.
+  // The frame that the arrow keys went to since the last drawing: keys may come faster than pictures.
   let moved = null;
 
   const entryOf = (id) => state?.picture.drawing?.byId.get(id);
@@ -136,7 +136,7 @@ export function createFlame(root, dispatch) {
     if (id !== state.hover) dispatch({ type: "hover", id });
   }
 
-  // Where the keyboard is, or null.
+  // The frame at the keyboard, or null.
   function currentFrame() {
     const id = [moved, state?.picture.selected].find((one) => typeof one === "string" && entryOf(one) !== undefined) ?? String(state?.picture.focus.id);
     return entryOf(id)?.frame ?? null;

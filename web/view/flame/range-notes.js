@@ -8,7 +8,7 @@ import { TEXT } from "../../text/session.js";
 import { el, icon, isolated, setAttribute } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
 
-// What is in the field stays there while the panel is made again. -> {parts(state)}
+// Text in the field stays there while the panel is made again. -> {parts(state)}
 export function createRangeNotes(dispatch) {
   const field = el("input", { type: "text", autocomplete: "off", maxlength: "240", "data-testid": "range-note-text" });
   const error = el("p", { class: "form-error", role: "alert" });

@@ -35,8 +35,8 @@ function createSide(side, textOf, onClick, onPoint) {
       shown = drawing;
       coloured = colour;
       width = room;
-      // What matters is beside the function itself; whoever scrolled away from it stays there. Scrolling lays out the page, so it
-      // waits until all views are updated.
+      // The end beside the function itself matters; whoever scrolled away from it stays there. Scrolling lays out the
+      // page, so it waits until all views are updated.
       if (side === "callers" && about !== key) queueMicrotask(() => { element.scrollTop = element.scrollHeight; });
       about = key;
     },

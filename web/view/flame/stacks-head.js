@@ -1,4 +1,4 @@
-// What stands above a stack chart, and the words for what is in it.
+// The head of a stack chart, and the words for what is in it.
 
 import { PART_LABELS } from "../../model/threads/activity.js";
 import { fineTime, isFollowing, wholeSpan } from "../../model/page/stack-span.js";
@@ -56,7 +56,7 @@ export function createStackHead(dispatch, changeSpan) {
   };
 }
 
-// What is under the pointer: {element, hide(), show(pointer, lines)}.
+// The tip under the pointer: {element, hide(), show(pointer, lines)}.
 export function createStackTip() {
   const element = el("div", { class: "tip", hidden: true, "data-testid": "stacks-tip" });
   return {
@@ -72,7 +72,7 @@ export function createStackTip() {
   };
 }
 
-// What is said above the chart of how far it is in order.
+// The note above the chart: how far it is in order.
 export function stackNote({ live, hasTimes, picture: { stacks } }, span) {
   if (!live && !hasTimes) return CHART_TEXT.stacks.noTimes;
   if (stacks.layout === null) return CHART_TEXT.stacks.loading;

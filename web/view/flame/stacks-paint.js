@@ -56,7 +56,7 @@ function paintLevel(context, shown, level, top) {
   return labels;
 }
 
-// What the thread did, over the frames; pale parts over the stacks that wait or are not asked for.
+// Paints the thread's states over the frames; pale parts over the stacks that wait or are not asked for.
 function paintStates(context, shown, isPale) {
   const { layout: { shown: order, runs, grouping }, span, pxPerSecond, cell, top, colours } = shown;
   const px = (time) => Math.round((time - span.from) * pxPerSecond);

@@ -97,7 +97,7 @@ function createStackDrawing(surface) {
   };
 }
 
-// What the pointer and the keyboard do to the state: {changeSpan, choose, goTo, selectRange, zoomTo, currentBox}.
+// Moves by pointer and keyboard: {changeSpan, choose, goTo, selectRange, zoomTo, currentBox}.
 function createStackMoves(surface, stateOf, dispatch, read) {
   const { groupOf, timesOf } = surface;
   // The box at which the keyboard is; of a selected frame there may be many.
@@ -122,7 +122,7 @@ function createStackMoves(surface, stateOf, dispatch, read) {
       if (to < span.from || from > span.to) changeSpan(clampSpan({ from: (from + to) / 2 - half, to: (from + to) / 2 + half }, whole()));
       read(boxLines(stateOf().picture.stacks, box, from).filter((line) => line !== "").join("  ·  "));
     },
-    // What is chosen is what the other views count: whole windows. The chart stays where it is.
+    // The chosen range is what the other views count: whole windows. The chart stays where it is.
     selectRange({ from, to }) {
       changeSpan(stackSpan(stateOf()));
       dispatch({ type: "address", changes: { range: snapRange(stateOf().timeline, from, to) }, how: "push" });

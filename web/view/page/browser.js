@@ -44,7 +44,8 @@ function writeAddress(address, how) {
 
 const TYPED_MS = 150;
 
-// What a person types or moves is written when they rest: browsers refuse an address that changes many times a second.
+// A change that a person types or moves is written when they rest: browsers refuse an address that changes many times a
+// second.
 export function createAddressBar() {
   let typed = null;
   let timer = null;

@@ -8,7 +8,7 @@ import { ICONS } from "../elements/icons.js";
 import { createPopover } from "../elements/popover.js";
 import { saveBlob } from "./save-chart.js";
 
-// What people read; the other formats are for other tools.
+// Formats that people read; the others are for other tools.
 const FOR_PEOPLE = ["report", "summary"];
 
 // Without the names and places of whoever ran it; what a report makes by itself is what it has.

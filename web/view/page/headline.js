@@ -19,7 +19,7 @@ function createNativeOffer(dispatch) {
     element,
     update(state) {
       const offer = nativeOffer(state);
-      // What comes or goes would move the frame that is pointed at.
+      // An offer that comes or goes would move the frame that is pointed at.
       if (state.hover !== null && element.hidden !== (offer === null)) return;
       element.hidden = offer === null;
       if (offer === null) return;

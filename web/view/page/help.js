@@ -4,7 +4,7 @@ import { TEXT } from "../../text/session.js";
 import { el, icon } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
 
-// Where the manual describes a view: its headings are the names of the views.
+// The part of the manual that describes a view: its headings are the names of the views.
 const manualOf = (view) => "manual#views-" + TEXT.view[view][0].toLowerCase().replaceAll(" ", "-");
 
 export function createHelp(root, dispatch) {

@@ -1,4 +1,5 @@
-// Where source lines open, in a dialog: an editor and the view of a repository. This browser keeps what is chosen here.
+// The dialog that says where source lines open: an editor and the view of a repository. This browser keeps what is
+// chosen here.
 
 import { cleanLinks, editorProblem, EDITORS, mapProblem, repositoryProblem } from "../../model/page/links.js";
 import { TEXT } from "../../text/session.js";

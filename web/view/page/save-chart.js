@@ -8,7 +8,7 @@ const URL_MS = 10000;
 const ROOTS = {
   strip: "#strip", flame: "#stage > .flame .flame-chart", heatmap: ".heatmap", stacks: ".stacks-pin", sandwich: ".sandwich", threads: "[data-testid=lanes]", gil: ".gil", diff: ".diff-both",
 };
-// What is pressed is no part of a picture.
+// Controls are no part of a picture.
 const SELECTORS = { without: "button:not(.row-name):not([aria-pressed=true]), .strip-tools, .strip-read, .as-table, .tip, .sandwich-choose, .heat-head > .soft", bare: ".segmented" };
 
 export function saveBlob(name, blob) {

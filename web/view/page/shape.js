@@ -38,7 +38,7 @@ export function createShape(root, dispatch) {
 
   function show({ address: { view, bottomUp, by, colour: shownColour }, picture, ...state }) {
     const isChart = [...FLAME_VIEWS, "sandwich"].includes(view);
-    // What the view has no use for is null.
+    // Values that the view has no use for are null.
     const values = {
       direction: !FLAME_VIEWS.includes(view) ? null : bottomUp ? "up" : "down",
       grouping: [...FLAME_VIEWS, "table", "stacks"].includes(view) ? by : null,

@@ -91,7 +91,7 @@ export function createTasks(root, dispatch) {
       setText(reason, (again.hidden ? tasks.reason : TEXT.tasks.offHere) ?? "");
       if (tasks.reason !== null || (shown === tasks && shownMatches === matched)) return;
       setText(summary, tasksText(tasks));
-      // What is pointed at or read stays where it is.
+      // The row that is pointed at or read stays where it is.
       if (shown !== null && shown.reason === null && shownMatches === matched && body.matches(":hover")) return;
       setAttribute(table, "data-searching", matched === null ? null : "yes");
       draw(tasks, matched);

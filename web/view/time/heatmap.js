@@ -22,7 +22,7 @@ function lengthText({ least, most }) {
   return text(least) === text(most) ? text(least) : TEXT.heat.between(text(least), text(most));
 }
 
-// What the highlights say, and how finely that is known.
+// The text about the highlights, and how finely they are known.
 function foundText({ address, matches, picture, heat }) {
   if (address.search.trim() === "") return "";
   if (picture.matched === null) return TEXT.heat.invalid;
@@ -39,7 +39,7 @@ function foundText({ address, matches, picture, heat }) {
 
 const shownMatches = ({ matches, address }) => foundMatches(matches, address.search);
 
-// What is under the pointer; `at`: {second, bin, time} of a cell.
+// The text about the cell under the pointer; `at`: {second, bin, time} of a cell.
 function cellText(state, { second, bin, time }) {
   const counted = state.heat.columns.get(second);
   const parts = counted === undefined ? [] : counted.map((counts) => counts[bin]);

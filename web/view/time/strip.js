@@ -55,8 +55,8 @@ function createStripTools(dispatch, zoom) {
   };
 }
 
-// Where times stand in the strip, and the range on it: {element, axis, spanNow(), timeAt(x), pxOf(time), draw(timeline, span, is
-// live, notes, starts), showRange(range with both ends or null, text)}.
+// The plot of the strip, with the range on it: {element, axis, spanNow(), timeAt(x), pxOf(time), draw(timeline, span,
+// is live, notes, starts), showRange(range with both ends or null, text)}.
 function createStripArea() {
   const plot = createPlot();
   const before = el("i", { class: "strip-shade" });
