@@ -3,8 +3,6 @@
  *
  * The checks: the process exists and has memory, the kernel permits to read it, it has an interpreter
  * of a supported version, and its stacks can be read.
- *
- * Depends on: base, process, cpython.
  */
 #ifndef SAMPLER_ACCESS_CHECKS_H
 #define SAMPLER_ACCESS_CHECKS_H

@@ -6,7 +6,6 @@
  *
  * Threads: any.
  * Limits: OWNER_MAX_GROUPS supplementary groups, then ERR_LIMIT.
- * Depends on: err, process/procfs.
  */
 #ifndef SAMPLER_OWNER_H
 #define SAMPLER_OWNER_H

@@ -11,7 +11,6 @@
  *
  * Threads: permission_use and permission_provide before other threads start; the others any.
  * Limits: PERMISSION_MAX_COMMAND bytes of a command line.
- * Depends on: err.
  */
 #ifndef SAMPLER_PERMISSION_H
 #define SAMPLER_PERMISSION_H

@@ -19,7 +19,6 @@
  * Threads: any.
  * Limits: PROCESSES_MAX processes, Python or not; the others are left out.
  * Units: nanoseconds, bytes; CPU as percent of one core.
- * Depends on: process, permission, discovery/finding.
  */
 #ifndef SAMPLER_PROCESSES_H
 #define SAMPLER_PROCESSES_H

@@ -9,7 +9,6 @@
  * Threads: reader_link_use before others start; the others any.
  * Limits: LINK_WAIT_MS (link/link.h) for an answer, but any time to start a session, which can be cancelled.  While it waits it asks
  * once a second whether requests are still taken: if none is for LINK_TAKE_MS, it waits no longer.
- * Depends on: sampler.h, processes.h, bytes, pulse.
  */
 #ifndef SAMPLER_READER_LINK_H
 #define SAMPLER_READER_LINK_H

@@ -10,7 +10,6 @@
  * ended, a request that may take long has one too.
  * Limits: READER_MAX_SESSIONS sessions, of them READER_MAX_ENDED that have ended: the oldest make room for others;
  * READER_MAX_REQUESTS requests at a time.
- * Depends on: sampler.h, permission.h, processes.h, link, live_capture, pulse.
  */
 #ifndef SAMPLER_READER_PROCESS_H
 #define SAMPLER_READER_PROCESS_H

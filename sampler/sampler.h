@@ -15,7 +15,6 @@
  * Errors of start: ERR_GONE no such process, ERR_NOT_PYTHON no interpreter found, ERR_PERM,
  * ERR_UNSUPPORTED an unknown version, ERR_INVALID an option out of range, or a mode that needs a
  * state which the interpreter does not show; with SAMPLER_ENGINE_KERNEL those of sampler_check_engine.
- * Depends on: profile, base.
  */
 #ifndef SAMPLER_SAMPLER_H
 #define SAMPLER_SAMPLER_H
@@ -66,7 +65,7 @@ enum sampler_async {
 #undef X
 };
 
-/* What stacks show of native code. */
+/* Native code in stacks. */
 #define SAMPLER_NATIVE(X)                                                           \
     X(OFF, "off")   /* the C function that Python calls, where its name is known */ \
     X(LEAF, "leaf") /* and where other C code runs or calls back */                 \
@@ -78,7 +77,7 @@ enum sampler_native {
 #undef X
 };
 
-/* What reads the stacks. */
+/* Engines that read the stacks. */
 #define SAMPLER_ENGINES(X)                                                      \
     X(AUTO, "auto")     /* the kernel engine where it can run, or the remote */ \
     X(KERNEL, "kernel") /* a BPF program, where the target runs */              \
@@ -227,8 +226,9 @@ bool sampler_has_kernel_engine(void);
 MUST_CHECK enum err_code sampler_open_engines(size_t count, struct engines **out,
                                               struct err *err);
 void sampler_close_engines(struct engines *engines);
-/* Whether a session with these options could have a kernel engine now.  ERR_INVALID: the options ask for
- * what it cannot do; ERR_PERM, ERR_UNSUPPORTED: there is none; ERR_LIMIT: all are in use. */
+/* Checks that a session with these options could have a kernel engine now. ERR_INVALID: the
+ * options ask for what it cannot do; ERR_PERM, ERR_UNSUPPORTED: there is none; ERR_LIMIT: all
+ * are in use. */
 MUST_CHECK enum err_code sampler_check_engine(const struct sampler_options *options,
                                               struct err *err);
 

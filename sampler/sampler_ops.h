@@ -4,7 +4,6 @@
  * sampler_provide makes the functions of sampler.h ask another process; before, they sample in this one.
  *
  * Threads: sampler_provide before any other function of sampler.h.
- * Depends on: sampler.h.
  */
 #ifndef SAMPLER_SAMPLER_OPS_H
 #define SAMPLER_SAMPLER_OPS_H

@@ -9,7 +9,6 @@
  * Ownership: the caller's storage holds the struct; the buffer owns its bytes until
  * buffer_take.  A zeroed struct is an empty buffer.
  * Limits: BUFFER_MAX_BYTES held at a time, then it fails.
- * Depends on: err.
  */
 #ifndef SAMPLER_BASE_BUFFER_H
 #define SAMPLER_BASE_BUFFER_H

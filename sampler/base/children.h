@@ -1,7 +1,5 @@
 /*
  * children - signals of a process that does nothing but start others and wait for them.
- *
- * Depends on: Linux.
  */
 #ifndef SAMPLER_BASE_CHILDREN_H
 #define SAMPLER_BASE_CHILDREN_H

@@ -7,7 +7,6 @@
  * Limits: gzip takes 3.5 GiB in one shot, then ERR_LIMIT; a stream takes any amount.  Pieces of a
  * zstd stream refer to at most ZSTD_STREAM_WINDOW_BYTES before them; reading takes no more memory
  * than eight times that, whatever the pieces say.
- * Depends on: err.
  */
 #ifndef SAMPLER_BASE_COMPRESS_H
 #define SAMPLER_BASE_COMPRESS_H
@@ -57,7 +56,7 @@ MUST_CHECK enum err_code zstd_reader_add(struct zstd_reader *reader, bool is_fir
 
 /* CRC-32 as in gzip. */
 uint32_t compress_crc32(const void *data, size_t bytes);
-/* The same of data in pieces; crc is that of the pieces before, 0: there are none. */
+/* The CRC of data in pieces; crc is that of the pieces before, 0: there are none. */
 uint32_t compress_crc32_add(uint32_t crc, const void *data, size_t bytes);
 
 struct gzip_stream;

@@ -3,8 +3,6 @@
  * value, that ends with NULL.
  *
  *     const char *const colour_texts[] = { COLOURS(ENUM_TEXT) NULL };
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_BASE_ENUM_TEXT_H
 #define SAMPLER_BASE_ENUM_TEXT_H

@@ -8,8 +8,6 @@
  *
  * Remote failures are sorted into four: GONE (the process or thread ended), FAULT (its memory
  * is not mapped there), PERM (we may not), CORRUPT (what was read makes no sense).
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_BASE_ERR_H
 #define SAMPLER_BASE_ERR_H

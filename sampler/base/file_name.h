@@ -4,8 +4,6 @@
  * Python decodes a name by its file system encoding, which is UTF-8 but for some old locales, and keeps each
  * byte that it cannot decode as a lone surrogate, U+DC80 to U+DCFF (PEP 383).  Our text has no
  * surrogates: it represents such a byte by U+EF80 to U+EFFF, which are for private use and in no name.
- *
- * Depends on: utf8.
  */
 #ifndef SAMPLER_BASE_FILE_NAME_H
 #define SAMPLER_BASE_FILE_NAME_H

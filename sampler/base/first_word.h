@@ -3,8 +3,6 @@
  *
  * A program that writes its own title (setproctitle) leaves all of it in one argument, so the first
  * word ends at the first blank or control character.
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_BASE_FIRST_WORD_H
 #define SAMPLER_BASE_FIRST_WORD_H

@@ -1,8 +1,6 @@
 /*
  * hash - bytes, and pairs of words, as one number.  Not cryptographic: an attacker can find keys that
  * have the same hash.
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_BASE_HASH_H
 #define SAMPLER_BASE_HASH_H
@@ -27,7 +25,7 @@ static inline uint32_t hash_mix(uint64_t a, uint64_t b)
     return (uint32_t)h;
 }
 
-/* The same for the words of a long key, one after the other. */
+/* Hashes the words of a long key, one after the other. */
 static inline uint64_t hash_word(uint64_t word, uint64_t hash)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;

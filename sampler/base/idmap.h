@@ -11,7 +11,6 @@
  * Ownership: the caller's storage holds the struct; the map owns its slots.
  * Threads: none; it is private to the writer of a table.
  * Limits: 2^31 slots.
- * Depends on: err.
  */
 #ifndef SAMPLER_BASE_IDMAP_H
 #define SAMPLER_BASE_IDMAP_H

@@ -9,7 +9,6 @@
  * Ownership: the limit is that of the process, and its two descriptors stay open.
  * Threads: memory_limit_find and memory_limit_begin come before other threads start; then any.
  * Limits: MEMORY_LIMIT_RESERVE of the limit stays free.
- * Depends on: libc.
  */
 #ifndef SAMPLER_BASE_MEMORY_LIMIT_H
 #define SAMPLER_BASE_MEMORY_LIMIT_H
@@ -23,7 +22,8 @@ enum {
     MEMORY_LIMIT_USUAL_BYTES = 1 << 30, /* with so much, everything has its usual size */
 };
 
-/* Where the kernel shows control groups, and the one of this process; other files are for tests. */
+/* The folder of control groups, and the file with the one of this process; other files are for
+ * tests. */
 #define MEMORY_LIMIT_FOLDER "/sys/fs/cgroup"
 #define MEMORY_LIMIT_OWN    "/proc/self/cgroup"
 

@@ -5,7 +5,6 @@
  * open for a short time, and for results.
  *
  * Threads: any.
- * Depends on: err.
  */
 #ifndef SAMPLER_BASE_OPEN_FILES_H
 #define SAMPLER_BASE_OPEN_FILES_H

@@ -7,7 +7,6 @@
  * Other bytes that are not UTF-8, those of a lone surrogate among them, become U+FFFD.  So a text stays in
  * its line, and shows what it is.
  *
- * Depends on: utf8, buffer, file_name.
  * Source: Unicode 16.0, general categories Cc, Zl and Zp, Bidi_Control, Default_Ignorable_Code_Point.
  */
 #ifndef SAMPLER_BASE_PLAIN_TEXT_H

@@ -8,7 +8,6 @@
  * Ownership: the caller's storage holds the struct; the pool owns the segments.
  * Threads: one writer; readers only touch ids below a count that was published to them.
  * Limits: max_count, given at init; then ERR_LIMIT.
- * Depends on: err.
  */
 #ifndef SAMPLER_BASE_POOL_H
 #define SAMPLER_BASE_POOL_H

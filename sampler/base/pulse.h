@@ -4,7 +4,6 @@
  *
  * Ownership: pulse_create makes it, for the life of the process and of those that are forked from it.
  * Threads: any.
- * Depends on: Linux.
  */
 #ifndef SAMPLER_BASE_PULSE_H
 #define SAMPLER_BASE_PULSE_H

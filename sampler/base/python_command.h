@@ -1,7 +1,5 @@
 /*
  * python_command - the code that an interpreter's command line has it run: a script, a module or a text.
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_BASE_PYTHON_COMMAND_H
 #define SAMPLER_BASE_PYTHON_COMMAND_H

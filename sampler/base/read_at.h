@@ -2,7 +2,6 @@
  * read_at - reads a part of a file whole.
  *
  * Threads: any.
- * Depends on: Linux.
  */
 #ifndef SAMPLER_BASE_READ_AT_H
 #define SAMPLER_BASE_READ_AT_H

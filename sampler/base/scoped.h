@@ -3,8 +3,6 @@
  *
  *     SCOPED_FD int fd = open(...);       closed at the end of the scope unless -1
  *     SCOPED_FREE char *text = malloc(n); freed at the end of the scope
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_BASE_SCOPED_H
 #define SAMPLER_BASE_SCOPED_H

@@ -8,7 +8,6 @@
  * Threads: one writer; readers may read ids below a count published to them (see pool.h).
  * Limits: STRTAB_MAX_STRINGS strings, STRTAB_MAX_LENGTH bytes each (longer text is cut at a
  * character and ends in an ellipsis).
- * Depends on: err, hash, idmap, pool, utf8.
  */
 #ifndef SAMPLER_BASE_STRTAB_H
 #define SAMPLER_BASE_STRTAB_H

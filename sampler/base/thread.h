@@ -1,8 +1,6 @@
 /*
  * thread - starts threads that block all signals; the main thread receives them.  Their stacks have the
  * same size whatever limit the user has set.
- *
- * Depends on: POSIX.
  */
 #ifndef SAMPLER_BASE_THREAD_H
 #define SAMPLER_BASE_THREAD_H

@@ -1,7 +1,5 @@
 /*
  * three_valued - yes, no or unknown.
- *
- * Depends on: nothing.
  */
 #ifndef SAMPLER_BASE_THREE_VALUED_H
 #define SAMPLER_BASE_THREE_VALUED_H

@@ -14,7 +14,6 @@
  * Threads: any.
  * Limits: TRUSTED_PATH_MAX_LINKS links, PATH_MAX bytes of path.
  * Errors: the message is only the reason, err->sys is what open(2) would say; EPERM: not trusted.
- * Depends on: err, scoped.
  */
 #ifndef SAMPLER_BASE_TRUSTED_PATH_H
 #define SAMPLER_BASE_TRUSTED_PATH_H
@@ -27,7 +26,7 @@
 
 enum { TRUSTED_PATH_MAX_LINKS = 40 };
 
-/* Where the last component is once all links have been followed, itself included. */
+/* The place of a path's last component once all links have been followed, itself included. */
 struct trusted_path {
     int folder_fd; /* O_PATH */
     char name[NAME_MAX + 1];

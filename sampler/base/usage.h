@@ -2,7 +2,6 @@
  * usage - what this process has used so far.
  *
  * Units: seconds of CPU, bytes.
- * Depends on: POSIX, /proc.
  */
 #ifndef SAMPLER_BASE_USAGE_H
 #define SAMPLER_BASE_USAGE_H

@@ -1,7 +1,5 @@
 /*
  * utf8 - decides whether bytes are UTF-8, cuts text, decodes and encodes characters.
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_BASE_UTF8_H
 #define SAMPLER_BASE_UTF8_H

@@ -8,7 +8,6 @@
  *     LOWER_BOUND(at, list->count, list->items[at].key < key);
  *
  * Ownership: the array is the caller's (free).
- * Depends on: libc.
  */
 #ifndef SAMPLER_BASE_VEC_H
 #define SAMPLER_BASE_VEC_H

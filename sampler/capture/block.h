@@ -11,7 +11,6 @@
  * Ownership: see the functions; block_chain is the caller's storage, its deinit accepts a zeroed
  * one.
  * Limits: CAPTURE_MAX_BLOCK_BYTES, then ERR_LIMIT.
- * Depends on: bytes, compress, format.
  */
 #ifndef SAMPLER_CAPTURE_BLOCK_H
 #define SAMPLER_CAPTURE_BLOCK_H
@@ -51,7 +50,7 @@ MUST_CHECK enum err_code block_chain_encode(struct block_chain *chain, enum capt
 MUST_CHECK enum err_code block_encode(enum capture_kind kind, const struct buffer *raw,
                                       struct buffer *out, struct err *err);
 
-/* The same without compression. */
+/* Encodes a block without compression. */
 MUST_CHECK enum err_code block_encode_plain(enum capture_kind kind, const struct buffer *raw,
                                             struct buffer *out, struct err *err);
 

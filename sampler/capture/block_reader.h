@@ -3,7 +3,6 @@
  *
  * Ownership: the caller's storage; block_reader_close accepts a zeroed one with fd -1.
  * Threads: one at a time.
- * Depends on: block, bytes, format.
  */
 #ifndef SAMPLER_CAPTURE_BLOCK_READER_H
 #define SAMPLER_CAPTURE_BLOCK_READER_H

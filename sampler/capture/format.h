@@ -1,7 +1,5 @@
 /*
  * format - the constants of a .pyro file; README.md describes the format.
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_CAPTURE_FORMAT_H
 #define SAMPLER_CAPTURE_FORMAT_H

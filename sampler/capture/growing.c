@@ -6,7 +6,6 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/byte_reader.h"
 #include "sampler/capture/format.h"
-#include "sampler/capture/load.h"
 #include "sampler/capture/rows.h"
 #include "sampler/profile/profile.h"
 
@@ -144,7 +143,7 @@ enum err_code growing_seal(struct growing *growing, const struct quality *qualit
             .runs = window->run_count ? block->runs + window->runs_at : NULL,
             .run_count = window->run_count,
         };
-        rc = load_window(growing->profile, &loaded, &growing->last_ns, err);
+        rc = reader_add_window(growing->profile, &loaded, &growing->last_ns, err);
         if (!rc && take)
             take(context, &loaded);
     }

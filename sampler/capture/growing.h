@@ -12,7 +12,6 @@
  * Errors: ERR_NOT_FOUND: the other end was closed between two blocks; ERR_GONE: within one, or it was
  * cancelled; ERR_CORRUPT: what came is not a live capture; ERR_LIMIT.
  * Units: nanoseconds since the session began.
- * Depends on: profile, block, windows, rows, metadata, names.
  */
 #ifndef SAMPLER_CAPTURE_GROWING_H
 #define SAMPLER_CAPTURE_GROWING_H

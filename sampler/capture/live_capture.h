@@ -14,7 +14,6 @@
  *
  * Ownership: the capture owns its thread and its chunks; the descriptor is the caller's.
  * Threads: the sink is for the sampling thread; the other functions are for one other thread.
- * Depends on: profile (sink, quality), writer, metadata.
  */
 #ifndef SAMPLER_CAPTURE_LIVE_CAPTURE_H
 #define SAMPLER_CAPTURE_LIVE_CAPTURE_H
@@ -49,7 +48,7 @@ MUST_CHECK enum err_code live_capture_begin(
     const struct capture_metadata *metadata,
     void (*failed)(void *context, const struct err *err), void *context, struct err *err);
 
-/* What a window ended with. */
+/* The state at the end of a window. */
 struct live_capture_seal {
     uint64_t end_ns;
     struct quality quality;

@@ -365,7 +365,7 @@ static enum err_code take_window(struct merge *merge, struct input *input, struc
         rc = writer_seal(&merge->writer, end_ns, window->period_ns, err);
         merge->now_ns = end_ns;
     }
-    /* What is flushed last has the counters of all blocks. */
+    /* The last flush has the counters of all blocks. */
     if (!rc)
         rc = next_window(input, err);
     return !rc && writer_is_due(&merge->writer) ? flush(merge, err) : rc;

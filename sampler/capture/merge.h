@@ -12,7 +12,6 @@
  * Ownership: borrows the readers, whose profiles are loaded.
  * Threads: one.
  * Limits: those of a profile.
- * Depends on: reader, writer.
  */
 #ifndef SAMPLER_CAPTURE_MERGE_H
 #define SAMPLER_CAPTURE_MERGE_H

@@ -7,7 +7,6 @@
  * Ownership: the encoder borrows the texts; decoded texts point into the bytes they came from.
  * metadata_deinit frees the lists and accepts a zeroed struct.
  * Limits: CAPTURE_MAX_TEXTS texts in a list.
- * Depends on: bytes, format.
  */
 #ifndef SAMPLER_CAPTURE_METADATA_H
 #define SAMPLER_CAPTURE_METADATA_H

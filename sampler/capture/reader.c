@@ -13,12 +13,12 @@
 #include "sampler/base/trusted_path.h"
 #include "sampler/capture/block_reader.h"
 #include "sampler/capture/format.h"
-#include "sampler/capture/load.h"
 #include "sampler/capture/names.h"
 #include "sampler/capture/rows.h"
 #include "sampler/capture/source_texts.h"
 #include "sampler/capture/windows.h"
 #include "sampler/profile/packages.h"
+#include "sampler/profile/run.h"
 
 /* A block of samples in the index. */
 struct indexed {
@@ -390,6 +390,41 @@ static enum err_code check_part(const struct wanted_blocks *wanted, struct err *
     return err_set(err, ERR_CORRUPT, "its index names blocks that are not there");
 }
 
+static enum err_code load_run(struct profile *profile, const struct run *run, struct err *err)
+{
+    enum err_code rc =
+        profile_add(profile, run->thread, run->state, run->node, run->count, err);
+    if (!rc && run->spot != PROFILE_NO_SPOT)
+        rc = profile_add_spot(profile, run->spot_node, run->spot, run->count, err);
+    if (!rc)
+        profile_order(profile, run);
+    /* The writer sees all rows. */
+    const struct profile_snapshot rows = { .profile = profile };
+    enum part part;
+    if (!rc && profile_part_at(&rows, run->thread, run->state, run->node, &part))
+        profile_tick(profile, run->first_ns, run->first_ns + run->step_ns * (run->count - 1),
+                     part, run->count);
+    return rc;
+}
+
+enum err_code reader_add_window(struct profile *profile, const struct reader_window *window,
+                                uint64_t *last_ns, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    /* No window covers a time without samples. */
+    if (window->start_ns > *last_ns)
+        rc = profile_seal(profile, window->start_ns, err);
+    *last_ns = window->start_ns;
+    for (size_t i = 0; i < window->run_count && !rc; i++)
+        rc = load_run(profile, &window->runs[i], err);
+    if (rc || window->is_open)
+        return rc;
+    *profile_quality(profile) = window->quality;
+    profile_set_period(profile, window->period_ns);
+    *last_ns = window->end_ns;
+    return profile_seal(profile, window->end_ns, err);
+}
+
 static bool is_in(const struct reader_part *part, const struct reader_window *window)
 {
     return window->start_ns >= part->from_ns &&
@@ -406,7 +441,7 @@ static enum err_code load_windows(struct reader *reader, const struct reader_par
     uint64_t last_ns = 0, end_ns = 0;
     enum err_code rc;
     while (!(rc = reader_next_window(reader, &window, err))) {
-        if (is_in(part, &window) && (rc = load_window(profile, &window, &last_ns, err)))
+        if (is_in(part, &window) && (rc = reader_add_window(profile, &window, &last_ns, err)))
             return rc;
         end_ns = window.is_open ? window.start_ns : window.end_ns;
         if (!window.is_open)

@@ -23,7 +23,6 @@
  * Threads: one at a time; any thread may read the loaded profile.
  * Limits: see format.h and source_texts.h; one block at a time is in memory, and the texts of source files; the profile takes at most twice memory_bytes.
  * Units: nanoseconds since the session began.
- * Depends on: profile, metadata, windows, rows, block_reader.
  */
 #ifndef SAMPLER_CAPTURE_READER_H
 #define SAMPLER_CAPTURE_READER_H
@@ -78,9 +77,10 @@ struct reader_part {
     void *context;
 };
 
-/* The same for a part of its time.  If there is an index, samples of other times are not unpacked.
- * Tables, length and counters are those of the whole session.  The length of the part, not of the
- * capture, decides which windows are merged.  Call once, on a reader that was just opened. */
+/* Loads a part of the capture's time. If there is an index, samples of other times are not
+ * unpacked. Tables, length and counters are those of the whole session. The length of the part,
+ * not of the capture, decides which windows are merged. Call once, on a reader that was just
+ * opened. */
 MUST_CHECK enum err_code reader_load_part(struct reader *reader, const struct reader_part *part,
                                           struct err *err);
 
@@ -96,6 +96,10 @@ struct reader_window {
 /* ERR_NOT_FOUND: no window is left. */
 MUST_CHECK enum err_code reader_next_window(struct reader *reader, struct reader_window *out,
                                             struct err *err);
+/* Makes the window one of a profile that has its rows.  last_ns: 0 at first; when the last window ended. */
+MUST_CHECK enum err_code reader_add_window(struct profile *profile,
+                                           const struct reader_window *window,
+                                           uint64_t *last_ns, struct err *err);
 /* Back to the first window. */
 void reader_rewind(struct reader *reader);
 

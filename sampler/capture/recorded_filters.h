@@ -6,7 +6,6 @@
  * Ownership: borrows the patterns, in both directions; the metadata borrow from the room.
  * Threads: any.
  * Limits: those of frame_filters.  Metadata may hold anything: what breaks a limit is left out.
- * Depends on: metadata, profile/views/frame_filters.
  */
 #ifndef SAMPLER_CAPTURE_RECORDED_FILTERS_H
 #define SAMPLER_CAPTURE_RECORDED_FILTERS_H

@@ -6,7 +6,6 @@
  *
  * Limits: ROWS_MAX_SLICE rows in a slice; a block is full at about ROWS_BLOCK_BYTES.
  * Threads: any, as encoding reads only rows below the snapshot's sizes.
- * Depends on: profile, bytes.
  */
 #ifndef SAMPLER_CAPTURE_ROWS_H
 #define SAMPLER_CAPTURE_ROWS_H

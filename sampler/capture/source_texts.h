@@ -10,7 +10,6 @@
  *
  * Ownership: a list borrows its texts; source_texts_deinit accepts a zeroed one.
  * Limits: SOURCE_TEXTS_MAX_FILES rows and SOURCE_TEXTS_MAX_BYTES of a block, before compression.
- * Depends on: bytes, err.
  */
 #ifndef SAMPLER_CAPTURE_SOURCE_TEXTS_H
 #define SAMPLER_CAPTURE_SOURCE_TEXTS_H

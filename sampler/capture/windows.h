@@ -13,7 +13,6 @@
  * a stream.  The encoder is full at WINDOWS_FULL_RUNS; the writer ends a stream at
  * WINDOWS_FULL_PLACES.  Times are below WINDOWS_MAX_NS.
  * Threads: one at a time.
- * Depends on: profile (sink, quality), names, bytes.
  */
 #ifndef SAMPLER_CAPTURE_WINDOWS_H
 #define SAMPLER_CAPTURE_WINDOWS_H

@@ -253,7 +253,7 @@ enum err_code python_list_threads(struct python *python, bool *changed_out)
 uint64_t python_begin_copies(struct python *python)
 {
     clear_if_needed(python, clock_now_ns());
-    /* What was read of an object before is older than the copies that come now. */
+    /* Objects that were read before are older than the copies that come now. */
     code_begin_epoch(&python->codes);
     return python->codes.counters.clears;
 }

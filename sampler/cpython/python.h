@@ -7,7 +7,6 @@
  * Ownership: python_attach allocates, python_detach frees.  Strings are interned into the caller's
  * strtab, which must outlive this object.  The process stays the caller's.
  * Threads: none.
- * Depends on: base, process, runtime, threads, code.
  */
 #ifndef SAMPLER_CPYTHON_PYTHON_H
 #define SAMPLER_CPYTHON_PYTHON_H
@@ -109,7 +108,8 @@ size_t python_span_trails(const struct python *python,
 struct context_value *python_context(struct python *python, const struct thread *thread,
                                      struct memory *memory, bool is_copy, uint64_t now_ns);
 
-/* What must be in a copy of a thread's memory besides its stack.  thread NULL: no interpreter. */
+/* Ranges that must be in a copy of a thread's memory besides its stack. thread NULL: no
+ * interpreter. */
 struct thread_windows {
     remote_addr runtime, interpreter;
     remote_addr main_interpreter; /* 0: it is that */
@@ -132,7 +132,7 @@ bool python_knows_exceptions(const struct python *python);
 /* The states of its threads are in it; for thread_state_is_gil. */
 const struct thread_list *python_thread_list(const struct python *python);
 
-/* What the thread was doing at this tick; valid in `on_sample` only. */
+/* The state of the thread at this tick; valid in `on_sample` only. */
 struct thread_state python_thread_state(struct python *python, const struct thread *thread);
 /* The number of threads that each sampled thread represents in this tick; 1 unless there are more
  * than PYTHON_MAX_THREADS_PER_TICK. */

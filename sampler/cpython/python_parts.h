@@ -1,8 +1,6 @@
 /*
  * python_parts - shared by the files of python: python.c has the interpreter and its threads, python_sample.c
  * reads their stacks.
- *
- * Depends on: python.
  */
 #ifndef SAMPLER_CPYTHON_PYTHON_PARTS_H
 #define SAMPLER_CPYTHON_PYTHON_PARTS_H

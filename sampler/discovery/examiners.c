@@ -11,6 +11,22 @@
 /* A process that hung an examiner is examined again after this. */
 static const uint64_t HANGS_AGAIN_NS = 600 * NS_PER_S;
 
+void examiners_leave(struct processes *processes)
+{
+    const bool is_last = --processes->users == 0;
+    pthread_mutex_unlock(&processes->lock);
+    if (!is_last)
+        return;
+    for (size_t i = 0; i < processes->count; i++)
+        process_entry_destroy(processes->items[i]);
+    free(processes->items);
+    free(processes->queue);
+    known_files_destroy(processes->files);
+    pthread_cond_destroy(&processes->changed);
+    pthread_mutex_destroy(&processes->lock);
+    free(processes);
+}
+
 static int compare_pid(const void *a, const void *b)
 {
     const int pid = *(const int *)a;
@@ -151,7 +167,7 @@ static void *run(void *context)
         give(examiner, &finding);
     }
     *examiner = (struct examiner){ .is_there = false };
-    processes_leave(processes);
+    examiners_leave(processes);
     return NULL;
 }
 

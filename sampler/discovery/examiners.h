@@ -10,8 +10,6 @@
  * hang PROCESSES_HANG_MAX examiners gets no turn until one of these returns.
  *
  * Private to discovery.
- *
- * Depends on: finding, process_entry, turns.
  */
 #ifndef SAMPLER_DISCOVERY_EXAMINERS_H
 #define SAMPLER_DISCOVERY_EXAMINERS_H
@@ -60,6 +58,6 @@ struct processes {
 /* Queues processes to examine, starts an examiner if there is none, and wakes it.  Call it with the lock. */
 void examiners_queue_due(struct processes *processes, uint64_t now_ns);
 /* Releases the lock and one user; the last user frees. */
-void processes_leave(struct processes *processes);
+void examiners_leave(struct processes *processes);
 
 #endif /* SAMPLER_DISCOVERY_EXAMINERS_H */

@@ -10,7 +10,6 @@
  * Threads: known files may be shared.  The time of a call is bounded (see cpython/runtime), except for the
  * system calls that the process or its file systems delay.
  * Limits: FILES_MAX known files; then all are forgotten.
- * Depends on: base, process, permission, cpython/runtime.
  */
 #ifndef SAMPLER_DISCOVERY_FINDING_H
 #define SAMPLER_DISCOVERY_FINDING_H

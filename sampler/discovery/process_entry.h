@@ -4,7 +4,6 @@
  * Ownership: process_entry_create makes, process_entry_destroy frees; NULL is fine.
  * Threads: none; processes guards its entries.
  * Units: nanoseconds; CPU as percent of one core.
- * Depends on: processes (the description), finding, process_stats.
  */
 #ifndef SAMPLER_DISCOVERY_PROCESS_ENTRY_H
 #define SAMPLER_DISCOVERY_PROCESS_ENTRY_H

@@ -57,22 +57,6 @@ void processes_hide_arguments(struct processes *processes)
     processes->hides_arguments = true;
 }
 
-void processes_leave(struct processes *processes)
-{
-    const bool is_last = --processes->users == 0;
-    pthread_mutex_unlock(&processes->lock);
-    if (!is_last)
-        return;
-    for (size_t i = 0; i < processes->count; i++)
-        process_entry_destroy(processes->items[i]);
-    free(processes->items);
-    free(processes->queue);
-    known_files_destroy(processes->files);
-    pthread_cond_destroy(&processes->changed);
-    pthread_mutex_destroy(&processes->lock);
-    free(processes);
-}
-
 void processes_destroy(struct processes *processes)
 {
     if (!processes)
@@ -80,7 +64,7 @@ void processes_destroy(struct processes *processes)
     pthread_mutex_lock(&processes->lock);
     atomic_store(&processes->is_ending, true);
     pthread_cond_broadcast(&processes->changed);
-    processes_leave(processes);
+    examiners_leave(processes);
 }
 
 static int compare(const void *a, const void *b)

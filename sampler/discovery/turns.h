@@ -11,7 +11,6 @@
  * Threads: none.
  * Limits: TURNS_OWNERS debts; a new one then replaces the smallest.
  * Units: nanoseconds of CLOCK_MONOTONIC.
- * Depends on: clock.
  */
 #ifndef SAMPLER_DISCOVERY_TURNS_H
 #define SAMPLER_DISCOVERY_TURNS_H

@@ -8,7 +8,6 @@
  * Threads: none.
  * Limits: KERNEL_MAX_CPUS processors.
  * Units: nanoseconds of CLOCK_MONOTONIC.
- * Depends on: base, periods.
  */
 #ifndef SAMPLER_KERNEL_CLOCKS_H
 #define SAMPLER_KERNEL_CLOCKS_H

@@ -2,6 +2,19 @@
  * code - describes the code objects of frames, and notices when another has taken the place of one.  See
  * record.h.  A part of stacks.bpf.c.
  */
+#ifndef SAMPLER_KERNEL_CODE_BPF_H
+#define SAMPLER_KERNEL_CODE_BPF_H
+
+#include "sampler/kernel/area.bpf.h"
+
+enum {
+    SERIAL_SHIFT = 48,
+    AGAIN_NS = 1 << 22, /* the code of the innermost frames is checked again */
+    TEXT_BYTES = 256,
+    SHORT_TEXT_BYTES = 64,
+    MAX_TABLE_BYTES = 4096
+};
+
 /* What is known of a code object: its fingerprint, and the generation in which it was read. */
 struct known_code {
     __u64 fingerprint, generation;
@@ -141,7 +154,7 @@ __noinline int meet(struct area *a, __u64 addr, __u32 depth)
                 process->changed_ns = a->record.time_ns;
             if (process)
                 __sync_fetch_and_add(&process->descriptions, 1);
-            /* What was not described is met again. */
+            /* A code object that was not described is met again. */
             if (!describe(a, addr)) {
                 bpf_map_delete_elem(&codes, &key);
                 return 0;
@@ -155,3 +168,5 @@ __noinline int meet(struct area *a, __u64 addr, __u32 depth)
     recent->met_ns = a->record.time_ns;
     return 1;
 }
+
+#endif /* SAMPLER_KERNEL_CODE_BPF_H */

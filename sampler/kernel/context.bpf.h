@@ -5,6 +5,12 @@
  * variable leads to its value.  What is not there, or not as it should be, ends the walk: the profiler sees the same
  * bytes, and decides.
  */
+#ifndef SAMPLER_KERNEL_CONTEXT_BPF_H
+#define SAMPLER_KERNEL_CONTEXT_BPF_H
+
+#include "sampler/kernel/area.bpf.h"
+#include "sampler/kernel/span.bpf.h"
+
 enum {
     TRIE_MAX_DEPTH = 8,
     TRIE_BITS = 5, /* of the hash, for each level */
@@ -100,7 +106,7 @@ __noinline int put_variable(struct area *a, __u64 root, __u64 addr, __u64 hash)
     return a->value != 0;
 }
 
-/* What leads to the value; false: there is none. */
+/* Copies the way to the value; false: there is none. */
 __noinline int find_context_value(struct area *a)
 {
     if (!a)
@@ -123,8 +129,8 @@ __noinline int find_context_value(struct area *a)
     return 0;
 }
 
-/* What leads to the span that a thread publishes (sampler/cpython/contexts/thread_contexts.h); false: to none that is
- * valid. */
+/* Copies the way to the span that a thread publishes
+ * (sampler/cpython/contexts/thread_contexts.h); false: to none that is valid. */
 __noinline int put_published(struct area *a, __u64 pthread, __u64 index)
 {
     enum {
@@ -175,3 +181,5 @@ static __always_inline void put_context(struct area *a, const struct kernel_thre
     }
     a->record.flags = flags;
 }
+
+#endif /* SAMPLER_KERNEL_CONTEXT_BPF_H */

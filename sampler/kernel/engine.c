@@ -4,42 +4,22 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/base/compress.h"
 #include "sampler/kernel/clocks.h"
 #include "sampler/kernel/decode.h"
+#include "sampler/kernel/program.h"
 #include "sampler/kernel/refusal.h"
-
-/* Unpacks the BPF program, once: it is there until the process ends. */
-static const void *unpack(const void *packed, size_t bytes, size_t *bytes_out)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static unsigned char *program;
-    static size_t program_bytes;
-    pthread_mutex_lock(&lock);
-    if (!program && compress_gunzip(packed, bytes, &program, &program_bytes, NULL) != ERR_OK)
-        program_bytes = 0;
-    *bytes_out = program_bytes;
-    pthread_mutex_unlock(&lock);
-    return program;
-}
-
-#include "sampler/kernel/stacks.packed.skel.h"
 
 /* Longer absences are always reported. */
 static const uint64_t MIN_AWAY_NS = 10 * NS_PER_MS;
 static const uint64_t MAX_DRAIN_NS = 100 * NS_PER_MS;
 struct kernel {
-    struct stacks *program;
+    struct program program;
     struct ring_buffer *ring;
     struct clocks clocks;
     int epoll; /* says when the program calls; -1: none */
@@ -54,25 +34,6 @@ struct kernel {
     void *context;
     enum err_code outcome;
 };
-
-static PRINTF_LIKE(2, 0) int note(enum libbpf_print_level level, const char *format,
-                                  va_list arguments)
-{
-    if (level == LIBBPF_WARN)
-        refusal_note(format, arguments);
-    return 0;
-}
-
-/* The number of our pid namespace; 0: the first one, where the kernel's own numbers are valid.  /proc does not say how
- * deep it is: the one of a container shows no number above its own. */
-static unsigned own_namespace(void)
-{
-    const ino_t FIRST = 0xeffffffcu; /* PROC_PID_INIT_INO of the kernel */
-    struct stat namespace;
-    return stat("/proc/self/ns/pid", &namespace) || namespace.st_ino == FIRST
-               ? 0
-               : (unsigned)namespace.st_ino;
-}
 
 /* Otherwise records that come as fast as they are taken never end. */
 static bool takes_too_long(struct kernel *kernel)
@@ -97,39 +58,13 @@ static int take_record(void *context, void *data, size_t bytes)
     return kernel->outcome || kernel->is_behind ? -1 : 0;
 }
 
-static enum err_code load(struct kernel *kernel, const struct kernel *lender, struct err *err)
-{
-    refusal_forget();
-    libbpf_set_print(note);
-    struct stacks *const program = kernel->program = stacks__open();
-    if (!program)
-        return refusal_explain(err, errno, "the BPF program");
-    program->rodata->own_namespace = own_namespace();
-    program->bss->min_away_ns = MIN_AWAY_NS;
-    int sys = lender ? bpf_map__reuse_fd(program->maps.areas,
-                                         bpf_map__fd(lender->program->maps.areas))
-                     : bpf_map__set_max_entries(program->maps.areas,
-                                                (uint32_t)kernel->clocks.processors);
-    if (!sys)
-        sys = stacks__load(program);
-    if (sys)
-        return refusal_explain(err, -sys, "the BPF program");
-    program->links.on_switch = bpf_program__attach(program->progs.on_switch);
-    if (!program->links.on_switch)
-        return refusal_explain(err, errno, "the tracepoint sched_switch");
-    program->links.on_waking = bpf_program__attach(program->progs.on_waking);
-    return program->links.on_waking
-               ? ERR_OK
-               : refusal_explain(err, errno, "the tracepoint sched_waking");
-}
-
 /* Edge-triggered: that there are records is no reason to wake up. */
 static enum err_code watch_ring(struct kernel *kernel, struct err *err)
 {
     struct epoll_event event = { .events = EPOLLIN | EPOLLET };
     kernel->epoll = epoll_create1(EPOLL_CLOEXEC);
     return kernel->epoll < 0 || epoll_ctl(kernel->epoll, EPOLL_CTL_ADD,
-                                          bpf_map__fd(kernel->program->maps.ring), &event)
+                                          bpf_map__fd(kernel->program.ring), &event)
                ? refusal_explain(err, errno, "the ring buffer")
                : ERR_OK;
 }
@@ -137,7 +72,7 @@ static enum err_code watch_ring(struct kernel *kernel, struct err *err)
 static enum err_code attach(struct kernel *kernel, struct err *err)
 {
     const char *const refused =
-        clocks_open(&kernel->clocks, bpf_program__fd(kernel->program->progs.on_tick));
+        clocks_open(&kernel->clocks, bpf_program__fd(kernel->program.on_tick));
     return refused ? refusal_explain(err, errno, refused) : ERR_OK;
 }
 
@@ -154,9 +89,12 @@ enum err_code kernel_open(const struct kernel *lender, struct kernel **out, stru
     const int cpus = libbpf_num_possible_cpus();
     clocks_init(&kernel->clocks, cpus < 1 ? 1 : (size_t)cpus);
     kernel->epoll = -1;
-    enum err_code rc = load(kernel, lender, err);
-    if (!rc)
+    enum err_code rc = program_load(&kernel->program, lender ? &lender->program : NULL,
+                                    kernel->clocks.processors, err);
+    if (!rc) {
+        kernel->program.switches->min_away_ns = MIN_AWAY_NS;
         rc = watch_ring(kernel, err);
+    }
     if (!rc)
         rc = attach(kernel, err);
     if (rc)
@@ -174,7 +112,7 @@ void kernel_close(struct kernel *kernel)
     if (kernel->epoll >= 0)
         close(kernel->epoll);
     ring_buffer__free(kernel->ring);
-    stacks__destroy(kernel->program);
+    program_unload(&kernel->program);
     free(kernel);
 }
 
@@ -195,18 +133,19 @@ static void drop(const struct bpf_map *map, int key)
 enum err_code kernel_add_process(struct kernel *kernel, int pid,
                                  const struct kernel_process *process)
 {
-    /* Of all engines, because they share what is known of code objects. */
+    /* The number is unique among all engines, because they share what is known of code
+     * objects. */
     static atomic_uint serial;
     struct kernel_process described = *process;
     described.serial = atomic_fetch_add(&serial, 1) + 1;
     /* At first, every fingerprint is read: nobody knows yet whether the process frees code objects. */
     described.changed_ns = clock_now_ns();
-    return put(kernel->program->maps.processes, pid, &described);
+    return put(kernel->program.processes, pid, &described);
 }
 
 void kernel_remove_process(struct kernel *kernel, int pid)
 {
-    drop(kernel->program->maps.processes, pid);
+    drop(kernel->program.processes, pid);
 }
 
 enum err_code kernel_add_thread(struct kernel *kernel, int tid,
@@ -217,12 +156,12 @@ enum err_code kernel_add_thread(struct kernel *kernel, int tid,
     added.came_ns = clock_now_ns();
     added.lost_instants = losses.instants;
     added.lost_away_ns = losses.away_ns;
-    return put(kernel->program->maps.threads, tid, &added);
+    return put(kernel->program.threads, tid, &added);
 }
 
 void kernel_remove_thread(struct kernel *kernel, int tid)
 {
-    drop(kernel->program->maps.threads, tid);
+    drop(kernel->program.threads, tid);
 }
 
 /* All zero: there is none. */
@@ -230,7 +169,7 @@ static struct kernel_thread find_thread(const struct kernel *kernel, int tid)
 {
     const uint32_t id = (uint32_t)tid;
     struct kernel_thread thread;
-    return bpf_map_lookup_elem(bpf_map__fd(kernel->program->maps.threads), &id, &thread) == 0
+    return bpf_map_lookup_elem(bpf_map__fd(kernel->program.threads), &id, &thread) == 0
                ? thread
                : (struct kernel_thread){ 0 };
 }
@@ -253,13 +192,13 @@ struct kernel_losses kernel_losses(const struct kernel *kernel, int tid)
 
 void kernel_forget(struct kernel *kernel)
 {
-    kernel->program->bss->forgets++;
+    kernel->program.switches->forgets++;
 }
 
 void kernel_set_rate(struct kernel *kernel, double rate_hz)
 {
     kernel->period_ns = (uint64_t)((double)NS_PER_S / rate_hz);
-    kernel->program->bss->period_ns = kernel->period_ns;
+    kernel->program.switches->period_ns = kernel->period_ns;
     clocks_set(&kernel->clocks, kernel->period_ns);
 }
 
@@ -285,7 +224,7 @@ enum err_code kernel_drain(struct kernel *kernel, kernel_record_fn on_record, vo
     clocks_vary(&kernel->clocks, now_ns);
     (void)ring_buffer__consume(kernel->ring);
     /* Not sooner: a call for records that have been taken by now wakes nobody up, but would be the last one. */
-    kernel->program->bss->is_woken = 0;
+    kernel->program.switches->is_woken = 0;
     return kernel->outcome;
 }
 
@@ -305,13 +244,13 @@ bool kernel_wait(struct kernel *kernel, uint64_t until_ns)
 
 bool kernel_is_filling(const struct kernel *kernel)
 {
-    return kernel->program->bss->is_woken & KERNEL_WOKEN_BY_MANY;
+    return kernel->program.switches->is_woken & KERNEL_WOKEN_BY_MANY;
 }
 
 static uint64_t sum(const struct kernel *kernel, uint32_t counter)
 {
     uint64_t values[KERNEL_MAX_CPUS], total = 0;
-    if (bpf_map_lookup_elem(bpf_map__fd(kernel->program->maps.counters), &counter, values))
+    if (bpf_map_lookup_elem(bpf_map__fd(kernel->program.counters), &counter, values))
         return 0;
     for (size_t i = 0; i < kernel->clocks.processors; i++)
         total += values[i];
@@ -363,7 +302,7 @@ enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *er
 {
     refusal_forget();
     kernel->ring =
-        ring_buffer__new(bpf_map__fd(kernel->program->maps.ring), take_record, kernel, NULL);
+        ring_buffer__new(bpf_map__fd(kernel->program.ring), take_record, kernel, NULL);
     if (!kernel->ring)
         return refusal_explain(err, errno, "the ring buffer");
     kernel_set_rate(kernel, rate_hz);
@@ -371,7 +310,7 @@ enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *er
     (void)!kernel_drain(kernel, skip_record, NULL);
     kernel->started_ns = clock_now_ns();
     kernel->before = count_all(kernel);
-    kernel->program->bss->is_on = 1;
+    kernel->program.switches->is_on = 1;
     if (clocks_run(&kernel->clocks))
         return ERR_OK;
     const enum err_code rc = refusal_explain(err, errno, "a perf event");
@@ -382,9 +321,9 @@ enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *er
 void kernel_stop(struct kernel *kernel)
 {
     clocks_halt(&kernel->clocks);
-    kernel->program->bss->is_on = 0;
+    kernel->program.switches->is_on = 0;
     ring_buffer__free(kernel->ring);
     kernel->ring = NULL;
-    empty(kernel->program->maps.threads);
-    empty(kernel->program->maps.processes);
+    empty(kernel->program.threads);
+    empty(kernel->program.processes);
 }

@@ -13,7 +13,6 @@
  * Threads: none.
  * Limits: record.h; KERNEL_MAX_RATE_HZ, above which the instants are late and samples wrong.
  * Units: nanoseconds of CLOCK_MONOTONIC.  Processes and threads are numbered as in our pid namespace.
- * Depends on: base, record; libbpf.
  */
 #ifndef SAMPLER_KERNEL_ENGINE_H
 #define SAMPLER_KERNEL_ENGINE_H
@@ -48,7 +47,7 @@ void kernel_close(struct kernel *kernel);
 MUST_CHECK enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *err);
 void kernel_stop(struct kernel *kernel);
 
-/* Of a process that was added already: describes it again, and all of its code objects too. */
+/* Describes a process that was added already again, and all of its code objects too. */
 MUST_CHECK enum err_code kernel_add_process(struct kernel *kernel, int pid,
                                             const struct kernel_process *process);
 void kernel_remove_process(struct kernel *kernel, int pid);

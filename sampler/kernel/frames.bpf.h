@@ -2,6 +2,15 @@
  * frames - copies the frames of the current thread: the chunks of its data stack that are in use, and frames
  * that lie elsewhere.  A part of stacks.bpf.c.
  */
+#ifndef SAMPLER_KERNEL_FRAMES_BPF_H
+#define SAMPLER_KERNEL_FRAMES_BPF_H
+
+#include "sampler/kernel/area.bpf.h"
+#include "sampler/kernel/code.bpf.h"
+#include "sampler/kernel/tail.bpf.h"
+
+enum { GENERATOR_STACK = 512, TAG_MASK = 7 /* of pointers to objects */ };
+
 /* Of the newest chunk, the end may be of a frame that is being made, in memory that was never touched: no frame of
  * the walk is in it yet.  Returns how many bytes were copied. */
 static __noinline __u64 put_touched(struct area *a, __u64 addr, __u64 bytes)
@@ -34,7 +43,7 @@ __noinline int put_whole_chunk(struct area *a, __u64 addr, __u64 bytes)
     return 1;
 }
 
-/* Of a chunk in which the tail begins, only what is above that. */
+/* Copies of a chunk in which the tail begins only the bytes above that. */
 static int put_chunk(struct area *a, __u64 addr, __u64 bytes)
 {
     const __u64 from = a->tail.from;
@@ -85,10 +94,6 @@ static int is_in_chunk(const struct area *a)
 {
     return a->frame >= a->chunk && a->frame - a->chunk < a->chunk_bytes;
 }
-
-struct walk {
-    struct area *area;
-};
 
 /* One step outwards.  Frames in chunks have been copied with them; others are copied one by one. */
 static long step(__u32 i, void *context)
@@ -182,3 +187,5 @@ static int put_frames(struct area *a, const struct kernel_thread *thread, __u64 
         bpf_loop(KERNEL_MAX_CHUNKS, put_rest, &walk, 0);
     return 1;
 }
+
+#endif /* SAMPLER_KERNEL_FRAMES_BPF_H */

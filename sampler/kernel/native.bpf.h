@@ -1,9 +1,19 @@
 /*
  * native - copies the registers of the current thread and its C stack.  A part of stacks.bpf.c.
  */
-#include "sampler/kernel/outer.bpf.h"
+#ifndef SAMPLER_KERNEL_NATIVE_BPF_H
+#define SAMPLER_KERNEL_NATIVE_BPF_H
 
-enum { FIRST_SAVED_REGISTER = 19 /* of aarch64 */, PSTATE_32_BIT = 0x10 };
+#include "sampler/kernel/area.bpf.h"
+#include "sampler/kernel/outer.bpf.h"
+#include "sampler/kernel/task.bpf.h"
+
+enum {
+    FIRST_SAVED_REGISTER = 19, /* of aarch64 */
+    PSTATE_32_BIT = 0x10,
+    USER_CODE_64 = 0x33, /* the code segment of a thread that runs 64-bit code */
+    SEGMENT_MASK = 0xffff
+};
 
 /* Native stacks are not copied where the kernel lacks some of it. */
 static __always_inline int is_x86_64(void)
@@ -160,3 +170,5 @@ __noinline int put_native(struct area *a, struct kernel_thread *thread)
     a->record.native_bytes = sizeof *native;
     return put_native_stack(a, thread, native->sp, native->base);
 }
+
+#endif /* SAMPLER_KERNEL_NATIVE_BPF_H */

@@ -4,6 +4,11 @@
  * A stack whose inner frames come and go has the same outer ones for long.  A copy and a checksum of them cost less
  * than to pass them on and to take them.
  */
+#ifndef SAMPLER_KERNEL_OUTER_BPF_H
+#define SAMPLER_KERNEL_OUTER_BPF_H
+
+#include "sampler/kernel/area.bpf.h"
+
 enum {
     DEEP_BLOCK_BYTES = 256,
     DEEP_BLOCK_WORDS = DEEP_BLOCK_BYTES / WORD,
@@ -71,7 +76,7 @@ static long sum_deep_block(__u32 i, void *context)
     return 0;
 }
 
-/* Of what was copied last: of `bytes` bytes at its end. */
+/* The sum of the last `bytes` bytes of the copy. */
 static __noinline __u64 sum_of_outer(struct area *a, __u64 bytes)
 {
     struct walk walk = { a };
@@ -84,7 +89,7 @@ static __noinline __u64 sum_of_outer(struct area *a, __u64 bytes)
     __builtin_memset(a->bytes + end, 0, DEEP_BLOCK_BYTES);
     a->sum_at = end - bytes;
     a->sum_end = end;
-    a->sums[0] = forgets;
+    a->sums[0] = switches.forgets;
     a->sums[1] = bytes;
     a->sums[2] = a->sums[3] = 0;
     bpf_loop(MAX_DEEP_BLOCKS, sum_deep_block, &walk, 0);
@@ -141,3 +146,5 @@ static __noinline int put_deep_stack(struct area *a, struct kernel_thread *threa
     a->outer.hits = 0;
     return 1;
 }
+
+#endif /* SAMPLER_KERNEL_OUTER_BPF_H */

@@ -7,7 +7,6 @@
  *
  * Threads: what is noted is the calling thread's.
  * Source: 5.19 is the oldest kernel of the manual (web/docs/permissions.md); 5.10 refuses the program, 6.1 runs it.
- * Depends on: base (err).
  */
 #ifndef SAMPLER_KERNEL_REFUSAL_H
 #define SAMPLER_KERNEL_REFUSAL_H

@@ -4,11 +4,51 @@
  * A checksum of a whole stack costs as much as a copy of it, and a thread that runs never has the same one.  So it
  * is made only where the innermost frame, which holds the instruction, is as before.
  */
+#ifndef SAMPLER_KERNEL_SAME_BPF_H
+#define SAMPLER_KERNEL_SAME_BPF_H
+
+#include "sampler/kernel/area.bpf.h"
+
 enum {
+    FRAME_WORDS = 16, /* of the innermost frame, at most */
     BLOCK_BYTES = 128,
     BLOCK_WORDS = BLOCK_BYTES / WORD,
     MAX_BLOCKS = KERNEL_AREA_BYTES / BLOCK_BYTES
 };
+
+static __u64 wake_for(__u32 why)
+{
+    if (switches.is_woken & why)
+        return BPF_RB_NO_WAKEUP;
+    switches.is_woken |= why;
+    return BPF_RB_FORCE_WAKEUP;
+}
+
+/* The profiler takes records now and then.  It is woken up where that would be too late: while as many as there are
+ * still fit, of large ones three times as many. */
+static __u64 wakeup(__u64 bytes)
+{
+    const __u64 most =
+        bytes > KERNEL_AREA_BYTES ? KERNEL_RING_BYTES / 4 : KERNEL_RING_BYTES / 2;
+    return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < most ? BPF_RB_NO_WAKEUP
+                                                              : wake_for(KERNEL_WOKEN_BY_MANY);
+}
+
+/* `instants`: those that the record stands for.  false: they are lost. */
+static int emit(struct area *a, struct kernel_thread *thread, __u64 instants)
+{
+    __u64 bytes = sizeof a->record + a->record.bytes + a->record.native_bytes;
+    if (bytes > sizeof a->record + KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES)
+        return 0;
+    /* Frames that are not in it are read from the process, soon, before they change. */
+    const int is_cut = (a->record.flags & KERNEL_NO_ROOM) && !a->record.tail_ns;
+    if (bpf_ringbuf_output(&ring, a, bytes,
+                           is_cut ? wake_for(KERNEL_WOKEN_BY_MANY) : wakeup(bytes)) == 0)
+        return 1;
+    add(KERNEL_COUNT_LOST, 1);
+    thread->lost_instants += instants;
+    return 0;
+}
 
 static long sum_block(__u32 i, void *context)
 {
@@ -28,7 +68,7 @@ static long sum_block(__u32 i, void *context)
     return 0;
 }
 
-/* Of all spans but the windows, and of all that the profiler knows of the process: never 0. */
+/* The sum of the spans but the windows, and of what the profiler knows of the process; not 0. */
 static __noinline __u64 sum_of_stack(struct area *a, const struct kernel_process *process)
 {
     struct walk walk = { a };
@@ -39,7 +79,7 @@ static __noinline __u64 sum_of_stack(struct area *a, const struct kernel_process
                      BLOCK_BYTES);
     a->sum_at = a->window_bytes;
     a->sums[0] = mix(process->descriptions, process->serial);
-    a->sums[1] = mix(forgets + a->record.tail_ns, a->record.bytes - a->window_bytes);
+    a->sums[1] = mix(switches.forgets + a->record.tail_ns, a->record.bytes - a->window_bytes);
     bpf_loop(MAX_BLOCKS, sum_block, &walk, 0);
     return mix(a->sums[0], a->sums[1]) | 1;
 }
@@ -84,3 +124,5 @@ __noinline int send_stack(struct area *a, struct kernel_thread *thread,
     }
     return 1;
 }
+
+#endif /* SAMPLER_KERNEL_SAME_BPF_H */

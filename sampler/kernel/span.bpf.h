@@ -4,6 +4,11 @@
  * As sampler/cpython/contexts/value.c reads it: a dictionary, in it a span, whose attribute _context is a tuple of the
  * ids.
  */
+#ifndef SAMPLER_KERNEL_SPAN_BPF_H
+#define SAMPLER_KERNEL_SPAN_BPF_H
+
+#include "sampler/kernel/area.bpf.h"
+
 enum {
     DICT_MAX_ENTRIES = 64,
     CONTEXT_MAX_KEYS = 16, /* of an OpenTelemetry context */
@@ -145,7 +150,7 @@ __noinline __u64 find_attribute(struct area *a)
     return 0;
 }
 
-/* Where the attributes of an object are. */
+/* Copies the attributes of an object. */
 __noinline int put_attributes(struct area *a, __u64 object)
 {
     if (!a)
@@ -209,3 +214,5 @@ __noinline int put_span(struct area *a, __u64 object)
     const __u64 ids = find_attribute(a);
     return ids && put_ids(a, ids);
 }
+
+#endif /* SAMPLER_KERNEL_SPAN_BPF_H */

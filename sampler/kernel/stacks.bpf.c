@@ -4,39 +4,17 @@
  * not follow that.  A function that is not static is verified once, for all arguments, instead of at each
  * call: the larger ones are, or loading would take twice as long.
  */
-/* The order matters: libbpf's headers use the kernel's types. */
-/* clang-format off */
-#include <linux/bpf.h>
-#include <linux/types.h>
-#include <stdbool.h>
-
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_tracing.h>
-
+#include "sampler/kernel/area.bpf.h"
+#include "sampler/kernel/context.bpf.h"
+#include "sampler/kernel/frames.bpf.h"
 #include "sampler/kernel/instants.h"
-#include "sampler/kernel/record.h"
-/* clang-format on */
-
-char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
+#include "sampler/kernel/native.bpf.h"
+#include "sampler/kernel/same.bpf.h"
+#include "sampler/kernel/state.bpf.h"
+#include "sampler/kernel/tail.bpf.h"
 #include "sampler/kernel/task.bpf.h"
 
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, KERNEL_MAX_PROCESSES);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, __u32);
-    __type(value, struct kernel_process);
-} processes SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, KERNEL_MAX_THREADS);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, __u32);
-    __type(value, struct kernel_thread);
-} threads SEC(".maps");
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* Unknown threads that have been reported, and when. */
 struct {
@@ -46,169 +24,14 @@ struct {
     __type(value, __u64);
 } reported SEC(".maps");
 
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, KERNEL_RING_BYTES);
-} ring SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, KERNEL_COUNTERS);
-    __type(key, __u32);
-    __type(value, __u64);
-} counters SEC(".maps");
-
 enum {
-    GENERATOR_STACK = 512,
-    SPAN_ROOM = sizeof(struct kernel_span) + KERNEL_MAX_SPAN + 8,
-    WORD = 8,
     STATE_DEAD = 0x80, /* TASK_DEAD: the thread leaves for the last time */
-    TAG_MASK = 7,      /* of pointers to objects */
-    SERIAL_SHIFT = 48,
-    FINGERPRINT_WORDS = 16,
-    FRAME_WORDS = 16, /* of the innermost frame, at most */
-    NAME_WORDS = 2,
-    INNERMOST = 4, /* frames whose code is checked every AGAIN_NS */
-    AGAIN_NS = 1 << 22,
-    RECENT = 1 << 9,   /* a power of 2 */
+    INNERMOST = 4,     /* frames whose code is checked every AGAIN_NS */
     SECOND_SHIFT = 30, /* about a second of nanoseconds */
-    PAGE_BYTES = 4096,
-    STACK_PAGES = KERNEL_MAX_STACK / PAGE_BYTES + 1,
     X86_CALL_POLL = 7,
     X86_CALL_PPOLL = 271,
-    AARCH64_CALL_PPOLL = 73,
-    USER_CODE_64 = 0x33, /* the code segment of a thread that runs 64-bit code */
-    SEGMENT_MASK = 0xffff,
-    TEXT_BYTES = 256,
-    SHORT_TEXT_BYTES = 64,
-    MAX_TABLE_BYTES = 4096
+    AARCH64_CALL_PPOLL = 73
 };
-
-/* One processor's record, while it is made. */
-struct area {
-    struct kernel_record record;
-    unsigned char bytes[KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES + SPAN_ROOM];
-    /* The chunk that the walk is in: its address, its bytes and where in `bytes` they are. */
-    __u64 chunk, chunk_bytes, chunk_at, chunk_below;
-    __u64
-        rest_bytes; /* of the chunk `chunk_below`, which are in the tail; 0: it is another chunk */
-    __u64 frame;    /* the next one to walk to */
-    __u64 last;     /* where in `bytes` the span that was put last begins */
-    __u64 window_bytes; /* of the first spans, which are not of the stack */
-    __u64 calls;        /* of Python by C code, on the stack */
-    __u64 innermost_at; /* where in `bytes` the innermost frame is */
-    __u64 sum_at, sum_end, sums[4];
-    struct kernel_outer outer; /* of the record; from 0: it has none of its own */
-    struct kernel_tail tail;   /* where it begins in this stack; from 0: nowhere */
-    __u64 tail_at, tail_sum;   /* as the walk has found it; tail_at 0: it has not got there */
-    __u64 has_new_tail;        /* `tail` belongs to this record */
-    /* Of a walk to the value of a ContextVar: what is left of its hash, itself, the next node, and the value; 0: none. */
-    __u64 hash, key, node, value;
-    /* Of a dictionary: where in `bytes` its entries are, how many words one has and how many there are, and where its
-     * values are; 0: in the entries. */
-    __u64 entries_at, entry_words, entry_count, values_at;
-    struct kernel_process process;
-    /* The state that the thread is in, and what belongs to it; see struct kernel_thread. */
-    __u64 tstate, window, main_window, generation_at;
-    __u64 outer_interpreter, pthread;
-    __u64 sp; /* of the current thread; only of a process that lends states */
-    __u32 native_tid;
-    __u64 generation; /* of code objects: what was read in the same one is still right */
-    __u64 innermost;  /* frames whose code is checked again soon, whatever the generation is */
-    __u64 fingerprint[FINGERPRINT_WORDS + NAME_WORDS];
-    struct kernel_record code; /* a description, while it is made */
-    unsigned char code_bytes[KERNEL_CODE_BYTES + SPAN_ROOM];
-    /* Code objects met on this processor of late, by address: like `codes`, but quicker. */
-    struct recent_code {
-        __u64 key, generation, met_ns;
-    } recent[RECENT];
-};
-
-/* By processor, and shared by all engines.  A tick does not interrupt a switch, nor a switch a tick.  (A
- * per-processor map takes no values of this size.) */
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct area);
-} areas SEC(".maps");
-
-volatile __u64 min_away_ns; /* shorter absences are reported by chance */
-volatile __u64 period_ns;
-volatile __u64 forgets;  /* how often the profiler has forgotten stacks */
-volatile __u32 is_on;    /* a session uses the engine */
-volatile __u32 is_woken; /* the profiler, since it last took records: why */
-
-static void add(__u32 counter, __u64 count)
-{
-    __u64 *const value = bpf_map_lookup_elem(&counters, &counter);
-    if (value)
-        *value += count;
-}
-
-/* Appends a span of the current thread's memory; false: there is no room, or no memory. */
-__noinline int put(struct area *a, __u64 addr, __u64 bytes, int is_padded)
-{
-    if (!a)
-        return 0;
-    __u64 at = a->record.bytes;
-    if (bytes > KERNEL_MAX_SPAN ||
-        at + bytes + sizeof(struct kernel_span) > KERNEL_AREA_BYTES) {
-        a->record.flags |= KERNEL_NO_ROOM;
-        return 0;
-    }
-    at &= KERNEL_AREA_BYTES - 1;
-    struct kernel_span *const span = (struct kernel_span *)(a->bytes + at);
-    span->addr = addr;
-    span->bytes = bytes;
-    span->is_padded = is_padded;
-    /* What pads it. */
-    *(__u64 *)(a->bytes + at + sizeof *span + (bytes & (KERNEL_MAX_SPAN - WORD))) = 0;
-    if (bpf_probe_read_user(a->bytes + at + sizeof *span, bytes & (2 * KERNEL_MAX_SPAN - 1),
-                            (void *)addr)) {
-        a->record.flags |= KERNEL_FAULTED;
-        return 0;
-    }
-    a->last = at + sizeof *span;
-    a->record.bytes = at + sizeof *span + ((bytes + WORD - 1) & ~(WORD - 1));
-    return 1;
-}
-
-/* A word of what has been copied. */
-static __always_inline __u64 word_at(const struct area *a, __u64 at)
-{
-    return *(const __u64 *)(a->bytes + (at & (KERNEL_AREA_BYTES - 1)));
-}
-
-static const __u64 MULTIPLIER = 0x9e3779b97f4a7c15;
-
-static __always_inline __u64 mix(__u64 sum, __u64 word)
-{
-    const __u64 product = (sum ^ word) * MULTIPLIER;
-    return product >> 29 | product << 35;
-}
-
-/* Up to where all memory is there, at most to `to`. */
-__noinline __u64 reach_up(__u64 from, __u64 to)
-{
-    unsigned char byte;
-    for (int i = 0; i < STACK_PAGES && from < to; i++) {
-        if (bpf_probe_read_user(&byte, sizeof byte, (void *)from))
-            return from;
-        from = (from | (PAGE_BYTES - 1)) + 1;
-    }
-    return from < to ? from : to;
-}
-
-/* clang-format off */
-#include "sampler/kernel/code.bpf.h"
-#include "sampler/kernel/tail.bpf.h"
-#include "sampler/kernel/frames.bpf.h"
-#include "sampler/kernel/native.bpf.h"
-#include "sampler/kernel/state.bpf.h"
-#include "sampler/kernel/span.bpf.h"
-#include "sampler/kernel/context.bpf.h"
-/* clang-format on */
 
 /* Of old versions, whose interpreters count nothing, see record.h. */
 static void set_generation(struct area *a)
@@ -225,24 +48,6 @@ static void set_generation(struct area *a)
     a->generation = changed_ns && now_ns - changed_ns < 1ULL << SECOND_SHIFT
                         ? now_ns
                         : now_ns >> SECOND_SHIFT;
-}
-
-static __u64 wake_for(__u32 why)
-{
-    if (is_woken & why)
-        return BPF_RB_NO_WAKEUP;
-    is_woken |= why;
-    return BPF_RB_FORCE_WAKEUP;
-}
-
-/* The profiler takes records now and then.  It is woken up where that would be too late: while as many as there are
- * still fit, of large ones three times as many. */
-static __u64 wakeup(__u64 bytes)
-{
-    const __u64 most =
-        bytes > KERNEL_AREA_BYTES ? KERNEL_RING_BYTES / 4 : KERNEL_RING_BYTES / 2;
-    return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < most ? BPF_RB_NO_WAKEUP
-                                                              : wake_for(KERNEL_WOKEN_BY_MANY);
 }
 
 /* Reports a thread that is not in the map, or has another state, at most every millisecond. */
@@ -293,24 +98,6 @@ static __noinline int take(struct area *a, struct kernel_thread *thread)
     return 1;
 }
 
-/* `instants`: those that the record stands for.  false: they are lost. */
-static int emit(struct area *a, struct kernel_thread *thread, __u64 instants)
-{
-    __u64 bytes = sizeof a->record + a->record.bytes + a->record.native_bytes;
-    if (bytes > sizeof a->record + KERNEL_AREA_BYTES + KERNEL_NATIVE_BYTES)
-        return 0;
-    /* Frames that are not in it are read from the process, soon, before they change. */
-    const int is_cut = (a->record.flags & KERNEL_NO_ROOM) && !a->record.tail_ns;
-    if (bpf_ringbuf_output(&ring, a, bytes,
-                           is_cut ? wake_for(KERNEL_WOKEN_BY_MANY) : wakeup(bytes)) == 0)
-        return 1;
-    add(KERNEL_COUNT_LOST, 1);
-    thread->lost_instants += instants;
-    return 0;
-}
-
-#include "sampler/kernel/same.bpf.h"
-
 /* Counts the time that this record took from its thread. */
 static void count_ns(const struct area *a)
 {
@@ -327,7 +114,7 @@ static struct area *own_area(void)
  * machine, was away. */
 static __u32 instants_until(__u64 now_ns, struct kernel_thread *thread)
 {
-    const __u64 ran_ns = now_ns - thread->came_ns, period = period_ns;
+    const __u64 ran_ns = now_ns - thread->came_ns, period = switches.period_ns;
     thread->came_ns = now_ns;
     return period ? instants_take(ran_ns, period, &thread->uncounted_ns) : 1;
 }
@@ -482,14 +269,15 @@ static void come_back(struct task_struct *task)
         return;
     /* A short absence counts as often as an instant falls into it. */
     const __u64 away_ns = record.time_ns - record.left_ns;
-    const __u64 period = period_ns;
-    if (away_ns < min_away_ns && away_ns < period &&
+    const __u64 period = switches.period_ns;
+    if (away_ns < switches.min_away_ns && away_ns < period &&
         (__u64)bpf_get_prandom_u32() * period >> 32 >= away_ns)
         return;
     if (bpf_ringbuf_output(&ring, &record, sizeof record, BPF_RB_NO_WAKEUP) == 0)
         return;
     add(KERNEL_COUNT_LOST, 1);
-    thread->lost_away_ns += away_ns < min_away_ns && away_ns < period ? period : away_ns;
+    thread->lost_away_ns +=
+        away_ns < switches.min_away_ns && away_ns < period ? period : away_ns;
 }
 
 /* From now on the thread does not wait for what it left for, but for a processor. */
@@ -497,7 +285,7 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
     __u32 tid;
-    struct kernel_thread *const thread = is_on ? known_thread(task, &tid) : 0;
+    struct kernel_thread *const thread = switches.is_on ? known_thread(task, &tid) : 0;
     if (thread && thread->left_ns && !thread->woken_ns)
         thread->woken_ns = bpf_ktime_get_ns();
     return 0;
@@ -507,7 +295,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool is_preempted, struct task_struct *before,
              struct task_struct *after)
 {
-    if (!is_on)
+    if (!switches.is_on)
         return 0;
     leave(before, is_preempted);
     come_back(after);

@@ -9,6 +9,12 @@
  * Of a process that lends states to other threads than those that have made them, the numbers in a state say nothing: it is of the
  * thread on whose C stack its entry frame lies.
  */
+#ifndef SAMPLER_KERNEL_STATE_BPF_H
+#define SAMPLER_KERNEL_STATE_BPF_H
+
+#include "sampler/kernel/area.bpf.h"
+#include "sampler/kernel/task.bpf.h"
+
 enum {
     MAX_STATES = 8,  /* of an interpreter, among which the thread's is searched */
     MAX_LENT = 64,   /* of a process that lends states */
@@ -39,7 +45,7 @@ static long step_to_entry(__u32 i, void *context)
     return !search->frame;
 }
 
-/* Where on the C stack the innermost frames of a state were called from; 0: unknown. */
+/* The address on the C stack at which a state's innermost frames were called; 0: unknown. */
 static __noinline __u64 place_of_state(struct area *a, __u64 addr)
 {
     if (!a)
@@ -170,3 +176,5 @@ static void find_state(struct area *a, const struct kernel_thread *thread)
     a->generation_at =
         process->interp_generation ? a->record.interpreter + process->interp_generation : 0;
 }
+
+#endif /* SAMPLER_KERNEL_STATE_BPF_H */

@@ -4,6 +4,11 @@
  * They are copied and walked all the same, for nothing else shows that they are where they were.  But they need not be
  * passed on and taken, which costs more.
  */
+#ifndef SAMPLER_KERNEL_TAIL_BPF_H
+#define SAMPLER_KERNEL_TAIL_BPF_H
+
+#include "sampler/kernel/area.bpf.h"
+
 enum {
     CHUNK_BYTES = 1 << 14,     /* of the usual size */
     TAIL_INNER_BYTES = 1 << 9, /* in front of it, at first */
@@ -46,10 +51,10 @@ static __always_inline void place_tail(struct area *a, const struct kernel_threa
 static __always_inline void begin_tail(struct area *a)
 {
     a->tail_at = a->record.bytes;
-    a->tail_sum = mix(forgets, a->frame);
+    a->tail_sum = mix(switches.forgets, a->frame);
 }
 
-/* Of the frame whose bytes lie there; `caller` is the next one. */
+/* Adds the frame whose bytes lie there; `caller` is the next one. */
 static __always_inline void add_to_tail(struct area *a, __u64 at, __u64 caller)
 {
     const __u64 code = word_at(a, at + a->process.code.of_frame);
@@ -102,3 +107,5 @@ __noinline int settle_tail(struct area *a, struct kernel_thread *thread)
     }
     return 1;
 }
+
+#endif /* SAMPLER_KERNEL_TAIL_BPF_H */

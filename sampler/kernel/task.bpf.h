@@ -2,6 +2,20 @@
  * task - the threads of the kernel, and their numbers in the profiler's pid namespace.  A part of
  * stacks.bpf.c.
  */
+#ifndef SAMPLER_KERNEL_TASK_BPF_H
+#define SAMPLER_KERNEL_TASK_BPF_H
+
+/* The order matters: libbpf's headers use the kernel's types. */
+/* clang-format off */
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+/* clang-format on */
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct ns_common {
     unsigned int inum;
@@ -84,3 +98,5 @@ static __u32 process_of(struct task_struct *task)
     struct task_struct *const leader = BPF_CORE_READ(task, group_leader);
     return leader ? number_of(leader) : 0;
 }
+
+#endif /* SAMPLER_KERNEL_TASK_BPF_H */

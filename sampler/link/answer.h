@@ -2,7 +2,6 @@
  * answer - writes answers into pipes of the HTTP process.
  *
  * Threads: any.
- * Depends on: request, bytes.
  */
 #ifndef SAMPLER_LINK_ANSWER_H
 #define SAMPLER_LINK_ANSWER_H

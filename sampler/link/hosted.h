@@ -7,7 +7,6 @@
  * Threads: any, except where stated.
  * Limits: as many that sample as the settings say; of those that have ended READER_MAX_ENDED, which hold no more
  * processes and memory together than one session may.
- * Depends on: sampler.h, live_capture, request, state.
  */
 #ifndef SAMPLER_LINK_HOSTED_H
 #define SAMPLER_LINK_HOSTED_H

@@ -3,7 +3,6 @@
  *
  * Ownership: the answer's pipe is the caller's.
  * Threads: link_open before others start; the others any.
- * Depends on: request, bytes.
  */
 #ifndef SAMPLER_LINK_LINK_H
 #define SAMPLER_LINK_LINK_H

@@ -3,8 +3,6 @@
  *
  * A thread of its own reads the live capture of the session into the profile, and passes samples on to the sink of the
  * options.
- *
- * Depends on: sampler_ops, link, request, state, growing.
  */
 #ifndef SAMPLER_LINK_LINK_SAMPLER_H
 #define SAMPLER_LINK_LINK_SAMPLER_H

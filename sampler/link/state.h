@@ -10,7 +10,6 @@
  * Threads: one at a time.
  * Limits: STATE_MAX_ORIGINS functions in a record, the others are in later ones; SAMPLER_MAX_LISTED processes;
  * SAMPLER_MAX_TASKS.  Tasks that refer to rows which are not written yet are left out of a record.
- * Depends on: sampler.h, profile, live_capture, bytes.
  */
 #ifndef SAMPLER_LINK_STATE_H
 #define SAMPLER_LINK_STATE_H
@@ -29,7 +28,7 @@ struct live_capture_seal;
 
 enum { STATE_MAX_ORIGINS = 1 << 16, STATE_MAX_AWAITERS = 1 << 20 };
 
-/* What the records so far have said. */
+/* The contents of the records so far. */
 struct state_writer {
     unsigned
         said[SAMPLER_MAX_LISTED]; /* of each process: that it is there, its end, its warnings */

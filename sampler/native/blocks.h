@@ -9,7 +9,6 @@
  * Ownership: blocks_init allocates, blocks_deinit frees; the memory stays the caller's and must
  * outlive the cache.
  * Limits: BLOCKS_COUNT blocks of BLOCKS_BYTES bytes.
- * Depends on: err, memory.
  */
 #ifndef SAMPLER_NATIVE_BLOCKS_H
 #define SAMPLER_NATIVE_BLOCKS_H

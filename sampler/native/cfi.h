@@ -8,7 +8,6 @@
  *
  * Threads: one at a time.
  * Limits: CFI_MAX_ENTRY_BYTES bytes an entry, and those of cfi_program.
- * Depends on: err, blocks, rule.
  */
 #ifndef SAMPLER_NATIVE_CFI_H
 #define SAMPLER_NATIVE_CFI_H

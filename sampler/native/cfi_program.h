@@ -6,7 +6,6 @@
  *
  * Limits: CFI_MAX_INSTRUCTIONS instructions, CFI_MAX_REMEMBERED remembered rows, expressions of
  * CFI_MAX_EXPRESSION_BYTES bytes.
- * Depends on: err, cursor, rule.
  */
 #ifndef SAMPLER_NATIVE_CFI_PROGRAM_H
 #define SAMPLER_NATIVE_CFI_PROGRAM_H

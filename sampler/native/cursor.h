@@ -6,7 +6,6 @@
  *
  * Ownership: the caller's storage; the blocks stay the caller's.
  * Limits: a LEB128 number has at most 10 bytes.
- * Depends on: err, blocks.
  */
 #ifndef SAMPLER_NATIVE_CURSOR_H
 #define SAMPLER_NATIVE_CURSOR_H

@@ -3,12 +3,15 @@
 #include <string.h>
 
 #include "sampler/base/hash.h"
-#include "sampler/native/python_name_parts.h"
+#include "sampler/base/vec.h"
+#include "sampler/native/name_part.h"
 
 /* Facts whose places follow one another: more of them are a table that was made to be slow. */
 enum { MAX_DIGITS = 4, FIRST_FACTS = 256, MAX_PROBES = 128 };
+/* A generator has one wrapper with its scopes and number, or a few. */
+enum { MAX_WRAPPER_BYTES = 1 << 20, MAX_CANDIDATES = 64 };
 
-/* What names of the file say, by the hash of a text. */
+/* A fact that names of the file show, by the hash of a text. */
 struct cython_fact {
     uint64_t key;  /* 0: free */
     uint64_t rest; /* of the first name in this scope: the hash of what follows */
@@ -177,7 +180,7 @@ static void note_fact(struct python_names *names, uint64_t key, uint64_t rest)
 
 size_t cython_bytes(const struct python_names *names)
 {
-    return names->fact_room * sizeof *names->facts;
+    return names->fact_room * sizeof *names->facts + names->wrapper_room;
 }
 
 static bool is_certain(const struct python_names *names, uint64_t key)
@@ -194,7 +197,7 @@ enum { KIND_SCOPE = 's', KIND_WRAPPER = 'w' };
 static void note_scopes(struct python_names *names, struct name_part symbol, enum form form)
 {
     const char *const begin = symbol.text, *const end = symbol.text + symbol.length;
-    /* What follows the last scope of a generator has a form of its own. */
+    /* The text after the last scope of a generator has a form of its own. */
     const bool may_be_unclear = has_numbers(form) && form != FORM_GENERATOR;
     struct name_part scope;
     size_t number;
@@ -231,6 +234,20 @@ static void note_class(struct python_names *names, struct name_part symbol)
     note_fact(names, hash_of(text, text + length, KIND_SCOPE), 0);
 }
 
+/* Generators are named by it.  `symbol`: what follows __pyx_pw_. */
+static void note_wrapper(struct python_names *names, struct name_part symbol)
+{
+    const size_t bytes = names->wrapper_bytes + symbol.length + 1;
+    if (bytes > MAX_WRAPPER_BYTES ||
+        !VEC_RESERVE(names->wrappers, names->wrapper_room, bytes)) {
+        names->lacks_functions = true;
+        return;
+    }
+    memcpy(names->wrappers + names->wrapper_bytes, symbol.text, symbol.length);
+    names->wrappers[bytes - 1] = '\0';
+    names->wrapper_bytes = bytes;
+}
+
 void cython_note(struct python_names *names, struct name_part symbol)
 {
     enum form form;
@@ -244,10 +261,41 @@ void cython_note(struct python_names *names, struct name_part symbol)
         return;
     if (form == FORM_WRAPPER) {
         note_fact(names, hash_of(symbol.text, symbol.text + symbol.length, KIND_WRAPPER), 0);
-        generator_names_note_wrapper(names, symbol);
+        note_wrapper(names, symbol);
     }
     names->has_generators = names->has_generators || form == FORM_GENERATOR;
     note_scopes(names, symbol, form);
+}
+
+static void drop_wrappers(struct python_names *names)
+{
+    free(names->wrappers);
+    names->wrappers = NULL;
+    names->wrapper_bytes = names->wrapper_room = 0;
+}
+
+void cython_close(struct python_names *names)
+{
+    if (!names->has_generators || names->lacks_functions)
+        drop_wrappers(names);
+}
+
+void cython_deinit(struct python_names *names)
+{
+    drop_wrappers(names);
+    free(names->facts);
+}
+
+/* Is it what Cython calls the body of a generator? */
+static bool is_body(struct name_part name)
+{
+    if (!name_part_skip(&name, "generator"))
+        return false;
+    while (name.length && *name.text >= '0' && *name.text <= '9') {
+        name.text++;
+        name.length--;
+    }
+    return name.length == 0;
 }
 
 /* Is there a wrapper of the same name, with the next number? */
@@ -281,16 +329,16 @@ struct decoding {
     bool is_inside; /* the scopes so far may hold functions: the module is among them */
 };
 
-/* What a number and the text after it are. */
+/* The meaning of a number and the text after it. */
 static enum reading read_number(const struct decoding *decoding, const char *number_at,
                                 size_t number, struct name_part after)
 {
     const char *const begin = decoding->begin;
     struct name_part rest = after, scope;
     const bool may_be_scope = take_scope(&rest, number, decoding->form, &scope);
-    const bool may_be_function =
-        decoding->is_inside && has_numbers(decoding->form) && name_part_is_identifier(after) &&
-        (decoding->form != FORM_GENERATOR || generator_names_is_body(after));
+    const bool may_be_function = decoding->is_inside && has_numbers(decoding->form) &&
+                                 name_part_is_identifier(after) &&
+                                 (decoding->form != FORM_GENERATOR || is_body(after));
     const bool is_scope =
         number < after.length &&
         is_certain(decoding->names, hash_of(begin, after.text + number + 1, KIND_SCOPE));
@@ -310,12 +358,12 @@ static bool append_function(struct python_name *out, struct name_part name, enum
     static const char lambda[] = "<lambda>", get[] = "__get__", set[] = "__set__";
     struct name_part rest = name;
     if (name_part_skip(&rest, lambda_prefix))
-        return python_name_append(out, (struct name_part){ lambda, sizeof lambda - 1 });
+        return name_part_append(out, (struct name_part){ lambda, sizeof lambda - 1 });
     skip_fuse(&name);
-    if (!name_part_is_identifier(name) || !python_name_append(out, name))
+    if (!name_part_is_identifier(name) || !name_part_append(out, name))
         return false;
     if (form == FORM_GET || form == FORM_SET)
-        return python_name_append(
+        return name_part_append(
             out, (struct name_part){ form == FORM_GET ? get : set, sizeof get - 1 });
     return true;
 }
@@ -331,7 +379,7 @@ static bool append_scope(struct decoding *decoding, struct python_name *out,
                          struct name_part scope)
 {
     const char *const module = python_names_only_module(decoding->names);
-    if (!python_name_append(out, scope))
+    if (!name_part_append(out, scope))
         return false;
     decoding->is_inside = decoding->is_inside || !module || is_text(scope, view_name);
     if (module && is_text(scope, module)) {
@@ -367,6 +415,52 @@ static bool decode_scopes(struct decoding *decoding, struct name_part *symbol,
     return true;
 }
 
+/* Does the wrapper's name begin with the scopes and the number, and has a name after them? */
+static bool has_number(const char *wrapper, struct name_part scopes, const char *number)
+{
+    const size_t digits = strlen(number);
+    return strncmp(wrapper, scopes.text, scopes.length) == 0 &&
+           strncmp(wrapper + scopes.length, number, digits) == 0 &&
+           !(wrapper[scopes.length + digits] >= '0' && wrapper[scopes.length + digits] <= '9');
+}
+
+/* Appends the function of a body, which is in `scopes` and has a number; `out` has the scopes.  false: it is
+ * unclear. */
+static bool append_function_of(const struct python_names *names, struct name_part scopes,
+                               size_t number, struct python_name *out)
+{
+    static const char expression[] = "<genexpr>";
+    char digits[24] = "", symbol[PYTHON_NAME_BYTES];
+    const size_t length = strlen(out->text);
+    struct python_name found = { 0 };
+    bool is_found = false;
+    size_t candidates = 0;
+    if (names->lacks_functions || number == 0)
+        return false;
+    if (number > 1)
+        snprintf(digits, sizeof digits, "%zu", number - 1);
+    for (size_t at = 0; at < names->wrapper_bytes; at += strlen(names->wrappers + at) + 1) {
+        const char *const wrapper = names->wrappers + at;
+        struct python_name name = { 0 };
+        if (!has_number(wrapper, scopes, digits))
+            continue;
+        const int bytes = snprintf(symbol, sizeof symbol, "__pyx_pw_%s", wrapper);
+        if (++candidates > MAX_CANDIDATES || bytes <= 0 || (size_t)bytes >= sizeof symbol ||
+            !cython_decode(names, (struct name_part){ symbol, (size_t)bytes }, &name))
+            return false;
+        /* The number may be the length of a scope. */
+        if (strncmp(name.text, out->text, length) != 0 || name.text[length] != '.' ||
+            strchr(name.text + length + 1, '.'))
+            continue;
+        if (is_found && strcmp(found.text, name.text) != 0)
+            return false;
+        is_found = true;
+        found = name;
+    }
+    const char *const function = is_found ? found.text + length + 1 : expression;
+    return name_part_append(out, (struct name_part){ function, strlen(function) });
+}
+
 static bool append_generator(const struct decoding *decoding, struct name_part symbol,
                              struct python_name *out)
 {
@@ -374,8 +468,8 @@ static bool append_generator(const struct decoding *decoding, struct name_part s
     const struct name_part scopes = { decoding->begin,
                                       (size_t)(digits.text - decoding->begin) };
     size_t number;
-    return digits.length && take_number(&digits, &number) && generator_names_is_body(symbol) &&
-           generator_names_append_cython(decoding->names, scopes, number, out);
+    return digits.length && take_number(&digits, &number) && is_body(symbol) &&
+           append_function_of(decoding->names, scopes, number, out);
 }
 
 bool cython_decode(const struct python_names *names, struct name_part symbol,

@@ -8,7 +8,6 @@
  * Ownership: the caller closes the descriptor and the elf.
  * Threads: any; reads files, so it may take as long as the file system does.
  * Limits: the deadline of the elf; DEBUG_FILE_MAX_CRC_BYTES of a file whose CRC must be computed.
- * Depends on: elf_tables, file_below, compress (CRC-32).
  */
 #ifndef SAMPLER_NATIVE_DEBUG_FILE_H
 #define SAMPLER_NATIVE_DEBUG_FILE_H
@@ -22,7 +21,7 @@ struct elf;
 
 enum { DEBUG_FILE_MAX_CRC_BYTES = 512 << 20 };
 
-/* Where the stripped file is. */
+/* The place of the stripped file. */
 struct debug_file_place {
     int root_fd;      /* the root directory of the target */
     const char *path; /* of the file, beneath that root */

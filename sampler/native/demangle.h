@@ -9,7 +9,6 @@
  * of work, which take at most some milliseconds; DEMANGLE_MAX_DEPTH calls inside each other, which take at most
  * DEMANGLE_STACK_BYTES of stack.  A result has at most DEMANGLE_MAX_NAME bytes; of a longer one inner template
  * arguments are left out, and then its end: "…" stands for what is missing.
- * Depends on: demangle_work, demangle_cpp, utf8.
  */
 #ifndef SAMPLER_NATIVE_DEMANGLE_H
 #define SAMPLER_NATIVE_DEMANGLE_H
@@ -17,10 +16,6 @@
 #include <stdint.h>
 
 enum {
-    DEMANGLE_MAX_INPUT = 4095,
-    DEMANGLE_MAX_OUTPUT = 64 << 10,
-    DEMANGLE_MAX_STEPS = 1 << 16, /* real names take up to 1 << 13 */
-    DEMANGLE_MAX_DEPTH = 512,
     DEMANGLE_MAX_NAME = 511,
     DEMANGLE_STACK_BYTES = 1 << 20,
 };

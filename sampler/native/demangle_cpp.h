@@ -1,5 +1,5 @@
 /*
- * demangle_cpp - shared by the files that demangle C++: the parts of a name.  demangle_cpp.c reads the name;
+ * demangle_cpp - shared by the files that demangle C++: the parts of a name.  demangle_cpp_encoding.c reads the name;
  * demangle_cpp_names.c, demangle_cpp_types.c and demangle_cpp_expressions.c read what is in it; demangle_cpp_write.c
  * writes it.
  *
@@ -10,7 +10,6 @@
  * Threads: one.
  * Limits: CPP_MAX_PARTS parts; those of demangle_work.
  * Source: the Itanium C++ ABI, chapter 5.1; the GNU tools (c++filt) write the same text.
- * Depends on: demangle_work.
  */
 #ifndef SAMPLER_NATIVE_DEMANGLE_CPP_H
 #define SAMPLER_NATIVE_DEMANGLE_CPP_H
@@ -52,8 +51,23 @@ struct cpp_part {
     bool drops_type : 1; /* CPP_ENCODING: what it returns is not written */
 };
 
+struct cpp_reader;
+
+/* The grammar is recursive, and its files are not: rules that those of other files need are found here. */
+struct cpp_rules {
+    cpp_id (*encoding)(struct cpp_reader *reader, bool is_top);
+    cpp_id (*type)(struct cpp_reader *reader);
+    cpp_id (*parameters)(struct cpp_reader *reader);
+    cpp_id (*template_parameter)(struct cpp_reader *reader);
+    cpp_id (*qualifiers)(struct cpp_reader *reader);
+    cpp_id (*arguments)(struct cpp_reader *reader);
+    cpp_id (*argument)(struct cpp_reader *reader);
+    cpp_id (*expression)(struct cpp_reader *reader);
+};
+
 struct cpp_reader {
     struct demangle_work *work;
+    const struct cpp_rules *rules;
     const char *at, *end;
     struct cpp_part *parts;
     uint32_t count, room;
@@ -95,6 +109,57 @@ static inline bool cpp_is_lower(char c)
     return c >= 'a' && c <= 'z';
 }
 
+static inline cpp_id cpp_read_encoding(struct cpp_reader *reader, bool is_top)
+{
+    return reader->rules->encoding(reader, is_top);
+}
+
+static inline cpp_id cpp_read_type(struct cpp_reader *reader)
+{
+    return reader->rules->type(reader);
+}
+
+static inline cpp_id cpp_read_parameters(struct cpp_reader *reader)
+{
+    return reader->rules->parameters(reader);
+}
+
+static inline cpp_id cpp_read_template_parameter(struct cpp_reader *reader)
+{
+    return reader->rules->template_parameter(reader);
+}
+
+/* Qualifiers of a function, from its innermost on; 0: none. */
+static inline cpp_id cpp_read_qualifiers(struct cpp_reader *reader)
+{
+    return reader->rules->qualifiers(reader);
+}
+
+/* The arguments behind "I". */
+static inline cpp_id cpp_read_arguments(struct cpp_reader *reader)
+{
+    return reader->rules->arguments(reader);
+}
+
+static inline cpp_id cpp_read_argument(struct cpp_reader *reader)
+{
+    return reader->rules->argument(reader);
+}
+
+static inline cpp_id cpp_read_expression(struct cpp_reader *reader)
+{
+    return reader->rules->expression(reader);
+}
+
+/* The rules of demangle_cpp_types.c and demangle_cpp_expressions.c. */
+cpp_id cpp_rule_type(struct cpp_reader *reader);
+cpp_id cpp_rule_parameters(struct cpp_reader *reader);
+cpp_id cpp_rule_template_parameter(struct cpp_reader *reader);
+cpp_id cpp_rule_qualifiers(struct cpp_reader *reader);
+cpp_id cpp_rule_arguments(struct cpp_reader *reader);
+cpp_id cpp_rule_argument(struct cpp_reader *reader);
+cpp_id cpp_rule_expression(struct cpp_reader *reader);
+
 /* Skips a text if it is next. */
 bool cpp_skip(struct cpp_reader *reader, const char *text);
 /* Reads digits; false: there are none, or the number is too large. */
@@ -122,21 +187,11 @@ cpp_id cpp_read_unqualified_name(struct cpp_reader *reader, cpp_id scope,
 cpp_id cpp_read_name(struct cpp_reader *reader, bool is_type, struct cpp_naming *naming);
 /* Parameters of a conversion operator's type stand for arguments that are behind the operator. */
 void cpp_resolve_pending(struct cpp_reader *reader, cpp_id arguments);
-cpp_id cpp_read_encoding(struct cpp_reader *reader, bool is_top);
-/* The arguments behind "I". */
-cpp_id cpp_read_arguments(struct cpp_reader *reader);
 /* scope<arguments>, if "I" is next. */
 cpp_id cpp_read_template(struct cpp_reader *reader, cpp_id scope);
-cpp_id cpp_read_type(struct cpp_reader *reader);
-cpp_id cpp_read_parameters(struct cpp_reader *reader);
-cpp_id cpp_read_template_parameter(struct cpp_reader *reader);
 /* The item of that number in a list; 0: there is none. */
 cpp_id cpp_item(struct demangle_work *work, const struct cpp_part *parts, cpp_id list,
                 uint32_t number);
-/* Qualifiers of a function, from its innermost on; 0: none. */
-cpp_id cpp_read_qualifiers(struct cpp_reader *reader);
-cpp_id cpp_read_expression(struct cpp_reader *reader);
-cpp_id cpp_read_argument(struct cpp_reader *reader);
 /* The operator of two letters that is next; NULL: none.  operands 0 to 3. */
 const char *cpp_read_operator(struct cpp_reader *reader, char code[3], unsigned *operands);
 

@@ -2,108 +2,6 @@
 
 #include "sampler/native/demangle_cpp.h"
 
-struct operator
-{
-    char code[3];
-    unsigned char operands;
-    const char *text;
-};
-
-static const struct operator operators[] = {
-    { "aN", 2, "&=" },
-    { "aS", 2, "=" },
-    { "aa", 2, "&&" },
-    { "ad", 1, "&" },
-    { "an", 2, "&" },
-    { "at", 1, "alignof " },
-    { "aw", 1, "co_await " },
-    { "az", 1, "alignof " },
-    { "cc", 2, "const_cast" },
-    { "cl", 2, "()" },
-    { "cm", 2, "," },
-    { "co", 1, "~" },
-    { "dV", 2, "/=" },
-    { "dX", 3, "[...]=" },
-    { "da", 1, "delete[] " },
-    { "dc", 2, "dynamic_cast" },
-    { "de", 1, "*" },
-    { "di", 2, "=" },
-    { "dl", 1, "delete " },
-    { "ds", 2, ".*" },
-    { "dt", 2, "." },
-    { "dv", 2, "/" },
-    { "dx", 2, "]=" },
-    { "eO", 2, "^=" },
-    { "eo", 2, "^" },
-    { "eq", 2, "==" },
-    { "fL", 3, "..." },
-    { "fR", 3, "..." },
-    { "fl", 2, "..." },
-    { "fr", 2, "..." },
-    { "ge", 2, ">=" },
-    { "gs", 1, "::" },
-    { "gt", 2, ">" },
-    { "ix", 2, "[]" },
-    { "lS", 2, "<<=" },
-    { "le", 2, "<=" },
-    { "li", 1, "operator\"\" " },
-    { "ls", 2, "<<" },
-    { "lt", 2, "<" },
-    { "mI", 2, "-=" },
-    { "mL", 2, "*=" },
-    { "mi", 2, "-" },
-    { "ml", 2, "*" },
-    { "mm", 1, "--" },
-    { "na", 3, "new[]" },
-    { "ne", 2, "!=" },
-    { "ng", 1, "-" },
-    { "nt", 1, "!" },
-    { "nw", 3, "new" },
-    { "oR", 2, "|=" },
-    { "oo", 2, "||" },
-    { "or", 2, "|" },
-    { "pL", 2, "+=" },
-    { "pl", 2, "+" },
-    { "pm", 2, "->*" },
-    { "pp", 1, "++" },
-    { "ps", 1, "+" },
-    { "pt", 2, "->" },
-    { "qu", 3, "?" },
-    { "rM", 2, "%=" },
-    { "rS", 2, ">>=" },
-    { "rc", 2, "reinterpret_cast" },
-    { "rm", 2, "%" },
-    { "rs", 2, ">>" },
-    { "sP", 1, "sizeof..." },
-    { "sZ", 1, "sizeof..." },
-    { "sc", 2, "static_cast" },
-    { "ss", 2, "<=>" },
-    { "st", 1, "sizeof " },
-    { "sz", 1, "sizeof " },
-    { "tr", 0, "throw" },
-    { "tw", 1, "throw " },
-};
-
-static const struct operator* find_operator(const struct cpp_reader *reader)
-{
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (operators[i].code[0] == cpp_peek(reader) &&
-            operators[i].code[1] == cpp_peek_second(reader))
-            return &operators[i];
-    return NULL;
-}
-
-const char *cpp_read_operator(struct cpp_reader *reader, char code[3], unsigned *operands)
-{
-    const struct operator* const found = find_operator(reader);
-    if (!found || !demangle_step(reader->work, 1))
-        return NULL;
-    reader->at += 2;
-    memcpy(code, found->code, 3);
-    *operands = found->operands;
-    return found->text;
-}
-
 static cpp_id operand(struct cpp_reader *reader, cpp_id id)
 {
     return cpp_add(reader, &(struct cpp_part){ .kind = CPP_OPERAND, .first = id });
@@ -406,7 +304,7 @@ static cpp_id read_expression(struct cpp_reader *reader)
     }
 }
 
-cpp_id cpp_read_expression(struct cpp_reader *reader)
+cpp_id cpp_rule_expression(struct cpp_reader *reader)
 {
     const bool was_conversion = reader->is_conversion;
     if (!demangle_enter(reader->work))

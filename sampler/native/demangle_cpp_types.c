@@ -84,7 +84,7 @@ static unsigned read_letters(struct cpp_reader *reader, const char *texts[3])
     return count;
 }
 
-cpp_id cpp_read_qualifiers(struct cpp_reader *reader)
+cpp_id cpp_rule_qualifiers(struct cpp_reader *reader)
 {
     const char *texts[3];
     cpp_id qualifiers = 0;
@@ -97,7 +97,7 @@ cpp_id cpp_read_qualifiers(struct cpp_reader *reader)
 }
 
 /* Types up to "E" or the end of the name; one "v" are none. */
-cpp_id cpp_read_parameters(struct cpp_reader *reader)
+cpp_id cpp_rule_parameters(struct cpp_reader *reader)
 {
     cpp_id first = 0, last = 0;
     uint32_t count = 0;
@@ -237,7 +237,7 @@ static cpp_id read_qualified(struct cpp_reader *reader)
 }
 
 /* The number of an argument, behind "T". */
-cpp_id cpp_read_template_parameter(struct cpp_reader *reader)
+cpp_id cpp_rule_template_parameter(struct cpp_reader *reader)
 {
     struct cpp_part part = { .kind = CPP_PARAMETER };
     if (!cpp_skip(reader, "T") || !cpp_read_sequence(reader, &part.number))
@@ -296,7 +296,7 @@ static cpp_id read_type(struct cpp_reader *reader)
     return cpp_add_substitution(reader, type);
 }
 
-cpp_id cpp_read_type(struct cpp_reader *reader)
+cpp_id cpp_rule_type(struct cpp_reader *reader)
 {
     if (!demangle_enter(reader->work))
         return 0;
@@ -305,7 +305,7 @@ cpp_id cpp_read_type(struct cpp_reader *reader)
     return type;
 }
 
-cpp_id cpp_read_argument(struct cpp_reader *reader)
+cpp_id cpp_rule_argument(struct cpp_reader *reader)
 {
     if (cpp_skip(reader, "X")) {
         const cpp_id expression = cpp_read_expression(reader);
@@ -317,7 +317,7 @@ cpp_id cpp_read_argument(struct cpp_reader *reader)
     return cpp_peek(reader) == 'L' ? cpp_read_expression(reader) : cpp_read_type(reader);
 }
 
-cpp_id cpp_read_arguments(struct cpp_reader *reader)
+cpp_id cpp_rule_arguments(struct cpp_reader *reader)
 {
     cpp_id first = 0, last = 0;
     const cpp_id last_name = reader->last_name;

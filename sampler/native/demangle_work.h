@@ -8,7 +8,6 @@
  * Ownership: the bytes are the caller's.
  * Threads: one.
  * Limits: DEMANGLE_MAX_STEPS, DEMANGLE_MAX_DEPTH, DEMANGLE_MAX_OUTPUT.
- * Depends on: demangle.
  */
 #ifndef SAMPLER_NATIVE_DEMANGLE_WORK_H
 #define SAMPLER_NATIVE_DEMANGLE_WORK_H
@@ -17,7 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/native/demangle.h"
+enum {
+    DEMANGLE_MAX_INPUT = 4095,
+    DEMANGLE_MAX_OUTPUT = 64 << 10,
+    DEMANGLE_MAX_STEPS = 1 << 16, /* real names take up to 1 << 13 */
+    DEMANGLE_MAX_DEPTH = 512,
+};
 
 struct demangle_work {
     char *text; /* DEMANGLE_MAX_OUTPUT + 1 bytes */

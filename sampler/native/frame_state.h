@@ -3,7 +3,6 @@
  * from.
  *
  * Ownership: the caller's storage; the stack stays the caller's.
- * Depends on: machine, rule, unwind.
  */
 #ifndef SAMPLER_NATIVE_FRAME_STATE_H
 #define SAMPLER_NATIVE_FRAME_STATE_H
@@ -13,7 +12,45 @@
 
 #include "sampler/native/machine/machine.h"
 #include "sampler/native/rule.h"
-#include "sampler/native/unwind.h"
+#include "sampler/process/memory.h"
+
+enum { UNWIND_MAX_SPANS = 8 };
+
+struct native_span {
+    remote_addr addr;
+    const unsigned char *bytes;
+    size_t count;
+};
+
+/* A copy of a thread's C stack: best from MACHINE_RED_ZONE_BYTES below its stack pointer on. */
+struct native_stack {
+    struct native_span spans[UNWIND_MAX_SPANS]; /* by address; they do not overlap */
+    size_t span_count;
+    remote_addr base; /* where the stack ends: no frame lies above; 0: unknown */
+};
+
+#define NATIVE_ENDS(X)                       \
+    X(GOES_ON, "goes on")                    \
+    X(COMPLETE, "complete")                  \
+    X(CUT, "the copy ends")                  \
+    X(FAULT, "not in the copy")              \
+    X(NO_RULE, "no unwinding table")         \
+    X(STRANGE_RULE, "unknown form of table") \
+    X(NO_REGISTER, "register unknown")       \
+    X(NO_IMAGE, "not in an image")           \
+    X(DEEP, "too deep")                      \
+    X(COSTLY, "tables take too long")        \
+    X(CONTRADICTION, "contradiction")
+
+/* Why a walk ended; GOES_ON is for the walk itself. */
+enum native_end {
+#define X(end, text) NATIVE_##end,
+    NATIVE_ENDS(X)
+#undef X
+        NATIVE_ENDS_COUNT
+};
+
+const char *native_end_text(enum native_end end);
 
 struct frame_state {
     const struct native_stack *stack;

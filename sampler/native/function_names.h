@@ -9,7 +9,6 @@
  * Threads: loading reads files and may take long; any number of threads may read loaded names, with
  * DEMANGLE_STACK_BYTES of stack.
  * Limits: those of symbols, demangle and python_names.
- * Depends on: err, symbols, demangle, python_names.
  */
 #ifndef SAMPLER_NATIVE_FUNCTION_NAMES_H
 #define SAMPLER_NATIVE_FUNCTION_NAMES_H

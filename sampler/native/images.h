@@ -16,7 +16,6 @@
  * Threads: one at a time.
  * Limits: IMAGES_MAX images; the mappings above them are ignored.
  * Units: nanoseconds of CLOCK_MONOTONIC.
- * Depends on: err, clock, maps, blocks, cfi.
  */
 #ifndef SAMPLER_NATIVE_IMAGES_H
 #define SAMPLER_NATIVE_IMAGES_H

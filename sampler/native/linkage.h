@@ -2,7 +2,6 @@
  * linkage - where a stub of the procedure linkage table leads in a running process.
  *
  * Threads: that of the blocks.
- * Depends on: machine, blocks.
  */
 #ifndef SAMPLER_NATIVE_LINKAGE_H
 #define SAMPLER_NATIVE_LINKAGE_H

@@ -4,12 +4,14 @@
 
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
-#include "sampler/native/python_name_parts.h"
+#include "sampler/native/name_part.h"
 
 static const char separator[] = "___", escaped[] = "___3_";
 enum { SEPARATOR_BYTES = sizeof separator - 1, ESCAPED_BYTES = sizeof escaped - 1 };
 /* Of a module inside more packages only the first ones count. */
-enum { MAX_PARTS = 16 };
+enum { MAX_PARTS = 16, MAX_DEFINED = 1 << 18 };
+
+static const char helper[] = "__mypyc_generator_helper__";
 
 struct python_module {
     char *name;         /* as in a symbol: parts with separators between them */
@@ -23,6 +25,7 @@ void mypyc_deinit(struct python_names *names)
     for (size_t i = 0; i < names->module_count; i++)
         free(names->modules[i].name);
     free(names->modules);
+    free(names->defined);
     idmap_deinit(&names->module_names);
     idmap_deinit(&names->module_prefixes);
 }
@@ -30,7 +33,8 @@ void mypyc_deinit(struct python_names *names)
 size_t mypyc_bytes(const struct python_names *names)
 {
     size_t bytes = names->module_room * sizeof *names->modules +
-                   idmap_bytes(&names->module_names) + idmap_bytes(&names->module_prefixes);
+                   idmap_bytes(&names->module_names) + idmap_bytes(&names->module_prefixes) +
+                   names->defined_room * sizeof *names->defined;
     for (size_t i = 0; i < names->module_count; i++)
         bytes += names->modules[i].length + 1;
     return bytes;
@@ -47,11 +51,39 @@ static bool is_module(const struct python_module *module, struct name_part name,
            memcmp(module->name, name.text, name.length) == 0;
 }
 
+static uint32_t hash_of_defined(const char *text, size_t length)
+{
+    return (uint32_t)hash_bytes(text, length, HASH_SEED);
+}
+
+static int compare_defined(const void *a, const void *b)
+{
+    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static bool ends_with(struct name_part part, const char *end)
+{
+    const size_t bytes = strlen(end);
+    return part.length >= bytes && memcmp(part.text + part.length - bytes, end, bytes) == 0;
+}
+
+/* `symbol`: what follows CPyDef_. */
+static void note_defined(struct python_names *names, struct name_part symbol)
+{
+    names->has_generators = names->has_generators || ends_with(symbol, helper);
+    if (names->defined_count == MAX_DEFINED ||
+        !VEC_RESERVE(names->defined, names->defined_room, names->defined_count + 1))
+        names->lacks_functions = true;
+    else
+        names->defined[names->defined_count++] = hash_of_defined(symbol.text, symbol.length);
+}
+
 void mypyc_note(struct python_names *names, struct name_part symbol)
 {
     struct name_part function = symbol;
     if (name_part_skip(&function, "CPyDef_"))
-        generator_names_note_defined(names, function);
+        note_defined(names, function);
     const bool is_export = name_part_skip(&symbol, "CPyInit_");
     struct idmap_slot *at;
     if ((!is_export && !name_part_skip(&symbol, "PyInit_")) ||
@@ -181,6 +213,13 @@ void mypyc_close(struct python_names *names)
     }
     free(hashes);
     names->is_unclear = names->is_unclear || !is_whole;
+    if (!names->has_generators || names->lacks_functions) {
+        free(names->defined);
+        names->defined = NULL;
+        names->defined_count = names->defined_room = 0;
+    } else if (names->defined_count) {
+        qsort(names->defined, names->defined_count, sizeof *names->defined, compare_defined);
+    }
 }
 
 static bool has_prefix(const struct python_module *module, struct name_part prefix)
@@ -235,8 +274,8 @@ static bool append_part(struct python_name *out, const char *text, size_t length
     const struct name_part part = { plain, used };
     static const char body[] = "__top_level__", shown[] = "<module>";
     if (used == sizeof body - 1 && memcmp(plain, body, used) == 0)
-        return python_name_append(out, (struct name_part){ shown, sizeof shown - 1 });
-    return name_part_is_identifier(part) && python_name_append(out, part);
+        return name_part_append(out, (struct name_part){ shown, sizeof shown - 1 });
+    return name_part_is_identifier(part) && name_part_append(out, part);
 }
 
 static bool append_parts(struct python_name *out, struct name_part parts)
@@ -253,13 +292,79 @@ static bool append_parts(struct python_name *out, struct name_part parts)
 }
 
 /* A class that ends with the helper, in a module whose functions have the prefix. */
+/* Is there a function (or, of a class, a method) of that name?  prefix: of its module. */
+static bool is_defined(const struct python_names *names, struct name_part prefix,
+                       struct name_part class, struct name_part function)
+{
+    char text[PYTHON_NAME_BYTES];
+    const char *const between = class.length ? "___" : "";
+    const int length =
+        snprintf(text, sizeof text, "%.*s%.*s%s%.*s", (int)prefix.length, prefix.text,
+                 (int)class.length, class.text, between, (int)function.length, function.text);
+    size_t past;
+    if (length <= 0 || (size_t)length >= sizeof text)
+        return false;
+    const uint32_t hash = hash_of_defined(text, (size_t)length);
+    LOWER_BOUND(past, names->defined_count, names->defined[past] < hash);
+    return past < names->defined_count && names->defined[past] == hash;
+}
+
+/* "NAME_gen", and three underscores and a line if it is inside another function: its length without
+ * the end.  0: it is none. */
+static size_t without_end(struct name_part class)
+{
+    static const char end[] = "_gen", line[] = "___";
+    struct name_part part = class;
+    while (part.length && part.text[part.length - 1] >= '0' &&
+           part.text[part.length - 1] <= '9')
+        part.length--;
+    if (part.length == class.length || !ends_with(part, line))
+        part.length = class.length;
+    else
+        part.length -= sizeof line - 1;
+    return ends_with(part, end) ? part.length - (sizeof end - 1) : 0;
+}
+
+/* Appends the function whose generators have that class.  false: it is unclear. */
+static bool append_function_of(const struct python_names *names, struct name_part prefix,
+                               struct name_part class, struct python_name *out)
+{
+    const struct name_part whole = { class.text, without_end(class) };
+    struct name_part method = { 0 }, owner = { 0 };
+    size_t count = is_defined(names, prefix, owner, whole);
+    if (!whole.length || names->lacks_functions)
+        return false;
+    for (size_t i = 1; i + 1 < whole.length; i++) {
+        const struct name_part left = { whole.text, i },
+                               right = { whole.text + i + 1, whole.length - i - 1 };
+        if (whole.text[i] != '_' || !is_defined(names, prefix, right, left))
+            continue;
+        method = left;
+        owner = right;
+        count++;
+    }
+    /* Of a function inside another one, only its own name is known. */
+    if (count > 1 || !name_part_is_identifier(whole))
+        return false;
+    if (!owner.length)
+        return name_part_append(out, whole);
+    return name_part_append(out, owner) && name_part_append(out, method);
+}
+
 static bool append_generator(const struct python_names *names, struct name_part prefix,
                              struct name_part class, struct python_name *out)
 {
     struct python_name plain = { 0 };
     return append_part(&plain, class.text, class.length) &&
-           generator_names_append_mypyc(
-               names, prefix, (struct name_part){ plain.text, strlen(plain.text) }, out);
+           append_function_of(names, prefix,
+                              (struct name_part){ plain.text, strlen(plain.text) }, out);
+}
+
+/* Is it the function of a generator's class that does its work? */
+static bool is_helper(struct name_part function)
+{
+    return function.length == sizeof helper - 1 &&
+           memcmp(function.text, helper, function.length) == 0;
 }
 
 bool mypyc_decode(const struct python_names *names, struct name_part symbol,
@@ -277,7 +382,7 @@ bool mypyc_decode(const struct python_names *names, struct name_part symbol,
     const char *const end = symbol.text + symbol.length;
     const char *const after = find_separator(symbol.text, end);
     const char *const function = after ? after + SEPARATOR_BYTES : end;
-    if (generator_names_is_helper((struct name_part){ function, (size_t)(end - function) }))
+    if (is_helper((struct name_part){ function, (size_t)(end - function) }))
         return append_generator(
             names, (struct name_part){ begin, (size_t)(symbol.text - begin) },
             (struct name_part){ symbol.text, (size_t)(after - symbol.text) }, out);

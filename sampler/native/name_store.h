@@ -9,7 +9,6 @@
  * Threads: one while names are added; then any number may read.
  * Limits: NAME_STORE_MAX_BYTES of names and NAME_STORE_MAX_COMPRESSED_BYTES of what becomes of them, twice that of two
  * stores in one; NAME_STORE_MAX_NAME bytes of each name, longer ones are cut.
- * Depends on: err, compress, vec.
  */
 #ifndef SAMPLER_NATIVE_NAME_STORE_H
 #define SAMPLER_NATIVE_NAME_STORE_H

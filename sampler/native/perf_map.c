@@ -10,7 +10,6 @@
 
 #include "sampler/base/scoped.h"
 #include "sampler/base/vec.h"
-#include "sampler/native/jit_dump.h"
 #include "sampler/process/file_below.h"
 
 enum { MAX_DIGITS = 16 };
@@ -48,8 +47,10 @@ static const char *take_number(const char *at, const char *end, uint64_t *out)
     return digits && at < end ? at + 1 : NULL;
 }
 
-void perf_map_add(struct perf_map *map, uint64_t start, uint64_t bytes, const char *name,
-                  size_t name_bytes)
+/* The name takes effect with sort_names.  Code of no bytes, or of more than PERF_MAP_MAX_CODE_BYTES, and names with a
+ * NUL are ignored. */
+static void add_name(struct perf_map *map, uint64_t start, uint64_t bytes, const char *name,
+                     size_t name_bytes)
 {
     const struct perf_map_entry entry = { start, bytes, (uint32_t)map->text_bytes, map->names };
     const size_t length = name_bytes < PERF_MAP_MAX_NAME ? name_bytes : PERF_MAP_MAX_NAME;
@@ -75,7 +76,7 @@ static void add_line(struct perf_map *map, const char *line, const char *end)
     const char *at = take_number(line, end, &start);
     at = at ? take_number(at, end, &bytes) : NULL;
     if (at)
-        perf_map_add(map, start, bytes, at, (size_t)(end - at));
+        add_name(map, start, bytes, at, (size_t)(end - at));
 }
 
 static int compare(const void *a, const void *b)
@@ -92,7 +93,7 @@ static bool overlap(const struct perf_map_entry *entry, const struct perf_map_en
     return next->start - entry->start < entry->bytes;
 }
 
-void perf_map_sort(struct perf_map *map)
+static void sort_names(struct perf_map *map)
 {
     size_t kept = 0;
     if (map->count)
@@ -118,8 +119,70 @@ size_t perf_map_add_lines(struct perf_map *map, const char *lines, size_t bytes)
             break;
         add_line(map, at, newline);
     }
-    perf_map_sort(map);
+    sort_names(map);
     return (size_t)(at - lines);
+}
+
+/* "JiTD", as this machine writes numbers. */
+enum { MAGIC = 0x4A695444, CODE_LOAD = 0 };
+
+/* What a jitdump begins with. */
+struct dump_header {
+    uint32_t magic, version, bytes, machine, padding, pid;
+    uint64_t at_ns, flags;
+};
+
+struct dump_record {
+    uint32_t id, bytes;
+    uint64_t at_ns;
+};
+
+/* Behind it come the name, with a NUL, and the code. */
+struct code_load {
+    struct dump_record record;
+    uint32_t pid, tid;
+    uint64_t vma, start, bytes, index;
+};
+
+static void add_code(struct perf_map *map, const char *bytes, size_t count)
+{
+    struct code_load load;
+    if (count <= sizeof load)
+        return;
+    memcpy(&load, bytes, sizeof load);
+    const char *const name = bytes + sizeof load;
+    const char *const end = memchr(name, '\0', count - sizeof load);
+    if (end)
+        add_name(map, load.start, load.bytes, name, (size_t)(end - name));
+}
+
+/* Of the header or the record there; 0: it is not whole, or nonsense. */
+static size_t add_record(struct perf_map *map, const char *bytes, size_t count)
+{
+    struct dump_header header;
+    struct dump_record record;
+    if (count >= sizeof header) {
+        memcpy(&header, bytes, sizeof header);
+        if (header.magic == MAGIC)
+            return header.bytes >= sizeof header && header.bytes <= count ? header.bytes : 0;
+    }
+    if (count < sizeof record)
+        return 0;
+    memcpy(&record, bytes, sizeof record);
+    if (record.bytes < sizeof record || record.bytes > count)
+        return 0;
+    if (record.id == CODE_LOAD)
+        add_code(map, bytes, record.bytes);
+    return record.bytes;
+}
+
+size_t perf_map_add_records(struct perf_map *map, const char *bytes, size_t count)
+{
+    size_t at = 0, taken;
+    while (at < count && (taken = add_record(map, bytes + at, count - at)) > 0)
+        at += taken;
+    sort_names(map);
+    return at;
 }
 
 typedef size_t take_bytes(struct perf_map *map, const char *bytes, size_t count);
@@ -142,7 +205,7 @@ static bool read_more(struct perf_map *map, struct perf_map_file *file, int fd, 
         count += (size_t)n;
     }
     const size_t used = bytes ? take(map, bytes, count) : 0;
-    /* What is as long as a step never ends. */
+    /* A line that is as long as a step never ends. */
     file->read_bytes += used == 0 && count == PERF_MAP_STEP_BYTES ? count : used;
     return used > 0;
 }
@@ -193,7 +256,7 @@ bool perf_map_update(struct perf_map *map, const struct perf_map_process *proces
     snprintf(lines, sizeof lines, "/tmp/perf-%d.map", process->inner_pid);
     snprintf(dump, sizeof dump, "/tmp/jit-%d.dump", process->inner_pid);
     const bool has_lines = update_file(map, &map->lines, process, lines, perf_map_add_lines);
-    const bool has_dump = update_file(map, &map->dump, process, dump, jit_dump_take);
+    const bool has_dump = update_file(map, &map->dump, process, dump, perf_map_add_records);
     return has_lines || has_dump;
 }
 

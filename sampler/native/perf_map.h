@@ -1,9 +1,9 @@
 /*
  * perf_map - the names of code that a process makes while it runs, as it writes them for perf: lines of
- * /tmp/perf-PID.map, or records of /tmp/jit-PID.dump (jit_dump.h).
+ * /tmp/perf-PID.map, or records of /tmp/jit-PID.dump.
  *
- * Each line is "START SIZE NAME", the numbers in hexadecimal.  JIT compilers write such files, and
- * CPython does with `-X perf` and `-X perf_jit`: its names "py::NAME:FILE" are the trampolines of Python
+ * Each line is "START SIZE NAME", the numbers in hexadecimal; each record has its size, and those of loaded code have
+ * its address, size and name.  JIT compilers write such files, and CPython does with `-X perf` and `-X perf_jit`: its names "py::NAME:FILE" are the trampolines of Python
  * functions.
  *
  * The process writes the files, so they are hostile.  They are opened beneath the root directory of the
@@ -20,7 +20,6 @@
  * Threads: one.
  * Limits: PERF_MAP_MAX_BYTES of each file, PERF_MAP_MAX_ENTRIES names, PERF_MAP_MAX_NAME bytes of a name;
  * PERF_MAP_STEP_BYTES of each are read in one update.
- * Depends on: clock, vec, file_below, jit_dump.
  */
 #ifndef SAMPLER_NATIVE_PERF_MAP_H
 #define SAMPLER_NATIVE_PERF_MAP_H
@@ -87,13 +86,11 @@ bool perf_map_is_due(const struct perf_map *map, uint64_t now_ns);
  * false: nothing was read, because it is too early, nothing is new, or there is no such file. */
 bool perf_map_update(struct perf_map *map, const struct perf_map_process *process,
                      uint64_t now_ns);
-/* Takes a name of code, which takes effect with perf_map_sort.  Code of no bytes, or of more than
- * PERF_MAP_MAX_CODE_BYTES, and names with a NUL are ignored. */
-void perf_map_add(struct perf_map *map, uint64_t start, uint64_t bytes, const char *name,
-                  size_t name_bytes);
-void perf_map_sort(struct perf_map *map);
 /* Reads lines; the last one may be incomplete.  Returns the bytes of the complete ones. */
 size_t perf_map_add_lines(struct perf_map *map, const char *lines, size_t bytes);
+/* Reads a jitdump, the binary file of JIT compilers, from its header or a record on.  Returns the bytes of whole records;
+ * 0: there is none, or what is there is no jitdump. */
+size_t perf_map_add_records(struct perf_map *map, const char *bytes, size_t count);
 bool perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map_name *out);
 
 #endif /* SAMPLER_NATIVE_PERF_MAP_H */

@@ -5,7 +5,6 @@
  *
  * Threads: any.
  * Limits: PLT_MAX_STUBS stubs and relocations; the deadline of the elf.
- * Depends on: err, symbol_list, machine, elf_tables.
  */
 #ifndef SAMPLER_NATIVE_PLT_H
 #define SAMPLER_NATIVE_PLT_H

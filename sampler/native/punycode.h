@@ -4,7 +4,6 @@
  *
  * Threads: any.
  * Limits: PUNYCODE_MAX_CHARACTERS of an identifier; longer ones are not decoded.
- * Depends on: libc.
  */
 #ifndef SAMPLER_NATIVE_PUNYCODE_H
 #define SAMPLER_NATIVE_PUNYCODE_H

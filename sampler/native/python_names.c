@@ -1,50 +1,10 @@
 #include "sampler/native/python_names.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include "sampler/native/python_name_parts.h"
-
-bool name_part_skip(struct name_part *part, const char *prefix)
-{
-    const size_t length = strlen(prefix);
-    if (part->length < length || memcmp(part->text, prefix, length) != 0)
-        return false;
-    part->text += length;
-    part->length -= length;
-    return true;
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
-}
-
-bool name_part_is_identifier(struct name_part part)
-{
-    if (part.length == 0 || is_digit(*part.text))
-        return false;
-    for (size_t i = 0; i < part.length; i++)
-        if (!is_letter(part.text[i]) && !is_digit(part.text[i]))
-            return false;
-    return true;
-}
-
-bool python_name_append(struct python_name *name, struct name_part part)
-{
-    const size_t used = strlen(name->text), dot = used > 0;
-    if (part.length >= sizeof name->text - used - dot)
-        return false;
-    if (dot)
-        name->text[used] = '.';
-    memcpy(name->text + used + dot, part.text, part.length);
-    name->text[used + dot + part.length] = '\0';
-    return true;
 }
 
 /* A function of C in a file of C++ is "_Z", "L" if it is static, its length and its name. */
@@ -75,8 +35,7 @@ static struct name_part without_suffix(struct name_part symbol)
 void python_names_deinit(struct python_names *names)
 {
     mypyc_deinit(names);
-    generator_names_deinit(names);
-    free(names->facts);
+    cython_deinit(names);
     *names = (struct python_names){ 0 };
 }
 
@@ -93,7 +52,7 @@ void python_names_close(struct python_names *names, bool is_complete)
 {
     names->is_unclear = names->is_unclear || !is_complete;
     mypyc_close(names);
-    generator_names_close(names);
+    cython_close(names);
 }
 
 bool python_names_decode(const struct python_names *names, const char *symbol,
@@ -108,5 +67,5 @@ bool python_names_decode(const struct python_names *names, const char *symbol,
 
 size_t python_names_bytes(const struct python_names *names)
 {
-    return mypyc_bytes(names) + cython_bytes(names) + generator_names_bytes(names);
+    return mypyc_bytes(names) + cython_bytes(names);
 }

@@ -27,7 +27,6 @@
  * Limits: PYTHON_NAMES_MAX_MODULES modules and PYTHON_NAMES_MAX_SCOPES scopes; a file with more is
  * not decoded.  Longer names than PYTHON_NAME_BYTES are not decoded either, and symbols longer than
  * PYTHON_NAMES_MAX_SYMBOL_BYTES not even noted.
- * Depends on: err, hash, idmap, vec.
  */
 #ifndef SAMPLER_NATIVE_PYTHON_NAMES_H
 #define SAMPLER_NATIVE_PYTHON_NAMES_H
@@ -36,44 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/base/err.h"
-#include "sampler/base/idmap.h"
-
-enum {
-    PYTHON_NAMES_MAX_MODULES = 1024,
-    PYTHON_NAMES_MAX_SCOPES = 1 << 16,
-    PYTHON_NAME_BYTES = 512,
-    PYTHON_NAMES_MAX_SYMBOL_BYTES = 2 * PYTHON_NAME_BYTES,
-};
-
-struct python_module;
-struct cython_fact;
-
-struct python_names {
-    struct python_module *modules;
-    size_t module_count, module_room;
-    struct idmap module_names;    /* of modules, by their names */
-    struct idmap module_prefixes; /* and by what the names of their functions begin with */
-    struct cython_fact *facts;    /* open addressing by key */
-    size_t fact_count, fact_room;
-    bool has_exports;  /* CPyInit_ was seen: PyInit_ is not a module of Python code */
-    uint32_t *defined; /* hashes of what follows CPyDef_, in ascending order */
-    size_t defined_count, defined_room;
-    char *wrappers; /* what follows __pyx_pw_, each with its NUL */
-    size_t wrapper_bytes, wrapper_room;
-    bool has_generators;  /* without them, the last two are empty */
-    bool lacks_functions; /* the last two left something out, so generators are not decoded */
-    bool is_unclear;      /* something was left out, so nothing is decoded */
-};
-
-enum python_compiler { COMPILER_NONE, COMPILER_MYPYC, COMPILER_CYTHON };
-
-struct python_name {
-    enum python_compiler compiler;
-    bool is_wrapper;              /* another function of this name does the work */
-    uint32_t module_bytes;        /* the length of the module in it; 0: unknown */
-    char text[PYTHON_NAME_BYTES]; /* module, class and function */
-};
+#include "sampler/native/name_part.h"
 
 void python_names_deinit(struct python_names *names);
 /* Takes any name of the file; has the type of symbol_list_take_name. */
@@ -86,12 +48,5 @@ bool python_names_decode(const struct python_names *names, const char *symbol,
 
 /* Bytes of memory. */
 size_t python_names_bytes(const struct python_names *names);
-
-/* Where a module has its source, beside the library: which 0 is the first place, 1 the next.  mypyc: a module or
- * a package; Cython, which makes one module of a library: a .pyx or .py file of the library's name.
- * false: there is no further place, or no room for it. */
-bool mypyc_source(const char *library, const char *module, size_t module_bytes, unsigned which,
-                  char *out, size_t room);
-bool cython_source(const char *library, unsigned which, char *out, size_t room);
 
 #endif /* SAMPLER_NATIVE_PYTHON_NAMES_H */

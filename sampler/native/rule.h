@@ -7,7 +7,6 @@
  * Ownership: the caller's storage; rules_deinit frees the set.
  * Threads: one at a time.
  * Limits: RULES_MAX rules in a set, then ERR_LIMIT.
- * Depends on: err, idmap, machine.
  */
 #ifndef SAMPLER_NATIVE_RULE_H
 #define SAMPLER_NATIVE_RULE_H
@@ -43,7 +42,7 @@ struct rule {
         from_fp : 15; /* bit N: saved[N] is relative to the frame pointer, not to the CFA */
     uint16_t is_interrupted : 1; /* the caller did not call: its ip is the next instruction */
     int32_t offset, add;
-    /* Where the caller's value is; or RULE_UNCHANGED, RULE_LOST. */
+    /* Places of the caller's values; or RULE_UNCHANGED, RULE_LOST. */
     machine_offset saved[MACHINE_SAVED];
 };
 

@@ -8,7 +8,6 @@
  * Threads: one at a time.
  * Limits: RULE_CACHE_MAX_SETS sets of RULE_CACHE_WAYS places, 16 bytes each.  Starts with
  * RULE_CACHE_FIRST_SETS sets.
- * Depends on: err.
  */
 #ifndef SAMPLER_NATIVE_RULE_CACHE_H
 #define SAMPLER_NATIVE_RULE_CACHE_H

@@ -5,7 +5,6 @@
  * Ownership: the caller's storage; a zeroed struct is an empty list.
  * Threads: one.
  * Limits: SYMBOL_LIST_MAX symbols, those of name_store, the deadline of the elf.
- * Depends on: err, elf_tables, name_store, vec.
  */
 #ifndef SAMPLER_NATIVE_SYMBOL_LIST_H
 #define SAMPLER_NATIVE_SYMBOL_LIST_H

@@ -16,7 +16,6 @@
  * Threads: loading reads files and may take long; any number of threads may read loaded symbols.
  * Limits: SYMBOL_LIST_MAX symbols, NAME_STORE_MAX_BYTES of names, the deadlines.  Functions more than
  * 4 GiB above the first are left out.  12 bytes a symbol, and the compressed names.
- * Depends on: err, elf, symbol_list, name_store, debug_file, machine, plt.
  */
 #ifndef SAMPLER_NATIVE_SYMBOLS_H
 #define SAMPLER_NATIVE_SYMBOLS_H

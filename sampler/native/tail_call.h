@@ -7,7 +7,6 @@
  * Ownership: the caller's storage; holds nothing.
  * Threads: one at a time.
  * Limits: jumps in the first TAIL_CALL_CODE_BYTES of the function; TAIL_CALL_BUDGET for reading.
- * Depends on: machine, images, blocks, cfi, linkage.
  */
 #ifndef SAMPLER_NATIVE_TAIL_CALL_H
 #define SAMPLER_NATIVE_TAIL_CALL_H

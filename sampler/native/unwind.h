@@ -15,7 +15,6 @@
  * Limits: UNWIND_MAX_SPANS spans, UNWIND_MAX_SIGNALS signal handlers in a stack; the array of frames;
  * UNWIND_BUDGET for reading tables.
  * Units: nanoseconds of CLOCK_MONOTONIC.
- * Depends on: err, memory, machine, images, blocks, rule, rule_cache.
  */
 #ifndef SAMPLER_NATIVE_UNWIND_H
 #define SAMPLER_NATIVE_UNWIND_H
@@ -26,6 +25,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/native/blocks.h"
+#include "sampler/native/frame_state.h"
 #include "sampler/native/images.h"
 #include "sampler/native/machine/machine.h"
 #include "sampler/native/rule.h"
@@ -33,22 +33,8 @@
 #include "sampler/process/memory.h"
 
 enum {
-    UNWIND_MAX_SPANS = 8,
     UNWIND_MAX_SIGNALS = 8,
     UNWIND_BUDGET = 1 << 18, /* of blocks, for a stack: at most about 5 ms */
-};
-
-struct native_span {
-    remote_addr addr;
-    const unsigned char *bytes;
-    size_t count;
-};
-
-/* A copy of a thread's C stack: best from MACHINE_RED_ZONE_BYTES below its stack pointer on. */
-struct native_stack {
-    struct native_span spans[UNWIND_MAX_SPANS]; /* by address; they do not overlap */
-    size_t span_count;
-    remote_addr base; /* where the stack ends: no frame lies above; 0: unknown */
 };
 
 struct native_frame {
@@ -73,29 +59,6 @@ struct native_frame {
     remote_addr sp, cfa;  /* the frame's bytes: sp <= byte < cfa; cfa 0: unknown */
 };
 
-#define NATIVE_ENDS(X)                       \
-    X(GOES_ON, "goes on")                    \
-    X(COMPLETE, "complete")                  \
-    X(CUT, "the copy ends")                  \
-    X(FAULT, "not in the copy")              \
-    X(NO_RULE, "no unwinding table")         \
-    X(STRANGE_RULE, "unknown form of table") \
-    X(NO_REGISTER, "register unknown")       \
-    X(NO_IMAGE, "not in an image")           \
-    X(DEEP, "too deep")                      \
-    X(COSTLY, "tables take too long")        \
-    X(CONTRADICTION, "contradiction")
-
-/* Why a walk ended; GOES_ON is for the walk itself. */
-enum native_end {
-#define X(end, text) NATIVE_##end,
-    NATIVE_ENDS(X)
-#undef X
-        NATIVE_ENDS_COUNT
-};
-
-const char *native_end_text(enum native_end end);
-
 /* The frames of one stack, innermost first. */
 struct native_walk {
     struct native_frame *frames; /* the caller's, with room for `room` frames */
@@ -106,7 +69,7 @@ struct native_walk {
         cause; /* of the innermost place where frames are missing; NATIVE_COMPLETE: none are */
 };
 
-/* What is known about the evaluation function. */
+/* The known facts about the evaluation function. */
 struct native_anchor {
     struct rule rule;
     uint64_t distance; /* from the entry frame to the end of the function's frame */

@@ -6,7 +6,6 @@
  *
  * Ownership: the caller's storage, nothing is allocated.
  * Limits: ACCESS_CHECKS_MAX checks; ACCESS_CHECK_TEXT_BYTES of each text.
- * Depends on: err.
  */
 #ifndef SAMPLER_PROCESS_ACCESS_CHECK_H
 #define SAMPLER_PROCESS_ACCESS_CHECK_H

@@ -10,7 +10,6 @@
  * stay open: a read of schedstat or syscall takes about a microsecond, one of stat three.
  *
  * Ownership: the caller's storage; cpu_meter_close accepts a meter that is not open.
- * Depends on: system_call.
  */
 #ifndef SAMPLER_PROCESS_CPU_H
 #define SAMPLER_PROCESS_CPU_H

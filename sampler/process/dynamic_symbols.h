@@ -9,7 +9,6 @@
  * Limits: DYNAMIC_SYMBOLS_MAX_* below; names are at most DYNAMIC_SYMBOLS_MAX_NAME - 1 bytes.  Files with the older hash
  * table alone (DT_HASH) have no symbols here.
  * Source: the ELF specification (gABI), and glibc's elf/dl-lookup.c for DT_GNU_HASH.
- * Depends on: err, memory; the C library's <elf.h>.
  */
 #ifndef SAMPLER_PROCESS_DYNAMIC_SYMBOLS_H
 #define SAMPLER_PROCESS_DYNAMIC_SYMBOLS_H
@@ -36,7 +35,7 @@ struct dynamic_symbols {
 /* dynamic: the address of the dynamic section.  ERR_CORRUPT: it has no such tables. */
 MUST_CHECK enum err_code dynamic_symbols_open(struct memory *memory, remote_addr dynamic,
                                               remote_addr bias, struct dynamic_symbols *out);
-/* The same of the file whose first page is at `start`. */
+/* Opens the symbols of the file whose first page is at `start`. */
 MUST_CHECK enum err_code dynamic_symbols_open_file(struct memory *memory, remote_addr start,
                                                    struct dynamic_symbols *out);
 

@@ -10,7 +10,6 @@
  * Limits: ELF_MAX_*; entries of a table beyond them are ignored.  The search ends at the deadline:
  * elf_is_unfinished.  A file takes at most about 3 MiB of memory; one with compressed symbols takes
  * ELF_MAX_COMPRESSED_BYTES, ELF_MAX_DECOMPRESSED_BYTES and the decoder's memory on top.
- * Depends on: err, clock (deadlines), unxz.
  */
 #ifndef SAMPLER_PROCESS_ELF_H
 #define SAMPLER_PROCESS_ELF_H

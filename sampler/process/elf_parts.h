@@ -1,8 +1,6 @@
 /*
  * elf_parts - shared by the files of elf: elf.c reads headers, sections and segments, elf_symbols.c finds
  * symbols, elf_tables.c goes through tables.
- *
- * Depends on: elf, clock.
  */
 #ifndef SAMPLER_PROCESS_ELF_PARTS_H
 #define SAMPLER_PROCESS_ELF_PARTS_H

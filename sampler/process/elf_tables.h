@@ -6,7 +6,6 @@
  *
  * Ownership: sections are the elf's.
  * Limits: ELF_MAX_SYMBOLS entries of a table; the elf's deadline.
- * Depends on: elf; the C library's <elf.h>.
  */
 #ifndef SAMPLER_PROCESS_ELF_TABLES_H
 #define SAMPLER_PROCESS_ELF_TABLES_H

@@ -14,7 +14,6 @@
  * Ownership: descriptors are the caller's.
  * Threads: any; a call may take as long as the file system does.
  * Limits: FILE_BELOW_MAX_TURNS symbolic links and `..`, PATH_MAX bytes of path; then it is refused.
- * Depends on: libc.
  */
 #ifndef SAMPLER_PROCESS_FILE_BELOW_H
 #define SAMPLER_PROCESS_FILE_BELOW_H

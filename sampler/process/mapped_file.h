@@ -17,7 +17,6 @@
  * mounts them.  A read of those may block too, so callers must be able to do without an answer.
  *
  * Threads: any; a call may take as long as the file system does.
- * Depends on: maps, file_below.
  */
 #ifndef SAMPLER_PROCESS_MAPPED_FILE_H
 #define SAMPLER_PROCESS_MAPPED_FILE_H
@@ -34,7 +33,7 @@ enum mapped_file {
 
 /* OPENED: the caller closes *fd_out; otherwise *fd_out is unchanged. */
 enum mapped_file mapped_file_open(int pid, const struct mapping *mapping, int *fd_out);
-/* The same, by its path beneath a directory. */
+/* Opens the file by its path beneath a directory, with the same checks. */
 enum mapped_file mapped_file_open_below(int root_fd, const struct mapping *mapping,
                                         int *fd_out);
 /* The program that the process runs; the same checks, except inode and device. */

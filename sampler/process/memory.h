@@ -7,7 +7,6 @@
  * Ownership: an implementation embeds struct memory in a struct of its own.
  * Threads: one at a time.
  * Limits: MEMORY_MAX_SPANS spans a call.
- * Depends on: err.
  */
 #ifndef SAMPLER_PROCESS_MEMORY_H
 #define SAMPLER_PROCESS_MEMORY_H

@@ -6,7 +6,6 @@
  *
  * Ownership: the caller's storage; pid_list_deinit accepts a zeroed one.
  * Limits: PROCESS_SCAN_MAX_PIDS.
- * Depends on: err, procfs.
  */
 #ifndef SAMPLER_PROCESS_PROCESS_SCAN_H
 #define SAMPLER_PROCESS_PROCESS_SCAN_H

@@ -6,8 +6,6 @@
  * the process's user namespace bypasses most of them.  Whether a read is allowed, only the read
  * itself shows: after one that was, no check blocks, and after one that was refused, this module
  * explains why.
- *
- * Depends on: base (err, access_check), procfs.
  */
 #ifndef SAMPLER_PROCESS_PTRACE_CHECKS_H
 #define SAMPLER_PROCESS_PTRACE_CHECKS_H

@@ -16,7 +16,6 @@
  * Threads: all calls from one thread, as ptrace demands.
  * Limits: STOPPER_MAX_THREADS; threads beyond are not stopped.
  * Units: nanoseconds of CLOCK_MONOTONIC.
- * Depends on: err, clock, process, thread_ids.
  */
 #ifndef SAMPLER_PROCESS_STOPPER_H
 #define SAMPLER_PROCESS_STOPPER_H

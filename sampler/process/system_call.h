@@ -1,7 +1,5 @@
 /*
  * system_call - the system call that a thread waits in, and what kind of call that is.
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_PROCESS_SYSTEM_CALL_H
 #define SAMPLER_PROCESS_SYSTEM_CALL_H

@@ -6,7 +6,6 @@
  *
  * Ownership: the caller's storage; thread_ids_deinit accepts a zeroed one.
  * Threads: thread_ids_has: any; otherwise none.
- * Depends on: procfs.
  */
 #ifndef SAMPLER_PROCESS_THREAD_IDS_H
 #define SAMPLER_PROCESS_THREAD_IDS_H

@@ -19,7 +19,6 @@
  * most THREAD_LOCALS_SEARCH_NS of CPU time, refreshes 1 / THREAD_LOCALS_COST_SHARE of the time.
  * Units: nanoseconds of CLOCK_MONOTONIC.
  * Source: nptl_db/structs.def and elf/dl-tls.c of glibc 2.36, 2.41 and 2.43; the ELF Handling For Thread-Local Storage.
- * Depends on: base, memory, maps, dynamic_symbols.
  */
 #ifndef SAMPLER_PROCESS_THREAD_LOCALS_H
 #define SAMPLER_PROCESS_THREAD_LOCALS_H
@@ -66,7 +65,8 @@ struct thread_locals_layout {
 #undef X
 };
 
-/* What a number stands for: `map` describes the file that is loaded, 0: none; no two of a number have one generation. */
+/* The module that a number stands for: `map` describes the file that is loaded, 0: none; no two
+ * of a number have one generation. */
 struct thread_locals_module {
     uint64_t generation;
     remote_addr map;

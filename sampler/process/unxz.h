@@ -5,7 +5,6 @@
  * Threads: any.
  * Limits: the caller bounds the output and the time; UNXZ_MAX_MEMORY_BYTES of memory for the decoder,
  * which is enough for all that `xz -9` makes.
- * Depends on: err, clock (deadlines); liblzma, which no other file includes.
  */
 #ifndef SAMPLER_PROCESS_UNXZ_H
 #define SAMPLER_PROCESS_UNXZ_H

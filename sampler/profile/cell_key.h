@@ -2,15 +2,13 @@
  * cell_key - thread, state bits and node of a cell in one number; node and spot in another.
  *
  * Private to profile.  Numbers ascend in the order of cells: by thread, then state, then node.
- *
- * Depends on: profile (ids and their limits), state.
  */
 #ifndef SAMPLER_PROFILE_CELL_KEY_H
 #define SAMPLER_PROFILE_CELL_KEY_H
 
 #include <stdint.h>
 
-#include "sampler/profile/profile.h"
+#include "sampler/profile/profile_rows.h"
 #include "sampler/profile/state.h"
 
 enum { CELL_KEY_NODE_BITS = 24, CELL_KEY_STATE_BITS = 16, CELL_KEY_THREAD_BITS = 24 };

@@ -17,7 +17,6 @@
  * Limits: windows are not merged into one of more than HISTORY_MAX_CELLS cells or UINT32_MAX
  * samples.
  * Units: nanoseconds since the profile was created.
- * Depends on: err, window.
  */
 #ifndef SAMPLER_PROFILE_HISTORY_H
 #define SAMPLER_PROFILE_HISTORY_H

@@ -7,7 +7,6 @@
  * Threads: none; the writer's.
  * Limits: PROFILE_MAX_CELLS cells, and as many of spots; then ERR_LIMIT.
  * Units: nanoseconds since the profile was created.
- * Depends on: cell_key, tally, window.
  */
 #ifndef SAMPLER_PROFILE_OPEN_WINDOW_H
 #define SAMPLER_PROFILE_OPEN_WINDOW_H
@@ -16,8 +15,11 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/profile/profile.h"
+#include "sampler/profile/profile_rows.h"
 #include "sampler/profile/tally.h"
+
+struct run;
+struct window;
 
 struct open_window {
     struct tally cells;

@@ -7,7 +7,6 @@
  * Ownership: the caller's storage; texts are good until packages_deinit, which accepts a zeroed one.
  * Threads: one at a time adds; any read meanwhile.
  * Limits: PACKAGES_MAX rows; PACKAGES_MAX_NAME bytes of a package's name.
- * Depends on: hash.
  */
 #ifndef SAMPLER_PROFILE_PACKAGES_H
 #define SAMPLER_PROFILE_PACKAGES_H

@@ -6,8 +6,6 @@
  * like (state.h) are marks beside the part.
  *
  * The page has the same rule (web/model/profile/parts.js); tests/parts.json has cases for both.
- *
- * Depends on: state, wait_cause.
  */
 #ifndef SAMPLER_PROFILE_PART_H
 #define SAMPLER_PROFILE_PART_H

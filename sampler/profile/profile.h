@@ -26,7 +26,6 @@
  * nearest parent that exists, and in quality.overflowed.  Counts of a cell stop at UINT32_MAX.
  * Errors: ERR_INVALID for an id that is not in its table; a call that fails changes nothing.
  * Units: times are nanoseconds since the profile was created.
- * Depends on: base, quality, state, part, window.
  */
 #ifndef SAMPLER_PROFILE_PROFILE_H
 #define SAMPLER_PROFILE_PROFILE_H
@@ -38,107 +37,14 @@
 #include "sampler/base/err.h"
 #include "sampler/base/strtab.h"
 #include "sampler/profile/part.h"
+#include "sampler/profile/profile_rows.h"
 #include "sampler/profile/quality.h"
 #include "sampler/profile/state.h"
-
-typedef uint32_t library_id;  /* 0: none */
-typedef uint32_t function_id; /* 0: the root's, without a name */
-typedef uint32_t frame_id;    /* 0: the root's */
-typedef uint32_t node_id;     /* 0: the root, its own parent */
-typedef uint32_t thread_id;
-typedef uint32_t process_id;
-typedef uint32_t spot_id;
-
-#define PROFILE_NO_SPOT UINT32_MAX
-
-enum {
-    PROFILE_MAX_LIBRARIES = 1 << 16,
-    PROFILE_MAX_FUNCTIONS = 1 << 22,
-    PROFILE_MAX_FRAMES = 1 << 23,
-    PROFILE_MAX_NODES = 1 << 24,
-    PROFILE_MAX_THREADS = 1 << 20,
-    PROFILE_MAX_PROCESSES = 1 << 16,
-    PROFILE_MAX_SPOTS = 1 << 23,
-    PROFILE_MAX_CELLS = 1 << 22, /* of one window, and as many of spots */
-};
-
-/* A process that a function was sampled in, numbered by the writer. */
-typedef uint64_t profile_origin;
-
-#define PROFILE_ORIGIN_NONE    ((profile_origin)0) /* not set */
-#define PROFILE_ORIGIN_SEVERAL UINT64_MAX          /* of several owners, or an unknown one */
-
-enum {
-    PROFILE_LIBRARY_INTERPRETER = 1 << 0, /* it holds the interpreter itself */
-    PROFILE_LIBRARY_FLAGS = PROFILE_LIBRARY_INTERPRETER,
-};
-
-/* A file of native code: a shared library, or the executable. */
-struct profile_library {
-    str_id path;     /* as the process sees it; "[vdso]" and the like for code without a file */
-    str_id build_id; /* hexadecimal digits; 0: unknown */
-    uint32_t flags;  /* PROFILE_LIBRARY_* */
-};
-
-struct profile_function {
-    str_id name; /* qualified; of native code demangled */
-    str_id file; /* "~": synthetic; native code whose source file is unknown: its library */
-    int32_t first_line; /* 0: unknown */
-    library_id library; /* 0: Python code, or synthetic */
-    enum wait_cause
-        waits; /* of a mark that says why a thread waits (wait.h); by the rest of the row */
-    profile_origin origin; /* the newest one in every snapshot; equal rows may differ in it */
-    uint64_t
-        entry; /* native code: where it begins in its library, as linked; likewise; 0: unknown */
-};
-
-struct profile_frame {
-    function_id function;
-    int32_t line; /* 0: unknown */
-};
-
-struct profile_node {
-    node_id parent;
-    frame_id frame;
-};
-
-struct profile_thread {
-    process_id process;
-    int32_t tid;    /* native, as this host sees it; 0: unknown */
-    uint64_t ident; /* threading.get_ident() */
-    str_id name;
-    bool is_main;
-};
-
-/* The waiting tasks of a process share one pseudo-thread of this name, whose ids are 0.  It never
- * has the GIL or a CPU. */
-#define PROFILE_WAITING_TASKS "waiting tasks"
-
-struct profile_process {
-    int32_t pid;
-    str_id name;
-};
-
-/* A place in a function, the instruction executed there, and the spot of the caller. */
-struct profile_spot {
-    function_id function;
-    int32_t line, end_line;     /* 0: unknown */
-    int32_t column, end_column; /* UTF-8 bytes from the start of the line, -1: unknown */
-    str_id opcode;              /* name of the instruction's form, 0: unknown */
-    str_id base;                /* name of the instruction without specialization */
-    uint32_t caller;            /* the spot of the calling frame plus 1, 0: none, or unknown */
-};
-
-/* Rows of each table that readers may read. */
-struct profile_sizes {
-    uint32_t strings, libraries, functions, frames, nodes, threads, processes, spots;
-};
 
 struct packages;
 struct profile;
 struct run;
 struct series;
-struct window;
 
 MUST_CHECK enum err_code profile_create(struct profile **out, struct err *err);
 /* All snapshots must have been released. */
@@ -178,7 +84,7 @@ MUST_CHECK enum err_code profile_thread(struct profile *profile,
 MUST_CHECK enum err_code profile_add(struct profile *profile, thread_id thread,
                                      state_bits state, node_id node, uint32_t count,
                                      struct err *err);
-/* The same for samples that stand for other times than the period: together for `ns`. */
+/* Adds samples that stand for other times than the period: together for `ns`. */
 MUST_CHECK enum err_code profile_add_timed(struct profile *profile, thread_id thread,
                                            state_bits state, node_id node, uint32_t count,
                                            uint64_t ns, struct err *err);
@@ -195,7 +101,7 @@ void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, enu
                   uint32_t count);
 /* The session lasted until end_ns, without another window.  Merges nothing. */
 void profile_extend(struct profile *profile, uint64_t end_ns);
-/* What is known of the packages of files; one thread adds, which need not be the writer. */
+/* The packages of files; one thread adds, which need not be the writer. */
 struct packages *profile_packages(struct profile *profile);
 /* Bytes held by the tables, now. */
 size_t profile_table_bytes(const struct profile *profile);
@@ -217,18 +123,6 @@ MUST_CHECK enum err_code profile_seal(struct profile *profile, uint64_t now_ns,
                                       struct err *err);
 
 /* For readers. */
-
-struct profile_snapshot {
-    struct profile *profile;
-    uint32_t generation; /* 0: nothing was sealed */
-    struct profile_sizes sizes;
-    struct quality quality;
-    uint64_t end_ns;         /* when the last window was sealed */
-    size_t bytes;            /* held by tables, windows and series */
-    size_t memory_bytes;     /* they may take; 0: no bound */
-    struct window **windows; /* oldest first */
-    size_t window_count;
-};
 
 /* Costs a lock, a copy of the window list, and nothing per row. */
 MUST_CHECK enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot *out,

@@ -4,7 +4,6 @@
  * Private to the folder.
  *
  * Threads: as profile.h says.
- * Depends on: open_window, packages, publication, tables.
  */
 #ifndef SAMPLER_PROFILE_PROFILE_PARTS_H
 #define SAMPLER_PROFILE_PROFILE_PARTS_H

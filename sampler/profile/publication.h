@@ -7,7 +7,6 @@
  * Threads: one writer; any thread may copy.  Only the writer changes the list of windows, so it reads
  * that without the lock.
  * Units: nanoseconds since the profile was created.
- * Depends on: history, profile (snapshots), quality, series, window.
  */
 #ifndef SAMPLER_PROFILE_PUBLICATION_H
 #define SAMPLER_PROFILE_PUBLICATION_H
@@ -19,7 +18,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/history.h"
-#include "sampler/profile/profile.h"
+#include "sampler/profile/profile_rows.h"
 #include "sampler/profile/quality.h"
 #include "sampler/profile/series.h"
 

@@ -4,8 +4,6 @@
  * A tick is one instant at which the targets are sampled; a sample is one thread's stack and state
  * at a tick.  Every sample is exactly one of exact, retried or truncated.  A thread that could not
  * be read is failed, by reason, and is not a sample.
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_PROFILE_QUALITY_H
 #define SAMPLER_PROFILE_QUALITY_H

@@ -2,7 +2,6 @@
  * run - samples of a thread in the order of time.
  *
  * Units: nanoseconds since the profile was created.
- * Depends on: profile (ids), state.
  */
 #ifndef SAMPLER_PROFILE_RUN_H
 #define SAMPLER_PROFILE_RUN_H
@@ -10,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sampler/profile/profile.h"
+#include "sampler/profile/profile_rows.h"
 #include "sampler/profile/state.h"
 
 /* Samples of a thread at the same place: at first_ns, first_ns + step_ns, ... */

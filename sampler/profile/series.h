@@ -10,7 +10,6 @@
  * Threads: none; profile.c guards it.
  * Limits: a bin counts to UINT32_MAX and stays there.
  * Units: nanoseconds since the profile was created.
- * Depends on: err, part.
  */
 #ifndef SAMPLER_PROFILE_SERIES_H
 #define SAMPLER_PROFILE_SERIES_H

@@ -7,7 +7,6 @@
  *
  * Threads: the profile's writer.
  * Units: nanoseconds since the profile was created.
- * Depends on: run.
  */
 #ifndef SAMPLER_PROFILE_SINK_H
 #define SAMPLER_PROFILE_SINK_H

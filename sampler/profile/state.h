@@ -7,8 +7,6 @@
  * A thread is on a CPU, or runnable (ready to run, but without a processor), or waits.  Only the kernel
  * engine distinguishes the first two.  Where it is unknown whether a thread is runnable, ON_CPU means
  * on a CPU or runnable.  Which part of time a sample is in, part.h says.
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_PROFILE_STATE_H
 #define SAMPLER_PROFILE_STATE_H

@@ -6,7 +6,6 @@
  * Ownership: the caller's storage holds the struct; the table owns rows and index.
  * Threads: one writer; readers may read rows below a count published to them (see pool.h).
  * Limits: max_rows, given at init; then ERR_LIMIT, and rows already there are still found.
- * Depends on: err, pool, idmap.
  */
 #ifndef SAMPLER_PROFILE_TABLE_H
 #define SAMPLER_PROFILE_TABLE_H

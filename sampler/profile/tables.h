@@ -6,7 +6,6 @@
  * Ownership: the caller's storage holds the struct; tables_deinit accepts a zeroed one, and one
  * whose init failed.
  * Threads: one writer; readers may read rows below a count published to them (see pool.h).
- * Depends on: profile (rows and their limits), table, strtab.
  */
 #ifndef SAMPLER_PROFILE_TABLES_H
 #define SAMPLER_PROFILE_TABLES_H
@@ -15,7 +14,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/strtab.h"
-#include "sampler/profile/profile.h"
+#include "sampler/profile/profile_rows.h"
 #include "sampler/profile/table.h"
 
 struct tables {

@@ -6,7 +6,6 @@
  * Ownership: the caller's storage holds the struct; the tally owns its cells.
  * Threads: none; it belongs to one thread.
  * Limits: max_cells, given at init; then ERR_LIMIT, and cells already there still count.
- * Depends on: err, idmap.
  */
 #ifndef SAMPLER_PROFILE_TALLY_H
 #define SAMPLER_PROFILE_TALLY_H

@@ -5,8 +5,6 @@
  * children: "<waits: sleep>", "<waits: network read 10.0.0.5:5432>".  Samples that wait without one have
  * an unknown cause.  Views show the mark unless it is to be left out (frame_filters.h); filters see it all
  * the same.
- *
- * Depends on: profile, wait_cause.
  */
 #ifndef SAMPLER_PROFILE_WAIT_H
 #define SAMPLER_PROFILE_WAIT_H

@@ -14,7 +14,6 @@
  * Ownership: shared by reference; the last window_unref frees.
  * Threads: window_ref and window_unref may be called from any thread.
  * Units: nanoseconds since the profile was created.
- * Depends on: profile (ids), state.
  */
 #ifndef SAMPLER_PROFILE_WINDOW_H
 #define SAMPLER_PROFILE_WINDOW_H
@@ -25,7 +24,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/profile/profile.h"
+#include "sampler/profile/profile_rows.h"
 
 struct cell {
     thread_id thread;

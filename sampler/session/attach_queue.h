@@ -5,7 +5,6 @@
  * Ownership: the caller's storage; attach_queue_deinit closes targets that nobody took.
  * Threads: any thread puts, one takes.
  * Limits: ATTACH_QUEUE_MAX targets.
- * Depends on: target.
  */
 #ifndef SAMPLER_SESSION_ATTACH_QUEUE_H
 #define SAMPLER_SESSION_ATTACH_QUEUE_H

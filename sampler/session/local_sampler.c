@@ -256,7 +256,7 @@ static enum err_code choose_engine(struct local_sampler *sampler, struct err *er
     return ERR_OK;
 }
 
-/* What the kernel engine cannot do is known only once the targets are. */
+/* Limits of the kernel engine show only once the targets are known. */
 static void leave_unfit_engine(struct local_sampler *sampler)
 {
     const char *why = NULL;

@@ -1,7 +1,5 @@
 /*
  * local_sampler - a sampler whose session runs in this process.
- *
- * Depends on: sampler_ops.
  */
 #ifndef SAMPLER_SESSION_LOCAL_SAMPLER_H
 #define SAMPLER_SESSION_LOCAL_SAMPLER_H

@@ -8,7 +8,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
-#include "sampler/session/kernel_feed.h"
+#include "sampler/session/kernel/kernel_feed.h"
 #include "sampler/session/pace/budget.h"
 #include "sampler/session/pace/schedule.h"
 #include "sampler/session/pace/waker.h"

@@ -8,7 +8,6 @@
  *
  * Threads: loop_main is the sampling thread.  Fields below `mutex` are guarded by it; the other
  * fields do not change once the thread runs, or guard themselves.
- * Depends on: targets, attach_queue, child_tracker, sampler_ops.
  */
 #ifndef SAMPLER_SESSION_LOOP_H
 #define SAMPLER_SESSION_LOOP_H
@@ -20,7 +19,7 @@
 
 #include "sampler/sampler_ops.h"
 #include "sampler/session/attach_queue.h"
-#include "sampler/session/child_tracker.h"
+#include "sampler/session/children/child_tracker.h"
 #include "sampler/session/targets.h"
 
 struct local_sampler {

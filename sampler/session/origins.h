@@ -12,7 +12,6 @@
  * origins_end; origins_keep takes them over, until origins_end or origins_deinit.
  * Threads: one adds and ends, any thread finds.
  * Limits: SAMPLER_MAX_PROCESSES at a time, ORIGINS_MAX_OWNERS owners in all.
- * Depends on: owner, sampler.h, profile, process/process.
  */
 #ifndef SAMPLER_SESSION_ORIGINS_H
 #define SAMPLER_SESSION_ORIGINS_H
@@ -55,6 +54,11 @@ void origins_keep(struct origins *origins, profile_origin number, struct process
 
 /* The origin of a function of origin `before` that has now been sampled in process `now`. */
 profile_origin origins_join(struct origins *origins, profile_origin before, profile_origin now);
+
+/* The function has been sampled in a process of this origin; several processes may share it.  origins NULL: functions have
+ * none. */
+void origins_note(struct origins *origins, struct profile *profile, function_id function,
+                  profile_origin origin);
 
 /* See sampler_origin. */
 MUST_CHECK enum err_code origins_find(struct origins *origins, profile_origin number,

@@ -12,10 +12,10 @@
 #include "sampler/process/cpu.h"
 #include "sampler/process/procfs.h"
 #include "sampler/profile/profile.h"
-#include "sampler/session/context_marks.h"
-#include "sampler/session/fold_native.h"
+#include "sampler/session/fold/context_marks.h"
+#include "sampler/session/fold/fold_native.h"
+#include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/origins.h"
-#include "sampler/session/thread_cpu.h"
 
 /* An interpreter that is unreadable for this long while its process runs has ended. */
 static const uint64_t GIVE_UP_NS = NS_PER_S;

@@ -10,7 +10,6 @@
  *
  * Ownership: target_open makes, target_close frees; NULL is fine.
  * Threads: target_open: any; from target_join on the profile's writer.
- * Depends on: process, permission, cpython, fold, task_fold, thread_cpu, profile.
  */
 #ifndef SAMPLER_SESSION_TARGET_H
 #define SAMPLER_SESSION_TARGET_H
@@ -25,12 +24,12 @@
 #include "sampler/permission.h"
 #include "sampler/process/process.h"
 #include "sampler/sampler.h"
-#include "sampler/session/beside.h"
-#include "sampler/session/fold.h"
-#include "sampler/session/native_copies.h"
-#include "sampler/session/pace/stops.h"
-#include "sampler/session/page_faults.h"
-#include "sampler/session/task_fold.h"
+#include "sampler/session/fold/fold.h"
+#include "sampler/session/fold/task_fold.h"
+#include "sampler/session/native/native_copies.h"
+#include "sampler/session/remote/beside.h"
+#include "sampler/session/remote/page_faults.h"
+#include "sampler/session/remote/stops.h"
 
 struct thread_cpus;
 struct bias;
@@ -44,7 +43,7 @@ struct stopper;
 struct strtab;
 struct thread;
 
-/* What a tick that was read says of the ticks after it, until the next one is read. */
+/* Results of a tick that was read, for the ticks after it, until the next one is read. */
 struct reading {
     uint64_t now_ns;                       /* 0: never */
     double weight;                         /* threads that each sampled one stood for */
@@ -164,7 +163,7 @@ MUST_CHECK enum err_code target_read_tasks(struct target *target, uint32_t ticks
 /* ERR_OK also if threads failed: they are counted.  Call once at each tick, or call target_skip or
  * target_pass. */
 MUST_CHECK enum err_code target_sample(struct target *target, struct tick *tick);
-/* What target_sample does at a tick before stops_idle_until. */
+/* Passes a tick before stops_idle_until. */
 void target_skip(struct target *target, uint64_t now_ns);
 /* A tick at which other targets stand for this one.  Its tasks are read seldom anyway: what they wait is counted
  * for all ticks. */
@@ -181,7 +180,7 @@ bool target_survives(struct target *target, enum err_code rc, uint64_t now_ns,
 
 /* false: the process has ended or executes another program; *out says which. */
 bool target_runs(struct target *target, struct ending *out);
-/* The same; false also: it is permitted no longer. */
+/* Checks as target_runs does; false also: it is permitted no longer. */
 bool target_may_stay(struct target *target, struct ending *out);
 
 #endif /* SAMPLER_SESSION_TARGET_H */

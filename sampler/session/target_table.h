@@ -5,7 +5,6 @@
  * Ownership: the caller's storage; owns its texts until target_table_deinit.
  * Threads: one writer adds and ends, any thread reads.
  * Limits: lists the first SAMPLER_MAX_LISTED processes and counts the others.
- * Depends on: sampler.h, process/process.
  */
 #ifndef SAMPLER_SESSION_TARGET_TABLE_H
 #define SAMPLER_SESSION_TARGET_TABLE_H
@@ -26,7 +25,7 @@ struct target_table {
     struct sampler_processes counts;
 };
 
-/* What `struct process` does not hold. */
+/* Facts that `struct process` does not hold. */
 struct target_table_info {
     const char *python; /* copied */
     bool validated;

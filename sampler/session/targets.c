@@ -9,8 +9,8 @@
 #include "sampler/kernel/engines.h"
 #include "sampler/kernel/record.h"
 #include "sampler/profile/profile.h"
-#include "sampler/session/context_marks.h"
-#include "sampler/session/kernel_feed.h"
+#include "sampler/session/fold/context_marks.h"
+#include "sampler/session/kernel/kernel_feed.h"
 
 enum err_code targets_init(struct targets *targets, const struct sampler_options *options,
                            struct err *err)
@@ -194,7 +194,7 @@ static void warn_of_version(struct targets *targets, struct target *target)
             "running threads only while they are stopped, and C functions have no names");
 }
 
-/* What a reader of the profile would miss without a word. */
+/* Warns of parts that a reader of the profile would miss without a word. */
 static void warn(struct targets *targets, struct target *target)
 {
     if (targets->feed && has_unfollowed_interpreters(target))
@@ -312,7 +312,7 @@ static bool check_some(struct targets *targets, struct ending *out)
             targets->next_check++;
             continue;
         }
-        /* What it did since the last drain. */
+        /* The engine still holds what the target did since the last drain. */
         const enum err_code rc = kernel_feed_drain(targets->feed);
         if (rc)
             return target_survives(targets->items[0], rc, clock_now_ns(), out);

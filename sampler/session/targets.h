@@ -8,7 +8,6 @@
  * Limits: SAMPLER_MAX_PROCESSES targets at a time.  Of more than PYTHON_MAX_THREADS_PER_TICK
  * threads in all, a tick samples a random part of the targets, each with the same chance.  That part
  * stands for the rest.
- * Depends on: target, thread_cpu, origins, target_table, task_board, profile, sampler.h.
  */
 #ifndef SAMPLER_SESSION_TARGETS_H
 #define SAMPLER_SESSION_TARGETS_H
@@ -20,14 +19,14 @@
 #include "sampler/base/err.h"
 #include "sampler/process/stopper.h"
 #include "sampler/sampler.h"
-#include "sampler/session/bias.h"
-#include "sampler/session/native_copies.h"
+#include "sampler/session/fold/task_board.h"
+#include "sampler/session/fold/thread_cpu.h"
+#include "sampler/session/fold/waits.h"
+#include "sampler/session/native/native_copies.h"
 #include "sampler/session/origins.h"
+#include "sampler/session/remote/bias.h"
 #include "sampler/session/target.h"
 #include "sampler/session/target_table.h"
-#include "sampler/session/task_board.h"
-#include "sampler/session/thread_cpu.h"
-#include "sampler/session/waits.h"
 
 struct engines;
 struct kernel;
@@ -77,7 +76,7 @@ MUST_CHECK enum err_code targets_record_native(struct targets *targets, struct e
 MUST_CHECK enum err_code targets_use_kernel(struct targets *targets, struct err *err);
 /* From now on the targets are read from outside. */
 void targets_leave_kernel(struct targets *targets);
-/* The same, and the engine is closed for all sessions: its files are free. */
+/* Leaves the kernel engine and closes it for all sessions: its files are free. */
 void targets_give_up_kernel(struct targets *targets, const char *why);
 /* Has one of them sub-interpreters that the kernel engine does not follow? */
 bool targets_have_unfollowed_interpreters(const struct targets *targets);

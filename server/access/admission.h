@@ -13,7 +13,6 @@
  * Ownership: borrowed, with the patterns, for the life of this process.
  * Threads: admission_use and admission_ask before other threads start.
  * Limits: ADMISSION_MAX_USERS; PERMISSION_MAX_COMMAND bytes of a command line are compared.
- * Depends on: err, permission, setting.
  */
 #ifndef SERVER_ACCESS_ADMISSION_H
 #define SERVER_ACCESS_ADMISSION_H

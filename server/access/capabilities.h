@@ -2,7 +2,6 @@
  * capabilities - what the kernel lets the calling thread do, as bits of its capabilities.
  *
  * Threads: capabilities belong to a thread; other existing threads keep theirs.
- * Depends on: libc.
  */
 #ifndef SERVER_ACCESS_CAPABILITIES_H
 #define SERVER_ACCESS_CAPABILITIES_H

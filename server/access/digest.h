@@ -1,8 +1,6 @@
 /*
  * digest - SHA-256, random secrets, and comparison in constant time.  The only place that sees GnuTLS,
  * which libmicrohttpd brings for TLS.
- *
- * Depends on: err.
  */
 #ifndef SERVER_ACCESS_DIGEST_H
 #define SERVER_ACCESS_DIGEST_H

@@ -10,7 +10,6 @@
  * Ownership: the table copies names.
  * Threads: fill first, then any thread may check.
  * Limits: HOSTS_MAX_NAMES, then ERR_LIMIT.
- * Depends on: err, request.
  */
 #ifndef SERVER_ACCESS_HOSTS_H
 #define SERVER_ACCESS_HOSTS_H

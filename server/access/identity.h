@@ -8,7 +8,6 @@
  * If another user than root has started the program, all of its processes have that user.
  *
  * Threads: the main one, before others start.  A process that is forked after identity_choose knows all of them.
- * Depends on: libc, /proc, err, capabilities.
  */
 #ifndef SERVER_ACCESS_IDENTITY_H
 #define SERVER_ACCESS_IDENTITY_H

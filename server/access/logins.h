@@ -10,7 +10,6 @@
  * Threads: any.
  * Limits: LOGINS_MAX at a time; a new one replaces the least recently used one.
  * Units: nanoseconds of a clock that only goes forward.
- * Depends on: err, digest.
  */
 #ifndef SERVER_ACCESS_LOGINS_H
 #define SERVER_ACCESS_LOGINS_H

@@ -12,7 +12,6 @@
  * Threads: any.
  * Limits: SHARES_MAX at a time (those that have expired do not count), then ERR_LIMIT.
  * Units: nanoseconds since 1970.
- * Depends on: err, trusted_path, digest, files.
  */
 #ifndef SERVER_ACCESS_SHARES_H
 #define SERVER_ACCESS_SHARES_H
@@ -28,7 +27,7 @@ enum { SHARES_MAX = 256, SHARES_MAX_NAME = 80 };
 
 struct shares;
 
-/* What is shared. */
+/* The shared part. */
 struct share_scope {
     char session[12]; /* the id of the one session; "": everything */
     char epoch[17];   /* of that session */

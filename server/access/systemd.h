@@ -5,7 +5,6 @@
  * do nothing.  The variables are removed, so that no child takes them for its own.
  *
  * Threads: the main one, before others start.
- * Depends on: err.
  */
 #ifndef SERVER_ACCESS_SYSTEMD_H
 #define SERVER_ACCESS_SYSTEMD_H

@@ -4,7 +4,6 @@
  * Each parses its query, takes a snapshot and writes one document.
  *
  * Threads: any.
- * Depends on: handler_context, sessions, query, wire, report, response.
  */
 #ifndef SERVER_API_API_H
 #define SERVER_API_API_H

@@ -7,7 +7,6 @@
  *
  * Ownership: texts in `out` are the body's until body_destroy.
  * Limits: BODY_SETTINGS_MAX rows.
- * Depends on: json_body, request, setting.
  */
 #ifndef SERVER_API_BODY_SETTINGS_H
 #define SERVER_API_BODY_SETTINGS_H

@@ -8,7 +8,6 @@
  * Ownership: the caller's storage; the texts belong to it.
  * Threads: any, between init and deinit; one makes headlines while others read them.
  * Limits: as many as keys are given.
- * Depends on: report_source, sessions, summary, profile.
  */
 #ifndef SERVER_API_HEADLINES_H
 #define SERVER_API_HEADLINES_H

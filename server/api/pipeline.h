@@ -10,7 +10,6 @@
  *
  * Ownership: the pipeline owns its parts and borrows the sessions.
  * Threads: any, after pipeline_init.
- * Depends on: auth, hosts, http, routes, request, response.
  */
 #ifndef SERVER_API_PIPELINE_H
 #define SERVER_API_PIPELINE_H

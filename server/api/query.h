@@ -6,7 +6,6 @@
  * server/openapi.json describes each of them.
  *
  * Ownership: plain data; the view points into the struct, which must not move.
- * Depends on: err, request, profile/view, setting, view_settings.
  */
 #ifndef SERVER_API_QUERY_H
 #define SERVER_API_QUERY_H

@@ -1,7 +1,5 @@
 /*
  * report_source - the part of a session that a request asks for, as the source of a report.
- *
- * Depends on: session_request, report, reshaped.
  */
 #ifndef SERVER_API_REPORT_SOURCE_H
 #define SERVER_API_REPORT_SOURCE_H

@@ -1,7 +1,5 @@
 /*
  * routes - the one table of endpoints.
- *
- * Depends on: handler_context, auth (scopes), request.
  */
 #ifndef SERVER_API_ROUTES_H
 #define SERVER_API_ROUTES_H

@@ -16,7 +16,6 @@
  *
  * Ownership: the caller's storage, which must not move; the driver owns everything it opens.
  * Threads: the main one.
- * Depends on: live, options, output, process, access/audit, sessions.
  */
 #ifndef SERVER_COMMAND_DRIVER_H
 #define SERVER_COMMAND_DRIVER_H

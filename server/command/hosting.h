@@ -1,7 +1,5 @@
 /*
  * hosting - what commands that start sessions on request share: a dashboard with the limits of the options.
- *
- * Depends on: live, options, sessions.
  */
 #ifndef SERVER_COMMAND_HOSTING_H
 #define SERVER_COMMAND_HOSTING_H

@@ -10,7 +10,6 @@
  *
  * Ownership: the caller's storage; borrows options and driver.
  * Threads: the main one.
- * Depends on: driver, options, process.
  */
 #ifndef SERVER_COMMAND_LAUNCH_H
 #define SERVER_COMMAND_LAUNCH_H

@@ -1,7 +1,5 @@
 /*
  * pushing - what commands that push profiles share: the files of --push-headers, and messages.
- *
- * Depends on: options, push, credentials, exit.
  */
 #ifndef SERVER_COMMAND_PUSHING_H
 #define SERVER_COMMAND_PUSHING_H

@@ -5,8 +5,6 @@
  * an opened file comes with it.
  *
  * Private to the folder.
- *
- * Depends on: files.
  */
 #ifndef SERVER_FILES_FILE_REQUEST_H
 #define SERVER_FILES_FILE_REQUEST_H

@@ -8,7 +8,6 @@
  * It becomes the owner for files only (setfsuid), so the owner's processes cannot signal it.
  *
  * Threads: for a process with one thread.
- * Depends on: folders, file_request, clock.
  */
 #ifndef SERVER_FILES_FILE_SERVER_H
 #define SERVER_FILES_FILE_SERVER_H

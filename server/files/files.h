@@ -10,7 +10,6 @@
  * Threads: files_use: the main one, before others start; the others: any.
  * Limits: FILES_WAIT_MS for an answer, then ETIMEDOUT; FILES_MAX_LISTED files of a folder are listed.
  * Errors: -1 and errno; EIO: the file process has ended.
- * Depends on: folders, file_request.
  */
 #ifndef SERVER_FILES_FILES_H
 #define SERVER_FILES_FILES_H

@@ -5,7 +5,6 @@
  * Ownership: for the life of the program.
  * Threads: folders_add and those like it: the main one, before others start; the others: any.
  * Limits: FOLDERS_MAX, FOLDERS_MAX_PATHS, FOLDERS_MAX_FILES; further ones are left out.
- * Depends on: trusted_path.
  */
 #ifndef SERVER_FILES_FOLDERS_H
 #define SERVER_FILES_FOLDERS_H

@@ -1,7 +1,5 @@
 /*
  * accept - which of several media types an answer gets, by the Accept header.
- *
- * Depends on: libc.
  */
 #ifndef SERVER_HTTP_ACCEPT_H
 #define SERVER_HTTP_ACCEPT_H

@@ -4,8 +4,6 @@
  *
  * A network is a range of addresses that one owner can use at will: an IPv4 /24, an IPv6 /64, the whole
  * loopback, or the user at the other end of a Unix socket.
- *
- * Depends on: request (the bound).
  */
 #ifndef SERVER_HTTP_CLIENT_H
 #define SERVER_HTTP_CLIENT_H

@@ -10,7 +10,6 @@
  * Ownership: a delivery owns the body that it took from a response.
  * Threads: all threads share a pool; a delivery belongs to one connection.
  * Units: bytes, nanoseconds of CLOCK_MONOTONIC.
- * Depends on: client, response.
  */
 #ifndef SERVER_HTTP_DELIVERY_H
 #define SERVER_HTTP_DELIVERY_H

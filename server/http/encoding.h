@@ -2,8 +2,6 @@
  * encoding - which compression an answer gets, and the compression itself.
  *
  * zstd where the client names it, else gzip, else none; short bodies stay as they are.
- *
- * Depends on: err, compress.
  */
 #ifndef SERVER_HTTP_ENCODING_H
 #define SERVER_HTTP_ENCODING_H
@@ -21,7 +19,7 @@ enum encoding { ENCODING_IDENTITY, ENCODING_GZIP, ENCODING_ZSTD, ENCODING_COUNT 
 /* accept: the value of Accept-Encoding, NULL: absent. */
 enum encoding encoding_choose(const char *accept);
 
-/* Whether it takes gzip, be it its first choice or not. */
+/* True if it takes gzip, be it its first choice or not. */
 bool encoding_takes_gzip(const char *accept);
 
 /* As in Content-Encoding. */

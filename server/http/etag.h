@@ -3,8 +3,6 @@
  *
  * A tag is the name of the content plus its coding, because HTTP requires different tags for different
  * bytes.
- *
- * Depends on: libc.
  */
 #ifndef SERVER_HTTP_ETAG_H
 #define SERVER_HTTP_ETAG_H

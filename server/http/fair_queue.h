@@ -11,7 +11,6 @@
  * Threads: the caller locks.
  * Limits: the enum below.
  * Units: nanoseconds of any clock that only goes forward.
- * Depends on: client.
  */
 #ifndef SERVER_HTTP_FAIR_QUEUE_H
 #define SERVER_HTTP_FAIR_QUEUE_H

@@ -10,7 +10,6 @@
  * Ownership: http_start takes the listening socket, on success only; texts are borrowed until then.
  * Threads: start and stop from one; the handler is called from several at once.
  * Limits: the enum below; a client over them is refused or dropped.
- * Depends on: request, response, janitor, fair_queue.
  */
 #ifndef SERVER_HTTP_HTTP_H
 #define SERVER_HTTP_HTTP_H

@@ -6,7 +6,6 @@
  * body_visit: calls the caller for each member that is not null.
  *
  * Ownership: the caller's storage, lists too; texts of body_visit are the body's.
- * Depends on: err, json_value.
  */
 #ifndef SERVER_HTTP_JSON_BODY_H
 #define SERVER_HTTP_JSON_BODY_H

@@ -3,8 +3,6 @@
  *
  * A Unix socket is created with mode 0600.  If its path exists, it is replaced if it is a socket of
  * ours on which nobody listens; anything else is left alone and is an error.
- *
- * Depends on: err.
  */
 #ifndef SERVER_HTTP_LISTEN_H
 #define SERVER_HTTP_LISTEN_H

@@ -6,7 +6,6 @@
  *
  * Ownership: the request owns its decoded target; headers and body are borrowed.
  * Limits: REQUEST_MAX_*; over them the request is refused.
- * Depends on: err.
  */
 #ifndef SERVER_HTTP_REQUEST_H
 #define SERVER_HTTP_REQUEST_H

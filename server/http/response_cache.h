@@ -8,7 +8,6 @@
  * Limits: RESPONSE_CACHE_MAX answers, RESPONSE_CACHE_MAX_BYTES in all and an eighth of that for each;
  * the least recently used one is dropped.  Viewers cannot have more than half dropped of what operators
  * use, nor the other way round.
- * Depends on: buffer, request, response.
  */
 #ifndef SERVER_HTTP_RESPONSE_CACHE_H
 #define SERVER_HTTP_RESPONSE_CACHE_H

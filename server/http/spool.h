@@ -14,7 +14,6 @@
  * Threads: one.
  * Limits: SPOOL_MAX_BYTES, then ERR_LIMIT.  A file never takes more than it leaves free: captures grow on
  * the same disk.
- * Depends on: buffer, etag, response.
  */
 #ifndef SERVER_HTTP_SPOOL_H
 #define SERVER_HTTP_SPOOL_H

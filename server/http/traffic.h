@@ -4,7 +4,6 @@
  * Ownership: plain data, zeroed at first.
  * Threads: any.
  * Limits: a status that is not in the table counts as 500.
- * Depends on: client.
  */
 #ifndef SERVER_HTTP_TRAFFIC_H
 #define SERVER_HTTP_TRAFFIC_H

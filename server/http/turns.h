@@ -7,7 +7,6 @@
  * Ownership: the caller's storage, and the caller's turns, from turns_enter until `resume` is called.
  * Threads: any; turns_end and turns_deinit once.
  * Limits: FAIR_QUEUE_RUNNING threads.
- * Depends on: fair_queue, traffic, memory_limit, thread.
  */
 #ifndef SERVER_HTTP_TURNS_H
 #define SERVER_HTTP_TURNS_H

@@ -8,7 +8,6 @@
  * Ownership: the caller's storage; upload_deinit closes and frees.
  * Threads: one at a time.
  * Limits: REQUEST_MAX_BODY bytes in memory, `file_left` in a file.
- * Depends on: buffer, request, response.
  */
 #ifndef SERVER_HTTP_UPLOAD_H
 #define SERVER_HTTP_UPLOAD_H

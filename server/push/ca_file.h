@@ -2,8 +2,6 @@
  * ca_file - where the system keeps the certificates that it trusts.
  *
  * Distributions keep them at different places, and a static program runs on any of them.
- *
- * Depends on: libc.
  */
 #ifndef SERVER_PUSH_CA_FILE_H
 #define SERVER_PUSH_CA_FILE_H

@@ -5,7 +5,6 @@
  * something that few sessions do.  A static program has it from the start.
  *
  * Threads: any.
- * Depends on: err, libcurl.
  */
 #ifndef SERVER_PUSH_CURL_LIBRARY_H
 #define SERVER_PUSH_CURL_LIBRARY_H

@@ -8,7 +8,6 @@
  *
  * Ownership: http_client_create makes, http_client_destroy frees.
  * Threads: one; http_client_stop: any.
- * Depends on: err, ca_file, curl_library.
  */
 #ifndef SERVER_PUSH_HTTP_CLIENT_H
 #define SERVER_PUSH_HTTP_CLIENT_H

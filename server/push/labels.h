@@ -7,7 +7,6 @@
  *
  * Ownership: the caller's storage.
  * Limits: PUSH_MAX_LABELS labels, of PUSH_MAX_LABEL_NAME and PUSH_MAX_LABEL_VALUE bytes.
- * Depends on: sampler.h, settings.
  */
 #ifndef SERVER_PUSH_LABELS_H
 #define SERVER_PUSH_LABELS_H

@@ -3,8 +3,6 @@
  *
  * Each process is two series, process_cpu and wall, which are the label __name__ too.  A profile that is too
  * large for one file becomes several.
- *
- * Depends on: window, protocol, report/encoding.
  */
 #ifndef SERVER_PUSH_PPROF_SERIES_H
 #define SERVER_PUSH_PPROF_SERIES_H

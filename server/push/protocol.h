@@ -6,7 +6,6 @@
  * receivers accept with their default limits.  A series is what has the same labels and kind of value.
  *
  * Threads: any.
- * Depends on: window, report/encoding, compress.
  */
 #ifndef SERVER_PUSH_PROTOCOL_H
 #define SERVER_PUSH_PROTOCOL_H

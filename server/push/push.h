@@ -17,7 +17,6 @@
  *
  * Ownership: push_open makes, push_close frees; borrows the sessions, which must outlive push_end.
  * Threads: one for windows, one for each endpoint; the functions: the main one.
- * Depends on: sessions, window, sender, settings, wire/push_counters.
  */
 #ifndef SERVER_PUSH_PUSH_H
 #define SERVER_PUSH_PUSH_H

@@ -9,7 +9,6 @@
  * Ownership: queue_create makes, queue_destroy frees.
  * Threads: any.
  * Limits: QUEUE_MAX_BODIES, QUEUE_MEMORY_BYTES, and the bytes of the file.
- * Depends on: err, http/spool (the file).
  */
 #ifndef SERVER_PUSH_QUEUE_H
 #define SERVER_PUSH_QUEUE_H

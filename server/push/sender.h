@@ -11,7 +11,6 @@
  *
  * Ownership: sender_create makes, sender_destroy frees.
  * Threads: its own; sender_add: any; the others: the one that made it.
- * Depends on: http_client, queue, protocol, settings, wire/push_counters.
  */
 #ifndef SERVER_PUSH_SENDER_H
 #define SERVER_PUSH_SENDER_H

@@ -10,7 +10,6 @@
  * Ownership: the caller's storage, which must not move; push_window_deinit accepts a zeroed one.
  * Threads: any, on a snapshot of one's own.
  * Cost: a copy of the samples, and a pass over the tables of the session.
- * Depends on: profile, view, report/anonymize, wire/reshaped, wire/session, labels.
  */
 #ifndef SERVER_PUSH_WINDOW_H
 #define SERVER_PUSH_WINDOW_H

@@ -22,7 +22,6 @@
  * borrows the source, which must have its header.
  * Threads: any, on a snapshot of one's own.
  * Cost: a copy of the profile.
- * Depends on: profile/reshape, report, target_list, digest.
  */
 #ifndef SERVER_REPORT_ANONYMIZE_H
 #define SERVER_REPORT_ANONYMIZE_H

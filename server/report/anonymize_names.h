@@ -3,7 +3,6 @@
  *
  * Ownership: the caller's storage; a result is valid until the next call.
  * Errors: rc is the first failure of a hash; the texts then lack their hash.
- * Depends on: profile/packages, profile/reshape, digest, known_names.
  */
 #ifndef SERVER_REPORT_ANONYMIZE_NAMES_H
 #define SERVER_REPORT_ANONYMIZE_NAMES_H

@@ -2,7 +2,6 @@
  * chain - the stack of a node, innermost frame first.
  *
  * Ownership: the struct owns its array, which is good until the next call; zeroed is empty.
- * Depends on: profile.
  */
 #ifndef SERVER_REPORT_CHAIN_H
 #define SERVER_REPORT_CHAIN_H

@@ -5,8 +5,6 @@
  * All are bounded: the heat map to the last EMBEDDED_HEAT_SECONDS of the range; files, text and
  * instructions by one of two bounds.  embedded_hottest adds less than 48 KiB to a report.  In a text
  * that is too long, only the lines around those with samples are kept; the others are empty.
- *
- * Depends on: profile, json, source, hotlines, wire/heat.
  */
 #ifndef SERVER_REPORT_EMBEDDED_H
 #define SERVER_REPORT_EMBEDDED_H

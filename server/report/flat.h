@@ -7,7 +7,6 @@
  *
  * Ownership: the struct owns its arrays; flat_deinit accepts a zeroed one.
  * Cost: proportional to the nodes, and to their logarithm for edges.
- * Depends on: profile, view, preorder.
  */
 #ifndef SERVER_REPORT_FLAT_H
 #define SERVER_REPORT_FLAT_H
@@ -50,7 +49,7 @@ struct flat {
 MUST_CHECK enum err_code flat_init(struct flat *flat, const struct profile_snapshot *snapshot,
                                    const struct view_query *query, enum flat_rows rows,
                                    struct err *err);
-/* The same rows and edges with nanoseconds in place of samples: see flat_map. */
+/* Makes the rows and edges of flat_init with nanoseconds in place of samples: see flat_map. */
 MUST_CHECK enum err_code flat_init_ns(struct flat *flat,
                                       const struct profile_snapshot *snapshot,
                                       const struct view_query *query, enum flat_rows rows,

@@ -10,7 +10,6 @@
  * source.  A header must not move.
  * Limits: up to REPORT_HEADER_MAX_NAMED processes and threads are written; beyond that only their number.
  * Units: nanoseconds; from and to since the session began, the others since 1970.
- * Depends on: profile, view, report, wire/session, frame_filters, state_words.
  */
 #ifndef SERVER_REPORT_HEADER_H
 #define SERVER_REPORT_HEADER_H

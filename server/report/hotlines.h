@@ -4,7 +4,6 @@
  * Files come hottest first; within a file functions, lines and instructions ascend by line.
  *
  * Ownership: the struct owns its arrays; hotlines_deinit accepts a zeroed one.
- * Depends on: profile, view, flat, names.
  */
 #ifndef SERVER_REPORT_HOTLINES_H
 #define SERVER_REPORT_HOTLINES_H

@@ -8,7 +8,6 @@
  * are indices of names.  Columns are UTF-8 bytes from the start of the line; -1: unknown.
  *
  * Limits: `most` rows; those with the fewest samples are left out and counted in `omitted`.
- * Depends on: hotlines, profile, json.
  */
 #ifndef SERVER_REPORT_INSTRUCTIONS_H
 #define SERVER_REPORT_INSTRUCTIONS_H

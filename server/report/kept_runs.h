@@ -3,8 +3,6 @@
  *
  * The busiest thread is the one with the most samples that do not wait.  It gets up to half of
  * KEPT_RUNS_MAX_ROWS rows, the next one up to half of what is left, and so on.
- *
- * Depends on: profile, states, thread_runs, json.
  */
 #ifndef SERVER_REPORT_KEPT_RUNS_H
 #define SERVER_REPORT_KEPT_RUNS_H

@@ -9,7 +9,6 @@
  * the source, which must have its header.
  * Threads: any, on a snapshot of one's own.
  * Cost: a copy of the profile if a place was found; otherwise none.
- * Depends on: profile/reshape, report, source.
  */
 #ifndef SERVER_REPORT_LOCATED_H
 #define SERVER_REPORT_LOCATED_H

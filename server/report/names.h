@@ -1,7 +1,5 @@
 /*
  * names - the names of frames, threads and states in a report.
- *
- * Depends on: profile, buffer, states.
  */
 #ifndef SERVER_REPORT_NAMES_H
 #define SERVER_REPORT_NAMES_H

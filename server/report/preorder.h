@@ -6,7 +6,6 @@
  *
  * Ownership: the struct owns its arrays; preorder_deinit accepts a zeroed one.
  * Cost: proportional to the nodes.
- * Depends on: profile.
  */
 #ifndef SERVER_REPORT_PREORDER_H
 #define SERVER_REPORT_PREORDER_H

@@ -7,7 +7,6 @@
  *
  * Ownership: texts are borrowed.
  * Limits: SOURCE_LINKS_MAX_TEMPLATE.
- * Depends on: setting, json.
  */
 #ifndef SERVER_REPORT_SOURCE_LINKS_H
 #define SERVER_REPORT_SOURCE_LINKS_H

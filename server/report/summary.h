@@ -10,7 +10,6 @@
  * Ownership: plain data; texts are borrowed from the source, which must have its header.
  * Threads: any, on a snapshot of one's own.
  * Cost: a few views of the source.
- * Depends on: profile, own_lines, gil, wait_shares, report, header, names, wire.
  */
 #ifndef SERVER_REPORT_SUMMARY_H
 #define SERVER_REPORT_SUMMARY_H

@@ -7,7 +7,6 @@
  *
  * Ownership: the struct owns its arrays; timed_deinit accepts a zeroed one.
  * Cost: some passes over the cells of the query.
- * Depends on: profile, view, timeline.
  */
 #ifndef SERVER_REPORT_TIMED_H
 #define SERVER_REPORT_TIMED_H

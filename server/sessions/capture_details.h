@@ -1,8 +1,6 @@
 /*
  * capture_details - the files beside a capture: one holds its title, note and labels, the other the notes about
  * ranges of its time.
- *
- * Depends on: capture_store, files, json_body, json, range_notes.
  */
 #ifndef SERVER_SESSIONS_CAPTURE_DETAILS_H
 #define SERVER_SESSIONS_CAPTURE_DETAILS_H

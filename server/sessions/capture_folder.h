@@ -2,7 +2,6 @@
  * capture_folder - the folder of captures, and the names of its files.
  *
  * Ownership: the caller's storage.
- * Depends on: err, files, capture_store (limits).
  */
 #ifndef SERVER_SESSIONS_CAPTURE_FOLDER_H
 #define SERVER_SESSIONS_CAPTURE_FOLDER_H

@@ -2,7 +2,6 @@
  * capture_item - one file of the folder of captures: its description, as read from the file.
  *
  * Ownership: the capture store allocates it with calloc; captures_item_destroy frees it and all it owns.
- * Depends on: capture_store, capture/reader.
  */
 #ifndef SERVER_SESSIONS_CAPTURE_ITEM_H
 #define SERVER_SESSIONS_CAPTURE_ITEM_H

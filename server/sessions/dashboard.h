@@ -11,7 +11,6 @@
  * Ownership: the dashboard owns the list of processes, the captures, the kernel engines and the activity, and borrows
  * the sessions, whose sessions_destroy must come before dashboard_close.
  * Threads: any, once opened.
- * Depends on: sampler.h, sessions, capture_store, session_capture, sampler/processes.
  */
 #ifndef SERVER_SESSIONS_DASHBOARD_H
 #define SERVER_SESSIONS_DASHBOARD_H
@@ -76,12 +75,12 @@ MUST_CHECK enum err_code dashboard_launch(struct dashboard *dashboard,
                                           const struct session_words *words,
                                           struct session **out, struct err *err);
 
-/* The same for a session of all processes, which does not count towards the limit. */
+/* Launches a session of all processes, which does not count towards the limit. */
 MUST_CHECK enum err_code dashboard_launch_continuous(struct dashboard *dashboard,
                                                      const struct sampler_options *options,
                                                      const struct session_words *words,
                                                      struct session **out, struct err *err);
-/* The same for a capture.  ERR_NOT_FOUND: there is none. */
+/* Launches a session of a capture. ERR_NOT_FOUND: there is none. */
 MUST_CHECK enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *name,
                                                   struct session **out, struct err *err);
 

@@ -6,7 +6,6 @@
  * Ownership: dump_take fills, dump_deinit frees; it accepts a zeroed one.
  * Threads: one at a time.
  * Limits: the first DUMP_MAX_THREADS threads of the profile.
- * Depends on: sampler.h, profile.
  */
 #ifndef SERVER_SESSIONS_DUMP_H
 #define SERVER_SESSIONS_DUMP_H

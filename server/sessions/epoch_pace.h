@@ -6,7 +6,6 @@
  * Ownership: the caller's storage, zeroed at first.
  * Threads: one at a time.
  * Limits: EPOCH_PACE_LEAST_NS to EPOCH_PACE_MOST_NS.
- * Depends on: clock.
  */
 #ifndef SERVER_SESSIONS_EPOCH_PACE_H
 #define SERVER_SESSIONS_EPOCH_PACE_H

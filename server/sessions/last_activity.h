@@ -7,7 +7,6 @@
  * Ownership: last_activity_create makes, last_activity_destroy frees; NULL is fine.
  * Threads: any; one makes the document while the others wait for it.
  * Limits: LAST_ACTIVITY_MAX_PROCESSES processes, the most active ones.
- * Depends on: sessions, profile/views/activity.
  */
 #ifndef SERVER_SESSIONS_LAST_ACTIVITY_H
 #define SERVER_SESSIONS_LAST_ACTIVITY_H

@@ -7,7 +7,6 @@
  * process ends without it.
  *
  * Threads: any.
- * Depends on: libc.
  */
 #ifndef SERVER_SESSIONS_LEAVE_H
 #define SERVER_SESSIONS_LEAVE_H

@@ -5,7 +5,6 @@
  *
  * Ownership: open_capture_destroy frees all, NULL is fine; release snapshots of the profile first.
  * Threads: open and destroy: one; the others: any.
- * Depends on: capture, sampler.h, source.
  */
 #ifndef SERVER_SESSIONS_OPEN_CAPTURE_H
 #define SERVER_SESSIONS_OPEN_CAPTURE_H

@@ -8,7 +8,6 @@
  * Threads: one at a time.
  * Limits: SCAN_PACE_LEAST_NS to SCAN_PACE_MOST_NS.
  * Units: nanoseconds; of CPU unless a name says otherwise.
- * Depends on: clock.
  */
 #ifndef SERVER_SESSIONS_SCAN_PACE_H
 #define SERVER_SESSIONS_SCAN_PACE_H

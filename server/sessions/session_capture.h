@@ -11,7 +11,6 @@
  *
  * Ownership: the caller's storage; borrows the capture store.
  * Threads: one at a time.
- * Depends on: capture_store, sessions, open_capture, wire/target_list, capture/live_capture.
  */
 #ifndef SERVER_SESSIONS_SESSION_CAPTURE_H
 #define SERVER_SESSIONS_SESSION_CAPTURE_H

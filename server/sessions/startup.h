@@ -7,7 +7,6 @@
  *
  * Ownership: startup_begin allocates; startup_end frees, whatever the result.
  * Threads: one that calls everything here.
- * Depends on: sampler.h.
  */
 #ifndef SERVER_SESSIONS_STARTUP_H
 #define SERVER_SESSIONS_STARTUP_H

@@ -8,7 +8,6 @@
  * Ownership: the caller's storage, zeroed at first.
  * Threads: one at a time.
  * Units: nanoseconds.
- * Depends on: libc.
  */
 #ifndef SERVER_SESSIONS_STEADY_H
 #define SERVER_SESSIONS_STEADY_H

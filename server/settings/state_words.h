@@ -9,8 +9,6 @@
  *
  * and the same for every fact of profile/state.h, separated by commas; all words must hold.  Parts (profile/part.h) are a
  * list of which one must hold: "running,needs_gil"; a hyphen may stand for the underscore.
- *
- * Depends on: err, buffer, profile/part.
  */
 #ifndef SERVER_SETTINGS_STATE_WORDS_H
 #define SERVER_SETTINGS_STATE_WORDS_H
@@ -33,7 +31,8 @@ void part_words_put(struct buffer *out, part_set set);
 void part_words_put_phrase(struct buffer *out, part_set set);
 /* The words that state_words_read turns into this condition; nothing if all states match. */
 void state_words_put(struct buffer *out, const struct state_condition *condition);
-/* The same in English, and the parts, `before` before each: "on CPU", "not holding the GIL". */
+/* Puts the condition in English, and the parts, `before` before each: "on CPU", "not holding
+ * the GIL". */
 void state_words_put_phrases(struct buffer *out, const char *before,
                              const struct state_condition *condition);
 

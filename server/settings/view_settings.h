@@ -3,8 +3,6 @@
  *
  * Each macro gives the members of a row with a struct setting (setting.h).  `query` and `filters` name
  * the members of the type that are its struct view_query and its struct frame_filters.
- *
- * Depends on: setting, state_words, frame_filters.
  */
 #ifndef SERVER_SETTINGS_VIEW_SETTINGS_H
 #define SERVER_SETTINGS_VIEW_SETTINGS_H

@@ -10,7 +10,6 @@
  *
  * Limits: BROKER_MAX_READERS at a time, BROKER_MAX_OF_USER of them for one user, SOURCE_DEADLINE_MS
  * for each.
- * Depends on: reader, request, rights.
  */
 #ifndef SERVER_SOURCE_BROKER_H
 #define SERVER_SOURCE_BROKER_H

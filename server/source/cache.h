@@ -10,7 +10,6 @@
  * Ownership: the caller's storage; cache_deinit accepts a zeroed one.
  * Threads: any.
  * Limits: CACHE_MAX_FILES, CACHE_MAX_BYTES of compressed text.
- * Depends on: buffer, compress.
  */
 #ifndef SERVER_SOURCE_CACHE_H
 #define SERVER_SOURCE_CACHE_H

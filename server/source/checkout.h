@@ -7,7 +7,6 @@
  * Private to the folder.
  *
  * Limits: CHECKOUT_MAX_DEPTH folders; CHECKOUT_MAX_REFS bytes of packed refs; no refs in a reftable.
- * Depends on: rooted_file, source.
  */
 #ifndef SERVER_SOURCE_CHECKOUT_H
 #define SERVER_SOURCE_CHECKOUT_H

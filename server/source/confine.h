@@ -9,7 +9,6 @@
  *
  * Threads: only for processes with one thread that have given up the right to gain others (rights.h).
  * Limits: CONFINE_MEMORY_BYTES of address space, CONFINE_TIME_MS, and the limits that it has already.
- * Depends on: libc.
  */
 #ifndef SERVER_SOURCE_CONFINE_H
 #define SERVER_SOURCE_CONFINE_H

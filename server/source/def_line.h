@@ -9,7 +9,6 @@
  * Threads: any.
  * Limits: DEF_LINE_MAX_DEPTH definitions inside each other; what is deeper is not found.  The search
  * ends when DEF_LINE_MAX_CHECKS names have been compared with definitions.
- * Depends on: buffer, strtab (its strings).
  */
 #ifndef SERVER_SOURCE_DEF_LINE_H
 #define SERVER_SOURCE_DEF_LINE_H

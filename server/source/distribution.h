@@ -13,7 +13,6 @@
  * Beyond these nothing is known.
  * Threads: one at a time.
  * Source: PEP 376, PEP 610, and the specification of recording installed projects of the PyPA.
- * Depends on: rooted_file, source, zip_member.
  */
 #ifndef SERVER_SOURCE_DISTRIBUTION_H
 #define SERVER_SOURCE_DISTRIBUTION_H

@@ -5,7 +5,6 @@
  *
  * Ownership: the caller's storage; borrows the sampler.
  * Threads: any, after fetcher_init.
- * Depends on: file_origins, relay.
  */
 #ifndef SERVER_SOURCE_FETCH_H
 #define SERVER_SOURCE_FETCH_H

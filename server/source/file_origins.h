@@ -8,7 +8,6 @@
  *
  * Ownership: the caller's storage; texts are the snapshot's.
  * Threads: any.
- * Depends on: cache, relay_codec, profile, sampler.h.
  */
 #ifndef SERVER_SOURCE_FILE_ORIGINS_H
 #define SERVER_SOURCE_FILE_ORIGINS_H

@@ -8,7 +8,6 @@
  *
  * Threads: start and stop from one; reading from any.
  * Limits: SOURCE_DEADLINE_MS for a file (request.h), then ERR_LIMIT.
- * Depends on: broker, buffer, strtab (its strings), request, sampler.h.
  */
 #ifndef SERVER_SOURCE_HELPER_H
 #define SERVER_SOURCE_HELPER_H
@@ -26,7 +25,8 @@ struct pulse;
 struct sampler_origin;
 struct source_place;
 
-/* What to read: a source file, or that of a function of a library, or the places of several. */
+/* The requested thing: a source file, or that of a function of a library, or the places of
+ * several. */
 struct source_wish {
     struct strtab_string path;
     const uint64_t *entries;       /* of functions of the library at the path, as linked */

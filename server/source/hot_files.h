@@ -3,7 +3,6 @@
  *
  * Ownership: plain data.
  * Threads: none.
- * Depends on: profile.
  */
 #ifndef SERVER_SOURCE_HOT_FILES_H
 #define SERVER_SOURCE_HOT_FILES_H

@@ -9,7 +9,6 @@
  * Ownership: the caller's storage; borrows the fetcher and the cache until keeper_stop.
  * Threads: keeper_start and keeper_stop from one; keeper_checkout from any.
  * Limits: KEEPER_MAX_TRIES files are asked for their checkout; KEEPER_MAX_SETTLED.
- * Depends on: fetch, cache, sampler.h, profile.
  */
 #ifndef SERVER_SOURCE_KEEPER_H
 #define SERVER_SOURCE_KEEPER_H

@@ -9,7 +9,6 @@
  *
  * Threads: kept_texts_collect: any, once the session has ended; what reads: any.
  * Limits: those of source_texts.h, hottest files first; KEPT_TEXTS_MS for files that were not fetched before.
- * Depends on: source, def_line, profile, capture/source_texts.
  */
 #ifndef SERVER_SOURCE_KEPT_TEXTS_H
 #define SERVER_SOURCE_KEPT_TEXTS_H

@@ -16,8 +16,6 @@
  * metadata beside it say (distribution.h).
  *
  * Private to the folder.
- *
- * Depends on: checkout, distribution, native_place, rooted_file, owner, request, rights.
  */
 #ifndef SERVER_SOURCE_READER_H
 #define SERVER_SOURCE_READER_H

@@ -5,7 +5,6 @@
  *
  * Threads: any.
  * Limits: as helper; an answer has at most SOURCE_MAX_BYTES of text.
- * Depends on: file_origins, helper, relay_codec, sampler.h, reader_link, bytes.
  */
 #ifndef SERVER_SOURCE_RELAY_H
 #define SERVER_SOURCE_RELAY_H

@@ -8,7 +8,6 @@
  *
  * Ownership: the caller's storage.
  * Threads: any.
- * Depends on: source, profile, bytes, buffer.
  */
 #ifndef SERVER_SOURCE_RELAY_CODEC_H
 #define SERVER_SOURCE_RELAY_CODEC_H

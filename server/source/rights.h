@@ -2,7 +2,6 @@
  * rights - drops the rights of the processes that read source files.
  *
  * Threads: only for processes with one thread.
- * Depends on: owner, capabilities, identity.
  */
 #ifndef SERVER_SOURCE_RIGHTS_H
 #define SERVER_SOURCE_RIGHTS_H

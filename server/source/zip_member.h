@@ -11,7 +11,6 @@
  * Limits: SOURCE_MAX_BYTES of the file; ZIP_MAX_DIRECTORY_BYTES of the archive's directory.  Stored and deflated files
  * are read; encrypted ones, other methods and Zip64 are not.  Names are compared byte by byte.
  * Source: PKWARE's APPNOTE.TXT 6.3.10, sections 4.3.7, 4.3.12 and 4.3.16; CPython's Lib/zipimport.py.
- * Depends on: request, compress.
  */
 #ifndef SERVER_SOURCE_ZIP_MEMBER_H
 #define SERVER_SOURCE_ZIP_MEMBER_H
@@ -29,7 +28,7 @@ enum source_outcome zip_member_read(int fd, const char *name, char **text_out,
 /* Gets the name of a file, which does not end with a NUL. */
 typedef void zip_member_found(void *context, const char *name, size_t length);
 
-/* The same outcomes. */
+/* Calls `found` for each member; its outcomes are those of zip_member_read. */
 enum source_outcome zip_member_list(int fd, zip_member_found *found, void *context);
 
 #endif /* SERVER_SOURCE_ZIP_MEMBER_H */

@@ -2,7 +2,6 @@
  * display - what the user has chosen to see, and how keys change it.
  *
  * Ownership: plain data.
- * Depends on: profile (ids), keys.
  */
 #ifndef SERVER_TOP_DISPLAY_H
 #define SERVER_TOP_DISPLAY_H

@@ -2,7 +2,6 @@
  * keys - decodes the keys that were pressed from the bytes that a terminal sends.
  *
  * Limits: KEYS_BYTES in one read; the terminal buffers the rest.
- * Depends on: libc.
  */
 #ifndef SERVER_TOP_KEYS_H
 #define SERVER_TOP_KEYS_H

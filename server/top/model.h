@@ -4,7 +4,6 @@
  *
  * Ownership: the struct owns its arrays; model_deinit accepts a zeroed one.
  * Cost: that of a view, and of sorting the functions that have samples.
- * Depends on: profile, view, states, report/flat, report/names, display.
  */
 #ifndef SERVER_TOP_MODEL_H
 #define SERVER_TOP_MODEL_H

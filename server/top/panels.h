@@ -2,8 +2,6 @@
  * panels - the middle of the screen: functions, threads, callers and callees, or the keys.
  *
  * Each draws a title and exactly `rows` lines, and returns how many rows of its list fit.
- *
- * Depends on: model, display, writer.
  */
 #ifndef SERVER_TOP_PANELS_H
 #define SERVER_TOP_PANELS_H

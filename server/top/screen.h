@@ -5,7 +5,6 @@
  * Text of a target cannot move the cursor or change a colour.
  *
  * Ownership: plain data; borrows everything.
- * Depends on: model, display, panels, writer, wire/session.
  */
 #ifndef SERVER_TOP_SCREEN_H
 #define SERVER_TOP_SCREEN_H

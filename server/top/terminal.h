@@ -9,7 +9,6 @@
  * Ownership: the caller's storage; terminal_leave accepts a zeroed struct.
  * Threads: the main one; terminal_init before others start, because it blocks signals.
  * Limits: one terminal at a time.
- * Depends on: err.
  */
 #ifndef SERVER_TOP_TERMINAL_H
 #define SERVER_TOP_TERMINAL_H

@@ -5,7 +5,6 @@
  * many columns as the C library says.
  *
  * Ownership: borrows the buffer.
- * Depends on: buffer, plain_text, utf8.
  */
 #ifndef SERVER_TOP_WRITER_H
 #define SERVER_TOP_WRITER_H

@@ -1,7 +1,5 @@
 /*
  * assets - the page and the manual, as part of the program.
- *
- * Depends on: libc.
  */
 #ifndef SERVER_WIRE_ASSETS_H
 #define SERVER_WIRE_ASSETS_H

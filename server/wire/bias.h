@@ -1,7 +1,5 @@
 /*
  * bias - how far a profile is from the truth: as JSON, and in one line.
- *
- * Depends on: wire/session, wire/quality, json, profile.
  */
 #ifndef SERVER_WIRE_BIAS_H
 #define SERVER_WIRE_BIAS_H

@@ -1,7 +1,5 @@
 /*
  * heat - bins of 20 ms by part of time, as columns (Heatmap of openapi.json).
- *
- * Depends on: series, json.
  */
 #ifndef SERVER_WIRE_HEAT_H
 #define SERVER_WIRE_HEAT_H

@@ -1,7 +1,5 @@
 /*
  * own_code - the OwnCode document of openapi.json: what counts as your code.
- *
- * Depends on: profile, json.
  */
 #ifndef SERVER_WIRE_OWN_CODE_H
 #define SERVER_WIRE_OWN_CODE_H

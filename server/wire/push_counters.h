@@ -1,7 +1,5 @@
 /*
  * push_counters - how the push of profiles goes, by endpoint: written by its threads, read by anybody.
- *
- * Depends on: libc.
  */
 #ifndef SERVER_WIRE_PUSH_COUNTERS_H
 #define SERVER_WIRE_PUSH_COUNTERS_H

@@ -1,8 +1,6 @@
 /*
  * quality - the Quality document of openapi.json: every counter with its description, achieved
  * rates, costs, and shares of thread states.
- *
- * Depends on: wire/session, profile/states, usage, json.
  */
 #ifndef SERVER_WIRE_QUALITY_H
 #define SERVER_WIRE_QUALITY_H

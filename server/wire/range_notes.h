@@ -5,7 +5,6 @@
  *
  * Ownership: plain data.
  * Limits: RANGE_NOTES_MAX notes of 1 to RANGE_NOTE_MAX_TEXT bytes.
- * Depends on: err, json, json_value.
  */
 #ifndef SERVER_WIRE_RANGE_NOTES_H
 #define SERVER_WIRE_RANGE_NOTES_H

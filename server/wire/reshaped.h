@@ -6,7 +6,6 @@
  * Ownership: reshaped_deinit frees; it accepts a zeroed one.
  * Threads: none.
  * Limits: those of a profile.
- * Depends on: profile/reshape, profile/frame_filters.
  */
 #ifndef SERVER_WIRE_RESHAPED_H
 #define SERVER_WIRE_RESHAPED_H
@@ -18,7 +17,7 @@
 struct frame_filters;
 struct view_query;
 
-/* Whether to keep windows apart, or only their sum. */
+/* Time of a reshaped profile: windows apart, or only their sum. */
 enum reshaped_time { RESHAPED_WINDOWS, RESHAPED_SUM };
 
 struct reshaped {

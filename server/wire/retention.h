@@ -1,7 +1,5 @@
 /*
  * retention - the Retention document of openapi.json: how long data is kept, and how fine.
- *
- * Depends on: profile, json.
  */
 #ifndef SERVER_WIRE_RETENTION_H
 #define SERVER_WIRE_RETENTION_H

@@ -3,7 +3,6 @@
  * script, module or program that it was started as; never a title that it shows instead of its command line.
  *
  * Ownership: borrowed from the target.
- * Depends on: sampler.h.
  */
 #ifndef SERVER_WIRE_SERVICE_NAME_H
 #define SERVER_WIRE_SERVICE_NAME_H

@@ -1,7 +1,5 @@
 /*
  * task - an asyncio task as JSON.
- *
- * Depends on: json, sampler.h, profile.
  */
 #ifndef SERVER_WIRE_TASK_H
 #define SERVER_WIRE_TASK_H

@@ -1,7 +1,5 @@
 /*
  * usage - what this program itself costs: CPU time and memory, since it started.
- *
- * Depends on: libc.
  */
 #ifndef SERVER_WIRE_USAGE_H
 #define SERVER_WIRE_USAGE_H

@@ -5,7 +5,6 @@
  * in the input leads back into the input.
  *
  * Ownership: the input stays the caller's.
- * Depends on: memory.
  */
 #ifndef TESTS_FUZZ_ANY_MEMORY_H
 #define TESTS_FUZZ_ANY_MEMORY_H

@@ -1,7 +1,5 @@
 /*
  * any_version - the layout of an interpreter from 3.11 to 3.15, chosen by a byte of the input.
- *
- * Depends on: layout, unit/cpython/made/offsets.
  */
 #ifndef TESTS_FUZZ_ANY_VERSION_H
 #define TESTS_FUZZ_ANY_VERSION_H

@@ -2,8 +2,6 @@
  * fuzz - the interface of a fuzz target: one function that takes any bytes.
  *
  * It returns 0.  It must never crash, cause a finding of a sanitizer, or fail a fuzz_check.
- *
- * Depends on: libc.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "sampler/native/demangle.h"
+#include "sampler/native/demangle_work.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

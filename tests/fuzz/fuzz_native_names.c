@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "sampler/native/demangle.h"
-#include "sampler/native/jit_dump.h"
 #include "sampler/native/perf_map.h"
 #include "sampler/native/python_names.h"
 #include "tests/fuzz/fuzz.h"
@@ -12,7 +11,7 @@ static void read_map(const char *text, size_t bytes)
     static const uint64_t addresses[] = { 0, 0x1000, 0x7f0000001000, UINT64_MAX };
     struct perf_map map = { 0 };
     struct perf_map_name name;
-    fuzz_check(jit_dump_take(&map, text, bytes) <= bytes);
+    fuzz_check(perf_map_add_records(&map, text, bytes) <= bytes);
     fuzz_check(perf_map_add_lines(&map, text, bytes) <= bytes);
     for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
         if (perf_map_find(&map, addresses[i], &name)) {

@@ -16,7 +16,7 @@
 #include "sampler/cpython/python.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/engine.h"
-#include "sampler/session/kernel_describe.h"
+#include "sampler/session/kernel/kernel_describe.h"
 #include "sampler/session/target.h"
 #include "tests/fuzz/kernel_seed.h"
 

@@ -8,7 +8,6 @@
  * within one: that imitates a target that runs while it is read.
  *
  * Ownership: the caller's storage; the regions are copies.
- * Depends on: memory.
  */
 #ifndef TESTS_SUPPORT_FAKE_MEMORY_H
 #define TESTS_SUPPORT_FAKE_MEMORY_H
@@ -27,7 +26,7 @@ struct fake_region {
 
 struct fake_memory;
 
-/* What is about to be read. */
+/* A position that is about to be read. */
 struct fake_read_at {
     uint64_t read; /* number of the call of memory_readv, from 0 */
     size_t span;   /* of that call */

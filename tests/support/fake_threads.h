@@ -4,7 +4,6 @@
  *
  * Ownership: the caller's storage.
  * Limits: FAKE_FILE_SYMBOLS symbols of a file, FAKE_NUMBERS files with variables, each with FAKE_BLOCK_BYTES of them.
- * Depends on: fake_memory, maps.
  */
 #ifndef TESTS_SUPPORT_FAKE_THREADS_H
 #define TESTS_SUPPORT_FAKE_THREADS_H
@@ -20,7 +19,7 @@ enum {
     FAKE_NUMBERS = 8,
     FAKE_BLOCK_BYTES = 64,
     FAKE_BLOCK_DISTANCE = 512, /* of a block that has one */
-    /* Of a file. */
+    /* Offsets in a file. */
     FAKE_DYNAMIC = 0x200,
     FAKE_SYMBOLS = 0x400,
     FAKE_HASH = 0x2000,

@@ -3,8 +3,6 @@
  *
  * A zeroed one is empty; `count` bytes before the first member, which `start` counts too, precede the archive.  A failing call
  * fails the test.
- *
- * Depends on: test, compress.
  */
 #ifndef TESTS_SUPPORT_MADE_ARCHIVE_H
 #define TESTS_SUPPORT_MADE_ARCHIVE_H

@@ -4,8 +4,6 @@
  * A stack is text, outermost first: "main;work;leaf".  Every name is a function of the file
  * "made.py" that starts in line 1 and runs line 1, but "<GC>" is a mark, and "gzread@/lib/libz.so" is
  * native code of a library.  A failing call fails the test.
- *
- * Depends on: test, profile, view.
  */
 #ifndef TESTS_SUPPORT_MADE_PROFILE_H
 #define TESTS_SUPPORT_MADE_PROFILE_H
@@ -40,7 +38,7 @@ void made_add_at(struct profile *profile, thread_id thread, const char *stack,
 void made_seal(struct profile *profile, uint64_t seconds);
 
 struct profile_snapshot made_snapshot(struct profile *profile);
-/* What the snapshot holds. */
+/* Memory that the snapshot holds. */
 size_t made_bytes(struct profile *profile);
 struct view made_view(const struct profile_snapshot *snapshot, const struct view_query *query);
 

@@ -2,8 +2,6 @@
  * message - reads messages of protocol buffers, field by field.
  *
  * Malformed bytes fail the test.
- *
- * Depends on: test.
  */
 #ifndef TESTS_SUPPORT_MESSAGE_H
 #define TESTS_SUPPORT_MESSAGE_H

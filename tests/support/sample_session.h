@@ -6,7 +6,6 @@
  * instructions; three windows with a gap.  Also a big one: a tree of any size.
  *
  * Ownership: sample_session_destroy frees everything.
- * Depends on: test, made_profile, report.
  */
 #ifndef TESTS_SUPPORT_SAMPLE_SESSION_H
 #define TESTS_SUPPORT_SAMPLE_SESSION_H
@@ -40,10 +39,10 @@ struct sample_session {
 enum { SAMPLE_TOTAL = 1000 };
 
 struct sample_session *sample_session_small(void);
-/* The same counts without instructions, evenly in ten windows: to compare with. */
+/* The small session's counts without instructions, evenly in ten windows: to compare with. */
 struct sample_session *sample_session_steady(void);
-/* The same program after a change, in ten windows too: `parse` takes more, `render` less, `cache` is new, `log` is
- * gone; lines have moved. */
+/* The steady session's program after a change, in ten windows too: `parse` takes more, `render`
+ * less, `cache` is new, `log` is gone; lines have moved. */
 struct sample_session *sample_session_changed(void);
 /* Native stacks: NumPy, a thread without Python, callbacks. */
 struct sample_session *sample_session_native(void);

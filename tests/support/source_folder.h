@@ -1,7 +1,5 @@
 /*
  * source_folder - reads source files from a folder that stands for the root of the target.
- *
- * Depends on: server/source/source.h.
  */
 #ifndef TESTS_SUPPORT_SOURCE_FOLDER_H
 #define TESTS_SUPPORT_SOURCE_FOLDER_H

@@ -12,7 +12,6 @@
  * Ownership: the caller's storage; the bytes that were read belong to the predicted reads.
  * Threads: none.
  * Limits: COROUTINE_MAX_FRAMES frames of a chain; is_truncated says that there are more.
- * Depends on: base, memory, layout, object, code, predicted_reads, walk (frames), heap_frames.
  */
 #ifndef SAMPLER_CPYTHON_ASYNCIO_COROUTINE_H
 #define SAMPLER_CPYTHON_ASYNCIO_COROUTINE_H

@@ -7,7 +7,6 @@
  * Ownership: the caller's storage; borrows what the members point to.
  * Threads: none.
  * Limits: TASK_LISTS_MAX nodes whose tasks are not chosen.
- * Depends on: threads, predicted_reads, set, task_table.
  */
 #ifndef SAMPLER_CPYTHON_ASYNCIO_TASK_LISTS_H
 #define SAMPLER_CPYTHON_ASYNCIO_TASK_LISTS_H

@@ -9,7 +9,6 @@
  * Ownership: the caller's storage; borrows what the members point to.
  * Threads: none.
  * Limits: remembers TASK_SETS_MAX_LOOPS event loops and TASK_SETS_MAX_TYPES types; others are read again.
- * Depends on: runtime, threads, predicted_reads, dict, set, coroutine, task_table.
  */
 #ifndef SAMPLER_CPYTHON_ASYNCIO_TASK_SETS_H
 #define SAMPLER_CPYTHON_ASYNCIO_TASK_SETS_H

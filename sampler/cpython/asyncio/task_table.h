@@ -11,7 +11,6 @@
  * address, so it is nearly the same in TASK_TABLE_SAME readings, and then another one.
  *
  * Limits: TASKS_MAX tasks and TASKS_MAX_EDGES edges; is_cut says that there may be more that no other stands for.
- * Depends on: base, memory, layout, object.
  */
 #ifndef SAMPLER_CPYTHON_ASYNCIO_TASK_TABLE_H
 #define SAMPLER_CPYTHON_ASYNCIO_TASK_TABLE_H

@@ -14,7 +14,6 @@
  *
  * Limits: TASKS_MAX_READ tasks with frames, TASKS_MAX_FRAMES frames of all tasks; table.is_cut says that a
  * task lacks what no other stands for.
- * Depends on: base, process, threads, code, coroutine, predicted_reads, task_table, task_lists, task_sets.
  */
 #ifndef SAMPLER_CPYTHON_ASYNCIO_TASKS_H
 #define SAMPLER_CPYTHON_ASYNCIO_TASKS_H

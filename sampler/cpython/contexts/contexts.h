@@ -16,7 +16,6 @@
  * Threads: none.
  * Limits: CONTEXTS_MAX_VARIABLES variables of one name, CONTEXTS_KEPT values are kept, HAMT_MAX_PAIRS variables of a
  * context are searched.
- * Depends on: base, memory, layout, hamt, recorded_reads, value, threads.
  */
 #ifndef SAMPLER_CPYTHON_CONTEXTS_CONTEXTS_H
 #define SAMPLER_CPYTHON_CONTEXTS_CONTEXTS_H

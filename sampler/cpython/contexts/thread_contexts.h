@@ -24,7 +24,6 @@
  * Source: OTEP 4947, oteps/profiles/4947-thread-ctx.md of open-telemetry/opentelemetry-specification (pull request 4947), as
  * of commit 009fafa5e9f2; interpreter/threadcontext of open-telemetry/opentelemetry-ebpf-profiler asks the same of the
  * symbol: a thread-local one of 8 bytes.
- * Depends on: base, memory, thread_locals, recorded_reads, contexts (context_value).
  */
 #ifndef SAMPLER_CPYTHON_CONTEXTS_THREAD_CONTEXTS_H
 #define SAMPLER_CPYTHON_CONTEXTS_THREAD_CONTEXTS_H

@@ -9,7 +9,6 @@
  * untrusted: where they contradict themselves, the depth is unknown.
  *
  * Limits: BYTECODE_MAX_UNITS.
- * Depends on: err, opcodes.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_BYTECODE_H
 #define SAMPLER_CPYTHON_OBJECTS_BYTECODE_H

@@ -14,7 +14,6 @@
  * Ownership: the caller's storage; names are interned into the caller's strtab.
  * Threads: none.
  * Limits: CALLEE_MAX addresses, then all are forgotten; CALLEE_MAX_NAME_BYTES a name.
- * Depends on: base, memory, layout, object.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_CALLEE_H
 #define SAMPLER_CPYTHON_OBJECTS_CALLEE_H

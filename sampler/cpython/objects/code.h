@@ -26,7 +26,6 @@
  * tables and places together.  At one of these the table is full: code objects that still fit are
  * loaded, and the lines of a location table that does not fit are unknown.  CODE_MAX_UNITS
  * instructions of a code object.
- * Depends on: base, memory, layout, object, opcodes.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_CODE_H
 #define SAMPLER_CPYTHON_OBJECTS_CODE_H

@@ -4,7 +4,6 @@
  * Both are untrusted.
  *
  * Limits: BYTECODE_MAX_UNITS, OBJECT_MAX_BYTES.
- * Depends on: err, memory, layout, bytecode, code, object.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_CODE_BYTECODE_H
 #define SAMPLER_CPYTHON_OBJECTS_CODE_BYTECODE_H
@@ -16,7 +15,7 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/process/memory.h"
 
-/* Where the bytes that were read last are, for the next reading. */
+/* The bytes that were read last, for the next reading. */
 struct code_bytecode {
     struct object_bytes units, handlers;
 };

@@ -7,7 +7,6 @@
  * Ownership: the code table owns the places.
  * Threads: none.
  * Limits: CODE_MAX_PLACES places of a code object; with more, its places are cleared.
- * Depends on: bytecode, code, location.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_CODE_PLACE_H
 #define SAMPLER_CPYTHON_OBJECTS_CODE_PLACE_H

@@ -6,8 +6,6 @@
  * lines of one text.
  *
  * The text comes from the command line, which a program can overwrite, so it decides on names only.
- *
- * Depends on: python_command.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_COMMAND_TEXT_H
 #define SAMPLER_CPYTHON_OBJECTS_COMMAND_TEXT_H

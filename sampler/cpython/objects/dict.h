@@ -6,7 +6,6 @@
  *
  * Ownership: the caller's storage; dict_entries_deinit accepts a zeroed one.
  * Limits: DICT_MAX_ENTRIES.
- * Depends on: err, memory, layout, object.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_DICT_H
 #define SAMPLER_CPYTHON_OBJECTS_DICT_H

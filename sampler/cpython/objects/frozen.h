@@ -8,7 +8,6 @@
  * Ownership: the caller's storage; frozen_deinit accepts a zeroed one.
  * Threads: none.
  * Limits: FROZEN_MAX_MODULES, FROZEN_NAME_BYTES.
- * Depends on: err, memory, layout, dict, object, set.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_FROZEN_H
 #define SAMPLER_CPYTHON_OBJECTS_FROZEN_H

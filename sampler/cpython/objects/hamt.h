@@ -7,7 +7,6 @@
  * Ownership: the caller's storage; holds nothing.
  * Threads: none.
  * Limits: HAMT_MAX_DEPTH levels, HAMT_MAX_NODES nodes and HAMT_MAX_PAIRS pairs of a walk.
- * Depends on: err, memory, layout, object.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_HAMT_H
 #define SAMPLER_CPYTHON_OBJECTS_HAMT_H

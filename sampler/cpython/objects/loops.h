@@ -10,7 +10,6 @@
  * The bytes are untrusted: where they contradict themselves, the instruction is in no loop.
  *
  * Limits: LOOPS_MAX_UNITS of code; in a longer function there are none.
- * Depends on: bytecode.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_LOOPS_H
 #define SAMPLER_CPYTHON_OBJECTS_LOOPS_H

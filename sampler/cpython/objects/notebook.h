@@ -7,7 +7,6 @@
  * that of the last time, as in its tracebacks.
  *
  * Threads: none.
- * Depends on: err, memory, layout, dict, object.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_NOTEBOOK_H
 #define SAMPLER_CPYTHON_OBJECTS_NOTEBOOK_H

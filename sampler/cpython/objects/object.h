@@ -4,7 +4,6 @@
  * Ownership: struct object_bytes is the caller's storage and grows as needed; object_bytes_deinit
  * accepts a zeroed one.
  * Limits: OBJECT_MAX_CHARACTERS of a str (the rest is cut off), OBJECT_MAX_BYTES of a bytes object.
- * Depends on: err, memory, layout.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_OBJECT_H
 #define SAMPLER_CPYTHON_OBJECTS_OBJECT_H
@@ -67,7 +66,8 @@ MUST_CHECK enum err_code object_read_small_int(struct memory *memory,
                                                const struct layout *layout, remote_addr object,
                                                uint32_t *out);
 
-/* Of a type: where it says at which offset its objects have their dictionary, if the interpreter does not place it. */
+/* The offset of the field of a type that gives the offset of the dictionary in its objects, if
+ * the interpreter does not place it. */
 static inline uint32_t object_type_dictoffset(const struct layout *layout)
 {
     enum { DICTOFFSET = 288 }; /* if the layout lacks it; in builds with a GIL */
@@ -75,8 +75,8 @@ static inline uint32_t object_type_dictoffset(const struct layout *layout)
                                    : DICTOFFSET + layout_object_shift(layout);
 }
 
-/* Where the interpreter places it: so many words before the object is the pointer to it.  In builds with a GIL the links
- * of the garbage collector are between. */
+/* The number of words between the pointer to the dictionary and the object, if the interpreter
+ * places it. In builds with a GIL the links of the garbage collector are between. */
 static inline uint32_t object_dict_words_before(const struct layout *layout)
 {
     enum { WITH_LINKS = 3, WITHOUT = 1 };

@@ -7,7 +7,6 @@
  * their source makes the compiler write.  Another table fails at nearly every function.
  *
  * Limits: one read of each of two dozen functions.
- * Depends on: three_valued, code, code_bytecode, dict, opcodes.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_OPCODE_CHECK_H
 #define SAMPLER_CPYTHON_OBJECTS_OPCODE_CHECK_H

@@ -4,8 +4,6 @@
  * The code of a running program holds specialised forms of instructions.  The base of a form is the
  * instruction that the compiler wrote.  scripts/opcodes generates the tables from the interpreters;
  * opcode numbers are fixed for a minor version.
- *
- * Depends on: libc.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_OPCODES_H
 #define SAMPLER_CPYTHON_OBJECTS_OPCODES_H

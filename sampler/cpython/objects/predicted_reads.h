@@ -15,7 +15,6 @@
  * until the next predicted_reads_begin.
  * Threads: none.
  * Limits: PREDICTED_READS_MAX places of PREDICTED_READS_MAX_BYTES in one reading, then ERR_LIMIT.
- * Depends on: err, idmap, memory.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_PREDICTED_READS_H
 #define SAMPLER_CPYTHON_OBJECTS_PREDICTED_READS_H

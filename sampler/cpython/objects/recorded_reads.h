@@ -14,7 +14,6 @@
  * Ownership: the caller's storage; it holds nothing else.  recorded_copy_deinit accepts a zeroed copy.
  * Threads: none.
  * Limits: RECORDED_READS_MAX reads of RECORDED_READS_MAX_BYTES together, then ERR_LIMIT.
- * Depends on: err, memory.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_RECORDED_READS_H
 #define SAMPLER_CPYTHON_OBJECTS_RECORDED_READS_H

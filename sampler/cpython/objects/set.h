@@ -5,7 +5,6 @@
  * the table of keys and hashes.
  *
  * Limits: SET_MAX_SLOTS entries of the table, used or not.  They are read in parts: no room is needed for all.
- * Depends on: err, layout, memory, object, predicted_reads.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_SET_H
 #define SAMPLER_CPYTHON_OBJECTS_SET_H

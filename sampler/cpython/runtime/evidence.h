@@ -7,7 +7,6 @@
  *
  * Threads: any; nothing is interned.
  * Limits: EVIDENCE_MAX_INTERPRETERS, EVIDENCE_MAX_THREADS of each, EVIDENCE_MAX_FRAMES of each.
- * Depends on: memory, layout, object.
  */
 #ifndef SAMPLER_CPYTHON_RUNTIME_EVIDENCE_H
 #define SAMPLER_CPYTHON_RUNTIME_EVIDENCE_H

@@ -18,7 +18,6 @@
  * interpreters.  A quick search takes at most 2 s for a process and 1 s for a file, others 60 s and
  * 20 s.  process->is_cancelled ends a search at once.
  * Threads: any; a hostile process can block a read of its files and memory for as long as it likes.
- * Depends on: base, process, maps, mapped_file, elf, ptrace_checks, layout, evidence, version_text.
  */
 #ifndef SAMPLER_CPYTHON_RUNTIME_RUNTIME_H
 #define SAMPLER_CPYTHON_RUNTIME_RUNTIME_H

@@ -73,15 +73,10 @@ static bool is_data(const struct mapping *m, struct data *data)
 
 enum pass { DATA_COOKIES, DATA_POINTERS, OTHER_COOKIES, PASSES };
 
-static bool is_quick(const struct search *search)
-{
-    return search->effort == RUNTIME_QUICK || search->effort == RUNTIME_HIDDEN_ONLY;
-}
-
 /* Scans the data of files first, where interpreters have their state, then all writable memory. */
 static int count_passes(const struct search *search)
 {
-    if (is_quick(search))
+    if (runtime_is_quick(search->effort))
         return search->has_closed_file || search->has_hidden_file ? OTHER_COOKIES : 0;
     return search->out->count ? OTHER_COOKIES : PASSES;
 }
@@ -91,7 +86,7 @@ static bool is_wanted(const struct search *search, const struct data *data, bool
 {
     if (pass == OTHER_COOKIES || !is_of_data)
         return !is_of_data && pass == OTHER_COOKIES;
-    return !is_quick(search) || search->has_closed_file ||
+    return !runtime_is_quick(search->effort) || search->has_closed_file ||
            data->file->inode == search->program_inode;
 }
 

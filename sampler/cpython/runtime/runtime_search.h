@@ -1,5 +1,5 @@
 /*
- * runtime_search - the state of one search, shared by the files of runtime: runtime.c searches a process,
+ * runtime_search - the state of one search, shared by the files of runtime: runtime_find.c searches a process,
  * runtime_files.c its files, runtime_scan.c its memory, runtime_pointers.c for pointers that match, and
  * runtime_place.c examines an address.
  */

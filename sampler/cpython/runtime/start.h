@@ -6,7 +6,6 @@
  * os.environ changes.
  *
  * Limits: START_MAX_WORDS words, of START_MAX_WORD characters; START_MAX_VARIABLES variables, of START_MAX_VARIABLE bytes.
- * Depends on: dict, object, layout, process/service.
  */
 #ifndef SAMPLER_CPYTHON_RUNTIME_START_H
 #define SAMPLER_CPYTHON_RUNTIME_START_H

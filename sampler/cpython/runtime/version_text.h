@@ -5,7 +5,6 @@
  * data, near _PyRuntime.
  *
  * Limits: VERSION_TEXT_MAX_BYTES are searched.
- * Depends on: maps, memory.
  */
 #ifndef SAMPLER_CPYTHON_RUNTIME_VERSION_TEXT_H
 #define SAMPLER_CPYTHON_RUNTIME_VERSION_TEXT_H

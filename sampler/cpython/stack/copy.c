@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/base/vec.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/stack/copy_parts.h"
 
@@ -55,53 +54,6 @@ void copy_deinit(struct copy *copy)
     memset(copy, 0, sizeof *copy);
 }
 
-static enum err_code reserve_spans(struct copy *copy, size_t need)
-{
-    return VEC_RESERVE(copy->spans, copy->span_room, need) ? ERR_OK : ERR_NOMEM;
-}
-
-/* Makes several calls only for a stack with more spans than one call takes. */
-static enum err_code read_all(struct copy *copy, size_t count, size_t *arrived_out)
-{
-    enum err_code rc = ERR_OK;
-    *arrived_out = 0;
-    for (size_t at = 0; at < count && !rc; at += MEMORY_MAX_SPANS) {
-        const size_t left = count - at;
-        const size_t n = left < MEMORY_MAX_SPANS ? left : MEMORY_MAX_SPANS;
-        size_t arrived;
-        rc = memory_readv(copy->memory, copy->spans + at, n, &arrived);
-        *arrived_out += arrived;
-    }
-    return rc;
-}
-
-static size_t bytes_of(const struct memory_span *spans, size_t count)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += spans[i].bytes;
-    return bytes;
-}
-
-enum err_code copy_read(struct copy *copy)
-{
-    const size_t room = copy_plan_count(copy, false) + 1 + COPY_MAX_PREDICTIONS;
-    enum err_code rc = reserve_spans(copy, room);
-    size_t arrived;
-    if (rc)
-        return rc;
-    size_t count = copy_plan(copy, false, copy->spans);
-    if (copy->generation_addr)
-        copy->spans[count++] = (struct memory_span){ copy->generation_addr, &copy->generation,
-                                                     sizeof copy->generation };
-    const size_t bytes = bytes_of(copy->spans, count);
-    rc = read_all(copy, count + copy_plan_predictions(copy, copy->spans + count), &arrived);
-    if (rc && rc != ERR_FAULT)
-        return rc;
-    copy_settle_predictions(copy, arrived > bytes ? arrived - bytes : 0);
-    return copy_settle(copy, copy->spans, count, arrived);
-}
-
 void copy_accept(struct copy *copy)
 {
     copy->is_accepted = true;
@@ -148,6 +100,14 @@ static size_t chunk_difference(const struct copy_chunk *chunk, size_t from, size
 static uint64_t place_of(size_t chunk, size_t offset)
 {
     return (uint64_t)chunk << 32 | offset;
+}
+
+size_t copy_used_bytes(const struct copy *copy, const struct copy_chunk *newest)
+{
+    const remote_addr top = copy_stack_top(copy);
+    return copy_chunk_holds(newest, top) && top - newest->addr < newest->next_bytes
+               ? (size_t)(top - newest->addr)
+               : newest->next_bytes;
 }
 
 /* The bytes of A that LAST must have too.  A quick check copied the newest chunk only up to its top. */

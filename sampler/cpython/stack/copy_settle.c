@@ -1,3 +1,4 @@
+#include "sampler/base/vec.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/stack/copy_parts.h"
 
@@ -99,4 +100,46 @@ enum err_code copy_settle(struct copy *copy, const struct memory_span *spans, si
     if (!rc && copy->generation_addr)
         rc = memory_read_u64(copy->memory, copy->generation_addr, &copy->generation);
     return rc;
+}
+
+/* Makes several calls only for a stack with more spans than one call takes. */
+static enum err_code read_all(struct copy *copy, size_t count, size_t *arrived_out)
+{
+    enum err_code rc = ERR_OK;
+    *arrived_out = 0;
+    for (size_t at = 0; at < count && !rc; at += MEMORY_MAX_SPANS) {
+        const size_t left = count - at;
+        const size_t n = left < MEMORY_MAX_SPANS ? left : MEMORY_MAX_SPANS;
+        size_t arrived;
+        rc = memory_readv(copy->memory, copy->spans + at, n, &arrived);
+        *arrived_out += arrived;
+    }
+    return rc;
+}
+
+static size_t bytes_of(const struct memory_span *spans, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += spans[i].bytes;
+    return bytes;
+}
+
+enum err_code copy_read(struct copy *copy)
+{
+    const size_t room = copy_plan_count(copy, false) + 1 + COPY_MAX_PREDICTIONS;
+    size_t arrived;
+    if (!VEC_RESERVE(copy->spans, copy->span_room, room))
+        return ERR_NOMEM;
+    size_t count = copy_plan(copy, false, copy->spans);
+    if (copy->generation_addr)
+        copy->spans[count++] = (struct memory_span){ copy->generation_addr, &copy->generation,
+                                                     sizeof copy->generation };
+    const size_t bytes = bytes_of(copy->spans, count);
+    const enum err_code rc =
+        read_all(copy, count + copy_plan_predictions(copy, copy->spans + count), &arrived);
+    if (rc && rc != ERR_FAULT)
+        return rc;
+    copy_settle_predictions(copy, arrived > bytes ? arrived - bytes : 0);
+    return copy_settle(copy, copy->spans, count, arrived);
 }

@@ -6,7 +6,7 @@
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 #include "sampler/cpython/objects/object.h"
-#include "sampler/cpython/stack/heap_parts.h"
+#include "sampler/cpython/stack/heap_frames_parts.h"
 
 enum {
     /* Innermost frames of the stack before that are read before all others: they may return soonest. */

@@ -19,7 +19,6 @@
  * Threads: none.
  * Limits: HEAP_FRAMES_MAX frames of a stack; a deeper stack is truncated.  HEAP_FRAMES_MAX_FETCHES
  * unpredicted frames in one reading.
- * Depends on: base, memory, layout, copy, code, walk.
  */
 #ifndef SAMPLER_CPYTHON_STACK_HEAP_FRAMES_H
 #define SAMPLER_CPYTHON_STACK_HEAP_FRAMES_H

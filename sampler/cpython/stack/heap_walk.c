@@ -2,7 +2,7 @@
 
 #include "sampler/base/vec.h"
 #include "sampler/cpython/objects/object.h"
-#include "sampler/cpython/stack/heap_parts.h"
+#include "sampler/cpython/stack/heap_frames_parts.h"
 
 enum { UNIT_BYTES = 2 };
 

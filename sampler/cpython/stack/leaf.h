@@ -14,7 +14,6 @@
  * Ownership: the caller's storage; leaves_deinit accepts a zeroed one.
  * Threads: none.
  * Limits: LEAF_MAX_PLACES instructions and LEAF_MAX_PAIRS pairs; beyond them the leaf is unknown.
- * Depends on: base, memory, code, code_place, stack, opcodes, code_bytecode, callee.
  */
 #ifndef SAMPLER_CPYTHON_STACK_LEAF_H
 #define SAMPLER_CPYTHON_STACK_LEAF_H

@@ -2,7 +2,6 @@
  * pair_set - a set of pairs of ids.
  *
  * Limits: PAIR_SET_MAX; beyond it no pair is added.
- * Depends on: err, idmap, pool.
  */
 #ifndef SAMPLER_CPYTHON_STACK_PAIR_SET_H
 #define SAMPLER_CPYTHON_STACK_PAIR_SET_H

@@ -5,8 +5,6 @@
  * 3.10).  stack.c decides when to read again.
  *
  * Private to stack.
- *
- * Depends on: stack.
  */
 #ifndef SAMPLER_CPYTHON_STACK_STACK_PARTS_H
 #define SAMPLER_CPYTHON_STACK_STACK_PARTS_H

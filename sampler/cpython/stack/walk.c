@@ -5,15 +5,152 @@
 
 #include "sampler/base/vec.h"
 #include "sampler/cpython/objects/code_place.h"
-#include "sampler/cpython/stack/walk_parts.h"
+#include "sampler/cpython/objects/object.h"
 
-enum { MAX_FETCHES = 256 /* off-chunk frames in one walk; later walks fetch the others */ };
+enum {
+    MAX_FETCHES = 256,       /* off-chunk frames in one walk; later walks fetch the others */
+    MAX_CODES_LOADED = 4096, /* in one walk; this bounds a hostile stack */
+    WALK_MAX_ENTRIES = 8,    /* entry frames in a row */
+    WALK_WORD = sizeof(uint64_t),
+};
+
+struct walker {
+    struct walk *walk;
+    struct copy *copy;
+    const struct layout *layout;
+    struct code_table *codes;
+    remote_addr running;
+    size_t reusable; /* leading frames of the walk before that may be taken over */
+    uint64_t place;  /* of the outermost frame in a chunk seen so far */
+    size_t found;    /* frames, and those that have returned */
+    size_t loaded, fetched;
+};
+
+enum found { FOUND_FRAME, FOUND_RETURNED, FOUND_BEGINNING, FOUND_NOTHING };
 
 void walk_deinit(struct walk *walk)
 {
     free(walk->frames);
     free(walk->inner);
     memset(walk, 0, sizeof *walk);
+}
+
+/* Code objects are aligned to 16 bytes; a stack reference has its tag in the low bits. */
+static const uint64_t TAG_MASK = 7;
+
+static code_id load_code(struct walker *w, remote_addr addr, uint32_t instructions_copy)
+{
+    code_id id;
+    if (w->loaded == MAX_CODES_LOADED)
+        return CODE_NONE;
+    w->loaded++;
+    if (code_load(w->codes, addr, instructions_copy, &id))
+        return CODE_NONE;
+    w->walk->loaded = true;
+    return id;
+}
+
+/* The code object at addr; CODE_NONE: none. */
+static code_id code_there(struct walker *w, remote_addr addr, uint32_t instructions_copy,
+                          remote_addr instr)
+{
+    const code_id id = code_find(w->codes, addr, instructions_copy);
+    if (id == CODE_NONE)
+        return load_code(w, addr, instructions_copy);
+    /* When a thread ends, its copy is freed, and a later copy may have the same number. */
+    if (!code_holds(code_at(w->codes, id), instr) && !code_copy_is_valid(w->codes, id)) {
+        const code_id now = load_code(w, addr, instructions_copy);
+        return now == CODE_NONE ? id : now;
+    }
+    return id;
+}
+
+/* The number of the copy of the instructions that a frame runs. */
+static uint32_t instructions_copy_of(const struct walker *w, const unsigned char *bytes)
+{
+    return w->layout->frame_tlbc_index ? field_u32(bytes, w->layout->frame_tlbc_index) : 0;
+}
+
+/* The code object that a frame which cannot move stands in.  The known one is not: another has its place now. */
+static code_id code_now(struct walker *w, remote_addr addr, uint32_t instructions_copy,
+                        remote_addr instr)
+{
+    const code_id id =
+        w->codes->is_described ? CODE_NONE : load_code(w, addr, instructions_copy);
+    return id != CODE_NONE && code_holds(code_at(w->codes, id), instr) ? id : CODE_NONE;
+}
+
+/* The code of a frame, or of a popped one: the interpreter clears and sets the instruction later than the
+ * executable. */
+static code_id code_of(struct walker *w, const unsigned char *bytes,
+                       const struct walk_frame *frame, bool *has_returned_out)
+{
+    const remote_addr addr = field_u64(bytes, w->layout->frame_executable) & ~TAG_MASK;
+    const code_id id =
+        addr ? code_there(w, addr, instructions_copy_of(w, bytes), frame->instr) : CODE_NONE;
+    *has_returned_out = false;
+    if (id != CODE_NONE && code_holds(code_at(w->codes, id), frame->instr))
+        return id;
+    if (w->copy->is_still)
+        return addr ? code_now(w, addr, instructions_copy_of(w, bytes), frame->instr)
+                    : CODE_NONE;
+    *has_returned_out = true;
+    return id != CODE_NONE || w->layout->clears_popped_frames
+               ? code_holding(w->codes, frame->instr)
+               : CODE_NONE;
+}
+
+/* FOUND_RETURNED: the frame has returned meanwhile.  FOUND_BEGINNING: the frame is before its first traceable instruction; it is still being set up, or is
+ * the rest of a call that made a generator. */
+static enum found make_frame(struct walker *w, remote_addr addr, const unsigned char *bytes,
+                             struct walk_frame *out)
+{
+    *out =
+        (struct walk_frame){ .addr = addr, .instr = field_u64(bytes, w->layout->frame_instr) };
+    bool has_returned;
+    out->code = code_of(w, bytes, out, &has_returned);
+    if (out->code == CODE_NONE)
+        return FOUND_NOTHING;
+    const struct code *const code = code_at(w->codes, out->code);
+    if (w->layout->code_firsttraceable &&
+        out->instr + 2 < code->instructions + (uint64_t)code->first_traceable * 2)
+        return FOUND_BEGINNING;
+    /* In 3.11 to 3.13 a popped frame stays as it was at its end. */
+    if (!w->copy->is_still && !w->layout->clears_popped_frames &&
+        code_act_at(w->codes, out->code, out->instr) == CODE_RETURNS)
+        has_returned = true;
+    return has_returned ? FOUND_RETURNED : FOUND_FRAME;
+}
+
+/* Does a frame wait for its callee?  A waiting frame has saved its value stack.  A frame that has not
+ * begun has saved an empty one, and is not at a call. */
+static bool waits_for_callee(const struct walker *w, const struct walk_frame *frame,
+                             const unsigned char *bytes, bool for_generator)
+{
+    const struct code *const code = code_at(w->codes, frame->code);
+    const uint64_t begin = code->instructions + (uint64_t)code->first_traceable * 2;
+    if (frame->instr <= begin && !code->is_shim)
+        return false;
+    const enum code_act act = code_act_at(w->codes, frame->code, frame->instr);
+    if (act == CODE_RETURNS || act == CODE_YIELDS || (for_generator && act != CODE_RESUMES))
+        return false;
+    return w->layout->clears_popped_frames
+               ? field_u64(bytes, w->layout->frame_stack) != 0
+               : (int32_t)field_u32(bytes, w->layout->frame_stack) >= 0;
+}
+
+static bool is_outermost(const struct walker *w, uint64_t place)
+{
+    /* The interpreter leaves the first word of the first chunk empty. */
+    return w->copy->chunk_count && place == COPY_CHUNK_HEADER_BYTES + WALK_WORD;
+}
+
+/* Is the frame marked as called by C (3.11)?  The outermost frame does not count. */
+static bool is_entered_from_c(const struct walker *w, uint64_t place,
+                              const unsigned char *bytes)
+{
+    return w->layout->frame_is_entry && bytes[w->layout->frame_is_entry] != 0 &&
+           !is_outermost(w, place);
 }
 
 /* The bytes of a frame that the walk reads.  The first variable is part of its structure. */
@@ -82,7 +219,7 @@ static void see_if_waiting(struct walker *w, const struct walk_frame *caller,
     const struct walk_frame *const callee = &walk->inner[walk->inner_count - 1];
     const bool is_waiting =
         w->copy->is_still ||
-        walk_is_waiting(w, caller, bytes, callee->is_off_chunk && !callee->entered_from_c);
+        waits_for_callee(w, caller, bytes, callee->is_off_chunk && !callee->entered_from_c);
     if ((w->layout->clears_popped_frames || !callee->entered_from_c) && !is_waiting)
         cut(walk);
 }
@@ -150,7 +287,7 @@ static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t plac
                                const unsigned char *bytes, remote_addr *next, enum err_code *rc)
 {
     struct walk_frame frame;
-    enum found found = walk_make_frame(w, addr, bytes, &frame);
+    enum found found = make_frame(w, addr, bytes, &frame);
     frame.place = place;
     frame.is_off_chunk = place == COPY_NOWHERE;
     /* A caller is below its callee. */
@@ -165,14 +302,13 @@ static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t plac
         cut(w->walk);
     if (found == FOUND_FRAME) {
         see_if_waiting(w, &frame, bytes);
-        frame.entered_from_c = walk_is_entered_from_c(w, place, bytes);
-        if (w->layout->has_entry_frames && walk_is_outermost(w, place) &&
-            !is_base_frame(w, *next))
+        frame.entered_from_c = is_entered_from_c(w, place, bytes);
+        if (w->layout->has_entry_frames && is_outermost(w, place) && !is_base_frame(w, *next))
             frame.entry = *next;
         *rc = push_inner(w->walk, &frame);
     }
     /* The place alone identifies the outermost frame: no frame is before it. */
-    return *rc || walk_is_outermost(w, place) ? STEP_DONE : STEP_ON;
+    return *rc || is_outermost(w, place) ? STEP_DONE : STEP_ON;
 }
 
 static void note_entry(struct walk *walk, remote_addr addr)

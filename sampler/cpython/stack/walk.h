@@ -12,8 +12,6 @@
  * The walk goes on through frames that have returned, but leaves them out, and all inner ones.
  *
  * Frames that have not changed since the previous walk are reused; their variables may have.
- *
- * Depends on: copy, code.
  */
 #ifndef SAMPLER_CPYTHON_STACK_WALK_H
 #define SAMPLER_CPYTHON_STACK_WALK_H

@@ -7,7 +7,6 @@
  *
  * Ownership: the caller's storage; c_stacks_deinit accepts a zeroed one.
  * Threads: none.
- * Depends on: base, maps.
  */
 #ifndef SAMPLER_CPYTHON_THREADS_C_STACKS_H
 #define SAMPLER_CPYTHON_THREADS_C_STACKS_H

@@ -17,7 +17,6 @@
  * Ownership: the caller's storage; os_threads_deinit accepts a zeroed one.  Borrows the list.
  * Threads: none.
  * Limits: a state that is lent to a thread without one, or whose own thread has ended, is of an unknown thread, or none.
- * Depends on: base, c_stacks, threads, thread_ids.
  */
 #ifndef SAMPLER_CPYTHON_THREADS_OS_THREADS_H
 #define SAMPLER_CPYTHON_THREADS_OS_THREADS_H

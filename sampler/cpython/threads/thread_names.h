@@ -3,8 +3,6 @@
  *
  * They come from the dictionary threading._active, which maps threading.get_ident() to the Thread.  A
  * thread that is not in it has the kernel's name (comm), which 3.14 and later set from the same name.
- *
- * Depends on: base, dict, object, procfs, threads.
  */
 #ifndef SAMPLER_CPYTHON_THREADS_THREAD_NAMES_H
 #define SAMPLER_CPYTHON_THREADS_THREAD_NAMES_H

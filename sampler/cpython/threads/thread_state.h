@@ -1,8 +1,6 @@
 /*
  * thread_state - what a thread is doing, according to the interpreter: the GIL, garbage collection,
  * exceptions.
- *
- * Depends on: object, three_valued, threads.
  */
 #ifndef SAMPLER_CPYTHON_THREADS_THREAD_STATE_H
 #define SAMPLER_CPYTHON_THREADS_THREAD_STATE_H

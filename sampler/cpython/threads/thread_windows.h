@@ -2,8 +2,6 @@
  * thread_windows - the parts of the states of interpreters and of the runtime that are read with every tick.
  *
  * The functions of threads.h about heads, windows and the generation of code objects are here too.
- *
- * Depends on: threads.
  */
 #ifndef SAMPLER_CPYTHON_THREADS_THREAD_WINDOWS_H
 #define SAMPLER_CPYTHON_THREADS_THREAD_WINDOWS_H

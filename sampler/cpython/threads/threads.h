@@ -7,7 +7,6 @@
  * Ownership: the caller's storage; thread_list_deinit accepts a zeroed one.  A struct thread stays
  * at its address until it leaves the list.
  * Limits: THREADS_MAX threads, THREADS_MAX_INTERPRETERS interpreters.
- * Depends on: base, memory, object, runtime, stack.
  */
 #ifndef SAMPLER_CPYTHON_THREADS_THREADS_H
 #define SAMPLER_CPYTHON_THREADS_THREADS_H

@@ -16,7 +16,6 @@
  * Cost: the cells of the range, plus the nodes of the session, plus one match for each new function.
  * Limits: ACTIVITY_MAX_SLOTS slots, ACTIVITY_MAX_FUNCTIONS functions; rows as processes in the profile.
  * Units: nanoseconds since the profile was created; times of threads add up.
- * Depends on: profile, view, own_code, wait.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_ACTIVITY_H
 #define SAMPLER_PROFILE_VIEWS_ACTIVITY_H
@@ -46,7 +45,7 @@ struct activity_place {
     uint64_t ns;
 };
 
-/* What a process waited for most. */
+/* The wait of a process that took most time. */
 struct activity_wait {
     enum wait_cause cause;
     uint64_t ns; /* of the cause; of the place if the cause is unknown */

@@ -5,7 +5,6 @@
  *
  * Ownership: the caller's storage holds the struct and keeps the snapshot; cell_filter_deinit accepts
  * one whose init failed.
- * Depends on: profile, window, view (the query).
  */
 #ifndef SAMPLER_PROFILE_VIEWS_CELL_FILTER_H
 #define SAMPLER_PROFILE_VIEWS_CELL_FILTER_H
@@ -15,7 +14,8 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/profile/views/view.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/views/view_query.h"
 #include "sampler/profile/window.h"
 
 struct cell_filter {

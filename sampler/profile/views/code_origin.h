@@ -11,7 +11,6 @@
  *
  * Ownership: the name points into the path, or into what is known.
  * Threads: any.
- * Depends on: packages.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_CODE_ORIGIN_H
 #define SAMPLER_PROFILE_VIEWS_CODE_ORIGIN_H

@@ -11,7 +11,6 @@
  * Threads: one at a time uses a compiled expression.
  * Limits: the enum below.  A match beyond them is ERR_INVALID, so a hostile pattern on a hostile
  *         text costs a bounded time.
- * Depends on: err, buffer, utf8, PCRE2.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_EXPRESSION_H
 #define SAMPLER_PROFILE_VIEWS_EXPRESSION_H

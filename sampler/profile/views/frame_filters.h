@@ -19,7 +19,6 @@
  * allocates; frame_matcher_deinit accepts a zeroed one, or one whose init failed.
  * Threads: none.
  * Limits: FRAME_FILTERS_MAX filters in all.
- * Depends on: pattern, native_frames.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_FRAME_FILTERS_H
 #define SAMPLER_PROFILE_VIEWS_FRAME_FILTERS_H
@@ -107,7 +106,7 @@ unsigned frame_matcher_start(const struct frame_matcher *matcher);
 /* Adds one more frame; `kinds`: those that match its function. */
 unsigned frame_matcher_step(const struct frame_matcher *matcher, unsigned known,
                             unsigned kinds);
-/* The same for a frame that the view leaves out: only focus and ignore see it. */
+/* Adds a frame that the view leaves out: only focus and ignore see it. */
 unsigned frame_matcher_leave(unsigned known, unsigned kinds);
 /* Do the samples of a stack count?  Without filters they do even if it has no frame. */
 bool frame_matcher_counts(const struct frame_matcher *matcher, unsigned known);

@@ -13,7 +13,6 @@
  * Limits: GIL_MAX_THREADS threads with a row of their own, those that waited and held most; one row
  * for all others.
  * Units: thousandths of a sample.
- * Depends on: profile, state, window, view (the query).
  */
 #ifndef SAMPLER_PROFILE_VIEWS_GIL_H
 #define SAMPLER_PROFILE_VIEWS_GIL_H

@@ -5,7 +5,6 @@
  *
  * Ownership: the caller's storage holds the struct; heavy_order_deinit accepts a zeroed one.
  * Cost: 12 bytes for each node of the session, and 20 more while it is sorted.
- * Depends on: profile.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_HEAVY_ORDER_H
 #define SAMPLER_PROFILE_VIEWS_HEAVY_ORDER_H

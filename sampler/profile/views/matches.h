@@ -6,7 +6,6 @@
  * Cost: proportional to the nodes of the session plus the cells of the windows.
  * Limits: MATCHES_MAX_SLOTS windows, the last of the range.
  * Units: nanoseconds since the profile was created.
- * Depends on: profile, window.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_MATCHES_H
 #define SAMPLER_PROFILE_VIEWS_MATCHES_H

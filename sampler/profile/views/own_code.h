@@ -18,7 +18,6 @@
  * Threads: any, each on its own snapshot.
  * Cost: each function and each node once.
  * Limits: OWN_CODE_MAX_PACKAGES packages of a level.
- * Depends on: code_origin, profile.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_OWN_CODE_H
 #define SAMPLER_PROFILE_VIEWS_OWN_CODE_H

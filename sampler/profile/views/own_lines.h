@@ -9,7 +9,6 @@
  * Threads: any, each on its own snapshot.
  * Cost: those of a view and of own_code, plus one match of each pattern for each function.
  * Limits: OWN_LINES_MAX lines; OWN_LINES_MAX_PATTERNS patterns.
- * Depends on: own_code, profile, view, pattern.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_OWN_LINES_H
 #define SAMPLER_PROFILE_VIEWS_OWN_LINES_H

@@ -22,7 +22,6 @@
  * Ownership: pattern_deinit frees; it accepts a zeroed one.
  * Threads: one at a time uses a pattern.
  * Limits: those of expression; PATTERN_MAX_MATCHED bytes of "NAME FILE:LINE" are matched.
- * Depends on: code_origin, expression, wait.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_PATTERN_H
 #define SAMPLER_PROFILE_VIEWS_PATTERN_H

@@ -14,7 +14,6 @@
  * Threads: the writer of `into`, on its own snapshot of another profile.
  * Cost: proportional to the cells of the query and the tables of `from`.
  * Limits: those of a profile; at ERR_LIMIT a part of the samples has been added.
- * Depends on: profile, view, frame_filters, native_frames.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_RESHAPE_H
 #define SAMPLER_PROFILE_VIEWS_RESHAPE_H
@@ -24,38 +23,11 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/base/strtab.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/reshape_rows.h"
 
 struct frame_filters;
 struct view_query;
-
-enum reshape_text {
-    RESHAPE_NAME, /* of a function */
-    RESHAPE_FILE, /* of a function */
-    RESHAPE_THREAD,
-    RESHAPE_PROCESS,
-    RESHAPE_NATIVE_NAME, /* of a function of a library */
-    RESHAPE_NATIVE_FILE, /* of a function of a library: a source file, or the path of the library */
-    RESHAPE_LIBRARY,     /* the path */
-    RESHAPE_BUILD_ID     /* of a library */
-};
-
-/* Replaces texts.  The result is good until the next call; `file` is that of the function, or the path
- * of the library, else empty. */
-struct reshape_names {
-    struct strtab_string (*text)(void *context, enum reshape_text what,
-                                 struct strtab_string text, struct strtab_string file);
-    void *context;
-};
-
-/* Gives functions of `from` another source file and first line; false: they stay.  The file is good until
- * the next call. */
-struct reshape_places {
-    bool (*place)(void *context, function_id function, struct strtab_string *file_out,
-                  int32_t *line_out);
-    void *context;
-};
 
 /* Zeroed: changes nothing. */
 struct reshape_settings {
@@ -79,8 +51,8 @@ MUST_CHECK enum err_code reshape_add(struct profile *into, const struct profile_
                                      const struct reshape_settings *settings,
                                      struct reshape_counts *counts, struct err *err);
 
-/* The same window by window, each sealed at its end.  `into` must be new; it gets the times and the
- * counters of `from`. */
+/* Adds the profile window by window, each sealed at its end. `into` must be new; it gets the
+ * times and the counters of `from`. */
 MUST_CHECK enum err_code reshape_windows(struct profile *into,
                                          const struct profile_snapshot *from,
                                          const struct view_query *query,

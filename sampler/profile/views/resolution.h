@@ -6,7 +6,6 @@
  * Limits: RESOLUTION_MAX_RANGES; with more, the last range extends to the end and has the greatest
  * width.
  * Units: nanoseconds since the profile was created.
- * Depends on: profile, window.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_RESOLUTION_H
 #define SAMPLER_PROFILE_VIEWS_RESOLUTION_H

@@ -9,7 +9,6 @@
  * Ownership: the rows belong to the struct; states_deinit accepts a zeroed one.
  * Threads: any, each on its own snapshot.
  * Cost: proportional to the cells of the query's windows.
- * Depends on: profile, window, view (the query).
  */
 #ifndef SAMPLER_PROFILE_VIEWS_STATES_H
 #define SAMPLER_PROFILE_VIEWS_STATES_H

@@ -12,7 +12,6 @@
  * Cost: proportional to the windows of the query; windows without runs also to the nodes of the session.
  * Limits: about two rows for each slot.  Of the places in a slot, the first THREAD_RUNS_MAX_PLACES count.
  * Units: nanoseconds since the profile was created.
- * Depends on: profile, view (the query), window.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_THREAD_RUNS_H
 #define SAMPLER_PROFILE_VIEWS_THREAD_RUNS_H

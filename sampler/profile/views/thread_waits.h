@@ -6,7 +6,6 @@
  * Ownership: the rows belong to the struct; thread_waits_deinit accepts a zeroed one.
  * Threads: any, each on its own snapshot.
  * Cost: one pass over the cells of the query, and sorting those that wait.
- * Depends on: profile, view, wait.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_THREAD_WAITS_H
 #define SAMPLER_PROFILE_VIEWS_THREAD_WAITS_H

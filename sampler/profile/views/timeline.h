@@ -10,7 +10,6 @@
  * Cost: proportional to the cells of the query's windows.
  * Limits: TIMELINE_MAX_SLOTS rows.
  * Units: nanoseconds since the profile was created.
- * Depends on: profile, window, view (the query), states.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_TIMELINE_H
 #define SAMPLER_PROFILE_VIEWS_TIMELINE_H

@@ -8,7 +8,6 @@
  * Threads: any, each on its own snapshot.
  * Cost: proportional to the cells touched plus the nodes of the session.
  * Limits: VIEW_MAX_CELLS different cells in a view_cells or view_spots, then ERR_LIMIT.
- * Depends on: profile, window.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_VIEW_H
 #define SAMPLER_PROFILE_VIEWS_VIEW_H
@@ -19,24 +18,10 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/view_query.h"
 #include "sampler/profile/window.h"
 
 enum { VIEW_MAX_CELLS = 1 << 24 };
-
-/* Zeroed: everything. */
-struct view_query {
-    uint64_t from_ns;         /* windows that start at or after */
-    uint64_t to_ns;           /* windows that start before; 0: no end */
-    uint32_t since;           /* only generations after this one (profile_snapshot_since) */
-    const thread_id *threads; /* NULL: all; ids that do not exist match nothing */
-    size_t thread_count;
-    const process_id *processes; /* NULL: all */
-    size_t process_count;
-    struct state_condition states;
-    bool has_cause;
-    enum wait_cause
-        cause; /* only samples below a mark of it (wait.h), or below none: WAIT_UNKNOWN */
-};
 
 struct view {
     uint32_t generation;
@@ -82,7 +67,7 @@ MUST_CHECK enum err_code view_cells_init(struct view_cells *cells,
                                          const struct view_query *query, struct err *err);
 void view_cells_deinit(struct view_cells *cells);
 
-/* The same samples in the order of time: by thread, then time. */
+/* The samples of view_cells in the order of time: by thread, then time. */
 struct view_runs {
     size_t count;
     struct view_run {

@@ -6,7 +6,6 @@
  * allows even if ticks are expensive.  It is lowered at once and raised in steps.
  *
  * Units: nanoseconds; shares of one core.
- * Depends on: libc.
  */
 #ifndef SAMPLER_SESSION_PACE_BUDGET_H
 #define SAMPLER_SESSION_PACE_BUDGET_H

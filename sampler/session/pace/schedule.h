@@ -7,7 +7,6 @@
  * samples around them stand for their time.
  *
  * Units: nanoseconds of CLOCK_MONOTONIC.
- * Depends on: base/random.
  */
 #ifndef SAMPLER_SESSION_PACE_SCHEDULE_H
 #define SAMPLER_SESSION_PACE_SCHEDULE_H

@@ -13,7 +13,6 @@
  * Ownership: the caller's storage; waker_deinit accepts a zeroed one.
  * Threads: one at a time.
  * Units: nanoseconds of CLOCK_MONOTONIC.
- * Depends on: base/clock.
  */
 #ifndef SAMPLER_SESSION_PACE_WAKER_H
 #define SAMPLER_SESSION_PACE_WAKER_H

@@ -1,7 +1,5 @@
 /*
  * commands - the table of commands, and their functions.
- *
- * Depends on: options.
  */
 #ifndef SERVER_COMMAND_OPTIONS_COMMANDS_H
 #define SERVER_COMMAND_OPTIONS_COMMANDS_H

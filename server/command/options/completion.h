@@ -4,8 +4,6 @@
  *
  *     eval "$(pyrometer --completion bash)"         or zsh
  *     pyrometer --completion fish | source
- *
- * Depends on: commands, options.
  */
 #ifndef SERVER_COMMAND_OPTIONS_COMPLETION_H
 #define SERVER_COMMAND_OPTIONS_COMPLETION_H

@@ -3,8 +3,6 @@
  * commands and options.
  *
  *     pyrometer --help=man | man -l -
- *
- * Depends on: options, commands.
  */
 #ifndef SERVER_COMMAND_OPTIONS_MAN_PAGE_H
 #define SERVER_COMMAND_OPTIONS_MAN_PAGE_H

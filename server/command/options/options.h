@@ -2,7 +2,6 @@
  * options - the command line: one table of options (option_table.c) and the struct it fills.
  *
  * Ownership: texts are borrowed from argv.
- * Depends on: sampler.h, listen, admission, report, setting, push/settings, frame_filters.
  */
 #ifndef SERVER_COMMAND_OPTIONS_OPTIONS_H
 #define SERVER_COMMAND_OPTIONS_OPTIONS_H

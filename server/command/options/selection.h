@@ -4,7 +4,6 @@
  *
  * Ownership: selection_deinit frees the lists; the query points into the struct, which must not
  * move.
- * Depends on: options, profile.
  */
 #ifndef SERVER_COMMAND_OPTIONS_SELECTION_H
 #define SERVER_COMMAND_OPTIONS_SELECTION_H

@@ -1,7 +1,5 @@
 /*
  * suggest - finds the known word that is meant: one of the same meaning, or the most similar one.
- *
- * Depends on: libc.
  */
 #ifndef SERVER_COMMAND_OPTIONS_SUGGEST_H
 #define SERVER_COMMAND_OPTIONS_SUGGEST_H

@@ -6,7 +6,6 @@
  *
  * Ownership: before_after_deinit frees; accepts a zeroed one.  Paths are borrowed from the options.
  * Limits: COMPARISON_MAX_CAPTURES parts on a side.
- * Depends on: options, capture/reader, wire/target_list, wire/service_name.
  */
 #ifndef SERVER_COMMAND_OUTPUT_BEFORE_AFTER_H
 #define SERVER_COMMAND_OUTPUT_BEFORE_AFTER_H
@@ -34,8 +33,9 @@ struct before_after {
     uint64_t instant_ns, span_ns; /* since 1970; how much there is on each side */
 };
 
-/* Of the files of the options.  Captures that do not say when they ended are left out, and named.  ERR_NOT_FOUND: there
- * is no such instant, or nothing on one side of it. */
+/* Finds the captures among the files of the options. Captures that do not say when they ended
+ * are left out, and named. ERR_NOT_FOUND: there is no such instant, or nothing on one side of
+ * it. */
 MUST_CHECK enum err_code before_after_find(const struct options *options,
                                            struct before_after *out, struct err *err);
 void before_after_deinit(struct before_after *found);

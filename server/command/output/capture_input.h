@@ -4,7 +4,6 @@
  * Ownership: the caller's storage, which must not move; capture_input_close accepts
  * CAPTURE_INPUT_NONE.
  * Threads: the main one.
- * Depends on: options, sessions, report, wire/session.
  */
 #ifndef SERVER_COMMAND_OUTPUT_CAPTURE_INPUT_H
 #define SERVER_COMMAND_OUTPUT_CAPTURE_INPUT_H

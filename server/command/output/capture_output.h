@@ -12,7 +12,6 @@
  * Ownership: the caller's storage.  capture_output_close ends sampling and removes a new file that
  * is still empty; call it before the sampler is destroyed.
  * Threads: the main one.
- * Depends on: options, sampler.h, capture, sessions/session_capture, wire/quality, exit.
  */
 #ifndef SERVER_COMMAND_OUTPUT_CAPTURE_OUTPUT_H
 #define SERVER_COMMAND_OUTPUT_CAPTURE_OUTPUT_H

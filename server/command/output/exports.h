@@ -6,7 +6,6 @@
  * else a default name in the working folder.  If --output is a folder, files in it have default names.
  *
  * Ownership: the caller's storage; exports_close removes unfinished files.
- * Depends on: options, output, report, reshaped, split, written.
  */
 #ifndef SERVER_COMMAND_OUTPUT_EXPORTS_H
 #define SERVER_COMMAND_OUTPUT_EXPORTS_H

@@ -7,7 +7,6 @@
  * not.
  *
  * Ownership: the caller's storage; output_deinit removes an unfinished file.
- * Depends on: err, trusted_path, privilege, files.
  */
 #ifndef SERVER_COMMAND_OUTPUT_OUTPUT_H
 #define SERVER_COMMAND_OUTPUT_OUTPUT_H

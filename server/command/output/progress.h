@@ -5,7 +5,6 @@
  * end.
  *
  * Ownership: plain data; borrows the texts.
- * Depends on: clock, exit, signals.
  */
 #ifndef SERVER_COMMAND_OUTPUT_PROGRESS_H
 #define SERVER_COMMAND_OUTPUT_PROGRESS_H

@@ -1,7 +1,5 @@
 /*
  * quality_file - the file of --quality: the data quality of a session as JSON.
- *
- * Depends on: output, wire/quality.
  */
 #ifndef SERVER_COMMAND_OUTPUT_QUALITY_FILE_H
 #define SERVER_COMMAND_OUTPUT_QUALITY_FILE_H

@@ -4,7 +4,6 @@
  * The process id follows the name: profile.html becomes profile_4711.html.
  *
  * Ownership: the caller's storage; split_deinit accepts a zeroed one.
- * Depends on: profile, err.
  */
 #ifndef SERVER_COMMAND_OUTPUT_SPLIT_H
 #define SERVER_COMMAND_OUTPUT_SPLIT_H

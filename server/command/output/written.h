@@ -3,7 +3,6 @@
  *
  * Ownership: plain data; a zeroed one is empty.
  * Limits: the line names WRITTEN_MAX files and counts the others.
- * Depends on: buffer.
  */
 #ifndef SERVER_COMMAND_OUTPUT_WRITTEN_H
 #define SERVER_COMMAND_OUTPUT_WRITTEN_H
@@ -24,7 +23,7 @@ struct written {
 void written_add(struct written *written, const char *name, const char *note);
 /* "wrote a.html, a.pyro"; nothing if there are none. */
 void written_put(const struct written *written, struct buffer *out);
-/* The same as a line of its own. */
+/* Prints it as a line of its own. */
 void written_say(const struct written *written);
 
 #endif /* SERVER_COMMAND_OUTPUT_WRITTEN_H */

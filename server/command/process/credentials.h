@@ -8,7 +8,6 @@
  * Threads: the main one.
  * Limits: CREDENTIALS_MAX_TLS_BYTES for the certificate, and for the key.
  * Errors: ERR_SYS if a file cannot be read.
- * Depends on: access/auth, err, signals, exit (warnings).
  */
 #ifndef SERVER_COMMAND_PROCESS_CREDENTIALS_H
 #define SERVER_COMMAND_PROCESS_CREDENTIALS_H

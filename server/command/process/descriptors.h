@@ -1,7 +1,5 @@
 /*
  * descriptors - keeps the descriptors that a process needs, and closes all others of the program.
- *
- * Depends on: Linux.
  */
 #ifndef SERVER_COMMAND_PROCESS_DESCRIPTORS_H
 #define SERVER_COMMAND_PROCESS_DESCRIPTORS_H

@@ -2,8 +2,6 @@
  * exit - how a command ends: a message for the user, a status for the shell.
  *
  * Threads: say: any; the others: the main one.
- *
- * Depends on: err, plain_text.
  */
 #ifndef SERVER_COMMAND_PROCESS_EXIT_H
 #define SERVER_COMMAND_PROCESS_EXIT_H

@@ -3,8 +3,6 @@
  *
  * It has a user of its own, CAP_SETUID and CAP_SETGID.  The list of system calls allows it to use these only to become the
  * owner of a folder for files.  Where the kernel has Landlock, it can open nothing but the program's folders.
- *
- * Depends on: files, access/identity, access/capabilities, landlock, syscall_filter, descriptors.
  */
 #ifndef SERVER_COMMAND_PROCESS_FILE_PROCESS_H
 #define SERVER_COMMAND_PROCESS_FILE_PROCESS_H

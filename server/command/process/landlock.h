@@ -3,7 +3,6 @@
  * processes that are not limited as it is.
  *
  * Threads: the main one, before others start.
- * Depends on: err.
  */
 #ifndef SERVER_COMMAND_PROCESS_LANDLOCK_H
 #define SERVER_COMMAND_PROCESS_LANDLOCK_H

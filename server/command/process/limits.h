@@ -3,7 +3,6 @@
  * some; and that on the size of a file (RLIMIT_FSIZE), which is an error of a write here and not a signal.
  *
  * Threads: the main one, before others start; limits_restore also in a child after fork.
- * Depends on: err.
  */
 #ifndef SERVER_COMMAND_PROCESS_LIMITS_H
 #define SERVER_COMMAND_PROCESS_LIMITS_H

@@ -5,7 +5,6 @@
  * ignored.
  *
  * Threads: the main one.
- * Depends on: signals, limits.
  */
 #ifndef SERVER_COMMAND_PROCESS_PREPARED_CHILD_H
 #define SERVER_COMMAND_PROCESS_PREPARED_CHILD_H

@@ -14,9 +14,6 @@
  * When this process ends, the others end.
  *
  * Call it before the program has threads, opens files or drops rights.
- *
- * Depends on: sampler/reader_link, process_reader, process_launcher, file_process, options, privilege, source, access/admission,
- * pulse.
  */
 #ifndef SERVER_COMMAND_PROCESS_PROCESS_KEEPER_H
 #define SERVER_COMMAND_PROCESS_PROCESS_KEEPER_H

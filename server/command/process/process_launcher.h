@@ -7,8 +7,6 @@
  *
  * With --subprocesses a descendant whose parent has ended becomes its child, so that daemons, which fork twice, can be
  * tracked.
- *
- * Depends on: options, limits, privilege.
  */
 #ifndef SERVER_COMMAND_PROCESS_PROCESS_LAUNCHER_H
 #define SERVER_COMMAND_PROCESS_PROCESS_LAUNCHER_H

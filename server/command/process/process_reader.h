@@ -2,8 +2,6 @@
  * process_reader - the sampling process, which reads other processes for a command that serves HTTP (sampler/reader_process.h).
  *
  * The keeper starts it (process_keeper.h).
- *
- * Depends on: sampler/reader_process, options, privilege, source, access/admission.
  */
 #ifndef SERVER_COMMAND_PROCESS_PROCESS_READER_H
 #define SERVER_COMMAND_PROCESS_PROCESS_READER_H

@@ -3,7 +3,6 @@
  *
  * Ownership: program_start takes the socket; program_end closes it.
  * Threads: the main one.
- * Depends on: process_launcher, signals, err.
  */
 #ifndef SERVER_COMMAND_PROCESS_PROGRAM_H
 #define SERVER_COMMAND_PROCESS_PROGRAM_H

@@ -5,7 +5,6 @@
  * runs in a signal handler.
  *
  * Threads: the main one only.
- * Depends on: err.
  */
 #ifndef SERVER_COMMAND_PROCESS_SIGNALS_H
 #define SERVER_COMMAND_PROCESS_SIGNALS_H

@@ -1,7 +1,5 @@
 /*
  * standard - standard input, output and error, any of which may be closed when the program starts.
- *
- * Depends on: libc.
  */
 #ifndef SERVER_COMMAND_PROCESS_STANDARD_H
 #define SERVER_COMMAND_PROCESS_STANDARD_H

@@ -16,7 +16,6 @@
  * personality, clone): see syscall_filter_is_built.
  *
  * Threads: applies to all threads of the process.
- * Depends on: err, libseccomp (only here).
  */
 #ifndef SERVER_COMMAND_PROCESS_SYSCALL_FILTER_H
 #define SERVER_COMMAND_PROCESS_SYSCALL_FILTER_H

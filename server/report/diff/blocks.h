@@ -6,7 +6,6 @@
  *
  * Units: nanoseconds since the session began.
  * Limits: BLOCKS_MAX.
- * Depends on: profile, window.
  */
 #ifndef SERVER_REPORT_DIFF_BLOCKS_H
 #define SERVER_REPORT_DIFF_BLOCKS_H

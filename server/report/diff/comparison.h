@@ -10,7 +10,6 @@
  * Ownership: the struct owns all it holds and needs nothing of the sources afterwards;
  * comparison_deinit accepts a zeroed one.
  * Limits: those of a profile, for both together; COMPARISON_MAX_CAPTURES on a side.
- * Depends on: profile, view, flat, joined, compare.
  */
 #ifndef SERVER_REPORT_DIFF_COMPARISON_H
 #define SERVER_REPORT_DIFF_COMPARISON_H

@@ -9,7 +9,6 @@
  *
  * Ownership: condition_deinit frees; it accepts a zeroed one.
  * Limits: CONDITION_MAX_PATTERN bytes of a pattern.
- * Depends on: comparison, pattern.
  */
 #ifndef SERVER_REPORT_DIFF_CONDITION_H
 #define SERVER_REPORT_DIFF_CONDITION_H

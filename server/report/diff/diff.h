@@ -2,7 +2,6 @@
  * diff - a comparison as text, Markdown and JSON.
  *
  * Ownership: a diff borrows everything.
- * Depends on: comparison, report, wire, buffer.
  */
 #ifndef SERVER_REPORT_DIFF_DIFF_H
 #define SERVER_REPORT_DIFF_DIFF_H

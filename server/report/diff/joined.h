@@ -7,7 +7,6 @@
  *
  * Ownership: joined_deinit frees everything, also the profile, and accepts a zeroed one.
  * Limits: those of a profile, for all captures together; JOINED_MAX_BLOCKS.
- * Depends on: profile, view, blocks, header, comparison (its sides).
  */
 #ifndef SERVER_REPORT_DIFF_JOINED_H
 #define SERVER_REPORT_DIFF_JOINED_H

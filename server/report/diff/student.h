@@ -3,8 +3,6 @@
  *
  * Its tails are a regularized incomplete beta function, computed by its continued fraction (Abramowitz
  * and Stegun 26.5.8 and 26.7.1).
- *
- * Depends on: libm.
  */
 #ifndef SERVER_REPORT_DIFF_STUDENT_H
 #define SERVER_REPORT_DIFF_STUDENT_H

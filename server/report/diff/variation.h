@@ -8,8 +8,6 @@
  * twice.  What is asked of a row is answered by the others: its own change is no part of it.  The
  * estimate is that of moments, each row with the weight of what its own noise leaves to say of the
  * variance (DerSimonian and Laird 1986); a row far beyond the others has changed, and is cut.
- *
- * Depends on: compare.
  */
 #ifndef SERVER_REPORT_DIFF_VARIATION_H
 #define SERVER_REPORT_DIFF_VARIATION_H

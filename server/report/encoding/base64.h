@@ -1,7 +1,5 @@
 /*
  * base64 - bytes as text (RFC 4648, with padding).
- *
- * Depends on: buffer.
  */
 #ifndef SERVER_REPORT_ENCODING_BASE64_H
 #define SERVER_REPORT_ENCODING_BASE64_H

@@ -9,7 +9,6 @@
  *
  * Ownership: the caller's storage, which must not move; `out` is borrowed.
  * Limits: none; the data is streamed.
- * Depends on: buffer, compress, base64.
  */
 #ifndef SERVER_REPORT_ENCODING_EMBEDDED_PROFILE_H
 #define SERVER_REPORT_ENCODING_EMBEDDED_PROFILE_H

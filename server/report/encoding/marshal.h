@@ -9,7 +9,6 @@
  *     marshal_tuple(out, 2);              the two items follow
  *
  * Source: Python/marshal.c of CPython.
- * Depends on: buffer.
  */
 #ifndef SERVER_REPORT_ENCODING_MARSHAL_H
 #define SERVER_REPORT_ENCODING_MARSHAL_H

@@ -12,7 +12,6 @@
  * Threads: one.
  * Limits: NUMBERED_MAX_TEXTS texts; further ones become "(other)".
  * Cost: memory for each row of the snapshot's tables.
- * Depends on: profile, strtab.
  */
 #ifndef SERVER_REPORT_ENCODING_NUMBERED_H
 #define SERVER_REPORT_ENCODING_NUMBERED_H

@@ -7,7 +7,6 @@
  * Ownership: the struct owns its arrays; gecko_rows_deinit accepts a zeroed one.
  * Units: nanoseconds since the session began.
  * Limits: GECKO_MAX_MARKERS for a thread; `cut` counts those beyond.
- * Depends on: profile, view, slices, preorder.
  */
 #ifndef SERVER_REPORT_FORMATS_GECKO_ROWS_H
 #define SERVER_REPORT_FORMATS_GECKO_ROWS_H

@@ -3,8 +3,6 @@
  *
  * The rows are those of the profile without the root's, so an index is an id of the profile minus 1.
  * Strings keep their ids; the names of markers follow them, in the order of gecko_rows.h.
- *
- * Depends on: profile, json, gecko_rows (names of markers), names.
  */
 #ifndef SERVER_REPORT_FORMATS_GECKO_TABLES_H
 #define SERVER_REPORT_FORMATS_GECKO_TABLES_H

@@ -16,7 +16,7 @@ AT_ONCE = 4
 
 
 def threads_of(live):
-    """What the tables say: {tid: (name, is main)}, the last row of a thread counts."""
+    """Threads in the tables: {tid: (name, is main)}, the last row of a thread counts."""
     tree = live.get("/sessions/1/tree")
     strings, threads = tree["strings"]["values"], tree["threads"]
     return {tid: (strings[name], bool(is_main)) for tid, name, is_main in zip(threads["tid"], threads["name"], threads["main"])}
@@ -185,7 +185,7 @@ class Names(EachTest):
                 self.assertIn(wanted, [name for name, _ in threads.values()])
 
     def test_the_text_of_a_command_is_a_file_of_its_own(self):
-        """What dataclasses has made is another text of the name <string>."""
+        """Code that dataclasses has made is another text of the name <string>."""
         self.each(self.check_command)
 
     def check_command(self, python):
@@ -206,7 +206,7 @@ class Names(EachTest):
         self.each(self.check_cells)
 
     def check_cells(self, python):
-        """Where it keeps none, nothing is made up."""
+        """Checks cells; a Python that keeps none gets no made-up ones."""
         with victim(self.path, python=python.path) as target:
             process, code = harness.run_program("record", str(target.pid), "-d", str(harness.SLOWNESS), "-r", "200", "--idle", "--waits=off", "--collapsed=-")
             self.assertEqual(code, 0, process.output())

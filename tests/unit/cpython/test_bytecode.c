@@ -174,12 +174,12 @@ static void only_newer_minors_without_a_table_have_that_of_another(void **state)
     assert_null(opcodes_of(0x040e00f0));
 }
 
-TEST_MAIN(cmocka_unit_test(stacks_are_as_deep_as_python_says),
-          cmocka_unit_test(arguments_beyond_a_byte_are_put_together),
-          cmocka_unit_test(the_middle_of_an_instruction_is_none),
-          cmocka_unit_test(a_form_stands_for_its_base),
-          cmocka_unit_test(what_is_never_reached_has_no_depth),
-          cmocka_unit_test(a_stack_that_runs_dry_has_no_depth),
-          cmocka_unit_test(any_bytes_can_be_walked),
-          cmocka_unit_test(code_over_the_limit_is_declined),
-          cmocka_unit_test(only_newer_minors_without_a_table_have_that_of_another))
+TEST_GROUP(cmocka_unit_test(stacks_are_as_deep_as_python_says),
+           cmocka_unit_test(arguments_beyond_a_byte_are_put_together),
+           cmocka_unit_test(the_middle_of_an_instruction_is_none),
+           cmocka_unit_test(a_form_stands_for_its_base),
+           cmocka_unit_test(what_is_never_reached_has_no_depth),
+           cmocka_unit_test(a_stack_that_runs_dry_has_no_depth),
+           cmocka_unit_test(any_bytes_can_be_walked),
+           cmocka_unit_test(code_over_the_limit_is_declined),
+           cmocka_unit_test(only_newer_minors_without_a_table_have_that_of_another))

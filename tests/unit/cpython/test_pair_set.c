@@ -29,5 +29,5 @@ static void a_full_set_keeps_what_it_has(void **state)
     pair_set_deinit(&set);
 }
 
-TEST_MAIN(cmocka_unit_test(a_pair_is_in_the_set_once_it_was_added),
-          cmocka_unit_test(a_full_set_keeps_what_it_has))
+TEST_GROUP(cmocka_unit_test(a_pair_is_in_the_set_once_it_was_added),
+           cmocka_unit_test(a_full_set_keeps_what_it_has))

@@ -6,7 +6,6 @@
  *
  * Ownership: the memory stays the caller's.
  * Limits: MADE_MAX_FUNCTIONS functions, and the bytes of the tables.
- * Depends on: fake_memory.
  */
 #ifndef TESTS_UNIT_NATIVE_MADE_IMAGE_H
 #define TESTS_UNIT_NATIVE_MADE_IMAGE_H
@@ -33,7 +32,7 @@ struct made_image {
     uint32_t count;
 };
 
-/* What all functions begin with: CFA = sp + 8, the return address below it. */
+/* First instructions of all functions: CFA = sp + 8, the return address below it. */
 #define MADE_START 0x0c, 0x07, 0x08, 0x90, 0x01
 
 void made_image_map(struct made_image *image, struct fake_memory *fake, remote_addr base);

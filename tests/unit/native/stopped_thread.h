@@ -5,7 +5,6 @@
  * Ownership: stopped_thread_start starts the program, stopped_thread_end kills it.
  * Threads: all calls from one thread, as ptrace demands.
  * Limits: STOPPED_MAX_BYTES bytes of a stack.
- * Depends on: process, unwind.
  */
 #ifndef TESTS_UNIT_NATIVE_STOPPED_THREAD_H
 #define TESTS_UNIT_NATIVE_STOPPED_THREAD_H

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sampler/native/jit_dump.h"
 #include "sampler/native/perf_map.h"
 #include "tests/support/test.h"
 
@@ -163,7 +162,7 @@ static void records_of_a_jitdump_name_their_code(void **state)
     char dump[512];
     const size_t bytes = put_dump(dump);
     (void)state;
-    assert_int_equal(jit_dump_take(&map, dump, bytes), bytes);
+    assert_int_equal(perf_map_add_records(&map, dump, bytes), bytes);
     assert_string_equal(name_at(&map, 0x100f), "f in /srv/app.py");
     assert_string_equal(name_at(&map, 0x2000), "");
     assert_string_equal(name_at(&map, 0x3000), "block");
@@ -178,9 +177,9 @@ static void jitdump_that_is_not_whole_waits(void **state)
     for (size_t first = 0; first < bytes; first++) {
         struct perf_map map = { 0 };
         unsigned char *const part = guard_copy(dump, first);
-        const size_t done = jit_dump_take(&map, (const char *)part, first);
+        const size_t done = perf_map_add_records(&map, (const char *)part, first);
         assert_true(done <= first);
-        assert_int_equal(done + jit_dump_take(&map, dump + done, bytes - done), bytes);
+        assert_int_equal(done + perf_map_add_records(&map, dump + done, bytes - done), bytes);
         assert_int_equal(map.count, 2);
         guard_free(part, first);
         perf_map_deinit(&map);
@@ -194,14 +193,14 @@ static void damaged_jitdump_ends_where_it_is_damaged(void **state)
     const size_t bytes = put_dump(dump);
     (void)state;
     put_number(dump + 40 + 4, 15, 4);
-    assert_int_equal(jit_dump_take(&map, dump, bytes), 40);
+    assert_int_equal(perf_map_add_records(&map, dump, bytes), 40);
     put_number(dump + 40 + 4, UINT32_MAX, 4);
-    assert_int_equal(jit_dump_take(&map, dump, bytes), 40);
+    assert_int_equal(perf_map_add_records(&map, dump, bytes), 40);
     /* A name without an end, and a record without room for one. */
     put_number(dump + 40 + 4, 56 + 3, 4);
-    assert_int_equal(jit_dump_take(&map, dump, 40 + 59), 40 + 59);
+    assert_int_equal(perf_map_add_records(&map, dump, 40 + 59), 40 + 59);
     put_number(dump + 40 + 4, 16, 4);
-    assert_int_equal(jit_dump_take(&map, dump, 40 + 16), 40 + 16);
+    assert_int_equal(perf_map_add_records(&map, dump, 40 + 16), 40 + 16);
     assert_int_equal(map.count, 0);
     perf_map_deinit(&map);
 }
@@ -357,17 +356,17 @@ static void line_without_an_end_is_not_read_for_ever(void **state)
 
 #define IN_A_ROOT(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
-TEST_MAIN(cmocka_unit_test(lines_name_their_code),
-          cmocka_unit_test(the_last_line_of_an_address_counts),
-          cmocka_unit_test(code_that_is_overlapped_later_has_no_name),
-          cmocka_unit_test(records_of_a_jitdump_name_their_code),
-          cmocka_unit_test(jitdump_that_is_not_whole_waits),
-          cmocka_unit_test(damaged_jitdump_ends_where_it_is_damaged),
-          cmocka_unit_test(lines_that_make_no_sense_are_ignored),
-          cmocka_unit_test(long_names_are_cut_and_too_many_lines_too),
-          IN_A_ROOT(file_is_read_again_when_it_has_grown),
-          IN_A_ROOT(file_that_shrinks_or_is_another_is_read_from_its_start),
-          IN_A_ROOT(file_of_an_earlier_process_is_not_read),
-          IN_A_ROOT(lines_and_a_jitdump_are_read_beside_each_other),
-          IN_A_ROOT(only_a_regular_file_of_the_user_is_read),
-          IN_A_ROOT(line_without_an_end_is_not_read_for_ever))
+TEST_GROUP(cmocka_unit_test(lines_name_their_code),
+           cmocka_unit_test(the_last_line_of_an_address_counts),
+           cmocka_unit_test(code_that_is_overlapped_later_has_no_name),
+           cmocka_unit_test(records_of_a_jitdump_name_their_code),
+           cmocka_unit_test(jitdump_that_is_not_whole_waits),
+           cmocka_unit_test(damaged_jitdump_ends_where_it_is_damaged),
+           cmocka_unit_test(lines_that_make_no_sense_are_ignored),
+           cmocka_unit_test(long_names_are_cut_and_too_many_lines_too),
+           IN_A_ROOT(file_is_read_again_when_it_has_grown),
+           IN_A_ROOT(file_that_shrinks_or_is_another_is_read_from_its_start),
+           IN_A_ROOT(file_of_an_earlier_process_is_not_read),
+           IN_A_ROOT(lines_and_a_jitdump_are_read_beside_each_other),
+           IN_A_ROOT(only_a_regular_file_of_the_user_is_read),
+           IN_A_ROOT(line_without_an_end_is_not_read_for_ever))

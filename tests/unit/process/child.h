@@ -2,7 +2,6 @@
  * child - a child process that a test reads.
  *
  * Ownership: child_end kills and reaps it; it also ends with the test.
- * Depends on: libc.
  */
 #ifndef TESTS_UNIT_PROCESS_CHILD_H
 #define TESTS_UNIT_PROCESS_CHILD_H

@@ -1,7 +1,5 @@
 /*
  * client - a blocking HTTP client for tests: one request, one reply, bytes as they came.
- *
- * Depends on: libc, zlib and zstd to undo what the server compressed.
  */
 #ifndef TESTS_UNIT_SERVER_CLIENT_H
 #define TESTS_UNIT_SERVER_CLIENT_H

@@ -1,7 +1,5 @@
 /*
  * fixture - the real server on a free loopback port, showing a fake sampler.
- *
- * Depends on: fake_sampler, client, cmocka.
  */
 #ifndef TESTS_UNIT_SERVER_FIXTURE_H
 #define TESTS_UNIT_SERVER_FIXTURE_H

@@ -10,9 +10,9 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/process/cpu.h"
+#include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/target.h"
-#include "sampler/session/thread_cpu.h"
 #include "tests/support/counted_calls.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
@@ -289,10 +289,5 @@ static void a_second_takes_as_many_system_calls_as_stated(void **state)
     assert_true(is_kept);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_second_takes_as_many_system_calls_as_stated),
-    };
-    return cmocka_run_group_tests(tests, start_sleepers, end_sleepers) == 0 ? 0 : 1;
-}
+TEST_GROUP_WITHIN(start_sleepers, end_sleepers,
+                  cmocka_unit_test(a_second_takes_as_many_system_calls_as_stated))

@@ -2,7 +2,6 @@
  * code_world - a simulated interpreter and a table of its code objects.
  *
  * Ownership: the caller's storage.
- * Depends on: fake_python, code.
  */
 #ifndef TESTS_UNIT_CPYTHON_MADE_CODE_WORLD_H
 #define TESTS_UNIT_CPYTHON_MADE_CODE_WORLD_H

@@ -1,7 +1,5 @@
 /*
  * fake_heap - the frames of 3.8 to 3.10, which are objects in the heap, in a fake_python.
- *
- * Depends on: fake_python.
  */
 #ifndef TESTS_UNIT_CPYTHON_MADE_FAKE_HEAP_H
 #define TESTS_UNIT_CPYTHON_MADE_FAKE_HEAP_H

@@ -7,8 +7,6 @@
  *     struct offsets table;
  *     offsets_fill(&table, 15);
  *     table.slots[OFFSETS_3_15_tstate_size] = 1;
- *
- * Depends on: libc.
  */
 #ifndef TESTS_UNIT_CPYTHON_MADE_OFFSETS_H
 #define TESTS_UNIT_CPYTHON_MADE_OFFSETS_H

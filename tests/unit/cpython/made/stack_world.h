@@ -2,7 +2,6 @@
  * stack_world - one simulated thread and everything that reads its stack.
  *
  * Ownership: stack_world_create allocates, stack_world_destroy frees.
- * Depends on: fake_python, stack.
  */
 #ifndef TESTS_UNIT_CPYTHON_MADE_STACK_WORLD_H
 #define TESTS_UNIT_CPYTHON_MADE_STACK_WORLD_H

@@ -2,7 +2,6 @@
  * task_world - simulated asyncio tasks: an interpreter of 3.14 or 3.15 whose one thread has a list of them.
  *
  * Ownership: the caller's storage.
- * Depends on: fake_python, tasks.
  */
 #ifndef TESTS_UNIT_CPYTHON_MADE_TASK_WORLD_H
 #define TESTS_UNIT_CPYTHON_MADE_TASK_WORLD_H

@@ -1,7 +1,5 @@
 /*
  * answer - JSON that the server has sent, and what stands in it.  What is not there fails the test.
- *
- * Depends on: fixture, cmocka.
  */
 #ifndef TESTS_UNIT_SERVER_API_ANSWER_H
 #define TESTS_UNIT_SERVER_API_ANSWER_H
