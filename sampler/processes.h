@@ -41,13 +41,13 @@ struct process_info {
     pid_t pid, parent;
     size_t argc;
     const char *const *argv;
-    const char *executable; /* NULL: unknown */
-    const char *python;     /* "3.11.2"; NULL: unknown */
-    unsigned uid;
+    const char *executable;     /* NULL: unknown */
+    const char *python;         /* "3.11.2"; NULL: unknown */
     const char *user;           /* the number of a user without a name */
     const char *container;      /* id; NULL: not in a container */
     const char *container_name; /* "": unknown */
     const char *pod;            /* of Kubernetes, "NAMESPACE/NAME"; NULL: in none */
+    unsigned uid;
     uint32_t threads;
     double cpu_percent; /* below 0: not known yet */
     uint64_t rss_bytes;

@@ -7,8 +7,8 @@
  *
  * Ownership: the socket is the link's, for the life of this process.
  * Threads: reader_link_use before others start; the others any.
- * Limits: READER_LINK_WAIT_MS for an answer, but any time to start a session, which can be cancelled.  While it waits it asks
- * once a second whether requests are still taken: if none is for READER_LINK_TAKE_MS, it waits no longer.
+ * Limits: LINK_WAIT_MS (link/link.h) for an answer, but any time to start a session, which can be cancelled.  While it waits it asks
+ * once a second whether requests are still taken: if none is for LINK_TAKE_MS, it waits no longer.
  */
 #ifndef SAMPLER_READER_LINK_H
 #define SAMPLER_READER_LINK_H
@@ -21,11 +21,9 @@
 #include "sampler/base/err.h"
 #include "sampler/base/usage.h"
 
-struct bytes;
+struct buffer;
 struct pulse;
 struct sampler;
-
-enum { READER_LINK_WAIT_MS = 30000, READER_LINK_TAKE_MS = 5000 };
 
 /* pulse: of the sampling process; NULL: none. */
 void reader_link_use(int socket, struct pulse *pulse);
@@ -38,7 +36,7 @@ MUST_CHECK enum err_code reader_link_admits(pid_t pid, struct err *err);
  * Readable cancel_fd ends it; -1: none. */
 MUST_CHECK enum err_code reader_link_read(struct sampler *sampler, const void *source,
                                           size_t source_bytes, int cancel_fd,
-                                          struct bytes *answer, struct err *err);
+                                          struct buffer *answer, struct err *err);
 
 /* CPU that sampling processes have used so far, which never falls; memory of the present one, 0: not known. */
 void reader_link_usage(struct process_usage *out);

@@ -21,7 +21,7 @@
 
 #include "sampler/base/err.h"
 
-struct bytes;
+struct buffer;
 struct engines;
 struct pulse;
 struct sampler;
@@ -46,7 +46,7 @@ struct reader_process {
     const struct sampler_options *only;
     /* Reads the source file of functions of the session; NULL: none is read. */
     enum err_code (*read)(void *context, struct sampler *sampler, const void *request,
-                          size_t request_bytes, struct bytes *answer, struct err *err);
+                          size_t request_bytes, struct buffer *answer, struct err *err);
     void *context;
 };
 

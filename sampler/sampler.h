@@ -25,6 +25,7 @@
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
+#include "sampler/capture/target_record.h"
 #include "sampler/owner.h"
 #include "sampler/profile/context.h"
 #include "sampler/profile/profile.h"
@@ -64,7 +65,7 @@ enum sampler_async {
 #undef X
 };
 
-/* What stacks show of native code. */
+/* Native code in stacks. */
 #define SAMPLER_NATIVE(X)                                                           \
     X(OFF, "off")   /* the C function that Python calls, where its name is known */ \
     X(LEAF, "leaf") /* and where other C code runs or calls back */                 \
@@ -76,7 +77,7 @@ enum sampler_native {
 #undef X
 };
 
-/* What reads the stacks. */
+/* Engines that read the stacks. */
 #define SAMPLER_ENGINES(X)                                                      \
     X(AUTO, "auto")     /* the kernel engine where it can run, or the remote */ \
     X(KERNEL, "kernel") /* a BPF program, where the target runs */              \
@@ -123,7 +124,9 @@ struct sampler_options {
     enum sampler_async async;
     /* Name of the ContextVar whose value says what a thread works for (profile/context.h); "": none. */
     char context[CONTEXT_MAX_VARIABLE];
-    bool tasks_each;                 /* read tasks at every tick, at any cost */
+    bool tasks_each; /* read tasks at every tick, at any cost */
+    bool
+        locks; /* report to the sink which locks threads wait for and hold; only a session of this process */
     enum sampler_engine engine;      /* once it has started: the one that samples */
     struct engines *engines;         /* sampler_open_engines; NULL: there are none */
     enum sampler_stop stop;          /* of the remote engine */
@@ -165,45 +168,6 @@ struct sampler_status {
     double rate_hz;      /* current: the requested rate, or what the CPU budget allows */
     double requested_hz; /* requested by sampler_set_rate; 0: that of the options */
     bool records_native; /* since sampler_record_native, whatever the options say */
-};
-
-enum { SAMPLER_SERVICE_BYTES = 128 };
-
-/* The service that a process belongs to, as OpenTelemetry's variables in its environment say, and the id of
- * its container; "": not known.  One that has written a title over its command line has a name in any case: that of the
- * script, module or program that it was started as. */
-struct sampler_service {
-    char name[SAMPLER_SERVICE_BYTES], namespace[SAMPLER_SERVICE_BYTES];
-    char version[SAMPLER_SERVICE_BYTES], container[SAMPLER_SERVICE_BYTES];
-};
-
-/* What a reader of the profile must know about a process: what of it is not sampled although it runs Python, or may be
- * wrong.  Captures have them in this order: add new ones at the end. */
-enum sampler_warning {
-    SAMPLER_WARNING_INTERPRETERS, /* sub-interpreters that the engine does not follow */
-    SAMPLER_WARNING_ANOTHER,      /* another interpreter */
-    SAMPLER_WARNING_VERSION,      /* newer than any release that was tested */
-    SAMPLER_WARNING_OPCODES,      /* and with other instructions */
-    SAMPLER_WARNINGS
-};
-enum { SAMPLER_WARNING_BYTES = 320 };
-
-/* One process of a session.  Strings live as long as the sampler. */
-struct sampler_target {
-    pid_t pid;
-    pid_t parent; /* if it is a target too; 0: none */
-    size_t argc;
-    const char *const *argv;
-    const char *executable;
-    const char *python; /* "3.11.2" */
-    const char *pod;    /* of Kubernetes, "NAMESPACE/NAME"; NULL: in none, or not known */
-    struct sampler_service service; /* not known of a capture that was cut off */
-    bool validated;                 /* false: a version newer than any we know */
-    uint64_t from_ns;               /* when sampling began, since the start of the session */
-    uint64_t age_ns;                /* how long it had run then */
-    uint64_t to_ns;                 /* when it ended; 0: not yet */
-    const char *reason;             /* a sentence once it has ended, else NULL */
-    const char *warnings[SAMPLER_WARNINGS]; /* sentences; NULL: not seen, or not yet */
 };
 
 /* Further processes are sampled but not listed. */
@@ -264,8 +228,9 @@ bool sampler_has_kernel_engine(void);
 MUST_CHECK enum err_code sampler_open_engines(size_t count, struct engines **out,
                                               struct err *err);
 void sampler_close_engines(struct engines *engines);
-/* Whether a session with these options could have a kernel engine now.  ERR_INVALID: the options ask for
- * what it cannot do; ERR_PERM, ERR_UNSUPPORTED: there is none; ERR_LIMIT: all are in use. */
+/* Checks that a session with these options could have a kernel engine now. ERR_INVALID: the
+ * options ask for what it cannot do; ERR_PERM, ERR_UNSUPPORTED: there is none; ERR_LIMIT: all
+ * are in use. */
 MUST_CHECK enum err_code sampler_check_engine(const struct sampler_options *options,
                                               struct err *err);
 

@@ -6,7 +6,7 @@ import { openSessionShare } from "./host/share.js";
 import { formatAddress, PANEL_VIEWS, parseAddress } from "./model/page/address.js";
 import { filterParameters } from "./model/filters/filter.js";
 import { cleanLinks, noLinks } from "./model/page/links.js";
-import { createPicture } from "./model/page/picture.js";
+import { createPicture } from "./model/picture/picture.js";
 import { isSameQuestion, openedFile, questionOf, searchedFor } from "./model/page/questions.js";
 import { takeBaseline, takeBlocks, takeDelivery, takeRunning, takeRuns } from "./model/trees/recording.js";
 import { isRunningAPart } from "./model/profile/parts.js";
@@ -285,8 +285,9 @@ function startPage() {
     queued = false;
     askFor();
     const picture = compute(state);
+    const { tree } = picture;
     // The same chart of something else: what is beside it follows once it is painted.
-    const follows = shown !== null && picture.tree !== shown.picture.tree && state.address.view === shown.address.view ? views.beside : [];
+    const follows = shown !== null && tree !== shown.picture.tree && state.address.view === shown.address.view ? views.beside : [];
     selected = { ...asked, parts: state.address.parts ?? [], filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] };
     watchFor(source, state, picture, selected);
     const downloads = source.downloads({ ...selected, shown: asked.parts });

@@ -7,7 +7,7 @@
 
 #include "sampler/base/vec.h"
 
-enum { UINT_DIGITS = 20 };
+enum { UINT_DIGITS = 20, NUMBER_BYTES = 10 };
 
 void buffer_deinit(struct buffer *buffer)
 {
@@ -46,6 +46,19 @@ char *buffer_reserve(struct buffer *buffer, size_t bytes)
     return buffer->failed ? NULL : buffer->data + buffer->length;
 }
 
+char *buffer_replace(struct buffer *buffer, size_t bytes)
+{
+    buffer_clear(buffer);
+    if (buffer->capacity < bytes) {
+        free(buffer->data);
+        buffer->data = NULL;
+        buffer->capacity = 0;
+    }
+    char *const room = buffer_reserve(buffer, bytes);
+    buffer->length = room ? bytes : 0;
+    return room;
+}
+
 void buffer_grow(struct buffer *buffer, size_t bytes)
 {
     buffer->length += bytes;
@@ -78,6 +91,47 @@ void buffer_uint(struct buffer *buffer, uint64_t value)
         digits[--at] = (char)('0' + value % 10);
     while (value /= 10);
     buffer_append(buffer, digits + at, sizeof digits - at);
+}
+
+void buffer_u8(struct buffer *buffer, unsigned value)
+{
+    buffer_char(buffer, (char)value);
+}
+
+void buffer_u32(struct buffer *buffer, uint32_t value)
+{
+    for (unsigned shift = 0; shift < 32; shift += 8)
+        buffer_u8(buffer, value >> shift & 0xff);
+}
+
+void buffer_u64(struct buffer *buffer, uint64_t value)
+{
+    buffer_u32(buffer, (uint32_t)value);
+    buffer_u32(buffer, (uint32_t)(value >> 32));
+}
+
+void buffer_number(struct buffer *buffer, uint64_t value)
+{
+    char *at = buffer_reserve(buffer, NUMBER_BYTES);
+    if (!at)
+        return;
+    for (; value > 0x7f; value >>= 7)
+        *at++ = (char)(value | 0x80);
+    *at++ = (char)value;
+    buffer->length = (size_t)(at - buffer->data);
+}
+
+void buffer_signed(struct buffer *buffer, int64_t value)
+{
+    buffer_number(buffer, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
+}
+
+void buffer_sized_text(struct buffer *buffer, const char *text)
+{
+    const size_t length = text ? strlen(text) : 0;
+    buffer_number(buffer, length);
+    buffer_append(buffer, text, length);
+    buffer_u8(buffer, 0);
 }
 
 void buffer_printf(struct buffer *buffer, const char *format, ...)

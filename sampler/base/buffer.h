@@ -48,11 +48,23 @@ void buffer_clear(struct buffer *buffer);
 /* Room for `bytes` more; NULL when there is none.  buffer_grow says how much was used. */
 char *buffer_reserve(struct buffer *buffer, size_t bytes);
 void buffer_grow(struct buffer *buffer, size_t bytes);
+/* Replaces the contents by so many bytes, which the caller writes; NULL: there is no room. */
+char *buffer_replace(struct buffer *buffer, size_t bytes);
 
 void buffer_append(struct buffer *buffer, const void *data, size_t bytes);
 void buffer_text(struct buffer *buffer, const char *text);
 void buffer_char(struct buffer *buffer, char c);
 void buffer_uint(struct buffer *buffer, uint64_t value);
+
+/* Numbers and texts for a byte_reader: fixed sizes are little-endian, a number is LEB128 (seven bits a byte, low bits
+ * first), a signed one zigzag-coded before that; a sized text is its length, the bytes and a NUL, and NULL is the empty one. */
+void buffer_u8(struct buffer *buffer, unsigned value);
+void buffer_u32(struct buffer *buffer, uint32_t value);
+void buffer_u64(struct buffer *buffer, uint64_t value);
+void buffer_number(struct buffer *buffer, uint64_t value);
+void buffer_signed(struct buffer *buffer, int64_t value);
+void buffer_sized_text(struct buffer *buffer, const char *text);
+
 void buffer_printf(struct buffer *buffer, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* The bytes with a NUL behind them, or NULL when anything failed. */

@@ -2,8 +2,9 @@
 
 #include <stdlib.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/base/compress.h"
-#include "sampler/capture/bytes.h"
 
 enum { CODING_NONE, CODING_ZSTD, CODING_FIRST, CODING_NEXT };
 /* Blocks are written every second, on a thread of their own.  The higher level makes small blocks much shorter, and
@@ -16,57 +17,57 @@ enum {
     CHECKED_HEAD_BYTES = 16,
 };
 
-static void put_head(struct bytes *out, enum capture_kind kind, unsigned coding, size_t raw,
+static void put_head(struct buffer *out, enum capture_kind kind, unsigned coding, size_t raw,
                      const void *stored, size_t stored_bytes)
 {
-    const size_t start = out->count;
-    bytes_u8(out, kind);
-    bytes_u8(out, coding);
-    bytes_u8(out, 0);
-    bytes_u8(out, 0);
-    bytes_u32(out, (uint32_t)raw);
-    bytes_u32(out, (uint32_t)stored_bytes);
-    bytes_u32(out, compress_crc32(stored, stored_bytes));
-    if (!out->is_short)
-        bytes_u32(out, compress_crc32(out->data + start, CHECKED_HEAD_BYTES));
+    const size_t start = out->length;
+    buffer_u8(out, kind);
+    buffer_u8(out, coding);
+    buffer_u8(out, 0);
+    buffer_u8(out, 0);
+    buffer_u32(out, (uint32_t)raw);
+    buffer_u32(out, (uint32_t)stored_bytes);
+    buffer_u32(out, compress_crc32(stored, stored_bytes));
+    if (!out->failed)
+        buffer_u32(out, compress_crc32(out->data + start, CHECKED_HEAD_BYTES));
 }
 
-static enum err_code check_length(const struct bytes *raw, struct err *err)
+static enum err_code check_length(const struct buffer *raw, struct err *err)
 {
-    if (raw->count > CAPTURE_MAX_BLOCK_BYTES)
-        return err_set(err, ERR_LIMIT, "a block of %zu bytes is too long", raw->count);
-    return bytes_check(raw, err);
+    if (raw->length > CAPTURE_MAX_BLOCK_BYTES)
+        return err_set(err, ERR_LIMIT, "a block of %zu bytes is too long", raw->length);
+    return buffer_check(raw, err);
 }
 
-enum err_code block_encode(enum capture_kind kind, const struct bytes *raw, struct bytes *out,
+enum err_code block_encode(enum capture_kind kind, const struct buffer *raw, struct buffer *out,
                            struct err *err)
 {
     unsigned char *packed = NULL;
     size_t packed_bytes = 0;
     enum err_code rc = check_length(raw, err);
     if (!rc)
-        rc = compress_zstd(raw->data, raw->count, ZSTD_LEVEL, &packed, &packed_bytes, err);
+        rc = compress_zstd(raw->data, raw->length, ZSTD_LEVEL, &packed, &packed_bytes, err);
     if (rc)
         return rc;
-    const bool is_shorter = packed_bytes < raw->count;
-    const void *const stored = is_shorter ? packed : raw->data;
-    const size_t stored_bytes = is_shorter ? packed_bytes : raw->count;
-    put_head(out, kind, is_shorter ? CODING_ZSTD : CODING_NONE, raw->count, stored,
+    const bool is_shorter = packed_bytes < raw->length;
+    const void *const stored = is_shorter ? (const void *)packed : raw->data;
+    const size_t stored_bytes = is_shorter ? packed_bytes : raw->length;
+    put_head(out, kind, is_shorter ? CODING_ZSTD : CODING_NONE, raw->length, stored,
              stored_bytes);
-    bytes_put(out, stored, stored_bytes);
+    buffer_append(out, stored, stored_bytes);
     free(packed);
-    return bytes_check(out, err);
+    return buffer_check(out, err);
 }
 
-enum err_code block_encode_plain(enum capture_kind kind, const struct bytes *raw,
-                                 struct bytes *out, struct err *err)
+enum err_code block_encode_plain(enum capture_kind kind, const struct buffer *raw,
+                                 struct buffer *out, struct err *err)
 {
     const enum err_code rc = check_length(raw, err);
     if (rc)
         return rc;
-    put_head(out, kind, CODING_NONE, raw->count, raw->data, raw->count);
-    bytes_put(out, raw->data, raw->count);
-    return bytes_check(out, err);
+    put_head(out, kind, CODING_NONE, raw->length, raw->data, raw->length);
+    buffer_append(out, raw->data, raw->length);
+    return buffer_check(out, err);
 }
 
 void block_chain_deinit(struct block_chain *chain)
@@ -82,57 +83,44 @@ void block_chain_break(struct block_chain *chain)
 }
 
 enum err_code block_chain_encode(struct block_chain *chain, enum capture_kind kind,
-                                 const struct bytes *raw, struct bytes *out, struct err *err)
+                                 const struct buffer *raw, struct buffer *out, struct err *err)
 {
     unsigned char *packed = NULL;
     size_t packed_bytes = 0;
     const bool is_first = chain->pieces == 0;
-    const int level = raw->count < SMALL_BYTES ? SMALL_ZSTD_LEVEL : ZSTD_LEVEL;
+    const int level = raw->length < SMALL_BYTES ? SMALL_ZSTD_LEVEL : ZSTD_LEVEL;
     enum err_code rc = check_length(raw, err);
     if (!rc && !chain->writer)
         rc = zstd_writer_create(&chain->writer, err);
     if (!rc)
-        rc = zstd_writer_add(chain->writer, is_first ? level : 0, raw->data, raw->count,
+        rc = zstd_writer_add(chain->writer, is_first ? level : 0, raw->data, raw->length,
                              &packed, &packed_bytes, err);
     if (rc)
         return rc;
-    put_head(out, kind, is_first ? CODING_FIRST : CODING_NEXT, raw->count, packed,
+    put_head(out, kind, is_first ? CODING_FIRST : CODING_NEXT, raw->length, packed,
              packed_bytes);
-    bytes_put(out, packed, packed_bytes);
+    buffer_append(out, packed, packed_bytes);
     free(packed);
     chain->pieces = (chain->pieces + 1) % BLOCK_CHAIN_PIECES;
-    return bytes_check(out, err);
+    return buffer_check(out, err);
 }
 
 enum err_code block_head_decode(const unsigned char data[CAPTURE_BLOCK_HEAD_BYTES],
                                 struct block_head *out, struct err *err)
 {
-    struct cursor cursor = cursor_of(data, CAPTURE_BLOCK_HEAD_BYTES);
-    out->kind = (unsigned char)cursor_u8(&cursor);
-    out->coding = (unsigned char)cursor_u8(&cursor);
-    (void)cursor_take(&cursor, 2);
-    out->raw_bytes = cursor_u32(&cursor);
-    out->stored_bytes = cursor_u32(&cursor);
-    out->checksum = cursor_u32(&cursor);
-    if (cursor_u32(&cursor) != compress_crc32(data, CHECKED_HEAD_BYTES))
+    struct byte_reader in = byte_reader_of(data, CAPTURE_BLOCK_HEAD_BYTES);
+    out->kind = (unsigned char)byte_reader_u8(&in);
+    out->coding = (unsigned char)byte_reader_u8(&in);
+    (void)byte_reader_take(&in, 2);
+    out->raw_bytes = byte_reader_u32(&in);
+    out->stored_bytes = byte_reader_u32(&in);
+    out->checksum = byte_reader_u32(&in);
+    if (byte_reader_u32(&in) != compress_crc32(data, CHECKED_HEAD_BYTES))
         return err_set(err, ERR_CORRUPT, "the head of a block has a wrong checksum");
     if (out->raw_bytes > CAPTURE_MAX_BLOCK_BYTES || out->stored_bytes > CAPTURE_MAX_BLOCK_BYTES)
         return err_set(err, ERR_CORRUPT,
                        "a block has an invalid length: %u bytes, stored as %u", out->raw_bytes,
                        out->stored_bytes);
-    return ERR_OK;
-}
-
-static enum err_code make_room(struct bytes *raw, size_t count, struct err *err)
-{
-    if (raw->room < count) {
-        bytes_deinit(raw);
-        raw->data = malloc(count);
-        if (!raw->data)
-            return err_nomem(err);
-        raw->room = count;
-    }
-    raw->count = count;
     return ERR_OK;
 }
 
@@ -143,7 +131,7 @@ bool block_is_piece(const struct block_head *head)
 
 /* `pieces` is 1 while a stream is being read. */
 static enum err_code decode_piece(struct block_chain *chain, const struct block_head *head,
-                                  const void *stored, struct bytes *raw, struct err *err)
+                                  const void *stored, struct buffer *raw, struct err *err)
 {
     const bool is_first = head->coding == CODING_FIRST;
     enum err_code rc = ERR_OK;
@@ -153,27 +141,26 @@ static enum err_code decode_piece(struct block_chain *chain, const struct block_
         rc = zstd_reader_create(&chain->reader, err);
     if (!rc)
         rc = zstd_reader_add(chain->reader, is_first, stored, head->stored_bytes, raw->data,
-                             raw->count, err);
+                             raw->length, err);
     chain->pieces = !rc;
     return rc;
 }
 
 enum err_code block_decode(struct block_chain *chain, const struct block_head *head,
-                           const void *stored, struct bytes *raw, struct err *err)
+                           const void *stored, struct buffer *raw, struct err *err)
 {
     if (compress_crc32(stored, head->stored_bytes) != head->checksum)
         return err_set(err, ERR_CORRUPT, "a block has a wrong checksum");
-    bytes_clear(raw);
+    buffer_clear(raw);
     if (head->coding == CODING_NONE && head->raw_bytes == head->stored_bytes) {
-        bytes_put(raw, stored, head->stored_bytes);
-        return bytes_check(raw, err);
+        buffer_append(raw, stored, head->stored_bytes);
+        return buffer_check(raw, err);
     }
     if (head->coding < CODING_ZSTD || head->coding > CODING_NEXT)
         return err_set(err, ERR_CORRUPT, "a block has an unknown coding");
-    const enum err_code rc = make_room(raw, head->raw_bytes, err);
-    if (rc)
-        return rc;
+    if (!buffer_replace(raw, head->raw_bytes))
+        return buffer_check(raw, err);
     if (block_is_piece(head))
         return decode_piece(chain, head, stored, raw, err);
-    return compress_unzstd(stored, head->stored_bytes, raw->data, raw->count, err);
+    return compress_unzstd(stored, head->stored_bytes, raw->data, raw->length, err);
 }

@@ -22,7 +22,7 @@
 #include "sampler/base/err.h"
 #include "sampler/capture/format.h"
 
-struct bytes;
+struct buffer;
 
 struct block_head {
     unsigned char kind, coding;
@@ -43,16 +43,16 @@ void block_chain_deinit(struct block_chain *chain);
 void block_chain_break(struct block_chain *chain);
 /* Appends a whole block to out, as the next piece of the stream; starts one if none is open. */
 MUST_CHECK enum err_code block_chain_encode(struct block_chain *chain, enum capture_kind kind,
-                                            const struct bytes *raw, struct bytes *out,
+                                            const struct buffer *raw, struct buffer *out,
                                             struct err *err);
 
 /* Appends a whole block to out. */
-MUST_CHECK enum err_code block_encode(enum capture_kind kind, const struct bytes *raw,
-                                      struct bytes *out, struct err *err);
+MUST_CHECK enum err_code block_encode(enum capture_kind kind, const struct buffer *raw,
+                                      struct buffer *out, struct err *err);
 
-/* The same without compression. */
-MUST_CHECK enum err_code block_encode_plain(enum capture_kind kind, const struct bytes *raw,
-                                            struct bytes *out, struct err *err);
+/* Encodes a block without compression. */
+MUST_CHECK enum err_code block_encode_plain(enum capture_kind kind, const struct buffer *raw,
+                                            struct buffer *out, struct err *err);
 
 /* ERR_CORRUPT: the bytes are not a head. */
 MUST_CHECK enum err_code block_head_decode(const unsigned char data[CAPTURE_BLOCK_HEAD_BYTES],
@@ -61,6 +61,6 @@ MUST_CHECK enum err_code block_head_decode(const unsigned char data[CAPTURE_BLOC
 bool block_is_piece(const struct block_head *head);
 /* Replaces the contents of `raw` by the raw bytes. */
 MUST_CHECK enum err_code block_decode(struct block_chain *chain, const struct block_head *head,
-                                      const void *stored, struct bytes *raw, struct err *err);
+                                      const void *stored, struct buffer *raw, struct err *err);
 
 #endif /* SAMPLER_CAPTURE_BLOCK_H */

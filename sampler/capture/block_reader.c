@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/base/read_at.h"
 #include "sampler/capture/format.h"
 
@@ -70,7 +72,7 @@ void block_reader_close(struct block_reader *blocks)
 {
     if (blocks->fd >= 0)
         close(blocks->fd);
-    bytes_deinit(&blocks->stored);
+    buffer_deinit(&blocks->stored);
     block_chain_deinit(&blocks->chain);
     blocks->fd = -1;
 }
@@ -96,15 +98,10 @@ static enum err_code no_more(struct err *err)
 static enum err_code read_stored(struct block_reader *blocks, const struct block_head *head,
                                  struct err *err)
 {
-    if (blocks->stored.room < head->stored_bytes) {
-        bytes_deinit(&blocks->stored);
-        blocks->stored.data = malloc(head->stored_bytes);
-        if (!blocks->stored.data)
-            return err_nomem(err);
-        blocks->stored.room = head->stored_bytes;
-    }
-    if (head->stored_bytes && !read_at(blocks->fd, blocks->stored.data, head->stored_bytes,
-                                       blocks->at + CAPTURE_BLOCK_HEAD_BYTES))
+    char *const stored = buffer_replace(&blocks->stored, head->stored_bytes);
+    if (!stored)
+        return buffer_check(&blocks->stored, err);
+    if (!read_at(blocks->fd, stored, head->stored_bytes, blocks->at + CAPTURE_BLOCK_HEAD_BYTES))
         return errno ? cannot_read(errno, err) : no_more(err);
     return ERR_OK;
 }
@@ -142,7 +139,7 @@ static bool is_wanted(struct wanted_blocks *wanted, uint64_t at)
     return !wanted->is_part || (at >= wanted->from && at < wanted->to) || at >= wanted->also;
 }
 
-/* Of a kind that may be skipped, or not wanted. */
+/* True if the kind may be skipped, or is not wanted. */
 static bool may_skip(struct block_reader *blocks, const struct block_head *head)
 {
     return (head->kind >= 'a' && head->kind <= 'z' && !is_known(head->kind)) ||
@@ -150,7 +147,7 @@ static bool may_skip(struct block_reader *blocks, const struct block_head *head)
 }
 
 enum err_code block_reader_next(struct block_reader *blocks, struct block_head *head,
-                                struct bytes *raw, struct err *err)
+                                struct buffer *raw, struct err *err)
 {
     for (;;) {
         const uint64_t at = blocks->at;
@@ -181,12 +178,12 @@ enum err_code block_reader_next(struct block_reader *blocks, struct block_head *
 uint64_t block_reader_end_at(const struct block_reader *blocks)
 {
     unsigned char trailer[CAPTURE_TRAILER_BYTES] = { 0 };
-    struct cursor cursor = cursor_of(trailer, sizeof trailer);
+    struct byte_reader in = byte_reader_of(trailer, sizeof trailer);
     if (blocks->size < CAPTURE_PREAMBLE_BYTES + sizeof trailer ||
         !read_at(blocks->fd, trailer, sizeof trailer, blocks->size - sizeof trailer))
         return 0;
-    const uint64_t at = cursor_u64(&cursor);
-    const bool is_trailer = memcmp(cursor.at, CAPTURE_MAGIC, MAGIC_BYTES) == 0;
+    const uint64_t at = byte_reader_u64(&in);
+    const bool is_trailer = memcmp(in.at, CAPTURE_MAGIC, MAGIC_BYTES) == 0;
     return is_trailer && at >= CAPTURE_PREAMBLE_BYTES &&
                    at <= blocks->size - CAPTURE_TRAILER_BYTES - CAPTURE_BLOCK_HEAD_BYTES
                ? at

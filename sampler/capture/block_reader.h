@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/err.h"
 #include "sampler/capture/block.h"
-#include "sampler/capture/bytes.h"
 
 /* Which blocks of samples: those at offsets from `from` to before `to`, and those from `also` on. */
 struct wanted_blocks {
@@ -26,7 +26,7 @@ struct block_reader {
     uint64_t size; /* when it was opened */
     uint64_t at;   /* of the next block */
     struct wanted_blocks wanted;
-    struct bytes stored;
+    struct buffer stored;
     struct block_chain chain; /* of the last block of samples */
 };
 
@@ -39,7 +39,7 @@ void block_reader_close(struct block_reader *blocks);
 /* Unpacks the next block into raw and moves `at`.  ERR_NOT_FOUND: no whole block is left.  Skips
  * blocks that are not wanted, and those of an unknown kind that may be skipped. */
 MUST_CHECK enum err_code block_reader_next(struct block_reader *blocks, struct block_head *head,
-                                           struct bytes *raw, struct err *err);
+                                           struct buffer *raw, struct err *err);
 
 /* The offset of the last block, from the trailer; 0: there is no trailer. */
 uint64_t block_reader_end_at(const struct block_reader *blocks);

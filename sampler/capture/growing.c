@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/load.h"
 #include "sampler/capture/rows.h"
@@ -24,9 +26,9 @@ void growing_deinit(struct growing *growing)
     windows_block_deinit(&growing->block);
     windows_places_deinit(&growing->places);
     block_chain_deinit(&growing->chain);
-    bytes_deinit(&growing->stored);
-    bytes_deinit(&growing->raw);
-    bytes_deinit(&growing->start_bytes);
+    buffer_deinit(&growing->stored);
+    buffer_deinit(&growing->raw);
+    buffer_deinit(&growing->start_bytes);
     *growing = (struct growing){ .profile = NULL };
 }
 
@@ -46,29 +48,24 @@ static enum err_code read_preamble(growing_fill *fill, void *context, struct err
 static enum err_code read_stored(struct growing *growing, const struct block_head *head,
                                  growing_fill *fill, void *context, struct err *err)
 {
-    struct bytes *const stored = &growing->stored;
-    if (stored->room < head->stored_bytes) {
-        bytes_deinit(stored);
-        stored->data = malloc(head->stored_bytes);
-        if (!stored->data)
-            return err_nomem(err);
-        stored->room = head->stored_bytes;
-    }
-    enum err_code rc = fill(context, stored->data, head->stored_bytes, err);
+    char *const stored = buffer_replace(&growing->stored, head->stored_bytes);
+    if (!stored)
+        return buffer_check(&growing->stored, err);
+    enum err_code rc = fill(context, stored, head->stored_bytes, err);
     if (rc == ERR_NOT_FOUND)
         rc = err_set(err, ERR_GONE, "it ends within a block");
-    return rc ? rc : block_decode(&growing->chain, head, stored->data, &growing->raw, err);
+    return rc ? rc : block_decode(&growing->chain, head, stored, &growing->raw, err);
 }
 
 static enum err_code take_metadata(struct growing *growing, struct err *err)
 {
-    const struct bytes raw = growing->raw;
+    const struct buffer raw = growing->raw;
     if (growing->has_metadata)
         return err_set(err, ERR_CORRUPT, "metadata are in the wrong place");
     growing->raw = growing->start_bytes;
     growing->start_bytes = raw;
-    struct cursor cursor = cursor_of(raw.data, raw.count);
-    const enum err_code rc = metadata_decode(&growing->metadata, &cursor, err);
+    struct byte_reader in = byte_reader_over(&raw);
+    const enum err_code rc = metadata_decode(&growing->metadata, &in, err);
     if (rc)
         return rc;
     if (growing->metadata.unit_ns < 1 || growing->metadata.unit_ns > WINDOWS_MAX_UNIT_NS)
@@ -80,8 +77,8 @@ static enum err_code take_metadata(struct growing *growing, struct err *err)
 
 static enum err_code take_rows(struct growing *growing, struct err *err)
 {
-    struct cursor cursor = cursor_of(growing->raw.data, growing->raw.count);
-    const enum err_code rc = rows_decode(growing->profile, &cursor, &growing->sizes, err);
+    struct byte_reader in = byte_reader_over(&growing->raw);
+    const enum err_code rc = rows_decode(growing->profile, &in, &growing->sizes, err);
     if (!rc && growing->table_bytes &&
         profile_table_bytes(growing->profile) > growing->table_bytes)
         return err_set(err, ERR_LIMIT, "its tables need more than %zu MiB",
@@ -91,9 +88,9 @@ static enum err_code take_rows(struct growing *growing, struct err *err)
 
 static enum err_code take_windows(struct growing *growing, struct err *err)
 {
-    struct cursor cursor = cursor_of(growing->raw.data, growing->raw.count);
+    struct byte_reader in = byte_reader_over(&growing->raw);
     windows_block_deinit(&growing->block);
-    return windows_decode(&cursor, &growing->names, growing->metadata.unit_ns, &growing->sizes,
+    return windows_decode(&in, &growing->names, growing->metadata.unit_ns, &growing->sizes,
                           true, &growing->places, &growing->block, err);
 }
 

@@ -19,9 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/err.h"
 #include "sampler/capture/block.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/names.h"
 #include "sampler/capture/reader.h"
@@ -35,7 +35,7 @@ struct growing {
     bool has_metadata;
     struct names names;
     struct block_chain chain;
-    struct bytes stored, raw, start_bytes;
+    struct buffer stored, raw, start_bytes;
     struct windows_block block; /* the last one, until growing_seal */
     struct windows_places places;
     uint64_t last_ns;

@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/channel.h"
 #include "sampler/base/thread.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/writer.h"
 #include "sampler/profile/profile.h"
@@ -145,25 +146,16 @@ const struct sink *live_capture_sink(const struct live_capture *capture)
     return &capture->sink;
 }
 
-static enum err_code write_all(void *to, const void *data, size_t bytes, struct err *err)
+static enum err_code write_out(void *to, const void *data, size_t bytes, struct err *err)
 {
-    struct live_capture *const capture = to;
-    const char *at = data;
-    while (bytes > 0) {
-        const ssize_t n = write(capture->fd, at, bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            err_sys(err, errno, "cannot write the capture");
-            return ERR_SYS;
-        }
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return ERR_OK;
+    const struct live_capture *const capture = to;
+    if (channel_write(capture->fd, data, bytes))
+        return ERR_OK;
+    err_sys(err, errno, "cannot write the capture");
+    return ERR_SYS;
 }
 
-static void put_state(void *context, struct bytes *out)
+static void put_state(void *context, struct buffer *out)
 {
     struct live_capture *const capture = context;
     capture->sealed.rows = capture->writer.done;
@@ -319,7 +311,7 @@ enum err_code live_capture_begin_live(struct live_capture *capture, int fd,
     capture->context = context;
     written.unit_ns = LIVE_UNIT_NS;
     const sigset_t before = block_limit_signal();
-    enum err_code rc = writer_init_live(&capture->writer, &written, write_all, capture, err);
+    enum err_code rc = writer_init_live(&capture->writer, &written, write_out, capture, err);
     if (!rc)
         rc = flush(capture, err);
     unblock(&before);
@@ -341,7 +333,7 @@ enum err_code live_capture_begin(struct live_capture *capture, int fd, struct pr
     capture->start = capture->is_regular ? lseek(fd, 0, SEEK_CUR) : 0;
     written.unit_ns = writer_unit_ns((double)metadata->rate_uhz / 1e6);
     const sigset_t before = block_limit_signal();
-    const enum err_code rc = writer_init(&capture->writer, &written, write_all, capture, err);
+    const enum err_code rc = writer_init(&capture->writer, &written, write_out, capture, err);
     unblock(&before);
     return rc ? rc : start_thread(capture, err);
 }
@@ -359,13 +351,13 @@ static void join(struct live_capture *capture)
 }
 
 static enum err_code write_end(struct live_capture *capture, const struct capture_metadata *end,
-                               const struct bytes *texts, struct err *err)
+                               const struct buffer *texts, struct err *err)
 {
     struct capture_metadata written = *end;
     capture->sealed.lost = capture->lost + capture->dropped;
     if (!capture->err.code &&
         (flush(capture, &capture->err) ||
-         (texts && texts->count && writer_source(&capture->writer, texts, &capture->err))))
+         (texts && texts->length && writer_source(&capture->writer, texts, &capture->err))))
         drop_rest(capture);
     if (capture->err.code) {
         /* The end is short: there may be room for it. */
@@ -380,8 +372,8 @@ static enum err_code write_end(struct live_capture *capture, const struct captur
 }
 
 enum err_code live_capture_finish(struct live_capture *capture,
-                                  const struct capture_metadata *end, const struct bytes *texts,
-                                  struct err *err)
+                                  const struct capture_metadata *end,
+                                  const struct buffer *texts, struct err *err)
 {
     if (capture->filling && capture->filling->count)
         hand_over(capture);

@@ -23,7 +23,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 
-struct bytes;
+struct buffer;
 struct capture_metadata;
 struct profile;
 struct live_capture;
@@ -48,7 +48,7 @@ MUST_CHECK enum err_code live_capture_begin(
     const struct capture_metadata *metadata,
     void (*failed)(void *context, const struct err *err), void *context, struct err *err);
 
-/* What a window ended with. */
+/* The state at the end of a window. */
 struct live_capture_seal {
     uint64_t end_ns;
     struct quality quality;
@@ -60,7 +60,7 @@ struct live_capture_seal {
  * put: appends the bytes of the CAPTURE_STATE block that follows each window; called on the capture's thread, and
  * on this one for the first and the last. */
 typedef void live_capture_put(void *context, const struct live_capture_seal *seal,
-                              struct bytes *out);
+                              struct buffer *out);
 MUST_CHECK enum err_code live_capture_begin_live(
     struct live_capture *capture, int fd, struct profile *profile,
     const struct capture_metadata *metadata, live_capture_put *put,
@@ -70,7 +70,7 @@ MUST_CHECK enum err_code live_capture_begin_live(
  * everything is written. */
 MUST_CHECK enum err_code live_capture_finish(struct live_capture *capture,
                                              const struct capture_metadata *end,
-                                             const struct bytes *texts, struct err *err);
+                                             const struct buffer *texts, struct err *err);
 
 /* For after live_capture_finish. */
 uint64_t live_capture_bytes(const struct live_capture *capture);

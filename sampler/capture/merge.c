@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/scoped.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/reader.h"
@@ -284,7 +285,7 @@ static enum err_code begin(struct merge *merge, writer_take take, void *to, stru
     metadata.merged = merge->count;
     metadata.ended_at_ns = metadata.elapsed_ns = metadata.has_failed = metadata.lost = 0;
     metadata.reason = metadata.source_text = "";
-    metadata.processes = metadata.services = (struct capture_texts){ 0 };
+    metadata.targets = metadata.processes = metadata.services = (struct capture_texts){ 0 };
     metadata.package_paths = metadata.package_names = (struct capture_texts){ 0 };
     for (size_t i = 0; i < merge->count; i++) {
         struct input *const input = &merge->inputs[i];
@@ -364,7 +365,7 @@ static enum err_code take_window(struct merge *merge, struct input *input, struc
         rc = writer_seal(&merge->writer, end_ns, window->period_ns, err);
         merge->now_ns = end_ns;
     }
-    /* What is flushed last has the counters of all blocks. */
+    /* The last flush has the counters of all blocks. */
     if (!rc)
         rc = next_window(input, err);
     return !rc && writer_is_due(&merge->writer) ? flush(merge, err) : rc;
@@ -374,7 +375,7 @@ static enum err_code take_window(struct merge *merge, struct input *input, struc
 static enum err_code write_source(struct merge *merge, const char **state_out, struct err *err)
 {
     SCOPED_FREE const struct source_texts **lists = calloc(merge->count, sizeof *lists);
-    struct bytes texts = { 0 };
+    struct buffer texts = { 0 };
     *state_out =
         merge->omits_source ? SOURCE_TEXT_OFF : reader_source_text(merge->inputs[0].reader);
     if (!lists)
@@ -388,9 +389,9 @@ static enum err_code write_source(struct merge *merge, const char **state_out, s
     }
     enum err_code rc =
         source_texts_merge(lists, merge->count, &texts, &merge->source_texts, err);
-    if (!rc && texts.count)
+    if (!rc && texts.length)
         rc = writer_source(&merge->writer, &texts, err);
-    bytes_deinit(&texts);
+    buffer_deinit(&texts);
     return rc;
 }
 

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/capture/bytes.h"
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/capture/format.h"
 
 /* The form of a value; another form is unknown and cannot be skipped. */
@@ -57,31 +58,31 @@ static bool is_set(const struct capture_metadata *metadata, const struct key *ke
     return list_of(metadata, key)->count > 0;
 }
 
-static void put_list(const struct capture_texts *list, struct bytes *out)
+static void put_list(const struct capture_texts *list, struct buffer *out)
 {
-    bytes_number(out, list->count);
+    buffer_number(out, list->count);
     for (size_t i = 0; i < list->count; i++)
-        bytes_text(out, list->items[i]);
+        buffer_sized_text(out, list->items[i]);
 }
 
 static void put(const struct capture_metadata *metadata, const struct key *key,
-                struct bytes *out)
+                struct buffer *out)
 {
-    bytes_text(out, key->name);
-    bytes_u8(out, key->form);
+    buffer_sized_text(out, key->name);
+    buffer_u8(out, key->form);
     switch (key->form) {
-    case FORM_NUMBER: bytes_number(out, number_of(metadata, key)); break;
-    case FORM_TEXT: bytes_text(out, text_of(metadata, key)); break;
+    case FORM_NUMBER: buffer_number(out, number_of(metadata, key)); break;
+    case FORM_TEXT: buffer_sized_text(out, text_of(metadata, key)); break;
     case FORM_LIST: put_list(list_of(metadata, key), out); break;
     }
 }
 
-void metadata_encode(const struct capture_metadata *metadata, struct bytes *out)
+void metadata_encode(const struct capture_metadata *metadata, struct buffer *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < KEYS; i++)
         count += is_set(metadata, &keys[i]);
-    bytes_number(out, count);
+    buffer_number(out, count);
     for (size_t i = 0; i < KEYS; i++)
         if (is_set(metadata, &keys[i]))
             put(metadata, &keys[i], out);
@@ -96,15 +97,15 @@ static const struct key *find(const char *name, unsigned form)
     return NULL;
 }
 
-static enum err_code take_list(struct capture_texts *list, struct cursor *cursor,
+static enum err_code take_list(struct capture_texts *list, struct byte_reader *in,
                                struct err *err)
 {
-    const size_t count = cursor_count(cursor, 2, CAPTURE_MAX_TEXTS);
+    const size_t count = byte_reader_count(in, 2, CAPTURE_MAX_TEXTS);
     const char **const items = calloc(count + 1, sizeof *items);
     if (!items)
         return err_nomem(err);
     for (size_t i = 0; i < count; i++)
-        items[i] = cursor_text(cursor);
+        items[i] = byte_reader_text(in);
     free(list->items);
     *list = (struct capture_texts){ count, items };
     return ERR_OK;
@@ -112,24 +113,24 @@ static enum err_code take_list(struct capture_texts *list, struct cursor *cursor
 
 /* key NULL: skips the value. */
 static enum err_code take(struct capture_metadata *metadata, const struct key *key,
-                          unsigned form, struct cursor *cursor, struct err *err)
+                          unsigned form, struct byte_reader *in, struct err *err)
 {
     struct capture_texts unknown = { 0 };
     char *const to = key ? (char *)metadata + key->offset : NULL;
     enum err_code rc = ERR_OK;
     if (form == FORM_NUMBER) {
-        const uint64_t number = cursor_number(cursor);
+        const uint64_t number = byte_reader_number(in);
         if (to)
             memcpy(to, &number, sizeof number);
     } else if (form == FORM_TEXT) {
-        const char *const text = cursor_text(cursor);
+        const char *const text = byte_reader_text(in);
         if (to)
             memcpy(to, &text, sizeof text);
     } else if (form == FORM_LIST) {
-        rc = take_list(to ? (void *)to : &unknown, cursor, err);
+        rc = take_list(to ? (void *)to : &unknown, in, err);
         free(unknown.items);
     } else {
-        cursor->is_bad = true;
+        in->is_bad = true;
     }
     return rc;
 }
@@ -141,18 +142,18 @@ static void fill_texts(struct capture_metadata *metadata)
 #undef X
 }
 
-enum err_code metadata_decode(struct capture_metadata *metadata, struct cursor *cursor,
+enum err_code metadata_decode(struct capture_metadata *metadata, struct byte_reader *in,
                               struct err *err)
 {
-    const size_t count = cursor_count(cursor, PAIR_BYTES, MAX_PAIRS);
+    const size_t count = byte_reader_count(in, PAIR_BYTES, MAX_PAIRS);
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < count && !rc && !cursor->is_bad; i++) {
-        const char *const name = cursor_text(cursor);
-        const unsigned form = cursor_u8(cursor);
-        rc = take(metadata, find(name, form), form, cursor, err);
+    for (size_t i = 0; i < count && !rc && !in->is_bad; i++) {
+        const char *const name = byte_reader_text(in);
+        const unsigned form = byte_reader_u8(in);
+        rc = take(metadata, find(name, form), form, in, err);
     }
     fill_texts(metadata);
-    if (!rc && cursor->is_bad)
+    if (!rc && in->is_bad)
         rc = err_set(err, ERR_CORRUPT, "its metadata is invalid");
     return rc;
 }

@@ -17,8 +17,8 @@
 
 #include "sampler/base/err.h"
 
-struct bytes;
-struct cursor;
+struct buffer;
+struct byte_reader;
 
 struct capture_texts {
     size_t count;
@@ -62,14 +62,15 @@ struct capture_texts {
     X(reason)      /* why it ended */                 \
     X(source_text) /* kept, or why none is; in the last block */
 
-/* counters and states name the numbers in other blocks.  processes, in the last block only,
- * describes each process of the session, and services its service (server/wire/target_list.h).  package_paths and package_names, in the last
+/* counters and states name the numbers in other blocks.  targets, in the last block only,
+ * are the processes of the session (target_record.h); captures before 4.3 have processes and services instead.  package_paths and package_names, in the last
  * block too, are the rows of profile/packages.h.  focus to show_from are patterns
  * of filters (recorded_filters.h). */
 #define CAPTURE_LISTS(X) \
     X(argv)              \
     X(counters)          \
     X(states)            \
+    X(targets)           \
     X(processes)         \
     X(services)          \
     X(package_paths)     \
@@ -93,10 +94,10 @@ struct capture_metadata {
 };
 
 /* Leaves out what is 0 or empty. */
-void metadata_encode(const struct capture_metadata *metadata, struct bytes *out);
+void metadata_encode(const struct capture_metadata *metadata, struct buffer *out);
 /* Adds to the metadata that are there already. */
 MUST_CHECK enum err_code metadata_decode(struct capture_metadata *metadata,
-                                         struct cursor *cursor, struct err *err);
+                                         struct byte_reader *in, struct err *err);
 void metadata_deinit(struct capture_metadata *metadata);
 
 #endif /* SAMPLER_CAPTURE_METADATA_H */

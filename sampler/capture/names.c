@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#include "sampler/capture/bytes.h"
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/capture/metadata.h"
 
 /* The bits from 0 on are states; those from here on say that a state is unknown. */
@@ -31,7 +32,7 @@ static const size_t counter_offsets[] = {
 
 static const char lacks_native[] = "lacks_native";
 
-/* That of live captures is behind them. */
+/* The name that only live captures have is behind the others. */
 static const char *state_names[] = {
 #define X(name, bit, text) text,
     STATE_FLAGS(X)
@@ -121,17 +122,17 @@ void names_init(struct names *names, const struct capture_metadata *metadata)
 
 static const int32_t MILLION = 1000000;
 
-void names_put_quality(const struct quality *quality, struct bytes *out)
+void names_put_quality(const struct quality *quality, struct buffer *out)
 {
-    bytes_number(out, NUMBERS);
+    buffer_number(out, NUMBERS);
     for (size_t i = 0; i < COUNTERS; i++) {
         uint64_t value;
         memcpy(&value, (const char *)quality + counter_offsets[i], sizeof value);
-        bytes_number(out, value);
+        buffer_number(out, value);
     }
     for (size_t i = 0; i < QUALITY_BIASED; i++) {
-        bytes_number(out, quality->biased[i].function);
-        bytes_number(out, (uint64_t)(quality->biased[i].ppm + MILLION));
+        buffer_number(out, quality->biased[i].function);
+        buffer_number(out, (uint64_t)((int64_t)quality->biased[i].ppm + MILLION));
     }
 }
 
@@ -155,12 +156,12 @@ static void take_biased(struct quality *quality, size_t number, uint64_t value)
         biased->ppm = (int32_t)value - MILLION;
 }
 
-void names_take_quality(const struct names *names, struct cursor *cursor, struct quality *out)
+void names_take_quality(const struct names *names, struct byte_reader *in, struct quality *out)
 {
-    const size_t count = cursor_count(cursor, 1, NAMES_MAX_COUNTERS);
+    const size_t count = byte_reader_count(in, 1, NAMES_MAX_COUNTERS);
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < count; i++) {
-        const uint64_t value = cursor_number(cursor);
+        const uint64_t value = byte_reader_number(in);
         const size_t number = i < names->counter_count ? names->counters[i] : SIZE_MAX;
         if (number < COUNTERS)
             take_counter(out, number, value);

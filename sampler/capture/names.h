@@ -16,9 +16,9 @@
 #include "sampler/profile/quality.h"
 #include "sampler/profile/state.h"
 
-struct bytes;
+struct buffer;
 struct capture_metadata;
-struct cursor;
+struct byte_reader;
 
 enum { NAMES_MAX_COUNTERS = 64, NAMES_MAX_STATES = 9 };
 
@@ -35,14 +35,14 @@ struct names {
 
 /* Sets the names that this program writes; the lists are static. */
 void names_set(struct capture_metadata *metadata);
-/* The same for a live capture, whose states have one more: native frames were wanted, and could not be
- * copied. */
+/* Sets the names of a live capture, whose states have one more: native frames were wanted, and
+ * could not be copied. */
 void names_set_live(struct capture_metadata *metadata);
 /* Takes the names of a capture. */
 void names_init(struct names *names, const struct capture_metadata *metadata);
 
-void names_put_quality(const struct quality *quality, struct bytes *out);
-void names_take_quality(const struct names *names, struct cursor *cursor, struct quality *out);
+void names_put_quality(const struct quality *quality, struct buffer *out);
+void names_take_quality(const struct names *names, struct byte_reader *in, struct quality *out);
 /* A runnable thread is written as on a CPU too: that is what readers before 3.1 took it for. */
 uint64_t names_bits(state_bits state, bool lacks_native);
 state_bits names_state(const struct names *names, uint64_t bits);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/base/trusted_path.h"
 #include "sampler/capture/block_reader.h"
 #include "sampler/capture/format.h"
@@ -25,10 +27,10 @@ struct indexed {
 
 struct reader {
     struct block_reader blocks;
-    uint64_t first_at;                   /* the first block behind the metadata */
-    struct bytes raw;                    /* the current block */
-    struct bytes start_bytes, end_bytes; /* the metadata point into these */
-    struct bytes source_bytes;           /* the texts point into these */
+    uint64_t first_at;                    /* the first block behind the metadata */
+    struct buffer raw;                    /* the current block */
+    struct buffer start_bytes, end_bytes; /* the metadata point into these */
+    struct buffer source_bytes;           /* the texts point into these */
     struct source_texts texts;
     struct capture_metadata metadata;
     struct names names;
@@ -61,8 +63,8 @@ static enum err_code take_metadata(struct reader *reader, struct err *err)
         return rc;
     if (head.kind != CAPTURE_METADATA)
         return err_set(err, ERR_CORRUPT, "it does not begin with metadata");
-    struct cursor cursor = cursor_of(reader->start_bytes.data, reader->start_bytes.count);
-    rc = metadata_decode(&reader->metadata, &cursor, err);
+    struct byte_reader in = byte_reader_over(&reader->start_bytes);
+    rc = metadata_decode(&reader->metadata, &in, err);
     if (rc)
         return rc;
     if (reader->metadata.unit_ns < 1 || reader->metadata.unit_ns > WINDOWS_MAX_UNIT_NS)
@@ -72,19 +74,19 @@ static enum err_code take_metadata(struct reader *reader, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code take_index(struct reader *reader, struct cursor *cursor, struct err *err)
+static enum err_code take_index(struct reader *reader, struct byte_reader *in, struct err *err)
 {
-    const size_t count = cursor_count(cursor, 4, CAPTURE_MAX_INDEX);
+    const size_t count = byte_reader_count(in, 4, CAPTURE_MAX_INDEX);
     reader->index = calloc(count + 1, sizeof *reader->index);
     if (!reader->index)
         return err_nomem(err);
     for (size_t i = 0; i < count; i++) {
-        const unsigned kind = cursor_u8(cursor);
+        const unsigned kind = byte_reader_u8(in);
         struct indexed block;
-        block.at = cursor_number(cursor);
-        block.start_ns = cursor_number(cursor);
-        const uint64_t samples = cursor_number(cursor);
-        if (kind == CAPTURE_WINDOWS && samples && !cursor->is_bad)
+        block.at = byte_reader_number(in);
+        block.start_ns = byte_reader_number(in);
+        const uint64_t samples = byte_reader_number(in);
+        if (kind == CAPTURE_WINDOWS && samples && !in->is_bad)
             reader->index[reader->index_count++] = block;
     }
     return ERR_OK;
@@ -103,15 +105,15 @@ static void take_packages(struct reader *reader)
 /* Reads the end block, once. */
 static enum err_code take_end(struct reader *reader, struct err *err)
 {
-    struct cursor cursor = cursor_of(reader->end_bytes.data, reader->end_bytes.count);
-    enum err_code rc = metadata_decode(&reader->metadata, &cursor, err);
+    struct byte_reader in = byte_reader_over(&reader->end_bytes);
+    enum err_code rc = metadata_decode(&reader->metadata, &in, err);
     if (rc)
         return rc;
     reader->has_end = true;
     take_packages(reader);
-    (void)cursor_number(&cursor); /* samples */
-    rc = take_index(reader, &cursor, err);
-    if (!rc && cursor.is_bad)
+    (void)byte_reader_number(&in); /* samples */
+    rc = take_index(reader, &in, err);
+    if (!rc && in.is_bad)
         rc = err_set(err, ERR_CORRUPT, "its index is invalid");
     return rc;
 }
@@ -187,10 +189,10 @@ void reader_close(struct reader *reader)
     windows_block_deinit(&reader->block);
     windows_places_deinit(&reader->places);
     profile_destroy(reader->profile);
-    bytes_deinit(&reader->raw);
-    bytes_deinit(&reader->start_bytes);
-    bytes_deinit(&reader->end_bytes);
-    bytes_deinit(&reader->source_bytes);
+    buffer_deinit(&reader->raw);
+    buffer_deinit(&reader->start_bytes);
+    buffer_deinit(&reader->end_bytes);
+    buffer_deinit(&reader->source_bytes);
     source_texts_deinit(&reader->texts);
     free(reader->index);
     free(reader);
@@ -257,8 +259,8 @@ static enum err_code no_more(struct err *err)
 /* The file decides how large tables get; a small compressed file may have many rows. */
 static enum err_code take_rows(struct reader *reader, struct err *err)
 {
-    struct cursor cursor = cursor_of(reader->raw.data, reader->raw.count);
-    const enum err_code rc = rows_decode(reader->profile, &cursor, &reader->sizes, err);
+    struct byte_reader in = byte_reader_over(&reader->raw);
+    const enum err_code rc = rows_decode(reader->profile, &in, &reader->sizes, err);
     if (!rc && reader->table_bytes &&
         profile_table_bytes(reader->profile) > reader->table_bytes)
         return err_set(err, ERR_LIMIT,
@@ -269,10 +271,10 @@ static enum err_code take_rows(struct reader *reader, struct err *err)
 
 static enum err_code take_windows(struct reader *reader, bool is_piece, struct err *err)
 {
-    struct cursor cursor = cursor_of(reader->raw.data, reader->raw.count);
+    struct byte_reader in = byte_reader_over(&reader->raw);
     windows_block_deinit(&reader->block);
     reader->window = 0;
-    return windows_decode(&cursor, &reader->names, reader->metadata.unit_ns, &reader->sizes,
+    return windows_decode(&in, &reader->names, reader->metadata.unit_ns, &reader->sizes,
                           is_piece, &reader->places, &reader->block, err);
 }
 
@@ -281,7 +283,7 @@ static enum err_code pass_end(struct reader *reader, struct err *err)
     reader->at_end = true;
     if (reader->has_end)
         return ERR_OK;
-    const struct bytes raw = reader->raw;
+    const struct buffer raw = reader->raw;
     reader->raw = reader->end_bytes;
     reader->end_bytes = raw;
     return take_end(reader, err);
@@ -290,11 +292,11 @@ static enum err_code pass_end(struct reader *reader, struct err *err)
 /* The last one of several blocks counts. */
 static enum err_code take_source(struct reader *reader, struct err *err)
 {
-    const struct bytes raw = reader->raw;
+    const struct buffer raw = reader->raw;
     source_texts_deinit(&reader->texts);
     reader->raw = reader->source_bytes;
     reader->source_bytes = raw;
-    return source_texts_decode(raw.data, raw.count, &reader->texts, err);
+    return source_texts_decode(raw.data, raw.length, &reader->texts, err);
 }
 
 static enum err_code take_block(struct reader *reader, const struct block_head *head,

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#include "sampler/capture/bytes.h"
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/capture/rows.h"
 
 typedef const struct profile_snapshot *snapshot_ref;
@@ -22,25 +23,25 @@ static enum err_code placed(enum err_code rc, uint32_t id, uint32_t expected, co
     return !rc && id != expected ? misplaced(err, what, expected) : rc;
 }
 
-static void encode_strings(snapshot_ref snapshot, struct row_slice slice, struct bytes *out)
+static void encode_strings(snapshot_ref snapshot, struct row_slice slice, struct buffer *out)
 {
     for (uint32_t i = 0; i < slice.count; i++)
-        bytes_number(out, profile_string(snapshot, slice.first + i).length);
+        buffer_number(out, profile_string(snapshot, slice.first + i).length);
     for (uint32_t i = 0; i < slice.count; i++) {
         const struct strtab_string string = profile_string(snapshot, slice.first + i);
-        bytes_put(out, string.text, string.length);
+        buffer_append(out, string.text, string.length);
     }
 }
 
 static enum err_code decode_strings(struct profile *profile, struct row_slice slice,
-                                    bool is_known, struct cursor *cursor, struct err *err)
+                                    bool is_known, struct byte_reader *in, struct err *err)
 {
     uint32_t lengths[ROWS_MAX_SLICE];
     enum err_code rc = ERR_OK;
     for (uint32_t i = 0; i < slice.count; i++)
-        lengths[i] = (uint32_t)cursor_below(cursor, STRTAB_MAX_LENGTH);
+        lengths[i] = (uint32_t)byte_reader_below(in, STRTAB_MAX_LENGTH);
     for (uint32_t i = 0; i < slice.count && !rc; i++) {
-        const unsigned char *const text = cursor_take(cursor, lengths[i]);
+        const unsigned char *const text = byte_reader_take(in, lengths[i]);
         str_id id = 0;
         if (!text)
             break;
@@ -58,16 +59,16 @@ static enum err_code decode_strings(struct profile *profile, struct row_slice sl
         int64_t last = 0;                                                   \
         for (uint32_t i = 0; i < slice.count; i++) {                        \
             const int64_t value = row_at(snapshot, slice.first + i).member; \
-            bytes_signed(out, value - last);                                \
+            buffer_signed(out, value - last);                               \
             last = value;                                                   \
         }                                                                   \
     } while (0)
 
-static void take_column(struct cursor *cursor, uint32_t count, int64_t *column)
+static void take_column(struct byte_reader *in, uint32_t count, int64_t *column)
 {
     uint64_t last = 0;
     for (uint32_t i = 0; i < count; i++) {
-        last += (uint64_t)cursor_signed(cursor);
+        last += (uint64_t)byte_reader_signed(in);
         column[i] = (int64_t)last;
     }
 }
@@ -83,7 +84,7 @@ static int32_t int_of(int64_t value)
     return value >= INT32_MIN && value <= INT32_MAX ? (int32_t)value : 0;
 }
 
-static void encode_libraries(snapshot_ref snapshot, struct row_slice slice, struct bytes *out)
+static void encode_libraries(snapshot_ref snapshot, struct row_slice slice, struct buffer *out)
 {
     ENCODE_COLUMN(profile_library_at, path);
     ENCODE_COLUMN(profile_library_at, build_id);
@@ -92,14 +93,14 @@ static void encode_libraries(snapshot_ref snapshot, struct row_slice slice, stru
 
 /* Flags of a later version are left out. */
 static enum err_code decode_libraries(struct profile *profile, struct row_slice slice,
-                                      bool is_known, struct cursor *cursor, struct err *err)
+                                      bool is_known, struct byte_reader *in, struct err *err)
 {
     int64_t path[ROWS_MAX_SLICE], build_id[ROWS_MAX_SLICE], flags[ROWS_MAX_SLICE];
     enum err_code rc = ERR_OK;
-    take_column(cursor, slice.count, path);
-    take_column(cursor, slice.count, build_id);
-    take_column(cursor, slice.count, flags);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
+    take_column(in, slice.count, path);
+    take_column(in, slice.count, build_id);
+    take_column(in, slice.count, flags);
+    for (uint32_t i = 0; i < slice.count && !rc && !in->is_bad && !is_known; i++) {
         const struct profile_library row = { .path = id_of(path[i]),
                                              .build_id = id_of(build_id[i]),
                                              .flags =
@@ -111,7 +112,7 @@ static enum err_code decode_libraries(struct profile *profile, struct row_slice 
     return rc;
 }
 
-static void encode_functions(snapshot_ref snapshot, struct row_slice slice, struct bytes *out)
+static void encode_functions(snapshot_ref snapshot, struct row_slice slice, struct buffer *out)
 {
     ENCODE_COLUMN(profile_function_at, name);
     ENCODE_COLUMN(profile_function_at, file);
@@ -123,15 +124,15 @@ enum { NAME, FILE_NAME, FIRST_LINE, LIBRARY, FUNCTION_COLUMNS };
 
 /* Columns that the file lacks are 0. */
 static enum err_code take_functions(struct profile *profile, struct row_slice slice,
-                                    bool is_known, size_t columns, struct cursor *cursor,
+                                    bool is_known, size_t columns, struct byte_reader *in,
                                     struct err *err)
 {
     int64_t column[FUNCTION_COLUMNS][ROWS_MAX_SLICE];
     enum err_code rc = ERR_OK;
     memset(column, 0, sizeof column);
     for (size_t i = 0; i < columns; i++)
-        take_column(cursor, slice.count, column[i]);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
+        take_column(in, slice.count, column[i]);
+    for (uint32_t i = 0; i < slice.count && !rc && !in->is_bad && !is_known; i++) {
         const struct profile_function row = { .name = id_of(column[NAME][i]),
                                               .file = id_of(column[FILE_NAME][i]),
                                               .first_line = int_of(column[FIRST_LINE][i]),
@@ -144,33 +145,33 @@ static enum err_code take_functions(struct profile *profile, struct row_slice sl
 }
 
 static enum err_code decode_functions(struct profile *profile, struct row_slice slice,
-                                      bool is_known, struct cursor *cursor, struct err *err)
+                                      bool is_known, struct byte_reader *in, struct err *err)
 {
-    return take_functions(profile, slice, is_known, FUNCTION_COLUMNS, cursor, err);
+    return take_functions(profile, slice, is_known, FUNCTION_COLUMNS, in, err);
 }
 
 /* Rows before version 4. */
 static enum err_code decode_python_functions(struct profile *profile, struct row_slice slice,
-                                             bool is_known, struct cursor *cursor,
+                                             bool is_known, struct byte_reader *in,
                                              struct err *err)
 {
-    return take_functions(profile, slice, is_known, LIBRARY, cursor, err);
+    return take_functions(profile, slice, is_known, LIBRARY, in, err);
 }
 
-static void encode_frames(snapshot_ref snapshot, struct row_slice slice, struct bytes *out)
+static void encode_frames(snapshot_ref snapshot, struct row_slice slice, struct buffer *out)
 {
     ENCODE_COLUMN(profile_frame_at, function);
     ENCODE_COLUMN(profile_frame_at, line);
 }
 
 static enum err_code decode_frames(struct profile *profile, struct row_slice slice,
-                                   bool is_known, struct cursor *cursor, struct err *err)
+                                   bool is_known, struct byte_reader *in, struct err *err)
 {
     int64_t function[ROWS_MAX_SLICE], line[ROWS_MAX_SLICE];
     enum err_code rc = ERR_OK;
-    take_column(cursor, slice.count, function);
-    take_column(cursor, slice.count, line);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
+    take_column(in, slice.count, function);
+    take_column(in, slice.count, line);
+    for (uint32_t i = 0; i < slice.count && !rc && !in->is_bad && !is_known; i++) {
         frame_id id = 0;
         rc = profile_frame(profile, id_of(function[i]), int_of(line[i]), &id, err);
         rc = placed(rc, id, slice.first + i, "frame", err);
@@ -178,20 +179,20 @@ static enum err_code decode_frames(struct profile *profile, struct row_slice sli
     return rc;
 }
 
-static void encode_nodes(snapshot_ref snapshot, struct row_slice slice, struct bytes *out)
+static void encode_nodes(snapshot_ref snapshot, struct row_slice slice, struct buffer *out)
 {
     ENCODE_COLUMN(profile_node_at, parent);
     ENCODE_COLUMN(profile_node_at, frame);
 }
 
 static enum err_code decode_nodes(struct profile *profile, struct row_slice slice,
-                                  bool is_known, struct cursor *cursor, struct err *err)
+                                  bool is_known, struct byte_reader *in, struct err *err)
 {
     int64_t parent[ROWS_MAX_SLICE], frame[ROWS_MAX_SLICE];
     enum err_code rc = ERR_OK;
-    take_column(cursor, slice.count, parent);
-    take_column(cursor, slice.count, frame);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
+    take_column(in, slice.count, parent);
+    take_column(in, slice.count, frame);
+    for (uint32_t i = 0; i < slice.count && !rc && !in->is_bad && !is_known; i++) {
         node_id id = 0;
         rc = profile_node(profile, id_of(parent[i]), id_of(frame[i]), &id, err);
         rc = placed(rc, id, slice.first + i, "node", err);
@@ -199,20 +200,20 @@ static enum err_code decode_nodes(struct profile *profile, struct row_slice slic
     return rc;
 }
 
-static void encode_processes(snapshot_ref snapshot, struct row_slice slice, struct bytes *out)
+static void encode_processes(snapshot_ref snapshot, struct row_slice slice, struct buffer *out)
 {
     ENCODE_COLUMN(profile_process_at, pid);
     ENCODE_COLUMN(profile_process_at, name);
 }
 
 static enum err_code decode_processes(struct profile *profile, struct row_slice slice,
-                                      bool is_known, struct cursor *cursor, struct err *err)
+                                      bool is_known, struct byte_reader *in, struct err *err)
 {
     int64_t pid[ROWS_MAX_SLICE], name[ROWS_MAX_SLICE];
     enum err_code rc = ERR_OK;
-    take_column(cursor, slice.count, pid);
-    take_column(cursor, slice.count, name);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
+    take_column(in, slice.count, pid);
+    take_column(in, slice.count, name);
+    for (uint32_t i = 0; i < slice.count && !rc && !in->is_bad && !is_known; i++) {
         process_id id = 0;
         rc = profile_process(profile, int_of(pid[i]), id_of(name[i]), &id, err);
         rc = placed(rc, id, slice.first + i, "process", err);
@@ -220,34 +221,34 @@ static enum err_code decode_processes(struct profile *profile, struct row_slice 
     return rc;
 }
 
-static void encode_threads(snapshot_ref snapshot, struct row_slice slice, struct bytes *out)
+static void encode_threads(snapshot_ref snapshot, struct row_slice slice, struct buffer *out)
 {
     ENCODE_COLUMN(profile_thread_at, process);
     ENCODE_COLUMN(profile_thread_at, tid);
     ENCODE_COLUMN(profile_thread_at, name);
     ENCODE_COLUMN(profile_thread_at, is_main);
     for (uint32_t i = 0; i < slice.count; i++)
-        bytes_number(out, profile_thread_at(snapshot, slice.first + i).ident);
+        buffer_number(out, profile_thread_at(snapshot, slice.first + i).ident);
 }
 
 static enum err_code decode_threads(struct profile *profile, struct row_slice slice,
-                                    bool is_known, struct cursor *cursor, struct err *err)
+                                    bool is_known, struct byte_reader *in, struct err *err)
 {
     int64_t process[ROWS_MAX_SLICE], tid[ROWS_MAX_SLICE], name[ROWS_MAX_SLICE];
     int64_t is_main[ROWS_MAX_SLICE];
     enum err_code rc = ERR_OK;
-    take_column(cursor, slice.count, process);
-    take_column(cursor, slice.count, tid);
-    take_column(cursor, slice.count, name);
-    take_column(cursor, slice.count, is_main);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad; i++) {
+    take_column(in, slice.count, process);
+    take_column(in, slice.count, tid);
+    take_column(in, slice.count, name);
+    take_column(in, slice.count, is_main);
+    for (uint32_t i = 0; i < slice.count && !rc && !in->is_bad; i++) {
         const struct profile_thread row = { .process = id_of(process[i]),
                                             .tid = int_of(tid[i]),
-                                            .ident = cursor_number(cursor),
+                                            .ident = byte_reader_number(in),
                                             .name = id_of(name[i]),
                                             .is_main = is_main[i] != 0 };
         thread_id id = 0;
-        if (is_known || cursor->is_bad)
+        if (is_known || in->is_bad)
             continue;
         rc = profile_thread(profile, &row, &id, err);
         rc = placed(rc, id, slice.first + i, "thread", err);
@@ -255,7 +256,7 @@ static enum err_code decode_threads(struct profile *profile, struct row_slice sl
     return rc;
 }
 
-static void encode_spots(snapshot_ref snapshot, struct row_slice slice, struct bytes *out)
+static void encode_spots(snapshot_ref snapshot, struct row_slice slice, struct buffer *out)
 {
     ENCODE_COLUMN(profile_spot_at, function);
     ENCODE_COLUMN(profile_spot_at, line);
@@ -271,14 +272,14 @@ enum { FUNCTION, LINE, END_LINE, COLUMN, END_COLUMN, OPCODE, BASE, CALLER, SPOT_
 
 /* Columns that the file lacks are 0. */
 static enum err_code take_spots(struct profile *profile, struct row_slice slice, bool is_known,
-                                size_t columns, struct cursor *cursor, struct err *err)
+                                size_t columns, struct byte_reader *in, struct err *err)
 {
     int64_t column[SPOT_COLUMNS][ROWS_MAX_SLICE];
     enum err_code rc = ERR_OK;
     memset(column, 0, sizeof column);
     for (size_t i = 0; i < columns; i++)
-        take_column(cursor, slice.count, column[i]);
-    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
+        take_column(in, slice.count, column[i]);
+    for (uint32_t i = 0; i < slice.count && !rc && !in->is_bad && !is_known; i++) {
         const struct profile_spot row = { .function = id_of(column[FUNCTION][i]),
                                           .line = int_of(column[LINE][i]),
                                           .end_line = int_of(column[END_LINE][i]),
@@ -295,16 +296,16 @@ static enum err_code take_spots(struct profile *profile, struct row_slice slice,
 }
 
 static enum err_code decode_spots(struct profile *profile, struct row_slice slice,
-                                  bool is_known, struct cursor *cursor, struct err *err)
+                                  bool is_known, struct byte_reader *in, struct err *err)
 {
-    return take_spots(profile, slice, is_known, SPOT_COLUMNS, cursor, err);
+    return take_spots(profile, slice, is_known, SPOT_COLUMNS, in, err);
 }
 
 /* Rows of version 1. */
 static enum err_code decode_lone_spots(struct profile *profile, struct row_slice slice,
-                                       bool is_known, struct cursor *cursor, struct err *err)
+                                       bool is_known, struct byte_reader *in, struct err *err)
 {
-    return take_spots(profile, slice, is_known, CALLER, cursor, err);
+    return take_spots(profile, slice, is_known, CALLER, in, err);
 }
 
 const struct row_table row_tables[] = {

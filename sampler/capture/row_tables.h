@@ -15,8 +15,8 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 
-struct bytes;
-struct cursor;
+struct buffer;
+struct byte_reader;
 
 /* A slice of one table, being written or read. */
 struct row_slice {
@@ -27,9 +27,9 @@ struct row_table {
     size_t size_offset; /* in struct profile_sizes */
     size_t row_bytes;   /* the least bytes of a row */
     void (*encode)(const struct profile_snapshot *snapshot, struct row_slice slice,
-                   struct bytes *out);
+                   struct buffer *out);
     enum err_code (*decode)(struct profile *profile, struct row_slice slice, bool is_known,
-                            struct cursor *cursor, struct err *err);
+                            struct byte_reader *in, struct err *err);
 };
 
 enum { ROW_TABLE_STRINGS = 0 };

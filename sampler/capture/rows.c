@@ -1,6 +1,7 @@
 #include "sampler/capture/rows.h"
 
-#include "sampler/capture/bytes.h"
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/capture/row_tables.h"
 
 struct profile_sizes rows_at_start(void)
@@ -46,56 +47,56 @@ static struct row_slice next_slice(const struct profile_snapshot *snapshot,
 }
 
 bool rows_encode(const struct profile_snapshot *snapshot, struct profile_sizes *done,
-                 struct bytes *out)
+                 struct buffer *out)
 {
-    const size_t before = out->count;
+    const size_t before = out->length;
     for (size_t i = 0; i < sizeof order; i++) {
         const struct row_table *const table = &row_tables[order[i]];
         uint32_t *const at = size_at(done, table);
         while (*at < size_of(&snapshot->sizes, table)) {
-            if (out->count - before > ROWS_BLOCK_BYTES || out->is_short)
+            if (out->length - before > ROWS_BLOCK_BYTES || out->failed)
                 return true;
             const struct row_slice slice = next_slice(snapshot, table, *at);
-            bytes_u8(out, order[i]);
-            bytes_number(out, slice.first);
-            bytes_number(out, slice.count);
+            buffer_u8(out, order[i]);
+            buffer_number(out, slice.first);
+            buffer_number(out, slice.count);
             table->encode(snapshot, slice, out);
             *at += slice.count;
         }
     }
-    return out->count > before;
+    return out->length > before;
 }
 
-static enum err_code decode_slice(struct profile *profile, struct cursor *cursor,
+static enum err_code decode_slice(struct profile *profile, struct byte_reader *in,
                                   struct profile_sizes *done, struct err *err)
 {
-    const unsigned table = cursor_u8(cursor);
+    const unsigned table = byte_reader_u8(in);
     if (table >= row_table_count)
         return err_set(err, ERR_CORRUPT, "the capture has a table of an unknown kind");
     uint32_t *const at = size_at(done, &row_tables[table]);
-    const uint32_t first = (uint32_t)cursor_below(cursor, *at);
+    const uint32_t first = (uint32_t)byte_reader_below(in, *at);
     const struct row_slice slice = {
-        first, (uint32_t)cursor_count(cursor, row_tables[table].row_bytes, ROWS_MAX_SLICE)
+        first, (uint32_t)byte_reader_count(in, row_tables[table].row_bytes, ROWS_MAX_SLICE)
     };
     const bool is_known = first < *at;
     /* Either all of the slice is known or none of it.  An empty one could repeat without end. */
     if (slice.count == 0 || (is_known && slice.count > *at - first))
-        cursor->is_bad = true;
-    if (cursor->is_bad)
+        in->is_bad = true;
+    if (in->is_bad)
         return ERR_OK;
-    const enum err_code rc = row_tables[table].decode(profile, slice, is_known, cursor, err);
+    const enum err_code rc = row_tables[table].decode(profile, slice, is_known, in, err);
     if (!rc && !is_known)
         *at += slice.count;
     return rc;
 }
 
-enum err_code rows_decode(struct profile *profile, struct cursor *cursor,
+enum err_code rows_decode(struct profile *profile, struct byte_reader *in,
                           struct profile_sizes *done, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    while (!rc && !cursor->is_bad && cursor_left(cursor) > 0)
-        rc = decode_slice(profile, cursor, done, err);
-    if (!rc && cursor->is_bad)
+    while (!rc && !in->is_bad && byte_reader_left(in) > 0)
+        rc = decode_slice(profile, in, done, err);
+    if (!rc && in->is_bad)
         rc = err_set(err, ERR_CORRUPT, "a block of rows is invalid");
     return rc;
 }

@@ -15,8 +15,8 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 
-struct bytes;
-struct cursor;
+struct buffer;
+struct byte_reader;
 
 enum { ROWS_MAX_SLICE = 1 << 12, ROWS_BLOCK_BYTES = 1 << 20 };
 
@@ -25,11 +25,11 @@ struct profile_sizes rows_at_start(void);
 
 /* Appends slices from *done on until the block is full, and moves *done.  false: no row was left. */
 bool rows_encode(const struct profile_snapshot *snapshot, struct profile_sizes *done,
-                 struct bytes *out);
+                 struct buffer *out);
 
 /* Interns the rows of a block.  Rows below *done are known already; moves *done behind the others.
  * ERR_CORRUPT: the rows do not fit the profile. */
-MUST_CHECK enum err_code rows_decode(struct profile *profile, struct cursor *cursor,
+MUST_CHECK enum err_code rows_decode(struct profile *profile, struct byte_reader *in,
                                      struct profile_sizes *done, struct err *err);
 
 #endif /* SAMPLER_CAPTURE_ROWS_H */

@@ -20,7 +20,7 @@
 
 #include "sampler/base/err.h"
 
-struct bytes;
+struct buffer;
 
 enum { SOURCE_TEXTS_MAX_FILES = 512, SOURCE_TEXTS_MAX_BYTES = 1 << 20 };
 
@@ -45,7 +45,7 @@ struct source_texts {
 };
 
 /* Appends a row.  false: there is no room for it, and nothing was appended. */
-bool source_texts_put(struct bytes *out, const struct source_text *row);
+bool source_texts_put(struct buffer *out, const struct source_text *row);
 /* data must outlive the list. */
 MUST_CHECK enum err_code source_texts_decode(const void *data, size_t bytes,
                                              struct source_texts *out, struct err *err);
@@ -57,7 +57,7 @@ const struct source_text *source_texts_find(const struct source_texts *texts, co
 /* Appends the rows of several lists, as far as there is room; count_out: those with a text.  Texts of one path become one
  * that has the lines of both; if these differ, only a reason stays. */
 MUST_CHECK enum err_code source_texts_merge(const struct source_texts *const *lists,
-                                            size_t count, struct bytes *out, size_t *count_out,
+                                            size_t count, struct buffer *out, size_t *count_out,
                                             struct err *err);
 
 #endif /* SAMPLER_CAPTURE_SOURCE_TEXTS_H */

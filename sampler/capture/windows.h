@@ -26,8 +26,8 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
 
-struct bytes;
-struct cursor;
+struct buffer;
+struct byte_reader;
 struct names;
 
 enum {
@@ -89,7 +89,7 @@ uint64_t windows_encoder_samples(const struct windows_encoder *encoder);
  * known until windows_encoder_forget, which is called right after a block that ends a stream. */
 MUST_CHECK enum err_code windows_encode(struct windows_encoder *encoder,
                                         const struct quality *quality, uint64_t lost,
-                                        struct bytes *out, struct err *err);
+                                        struct buffer *out, struct err *err);
 void windows_encoder_forget(struct windows_encoder *encoder);
 
 /* Places of the blocks of a stream so far. */
@@ -113,7 +113,7 @@ struct windows_block {
 /* is_piece: the block is a piece of a stream: it refers to the places before it and adds to them;
  * another block has its own places.  ERR_CORRUPT: it is invalid, or refers to rows not below
  * `sizes`. */
-MUST_CHECK enum err_code windows_decode(struct cursor *cursor, const struct names *names,
+MUST_CHECK enum err_code windows_decode(struct byte_reader *in, const struct names *names,
                                         uint64_t unit_ns, const struct profile_sizes *sizes,
                                         bool is_piece, struct windows_places *places,
                                         struct windows_block *out, struct err *err);

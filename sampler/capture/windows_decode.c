@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/byte_reader.h"
 #include "sampler/base/vec.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/names.h"
 #include "sampler/capture/windows.h"
@@ -11,7 +11,7 @@ enum { PLACE_BYTES = 2, WINDOW_BYTES = 5, THREAD_BYTES = 2, RUN_BYTES = 4 };
 
 /* The state of decoding one block. */
 struct decoder {
-    struct cursor *cursor;
+    struct byte_reader *in;
     const struct names *names;
     const struct profile_sizes *sizes;
     uint64_t unit_ns;
@@ -22,11 +22,11 @@ struct decoder {
 };
 
 /* Takes the id of a row; a number not below `rows` is bad. */
-static uint32_t take_id(struct cursor *cursor, int64_t id, uint32_t rows)
+static uint32_t take_id(struct byte_reader *in, int64_t id, uint32_t rows)
 {
     if (id >= 0 && id < rows)
         return (uint32_t)id;
-    cursor->is_bad = true;
+    in->is_bad = true;
     return 0;
 }
 
@@ -34,14 +34,14 @@ static void take_spots(struct decoder *decoder, size_t first)
 {
     for (size_t i = first; i < decoder->places->count; i++) {
         struct run *const place = &decoder->places->items[i];
-        const uint64_t spot = cursor_number(decoder->cursor);
-        const uint64_t away = (uint64_t)cursor_signed(decoder->cursor);
+        const uint64_t spot = byte_reader_number(decoder->in);
+        const uint64_t away = (uint64_t)byte_reader_signed(decoder->in);
         if (spot == 0)
             continue;
         place->spot =
-            take_id(decoder->cursor, (int64_t)((spot - 1) & INT64_MAX), decoder->sizes->spots);
+            take_id(decoder->in, (int64_t)((spot - 1) & INT64_MAX), decoder->sizes->spots);
         place->spot_node =
-            take_id(decoder->cursor, (int64_t)(place->node - away), decoder->sizes->nodes);
+            take_id(decoder->in, (int64_t)(place->node - away), decoder->sizes->nodes);
     }
 }
 
@@ -60,48 +60,48 @@ static enum err_code grow_places(struct windows_places *places, size_t more, str
 /* A piece of a stream knows the places of the pieces before it; the first one knows none. */
 static void take_known(struct decoder *decoder)
 {
-    const uint64_t known = decoder->is_piece ? cursor_number(decoder->cursor) : 0;
+    const uint64_t known = decoder->is_piece ? byte_reader_number(decoder->in) : 0;
     if (known == 0)
         decoder->places->count = 0;
     if (known != decoder->places->count)
-        decoder->cursor->is_bad = true;
+        decoder->in->is_bad = true;
 }
 
 static enum err_code take_places(struct decoder *decoder, struct err *err)
 {
-    struct cursor *const cursor = decoder->cursor;
+    struct byte_reader *const in = decoder->in;
     uint64_t node = 0;
     take_known(decoder);
     const size_t first = decoder->places->count;
-    const size_t count = cursor_count(cursor, PLACE_BYTES, CAPTURE_MAX_RUNS - first);
+    const size_t count = byte_reader_count(in, PLACE_BYTES, CAPTURE_MAX_RUNS - first);
     const enum err_code rc = grow_places(decoder->places, count, err);
     if (rc)
         return rc;
     struct run *const places = decoder->places->items + first;
     for (size_t i = 0; i < count; i++) {
-        const uint64_t bits = cursor_number(cursor);
+        const uint64_t bits = byte_reader_number(in);
         places[i].state = names_state(decoder->names, bits);
         places[i].lacks_native = (bits & decoder->names->lacks_native) != 0;
         places[i].spot = PROFILE_NO_SPOT;
     }
     for (size_t i = 0; i < count; i++) {
-        node += (uint64_t)cursor_signed(cursor);
-        places[i].node = take_id(cursor, (int64_t)node, decoder->sizes->nodes);
+        node += (uint64_t)byte_reader_signed(in);
+        places[i].node = take_id(in, (int64_t)node, decoder->sizes->nodes);
     }
-    if (cursor_u8(cursor))
+    if (byte_reader_u8(in))
         take_spots(decoder, first);
     return ERR_OK;
 }
 
-static void take_window(struct cursor *cursor, const struct block_window *last,
+static void take_window(struct byte_reader *in, const struct block_window *last,
                         struct block_window *out)
 {
-    out->start_ns = last->end_ns + cursor_below(cursor, WINDOWS_MAX_NS);
-    out->end_ns = out->start_ns + cursor_below(cursor, WINDOWS_MAX_NS);
-    out->period_ns = last->period_ns + (uint64_t)cursor_signed(cursor);
-    out->is_open = cursor_u8(cursor) != 0;
+    out->start_ns = last->end_ns + byte_reader_below(in, WINDOWS_MAX_NS);
+    out->end_ns = out->start_ns + byte_reader_below(in, WINDOWS_MAX_NS);
+    out->period_ns = last->period_ns + (uint64_t)byte_reader_signed(in);
+    out->is_open = byte_reader_u8(in) != 0;
     if (out->end_ns > WINDOWS_MAX_NS || out->period_ns > WINDOWS_MAX_NS) {
-        cursor->is_bad = true;
+        in->is_bad = true;
         *out = (struct block_window){ 0 };
     }
 }
@@ -109,16 +109,16 @@ static void take_window(struct cursor *cursor, const struct block_window *last,
 static enum err_code take_windows(struct decoder *decoder, struct windows_block *out,
                                   struct err *err)
 {
-    struct cursor *const cursor = decoder->cursor;
+    struct byte_reader *const in = decoder->in;
     struct block_window last = { 0 };
-    out->window_count = cursor_count(cursor, WINDOW_BYTES, CAPTURE_MAX_WINDOWS);
+    out->window_count = byte_reader_count(in, WINDOW_BYTES, CAPTURE_MAX_WINDOWS);
     out->windows = calloc(out->window_count + 1, sizeof *out->windows);
     decoder->threads = calloc(out->window_count + 1, sizeof *decoder->threads);
     if (!out->windows || !decoder->threads)
         return err_nomem(err);
     for (size_t i = 0; i < out->window_count; i++) {
-        take_window(cursor, &last, &out->windows[i]);
-        decoder->threads[i] = cursor_count(cursor, THREAD_BYTES, CAPTURE_MAX_RUNS);
+        take_window(in, &last, &out->windows[i]);
+        decoder->threads[i] = byte_reader_count(in, THREAD_BYTES, CAPTURE_MAX_RUNS);
         last = out->windows[i];
     }
     return ERR_OK;
@@ -128,7 +128,7 @@ static enum err_code take_windows(struct decoder *decoder, struct windows_block 
 static enum err_code take_thread(struct decoder *decoder, struct windows_block *out,
                                  thread_id thread, size_t *room, struct err *err)
 {
-    const size_t count = cursor_count(decoder->cursor, 1, CAPTURE_MAX_RUNS - out->run_count);
+    const size_t count = byte_reader_count(decoder->in, 1, CAPTURE_MAX_RUNS - out->run_count);
     if (!VEC_RESERVE(out->runs, *room, out->run_count + count))
         return err_nomem(err);
     for (size_t i = 0; i < count; i++)
@@ -145,54 +145,54 @@ static enum err_code take_threads(struct decoder *decoder, struct windows_block 
         struct block_window *const window = &out->windows[i];
         uint64_t thread = 0;
         window->runs_at = out->run_count;
-        for (size_t j = 0; j < decoder->threads[i] && !rc && !decoder->cursor->is_bad; j++) {
-            thread += (uint64_t)cursor_signed(decoder->cursor);
+        for (size_t j = 0; j < decoder->threads[i] && !rc && !decoder->in->is_bad; j++) {
+            thread += (uint64_t)byte_reader_signed(decoder->in);
             rc = take_thread(decoder, out,
-                             take_id(decoder->cursor, (int64_t)thread, decoder->sizes->threads),
+                             take_id(decoder->in, (int64_t)thread, decoder->sizes->threads),
                              &room, err);
         }
         window->run_count = out->run_count - window->runs_at;
     }
-    if (cursor_count(decoder->cursor, RUN_BYTES, CAPTURE_MAX_RUNS) != out->run_count)
-        decoder->cursor->is_bad = true;
+    if (byte_reader_count(decoder->in, RUN_BYTES, CAPTURE_MAX_RUNS) != out->run_count)
+        decoder->in->is_bad = true;
     return rc;
 }
 
 static void take_place_of_runs(struct decoder *decoder, struct windows_block *out)
 {
-    for (size_t i = 0; i < out->run_count && !decoder->cursor->is_bad; i++) {
-        const uint64_t place = cursor_number(decoder->cursor);
+    for (size_t i = 0; i < out->run_count && !decoder->in->is_bad; i++) {
+        const uint64_t place = byte_reader_number(decoder->in);
         const thread_id thread = out->runs[i].thread;
         if (place >= decoder->places->count) {
-            decoder->cursor->is_bad = true;
+            decoder->in->is_bad = true;
             return;
         }
         out->runs[i] = decoder->places->items[place];
         out->runs[i].thread = thread;
     }
-    for (size_t i = 0; i < out->run_count && !decoder->cursor->is_bad; i++)
-        out->runs[i].count = (uint32_t)cursor_below(decoder->cursor, UINT32_MAX - 1) + 1;
+    for (size_t i = 0; i < out->run_count && !decoder->in->is_bad; i++)
+        out->runs[i].count = (uint32_t)byte_reader_below(decoder->in, UINT32_MAX - 1) + 1;
 }
 
 /* The column of spans follows the column of starts.  A span is needed to know when the next run of
- * the thread is expected, so two cursors move in step. */
-static struct cursor behind_starts(const struct cursor *cursor, size_t runs)
+ * the thread is expected, so two readers move in step. */
+static struct byte_reader behind_starts(const struct byte_reader *in, size_t runs)
 {
-    struct cursor spans = *cursor;
+    struct byte_reader spans = *in;
     for (size_t i = 0; i < runs && !spans.is_bad; i++)
-        (void)cursor_number(&spans);
+        (void)byte_reader_number(&spans);
     return spans;
 }
 
-static void take_time(struct decoder *decoder, struct cursor *spans, uint64_t start,
+static void take_time(struct decoder *decoder, struct byte_reader *spans, uint64_t start,
                       struct run *run)
 {
     const uint64_t most = WINDOWS_MAX_NS / decoder->unit_ns;
     uint64_t *const next = &decoder->next[run->thread];
-    const uint64_t first = start + *next + (uint64_t)cursor_signed(decoder->cursor);
-    const uint64_t span = (uint64_t)cursor_signed(spans) + (run->count - 1);
+    const uint64_t first = start + *next + (uint64_t)byte_reader_signed(decoder->in);
+    const uint64_t span = (uint64_t)byte_reader_signed(spans) + (run->count - 1);
     if (first > most || span > most || first + span > most) {
-        decoder->cursor->is_bad = true;
+        decoder->in->is_bad = true;
         return;
     }
     run->first_ns = first * decoder->unit_ns;
@@ -204,22 +204,22 @@ static void take_time(struct decoder *decoder, struct cursor *spans, uint64_t st
 static enum err_code take_times(struct decoder *decoder, struct windows_block *out,
                                 struct err *err)
 {
-    struct cursor spans = behind_starts(decoder->cursor, out->run_count);
+    struct byte_reader spans = behind_starts(decoder->in, out->run_count);
     const uint64_t start = out->window_count ? out->windows[0].start_ns / decoder->unit_ns : 0;
     decoder->next = calloc((size_t)decoder->sizes->threads + 1, sizeof *decoder->next);
     if (!decoder->next)
         return err_nomem(err);
-    for (size_t i = 0; i < out->run_count && !decoder->cursor->is_bad; i++)
+    for (size_t i = 0; i < out->run_count && !decoder->in->is_bad; i++)
         take_time(decoder, &spans, start, &out->runs[i]);
-    decoder->cursor->is_bad |= spans.is_bad;
+    decoder->in->is_bad |= spans.is_bad;
     return ERR_OK;
 }
 
 static enum err_code decode(struct decoder *decoder, struct windows_block *out, struct err *err)
 {
-    struct cursor *const cursor = decoder->cursor;
-    names_take_quality(decoder->names, cursor, &out->quality);
-    out->lost = cursor_number(cursor);
+    struct byte_reader *const in = decoder->in;
+    names_take_quality(decoder->names, in, &out->quality);
+    out->lost = byte_reader_number(in);
     enum err_code rc = take_places(decoder, err);
     if (!rc)
         rc = take_windows(decoder, out, err);
@@ -227,19 +227,19 @@ static enum err_code decode(struct decoder *decoder, struct windows_block *out, 
         rc = take_threads(decoder, out, err);
     if (!rc)
         take_place_of_runs(decoder, out);
-    if (!rc && !cursor->is_bad)
+    if (!rc && !in->is_bad)
         rc = take_times(decoder, out, err);
-    if (!rc && cursor->is_bad)
+    if (!rc && in->is_bad)
         rc = err_set(err, ERR_CORRUPT, "a block of samples is invalid");
     return rc;
 }
 
-enum err_code windows_decode(struct cursor *cursor, const struct names *names, uint64_t unit_ns,
-                             const struct profile_sizes *sizes, bool is_piece,
+enum err_code windows_decode(struct byte_reader *in, const struct names *names,
+                             uint64_t unit_ns, const struct profile_sizes *sizes, bool is_piece,
                              struct windows_places *places, struct windows_block *out,
                              struct err *err)
 {
-    struct decoder decoder = { .cursor = cursor,
+    struct decoder decoder = { .in = in,
                                .names = names,
                                .sizes = sizes,
                                .unit_ns = unit_ns,

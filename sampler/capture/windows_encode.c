@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/names.h"
 #include "sampler/capture/windows.h"
 
@@ -203,21 +203,21 @@ static size_t rank_places(struct windows_encoder *encoder, struct place **ranked
     return count;
 }
 
-static void put_places(struct place *const *places, size_t count, struct bytes *out)
+static void put_places(struct place *const *places, size_t count, struct buffer *out)
 {
     node_id node = 0;
     bool has_spots = false;
-    bytes_number(out, count);
+    buffer_number(out, count);
     for (size_t i = 0; i < count; i++) {
-        bytes_number(out, names_bits(places[i]->state, places[i]->lacks_native));
+        buffer_number(out, names_bits(places[i]->state, places[i]->lacks_native));
         has_spots |= places[i]->spot != PROFILE_NO_SPOT;
     }
     for (size_t i = 0; i < count; node = places[i++]->node)
-        bytes_signed(out, (int64_t)places[i]->node - node);
-    bytes_u8(out, has_spots);
+        buffer_signed(out, (int64_t)places[i]->node - node);
+    buffer_u8(out, has_spots);
     for (size_t i = 0; i < count && has_spots; i++) {
-        bytes_number(out, places[i]->spot + 1u);
-        bytes_signed(out, (int64_t)places[i]->node - places[i]->spot_node);
+        buffer_number(out, places[i]->spot + 1u);
+        buffer_signed(out, (int64_t)places[i]->node - places[i]->spot_node);
     }
 }
 
@@ -229,24 +229,24 @@ static size_t count_threads(const struct encoded_run *runs, size_t count)
     return threads;
 }
 
-static void put_windows(const struct windows_encoder *encoder, struct bytes *out)
+static void put_windows(const struct windows_encoder *encoder, struct buffer *out)
 {
     uint64_t end_ns = 0, period_ns = 0;
-    bytes_number(out, encoder->window_count);
+    buffer_number(out, encoder->window_count);
     for (size_t i = 0; i < encoder->window_count; i++) {
         const struct block_window *const window = &encoder->windows[i];
-        bytes_number(out, window->start_ns - end_ns);
-        bytes_number(out, window->end_ns - window->start_ns);
-        bytes_signed(out, (int64_t)(window->period_ns - period_ns));
-        bytes_u8(out, window->is_open);
-        bytes_number(out, count_threads(encoder->runs + window->runs_at, window->run_count));
+        buffer_number(out, window->start_ns - end_ns);
+        buffer_number(out, window->end_ns - window->start_ns);
+        buffer_signed(out, (int64_t)(window->period_ns - period_ns));
+        buffer_u8(out, window->is_open);
+        buffer_number(out, count_threads(encoder->runs + window->runs_at, window->run_count));
         end_ns = window->end_ns;
         period_ns = window->period_ns;
     }
 }
 
 /* For each window: its threads, and the number of runs of each. */
-static void put_threads(const struct windows_encoder *encoder, struct bytes *out)
+static void put_threads(const struct windows_encoder *encoder, struct buffer *out)
 {
     for (size_t i = 0; i < encoder->window_count; i++) {
         const struct block_window *const window = &encoder->windows[i];
@@ -255,8 +255,8 @@ static void put_threads(const struct windows_encoder *encoder, struct bytes *out
         for (size_t j = window->runs_at, next; j < end; j = next) {
             for (next = j; next < end && encoder->runs[next].thread == encoder->runs[j].thread;)
                 next++;
-            bytes_signed(out, (int64_t)encoder->runs[j].thread - thread);
-            bytes_number(out, next - j);
+            buffer_signed(out, (int64_t)encoder->runs[j].thread - thread);
+            buffer_number(out, next - j);
             thread = encoder->runs[j].thread;
         }
     }
@@ -264,20 +264,20 @@ static void put_threads(const struct windows_encoder *encoder, struct bytes *out
 
 /* Every window is closed, so last_of is free.  It holds the expected start of the next run of each
  * thread, relative to the block.  If a time does not fit, its run only takes more bytes. */
-static void put_runs(struct windows_encoder *encoder, uint64_t start, struct bytes *out)
+static void put_runs(struct windows_encoder *encoder, uint64_t start, struct buffer *out)
 {
     const struct encoded_run *const runs = encoder->runs;
     for (size_t i = 0; i < encoder->run_count; i++)
-        bytes_number(out, encoder->places[runs[i].place].rank);
+        buffer_number(out, encoder->places[runs[i].place].rank);
     for (size_t i = 0; i < encoder->run_count; i++)
-        bytes_number(out, runs[i].count - 1);
+        buffer_number(out, runs[i].count - 1);
     for (size_t i = 0; i < encoder->run_count; i++) {
         uint32_t *const next = &encoder->last_of[runs[i].thread];
-        bytes_signed(out, (int64_t)(runs[i].first - start - *next));
+        buffer_signed(out, (int64_t)(runs[i].first - start - *next));
         *next = (uint32_t)(runs[i].last + 1 - start);
     }
     for (size_t i = 0; i < encoder->run_count; i++)
-        bytes_signed(out, (int64_t)(runs[i].last - runs[i].first) - (runs[i].count - 1));
+        buffer_signed(out, (int64_t)(runs[i].last - runs[i].first) - (runs[i].count - 1));
     for (size_t i = 0; i < encoder->run_count; i++)
         encoder->last_of[runs[i].thread] = 0;
 }
@@ -295,7 +295,7 @@ void windows_encoder_forget(struct windows_encoder *encoder)
 }
 
 enum err_code windows_encode(struct windows_encoder *encoder, const struct quality *quality,
-                             uint64_t lost, struct bytes *out, struct err *err)
+                             uint64_t lost, struct buffer *out, struct err *err)
 {
     const uint64_t start = windows_encoder_start_ns(encoder) / encoder->unit_ns;
     enum err_code rc = ERR_OK;
@@ -310,12 +310,12 @@ enum err_code windows_encode(struct windows_encoder *encoder, const struct quali
             qsort(encoder->runs + encoder->windows[i].runs_at, encoder->windows[i].run_count,
                   sizeof *encoder->runs, compare_runs);
         names_put_quality(quality, out);
-        bytes_number(out, lost);
-        bytes_number(out, encoder->known_places);
+        buffer_number(out, lost);
+        buffer_number(out, encoder->known_places);
         put_places(ranked, places, out);
         put_windows(encoder, out);
         put_threads(encoder, out);
-        bytes_number(out, encoder->run_count);
+        buffer_number(out, encoder->run_count);
         put_runs(encoder, start, out);
         clear_block(encoder);
     }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/names.h"
@@ -19,17 +20,17 @@ enum { SEND_BYTES = 1 << 20 };
 /* The offset of the next block. */
 static uint64_t next_at(const struct writer *writer)
 {
-    return writer->at + writer->out.count;
+    return writer->at + writer->out.length;
 }
 
 static enum err_code send(struct writer *writer, struct err *err)
 {
-    enum err_code rc = bytes_check(&writer->out, err);
+    enum err_code rc = buffer_check(&writer->out, err);
     if (!rc)
-        rc = writer->take(writer->to, writer->out.data, writer->out.count, err);
+        rc = writer->take(writer->to, writer->out.data, writer->out.length, err);
     if (!rc)
-        writer->at += writer->out.count;
-    bytes_clear(&writer->out);
+        writer->at += writer->out.length;
+    buffer_clear(&writer->out);
     return rc;
 }
 
@@ -43,18 +44,18 @@ static enum err_code add_block(struct writer *writer, enum capture_kind kind, st
         rc = block_chain_encode(&writer->chain, kind, &writer->raw, &writer->out, err);
     else
         rc = block_encode(kind, &writer->raw, &writer->out, err);
-    bytes_clear(&writer->raw);
+    buffer_clear(&writer->raw);
     return rc;
 }
 
-static void put_preamble(struct bytes *out)
+static void put_preamble(struct buffer *out)
 {
-    bytes_put(out, CAPTURE_MAGIC, sizeof CAPTURE_MAGIC - 1);
-    bytes_u8(out, CAPTURE_MAJOR);
-    bytes_u8(out, 0);
-    bytes_u8(out, CAPTURE_MINOR);
-    bytes_u8(out, 0);
-    bytes_u32(out, 0);
+    buffer_append(out, CAPTURE_MAGIC, sizeof CAPTURE_MAGIC - 1);
+    buffer_u8(out, CAPTURE_MAJOR);
+    buffer_u8(out, 0);
+    buffer_u8(out, CAPTURE_MINOR);
+    buffer_u8(out, 0);
+    buffer_u32(out, 0);
 }
 
 static enum err_code init(struct writer *writer, const struct capture_metadata *metadata,
@@ -91,9 +92,9 @@ void writer_deinit(struct writer *writer)
 {
     windows_encoder_deinit(&writer->windows);
     block_chain_deinit(&writer->chain);
-    bytes_deinit(&writer->raw);
-    bytes_deinit(&writer->out);
-    bytes_deinit(&writer->index);
+    buffer_deinit(&writer->raw);
+    buffer_deinit(&writer->out);
+    buffer_deinit(&writer->index);
     memset(writer, 0, sizeof *writer);
 }
 
@@ -124,10 +125,10 @@ static void note(struct writer *writer, uint64_t at, uint64_t start_ns, uint64_t
     writer->index_count++;
     if (writer->index_count > CAPTURE_MAX_INDEX)
         return;
-    bytes_u8(&writer->index, CAPTURE_WINDOWS);
-    bytes_number(&writer->index, at);
-    bytes_number(&writer->index, start_ns);
-    bytes_number(&writer->index, samples);
+    buffer_u8(&writer->index, CAPTURE_WINDOWS);
+    buffer_number(&writer->index, at);
+    buffer_number(&writer->index, start_ns);
+    buffer_number(&writer->index, samples);
 }
 
 static enum err_code add_rows(struct writer *writer, const struct profile_snapshot *snapshot,
@@ -136,7 +137,7 @@ static enum err_code add_rows(struct writer *writer, const struct profile_snapsh
     enum err_code rc = ERR_OK;
     while (!rc && rows_encode(snapshot, &writer->done, &writer->raw)) {
         rc = add_block(writer, CAPTURE_ROWS, err);
-        if (!rc && writer->out.count > SEND_BYTES)
+        if (!rc && writer->out.length > SEND_BYTES)
             rc = send(writer, err);
     }
     return rc;
@@ -157,7 +158,7 @@ enum err_code writer_flush(struct writer *writer, const struct profile_snapshot 
         rc = add_block(writer, CAPTURE_WINDOWS, err);
     if (!rc)
         rc = send(writer, err);
-    bytes_clear(&writer->out);
+    buffer_clear(&writer->out);
     if (rc)
         return rc;
     if (writer->windows.place_count > WINDOWS_FULL_PLACES)
@@ -180,16 +181,16 @@ enum err_code writer_state(struct writer *writer, writer_put *put, void *context
     return rc ? rc : send(writer, err);
 }
 
-enum err_code writer_source(struct writer *writer, const struct bytes *texts, struct err *err)
+enum err_code writer_source(struct writer *writer, const struct buffer *texts, struct err *err)
 {
     const enum err_code rc = block_encode(CAPTURE_SOURCE, texts, &writer->out, err);
     return rc ? rc : send(writer, err);
 }
 
-static void put_trailer(struct bytes *out, uint64_t end_at)
+static void put_trailer(struct buffer *out, uint64_t end_at)
 {
-    bytes_u64(out, end_at);
-    bytes_put(out, CAPTURE_MAGIC, sizeof CAPTURE_MAGIC - 1);
+    buffer_u64(out, end_at);
+    buffer_append(out, CAPTURE_MAGIC, sizeof CAPTURE_MAGIC - 1);
 }
 
 enum err_code writer_finish(struct writer *writer, const struct capture_metadata *end,
@@ -198,11 +199,11 @@ enum err_code writer_finish(struct writer *writer, const struct capture_metadata
     const uint64_t end_at = writer->at;
     const bool has_index = writer->index_count <= CAPTURE_MAX_INDEX;
     metadata_encode(end, &writer->raw);
-    bytes_number(&writer->raw, writer->samples);
-    bytes_number(&writer->raw, has_index ? writer->index_count : 0);
+    buffer_number(&writer->raw, writer->samples);
+    buffer_number(&writer->raw, has_index ? writer->index_count : 0);
     if (has_index)
-        bytes_put(&writer->raw, writer->index.data, writer->index.count);
-    writer->raw.is_short |= writer->index.is_short;
+        buffer_append(&writer->raw, writer->index.data, writer->index.length);
+    writer->raw.failed |= writer->index.failed;
     const enum err_code rc = add_block(writer, CAPTURE_END, err);
     if (!rc)
         put_trailer(&writer->out, end_at);

@@ -24,9 +24,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/err.h"
 #include "sampler/capture/block.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/windows.h"
 #include "sampler/profile/profile.h"
 
@@ -45,9 +45,9 @@ struct writer {
     struct windows_encoder windows;
     struct block_chain chain;  /* of blocks of samples */
     struct profile_sizes done; /* rows written */
-    struct bytes raw;          /* a block before compression */
-    struct bytes out;          /* whole blocks not written yet */
-    struct bytes index;
+    struct buffer raw;         /* a block before compression */
+    struct buffer out;         /* whole blocks not written yet */
+    struct buffer index;
     size_t index_count;
     uint64_t at;      /* bytes written */
     uint64_t samples; /* written */
@@ -62,8 +62,8 @@ uint64_t writer_unit_ns(double rate_hz);
 MUST_CHECK enum err_code writer_init(struct writer *writer,
                                      const struct capture_metadata *metadata, writer_take take,
                                      void *to, struct err *err);
-/* The same for a process that waits for it: each window is a block of its own, not compressed; runs say
- * whether they lack native frames; there is no index. */
+/* Starts a writer for a process that waits for the capture: each window is a block of its own,
+ * not compressed; runs say whether they lack native frames; there is no index. */
 MUST_CHECK enum err_code writer_init_live(struct writer *writer,
                                           const struct capture_metadata *metadata,
                                           writer_take take, void *to, struct err *err);
@@ -82,11 +82,11 @@ MUST_CHECK enum err_code writer_flush(struct writer *writer,
                                       const struct quality *quality, uint64_t lost,
                                       struct err *err);
 /* Adds a CAPTURE_STATE block, with the bytes that `put` appends. */
-typedef void writer_put(void *context, struct bytes *out);
+typedef void writer_put(void *context, struct buffer *out);
 MUST_CHECK enum err_code writer_state(struct writer *writer, writer_put *put, void *context,
                                       struct err *err);
 /* Adds a block of source texts (source_texts.h), after the last samples. */
-MUST_CHECK enum err_code writer_source(struct writer *writer, const struct bytes *texts,
+MUST_CHECK enum err_code writer_source(struct writer *writer, const struct buffer *texts,
                                        struct err *err);
 /* end: metadata of the end. */
 MUST_CHECK enum err_code writer_finish(struct writer *writer,

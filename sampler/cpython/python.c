@@ -17,9 +17,6 @@
 /* The names of new threads are read a few times, NAMES_AGAIN_NS apart.  A program may rename its
  * threads, so all names are read again; A_NAME_AGAIN_NS for each thread makes the cost negligible. */
 static const uint64_t NAMES_AGAIN_NS = NS_PER_S, A_NAME_AGAIN_NS = 100 * NS_PER_MS;
-/* The interval of full checks of the thread list.  Between them, the heads of the lists show new
- * threads, and the readings of the threads show ended ones. */
-static const uint64_t LIST_AGAIN_NS = 100 * NS_PER_MS;
 /* The first interval of checks of the table of opcodes; each is twice as long as the one before. */
 static const uint64_t OPCODES_AGAIN_NS = 50 * NS_PER_MS;
 
@@ -81,6 +78,7 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
     leaves_init(&python->leaves, memory, &python->runtime.layout, &python->codes, strings);
     thread_list_init(&python->threads, memory, &python->runtime);
     os_threads_init(&python->os_threads, &python->threads, process->pid);
+    locks_init(&python->locks, &python->codes, strings, &python->threads);
     tasks_init(&python->tasks, process->pid, memory, &python->runtime, &python->threads,
                &python->codes, strings);
     if (code_table_set_command(&python->codes, process->argc, process->argv)) {
@@ -98,11 +96,17 @@ void python_detach(struct python *python)
     contexts_destroy(python->contexts);
     thread_contexts_destroy(python->thread_contexts);
     tasks_deinit(&python->tasks);
+    locks_deinit(&python->locks);
     os_threads_deinit(&python->os_threads);
     thread_list_deinit(&python->threads);
     leaves_deinit(&python->leaves);
     code_table_deinit(&python->codes);
     free(python);
+}
+
+void python_keep_with_threads(struct python *python, size_t bytes)
+{
+    python->threads.kept_bytes = bytes;
 }
 
 void python_find_service(struct python *python)
@@ -134,7 +138,7 @@ static enum err_code refresh_names(struct python *python, bool only_main, uint64
                              again);
 }
 
-static enum err_code refresh_threads(struct python *python, bool only_main, uint64_t now_ns)
+enum err_code python_refresh_threads(struct python *python, bool only_main, uint64_t now_ns)
 {
     bool same = false;
     const bool is_due = now_ns - python->names_read_ns > NAMES_AGAIN_NS;
@@ -149,16 +153,6 @@ static enum err_code refresh_threads(struct python *python, bool only_main, uint
     return rc;
 }
 
-/* Chooses consecutive threads from a random start, wrapping around: all threads are equally likely. */
-static void choose_some(struct python *python)
-{
-    const size_t count = python->threads.count;
-    const size_t start = (size_t)random_below(&python->random, count);
-    for (size_t i = 0; i < PYTHON_MAX_THREADS_PER_TICK; i++)
-        python->chosen[i] = python->threads.items[(start + i) % count];
-    python->chosen_count = PYTHON_MAX_THREADS_PER_TICK;
-}
-
 /* The main thread; the first thread if there is none, as after a fork that CPython does not know of. */
 struct thread *python_main(const struct python *python)
 {
@@ -169,37 +163,7 @@ struct thread *python_main(const struct python *python)
     return main;
 }
 
-/* The main thread, in all interpreters that it has entered. */
-static void choose_main(struct python *python)
-{
-    struct thread *at = python_main(python);
-    while (at && at->earlier)
-        at = at->earlier;
-    python->chosen_count = 0;
-    for (; at && python->chosen_count < PYTHON_MAX_THREADS_PER_TICK; at = at->later)
-        python->chosen[python->chosen_count++] = at;
-}
-
-static enum err_code choose_threads(struct python *python, bool all_threads)
-{
-    if (!all_threads) {
-        choose_main(python);
-        return python->chosen_count ? ERR_OK : ERR_GONE;
-    }
-    if (python->threads.count > PYTHON_MAX_THREADS_PER_TICK) {
-        choose_some(python);
-        return ERR_OK;
-    }
-    /* The list gets another order when a state turns out to be another thread's. */
-    python->chosen_count = python->threads.count;
-    for (size_t i = 0; i < python->chosen_count; i++)
-        python->chosen[i] = python->threads.items[i];
-    return ERR_OK;
-}
-
-/* When freed code objects have filled the table, or what is known of code was found out without opcodes, clears the
- * table and everything that stores ids of code. */
-static void clear_if_needed(struct python *python, uint64_t now_ns)
+void python_clear_if_needed(struct python *python, uint64_t now_ns)
 {
     const struct opcode *const before = python->codes.opcodes;
     if (python->opcodes_due_ns && now_ns >= python->opcodes_due_ns)
@@ -210,115 +174,6 @@ static void clear_if_needed(struct python *python, uint64_t now_ns)
     tasks_clear(&python->tasks);
     code_table_clear(&python->codes);
     leaves_clear(&python->leaves);
-}
-
-enum err_code python_choose(struct python *python, bool all_threads)
-{
-    const uint64_t now_ns = clock_now_ns();
-    enum err_code rc = ERR_OK;
-    clear_if_needed(python, now_ns);
-    if (python->list_is_old || now_ns - python->list_checked_ns > LIST_AGAIN_NS) {
-        rc = refresh_threads(python, !all_threads, now_ns);
-        python->list_is_old = rc != ERR_OK;
-        python->list_checked_ns = now_ns;
-    }
-    if (!rc && python->contexts) {
-        contexts_locate(python->contexts, now_ns);
-        contexts_read_places(python->contexts);
-    }
-    if (!rc)
-        rc = choose_threads(python, all_threads);
-    python->list_is_old = python->list_is_old || rc;
-    return rc;
-}
-
-struct thread *const *python_chosen(const struct python *python, size_t *count_out)
-{
-    *count_out = python->chosen_count;
-    return python->chosen;
-}
-
-enum err_code python_list_threads(struct python *python, bool *changed_out)
-{
-    const uint64_t listing = python->threads.listing;
-    const uint64_t now_ns = clock_now_ns();
-    clear_if_needed(python, now_ns);
-    const enum err_code rc = refresh_threads(python, false, now_ns);
-    if (!rc && python->contexts)
-        contexts_locate(python->contexts, now_ns);
-    *changed_out = python->threads.listing != listing;
-    return rc;
-}
-
-uint64_t python_begin_copies(struct python *python)
-{
-    clear_if_needed(python, clock_now_ns());
-    /* What was read of an object before is older than the copies that come now. */
-    code_begin_epoch(&python->codes);
-    return python->codes.counters.clears;
-}
-
-enum err_code python_learn_code(struct python *python, struct memory *memory, remote_addr addr)
-{
-    return code_learn(&python->codes, memory, addr);
-}
-
-bool python_check_code(struct python *python, remote_addr addr)
-{
-    const code_id id = code_find(&python->codes, addr, 0);
-    code_begin_epoch(&python->codes);
-    return id != CODE_NONE && code_check(&python->codes, &id, 1);
-}
-
-struct thread_windows python_windows(const struct python *python, const struct thread *thread)
-{
-    const struct thread_list *const list = &python->threads;
-    const struct interpreter *const main =
-        thread && thread->interp_id ? thread_list_main_interpreter(list) : NULL;
-    struct copy copy;
-    copy_init(&copy, NULL, &python->runtime.layout, 0, 0);
-    return (struct thread_windows){
-        .runtime = python->runtime.addr + list->runtime_start,
-        .runtime_bytes = list->runtime_bytes,
-        .interpreter = thread ? thread->head.interp + list->window_start : 0,
-        .interpreter_bytes = thread ? list->window_bytes : 0,
-        .main_interpreter = main ? main->addr + list->window_start : 0,
-        .tstate_bytes = (uint32_t)copy.tstate_bytes,
-    };
-}
-
-uint32_t python_window_offset(const struct python *python)
-{
-    return python->threads.window_start;
-}
-
-/* CPython adds interpreters at the head of their list. */
-size_t python_searched_interpreters(const struct python *python, remote_addr *out, size_t max)
-{
-    const struct thread_list *const list = &python->threads;
-    size_t count = 0;
-    if (!python->runtime.layout.has_state_per_interpreter ||
-        list->interpreter_count > max + !list->has_lent)
-        return 0;
-    for (size_t i = 0; i < list->interpreter_count && count < max; i++)
-        if (list->interpreters[i].id || list->has_lent)
-            out[count++] = list->interpreters[i].addr;
-    return count;
-}
-
-double python_weight(const struct python *python)
-{
-    return python->chosen_count == PYTHON_MAX_THREADS_PER_TICK
-               ? (double)python->threads.count / PYTHON_MAX_THREADS_PER_TICK
-               : 1;
-}
-
-size_t python_threads_per_tick(const struct python *python, bool all_threads)
-{
-    const size_t count = all_threads ? python->threads.count : 1;
-    return count < 1                             ? 1
-           : count < PYTHON_MAX_THREADS_PER_TICK ? count
-                                                 : PYTHON_MAX_THREADS_PER_TICK;
 }
 
 /* A process whose mappings cannot be read has contexts all the same. */
@@ -343,29 +198,10 @@ enum err_code python_watch_context(struct python *python, const char *name, stru
     return rc ? err_nomem(err) : ERR_OK;
 }
 
-void python_search_context(struct python *python, uint64_t now_ns)
-{
-    if (python->contexts)
-        contexts_search(python->contexts, now_ns);
-}
-
-bool python_context_trail(const struct python *python, struct contexts_trail *out)
-{
-    if (python->contexts)
-        contexts_trail(python->contexts, out);
-    return python->contexts != NULL;
-}
-
 void python_refresh_context(struct python *python, uint64_t now_ns)
 {
     if (python->thread_contexts)
         thread_contexts_refresh(python->thread_contexts, now_ns);
-}
-
-size_t python_span_trails(const struct python *python,
-                          struct thread_local_trail out[THREAD_LOCALS_MAX])
-{
-    return python->thread_contexts ? thread_contexts_trails(python->thread_contexts, out) : 0;
 }
 
 struct context_value *python_context(struct python *python, const struct thread *thread,
@@ -400,11 +236,6 @@ struct thread_state python_thread_state(struct python *python, const struct thre
     return thread_state_of(&python->threads, thread);
 }
 
-bool python_lends_states(const struct python *python)
-{
-    return python->threads.has_lent;
-}
-
 size_t python_unknown_threads(const struct python *python)
 {
     return python->os_threads.unknown_count;
@@ -420,8 +251,15 @@ enum err_code python_read_tasks(struct python *python, uint64_t now_ns)
 {
     /* Before the first tick. */
     const enum err_code rc =
-        python->threads.count ? ERR_OK : refresh_threads(python, false, now_ns);
+        python->threads.count ? ERR_OK : python_refresh_threads(python, false, now_ns);
     return rc ? rc : tasks_read(&python->tasks, now_ns);
+}
+
+enum err_code python_read_locks(struct python *python, const struct thread *thread,
+                                enum three_valued runs, struct lock_use *uses,
+                                size_t *count_out)
+{
+    return locks_read(&python->locks, thread, runs, uses, count_out);
 }
 
 struct tasks *python_tasks(struct python *python)

@@ -1,12 +1,14 @@
 /*
- * python_parts - shared by the files of python: python.c has the interpreter and its threads, python_sample.c
- * reads their stacks.
+ * python_parts - shared by python.c, which has the interpreter and its threads, python_tick.c and python_copies.c, which read
+ * their stacks.
  */
 #ifndef SAMPLER_CPYTHON_PYTHON_PARTS_H
 #define SAMPLER_CPYTHON_PYTHON_PARTS_H
 
 #include "sampler/base/random.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/locks/locks.h"
+#include "sampler/cpython/python_tick.h"
+#include "sampler/cpython/stack/leaf.h"
 #include "sampler/cpython/threads/os_threads.h"
 #include "sampler/process/memory.h"
 
@@ -18,6 +20,7 @@ struct python {
     struct leaves leaves;
     struct thread_list threads;
     struct tasks tasks;
+    struct locks locks;
     struct contexts *contexts;               /* NULL: none is watched */
     struct thread_contexts *thread_contexts; /* NULL: spans are not watched, or have no such */
     struct os_threads os_threads;
@@ -31,5 +34,12 @@ struct python {
     struct memory_span spans[MEMORY_MAX_SPANS];
     char version[LAYOUT_VERSION_TEXT];
 };
+
+/* When freed code objects have filled the table, or what is known of code was found out without opcodes, clears the
+ * table and everything that stores ids of code. */
+void python_clear_if_needed(struct python *python, uint64_t now_ns);
+/* Updates the list of threads, and their names where those are due. */
+MUST_CHECK enum err_code python_refresh_threads(struct python *python, bool only_main,
+                                                uint64_t now_ns);
 
 #endif /* SAMPLER_CPYTHON_PYTHON_PARTS_H */

@@ -8,7 +8,7 @@
 
 #include "sampler/base/scoped.h"
 #include "sampler/base/strtab.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_tick.h"
 #include "sampler/process/maps.h"
 #include "sampler/process/process.h"
 #include "sampler/process/procfs.h"

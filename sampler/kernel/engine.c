@@ -133,7 +133,8 @@ static void drop_item(const struct bpf_map *map, int key)
 enum err_code kernel_add_process(struct kernel *kernel, int pid,
                                  const struct kernel_process *process)
 {
-    /* Of all engines, because they share what is known of code objects. */
+    /* The number is unique among all engines, because they share what is known of code
+     * objects. */
     static atomic_uint serial;
     struct kernel_process described = *process;
     described.serial = atomic_fetch_add(&serial, 1) + 1;

@@ -43,7 +43,7 @@ __noinline int put_whole_chunk(struct area *a, __u64 addr, __u64 bytes)
     return 1;
 }
 
-/* Of a chunk in which the tail begins, only what is above that. */
+/* Copies of a chunk in which the tail begins only the bytes above that. */
 static int put_chunk(struct area *a, __u64 addr, __u64 bytes)
 {
     const __u64 from = a->tail.from;

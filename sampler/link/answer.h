@@ -8,10 +8,10 @@
 
 #include "sampler/base/err.h"
 
-struct bytes;
+struct buffer;
 
 /* The contents, or why there are none.  Nobody reads it, if it cannot be written. */
-void answer_send(int fd, enum err_code code, const struct bytes *contents,
+void answer_send(int fd, enum err_code code, const struct buffer *contents,
                  const struct err *err);
 
 #endif /* SAMPLER_LINK_ANSWER_H */

@@ -11,9 +11,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/thread.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/live_capture.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/link/answer.h"
@@ -268,7 +268,7 @@ static enum err_code restrict_options(struct hosted *hosted, struct err *err)
     return rc ? rc : check_processes(hosted, err);
 }
 
-static void put_state(void *context, const struct live_capture_seal *seal, struct bytes *out)
+static void put_state(void *context, const struct live_capture_seal *seal, struct buffer *out)
 {
     struct hosted *const hosted = context;
     state_encode(&hosted->states, hosted->sampler, seal, out);
@@ -300,16 +300,16 @@ static enum err_code register_sampler(struct hosted *hosted, struct sampler *sam
 static void send_started(const struct hosted *hosted)
 {
     struct sampler_status status;
-    struct bytes contents = { 0 };
+    struct buffer contents = { 0 };
     sampler_status(hosted->sampler, &status);
     const struct link_started started = {
         .session = hosted->session,
         .created_ns = clock_now_ns() - status.elapsed_ns,
         .engine = sampler_options(hosted->sampler)->engine,
     };
-    link_started_encode(&started, &contents);
+    buffer_append(&contents, &started, sizeof started);
     answer_send(hosted->pipe_fd, ERR_OK, &contents, NULL);
-    bytes_deinit(&contents);
+    buffer_deinit(&contents);
 }
 
 /* Until sampling has ended, or the HTTP process has closed the pipe. */

@@ -2,7 +2,7 @@
  * link - sends requests to the sampling process and waits for answers.
  *
  * Ownership: the answer's pipe is the caller's.
- * Threads: any, after reader_link_use.
+ * Threads: link_open before others start; the others any.
  */
 #ifndef SAMPLER_LINK_LINK_H
 #define SAMPLER_LINK_LINK_H
@@ -14,8 +14,16 @@
 
 #include "sampler/base/err.h"
 
-struct bytes;
+struct buffer;
 struct link_request;
+struct pulse;
+
+/* For an answer, and until a request is taken. */
+enum { LINK_WAIT_MS = 30000, LINK_TAKE_MS = 5000 };
+
+/* pulse: of the sampling process; NULL: none. */
+void link_open(int socket, struct pulse *pulse);
+bool link_is_open(void);
 
 /* When to stop waiting. */
 struct link_patience {
@@ -39,9 +47,9 @@ MUST_CHECK enum err_code link_receive(int fd, void *out, size_t bytes,
                                       const struct link_patience *patience, struct err *err);
 /* The contents of an answer; its error, if it is one. */
 MUST_CHECK enum err_code link_receive_answer(int fd, const struct link_patience *patience,
-                                             struct bytes *out, struct err *err);
-/* All of this: sends, and waits up to READER_LINK_WAIT_MS. */
+                                             struct buffer *out, struct err *err);
+/* All of this: sends, and waits up to wait_ms. */
 MUST_CHECK enum err_code link_ask(const struct link_request *request, int cancel_fd,
-                                  struct bytes *out, struct err *err);
+                                  unsigned wait_ms, struct buffer *out, struct err *err);
 
 #endif /* SAMPLER_LINK_LINK_H */

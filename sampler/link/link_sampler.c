@@ -10,9 +10,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/thread.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/growing.h"
 #include "sampler/link/link.h"
@@ -51,7 +52,7 @@ struct link_sampler {
     bool records_native; /* likewise */
     bool has_ended;
     struct sampler_processes processes;
-    struct sampler_target targets[SAMPLER_MAX_LISTED]; /* the first never moves or changes */
+    struct target_record targets[SAMPLER_MAX_LISTED]; /* the first never moves or changes */
     size_t target_count;
     struct sampler_tasks tasks;
 };
@@ -72,46 +73,12 @@ static pthread_mutex_t *lock_of(const struct link_sampler *sampler)
     return (pthread_mutex_t *)(uintptr_t)&sampler->mutex;
 }
 
-static void free_target(struct sampler_target *target)
+static void free_target(struct target_record *record)
 {
-    for (size_t i = 0; i < target->argc; i++)
-        free((char *)(uintptr_t)target->argv[i]);
-    free((void *)(uintptr_t)target->argv);
-    free((char *)(uintptr_t)target->executable);
-    free((char *)(uintptr_t)target->python);
-    free((char *)(uintptr_t)target->pod);
-    free((char *)(uintptr_t)target->reason);
+    free((char *)(uintptr_t)record->target.reason);
     for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
-        free((char *)(uintptr_t)target->warnings[i]);
-}
-
-static bool copy_text(const char *text, const char **out)
-{
-    *out = text ? strdup(text) : NULL;
-    return !text || *out;
-}
-
-static enum err_code copy_target(const struct sampler_target *from, struct sampler_target *out,
-                                 struct err *err)
-{
-    const char **const words = calloc(from->argc + 1, sizeof *words);
-    *out = *from;
-    out->argc = 0;
-    out->argv = words;
-    bool is_whole = words && copy_text(from->executable, &out->executable);
-    out->python = out->pod = out->reason = NULL;
-    if (!is_whole)
-        out->executable = NULL;
-    is_whole =
-        is_whole && copy_text(from->python, &out->python) && copy_text(from->pod, &out->pod);
-    for (size_t i = 0; i < from->argc && is_whole; i++) {
-        is_whole = copy_text(from->argv[i], &words[i]);
-        out->argc += is_whole;
-    }
-    if (is_whole)
-        return ERR_OK;
-    free_target(out);
-    return err_nomem(err);
+        free((char *)(uintptr_t)record->target.warnings[i]);
+    target_record_deinit(record);
 }
 
 static void free_sampler(struct link_sampler *sampler)
@@ -182,38 +149,51 @@ static void pass_on(void *context, const struct reader_window *window)
         sink->seal(sink->context, window->end_ns, window->period_ns, &window->quality);
 }
 
-static enum err_code add_targets(struct link_sampler *sampler, struct err *err)
+/* The texts that a target gets later are copies, because readers may hold those that are there. */
+static void copy_once(const char *text, const char **out)
 {
-    const struct state *const state = &sampler->state;
-    enum err_code rc = ERR_OK;
-    if (state->first_target != sampler->target_count)
-        return err_set(err, ERR_CORRUPT, "a process of the session is missing");
-    for (size_t i = 0; i < state->target_count && !rc; i++) {
-        rc = copy_target(&state->targets[i], &sampler->targets[sampler->target_count], err);
-        sampler->target_count += !rc;
-    }
-    return rc;
+    if (text && !*out)
+        *out = strdup(text);
 }
 
 static void end_target(struct sampler_target *target, uint64_t to_ns, const char *reason)
 {
-    if (!target->reason)
-        (void)copy_text(reason, &target->reason);
+    copy_once(reason, &target->reason);
     target->to_ns = to_ns;
 }
 
-/* Readers may hold the text that is there. */
-static void warn_of_target(struct sampler_target *target, const struct state_warning *warning)
+static enum err_code take_target(struct link_sampler *sampler, const struct state_target *row,
+                                 struct err *err)
 {
-    if (!target->warnings[warning->warning])
-        (void)copy_text(warning->text, &target->warnings[warning->warning]);
+    struct target_record record;
+    struct target_record *const known = &sampler->targets[row->index];
+    if (row->index > sampler->target_count)
+        return err_set(err, ERR_CORRUPT, "a process of the session is missing");
+    const enum err_code rc = target_record_decode(row->record, NULL, &record, err);
+    if (rc)
+        return rc;
+    const struct sampler_target now = record.target;
+    if (row->index == sampler->target_count) {
+        *known = record;
+        known->target.to_ns = 0;
+        known->target.reason = NULL;
+        memset(known->target.warnings, 0, sizeof known->target.warnings);
+        sampler->target_count++;
+        record.memory = NULL;
+    }
+    if (now.to_ns)
+        end_target(&known->target, now.to_ns, now.reason);
+    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+        copy_once(now.warnings[i], &known->target.warnings[i]);
+    target_record_deinit(&record);
+    return ERR_OK;
 }
 
 static void take_status(struct link_sampler *sampler)
 {
     const bool was_paused = sampler->paused;
     sampler->status = sampler->state.status;
-    /* What was asked for since this record was written counts. */
+    /* Requests since this record was written count. */
     if (sampler->status.state == SAMPLER_RUNNING || sampler->status.state == SAMPLER_PAUSED)
         sampler->status.state = was_paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
     if (sampler->requested_hz > 0)
@@ -221,17 +201,14 @@ static void take_status(struct link_sampler *sampler)
     sampler->status.records_native = sampler->records_native;
 }
 
-/* What readers of the sampler see. */
+/* Publishes the records' state to readers of the sampler. */
 static enum err_code publish(struct link_sampler *sampler, struct err *err)
 {
     struct state *const state = &sampler->state;
     pthread_mutex_lock(&sampler->mutex);
-    const enum err_code rc = add_targets(sampler, err);
-    for (size_t i = 0; i < state->end_count && !rc; i++)
-        end_target(&sampler->targets[state->ends[i].target], state->ends[i].to_ns,
-                   state->ends[i].reason);
-    for (size_t i = 0; i < state->warning_count && !rc; i++)
-        warn_of_target(&sampler->targets[state->warnings[i].target], &state->warnings[i]);
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < state->target_count && !rc; i++)
+        rc = take_target(sampler, &state->targets[i], err);
     if (state->has_tasks) {
         sampler_tasks_deinit(&sampler->tasks);
         sampler->tasks = state->tasks;
@@ -248,9 +225,9 @@ static enum err_code take_state(struct link_sampler *sampler, struct err *err)
     struct growing *const growing = &sampler->growing;
     const struct sink *const sink = sampler->face.options.sink;
     struct state *const state = &sampler->state;
-    struct cursor cursor = cursor_of(growing->raw.data, growing->raw.count);
+    struct byte_reader in = byte_reader_over(&growing->raw);
     state_deinit(state);
-    enum err_code rc = state_decode(&cursor, &growing->sizes, state, err);
+    enum err_code rc = state_decode(&in, &growing->sizes, state, err);
     if (rc)
         return rc;
     state->quality.undelivered = state->lost;
@@ -269,10 +246,10 @@ static enum err_code take_state(struct link_sampler *sampler, struct err *err)
 /* The last block says if the sampling process could not send all. */
 static enum err_code take_end(struct link_sampler *sampler, struct err *err)
 {
-    const struct bytes *const raw = &sampler->growing.raw;
-    struct cursor cursor = cursor_of(raw->data, raw->count);
+    const struct buffer *const raw = &sampler->growing.raw;
+    struct byte_reader in = byte_reader_over(raw);
     struct capture_metadata end = { .has_failed = 0 };
-    enum err_code rc = metadata_decode(&end, &cursor, err);
+    enum err_code rc = metadata_decode(&end, &in, err);
     if (!rc && end.has_failed)
         rc = err_set(err, ERR_SYS, "the sampling process could not send its samples: %.200s",
                      end.reason);
@@ -306,8 +283,8 @@ static void fail(struct link_sampler *sampler, const char *reason)
     status->elapsed_ns = elapsed_ns;
     status->ended_at_ns = status->started_at_ns + elapsed_ns;
     for (size_t i = 0; i < sampler->target_count; i++)
-        if (!sampler->targets[i].to_ns)
-            end_target(&sampler->targets[i], elapsed_ns, reason);
+        if (!sampler->targets[i].target.to_ns)
+            end_target(&sampler->targets[i].target, elapsed_ns, reason);
     sampler->processes.running = 0;
 }
 
@@ -355,7 +332,7 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
     const struct link_patience patience = { .cancel_fd = -1,
                                             .is_cancelled = sampler->face.options.is_cancelled,
                                             .lost = link_lost() };
-    struct bytes answer = { 0 };
+    struct buffer answer = { 0 };
     struct link_started started = { .session = 0 };
     bool has_ended = false;
     enum err_code rc = link_send(&request, &sampler->stream_fd, err);
@@ -363,19 +340,17 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
         (void)fcntl(sampler->stream_fd, F_SETPIPE_SZ, PIPE_BYTES);
         rc = link_receive_answer(sampler->stream_fd, &patience, &answer, err);
     }
-    if (!rc) {
-        struct cursor cursor = cursor_of(answer.data, answer.count);
-        rc = link_started_decode(&cursor, &started, err);
-    }
-    if (!rc && started.created_ns > clock_now_ns())
+    if (!rc)
+        rc = link_take(&answer, &started, sizeof started, err);
+    if (!rc && (started.engine > SAMPLER_ENGINE_REMOTE || started.created_ns > clock_now_ns()))
         rc = err_set(err, ERR_CORRUPT, "the sampling process sent a session of the future");
-    bytes_deinit(&answer);
+    buffer_deinit(&answer);
     if (rc)
         return rc;
     sampler->lost = link_lost();
     sampler->session = started.session;
     sampler->created_ns = started.created_ns;
-    sampler->face.options.engine = started.engine;
+    sampler->face.options.engine = (enum sampler_engine)started.engine;
     rc = take_blocks(sampler, &has_ended, err);
     if (rc == ERR_NOT_FOUND || rc == ERR_GONE)
         rc = err_set(err, ERR_SYS, "%s", LOST_READER);
@@ -396,9 +371,9 @@ static void destroy(struct sampler *face)
 
 static enum err_code ask(const struct link_request *request, struct err *err)
 {
-    struct bytes answer = { 0 };
-    const enum err_code rc = link_ask(request, -1, &answer, err);
-    bytes_deinit(&answer);
+    struct buffer answer = { 0 };
+    const enum err_code rc = link_ask(request, -1, LINK_WAIT_MS, &answer, err);
+    buffer_deinit(&answer);
     return rc;
 }
 
@@ -478,7 +453,7 @@ static bool target_at(const struct sampler *face, size_t index, struct sampler_t
     pthread_mutex_lock(lock_of(sampler));
     const bool is_there = index < sampler->target_count;
     if (is_there)
-        *out = sampler->targets[index];
+        *out = sampler->targets[index].target;
     pthread_mutex_unlock(lock_of(sampler));
     return is_there;
 }
@@ -537,7 +512,7 @@ enum err_code link_sampler_start(const struct sampler_options *options, struct s
     if (rc)
         return rc;
     sampler->face.ops = &ops;
-    sampler->face.first_target = &sampler->targets[0];
+    sampler->face.first_target = &sampler->targets[0].target;
     rc = begin(sampler, err);
     sampler->face.options.is_cancelled = NULL;
     if (!rc) {

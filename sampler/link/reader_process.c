@@ -12,11 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sampler/base/fd_message.h"
+#include "sampler/base/buffer.h"
+#include "sampler/base/channel.h"
 #include "sampler/base/pulse.h"
 #include "sampler/base/thread.h"
 #include "sampler/base/usage.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/link/answer.h"
 #include "sampler/link/hosted.h"
 #include "sampler/link/request.h"
@@ -49,25 +49,25 @@ struct job {
 
 static void put_process(void *context, const struct process_info *info)
 {
-    struct bytes *const out = context;
-    if (out->count < LIST_BYTES)
+    struct buffer *const out = context;
+    if (out->length < LIST_BYTES)
         link_process_encode(info, out);
 }
 
-static enum err_code list(struct service *service, struct bytes *out, struct err *err)
+static enum err_code list(struct service *service, struct buffer *out, struct err *err)
 {
-    struct bytes rows = { 0 };
+    struct buffer rows = { 0 };
     struct processes_summary summary;
     if (service->settings->only)
         return err_set(err, ERR_PERM, "this program lists no processes: start pyrometer serve");
     const enum err_code rc =
         processes_visit(service->processes, put_process, &rows, &summary, err);
     if (!rc) {
-        link_summary_encode(&summary, out);
-        bytes_put(out, rows.data, rows.count);
-        out->is_short |= rows.is_short;
+        buffer_append(out, &summary, sizeof summary);
+        buffer_append(out, rows.data, rows.length);
+        out->failed |= rows.failed;
     }
-    bytes_deinit(&rows);
+    buffer_deinit(&rows);
     return rc;
 }
 
@@ -77,13 +77,6 @@ static enum err_code check_engine(const struct service *service,
     struct sampler_options options = request->options;
     options.engines = service->settings->engines;
     return sampler_check_engine(&options, err);
-}
-
-static void put_usage(struct bytes *out)
-{
-    struct process_usage used;
-    process_usage_read(&used);
-    link_usage_encode(&used, out);
 }
 
 static enum err_code set_rate(const struct service *service, struct sampler *sampler,
@@ -103,7 +96,7 @@ static enum err_code join(const struct service *service, struct sampler *sampler
 }
 
 static enum err_code read_file(const struct service *service, struct sampler *sampler,
-                               const struct link_request *request, struct bytes *out,
+                               const struct link_request *request, struct buffer *out,
                                struct err *err)
 {
     const struct reader_process *const settings = service->settings;
@@ -114,7 +107,7 @@ static enum err_code read_file(const struct service *service, struct sampler *sa
 }
 
 static enum err_code answer_session(const struct service *service, struct hosted *hosted,
-                                    const struct link_request *request, struct bytes *out,
+                                    const struct link_request *request, struct buffer *out,
                                     struct err *err)
 {
     struct sampler *const sampler = hosted_sampler(hosted);
@@ -139,7 +132,7 @@ static enum err_code answer_session(const struct service *service, struct hosted
 }
 
 static enum err_code answer(struct service *service, const struct link_request *request,
-                            struct bytes *out, struct err *err)
+                            struct buffer *out, struct err *err)
 {
     if (request->kind == LINK_LIST)
         return list(service, out, err);
@@ -148,7 +141,9 @@ static enum err_code answer(struct service *service, const struct link_request *
     if (request->kind == LINK_ADMIT)
         return hosted_admits(service->settings, request->pid, err);
     if (request->kind == LINK_USAGE) {
-        put_usage(out);
+        struct process_usage used;
+        process_usage_read(&used);
+        buffer_append(out, &used, sizeof used);
         return ERR_OK;
     }
     struct hosted *const hosted = hosted_find(request->session);
@@ -170,18 +165,18 @@ static void *run_job(void *context)
 {
     struct job *const job = context;
     struct service *const service = job->service;
-    struct bytes contents = { 0 };
+    struct buffer contents = { 0 };
     struct err err = { 0 };
     enum err_code rc = answer(service, &job->request, &contents, &err);
-    const size_t bytes = contents.count;
+    const size_t bytes = contents.length;
     if (atomic_fetch_add(&service->answer_bytes, bytes) + bytes > LINK_MAX_ANSWER_BYTES &&
         !rc) {
         rc = err_set(&err, ERR_LIMIT, "too many answers wait to be read: try again");
-        bytes_deinit(&contents);
+        buffer_deinit(&contents);
     }
     if (job->answer_fd >= 0)
         answer_send(job->answer_fd, rc, &contents, &err);
-    bytes_deinit(&contents);
+    buffer_deinit(&contents);
     atomic_fetch_sub(&service->answer_bytes, bytes);
     free_job(job);
     atomic_fetch_sub(&service->requests, 1);
@@ -255,9 +250,8 @@ static bool needs_descriptors(enum link_kind kind)
 
 static void take(struct job *job, size_t bytes, bool has_descriptors)
 {
-    struct cursor cursor = cursor_of(job->message, bytes);
     struct err err = { 0 };
-    enum err_code rc = link_request_decode(&cursor, &job->request, &err);
+    enum err_code rc = link_request_decode(job->message, bytes, &job->request, &err);
     if (!rc && !has_descriptors && needs_descriptors(job->request.kind))
         rc = err_sys(&err, EMFILE, "cannot take the request");
     if (rc) {
@@ -277,24 +271,24 @@ static void take(struct job *job, size_t bytes, bool has_descriptors)
 /* false: the HTTP process has ended. */
 static bool receive(struct service *service)
 {
-    int fds[FD_MESSAGE_MAX];
-    size_t count;
+    int fds[CHANNEL_MAX_FDS];
+    size_t count, got;
     struct job *const job = malloc(sizeof *job);
     if (!job)
         return true;
     free_reserve(service);
-    const ssize_t got = fd_message_receive(service->settings->socket, job->message,
-                                           sizeof job->message, fds, FD_MESSAGE_MAX, &count);
-    const bool goes_on = got < 0 && (errno == EAGAIN || errno == EINTR);
+    const bool goes_on =
+        channel_receive(service->settings->socket, job->message, sizeof job->message, &got, fds,
+                        CHANNEL_MAX_FDS, &count);
     const bool has_descriptors = hold_reserve(service);
-    if (got <= 0) {
+    if (got == 0) {
         free(job);
         return goes_on;
     }
     pulse_take(service->settings->pulse);
     job->service = service;
     job->answer_fd = keep_pipe(fds, count);
-    take(job, (size_t)got, has_descriptors);
+    take(job, got, has_descriptors);
     return true;
 }
 

@@ -1,244 +1,115 @@
 #include "sampler/link/request.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/capture/bytes.h"
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
+#include "sampler/base/vec.h"
 
-/* Names the bits of the options. */
-enum option_bit {
-    ALL,
-    WAITS,
-    SUBPROCESSES,
-    ALL_THREADS,
-    NO_GC,
-    HIDES_ARGUMENTS,
-    OPCODES,
-    TASKS_EACH,
-    OPTION_BITS
-};
-
-void link_double_encode(double value, struct bytes *out)
+static enum err_code is_corrupt(struct err *err)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    bytes_u64(out, bits);
+    return err_set(err, ERR_CORRUPT, "the sampling process sent an invalid answer");
 }
 
-double link_double_decode(struct cursor *cursor)
+double link_finite(double value)
 {
-    const uint64_t bits = cursor_u64(cursor);
-    double value;
-    memcpy(&value, &bits, sizeof value);
     return isfinite(value) ? value : 0;
 }
 
-void link_text_encode(const char *text, struct bytes *out)
+void link_text_encode(const char *text, struct buffer *out)
 {
-    bytes_u8(out, text != NULL);
+    buffer_u8(out, text != NULL);
     if (text)
-        bytes_text(out, text);
+        buffer_sized_text(out, text);
 }
 
-const char *link_text_decode(struct cursor *cursor)
+const char *link_text_decode(struct byte_reader *in)
 {
-    return cursor_u8(cursor) ? cursor_text(cursor) : NULL;
+    return byte_reader_u8(in) ? byte_reader_text(in) : NULL;
 }
 
-static void put_options(const struct sampler_options *options, struct bytes *out)
+bool link_take_struct(struct byte_reader *in, void *out, size_t bytes)
 {
-    const bool flags[OPTION_BITS] = {
-        [ALL] = options->all,
-        [WAITS] = options->waits,
-        [SUBPROCESSES] = options->subprocesses,
-        [ALL_THREADS] = options->all_threads,
-        [NO_GC] = options->no_gc,
-        [HIDES_ARGUMENTS] = options->hides_arguments,
-        [OPCODES] = options->opcodes,
-        [TASKS_EACH] = options->tasks_each,
-    };
-    unsigned bits = 0;
-    for (unsigned i = 0; i < OPTION_BITS; i++)
-        bits |= (unsigned)flags[i] << i;
-    bytes_number(out, options->pid_count);
-    for (size_t i = 0; i < options->pid_count; i++)
-        bytes_number(out, (uint64_t)options->pids[i]);
-    bytes_number(out, bits);
-    link_double_encode(options->rate_hz, out);
-    bytes_number(out, options->duration_ns);
-    bytes_number(out, options->since_ns);
-    bytes_u8(out, options->mode);
-    bytes_u8(out, options->native);
-    bytes_u8(out, options->async);
-    bytes_number(out, strlen(options->context));
-    bytes_put(out, options->context, strlen(options->context));
-    bytes_u8(out, options->engine);
-    bytes_u8(out, options->stop);
-    link_double_encode(options->max_stop_percent, out);
-    bytes_number(out, options->memory_bytes);
-    link_double_encode(options->max_cpu_percent, out);
+    const void *const at = byte_reader_take(in, bytes);
+    if (at)
+        memcpy(out, at, bytes);
+    return at != NULL;
 }
 
-static unsigned take_below(struct cursor *cursor, unsigned most)
+/* Pointers are of no use to the other process, and none of its business. */
+static void drop_pointers(struct sampler_options *options)
 {
-    return (unsigned)cursor_below(cursor, most);
+    options->adopter = 0;
+    options->engines = NULL;
+    options->sink = NULL;
+    options->is_cancelled = NULL;
 }
 
-static pid_t take_pid(struct cursor *cursor)
+void link_request_encode(const struct link_request *request, struct buffer *out)
 {
-    return (pid_t)cursor_below(cursor, INT32_MAX);
+    struct link_request sent = *request;
+    sent.source = NULL;
+    drop_pointers(&sent.options);
+    buffer_append(out, &sent, sizeof sent);
+    buffer_append(out, request->source, request->source_bytes);
 }
 
-/* A text longer than `room` is damage. */
-static void take_text(struct cursor *cursor, char *out, size_t room)
+/* A bool with another value must not even be read. */
+static bool is_bool(const bool *value)
 {
-    const size_t length = cursor_count(cursor, 1, room - 1);
-    const void *const text = cursor_take(cursor, length);
-    if (length && text)
-        memcpy(out, text, length);
+    unsigned char byte;
+    memcpy(&byte, value, sizeof byte);
+    return byte <= 1;
 }
 
-static void take_options(struct cursor *cursor, struct sampler_options *out)
+static bool check_options(struct sampler_options *options)
 {
-    *out =
-        (struct sampler_options){ .pid_count = cursor_count(cursor, 1, SAMPLER_MAX_PROCESSES) };
-    for (size_t i = 0; i < out->pid_count; i++)
-        out->pids[i] = take_pid(cursor);
-    const unsigned bits = take_below(cursor, (1u << OPTION_BITS) - 1);
-    out->all = bits >> ALL & 1;
-    out->waits = bits >> WAITS & 1;
-    out->subprocesses = bits >> SUBPROCESSES & 1;
-    out->all_threads = bits >> ALL_THREADS & 1;
-    out->no_gc = bits >> NO_GC & 1;
-    out->hides_arguments = bits >> HIDES_ARGUMENTS & 1;
-    out->opcodes = bits >> OPCODES & 1;
-    out->tasks_each = bits >> TASKS_EACH & 1;
-    out->rate_hz = link_double_decode(cursor);
-    out->duration_ns = cursor_number(cursor);
-    out->since_ns = cursor_number(cursor);
-    out->mode = (enum sampler_mode)take_below(cursor, SAMPLER_MODE_EXCEPTION);
-    out->native = (enum sampler_native)take_below(cursor, SAMPLER_NATIVE_FULL);
-    out->async = (enum sampler_async)take_below(cursor, SAMPLER_ASYNC_ALL);
-    take_text(cursor, out->context, sizeof out->context);
-    out->engine = (enum sampler_engine)take_below(cursor, SAMPLER_ENGINE_REMOTE);
-    out->stop = (enum sampler_stop)take_below(cursor, SAMPLER_STOP_ALWAYS);
-    out->max_stop_percent = link_double_decode(cursor);
-    out->memory_bytes = (size_t)cursor_below(cursor, SIZE_MAX);
-    out->max_cpu_percent = link_double_decode(cursor);
+    const bool *const flags[] = { &options->all,          &options->waits,
+                                  &options->subprocesses, &options->all_threads,
+                                  &options->no_gc,        &options->hides_arguments,
+                                  &options->opcodes,      &options->tasks_each,
+                                  &options->drops_samples };
+    bool is_valid =
+        options->pid_count <= SAMPLER_MAX_PROCESSES &&
+        options->mode <= SAMPLER_MODE_EXCEPTION && options->native <= SAMPLER_NATIVE_FULL &&
+        options->async <= SAMPLER_ASYNC_ALL && options->engine <= SAMPLER_ENGINE_REMOTE &&
+        options->stop <= SAMPLER_STOP_ALWAYS &&
+        memchr(options->context, '\0', sizeof options->context);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        is_valid = is_valid && is_bool(flags[i]);
+    for (size_t i = 0; is_valid && i < options->pid_count; i++)
+        is_valid = options->pids[i] >= 0;
+    options->rate_hz = link_finite(options->rate_hz);
+    options->max_stop_percent = link_finite(options->max_stop_percent);
+    options->max_cpu_percent = link_finite(options->max_cpu_percent);
+    drop_pointers(options);
+    return is_valid;
 }
 
-void link_request_encode(const struct link_request *request, struct bytes *out)
-{
-    bytes_u8(out, LINK_VERSION);
-    bytes_u8(out, request->kind);
-    switch (request->kind) {
-    case LINK_START:
-    case LINK_CHECK_ENGINE: put_options(&request->options, out); return;
-    case LINK_STOP:
-    case LINK_RECORD_NATIVE: bytes_u64(out, request->session); return;
-    case LINK_PAUSE:
-        bytes_u64(out, request->session);
-        bytes_u8(out, request->paused);
-        return;
-    case LINK_SET_RATE:
-    case LINK_SET_CPU:
-        bytes_u64(out, request->session);
-        link_double_encode(request->value, out);
-        return;
-    case LINK_JOIN:
-        bytes_u64(out, request->session);
-        bytes_number(out, (uint64_t)request->pid);
-        return;
-    case LINK_ADMIT: bytes_number(out, (uint64_t)request->pid); return;
-    case LINK_READ:
-        bytes_u64(out, request->session);
-        bytes_number(out, request->source_bytes);
-        bytes_put(out, request->source, request->source_bytes);
-        return;
-    case LINK_LIST:
-    case LINK_USAGE:
-    case LINK_NONE:
-    case LINK_PING:
-    case LINK_KINDS: return;
-    }
-}
-
-static void take_contents(struct cursor *cursor, struct link_request *out)
-{
-    switch (out->kind) {
-    case LINK_START:
-    case LINK_CHECK_ENGINE: take_options(cursor, &out->options); return;
-    case LINK_STOP:
-    case LINK_RECORD_NATIVE: out->session = cursor_u64(cursor); return;
-    case LINK_PAUSE:
-        out->session = cursor_u64(cursor);
-        out->paused = cursor_u8(cursor) != 0;
-        return;
-    case LINK_SET_RATE:
-    case LINK_SET_CPU:
-        out->session = cursor_u64(cursor);
-        out->value = link_double_decode(cursor);
-        return;
-    case LINK_JOIN:
-        out->session = cursor_u64(cursor);
-        out->pid = take_pid(cursor);
-        return;
-    case LINK_ADMIT: out->pid = take_pid(cursor); return;
-    case LINK_READ:
-        out->session = cursor_u64(cursor);
-        out->source_bytes = cursor_count(cursor, 1, LINK_MAX_REQUEST_BYTES);
-        out->source = cursor_take(cursor, out->source_bytes);
-        return;
-    case LINK_LIST:
-    case LINK_USAGE:
-    case LINK_NONE:
-    case LINK_PING:
-    case LINK_KINDS: return;
-    }
-}
-
-enum err_code link_request_decode(struct cursor *cursor, struct link_request *out,
+enum err_code link_request_decode(const void *message, size_t bytes, struct link_request *out,
                                   struct err *err)
 {
-    const unsigned version = cursor_u8(cursor), kind = cursor_u8(cursor);
-    *out = (struct link_request){ .kind = (enum link_kind)kind };
-    if (cursor->is_bad || version != LINK_VERSION || kind == LINK_NONE || kind >= LINK_KINDS)
-        return err_set(err, ERR_INVALID, "the request is of another version");
-    take_contents(cursor, out);
-    if (cursor->is_bad || cursor_left(cursor) > 0)
+    if (bytes < sizeof *out)
+        return err_set(err, ERR_INVALID, "the request is too short");
+    memcpy(out, message, sizeof *out);
+    const bool has_options = check_options(&out->options);
+    if (!has_options || out->kind == LINK_NONE || out->kind >= LINK_KINDS || out->pid < 0 ||
+        !is_bool(&out->paused) || out->source_bytes != bytes - sizeof *out)
         return err_set(err, ERR_INVALID, "the request is invalid");
+    out->value = link_finite(out->value);
+    out->source = (const char *)message + sizeof *out;
     return ERR_OK;
 }
 
-void link_head_encode(enum err_code code, size_t bytes, unsigned char out[LINK_HEAD_BYTES])
+enum err_code link_head_check(const struct link_head *head, struct err *err)
 {
-    const unsigned char head[LINK_HEAD_BYTES] = {
-        LINK_VERSION,
-        (unsigned char)code,
-        [4] = (unsigned char)bytes,
-        (unsigned char)(bytes >> 8),
-        (unsigned char)(bytes >> 16),
-        (unsigned char)(bytes >> 24),
-    };
-    memcpy(out, head, sizeof head);
-}
-
-enum err_code link_head_decode(const unsigned char head[LINK_HEAD_BYTES],
-                               enum err_code *code_out, size_t *bytes_out, struct err *err)
-{
-    struct cursor cursor = cursor_of(head, LINK_HEAD_BYTES);
-    const unsigned version = cursor_u8(&cursor), code = cursor_u8(&cursor);
-    (void)cursor_take(&cursor, 2);
-    const uint32_t bytes = cursor_u32(&cursor);
-    if (version != LINK_VERSION || code > ERR_NOT_PYTHON || bytes > LINK_MAX_ANSWER_BYTES)
-        return err_set(err, ERR_CORRUPT, "the sampling process sent an invalid answer");
-    *code_out = (enum err_code)code;
-    *bytes_out = bytes;
-    return ERR_OK;
+    return head->code <= ERR_NOT_PYTHON && head->bytes <= LINK_MAX_ANSWER_BYTES
+               ? ERR_OK
+               : is_corrupt(err);
 }
 
 void link_name_files(struct err *err, const char *process)
@@ -251,148 +122,90 @@ void link_name_files(struct err *err, const char *process)
             process);
 }
 
-void link_err_encode(const struct err *err, struct bytes *out)
+enum err_code link_fail(enum err_code code, const struct buffer *contents, struct err *err)
 {
-    bytes_number(out, (uint64_t)(err->sys > 0 ? err->sys : 0));
-    bytes_text(out, err->message);
+    struct link_failure failure = { .sys = 0 };
+    if (contents->length == sizeof failure)
+        memcpy(&failure, contents->data, sizeof failure);
+    failure.message[sizeof failure.message - 1] = '\0';
+    (void)err_set(err, code, "%s", *failure.message ? failure.message : err_text(code));
+    if (err)
+        err->sys = failure.sys > 0 ? failure.sys : 0;
+    link_name_files(err, "sampling process");
+    return code;
 }
 
-void link_err_decode(struct cursor *cursor, enum err_code code, struct err *out)
+enum err_code link_take(const struct buffer *contents, void *out, size_t bytes, struct err *err)
 {
-    const int sys = (int)cursor_below(cursor, INT_MAX);
-    const char *const message = cursor_text(cursor);
-    if (!out)
-        return;
-    (void)err_set(out, code, "%s", *message ? message : err_text(code));
-    out->sys = sys;
-    link_name_files(out, "sampling process");
+    if (contents->length != bytes)
+        return is_corrupt(err);
+    memcpy(out, contents->data, bytes);
+    return ERR_OK;
 }
 
-void link_started_encode(const struct link_started *started, struct bytes *out)
-{
-    bytes_u64(out, started->session);
-    bytes_u64(out, started->created_ns);
-    bytes_u8(out, started->engine);
-}
+/* No byte between its members says what was there before. */
+_Static_assert(sizeof(struct process_info) == 2 * sizeof(pid_t) + sizeof(size_t) +
+                                                  8 * sizeof(void *) + 2 * sizeof(uint32_t) +
+                                                  sizeof(double) + 3 * sizeof(uint64_t),
+               "it has no padding");
 
-static enum err_code check(const struct cursor *cursor, struct err *err)
+void link_process_encode(const struct process_info *info, struct buffer *out)
 {
-    if (!cursor->is_bad && cursor_left(cursor) == 0)
-        return ERR_OK;
-    return err_set(err, ERR_CORRUPT, "the sampling process sent an invalid answer");
-}
-
-enum err_code link_started_decode(struct cursor *cursor, struct link_started *out,
-                                  struct err *err)
-{
-    out->session = cursor_u64(cursor);
-    out->created_ns = cursor_u64(cursor);
-    out->engine = (enum sampler_engine)take_below(cursor, SAMPLER_ENGINE_REMOTE);
-    return check(cursor, err);
-}
-
-void link_summary_encode(const struct processes_summary *summary, struct bytes *out)
-{
-    bytes_number(out, summary->at_ns);
-    bytes_number(out, summary->number);
-    bytes_number(out, summary->examining);
-    bytes_number(out, summary->not_permitted);
-    bytes_number(out, summary->examined_cpu_ns);
-    bytes_number(out, summary->count);
-}
-
-void link_process_encode(const struct process_info *info, struct bytes *out)
-{
-    const size_t words = info->argc < LINK_MAX_WORDS ? info->argc : LINK_MAX_WORDS;
-    bytes_number(out, (uint64_t)info->pid);
-    bytes_number(out, (uint64_t)info->parent);
-    bytes_number(out, words);
-    for (size_t i = 0; i < words; i++)
-        bytes_text(out, info->argv[i]);
+    struct process_info sent = *info;
+    sent.argc = info->argc < LINK_MAX_WORDS ? info->argc : LINK_MAX_WORDS;
+    sent.argv = NULL;
+    sent.executable = sent.python = sent.user = sent.container = sent.container_name =
+        sent.pod = sent.reason = NULL;
+    buffer_append(out, &sent, sizeof sent);
+    for (size_t i = 0; i < sent.argc; i++)
+        buffer_sized_text(out, info->argv[i]);
     link_text_encode(info->executable, out);
     link_text_encode(info->python, out);
-    bytes_number(out, info->uid);
     link_text_encode(info->user, out);
     link_text_encode(info->container, out);
     link_text_encode(info->container_name, out);
     link_text_encode(info->pod, out);
-    bytes_number(out, info->threads);
-    link_double_encode(info->cpu_percent, out);
-    bytes_number(out, info->rss_bytes);
-    bytes_number(out, info->started_at_ns);
-    bytes_number(out, info->uptime_ns);
     link_text_encode(info->reason, out);
 }
 
 /* The words have room for one more than before, so that a command line without words has an address too. */
-static enum err_code take_process(struct cursor *cursor, const char ***words, size_t *room,
+static enum err_code take_process(struct byte_reader *in, const char ***words, size_t *room,
                                   struct process_info *out, struct err *err)
 {
-    out->pid = take_pid(cursor);
-    out->parent = take_pid(cursor);
-    out->argc = cursor_count(cursor, 2, LINK_MAX_WORDS);
-    if (*room <= out->argc) {
-        const char **const larger = realloc(*words, (out->argc + 1) * sizeof **words);
-        if (!larger)
-            return err_nomem(err);
-        *words = larger;
-        *room = out->argc + 1;
-    }
+    if (!link_take_struct(in, out, sizeof *out) || out->pid < 0 || out->parent < 0 ||
+        out->argc > LINK_MAX_WORDS || out->argc > byte_reader_left(in) / 2)
+        return is_corrupt(err);
+    if (!VEC_RESERVE(*words, *room, out->argc + 1))
+        return err_nomem(err);
     for (size_t i = 0; i < out->argc; i++)
-        (*words)[i] = cursor_text(cursor);
+        (*words)[i] = byte_reader_text(in);
     out->argv = *words;
-    out->executable = link_text_decode(cursor);
-    out->python = link_text_decode(cursor);
-    out->uid = (unsigned)cursor_below(cursor, UINT_MAX);
-    out->user = link_text_decode(cursor);
-    out->container = link_text_decode(cursor);
-    out->container_name = link_text_decode(cursor);
-    out->pod = link_text_decode(cursor);
-    out->threads = (uint32_t)cursor_below(cursor, UINT32_MAX);
-    out->cpu_percent = link_double_decode(cursor);
-    out->rss_bytes = cursor_number(cursor);
-    out->started_at_ns = cursor_number(cursor);
-    out->uptime_ns = cursor_number(cursor);
-    out->reason = link_text_decode(cursor);
-    return ERR_OK;
+    out->executable = link_text_decode(in);
+    out->python = link_text_decode(in);
+    out->user = link_text_decode(in);
+    out->container = link_text_decode(in);
+    out->container_name = link_text_decode(in);
+    out->pod = link_text_decode(in);
+    out->reason = link_text_decode(in);
+    out->cpu_percent = link_finite(out->cpu_percent);
+    return in->is_bad ? is_corrupt(err) : ERR_OK;
 }
 
-enum err_code link_list_decode(struct cursor *cursor, processes_visitor visit, void *context,
-                               struct processes_summary *out, struct err *err)
+enum err_code link_list_decode(const struct buffer *contents, processes_visitor visit,
+                               void *context, struct processes_summary *out, struct err *err)
 {
+    struct byte_reader in = byte_reader_over(contents);
+    struct process_info info;
     const char **words = NULL;
     size_t room = 0;
-    enum err_code rc = ERR_OK;
-    struct process_info info;
-    out->at_ns = cursor_number(cursor);
-    out->number = cursor_number(cursor);
-    out->examining = (size_t)cursor_number(cursor);
-    out->not_permitted = (size_t)cursor_number(cursor);
-    out->examined_cpu_ns = cursor_number(cursor);
-    out->count = (size_t)cursor_below(cursor, PROCESSES_MAX);
-    while (!rc && !cursor->is_bad && cursor_left(cursor) > 0) {
-        rc = take_process(cursor, &words, &room, &info, err);
-        if (!rc && !cursor->is_bad && visit)
+    enum err_code rc = link_take_struct(&in, out, sizeof *out) && out->count <= PROCESSES_MAX
+                           ? ERR_OK
+                           : is_corrupt(err);
+    while (!rc && byte_reader_left(&in) > 0) {
+        rc = take_process(&in, &words, &room, &info, err);
+        if (!rc && visit)
             visit(context, &info);
     }
     free(words);
-    return rc ? rc : check(cursor, err);
-}
-
-void link_usage_encode(const struct process_usage *usage, struct bytes *out)
-{
-    link_double_encode(usage->cpu_user_s, out);
-    link_double_encode(usage->cpu_sys_s, out);
-    bytes_number(out, usage->rss_bytes);
-    bytes_number(out, usage->rss_peak_bytes);
-}
-
-enum err_code link_usage_decode(struct cursor *cursor, struct process_usage *out,
-                                struct err *err)
-{
-    out->cpu_user_s = link_double_decode(cursor);
-    out->cpu_sys_s = link_double_decode(cursor);
-    out->rss_bytes = cursor_number(cursor);
-    out->rss_peak_bytes = cursor_number(cursor);
-    return check(cursor, err);
+    return rc;
 }

@@ -5,8 +5,9 @@
  * the answer.  An answer is a head and its contents; what START has started follows in the same pipe, as a live
  * capture (capture/growing.h) whose CAPTURE_STATE blocks are those of state.h.
  *
- * The two processes are of one program and of one version, but neither trusts the other: every number has a
- * bound, and both sides check it.
+ * Both processes are one program of one build, so structs go as they lie in memory, without their pointers.  Neither
+ * trusts the other, which may have been taken over: the sampling process by what it has read of a target, the HTTP
+ * process by a client.  So the receiver checks each length, number, choice and text before it uses it, and takes no pointer.
  *
  * Ownership: decoded texts and bytes point into the message.
  * Limits: LINK_MAX_REQUEST_BYTES, LINK_MAX_ANSWER_BYTES.
@@ -20,18 +21,15 @@
 
 #include "sampler/base/err.h"
 #include "sampler/processes.h"
-#include "sampler/reader_link.h"
 #include "sampler/sampler.h"
 
-struct bytes;
-struct cursor;
+struct buffer;
+struct byte_reader;
 
 enum {
-    LINK_VERSION = 1,
     LINK_MAX_REQUEST_BYTES = 1 << 14,
     LINK_MAX_ANSWER_BYTES = 1 << 26,
     LINK_MAX_WORDS = 1 << 16, /* of a command line */
-    LINK_HEAD_BYTES = 8,
 };
 
 /* Each kind, and what it asks for. */
@@ -60,29 +58,33 @@ enum link_kind {
 
 struct link_request {
     enum link_kind kind;
+    pid_t pid;                      /* of JOIN and ADMIT */
     uint64_t session;               /* of STOP to JOIN, and READ */
     struct sampler_options options; /* of START and CHECK_ENGINE */
     bool paused;                    /* of PAUSE */
     double value;                   /* of SET_RATE and SET_CPU */
-    pid_t pid;                      /* of JOIN and ADMIT */
-    const void *source;             /* of READ: what the server's source/ makes of it */
+    const void *source; /* of READ, behind the struct: what the server's source/ makes of it */
     size_t source_bytes;
 };
 
-void link_request_encode(const struct link_request *request, struct bytes *out);
+void link_request_encode(const struct link_request *request, struct buffer *out);
 /* ERR_INVALID. */
-MUST_CHECK enum err_code link_request_decode(struct cursor *cursor, struct link_request *out,
-                                             struct err *err);
+MUST_CHECK enum err_code link_request_decode(const void *message, size_t bytes,
+                                             struct link_request *out, struct err *err);
 
-/* The head of an answer: how it went, and how many bytes follow.  It needs no memory. */
-void link_head_encode(enum err_code code, size_t bytes, unsigned char out[LINK_HEAD_BYTES]);
-MUST_CHECK enum err_code link_head_decode(const unsigned char head[LINK_HEAD_BYTES],
-                                          enum err_code *code_out, size_t *bytes_out,
-                                          struct err *err);
+/* The head of an answer: how it went, and how many bytes follow: a struct link_failure, if it did not go well. */
+struct link_head {
+    uint32_t code, bytes;
+};
 
-/* The contents of an answer that says why not; without any, the code says it. */
-void link_err_encode(const struct err *err, struct bytes *out);
-void link_err_decode(struct cursor *cursor, enum err_code code, struct err *out);
+struct link_failure {
+    int32_t sys;                                    /* errno; 0: none */
+    char message[sizeof((struct err *)0)->message]; /* "": that of the code */
+};
+
+MUST_CHECK enum err_code link_head_check(const struct link_head *head, struct err *err);
+/* Sets the error that the contents of an answer say, and returns the code. */
+enum err_code link_fail(enum err_code code, const struct buffer *contents, struct err *err);
 
 /* Says which process has no file descriptors left, if that is what is wrong. */
 void link_name_files(struct err *err, const char *process);
@@ -91,30 +93,26 @@ void link_name_files(struct err *err, const char *process);
 struct link_started {
     uint64_t session;
     uint64_t created_ns; /* CLOCK_MONOTONIC */
-    enum sampler_engine engine;
+    uint64_t engine;     /* enum sampler_engine */
 };
 
-void link_started_encode(const struct link_started *started, struct bytes *out);
-MUST_CHECK enum err_code link_started_decode(struct cursor *cursor, struct link_started *out,
-                                             struct err *err);
+/* Reads the contents of an answer that are such a struct.  ERR_CORRUPT: they have another length. */
+MUST_CHECK enum err_code link_take(const struct buffer *contents, void *out, size_t bytes,
+                                   struct err *err);
 
-/* The answer to LIST is a summary, and each process behind it. */
-void link_process_encode(const struct process_info *info, struct bytes *out);
-void link_summary_encode(const struct processes_summary *summary, struct bytes *out);
+/* The answer to LIST is a struct processes_summary, and each process behind it. */
+void link_process_encode(const struct process_info *info, struct buffer *out);
 /* visit: NULL: only the summary. */
-MUST_CHECK enum err_code link_list_decode(struct cursor *cursor, processes_visitor visit,
-                                          void *context, struct processes_summary *out,
-                                          struct err *err);
+MUST_CHECK enum err_code link_list_decode(const struct buffer *contents,
+                                          processes_visitor visit, void *context,
+                                          struct processes_summary *out, struct err *err);
 
-void link_usage_encode(const struct process_usage *usage, struct bytes *out);
-MUST_CHECK enum err_code link_usage_decode(struct cursor *cursor, struct process_usage *out,
-                                           struct err *err);
-
-void link_double_encode(double value, struct bytes *out);
+/* Copies the struct that comes next.  false: it is bad. */
+bool link_take_struct(struct byte_reader *in, void *out, size_t bytes);
 /* 0 for what is not a finite number. */
-double link_double_decode(struct cursor *cursor);
+double link_finite(double value);
 /* NULL is another text than "". */
-void link_text_encode(const char *text, struct bytes *out);
-const char *link_text_decode(struct cursor *cursor);
+void link_text_encode(const char *text, struct buffer *out);
+const char *link_text_decode(struct byte_reader *in);
 
 #endif /* SAMPLER_LINK_REQUEST_H */

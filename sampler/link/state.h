@@ -22,17 +22,16 @@
 #include "sampler/profile/quality.h"
 #include "sampler/sampler.h"
 
-struct bytes;
-struct cursor;
+struct buffer;
+struct byte_reader;
 struct live_capture_seal;
 
 enum { STATE_MAX_ORIGINS = 1 << 16, STATE_MAX_AWAITERS = 1 << 20 };
 
-/* What the records so far have said. */
+/* The contents of the records so far. */
 struct state_writer {
-    size_t targets;                    /* processes */
-    uint64_t ends[SAMPLER_MAX_LISTED]; /* their to_ns */
-    bool warned[SAMPLER_MAX_LISTED][SAMPLER_WARNINGS];
+    unsigned
+        said[SAMPLER_MAX_LISTED]; /* of each process: that it is there, its end, its warnings */
     struct state_origin *functions; /* by function */
     size_t function_count, function_room;
     uint64_t tasks_at_ns;
@@ -44,16 +43,10 @@ struct state_origin {
     uint64_t entry;
 };
 
-struct state_end {
-    size_t target; /* its index */
-    uint64_t to_ns;
-    const char *reason;
-};
-
-struct state_warning {
-    size_t target; /* its index */
-    enum sampler_warning warning;
-    const char *text;
+/* A process that is new, has ended or has another warning. */
+struct state_target {
+    size_t index;
+    const char *record; /* target_record.h */
 };
 
 struct state {
@@ -62,15 +55,8 @@ struct state {
     uint64_t lost;   /* samples so far */
     struct quality quality;
     struct sampler_processes processes;
-    size_t first_target; /* so many were known */
-    struct sampler_target *targets;
+    struct state_target *targets;
     size_t target_count;
-    const char **words; /* of their command lines */
-    size_t word_count, word_room;
-    struct state_end *ends;
-    size_t end_count;
-    struct state_warning *warnings;
-    size_t warning_count;
     struct state_origin *origins;
     size_t origin_count;
     bool has_tasks;
@@ -80,10 +66,10 @@ struct state {
 void state_writer_deinit(struct state_writer *writer);
 /* Appends a record. */
 void state_encode(struct state_writer *writer, struct sampler *sampler,
-                  const struct live_capture_seal *seal, struct bytes *out);
+                  const struct live_capture_seal *seal, struct buffer *out);
 
 /* rows: those that came before.  ERR_CORRUPT: it refers to others, or is invalid. */
-MUST_CHECK enum err_code state_decode(struct cursor *cursor, const struct profile_sizes *rows,
+MUST_CHECK enum err_code state_decode(struct byte_reader *in, const struct profile_sizes *rows,
                                       struct state *out, struct err *err);
 void state_deinit(struct state *state);
 

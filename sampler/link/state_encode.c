@@ -1,117 +1,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/vec.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/live_capture.h"
 #include "sampler/link/request.h"
 #include "sampler/link/state.h"
 #include "sampler/profile/profile.h"
 
-static void put_status(const struct sampler_status *status, struct bytes *out)
+/* A process never says less than before, so a number says whether there is more. */
+static unsigned count_said(const struct sampler_target *target)
 {
-    bytes_u8(out, status->state);
-    bytes_text(out, status->reason);
-    bytes_text(out, status->engine_reason);
-    bytes_number(out, status->started_at_ns);
-    bytes_number(out, status->ended_at_ns);
-    bytes_number(out, status->elapsed_ns);
-    link_double_encode(status->rate_hz, out);
-    link_double_encode(status->requested_hz, out);
+    unsigned said = 1 + (target->to_ns != 0);
+    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+        said += target->warnings[i] != NULL;
+    return said;
 }
 
-static void put_quality(const struct quality *quality, struct bytes *out)
-{
-#define X(name, text) bytes_number(out, quality->name);
-    QUALITY_COUNTERS(X)
-#undef X
-    for (size_t i = 0; i < QUALITY_BIASED; i++) {
-        bytes_number(out, quality->biased[i].function);
-        bytes_signed(out, quality->biased[i].ppm);
-    }
-    bytes_number(out, quality->interval_count);
-    bytes_number(out, quality->interval_sum_ns);
-    bytes_number(out, quality->interval_least_ns);
-    bytes_number(out, quality->interval_most_ns);
-    bytes_number(out, quality->tick_ns);
-}
-
-static void put_target(const struct sampler_target *target, struct bytes *out)
-{
-    const size_t words = target->argc < LINK_MAX_WORDS ? target->argc : LINK_MAX_WORDS;
-    bytes_number(out, (uint64_t)target->pid);
-    bytes_number(out, (uint64_t)target->parent);
-    bytes_number(out, words);
-    for (size_t i = 0; i < words; i++)
-        bytes_text(out, target->argv[i]);
-    bytes_text(out, target->executable);
-    bytes_text(out, target->python);
-    link_text_encode(target->pod, out);
-    bytes_text(out, target->service.name);
-    bytes_text(out, target->service.namespace);
-    bytes_text(out, target->service.version);
-    bytes_text(out, target->service.container);
-    bytes_u8(out, target->validated);
-    bytes_number(out, target->from_ns);
-    bytes_number(out, target->age_ns);
-}
-
-static void put_warnings(struct state_writer *writer, const struct sampler *sampler,
-                         struct bytes *out)
-{
-    struct sampler_target target;
-    struct bytes rows = { 0 };
-    size_t count = 0;
-    for (size_t i = 0; i < writer->targets; i++)
-        for (size_t w = 0; w < SAMPLER_WARNINGS && sampler_target_at(sampler, i, &target);
-             w++) {
-            if (writer->warned[i][w] || !target.warnings[w])
-                continue;
-            writer->warned[i][w] = true;
-            bytes_number(&rows, i);
-            bytes_number(&rows, w);
-            bytes_text(&rows, target.warnings[w]);
-            count++;
-        }
-    bytes_number(out, count);
-    bytes_put(out, rows.data, rows.count);
-    out->is_short |= rows.is_short;
-    bytes_deinit(&rows);
-}
-
-/* New ones first, then those that have ended since. */
 static void put_targets(struct state_writer *writer, const struct sampler *sampler,
-                        struct bytes *out)
+                        struct buffer *out)
 {
     struct sampler_target target;
-    const size_t first = writer->targets;
-    size_t ends = 0;
-    bytes_number(out, first);
-    while (writer->targets < SAMPLER_MAX_LISTED &&
-           sampler_target_at(sampler, writer->targets, &target))
-        writer->targets++;
-    bytes_number(out, writer->targets - first);
-    for (size_t i = first; i < writer->targets; i++)
-        if (sampler_target_at(sampler, i, &target))
-            put_target(&target, out);
-    struct state_end ended[SAMPLER_MAX_LISTED];
-    for (size_t i = 0; i < writer->targets; i++)
-        if (!writer->ends[i] && sampler_target_at(sampler, i, &target) && target.to_ns) {
-            ended[ends++] = (struct state_end){ i, target.to_ns, target.reason };
-            writer->ends[i] = target.to_ns;
-        }
-    bytes_number(out, ends);
-    for (size_t i = 0; i < ends; i++) {
-        bytes_number(out, ended[i].target);
-        bytes_number(out, ended[i].to_ns);
-        link_text_encode(ended[i].reason, out);
+    struct buffer rows = { 0 }, record = { 0 };
+    size_t count = 0;
+    for (size_t i = 0; i < SAMPLER_MAX_LISTED && sampler_target_at(sampler, i, &target); i++) {
+        const unsigned said = count_said(&target);
+        if (writer->said[i] == said)
+            continue;
+        writer->said[i] = said;
+        buffer_clear(&record);
+        target_record_encode(&target, SIZE_MAX, &record);
+        buffer_number(&rows, i);
+        buffer_sized_text(&rows, record.failed ? NULL : record.data);
+        rows.failed |= record.failed;
+        count++;
     }
+    buffer_number(out, count);
+    buffer_append(out, rows.data, rows.length);
+    out->failed |= rows.failed;
+    buffer_deinit(&rows);
+    buffer_deinit(&record);
 }
 
 static void put_origins(struct state_writer *writer, const struct profile_snapshot *snapshot,
-                        uint32_t functions, struct bytes *out)
+                        uint32_t functions, struct buffer *out)
 {
-    struct bytes rows = { 0 };
+    struct buffer rows = { 0 };
     size_t count = 0;
     const size_t before = writer->function_count;
     if (functions > before &&
@@ -126,15 +60,15 @@ static void put_origins(struct state_writer *writer, const struct profile_snapsh
             continue;
         written->origin = row.origin;
         written->entry = row.entry;
-        bytes_number(&rows, i);
-        bytes_u64(&rows, row.origin);
-        bytes_number(&rows, row.entry);
+        buffer_number(&rows, i);
+        buffer_u64(&rows, row.origin);
+        buffer_number(&rows, row.entry);
         count++;
     }
-    bytes_number(out, count);
-    bytes_put(out, rows.data, rows.count);
-    out->is_short |= rows.is_short;
-    bytes_deinit(&rows);
+    buffer_number(out, count);
+    buffer_append(out, rows.data, rows.length);
+    out->failed |= rows.failed;
+    buffer_deinit(&rows);
 }
 
 static bool has_all_rows(const struct sampler_tasks *tasks, const struct profile_sizes *rows)
@@ -145,37 +79,37 @@ static bool has_all_rows(const struct sampler_tasks *tasks, const struct profile
     return tasks->awaiter_count <= STATE_MAX_AWAITERS;
 }
 
-static void put_task(const struct sampler_task *task, struct bytes *out)
+static void put_task(const struct sampler_task *task, struct buffer *out)
 {
-    bytes_number(out, (uint64_t)task->pid);
-    bytes_number(out, (uint64_t)task->tid);
-    bytes_number(out, task->name);
-    bytes_number(out, task->number);
-    bytes_number(out, task->node);
-    bytes_u8(out, (unsigned)task->is_running | (unsigned)task->is_moving << 1);
-    bytes_number(out, task->seen_ns);
-    bytes_number(out, task->since_ns);
-    bytes_number(out, task->awaiter_count);
+    buffer_number(out, (uint64_t)task->pid);
+    buffer_number(out, (uint64_t)task->tid);
+    buffer_number(out, task->name);
+    buffer_number(out, task->number);
+    buffer_number(out, task->node);
+    buffer_u8(out, (unsigned)task->is_running | (unsigned)task->is_moving << 1);
+    buffer_number(out, task->seen_ns);
+    buffer_number(out, task->since_ns);
+    buffer_number(out, task->awaiter_count);
 }
 
 /* The awaiters of a task follow those of the task before. */
 static void put_tasks(struct state_writer *writer, struct sampler *sampler,
-                      const struct profile_sizes *rows, struct bytes *out)
+                      const struct profile_sizes *rows, struct buffer *out)
 {
     struct sampler_tasks tasks = { 0 };
     const bool has = sampler_options(sampler)->async != SAMPLER_ASYNC_OFF &&
                      sampler_tasks(sampler, &tasks, NULL) == ERR_OK &&
                      tasks.at_ns != writer->tasks_at_ns && has_all_rows(&tasks, rows);
-    bytes_u8(out, has);
+    buffer_u8(out, has);
     if (has) {
         writer->tasks_at_ns = tasks.at_ns;
-        bytes_number(out, tasks.at_ns);
-        bytes_u8(out, tasks.is_cut);
-        bytes_number(out, tasks.count);
+        buffer_number(out, tasks.at_ns);
+        buffer_u8(out, tasks.is_cut);
+        buffer_number(out, tasks.count);
         for (size_t i = 0; i < tasks.count; i++) {
             put_task(&tasks.items[i], out);
             for (uint32_t k = 0; k < tasks.items[i].awaiter_count; k++)
-                bytes_number(out, tasks.awaiters[tasks.items[i].first_awaiter + k]);
+                buffer_number(out, tasks.awaiters[tasks.items[i].first_awaiter + k]);
         }
     }
     sampler_tasks_deinit(&tasks);
@@ -184,11 +118,11 @@ static void put_tasks(struct state_writer *writer, struct sampler *sampler,
 void state_writer_deinit(struct state_writer *writer)
 {
     free(writer->functions);
-    *writer = (struct state_writer){ .targets = 0 };
+    *writer = (struct state_writer){ .tasks_at_ns = 0 };
 }
 
 void state_encode(struct state_writer *writer, struct sampler *sampler,
-                  const struct live_capture_seal *seal, struct bytes *out)
+                  const struct live_capture_seal *seal, struct buffer *out)
 {
     struct sampler_status status;
     struct sampler_processes processes;
@@ -196,23 +130,17 @@ void state_encode(struct state_writer *writer, struct sampler *sampler,
     /* The end first: who reads it has everything that was before. */
     sampler_status(sampler, &status);
     sampler_processes(sampler, &processes);
-    put_status(&status, out);
-    bytes_number(out, seal->end_ns);
-    bytes_number(out, seal->lost);
-    put_quality(&seal->quality, out);
-    bytes_number(out, processes.joined);
-    bytes_number(out, processes.running);
-    bytes_number(out, processes.over);
-    bytes_number(out, processes.short_of_files);
-    bytes_number(out, processes.denied);
-    bytes_number(out, processes.not_permitted);
+    buffer_append(out, &status, sizeof status);
+    buffer_append(out, &processes, sizeof processes);
+    buffer_append(out, &seal->quality, sizeof seal->quality);
+    buffer_number(out, seal->end_ns);
+    buffer_number(out, seal->lost);
     put_targets(writer, sampler, out);
-    put_warnings(writer, sampler, out);
     if (profile_snapshot(sampler_profile(sampler), &snapshot, NULL) == ERR_OK) {
         put_origins(writer, &snapshot, seal->rows.functions, out);
         profile_snapshot_release(&snapshot);
     } else {
-        bytes_number(out, 0);
+        buffer_number(out, 0);
     }
     put_tasks(writer, sampler, &seal->rows, out);
 }

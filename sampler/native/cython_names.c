@@ -11,7 +11,7 @@ enum { MAX_DIGITS = 4, FIRST_FACTS = 256, MAX_PROBES = 128 };
 /* A generator has one wrapper with its scopes and number, or a few. */
 enum { MAX_WRAPPER_BYTES = 1 << 20, MAX_CANDIDATES = 64 };
 
-/* What names of the file say, by the hash of a text. */
+/* A fact that names of the file show, by the hash of a text. */
 struct cython_fact {
     uint64_t key;  /* 0: free */
     uint64_t rest; /* of the first name in this scope: the hash of what follows */
@@ -197,7 +197,7 @@ enum { KIND_SCOPE = 's', KIND_WRAPPER = 'w' };
 static void note_scopes(struct python_names *names, struct name_part symbol, enum form form)
 {
     const char *const begin = symbol.text, *const end = symbol.text + symbol.length;
-    /* What follows the last scope of a generator has a form of its own. */
+    /* The text after the last scope of a generator has a form of its own. */
     const bool may_be_unclear = has_numbers(form) && form != FORM_GENERATOR;
     struct name_part scope;
     size_t number;
@@ -329,7 +329,7 @@ struct decoding {
     bool is_inside; /* the scopes so far may hold functions: the module is among them */
 };
 
-/* What a number and the text after it are. */
+/* The meaning of a number and the text after it. */
 static enum reading read_number(const struct decoding *decoding, const char *number_at,
                                 size_t number, struct name_part after)
 {

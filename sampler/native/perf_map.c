@@ -205,7 +205,7 @@ static bool read_more(struct perf_map *map, struct perf_map_file *file, int fd, 
         count += (size_t)n;
     }
     const size_t used = bytes ? take(map, bytes, count) : 0;
-    /* What is as long as a step never ends. */
+    /* A line that is as long as a step never ends. */
     file->read_bytes += used == 0 && count == PERF_MAP_STEP_BYTES ? count : used;
     return used > 0;
 }

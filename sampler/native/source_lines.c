@@ -32,7 +32,7 @@ static bool find_unit(Dwarf *dwarf, uint64_t vaddr, Dwarf_Die *out)
     return false;
 }
 
-/* Where the name and the number go. */
+/* The buffers of the name and the number. */
 struct place {
     char *file;
     size_t room;

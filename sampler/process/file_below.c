@@ -172,7 +172,8 @@ static bool advance(int root_fd, uid_t user, int *at, char done[PATH_MAX], char 
     return *at >= 0;
 }
 
-/* What `done` holds has no links, so removing its last component leads to the directory above. */
+/* The path in `done` has no links, so removing its last component leads to the directory
+ * above. */
 static int find_through_links(int root_fd, const char *path, uid_t user)
 {
     char done[PATH_MAX] = "", left[PATH_MAX];

@@ -19,8 +19,10 @@
 #include "sampler/process/process_scan.h"
 #include "sampler/process/process_stats.h"
 #include "sampler/profile/profile.h"
+#include "sampler/session/kernel/kernel_engine.h"
 #include "sampler/session/loop.h"
 #include "sampler/session/pace/budget.h"
+#include "sampler/session/remote/remote_engine.h"
 
 static enum err_code check_rate(double rate_hz, struct err *err)
 {
@@ -55,7 +57,7 @@ static enum err_code check_options(const struct sampler_options *options, struct
 static void free_sampler(struct local_sampler *sampler)
 {
     child_tracker_destroy(sampler->tracker);
-    attach_queue_deinit(&sampler->queue);
+    loop_close_queue(sampler);
     targets_deinit(&sampler->targets);
     if (sampler->face.end_fd >= 0)
         close(sampler->face.end_fd);
@@ -77,7 +79,7 @@ static struct local_sampler *allocate(const struct sampler_options *options)
     atomic_init(&sampler->is_paused, false);
     sampler->face.end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&sampler->mutex, NULL);
-    attach_queue_init(&sampler->queue);
+    atomic_init(&sampler->waiting, 0);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&sampler->changed, &monotonic);
@@ -91,11 +93,18 @@ static bool is_cancelled(const struct local_sampler *sampler)
            atomic_load(sampler->face.options.is_cancelled);
 }
 
-static void use_remote(struct local_sampler *sampler, const char *why)
+/* The remote engine samples instead of the kernel engine.  *before_out: as targets_use_engine. */
+static enum err_code use_remote(struct local_sampler *sampler, const char *why,
+                                struct engine **before_out, struct err *err)
 {
+    const enum err_code rc =
+        targets_use_engine(&sampler->targets, &remote_engine_ops, before_out, err);
+    if (rc)
+        return rc;
     sampler->face.options.engine = SAMPLER_ENGINE_REMOTE;
     snprintf(sampler->status.engine_reason, sizeof sampler->status.engine_reason, "%.*s",
              SAMPLER_MAX_ENGINE_REASON, why);
+    return ERR_OK;
 }
 
 /* The files of a kernel engine that was not asked for are enough for some processes more.  false: there is none. */
@@ -104,10 +113,11 @@ static bool free_files(struct local_sampler *sampler)
     static const char why[] =
         "too many files are open for the kernel engine beside all processes: raise the limit "
         "(ulimit -n)";
-    if (sampler->face.options.engine != SAMPLER_ENGINE_AUTO)
+    struct engine *before;
+    if (sampler->face.options.engine != SAMPLER_ENGINE_AUTO ||
+        use_remote(sampler, why, &before, NULL))
         return false;
-    targets_give_up_kernel(&sampler->targets, why);
-    use_remote(sampler, why);
+    kernel_engine_give_up(before, why);
     return true;
 }
 
@@ -239,39 +249,31 @@ static enum err_code follow(struct local_sampler *sampler, struct err *err)
 /* Takes a kernel engine if the options ask for one; without it AUTO goes on with the remote one. */
 static enum err_code choose_engine(struct local_sampler *sampler, struct err *err)
 {
-    struct sampler_options *const options = &sampler->face.options;
+    const struct sampler_options *const options = &sampler->face.options;
     struct err why = { 0 };
     if (options->engine == SAMPLER_ENGINE_REMOTE)
-        return ERR_OK;
+        return targets_use_engine(&sampler->targets, &remote_engine_ops, NULL, err);
     enum err_code rc = local_sampler_check_engine(options, &why);
     if (!rc)
-        rc = targets_use_kernel(&sampler->targets, &why);
+        rc = targets_use_engine(&sampler->targets, &kernel_engine_ops, NULL, &why);
     if (rc == ERR_NOMEM || (rc && options->engine == SAMPLER_ENGINE_KERNEL)) {
         if (err)
             *err = why;
         return rc;
     }
-    if (rc)
-        use_remote(sampler, why.message);
-    return ERR_OK;
+    return rc ? use_remote(sampler, why.message, NULL, err) : ERR_OK;
 }
 
 /* What the kernel engine cannot do is known only once the targets are. */
-static void leave_unfit_engine(struct local_sampler *sampler)
+static enum err_code leave_unfit_engine(struct local_sampler *sampler, struct err *err)
 {
-    const char *why = NULL;
     if (sampler->face.options.engine != SAMPLER_ENGINE_AUTO)
-        return;
-    if (targets_have_unfollowed_interpreters(&sampler->targets))
-        why = "the kernel engine follows at most 16 sub-interpreters, from Python 3.13 on";
-    else if (!sampler->face.options.waits && targets_are_unknown(&sampler->targets))
-        why = "the kernel engine finds no thread whose number is unknown";
-    if (why) {
-        targets_leave_kernel(&sampler->targets);
-        use_remote(sampler, why);
-    } else {
-        sampler->face.options.engine = SAMPLER_ENGINE_KERNEL;
-    }
+        return ERR_OK;
+    const char *const why = kernel_engine_unfit(sampler->targets.engine);
+    if (why)
+        return use_remote(sampler, why, NULL, err);
+    sampler->face.options.engine = SAMPLER_ENGINE_KERNEL;
+    return ERR_OK;
 }
 
 static enum err_code attach(struct local_sampler *sampler, struct err *err)
@@ -287,9 +289,7 @@ static enum err_code attach(struct local_sampler *sampler, struct err *err)
         rc = attach_named(sampler, sampler->face.options.pids[i], err);
     if (!rc && sampler->tracker)
         rc = attach_family(sampler, err);
-    if (!rc)
-        leave_unfit_engine(sampler);
-    return rc;
+    return rc ? rc : leave_unfit_engine(sampler, err);
 }
 
 enum err_code local_sampler_check_engine(const struct sampler_options *options, struct err *err)
@@ -351,7 +351,7 @@ static enum err_code join(struct sampler *face, pid_t pid, struct err *err)
     enum err_code rc =
         target_open(pid, RUNTIME_THOROUGH, sampler->face.options.mode, &sampler->is_ending,
                     profile_strings(sampler->targets.profile), &target, err);
-    if (!rc && (rc = attach_queue_put(&sampler->queue, target, err)))
+    if (!rc && (rc = loop_join(sampler, target, err)))
         target_close(target);
     return rc;
 }

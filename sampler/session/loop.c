@@ -8,7 +8,6 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
-#include "sampler/session/kernel_feed.h"
 #include "sampler/session/pace/budget.h"
 #include "sampler/session/pace/schedule.h"
 #include "sampler/session/pace/waker.h"
@@ -22,10 +21,6 @@ static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
 
 /* How often to check for new targets when there is none. */
 static const uint64_t EMPTY_NS = 5 * NS_PER_MS;
-
-/* The kernel engine samples by itself.  How often its records are taken if other work comes at the same time:
- * new children, and tasks. */
-static const double BUSY_DRAIN_HZ = 100;
 
 /* Ticks that read nothing are counted this long before their time: the profiler sleeps through them. */
 static const uint64_t MAX_AHEAD_NS = 10 * NS_PER_MS;
@@ -48,6 +43,46 @@ struct loop {
     bool has_no_targets; /* the session ended because no targets are left */
 };
 
+enum err_code loop_join(struct local_sampler *sampler, struct target *target, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    pthread_mutex_lock(&sampler->mutex);
+    if (sampler->is_closed)
+        rc = err_set(err, ERR_GONE, "the session has ended");
+    else if (sampler->joining_count == LOOP_MAX_JOINING)
+        rc = err_set(err, ERR_LIMIT, "the attach queue is full (%d processes)",
+                     LOOP_MAX_JOINING);
+    else
+        sampler->joining[sampler->joining_count++] = target;
+    atomic_store(&sampler->waiting, sampler->joining_count);
+    pthread_mutex_unlock(&sampler->mutex);
+    return rc;
+}
+
+/* NULL: the queue is empty, at the cost of one atomic read. */
+static struct target *take_joining(struct local_sampler *sampler)
+{
+    struct target *target = NULL;
+    if (atomic_load_explicit(&sampler->waiting, memory_order_relaxed) == 0)
+        return NULL;
+    pthread_mutex_lock(&sampler->mutex);
+    if (sampler->joining_count > 0)
+        target = sampler->joining[--sampler->joining_count];
+    atomic_store(&sampler->waiting, sampler->joining_count);
+    pthread_mutex_unlock(&sampler->mutex);
+    return target;
+}
+
+void loop_close_queue(struct local_sampler *sampler)
+{
+    struct target *target;
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->is_closed = true;
+    pthread_mutex_unlock(&sampler->mutex);
+    while ((target = take_joining(sampler)))
+        target_close(target);
+}
+
 void loop_take_new(struct local_sampler *sampler)
 {
     struct target *target = NULL;
@@ -57,7 +92,7 @@ void loop_take_new(struct local_sampler *sampler)
             child_tracker_release(sampler->tracker, &target->process, rc);
             target_close(target);
         }
-    while ((target = attach_queue_take(&sampler->queue)))
+    while ((target = take_joining(sampler)))
         if ((rc = targets_add(&sampler->targets, target, NULL))) {
             const struct sampler_processes more = { .not_permitted = rc == ERR_PERM };
             target_table_left_out(&sampler->targets.target_table, &more);
@@ -112,19 +147,19 @@ static void sleep_or_change(struct local_sampler *sampler, uint64_t deadline_ns)
     pthread_mutex_unlock(&sampler->mutex);
 }
 
-/* Sleeps until the deadline, or until the kernel engine calls: then *instant_ns becomes nearer.  Returns the time.
+/* Sleeps until the deadline, or until the engine calls: then *instant_ns becomes nearer.  Returns the time.
  * Asks no clock for an instant that counts as now. */
 static uint64_t sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns,
                             uint64_t *instant_ns)
 {
     struct local_sampler *const sampler = loop->sampler;
-    struct kernel_feed *const feed = sampler->targets.feed;
+    struct engine *const engine = sampler->targets.engine;
     if (*instant_ns <= now_ns + NEAR_NS)
         return now_ns;
     if (deadline_ns <= now_ns + NEAR_NS)
         return clock_now_ns();
-    if (feed) {
-        const uint64_t sooner_ns = kernel_feed_wait(feed, deadline_ns);
+    if (engine->ops->samples_by_itself) {
+        const uint64_t sooner_ns = engine->ops->wait(engine, deadline_ns);
         *instant_ns = sooner_ns < deadline_ns ? sooner_ns : *instant_ns;
     } else if (deadline_ns > now_ns + SHORT_SLEEP_NS)
         sleep_or_change(sampler, deadline_ns);
@@ -194,12 +229,12 @@ static void count_tick(struct loop *loop, uint64_t now_ns)
 /* Samples all targets.  false: the session is over. */
 static bool do_tick(struct loop *loop)
 {
-    struct targets *const targets = &loop->sampler->targets;
+    struct engine *const engine = loop->sampler->targets.engine;
+    struct engine_tick tick;
     struct ending ending;
-    bool has_sampled;
-    const bool is_well = targets_tick(targets, &has_sampled, &ending);
-    if (has_sampled)
-        count_tick(loop, targets->tick.now_ns);
+    const bool is_well = engine->ops->tick(engine, &tick, &ending);
+    if (tick.has_sampled)
+        count_tick(loop, tick.now_ns);
     return go_on(loop, is_well, &ending);
 }
 
@@ -219,12 +254,8 @@ static bool take_changes(struct loop *loop)
 
 static double tick_hz(const struct loop *loop, uint64_t now_ns)
 {
-    const struct local_sampler *const sampler = loop->sampler;
-    if (!sampler->targets.feed)
-        return loop->budget.rate_hz;
-    return sampler->tracker || sampler->face.options.async != SAMPLER_ASYNC_OFF
-               ? BUSY_DRAIN_HZ
-               : kernel_feed_drain_hz(sampler->targets.feed, now_ns);
+    const struct engine *const engine = loop->sampler->targets.engine;
+    return engine->ops->tick_hz(engine, loop->budget.rate_hz, now_ns);
 }
 
 static void set_tick_rate(struct loop *loop, uint64_t now_ns)
@@ -245,8 +276,7 @@ static void keep_budget(struct loop *loop)
     const bool has_changed = take_changes(loop);
     if (!budget_measure(&loop->budget, cpu_ns, ticks) && !has_changed)
         return;
-    if (sampler->targets.feed)
-        kernel_feed_set_rate(sampler->targets.feed, loop->budget.rate_hz);
+    sampler->targets.engine->ops->set_rate(sampler->targets.engine, loop->budget.rate_hz);
     pthread_mutex_lock(&sampler->mutex);
     sampler->status.rate_hz = loop->budget.rate_hz;
     pthread_mutex_unlock(&sampler->mutex);
@@ -259,7 +289,7 @@ static enum err_code record_native(struct loop *loop)
     pthread_mutex_lock(&sampler->mutex);
     const bool is_wanted = sampler->status.records_native;
     pthread_mutex_unlock(&sampler->mutex);
-    if (!is_wanted || sampler->targets.tick.native)
+    if (!is_wanted || sampler->targets.records_native)
         return ERR_OK;
     return targets_record_native(&sampler->targets, NULL);
 }
@@ -319,12 +349,11 @@ static void prepare_following(struct loop *loop)
 /* Counts a tick that reads nothing, without waiting for it.  false: it has to be waited for. */
 static bool skip(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
 {
-    struct targets *const targets = &loop->sampler->targets;
+    struct engine *const engine = loop->sampler->targets.engine;
     const uint64_t publish_ns = loop->sealed_ns + WINDOW_NS;
-    if (instant_ns >= targets_idle_until(targets) || instant_ns >= publish_ns ||
-        instant_ns >= over_ns(loop->sampler) || instant_ns >= now_ns + MAX_AHEAD_NS)
+    if (instant_ns >= publish_ns || instant_ns >= over_ns(loop->sampler) ||
+        instant_ns >= now_ns + MAX_AHEAD_NS || !engine->ops->skip(engine, instant_ns))
         return false;
-    targets_skip(targets, instant_ns);
     count_tick(loop, instant_ns);
     return true;
 }
@@ -339,6 +368,8 @@ static void note_missed(struct loop *loop, uint64_t missed)
 static void run(struct loop *loop)
 {
     struct local_sampler *const sampler = loop->sampler;
+    struct engine *const engine = sampler->targets.engine;
+    const bool is_instant = !engine->ops->samples_by_itself; /* each tick */
     bool was_paused = false, has_skipped = false;
     for (;;) {
         uint64_t missed;
@@ -349,18 +380,18 @@ static void run(struct loop *loop)
         uint64_t instant_ns = schedule_next(&loop->schedule, now_ns, &missed);
         if (sampler->targets.count == 0 && instant_ns < now_ns + EMPTY_NS)
             instant_ns = now_ns + EMPTY_NS;
-        if (!paused && !was_paused && !sampler->targets.feed)
+        if (!paused && !was_paused && is_instant)
             note_missed(loop, missed);
         was_paused = paused;
         if (!paused && skip(loop, now_ns, instant_ns)) {
             has_skipped = true;
             continue;
         }
-        if (!paused && !has_skipped && !sampler->targets.feed)
+        if (!paused && !has_skipped && is_instant)
             prepare_following(loop);
         has_skipped = false;
-        if (paused && sampler->targets.feed)
-            kernel_feed_skip(sampler->targets.feed);
+        if (paused)
+            engine->ops->pause(engine);
         if (paused)
             quality_note_pause(profile_quality(sampler->targets.profile));
         if (!wait_for(loop, now_ns, instant_ns) || (!paused && !do_tick(loop)))
@@ -386,7 +417,7 @@ void *loop_main(void *context)
     run(&loop);
     waker_deinit(&loop.waker);
     (void)!seal(&loop, clock_now_ns(), true);
-    attach_queue_close(&sampler->queue);
+    loop_close_queue(sampler);
     targets_dismiss(&sampler->targets);
     announce_end(&loop);
     return NULL;

@@ -18,24 +18,30 @@
 #include <stdint.h>
 
 #include "sampler/sampler_ops.h"
-#include "sampler/session/attach_queue.h"
-#include "sampler/session/child_tracker.h"
+#include "sampler/session/children/child_tracker.h"
 #include "sampler/session/targets.h"
+
+enum { LOOP_MAX_JOINING = 64 };
 
 struct local_sampler {
     struct sampler face;
     struct targets targets;
-    struct attach_queue queue;
     struct child_tracker *tracker; /* NULL: children are not followed */
     /* sampler_stop was called, which cancels the search for an interpreter, too.  This and is_paused are written with
      * the mutex held, and read at every tick without it. */
     atomic_bool is_ending;
     atomic_bool is_paused;
+    atomic_size_t waiting; /* the same: equals joining_count */
 
     pthread_t thread;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
     struct sampler_status status;
+    /* The attach queue: processes on their way into the session.  Any thread finds and opens them, the sampling thread
+     * takes them. */
+    struct target *joining[LOOP_MAX_JOINING];
+    size_t joining_count;
+    bool is_closed;   /* none joins any longer */
     bool has_changed; /* requested_hz or max_cpu_percent */
     double requested_hz, max_cpu_percent;
     uint64_t created_ns; /* CLOCK_MONOTONIC */
@@ -44,6 +50,13 @@ struct local_sampler {
 
 /* The main function of the thread; `context` is the sampler. */
 void *loop_main(void *context);
+
+/* Puts a target into the attach queue, and takes ownership of it on success.  ERR_LIMIT: the queue is full; ERR_GONE: the session
+ * has ended. */
+MUST_CHECK enum err_code loop_join(struct local_sampler *sampler, struct target *target,
+                                   struct err *err);
+/* Closes the targets that nobody took; no others come. */
+void loop_close_queue(struct local_sampler *sampler);
 
 /* Adds the targets that the child tracker has found and those in the attach queue; closes a
  * target that cannot be added. */

@@ -155,6 +155,14 @@ profile_origin origins_join(struct origins *origins, profile_origin before, prof
     return is_there ? before : now;
 }
 
+void origins_note(struct origins *origins, struct profile *profile, function_id function,
+                  profile_origin origin)
+{
+    if (origins)
+        profile_set_origin(profile, function,
+                           origins_join(origins, profile_origin_of(profile, function), origin));
+}
+
 enum err_code origins_find(struct origins *origins, profile_origin number,
                            struct sampler_origin *out, struct err *err)
 {

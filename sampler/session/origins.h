@@ -55,6 +55,11 @@ void origins_keep(struct origins *origins, profile_origin number, struct process
 /* The origin of a function of origin `before` that has now been sampled in process `now`. */
 profile_origin origins_join(struct origins *origins, profile_origin before, profile_origin now);
 
+/* The function has been sampled in a process of this origin; several processes may share it.  origins NULL: functions have
+ * none. */
+void origins_note(struct origins *origins, struct profile *profile, function_id function,
+                  profile_origin origin);
+
 /* See sampler_origin. */
 MUST_CHECK enum err_code origins_find(struct origins *origins, profile_origin number,
                                       struct sampler_origin *out, struct err *err);

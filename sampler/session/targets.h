@@ -1,13 +1,11 @@
 /*
  * targets - the targets of a session and what they share: the profile, thread CPU accounting, the
- * number of threads that one tick may sample.
+ * engine that samples them.
  *
  * Ownership: the caller's storage; owns the targets and the profile.  targets_deinit accepts a
  * zeroed one.
  * Threads: the sampling thread; any thread may read the target table, the origins and the profile.
- * Limits: SAMPLER_MAX_PROCESSES targets at a time.  Of more than PYTHON_MAX_THREADS_PER_TICK
- * threads in all, a tick samples a random part of the targets, each with the same chance.  That part
- * stands for the rest.
+ * Limits: SAMPLER_MAX_PROCESSES targets at a time.
  */
 #ifndef SAMPLER_SESSION_TARGETS_H
 #define SAMPLER_SESSION_TARGETS_H
@@ -17,20 +15,14 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/process/stopper.h"
 #include "sampler/sampler.h"
-#include "sampler/session/bias.h"
-#include "sampler/session/native_copies.h"
+#include "sampler/session/engine.h"
+#include "sampler/session/fold/task_board.h"
+#include "sampler/session/fold/thread_cpu.h"
+#include "sampler/session/fold/waits.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/target.h"
 #include "sampler/session/target_table.h"
-#include "sampler/session/task_board.h"
-#include "sampler/session/thread_cpu.h"
-#include "sampler/session/waits.h"
-
-struct engines;
-struct kernel;
-struct kernel_feed;
 
 struct targets {
     const struct sampler_options *options;
@@ -43,13 +35,9 @@ struct targets {
     struct task_board board;
     struct target *items[SAMPLER_MAX_PROCESSES];
     size_t count;
-    struct stopper stopper;
-    struct bias bias;
-    struct native_copies native; /* of the threads that are stopped */
-    struct kernel *kernel;       /* of options->engines; NULL: the remote engine */
-    struct kernel_feed *feed;    /* likewise */
-    size_t next_check;           /* of items: asked next whether it still runs */
-    struct tick tick;
+    struct engine *engine; /* NULL: not chosen yet, or the targets are dismissed */
+    struct engine_session engine_session;
+    bool records_native;
     struct ending last; /* of the target that left last */
     uint64_t created_ns;
     /* A target has left; or NULL. */
@@ -72,24 +60,13 @@ MUST_CHECK enum err_code targets_add(struct targets *targets, struct target *tar
 /* From now on all targets have native stacks, too. */
 MUST_CHECK enum err_code targets_record_native(struct targets *targets, struct err *err);
 
-/* From now on a kernel engine samples, until the targets are dismissed. */
-MUST_CHECK enum err_code targets_use_kernel(struct targets *targets, struct err *err);
-/* From now on the targets are read from outside. */
-void targets_leave_kernel(struct targets *targets);
-/* The same, and the engine is closed for all sessions: its files are free. */
-void targets_give_up_kernel(struct targets *targets, const char *why);
-/* Has one of them sub-interpreters that the kernel engine does not follow? */
-bool targets_have_unfollowed_interpreters(const struct targets *targets);
-/* Does the kernel engine know no thread of any of them, because all their numbers are unknown? */
-bool targets_are_unknown(const struct targets *targets);
+/* From now on such an engine samples, until the targets are dismissed.  *before_out: the one that did, which is the caller's
+ * now; before_out NULL: it is destroyed.  If that fails, nothing changes. */
+MUST_CHECK enum err_code targets_use_engine(struct targets *targets,
+                                            const struct engine_ops *ops,
+                                            struct engine **before_out, struct err *err);
 
-/* Samples the targets.  *sampled_out: at least one was, or chance has left one out that others stand for.  false:
- * the session cannot go on, *out says why.  The caller checks whether targets are left. */
-bool targets_tick(struct targets *targets, bool *sampled_out, struct ending *out);
-/* Until this instant ticks read nothing, so targets_skip can count them; 0: the next one may read. */
-uint64_t targets_idle_until(const struct targets *targets);
-void targets_skip(struct targets *targets, uint64_t now_ns);
-/* Removes targets that have ended, or are permitted no longer.  false: as above. */
+/* Removes targets that have ended, or are permitted no longer.  false: the session cannot go on, *out says why. */
 bool targets_check(struct targets *targets, struct ending *out);
 /* Closes all targets and returns the memory that sampling needed; the profile stays. */
 void targets_dismiss(struct targets *targets);

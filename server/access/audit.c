@@ -40,12 +40,6 @@ void audit_close(struct audit *audit)
     audit->fd = -1;
 }
 
-static void put_text(struct json *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_text(json, text);
-}
-
 static void put_line(struct json *json, const char *action, const struct identity *who,
                      const struct request *request, int status)
 {
@@ -53,24 +47,17 @@ static void put_line(struct json *json, const char *action, const struct identit
         request->body_bytes < AUDIT_MAX_BODY ? request->body_bytes : AUDIT_MAX_BODY;
     json_object(json);
     rfc3339_write(json, "at", clock_wall_ns());
-    put_text(json, "action", action);
-    json_key(json, "status");
-    json_int(json, status);
-    put_text(json, "who", auth_scope_text(who->scope));
-    json_key(json, "share");
-    if (who->share)
+    json_member_text(json, "action", action);
+    json_member_int(json, "status", status);
+    json_member_text(json, "who", auth_scope_text(who->scope));
+    if (json_member_if(json, "share", who->share))
         json_uint(json, who->share);
-    else
-        json_null(json);
-    put_text(json, "address", request->peer);
-    put_text(json, "method", method_text(request->method));
-    put_text(json, "path", request->path);
-    put_text(json, "format", request_query(request, "format"));
-    json_key(json, "body");
-    if (body_bytes > 0)
+    json_member_text(json, "address", request->peer);
+    json_member_text(json, "method", method_text(request->method));
+    json_member_text(json, "path", request->path);
+    json_member_text(json, "format", request_query(request, "format"));
+    if (json_member_if(json, "body", body_bytes > 0))
         json_string(json, request->body, body_bytes);
-    else
-        json_null(json);
     json_end(json);
 }
 
@@ -115,12 +102,6 @@ void audit_write(struct audit *audit, const char *action, const struct identity 
     write_line(audit, &json, &line);
 }
 
-static void put_none(struct json *json, const char *key)
-{
-    json_key(json, key);
-    json_null(json);
-}
-
 static void put_event(struct json *json, const struct audit_event *event)
 {
     char address[32], path[64] = "";
@@ -129,15 +110,15 @@ static void put_event(struct json *json, const struct audit_event *event)
         snprintf(path, sizeof path, "/api/v1/sessions/%.20s", event->session);
     json_object(json);
     rfc3339_write(json, "at", clock_wall_ns());
-    put_text(json, "action", event->action);
-    put_none(json, "status");
-    put_text(json, "who", event->who);
-    put_none(json, "share");
-    put_text(json, "address", address);
-    put_none(json, "method");
-    put_text(json, "path", *path ? path : NULL);
-    put_none(json, "format");
-    put_text(json, "body", event->body);
+    json_member_text(json, "action", event->action);
+    json_member_null(json, "status");
+    json_member_text(json, "who", event->who);
+    json_member_null(json, "share");
+    json_member_text(json, "address", address);
+    json_member_null(json, "method");
+    json_member_text(json, "path", *path ? path : NULL);
+    json_member_null(json, "format");
+    json_member_text(json, "body", event->body);
     json_end(json);
 }
 

@@ -20,7 +20,7 @@
 
 enum { DEFAULT_LIMIT = 100 };
 
-/* What a visitor of the list is given. */
+/* The context of a visitor of the list. */
 struct listing {
     struct json *json;
     struct sessions *sessions;
@@ -40,35 +40,26 @@ static enum err_code captures_of(const struct handler_context *handler, struct c
     return ERR_OK;
 }
 
-static void put_text(struct json *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_text(json, text);
-}
-
 static void write_target(const struct listing *listing, const struct capture_entry *entry)
 {
     struct json *const json = listing->json;
     json_object(json);
-    json_key(json, "pid");
-    json_uint(json, entry->pid);
-    json_key(json, "command");
-    json_array(json);
+    json_member_uint(json, "pid", entry->pid);
+    json_member_array(json, "command");
     for (size_t i = 0; i < entry->argc; i++)
         json_text(json, entry->argv[i]);
     json_end(json);
-    put_text(json, "executable", entry->executable);
-    put_text(json, "python", entry->python);
-    put_text(json, "host", entry->host);
-    put_text(json, "user", entry->user);
+    json_member_text(json, "executable", entry->executable);
+    json_member_text(json, "python", entry->python);
+    json_member_text(json, "host", entry->host);
+    json_member_text(json, "user", entry->user);
     json_end(json);
 }
 
 static void write_sessions(const struct listing *listing, const char *name)
 {
     struct session *session = NULL;
-    json_key(listing->json, "sessions");
-    json_array(listing->json);
+    json_member_array(listing->json, "sessions");
     for (size_t i = 0; (session = sessions_at(listing->sessions, i)); i++) {
         struct session_words words;
         session_words(session, &words);
@@ -81,8 +72,7 @@ static void write_sessions(const struct listing *listing, const char *name)
 
 static void write_labels(struct json *json, const struct capture_words *words)
 {
-    json_key(json, "labels");
-    json_array(json);
+    json_member_array(json, "labels");
     for (size_t i = 0; i < words->label_count; i++)
         json_text(json, words->labels[i]);
     json_end(json);
@@ -92,13 +82,9 @@ static void write_times(struct json *json, const struct capture_entry *entry)
 {
     rfc3339_write(json, "started_at", entry->started_at_ns);
     rfc3339_write(json, "ended_at", entry->ended_at_ns);
-    json_key(json, "elapsed_s");
-    if (entry->elapsed_ns)
+    if (json_member_if(json, "elapsed_s", entry->elapsed_ns))
         json_number(json, (double)entry->elapsed_ns / (double)NS_PER_S);
-    else
-        json_null(json);
-    json_key(json, "rate_hz");
-    json_number(json, entry->rate_hz);
+    json_member_number(json, "rate_hz", entry->rate_hz);
 }
 
 static void write_capture(void *context, const struct capture_entry *entry)
@@ -108,19 +94,17 @@ static void write_capture(void *context, const struct capture_entry *entry)
     struct json *const json = listing->json;
     const char *const reason = entry->fault ? entry->fault : entry->reason;
     json_object(json);
-    put_text(json, "name", entry->name);
-    put_text(json, "title", entry->words.title);
-    put_text(json, "note", entry->words.note);
+    json_member_text(json, "name", entry->name);
+    json_member_text(json, "title", entry->words.title);
+    json_member_text(json, "note", entry->words.note);
     write_labels(json, &entry->words);
-    json_key(json, "bytes");
-    json_uint(json, entry->bytes);
+    json_member_uint(json, "bytes", entry->bytes);
     json_key(json, "target");
     write_target(listing, entry);
     write_times(json, entry);
-    put_text(json, "state", states[entry->state]);
-    put_text(json, "reason", *reason ? reason : NULL);
-    json_key(json, "continuous");
-    json_bool(json, entry->words.is_continuous);
+    json_member_text(json, "state", states[entry->state]);
+    json_member_text(json, "reason", *reason ? reason : NULL);
+    json_member_bool(json, "continuous", entry->words.is_continuous);
     write_sessions(listing, entry->name);
     json_end(json);
 }
@@ -141,18 +125,11 @@ static struct listing listing_of(const struct handler_context *handler, struct j
 
 static void write_retention(struct json *json, const struct captures_settings *settings)
 {
-    json_key(json, "retention");
-    json_object(json);
-    json_key(json, "days");
-    if (settings->keep_ns)
+    json_member_object(json, "retention");
+    if (json_member_if(json, "days", settings->keep_ns))
         json_number(json, (double)settings->keep_ns / (double)NS_PER_S / 86400);
-    else
-        json_null(json);
-    json_key(json, "bytes");
-    if (settings->keep_bytes)
+    if (json_member_if(json, "bytes", settings->keep_bytes))
         json_uint(json, settings->keep_bytes);
-    else
-        json_null(json);
     json_end(json);
 }
 
@@ -167,19 +144,15 @@ static enum err_code write_list(struct listing *listing, struct captures *captur
     struct json *const json = listing->json;
     struct captures_summary summary;
     json_object(json);
-    put_text(json, "folder", captures_folder(captures));
+    json_member_text(json, "folder", captures_folder(captures));
     write_retention(json, captures_settings(captures));
-    json_key(json, "offset");
-    json_uint(json, listing->offset);
-    json_key(json, "captures");
-    json_array(json);
+    json_member_uint(json, "offset", listing->offset);
+    json_member_array(json, "captures");
     const enum err_code rc =
         captures_visit(captures, &wanted, write_row, listing, &summary, err);
     json_end(json);
-    json_key(json, "total");
-    json_uint(json, summary.total);
-    json_key(json, "bytes");
-    json_uint(json, summary.bytes);
+    json_member_uint(json, "total", summary.total);
+    json_member_uint(json, "bytes", summary.bytes);
     json_end(json);
     return rc;
 }
@@ -338,7 +311,7 @@ enum err_code api_get_capture_file(const struct handler_context *handler,
     return ERR_OK;
 }
 
-/* What was sent is no capture. */
+/* The file that was sent is no capture. */
 static bool is_their_fault(enum err_code rc)
 {
     return rc == ERR_UNSUPPORTED || rc == ERR_CORRUPT || rc == ERR_INVALID;

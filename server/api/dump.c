@@ -16,28 +16,18 @@
 #include "server/wire/rfc3339.h"
 #include "server/wire/task.h"
 
-static void put_string(struct json *json, const char *key,
-                       const struct profile_snapshot *snapshot, str_id id)
-{
-    const struct strtab_string string = profile_string(snapshot, id);
-    json_key(json, key);
-    json_string(json, string.text, string.length);
-}
-
 static void write_frames(struct json *json, const struct profile_snapshot *snapshot,
                          node_id node)
 {
-    json_key(json, "frames");
-    json_array(json);
+    json_member_array(json, "frames");
     for (; node != 0; node = profile_node_at(snapshot, node).parent) {
         const struct profile_frame frame =
             profile_frame_at(snapshot, profile_node_at(snapshot, node).frame);
         const struct profile_function function = profile_function_at(snapshot, frame.function);
         json_object(json);
-        put_string(json, "function", snapshot, function.name);
-        put_string(json, "file", snapshot, function.file);
-        json_key(json, "line");
-        json_int(json, frame.line);
+        json_member_string(json, "function", profile_string(snapshot, function.name));
+        json_member_string(json, "file", profile_string(snapshot, function.file));
+        json_member_int(json, "line", frame.line);
         json_end(json);
     }
     json_end(json);
@@ -46,10 +36,9 @@ static void write_frames(struct json *json, const struct profile_snapshot *snaps
 /* The words of the bits from `shift` on. */
 static void write_states(struct json *json, const char *key, state_bits state, unsigned shift)
 {
-    json_key(json, key);
-    json_array(json);
-#define X(name, bit, text)          \
-    if (state >> (bit + shift) & 1) \
+    json_member_array(json, key);
+#define X(name, bit, text)            \
+    if (state >> ((bit) + shift) & 1) \
         json_text(json, text);
     STATE_FLAGS(X)
 #undef X
@@ -60,11 +49,9 @@ static void write_thread(struct json *json, const struct dump *dump, const struc
 {
     const struct profile_thread thread = profile_thread_at(&dump->snapshot, row->thread);
     json_object(json);
-    json_key(json, "tid");
-    json_int(json, thread.tid);
-    put_string(json, "name", &dump->snapshot, thread.name);
-    json_key(json, "main");
-    json_bool(json, thread.is_main);
+    json_member_int(json, "tid", thread.tid);
+    json_member_string(json, "name", profile_string(&dump->snapshot, thread.name));
+    json_member_bool(json, "main", thread.is_main);
     write_states(json, "states", row->state, 0);
     write_states(json, "unknown", row->state, 8);
     write_frames(json, &dump->snapshot, row->node);
@@ -77,10 +64,8 @@ static void write_task(struct json *json, const struct dump *dump,
     json_object(json);
     json_key(json, "name");
     task_write_name(json, &dump->snapshot, task);
-    json_key(json, "tid");
-    json_int(json, task->tid);
-    json_key(json, "state");
-    json_text(json, task_state_text(task));
+    json_member_int(json, "tid", task->tid);
+    json_member_text(json, "state", task_state_text(task));
     json_key(json, "awaited_by");
     task_write_awaiters(json, &dump->tasks, task);
     write_frames(json, &dump->snapshot, task->node);
@@ -89,8 +74,7 @@ static void write_task(struct json *json, const struct dump *dump,
 
 static void write_tasks(struct json *json, const struct dump *dump)
 {
-    json_key(json, "tasks");
-    json_array(json);
+    json_member_array(json, "tasks");
     for (size_t i = 0; i < dump->tasks.count; i++)
         write_task(json, dump, &dump->tasks.items[i]);
     json_end(json);
@@ -99,15 +83,11 @@ static void write_tasks(struct json *json, const struct dump *dump)
 static void write_dump(struct json *json, const struct dump *dump, pid_t pid, bool wants_tasks)
 {
     json_object(json);
-    json_key(json, "pid");
-    json_int(json, pid);
-    json_key(json, "python");
-    json_text(json, sampler_target(dump->sampler)->python);
+    json_member_int(json, "pid", pid);
+    json_member_text(json, "python", sampler_target(dump->sampler)->python);
     rfc3339_write(json, "sampled_at", dump->at_ns);
-    json_key(json, "samples");
-    json_uint(json, dump->samples);
-    json_key(json, "threads");
-    json_array(json);
+    json_member_uint(json, "samples", dump->samples);
+    json_member_array(json, "threads");
     for (size_t i = 0; i < dump->count; i++)
         write_thread(json, dump, &dump->rows[i]);
     json_end(json);

@@ -31,12 +31,6 @@ static struct range range_of(const struct session_request *asked)
     return range;
 }
 
-static void put_uint(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_uint(json, value);
-}
-
 /* The steps that hold seconds of the range from before the fine part. */
 static struct range steps_of(const struct series *series, struct range range)
 {
@@ -54,13 +48,11 @@ static struct range steps_of(const struct series *series, struct range range)
 static void write_steps(struct json *json, const struct series *series, struct range range)
 {
     const struct range steps = steps_of(series, range);
-    json_key(json, "steps");
-    json_object(json);
-    put_uint(json, "width", series->step_seconds);
-    put_uint(json, "first", steps.first);
+    json_member_object(json, "steps");
+    json_member_uint(json, "width", series->step_seconds);
+    json_member_uint(json, "first", steps.first);
     for (enum part part = 0; part < PART_COUNT; part++) {
-        json_key(json, part_text(part));
-        json_array(json);
+        json_member_array(json, part_text(part));
         for (uint64_t i = steps.first; i < steps.end; i++)
             json_uint(json, series->steps[i].parts[part]);
         json_end(json);
@@ -68,43 +60,30 @@ static void write_steps(struct json *json, const struct series *series, struct r
     json_end(json);
 }
 
-static void write_heatmap(struct json *json, const struct session_request *asked,
-                          const struct series *series, struct range range)
+static enum err_code write_heatmap(const struct session_request *asked, struct json *json,
+                                   struct err *err)
 {
     const uint32_t since = asked->query.view.since;
-    json_object(json);
-    json_key(json, "epoch");
-    json_text(json, asked->epoch);
-    put_uint(json, "generation", asked->snapshot.generation);
-    put_uint(json, "since", since);
-    put_uint(json, "from", range.first);
-    put_uint(json, "to", range.end);
-    put_uint(json, "fine_from", series->fine_from);
-    heat_write_seconds(json, series, range.first, range.end, since);
-    write_steps(json, series, range);
-    put_uint(json, "lost", series->lost);
-    json_end(json);
-}
-
-static enum err_code answer(const struct session_request *asked, struct response *response,
-                            struct err *err)
-{
     const struct range range = range_of(asked);
-    struct document document;
     struct series series;
     const enum err_code rc = profile_copy_series(session_profile(asked->session), range.first,
                                                  range.end, &series, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
-    document_begin(&document);
-    write_heatmap(&document.json, asked, &series, range);
+    json_member_uint(json, "since", since);
+    json_member_uint(json, "from", range.first);
+    json_member_uint(json, "to", range.end);
+    json_member_uint(json, "fine_from", series.fine_from);
+    heat_write_seconds(json, &series, range.first, range.end, since);
+    write_steps(json, &series, range);
+    json_member_uint(json, "lost", series.lost);
     series_deinit(&series);
-    return document_send(&document, response, err);
+    return ERR_OK;
 }
 
 enum err_code api_get_heatmap(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
-    return session_request_answer(handler, QUERY_SINCE | QUERY_FROM | QUERY_TO, answer,
+    return session_request_answer(handler, QUERY_SINCE | QUERY_FROM | QUERY_TO, write_heatmap,
                                   response, err);
 }

@@ -14,7 +14,7 @@
 #include "server/sessions/sessions.h"
 
 /* Runs of ids, first and last of each; as many as a body has room for. */
-enum { MAX_NUMBERS = 16384, NS_DECIMALS = 9 };
+enum { MAX_NUMBERS = 16384 };
 
 /* Whole numbers that ascend, so that no id is marked twice. */
 static bool are_runs(const double *numbers, size_t count)
@@ -76,8 +76,7 @@ static uint64_t slot_end(const struct match_slot *slot)
 static void write_column(struct json *json, const char *name, const struct matches *matches,
                          uint64_t (*value)(const struct match_slot *slot), unsigned decimals)
 {
-    json_key(json, name);
-    json_array(json);
+    json_member_array(json, name);
     for (size_t i = 0; i < matches->count; i++)
         json_decimal(json, value(&matches->slots[i]), decimals);
     json_end(json);
@@ -89,10 +88,8 @@ static enum err_code send(const struct session_request *asked, const struct matc
     struct document document;
     document_begin(&document);
     json_object(&document.json);
-    json_key(&document.json, "epoch");
-    json_text(&document.json, asked->epoch);
-    json_key(&document.json, "generation");
-    json_uint(&document.json, asked->snapshot.generation);
+    json_member_text(&document.json, "epoch", asked->epoch);
+    json_member_uint(&document.json, "generation", asked->snapshot.generation);
     write_column(&document.json, "start", matches, slot_start, NS_DECIMALS);
     write_column(&document.json, "end", matches, slot_end, NS_DECIMALS);
     write_column(&document.json, "samples", matches, slot_samples, 0);

@@ -15,64 +15,40 @@ static void write_line(struct json *json, const struct profile_snapshot *snapsho
                        const struct own_line *line)
 {
     const struct profile_function function = profile_function_at(snapshot, line->function);
-    const struct strtab_string file = profile_string(snapshot, function.file);
-    const struct strtab_string name = profile_string(snapshot, function.name);
     json_object(json);
-    json_key(json, "file");
-    json_string(json, file.text, file.length);
-    json_key(json, "line");
-    json_uint(json, line->line > 0 ? (uint64_t)line->line : 0);
-    json_key(json, "name");
-    json_string(json, name.text, name.length);
-    json_key(json, "function");
-    json_uint(json, line->function);
-    json_key(json, "samples");
-    json_uint(json, line->samples);
+    json_member_string(json, "file", profile_string(snapshot, function.file));
+    json_member_uint(json, "line", line->line > 0 ? (uint64_t)line->line : 0);
+    json_member_string(json, "name", profile_string(snapshot, function.name));
+    json_member_uint(json, "function", line->function);
+    json_member_uint(json, "samples", line->samples);
     json_end(json);
 }
 
-static void write_lines(struct json *json, const struct session_request *asked,
-                        const struct own_lines *own)
-{
-    json_object(json);
-    json_key(json, "epoch");
-    json_text(json, asked->epoch);
-    json_key(json, "generation");
-    json_uint(json, asked->snapshot.generation);
-    json_key(json, "samples");
-    json_uint(json, own->samples);
-    json_key(json, "own_samples");
-    json_uint(json, own->own_samples);
-    json_key(json, "own_code");
-    own_code_write(json, &own->level);
-    json_key(json, "lines");
-    json_array(json);
-    for (size_t i = 0; i < own->count; i++)
-        write_line(json, &asked->snapshot, &own->lines[i]);
-    json_end(json);
-    json_end(json);
-}
-
-static enum err_code answer(const struct session_request *asked, struct response *response,
-                            struct err *err)
+static enum err_code write_lines(const struct session_request *asked, struct json *json,
+                                 struct err *err)
 {
     const struct query *const query = &asked->query;
-    struct document document;
     struct own_lines own;
     const enum err_code rc =
         own_lines_init(&own, &asked->snapshot, &query->view, query->own.items, query->own.count,
                        query->limit ? query->limit : USUAL_LINES, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
-    document_begin(&document);
-    write_lines(&document.json, asked, &own);
+    json_member_uint(json, "samples", own.samples);
+    json_member_uint(json, "own_samples", own.own_samples);
+    json_key(json, "own_code");
+    own_code_write(json, &own.level);
+    json_member_array(json, "lines");
+    for (size_t i = 0; i < own.count; i++)
+        write_line(json, &asked->snapshot, &own.lines[i]);
+    json_end(json);
     own_lines_deinit(&own);
-    return document_send(&document, response, err);
+    return ERR_OK;
 }
 
 enum err_code api_get_own_lines(const struct handler_context *handler,
                                 struct response *response, struct err *err)
 {
-    return session_request_answer(handler, QUERY_VIEW | QUERY_LIMIT | QUERY_OWN, answer,
+    return session_request_answer(handler, QUERY_VIEW | QUERY_LIMIT | QUERY_OWN, write_lines,
                                   response, err);
 }

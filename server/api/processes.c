@@ -72,35 +72,19 @@ static enum err_code renew_headlines(const struct listing *listing, struct sessi
     return ERR_OK;
 }
 
-static void put_text(struct json *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_text(json, text);
-}
-
-static void put_uint(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_uint(json, value);
-}
-
 static void write_container(struct json *json, const struct process_info *info)
 {
-    json_key(json, "container");
-    if (!info->container) {
-        json_null(json);
+    if (!json_member_if(json, "container", info->container))
         return;
-    }
     json_object(json);
-    put_text(json, "id", info->container);
-    put_text(json, "name", info->container_name);
+    json_member_text(json, "id", info->container);
+    json_member_text(json, "name", info->container_name);
     json_end(json);
 }
 
 static void write_command(const struct listing *listing, const struct process_info *info)
 {
-    json_key(listing->json, "command");
-    json_array(listing->json);
+    json_member_array(listing->json, "command");
     for (size_t i = 0; i < info->argc; i++)
         json_text(listing->json, info->argv[i]);
     json_end(listing->json);
@@ -108,15 +92,14 @@ static void write_command(const struct listing *listing, const struct process_in
 
 static void write_uses(const struct listing *listing, pid_t pid)
 {
-    json_key(listing->json, "sessions");
-    json_array(listing->json);
+    json_member_array(listing->json, "sessions");
     for (size_t i = 0; i < listing->use_count; i++)
         if (listing->uses[i].pid == pid)
             json_text(listing->json, listing->uses[i].session);
     json_end(listing->json);
 }
 
-/* Of the session that somebody started, if there is one. */
+/* Writes the headline of the session that somebody started, if there is one. */
 static void write_headline(const struct listing *listing, pid_t pid)
 {
     char text[SUMMARY_HEADLINE_BYTES];
@@ -126,21 +109,18 @@ static void write_headline(const struct listing *listing, pid_t pid)
             use = &listing->uses[i];
     const bool has =
         use && headlines_find(listing->headlines, headlines_key(use->session, pid), text);
-    put_text(listing->json, "headline", has ? text : NULL);
+    json_member_text(listing->json, "headline", has ? text : NULL);
 }
 
 static void write_usage(struct json *json, const struct process_info *info)
 {
-    put_uint(json, "threads", info->threads);
-    json_key(json, "cpu_percent");
-    if (info->cpu_percent < 0)
-        json_null(json);
-    else
+    json_member_uint(json, "threads", info->threads);
+    if (json_member_if(json, "cpu_percent", info->cpu_percent >= 0))
         json_number(json, info->cpu_percent);
-    put_uint(json, "rss_bytes", info->rss_bytes);
+    json_member_uint(json, "rss_bytes", info->rss_bytes);
     rfc3339_write(json, "started_at", info->started_at_ns);
-    json_key(json, "uptime_s");
-    json_number(json, (double)(info->uptime_ns / NS_PER_MS) / 1000);
+    const uint64_t uptime_ms = info->uptime_ns / NS_PER_MS;
+    json_member_number(json, "uptime_s", (double)uptime_ms / 1000);
 }
 
 static void write_process(void *context, const struct process_info *info)
@@ -151,23 +131,20 @@ static void write_process(void *context, const struct process_info *info)
     if (at < listing->offset || at - listing->offset >= listing->limit)
         return;
     json_object(json);
-    json_key(json, "pid");
-    json_int(json, info->pid);
-    json_key(json, "parent");
-    json_int(json, info->parent);
+    json_member_int(json, "pid", info->pid);
+    json_member_int(json, "parent", info->parent);
     write_command(listing, info);
-    put_text(json, "executable", info->executable);
-    put_text(json, "python", info->python);
-    put_uint(json, "uid", info->uid);
-    put_text(json, "user", info->user);
+    json_member_text(json, "executable", info->executable);
+    json_member_text(json, "python", info->python);
+    json_member_uint(json, "uid", info->uid);
+    json_member_text(json, "user", info->user);
     write_container(json, info);
-    put_text(json, "pod", info->pod);
+    json_member_text(json, "pod", info->pod);
     write_usage(json, info);
     write_uses(listing, info->pid);
     write_headline(listing, info->pid);
-    json_key(json, "can_attach");
-    json_bool(json, info->reason == NULL);
-    put_text(json, "reason", info->reason);
+    json_member_bool(json, "can_attach", info->reason == NULL);
+    json_member_text(json, "reason", info->reason);
     json_end(json);
 }
 
@@ -178,20 +155,19 @@ static enum err_code write_listing(struct listing *listing, struct err *err)
     char host[HOST_BYTES] = "";
     gethostname(host, sizeof host - 1);
     json_object(json);
-    put_text(json, "host", host);
-    put_uint(json, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
-    put_uint(json, "offset", listing->offset);
-    json_key(json, "processes");
-    json_array(json);
+    json_member_text(json, "host", host);
+    json_member_uint(json, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+    json_member_uint(json, "offset", listing->offset);
+    json_member_array(json, "processes");
     const enum err_code rc =
         processes_visit(listing->dashboard->processes, write_process, listing, &summary, err);
     json_end(json);
     if (rc != ERR_OK)
         return rc;
     rfc3339_write(json, "scanned_at", summary.at_ns);
-    put_uint(json, "examining", summary.examining);
-    put_uint(json, "not_permitted", summary.not_permitted);
-    put_uint(json, "total", summary.count);
+    json_member_uint(json, "examining", summary.examining);
+    json_member_uint(json, "not_permitted", summary.not_permitted);
+    json_member_uint(json, "total", summary.count);
     json_end(json);
     return ERR_OK;
 }

@@ -1,4 +1,4 @@
-/* What one thread did, in the order of time. */
+/* Runs of one thread in the order of time. */
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/thread_runs.h"
@@ -45,54 +45,37 @@ static uint64_t joined(const struct thread_run *row)
 static void write_column(struct json *json, const char *name, const struct thread_runs *runs,
                          value_of *value, unsigned decimals)
 {
-    json_key(json, name);
-    json_array(json);
+    json_member_array(json, name);
     for (size_t i = 0; i < runs->count; i++)
         json_decimal(json, value(&runs->rows[i]), decimals);
     json_end(json);
 }
 
-static void write_runs(struct json *json, const struct session_request *asked,
-                       const struct thread_runs *runs)
-{
-    json_object(json);
-    json_key(json, "epoch");
-    json_text(json, asked->epoch);
-    json_key(json, "generation");
-    json_uint(json, asked->snapshot.generation);
-    json_key(json, "from");
-    json_decimal(json, runs->from_ns / NS_PER_US, US_DECIMALS);
-    json_key(json, "to");
-    json_decimal(json, runs->to_ns / NS_PER_US, US_DECIMALS);
-    write_column(json, "start", runs, start_us, US_DECIMALS);
-    write_column(json, "end", runs, end_us, US_DECIMALS);
-    write_column(json, "node", runs, node, 0);
-    write_column(json, "state", runs, state, 0);
-    write_column(json, "ordered", runs, ordered, 0);
-    write_column(json, "runs", runs, joined, 0);
-    json_end(json);
-}
-
-static enum err_code answer(const struct session_request *asked, struct response *response,
-                            struct err *err)
+static enum err_code write_runs(const struct session_request *asked, struct json *json,
+                                struct err *err)
 {
     const size_t slots = asked->query.slots ? asked->query.slots : THREAD_RUNS_USUAL_SLOTS;
-    struct document document;
     struct thread_runs runs;
     const enum err_code rc =
         thread_runs_init(&runs, &asked->snapshot, &asked->query.view, slots, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
-    document_begin(&document);
-    write_runs(&document.json, asked, &runs);
+    json_member_decimal(json, "from", runs.from_ns / NS_PER_US, US_DECIMALS);
+    json_member_decimal(json, "to", runs.to_ns / NS_PER_US, US_DECIMALS);
+    write_column(json, "start", &runs, start_us, US_DECIMALS);
+    write_column(json, "end", &runs, end_us, US_DECIMALS);
+    write_column(json, "node", &runs, node, 0);
+    write_column(json, "state", &runs, state, 0);
+    write_column(json, "ordered", &runs, ordered, 0);
+    write_column(json, "runs", &runs, joined, 0);
     thread_runs_deinit(&runs);
-    return document_send(&document, response, err);
+    return ERR_OK;
 }
 
 enum err_code api_get_runs(const struct handler_context *handler, struct response *response,
                            struct err *err)
 {
     return session_request_answer(
-        handler, QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_STATE | QUERY_SLOTS, answer,
+        handler, QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_STATE | QUERY_SLOTS, write_runs,
         response, err);
 }

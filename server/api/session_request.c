@@ -2,6 +2,7 @@
 
 #include "sampler/sampler.h"
 #include "server/api/handler_context.h"
+#include "server/http/document.h"
 #include "server/sessions/sessions.h"
 
 enum err_code session_request_begin(struct session_request *asked,
@@ -33,18 +34,31 @@ bool session_request_is_fresh(const struct session_request *asked,
                             query_hash(&asked->query));
 }
 
-enum err_code session_request_answer(
-    const struct handler_context *handler, unsigned accepted,
-    enum err_code (*answer)(const struct session_request *asked, struct response *response,
-                            struct err *err),
-    struct response *response, struct err *err)
+enum err_code session_request_finish(struct session_request *asked,
+                                     const struct handler_context *handler,
+                                     session_request_write *write, struct response *response,
+                                     struct err *err)
+{
+    struct document document;
+    enum err_code rc = ERR_OK;
+    if (!session_request_is_fresh(asked, handler, response)) {
+        document_begin(&document);
+        json_object(&document.json);
+        json_member_text(&document.json, "epoch", asked->epoch);
+        json_member_uint(&document.json, "generation", asked->snapshot.generation);
+        rc = write(asked, &document.json, err);
+        json_end(&document.json);
+        rc = document_send_or_drop(&document, rc, response, err);
+    }
+    session_request_end(asked);
+    return rc;
+}
+
+enum err_code session_request_answer(const struct handler_context *handler, unsigned accepted,
+                                     session_request_write *write, struct response *response,
+                                     struct err *err)
 {
     struct session_request asked;
-    enum err_code rc = session_request_begin(&asked, handler, accepted, err);
-    if (rc != ERR_OK)
-        return rc;
-    if (!session_request_is_fresh(&asked, handler, response))
-        rc = answer(&asked, response, err);
-    session_request_end(&asked);
-    return rc;
+    const enum err_code rc = session_request_begin(&asked, handler, accepted, err);
+    return rc ? rc : session_request_finish(&asked, handler, write, response, err);
 }

@@ -2,18 +2,13 @@
  * session_request - what most routes of a session need: the session, the query, and a snapshot of
  * its profile.
  *
- *     return session_request_answer(handler, QUERY_SINCE, answer, response, err);
+ *     return session_request_answer(handler, QUERY_SINCE, write, response, err);
  *
  * is short for:
  *
  *     struct session_request asked;
- *     enum err_code rc = session_request_begin(&asked, handler, QUERY_SINCE, err);
- *     if (rc != ERR_OK)
- *         return rc;
- *     if (!session_request_is_fresh(&asked, handler, response))
- *         rc = answer(&asked, response, err);
- *     session_request_end(&asked);
- *     return rc;
+ *     const enum err_code rc = session_request_begin(&asked, handler, QUERY_SINCE, err);
+ *     return rc ? rc : session_request_finish(&asked, handler, write, response, err);
  *
  * Ownership: the caller's storage, which must not move (query.h); call
  * session_request_end once, after a session_request_begin that succeeded.
@@ -29,6 +24,7 @@
 #include "server/wire/session.h"
 
 struct handler_context;
+struct json;
 struct response;
 struct session;
 struct source_links;
@@ -53,11 +49,18 @@ void session_request_end(struct session_request *asked);
 bool session_request_is_fresh(const struct session_request *asked,
                               const struct handler_context *handler, struct response *response);
 
-/* The whole route: calls `answer` unless the answer is fresh. */
-MUST_CHECK enum err_code session_request_answer(
-    const struct handler_context *handler, unsigned accepted,
-    enum err_code (*answer)(const struct session_request *asked, struct response *response,
-                            struct err *err),
-    struct response *response, struct err *err);
+/* Writes the members of a document that begins with `epoch` and `generation`. */
+typedef enum err_code session_request_write(const struct session_request *asked,
+                                            struct json *json, struct err *err);
+
+/* Answers with the document, unless the client or the cache has it; ends the request. */
+MUST_CHECK enum err_code session_request_finish(struct session_request *asked,
+                                                const struct handler_context *handler,
+                                                session_request_write *write,
+                                                struct response *response, struct err *err);
+/* The whole route. */
+MUST_CHECK enum err_code session_request_answer(const struct handler_context *handler,
+                                                unsigned accepted, session_request_write *write,
+                                                struct response *response, struct err *err);
 
 #endif /* SERVER_API_SESSION_REQUEST_H */

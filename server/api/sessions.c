@@ -39,8 +39,7 @@ static enum err_code write_list(struct json *json, const struct handler_context 
     enum err_code rc = ERR_OK;
     struct session *session = NULL;
     json_object(json);
-    json_key(json, "sessions");
-    json_array(json);
+    json_member_array(json, "sessions");
     for (size_t i = 0; rc == ERR_OK && (session = sessions_at(handler->sessions, i)); i++) {
         if (handler_sees(handler, session))
             rc = write_session(json, session, err);
@@ -272,7 +271,7 @@ static void take_words(void *context, const struct capture_entry *entry)
     *words = entry->words;
 }
 
-/* What people say of a session is said of its capture too, which outlives it. */
+/* Words about a session are kept with its capture too, which outlives it. */
 static enum err_code keep_words(const struct handler_context *handler, struct session *session,
                                 struct err *err)
 {

@@ -46,19 +46,15 @@ static enum err_code read_life(const char *text, uint64_t *seconds_out, struct e
 /* null: everything is shared. */
 static void put_session(struct json *json, const struct share_scope *shared)
 {
-    json_key(json, "session");
-    json_text(json, *shared->session ? shared->session : NULL);
+    json_member_text(json, "session", *shared->session ? shared->session : NULL);
 }
 
 /* Members of an object that is open. */
 static void put_share(struct json *json, const struct share *share)
 {
-    json_key(json, "id");
-    json_uint(json, share->id);
-    json_key(json, "name");
-    json_text(json, share->name);
-    json_key(json, "scope");
-    json_text(json, auth_scope_text(SCOPE_VIEWER));
+    json_member_uint(json, "id", share->id);
+    json_member_text(json, "name", share->name);
+    json_member_text(json, "scope", auth_scope_text(SCOPE_VIEWER));
     put_session(json, &share->shared);
     rfc3339_write(json, "created_at", share->created_at_ns);
     rfc3339_write(json, "expires_at", share->expires_at_ns);
@@ -75,8 +71,7 @@ static void put_url(struct json *json, const struct handler_context *handler, co
     struct buffer url = { 0 };
     buffer_printf(&url, "%s://%s%s/?token=%s", is_tls ? "https" : "http", host ? host : "",
                   handler->auth->base_path, token);
-    json_key(json, "url");
-    json_text(json, buffer_string(&url));
+    json_member_text(json, "url", buffer_string(&url));
     buffer_deinit(&url);
 }
 
@@ -87,8 +82,7 @@ static enum err_code send_made(const struct handler_context *handler, const stru
     document_begin(&document);
     json_object(&document.json);
     put_share(&document.json, share);
-    json_key(&document.json, "token");
-    json_text(&document.json, token);
+    json_member_text(&document.json, "token", token);
     put_url(&document.json, handler, token);
     json_end(&document.json);
     response->status = 201;
@@ -157,8 +151,7 @@ enum err_code api_list_shares(const struct handler_context *handler, struct resp
     const size_t count = shares_list(handler->auth->shares, shares, SHARES_MAX);
     document_begin(&document);
     json_object(&document.json);
-    json_key(&document.json, "shares");
-    json_array(&document.json);
+    json_member_array(&document.json, "shares");
     for (size_t i = 0; i < count; i++) {
         json_object(&document.json);
         put_share(&document.json, &shares[i]);
@@ -204,19 +197,15 @@ enum err_code api_get_access(const struct handler_context *handler, struct respo
         return rc;
     document_begin(&document);
     json_object(&document.json);
-    json_key(&document.json, "scope");
-    json_text(&document.json, auth_scope_text(handler->who->scope));
-    json_key(&document.json, "share");
-    if (handler->who->share)
+    json_member_text(&document.json, "scope", auth_scope_text(handler->who->scope));
+    if (json_member_if(&document.json, "share", handler->who->share))
         json_uint(&document.json, handler->who->share);
-    else
-        json_null(&document.json);
     put_session(&document.json, &handler->who->shared);
     rfc3339_write(&document.json, "expires_at", handler->who->expires_at_ns);
-    json_key(&document.json, "can_share");
-    json_bool(&document.json, handler->auth->required && handler->who->scope == SCOPE_OPERATOR);
-    json_key(&document.json, "host");
-    json_bool(&document.json, handler->dashboard && handler->who->scope > SCOPE_SESSION);
+    json_member_bool(&document.json, "can_share",
+                     handler->auth->required && handler->who->scope == SCOPE_OPERATOR);
+    json_member_bool(&document.json, "host",
+                     handler->dashboard && handler->who->scope > SCOPE_SESSION);
     source_links_write(&document.json, handler->links);
     json_end(&document.json);
     return document_send(&document, response, err);

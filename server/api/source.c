@@ -1,4 +1,4 @@
-/* Of a source file: its text, and the bytecode instructions of its lines. */
+/* A source file: its text, and the bytecode instructions of its lines. */
 #include "server/source/source.h"
 
 #include <stdlib.h>
@@ -23,17 +23,13 @@ static void write_source(struct json *json, struct strtab_string path,
                          uint64_t began_ns)
 {
     json_object(json);
-    json_key(json, "path");
-    json_string(json, path.text, path.length);
-    json_key(json, "changed");
-    json_bool(json, began_ns > 0 && state->changed_ns > began_ns);
-    json_key(json, "whole");
-    json_bool(json, !state->is_part);
-    json_key(json, "text");
-    json_string(json, text->length > 0 ? text->data : "", text->length);
+    json_member_string(json, "path", path);
+    json_member_bool(json, "changed", began_ns > 0 && state->changed_ns > began_ns);
+    json_member_bool(json, "whole", !state->is_part);
+    json_member_buffer(json, "text", text);
 }
 
-/* Of one file; the lines of further functions stay unknown. */
+/* The most function starts of one file; the lines of further functions stay unknown. */
 enum { MAX_STARTS = 1 << 14 };
 
 /* Functions of native code whose source is the file, and whose lines the profile does not know. */
@@ -52,16 +48,13 @@ static size_t find_compiled(const struct profile_snapshot *snapshot, str_id file
 
 static void write_starts(struct json *json, const struct def_line *items, size_t count)
 {
-    json_key(json, "starts");
-    json_object(json);
-    json_key(json, "function");
-    json_array(json);
+    json_member_object(json, "starts");
+    json_member_array(json, "function");
     for (size_t i = 0; i < count; i++)
         if (items[i].line > 0)
             json_uint(json, items[i].id);
     json_end(json);
-    json_key(json, "line");
-    json_array(json);
+    json_member_array(json, "line");
     for (size_t i = 0; i < count; i++)
         if (items[i].line > 0)
             json_uint(json, (uint64_t)items[i].line);
@@ -69,7 +62,7 @@ static void write_starts(struct json *json, const struct def_line *items, size_t
     json_end(json);
 }
 
-/* Where functions begin that the profile has no line of. */
+/* Adds the starts of functions that the profile has no line of. */
 static enum err_code add_starts(struct json *json, const struct profile_snapshot *snapshot,
                                 function_id function, const struct source_place *place,
                                 const struct buffer *text, struct err *err)
@@ -134,7 +127,8 @@ enum err_code api_get_source(const struct handler_context *handler, struct respo
     return rc;
 }
 
-/* Of one file; beyond that the rows with the fewest samples are left out. */
+/* The most instructions of one file; beyond that the rows with the fewest samples are left
+ * out. */
 enum { MAX_INSTRUCTIONS = 20000 };
 
 /* The instructions of a file stand side by side. */
@@ -148,25 +142,7 @@ static struct hotfile find_file(const struct hotlines *hot,
     return found;
 }
 
-static enum err_code write_lines(struct json *json, const struct session_request *asked,
-                                 const struct hotlines *hot, str_id file, struct err *err)
-{
-    const struct hotfile found = find_file(hot, &asked->snapshot, file);
-    size_t rows = 0;
-    json_object(json);
-    json_key(json, "epoch");
-    json_text(json, asked->epoch);
-    json_key(json, "generation");
-    json_uint(json, asked->snapshot.generation);
-    json_key(json, "samples");
-    json_uint(json, hot->samples);
-    const enum err_code rc =
-        instructions_write(json, &asked->snapshot, hot, &found, MAX_INSTRUCTIONS, &rows, err);
-    json_end(json);
-    return rc;
-}
-
-/* Of hotlines, only the instructions and the number of samples. */
+/* Finds hotlines, but only their instructions and the number of samples. */
 static enum err_code find_instructions(const struct session_request *asked,
                                        struct hotlines *hot, struct err *err)
 {
@@ -181,27 +157,29 @@ static enum err_code find_instructions(const struct session_request *asked,
     return hotlines_find_spots(hot, &source, err);
 }
 
-static enum err_code answer_lines(const struct session_request *asked,
-                                  struct response *response, struct err *err)
+static enum err_code write_lines(const struct session_request *asked, struct json *json,
+                                 struct err *err)
 {
     const struct profile_snapshot *const snapshot = &asked->snapshot;
     const function_id function = asked->query.function;
     if (function >= snapshot->sizes.functions)
         return err_set(err, ERR_NOT_FOUND, "no function %u", function);
-    const str_id file = profile_function_at(snapshot, function).file;
     struct hotlines hot = { 0 };
-    struct document document;
+    size_t rows = 0;
     enum err_code rc = find_instructions(asked, &hot, err);
-    document_begin(&document);
-    if (rc == ERR_OK)
-        rc = write_lines(&document.json, asked, &hot, file, err);
+    if (!rc) {
+        const struct hotfile found =
+            find_file(&hot, snapshot, profile_function_at(snapshot, function).file);
+        json_member_uint(json, "samples", hot.samples);
+        rc = instructions_write(json, snapshot, &hot, &found, MAX_INSTRUCTIONS, &rows, err);
+    }
     hotlines_deinit(&hot);
-    return document_send_or_drop(&document, rc, response, err);
+    return rc;
 }
 
 enum err_code api_get_lines(const struct handler_context *handler, struct response *response,
                             struct err *err)
 {
-    return session_request_answer(handler, QUERY_FUNCTION | QUERY_FROM | QUERY_TO, answer_lines,
+    return session_request_answer(handler, QUERY_FUNCTION | QUERY_FROM | QUERY_TO, write_lines,
                                   response, err);
 }

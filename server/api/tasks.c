@@ -7,7 +7,7 @@
 
 static const double SECONDS = 1e-9;
 
-/* What one column says of a task. */
+/* The columns of a task. */
 enum column { PROCESS, THREAD, NAME, STATE, NODE, SEEN, SINCE, AWAITED_BY, COLUMNS };
 
 static const char *const column_names[COLUMNS] = {
@@ -34,45 +34,28 @@ static void write_field(struct json *json, const struct session_request *asked,
     }
 }
 
-static void write_tasks(struct json *json, const struct session_request *asked,
-                        const struct sampler_tasks *tasks)
-{
-    json_object(json);
-    json_key(json, "epoch");
-    json_text(json, asked->epoch);
-    json_key(json, "generation");
-    json_uint(json, asked->snapshot.generation);
-    json_key(json, "sampled_s");
-    json_number(json, (double)tasks->at_ns * SECONDS);
-    json_key(json, "limit_reached");
-    json_bool(json, tasks->is_cut);
-    for (enum column column = 0; column < COLUMNS; column++) {
-        json_key(json, column_names[column]);
-        json_array(json);
-        for (size_t i = 0; i < tasks->count; i++)
-            write_field(json, asked, tasks, &tasks->items[i], column);
-        json_end(json);
-    }
-    json_end(json);
-}
-
-static enum err_code answer(const struct session_request *asked, struct response *response,
-                            struct err *err)
+static enum err_code write_tasks(const struct session_request *asked, struct json *json,
+                                 struct err *err)
 {
     struct sampler *const sampler = atomic_load(&asked->session->sampler);
     struct sampler_tasks tasks = { 0 };
-    struct document document;
     const enum err_code rc = sampler ? sampler_tasks(sampler, &tasks, err) : ERR_OK;
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
-    document_begin(&document);
-    write_tasks(&document.json, asked, &tasks);
+    json_member_number(json, "sampled_s", (double)tasks.at_ns * SECONDS);
+    json_member_bool(json, "limit_reached", tasks.is_cut);
+    for (enum column column = 0; column < COLUMNS; column++) {
+        json_member_array(json, column_names[column]);
+        for (size_t i = 0; i < tasks.count; i++)
+            write_field(json, asked, &tasks, &tasks.items[i], column);
+        json_end(json);
+    }
     sampler_tasks_deinit(&tasks);
-    return document_send(&document, response, err);
+    return ERR_OK;
 }
 
 enum err_code api_get_tasks(const struct handler_context *handler, struct response *response,
                             struct err *err)
 {
-    return session_request_answer(handler, 0, answer, response, err);
+    return session_request_answer(handler, 0, write_tasks, response, err);
 }

@@ -5,49 +5,31 @@
 #include "server/sessions/sessions.h"
 #include "server/wire/states.h"
 
-static void write_threads(struct json *json, const char *epoch, uint32_t since,
-                          const struct states *states)
+static enum err_code write_threads(const struct session_request *asked, struct json *json,
+                                   struct err *err)
 {
-    json_object(json);
-    json_key(json, "epoch");
-    json_text(json, epoch);
-    json_key(json, "generation");
-    json_uint(json, states->generation);
-    json_key(json, "since");
-    json_uint(json, since);
-    json_key(json, "all");
-    states_write_sums(json, &states->all);
-    json_key(json, "threads");
-    states_write_threads(json, states);
-    json_end(json);
-}
-
-static enum err_code answer(const struct session_request *asked, struct response *response,
-                            struct err *err)
-{
-    struct document document;
     struct states states;
     const enum err_code rc = states_init(&states, &asked->snapshot, &asked->query.view, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
-    document_begin(&document);
-    write_threads(&document.json, asked->epoch, asked->query.view.since, &states);
+    json_member_uint(json, "since", asked->query.view.since);
+    json_key(json, "all");
+    states_write_sums(json, &states.all);
+    json_key(json, "threads");
+    states_write_threads(json, &states);
     states_deinit(&states);
-    return document_send(&document, response, err);
+    return ERR_OK;
 }
 
 enum err_code api_get_threads(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
     struct session_request asked;
-    enum err_code rc = session_request_begin(
+    const enum err_code rc = session_request_begin(
         &asked, handler, QUERY_SINCE | QUERY_FROM | QUERY_TO | QUERY_STATE | QUERY_PROCESS,
         err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     asked.query.view.since = profile_snapshot_since(&asked.snapshot, asked.query.view.since);
-    if (!session_request_is_fresh(&asked, handler, response))
-        rc = answer(&asked, response, err);
-    session_request_end(&asked);
-    return rc;
+    return session_request_finish(&asked, handler, write_threads, response, err);
 }

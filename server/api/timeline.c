@@ -7,21 +7,7 @@
 #include "server/http/document.h"
 #include "server/sessions/sessions.h"
 
-enum { NS_DECIMALS = 9 };
-
-static void put_ns(struct json *json, const char *key, uint64_t ns)
-{
-    json_key(json, key);
-    json_decimal(json, ns, NS_DECIMALS);
-}
-
-static void put_uint(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_uint(json, value);
-}
-
-/* What a row has in a column; `part` is for those that have a column for each. */
+/* The value of a row in a column; `part` is for those that have a column for each. */
 typedef uint64_t value_of(const struct timeline_slot *row, size_t part);
 
 static uint64_t slot(const struct timeline_slot *row, size_t part)
@@ -80,20 +66,18 @@ static void write_column(struct json *json, const char *name,
                          const struct timeline_slots *timeline, value_of *value, size_t part,
                          unsigned decimals)
 {
-    json_key(json, name);
-    json_array(json);
+    json_member_array(json, name);
     for (size_t i = 0; i < timeline->count; i++)
         json_decimal(json, value(&timeline->rows[i], part), decimals);
     json_end(json);
 }
 
-/* The same columns for samples and for the time they stand for. */
+/* Writes these columns for samples or for the time they stand for. */
 static void write_columns(struct json *json, const char *name, const char *all,
                           const struct timeline_slots *timeline, value_of *const values[3],
                           unsigned decimals)
 {
-    json_key(json, name);
-    json_object(json);
+    json_member_object(json, name);
     write_column(json, all, timeline, values[0], 0, decimals);
     for (size_t part = 0; part < PART_COUNT; part++)
         write_column(json, part_text((enum part)part), timeline, values[1], part, decimals);
@@ -101,54 +85,38 @@ static void write_columns(struct json *json, const char *name, const char *all,
     json_end(json);
 }
 
-static void write_timeline(struct json *json, const struct session_request *asked,
-                           const struct timeline_slots *timeline)
+static enum err_code write_timeline(const struct session_request *asked, struct json *json,
+                                    struct err *err)
 {
     static value_of *const counts[] = { samples, samples_of_part, samples_in_gc };
     static value_of *const times[] = { slot_time, time_of_part, time_in_gc };
-    json_object(json);
-    json_key(json, "epoch");
-    json_text(json, asked->epoch);
-    put_uint(json, "generation", asked->snapshot.generation);
-    put_uint(json, "since", asked->query.view.since);
-    put_ns(json, "from", timeline->from_ns);
-    put_ns(json, "to", timeline->to_ns);
-    put_ns(json, "width", timeline->width_ns);
-    write_column(json, "slot", timeline, slot, 0, 0);
-    write_column(json, "start", timeline, start_ns, 0, NS_DECIMALS);
-    write_column(json, "end", timeline, end_ns, 0, NS_DECIMALS);
-    write_columns(json, "samples", "all", timeline, counts, 0);
-    write_columns(json, "seconds", "all", timeline, times, NS_DECIMALS);
-    json_end(json);
-}
-
-static enum err_code answer(const struct session_request *asked, struct response *response,
-                            struct err *err)
-{
     const size_t buckets = asked->query.slots ? asked->query.slots : TIMELINE_USUAL_SLOTS;
-    struct document document;
     struct timeline_slots timeline;
     const enum err_code rc =
         timeline_slots_init(&timeline, &asked->snapshot, &asked->query.view, buckets, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
-    document_begin(&document);
-    write_timeline(&document.json, asked, &timeline);
+    json_member_uint(json, "since", asked->query.view.since);
+    json_member_ns(json, "from", timeline.from_ns);
+    json_member_ns(json, "to", timeline.to_ns);
+    json_member_ns(json, "width", timeline.width_ns);
+    write_column(json, "slot", &timeline, slot, 0, 0);
+    write_column(json, "start", &timeline, start_ns, 0, NS_DECIMALS);
+    write_column(json, "end", &timeline, end_ns, 0, NS_DECIMALS);
+    write_columns(json, "samples", "all", &timeline, counts, 0);
+    write_columns(json, "seconds", "all", &timeline, times, NS_DECIMALS);
     timeline_slots_deinit(&timeline);
-    return document_send(&document, response, err);
+    return ERR_OK;
 }
 
 enum err_code api_get_timeline(const struct handler_context *handler, struct response *response,
                                struct err *err)
 {
     struct session_request asked;
-    enum err_code rc =
+    const enum err_code rc =
         session_request_begin(&asked, handler, QUERY_SINCE | QUERY_VIEW | QUERY_SLOTS, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     asked.query.view.since = profile_snapshot_since(&asked.snapshot, asked.query.view.since);
-    if (!session_request_is_fresh(&asked, handler, response))
-        rc = answer(&asked, response, err);
-    session_request_end(&asked);
-    return rc;
+    return session_request_finish(&asked, handler, write_timeline, response, err);
 }

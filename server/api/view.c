@@ -11,22 +11,15 @@
 #include "server/wire/reshaped.h"
 #include "server/wire/tree.h"
 
-enum { NS_DECIMALS = 9 };
-
-/* What samples stand for: all the same, or each row something else. */
+/* Writes the time that samples stand for: all the same, or each row something else. */
 static void write_times(struct json *json, const struct view *view)
 {
-    json_key(json, "seconds");
-    json_decimal(json, view->total_ns, NS_DECIMALS);
-    json_key(json, "period");
-    if (view->period_ns)
+    json_member_ns(json, "seconds", view->total_ns);
+    if (json_member_if(json, "period", view->period_ns))
         json_decimal(json, view->period_ns, NS_DECIMALS);
-    else
-        json_null(json);
     if (!view->self_ns)
         return;
-    json_key(json, "self_seconds");
-    json_array(json);
+    json_member_array(json, "self_seconds");
     for (size_t i = 0; i < view->count; i++)
         json_decimal(json, view->self_ns[i], NS_DECIMALS);
     json_end(json);
@@ -35,8 +28,7 @@ static void write_times(struct json *json, const struct view *view)
 static void write_column(struct json *json, const char *key, const struct view *views,
                          size_t count, uint64_t (*of)(const struct view *view, size_t row))
 {
-    json_key(json, key);
-    json_array(json);
+    json_member_array(json, key);
     for (size_t i = 0; i < count; i++)
         for (size_t row = 0; row < views[i].count; row++)
             json_uint(json, of(&views[i], row));
@@ -57,15 +49,12 @@ static uint64_t self_of(const struct view *view, size_t row)
 static void write_blocks(struct json *json, const struct blocks *blocks,
                          const struct view *views)
 {
-    json_key(json, "blocks");
-    json_object(json);
-    json_key(json, "rows");
-    json_array(json);
+    json_member_object(json, "blocks");
+    json_member_array(json, "rows");
     for (size_t i = 0; i < blocks->count; i++)
         json_uint(json, views[i].count);
     json_end(json);
-    json_key(json, "seconds");
-    json_array(json);
+    json_member_array(json, "seconds");
     for (size_t i = 0; i < blocks->count; i++)
         json_decimal(json, blocks->items[i].to_ns - blocks->items[i].from_ns, NS_DECIMALS);
     json_end(json);
@@ -120,20 +109,15 @@ static void write_view(struct json *json, const struct session_request *asked,
 {
     const char *const epoch = asked->epoch;
     json_object(json);
-    json_key(json, "epoch");
-    json_text(json, epoch);
-    json_key(json, "generation");
-    json_uint(json, asked->snapshot.generation);
-    json_key(json, "since");
-    json_uint(json, asked->query.view.since);
-    json_key(json, "total");
-    json_uint(json, view->total);
+    json_member_text(json, "epoch", epoch);
+    json_member_uint(json, "generation", asked->snapshot.generation);
+    json_member_uint(json, "since", asked->query.view.since);
+    json_member_uint(json, "total", view->total);
     write_column(json, "node", view, 1, node_of);
     write_column(json, "self", view, 1, self_of);
     write_times(json, view);
     if (in_jit->count) {
-        json_key(json, "in_jit");
-        json_object(json);
+        json_member_object(json, "in_jit");
         write_column(json, "node", in_jit, 1, node_of);
         write_column(json, "self", in_jit, 1, self_of);
         json_end(json);
@@ -233,17 +217,16 @@ enum err_code api_get_view(const struct handler_context *handler, struct respons
     return rc;
 }
 
-static enum err_code answer_tree(const struct session_request *asked, struct response *response,
-                                 struct err *err)
+static enum err_code write_tree(const struct session_request *asked, struct json *json,
+                                struct err *err)
 {
-    struct document document;
-    document_begin(&document);
-    tree_write(&document.json, &asked->snapshot, asked->epoch, asked->query.view.since);
-    return document_send(&document, response, err);
+    (void)err;
+    tree_write_tables(json, &asked->snapshot, asked->query.view.since);
+    return ERR_OK;
 }
 
 enum err_code api_get_tree(const struct handler_context *handler, struct response *response,
                            struct err *err)
 {
-    return session_request_answer(handler, QUERY_SINCE, answer_tree, response, err);
+    return session_request_answer(handler, QUERY_SINCE, write_tree, response, err);
 }

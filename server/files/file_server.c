@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/base/fd_message.h"
+#include "sampler/base/channel.h"
 #include "sampler/base/scoped.h"
 #include "server/files/file_request.h"
 #include "server/files/folders.h"
@@ -45,16 +45,9 @@ static int list(int folder_fd)
 {
     struct buffer rows = { 0 };
     SCOPED_FD int fd = memfd_create("list", MFD_CLOEXEC);
-    const bool is_whole = fd >= 0 && file_call_list(folder_fd, &rows) == 0;
-    size_t done = 0;
-    while (is_whole && done < rows.length) {
-        const ssize_t written = write(fd, rows.data + done, rows.length - done);
-        if (written < 0 && errno != EINTR)
-            break;
-        done += written > 0 ? (size_t)written : 0;
-    }
+    const bool is_written = fd >= 0 && file_call_list(folder_fd, &rows) == 0 &&
+                            channel_write(fd, rows.data, rows.length);
     const int sys = errno;
-    const bool is_written = is_whole && done == rows.length;
     buffer_deinit(&rows);
     errno = sys;
     return is_written ? scoped_take_fd(&fd) : -1;
@@ -125,16 +118,14 @@ bool file_server_answer(int socket)
     struct file_request request;
     struct file_answer answer = { .sys = 0 };
     int fds[MAX_FDS];
-    size_t count;
-    const ssize_t got =
-        fd_message_receive(socket, &request, sizeof request, fds, MAX_FDS, &count);
-    if (got <= 0)
-        return got < 0 && (errno == EAGAIN || errno == EINTR);
-    if (got == (ssize_t)sizeof request && count > 0) {
+    size_t got, count;
+    if (!channel_receive(socket, &request, sizeof request, &got, fds, MAX_FDS, &count))
+        return false;
+    if (got == sizeof request && count > 0) {
         const int rc = serve_as_owner(&request, count > 1 ? fds[1] : -1, &answer.status);
         answer.sys = rc < 0 ? errno : 0;
         /* A client that no longer waits gets no answer. */
-        (void)!fd_message_send(fds[0], &answer, sizeof answer, &rc, rc > 0 ? 1 : 0);
+        (void)channel_send(fds[0], &answer, sizeof answer, &rc, rc > 0, 0);
         if (rc > 0)
             close(rc);
     }

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/channel.h"
 #include "sampler/base/clock.h"
-#include "sampler/base/fd_message.h"
 #include "sampler/base/scoped.h"
 #include "server/files/file_request.h"
 #include "server/files/folders.h"
@@ -45,15 +45,10 @@ struct files_folder files_of(const char *path, const char **name_out)
 
 static int send_request(const struct file_request *request, const int *fds, size_t fd_count)
 {
-    const uint64_t end_ns = clock_now_ns() + FILES_WAIT_MS * NS_PER_MS;
-    struct pollfd room = { .fd = server, .events = POLLOUT };
-    ssize_t sent;
-    while ((sent = fd_message_send(server, request, sizeof *request, fds, fd_count)) < 0 &&
-           (errno == EAGAIN || errno == EINTR) && clock_now_ns() < end_ns)
-        (void)poll(&room, 1, FILES_WAIT_MS / 10);
-    if (sent < 0)
-        errno = errno == EAGAIN ? ETIMEDOUT : EIO;
-    return sent < 0 ? -1 : 0;
+    if (channel_send(server, request, sizeof *request, fds, fd_count, FILES_WAIT_MS))
+        return 0;
+    errno = errno == EAGAIN ? ETIMEDOUT : EIO;
+    return -1;
 }
 
 /* Waits for an answer, which is EIO later if the file process has ended.  ETIMEDOUT: none has come. */
@@ -75,14 +70,14 @@ static int receive_answer(int from, struct files_status *status_out, int *file_o
 {
     struct file_answer answer;
     int taken = -1;
-    size_t count;
+    size_t got, count;
     if (wait_readable(from) != 0)
         return -1;
-    const ssize_t got = fd_message_receive(from, &answer, sizeof answer, &taken, 1, &count);
+    (void)channel_receive(from, &answer, sizeof answer, &got, &taken, 1, &count);
     SCOPED_FD int fd = taken;
     /* The kernel leaves a file out that this process has no descriptor for. */
-    errno = got != (ssize_t)sizeof answer ? EIO : answer.sys ? answer.sys : EMFILE;
-    if (got != (ssize_t)sizeof answer || answer.sys != 0 || (file_out && fd < 0))
+    errno = got != sizeof answer ? EIO : answer.sys ? answer.sys : EMFILE;
+    if (got != sizeof answer || answer.sys != 0 || (file_out && fd < 0))
         return -1;
     if (status_out)
         *status_out = answer.status;

@@ -261,14 +261,10 @@ const char *status_text(int status)
 static void write_problem(struct json *json, int status, const char *detail)
 {
     json_object(json);
-    json_key(json, "type");
-    json_text(json, "about:blank");
-    json_key(json, "title");
-    json_text(json, status_text(status));
-    json_key(json, "status");
-    json_int(json, status);
-    json_key(json, "detail");
-    json_text(json, detail);
+    json_member_text(json, "type", "about:blank");
+    json_member_text(json, "title", status_text(status));
+    json_member_int(json, "status", status);
+    json_member_text(json, "detail", detail);
     json_end(json);
 }
 

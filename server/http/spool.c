@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "sampler/base/channel.h"
 #include "sampler/base/hash.h"
 #include "sampler/base/memory_limit.h"
 #include "sampler/base/scoped.h"
@@ -71,22 +72,10 @@ bool spool_has_room(int fd, size_t bytes, size_t least_free)
  * the same time. */
 static bool put(struct spool *spool, const char *data, size_t bytes)
 {
-    if (!spool_has_room(spool->fd, bytes, spool->bytes)) {
-        spool->sys = errno;
-        return false;
-    }
-    while (bytes > 0) {
-        const ssize_t written = write(spool->fd, data, bytes);
-        if (written < 0 && errno != EINTR) {
-            spool->sys = errno;
-            return false;
-        }
-        if (written > 0) {
-            data += written;
-            bytes -= (size_t)written;
-        }
-    }
-    return true;
+    if (spool_has_room(spool->fd, bytes, spool->bytes) && channel_write(spool->fd, data, bytes))
+        return true;
+    spool->sys = errno;
+    return false;
 }
 
 /* From now on there is a file. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "sampler/base/channel.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
 #include "server/http/spool.h"
@@ -37,23 +38,11 @@ bool upload_announce(struct upload *upload, const char *length)
     return false;
 }
 
-static bool write_all(int fd, const char *data, size_t bytes)
-{
-    while (bytes > 0) {
-        const ssize_t written = write(fd, data, bytes);
-        if (written < 0 && errno != EINTR)
-            return false;
-        data += written > 0 ? written : 0;
-        bytes -= written > 0 ? (size_t)written : 0;
-    }
-    return true;
-}
-
 static void spool(struct upload *upload, const char *data, size_t bytes)
 {
     upload->file_left -= bytes;
     if (!upload->refusal && (!spool_has_room(upload->file_fd, bytes, 0) ||
-                             !write_all(upload->file_fd, data, bytes)))
+                             !channel_write(upload->file_fd, data, bytes)))
         upload->refusal = response_is_full(errno) ? NO_SPACE : BROKEN;
 }
 

@@ -9,8 +9,8 @@
  *
  * Ownership: mcp_destroy frees; NULL is fine there.  The host and the buffer are borrowed.
  * Threads: one.
- * Limits: MCP_MAX_LINE bytes a line, MCP_MAX_WAITING calls that wait, MCP_MAX_SESSIONS sessions (the oldest
- * one that has ended makes room).
+ * Limits: MCP_MAX_LINE bytes a line, MCP_MAX_WAITING calls that wait, MCP_PATIENCE_MS for one that is asked
+ * again until it has its answer.
  */
 #ifndef SERVER_MCP_MCP_H
 #define SERVER_MCP_MCP_H
@@ -19,23 +19,12 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "server/mcp/host.h"
 
 struct buffer;
 struct mcp;
-struct request;
-struct response;
 
-enum { MCP_MAX_LINE = 1 << 20, MCP_MAX_WAITING = 8, MCP_MAX_SESSIONS = 32, MCP_ID_BYTES = 32 };
-
-/* What tools ask. */
-struct mcp_host {
-    void *context;
-    /* Answers a request as the API does (pipeline_answer). */
-    void (*answer)(void *context, struct request *request, struct response *response);
-    /* Opens a capture file as a session. */
-    enum err_code (*open)(void *context, const char *path, char id[MCP_ID_BYTES],
-                          struct err *err);
-};
+enum { MCP_MAX_LINE = 1 << 20, MCP_MAX_WAITING = 8, MCP_PATIENCE_MS = 3000 };
 
 MUST_CHECK enum err_code mcp_create(const struct mcp_host *host, struct buffer *out,
                                     struct mcp **mcp_out, struct err *err);
@@ -43,7 +32,7 @@ void mcp_destroy(struct mcp *mcp);
 
 /* Takes bytes of the client, and appends the answers to `out`. */
 void mcp_take(struct mcp *mcp, const char *data, size_t bytes);
-/* Whether a call waits: mcp_poll answers those whose recordings have ended. */
+/* True if a call waits: mcp_poll answers those whose recordings have ended. */
 bool mcp_is_waiting(const struct mcp *mcp);
 void mcp_poll(struct mcp *mcp);
 

@@ -1,47 +1,53 @@
 /*
- * tool - what tools share: the arguments that several have, and answers made of JSON.  And the tools themselves,
- * for their table.
- *
- * Ownership: internal to mcp/.
+ * tool - a tool as a row: its name, its arguments, what it asks of the API, and what it takes of the answer.
  */
 #ifndef SERVER_MCP_TOOL_H
 #define SERVER_MCP_TOOL_H
 
-#include <stdint.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-#include "sampler/base/buffer.h"
+#include "sampler/base/err.h"
+#include "server/http/request.h"
 #include "server/mcp/call.h"
 #include "server/wire/json_value.h"
 
-struct json;
+struct tool_argument {
+    const char *name;
+    enum json_type type; /* JSON_TEXT, JSON_NUMBER or JSON_FLAG */
+    bool is_required;
+    const char *description;
+    const char *usual;          /* asked for if it is not given; NULL: nothing */
+    const char *const *choices; /* of a text; ends with NULL; NULL: any */
+};
 
-/* The id of a session; NULL: it is none, and the call has ended. */
-const char *tool_session(struct call *call, const char *name);
-/* The argument "limit", from 1 to `most`. */
-uint32_t tool_limit(const struct call *call, uint32_t usual, uint32_t most);
+enum { TOOL_MAX_ARGUMENTS = 12 };
 
-/* Append to the query of a target what was given: a number, and what part of a session and of its stacks. */
-void tool_put_number(struct buffer *target, const struct call *call, const char *name);
-void tool_put_selection(struct buffer *target, const struct call *call);
+struct tool {
+    const char *name, *title, *description;
+    bool changes;                                       /* it starts or ends something */
+    struct tool_argument arguments[TOOL_MAX_ARGUMENTS]; /* up to one without a name */
+    enum method method;
+    /* Of the API: {session} is an argument, and the others are added to the query.  NULL: `run` answers. */
+    const char *path;
+    const char *body; /* NULL: none */
+    const char *says; /* instead of the API; NULL: its answer */
+    /* What is taken of it, in this order, with a space between: `name`; `name=from.there`; `name?`, which may be
+     * missing; `name+`, the words of a command line as one text; `name[...]`, these of each row of an array; a name of
+     * no letters: it is all of the answer.  NULL: all of its text. */
+    const char *members;
+    bool picks; /* "search" and "limit" choose from its rows */
+    enum call_state (*run)(struct call *call);
+};
 
-/* Copies a member that is no array or object; null: there is none. */
-void tool_copy(struct json *json, const struct json_value *from, const char *name,
-               const char *as);
-/* Answers with what was written to `json`, and frees the text. */
-void tool_send(struct call *call, struct json *json, struct buffer *text);
+/* NULL: fewer than index + 1. */
+const struct tool *tool_at(size_t index);
 
-/* Of session_tools.c */
-void tool_list_processes(struct call *call);
-void tool_list_sessions(struct call *call);
-void tool_profile(struct call *call);
-void tool_end_session(struct call *call);
-void tool_open_capture(struct call *call);
-
-/* Of profile_tools.c */
-void tool_summary(struct call *call);
-void tool_waits(struct call *call);
-void tool_top_functions(struct call *call);
-void tool_source_lines(struct call *call);
-void tool_diff(struct call *call);
+/* Writes the definition of a tool. */
+void tool_describe(struct json *json, const struct tool *tool);
+/* ERR_INVALID: what is wrong with the arguments. */
+MUST_CHECK enum err_code tool_check(const struct tool *tool, const struct json_value *arguments,
+                                    struct err *err);
+enum call_state tool_run(const struct tool *tool, struct call *call);
 
 #endif /* SERVER_MCP_TOOL_H */

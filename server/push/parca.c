@@ -10,10 +10,8 @@
 static void put_label(struct json *json, const char *name, const char *value)
 {
     json_object(json);
-    json_key(json, "name");
-    json_text(json, name);
-    json_key(json, "value");
-    json_text(json, value);
+    json_member_text(json, "name", name);
+    json_member_text(json, "value", value);
     json_end(json);
 }
 
@@ -26,17 +24,14 @@ static void put_series(struct buffer *out, bool is_first, const struct push_labe
     buffer_text(out, is_first ? "" : ",");
     json_init(&json, out);
     json_object(&json);
-    json_key(&json, "labels");
-    json_object(&json);
-    json_key(&json, "labels");
-    json_array(&json);
+    json_member_object(&json, "labels");
+    json_member_array(&json, "labels");
     put_label(&json, "__name__", name);
     for (size_t i = 0; i < labels->count; i++)
         put_label(&json, labels->items[i].name, labels->items[i].value);
     json_end(&json);
     json_end(&json);
-    json_key(&json, "samples");
-    json_array(&json);
+    json_member_array(&json, "samples");
     json_object(&json);
     json_key(&json, "rawProfile");
     json_string(&json, text.data, text.length);

@@ -29,12 +29,9 @@ const struct embedded_bounds embedded_all = { .files = SIZE_MAX,
 static void write_heat(struct json *json, const struct series *series, uint64_t first,
                        uint64_t end)
 {
-    json_key(json, "heat");
-    json_object(json);
-    json_key(json, "from");
-    json_uint(json, first);
-    json_key(json, "to");
-    json_uint(json, end);
+    json_member_object(json, "heat");
+    json_member_uint(json, "from", first);
+    json_member_uint(json, "to", end);
     heat_write_seconds(json, series, first, end, 0);
     json_end(json);
 }
@@ -74,7 +71,8 @@ struct texts {
     bool is_open;
 };
 
-/* Whether a line with samples is near; `at` goes on through the lines of the file, which ascend. */
+/* True if a line with samples is near; `at` goes on through the lines of the file, which
+ * ascend. */
 static bool is_near(const struct hotlines *hot, const struct hotfile *file, size_t *at,
                     int64_t line)
 {
@@ -106,13 +104,11 @@ static void cut_text(struct texts *texts, const struct hotfile *file)
 static void begin_file(struct texts *texts, struct strtab_string path)
 {
     if (!texts->is_open) {
-        json_key(texts->json, "sources");
-        json_array(texts->json);
+        json_member_array(texts->json, "sources");
     }
     texts->is_open = true;
     json_object(texts->json);
-    json_key(texts->json, "path");
-    json_string(texts->json, path.text, path.length);
+    json_member_string(texts->json, "path", path);
 }
 
 /* whole: all of the text that there is. */
@@ -123,12 +119,9 @@ static void write_text(struct texts *texts, struct strtab_string path, bool whol
     struct json *const json = texts->json;
     const struct buffer *const text = whole ? &texts->text : &texts->shown;
     begin_file(texts, path);
-    json_key(json, "changed");
-    json_bool(json, began_ns > 0 && state->changed_ns > began_ns);
-    json_key(json, "whole");
-    json_bool(json, whole && !state->is_part);
-    json_key(json, "text");
-    json_string(json, text->length ? text->data : "", text->length);
+    json_member_bool(json, "changed", began_ns > 0 && state->changed_ns > began_ns);
+    json_member_bool(json, "whole", whole && !state->is_part);
+    json_member_buffer(json, "text", text);
     json_end(json);
     texts->bytes += text->length;
     texts->count++;
@@ -139,8 +132,7 @@ static void write_why(struct texts *texts, struct strtab_string path, const char
     if (!texts->bounds->is_all)
         return;
     begin_file(texts, path);
-    json_key(texts->json, "error");
-    json_text(texts->json, why);
+    json_member_text(texts->json, "error", why);
     json_end(texts->json);
 }
 
@@ -188,14 +180,12 @@ static enum err_code write_instructions(struct texts *texts, struct err *err)
     enum err_code rc = ERR_OK;
     if (hot->spot_count == 0)
         return ERR_OK;
-    json_key(texts->json, "instructions");
-    json_array(texts->json);
+    json_member_array(texts->json, "instructions");
     for (size_t i = 0; i < hot->file_count && files < most && room > 0 && !rc; i++) {
         if (hot->files[i].spot_count == 0)
             continue;
         json_object(texts->json);
-        json_key(texts->json, "samples");
-        json_uint(texts->json, hot->samples);
+        json_member_uint(texts->json, "samples", hot->samples);
         rc = instructions_write(texts->json, texts->source->snapshot, hot, &hot->files[i], room,
                                 &rows, err);
         json_end(texts->json);
@@ -212,8 +202,7 @@ enum err_code embedded_write_sources(struct json *json, const struct report_sour
     struct texts texts = { .source = source, .bounds = bounds, .json = json };
     const bool has_text = !source->settings.no_source && source->files;
     if (bounds->is_all) {
-        json_key(json, "holds_all_sources");
-        json_bool(json, true);
+        json_member_bool(json, "holds_all_sources", true);
     }
     if (!has_text && source->snapshot->sizes.spots == 0)
         return ERR_OK;

@@ -12,7 +12,7 @@
 #include "server/wire/rfc3339.h"
 
 /* The sentence names so many processes or threads, and counts the others. */
-enum { TEXT_MAX_NAMED = 4, NS_DECIMALS = 9 };
+enum { TEXT_MAX_NAMED = 4 };
 
 /* "4.5 s": up to three decimals, at least one. */
 static void put_seconds(struct buffer *out, uint64_t ns)
@@ -39,7 +39,7 @@ static void put_range(const struct report_header *header, struct buffer *out)
     put_seconds(out, header->session_ns);
 }
 
-/* What stands before item number `index` of `count`. */
+/* Puts the separator before item number `index` of `count`. */
 static void put_comma(struct buffer *out, size_t index, size_t count)
 {
     if (index > 0)
@@ -108,31 +108,17 @@ void report_header_put_text(const struct report_header *header, struct buffer *o
         buffer_printf(out, "; native frames: %s", native_frames_texts[header->native]);
 }
 
-static void put_ns(struct json *json, const char *key, uint64_t ns)
-{
-    json_key(json, key);
-    json_decimal(json, ns, NS_DECIMALS);
-}
-
-static void put_count(struct json *json, const char *key, uint64_t count)
-{
-    json_key(json, key);
-    json_uint(json, count);
-}
-
 /* A member whose text stands in the buffer, which is emptied. */
 static void put_buffer(struct json *json, const char *key, struct buffer *text)
 {
-    json_key(json, key);
-    json_string(json, text->data ? text->data : "", text->length);
+    json_member_buffer(json, key, text);
     buffer_clear(text);
 }
 
 static void write_processes(const struct report_header *header, struct json *json)
 {
-    put_count(json, "process_count", header->process_count);
-    json_key(json, "processes");
-    json_array(json);
+    json_member_uint(json, "process_count", header->process_count);
+    json_member_array(json, "processes");
     for (size_t i = 0; i < header->process_count && i < REPORT_HEADER_MAX_NAMED; i++)
         json_int(json, header->pids[i]);
     json_end(json);
@@ -140,9 +126,8 @@ static void write_processes(const struct report_header *header, struct json *jso
 
 static void write_threads(const struct report_header *header, struct json *json)
 {
-    put_count(json, "thread_count", header->thread_count);
-    json_key(json, "threads");
-    json_array(json);
+    json_member_uint(json, "thread_count", header->thread_count);
+    json_member_array(json, "threads");
     for (size_t i = 0; i < header->thread_count && i < REPORT_HEADER_MAX_NAMED; i++)
         json_int(json, header->threads[i].tid);
     json_end(json);
@@ -151,12 +136,10 @@ static void write_threads(const struct report_header *header, struct json *json)
 static void write_filters(const struct report_header *header, struct json *json)
 {
     struct buffer text = { 0 };
-    json_key(json, "filters");
-    json_array(json);
+    json_member_array(json, "filters");
     for (size_t i = 0; i < filter_count(header); i++) {
         json_object(json);
-        json_key(json, "filter");
-        json_text(json, frame_filter_name(header->filters->items[i].kind));
+        json_member_text(json, "filter", frame_filter_name(header->filters->items[i].kind));
         put_pattern(header, i, &text);
         put_buffer(json, "pattern", &text);
         json_end(json);
@@ -171,16 +154,15 @@ void report_header_write(const struct report_header *header, struct json *json)
     json_object(json);
     report_header_put_text(header, &text);
     put_buffer(json, "text", &text);
-    json_key(json, "whole");
-    json_bool(json, header->is_whole);
-    put_ns(json, "from_s", header->from_ns);
-    put_ns(json, "to_s", header->to_ns);
-    put_ns(json, "duration_s", report_header_duration_ns(header));
-    put_ns(json, "session_s", header->session_ns);
+    json_member_bool(json, "whole", header->is_whole);
+    json_member_ns(json, "from_s", header->from_ns);
+    json_member_ns(json, "to_s", header->to_ns);
+    json_member_ns(json, "duration_s", report_header_duration_ns(header));
+    json_member_ns(json, "session_s", header->session_ns);
     rfc3339_write_ms(json, "started_at", header->began_at_ns);
     rfc3339_write_ms(json, "ended_at", header->ended_at_ns);
-    put_count(json, "samples", header->samples);
-    put_ns(json, "seconds", header->ns);
+    json_member_uint(json, "samples", header->samples);
+    json_member_ns(json, "seconds", header->ns);
     write_processes(header, json);
     write_threads(header, json);
     state_words_put(&text, &header->states);
@@ -189,8 +171,7 @@ void report_header_write(const struct report_header *header, struct json *json)
     put_buffer(json, "parts", &text);
     write_filters(header, json);
     if (header->native) {
-        json_key(json, "native");
-        json_text(json, native_frames_texts[header->native]);
+        json_member_text(json, "native", native_frames_texts[header->native]);
     }
     json_end(json);
     buffer_deinit(&text);

@@ -109,8 +109,7 @@ static int64_t value_of(const struct rows *rows, const struct hotspot *row, enum
 
 static void write_names(struct json *json, const struct rows *rows)
 {
-    json_key(json, "names");
-    json_array(json);
+    json_member_array(json, "names");
     for (size_t i = 0; i < rows->name_count; i++) {
         const struct strtab_string name = profile_string(rows->snapshot, rows->names[i]);
         json_string(json, name.text, name.length);
@@ -122,8 +121,7 @@ static void write_rows(struct json *json, const struct rows *rows)
 {
     write_names(json, rows);
     for (int column = 0; column < COLUMN_COUNT; column++) {
-        json_key(json, column_names[column]);
-        json_array(json);
+        json_member_array(json, column_names[column]);
         for (size_t i = 0; i < rows->count; i++)
             json_int(json, value_of(rows, rows->items[i], (enum column)column));
         json_end(json);
@@ -140,11 +138,9 @@ enum err_code instructions_write(struct json *json, const struct profile_snapsho
     struct rows rows;
     const enum err_code rc = rows_init(&rows, snapshot, spots, count, most, err);
     if (rc == ERR_OK) {
-        json_key(json, "path");
-        json_string(json, path.text, path.length);
+        json_member_string(json, "path", path);
         write_rows(json, &rows);
-        json_key(json, "omitted");
-        json_uint(json, count - rows.count);
+        json_member_uint(json, "omitted", count - rows.count);
         *rows_out = rows.count;
     }
     rows_deinit(&rows);

@@ -131,8 +131,7 @@ static uint64_t joined(const struct thread_run *row, const struct thread_run *be
 static void write_column(struct json *json, const char *name, const struct thread_runs *runs,
                          value_of *value)
 {
-    json_key(json, name);
-    json_array(json);
+    json_member_array(json, name);
     for (size_t i = 0; i < runs->count; i++)
         json_uint(json, value(&runs->rows[i], i > 0 ? &runs->rows[i - 1] : NULL));
     json_end(json);
@@ -142,15 +141,12 @@ static void write_thread(struct json *json, const struct view_query *query,
                          const struct thread_runs *runs)
 {
     json_object(json);
-    json_key(json, "threads");
-    json_array(json);
+    json_member_array(json, "threads");
     for (size_t i = 0; i < query->thread_count; i++)
         json_uint(json, query->threads[i]);
     json_end(json);
-    json_key(json, "from");
-    json_decimal(json, runs->from_ns / NS_PER_US, US_DECIMALS);
-    json_key(json, "to");
-    json_decimal(json, runs->to_ns / NS_PER_US, US_DECIMALS);
+    json_member_decimal(json, "from", runs->from_ns / NS_PER_US, US_DECIMALS);
+    json_member_decimal(json, "to", runs->to_ns / NS_PER_US, US_DECIMALS);
     write_column(json, "gap_us", runs, gap_us);
     write_column(json, "length_us", runs, length_us);
     write_column(json, "node", runs, node);
@@ -175,8 +171,7 @@ static enum err_code write_threads(struct json *json, const struct report_source
     const size_t threads = count < KEPT_RUNS_MAX_THREADS ? count : KEPT_RUNS_MAX_THREADS;
     struct view_query query = *source->query;
     size_t room = KEPT_RUNS_MAX_ROWS; /* half of it for the busiest thread, and so on */
-    json_key(json, "runs");
-    json_array(json);
+    json_member_array(json, "runs");
     for (size_t i = 0; i < threads; i++) {
         const size_t share = i + 1 < threads ? room / 2 : room;
         struct thread_runs runs;

@@ -154,25 +154,14 @@ enum err_code source_links_read_map(const struct setting *setting, void *maps, c
     return ERR_OK;
 }
 
-static void write_text(struct json *json, const char *name, const char *text)
-{
-    json_key(json, name);
-    if (text)
-        json_text(json, text);
-    else
-        json_null(json);
-}
-
 void source_links_write(struct json *json, const struct source_links *links)
 {
-    json_key(json, "links");
-    json_object(json);
-    write_text(json, "editor", links->editor);
-    write_text(json, "repository", links->repository);
-    write_text(json, "commit", links->commit);
-    write_text(json, "service", links->service);
-    json_key(json, "maps");
-    json_array(json);
+    json_member_object(json, "links");
+    json_member_text(json, "editor", links->editor);
+    json_member_text(json, "repository", links->repository);
+    json_member_text(json, "commit", links->commit);
+    json_member_text(json, "service", links->service);
+    json_member_array(json, "maps");
     for (size_t i = 0; i < links->maps.count; i++)
         json_text(json, links->maps.items[i]);
     json_end(json);

@@ -5,9 +5,9 @@
 
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/gil.h"
+#include "sampler/profile/views/mark_shares.h"
 #include "sampler/profile/views/own_lines.h"
 #include "sampler/profile/views/view.h"
-#include "sampler/profile/views/wait_shares.h"
 #include "server/report/flat.h"
 #include "server/report/header.h"
 #include "server/report/known_names.h"
@@ -174,7 +174,7 @@ enum err_code summary_find_functions(const struct report_source *source,
     return ERR_OK;
 }
 
-static void add_peer(struct summary_cause *cause, const struct wait_share *share)
+static void add_peer(struct summary_cause *cause, const struct mark_share *share)
 {
     if (share->wait.detail_length == 0)
         return;
@@ -196,8 +196,9 @@ static int by_samples(const void *left, const void *right)
 static enum err_code find_causes(struct summary *summary, struct err *err)
 {
     const struct report_source *const source = summary->source;
-    struct wait_shares shares;
-    const enum err_code rc = wait_shares_init(&shares, source->snapshot, source->query, err);
+    struct mark_shares shares;
+    const enum err_code rc =
+        mark_shares_init(&shares, MARK_WAITS, source->snapshot, source->query, err);
     if (rc != ERR_OK)
         return rc;
     for (enum wait_cause id = WAIT_UNKNOWN; id < WAIT_CAUSE_COUNT; id++) {
@@ -211,7 +212,7 @@ static enum err_code find_causes(struct summary *summary, struct err *err)
         summary->cause_count++;
     }
     qsort(summary->causes, summary->cause_count, sizeof *summary->causes, by_samples);
-    wait_shares_deinit(&shares);
+    mark_shares_deinit(&shares);
     return ERR_OK;
 }
 

@@ -66,17 +66,13 @@ void captures_words_read(const struct files_folder *folder, const char *name,
 static void write_words(struct json *json, const struct capture_words *words)
 {
     json_object(json);
-    json_key(json, "title");
-    json_text(json, words->title);
-    json_key(json, "note");
-    json_text(json, words->note);
-    json_key(json, "labels");
-    json_array(json);
+    json_member_text(json, "title", words->title);
+    json_member_text(json, "note", words->note);
+    json_member_array(json, "labels");
     for (size_t i = 0; i < words->label_count; i++)
         json_text(json, words->labels[i]);
     json_end(json);
-    json_key(json, "continuous");
-    json_bool(json, words->is_continuous);
+    json_member_bool(json, "continuous", words->is_continuous);
     json_end(json);
 }
 

@@ -75,8 +75,7 @@ static void put_text(struct json *json, const char *key, struct strtab_string te
 
 static void put_seconds(struct json *json, const char *key, uint64_t ns)
 {
-    json_key(json, key);
-    json_decimal(json, (ns + CENTI_NS / 2) / CENTI_NS, DECIMALS);
+    json_member_decimal(json, key, (ns + CENTI_NS / 2) / CENTI_NS, DECIMALS);
 }
 
 static void put_place(struct json *json, const struct profile_snapshot *snapshot,
@@ -85,10 +84,8 @@ static void put_place(struct json *json, const struct profile_snapshot *snapshot
     const struct profile_function function = profile_function_at(snapshot, place->function);
     put_text(json, "name", profile_string(snapshot, function.name), MAX_NAME_BYTES);
     put_text(json, "file", profile_string(snapshot, function.file), MAX_PATH_BYTES);
-    json_key(json, "line");
-    json_uint(json, place->line > 0 ? (uint64_t)place->line : 0);
-    json_key(json, "own");
-    json_bool(json, place->is_own);
+    json_member_uint(json, "line", place->line > 0 ? (uint64_t)place->line : 0);
+    json_member_bool(json, "own", place->is_own);
     put_seconds(json, "seconds", place->ns);
 }
 
@@ -96,11 +93,8 @@ static void put_hottest(struct json *json, const char *key,
                         const struct profile_snapshot *snapshot,
                         const struct activity_place *place)
 {
-    json_key(json, key);
-    if (place->function == 0) {
-        json_null(json);
+    if (!json_member_if(json, key, place->function != 0))
         return;
-    }
     json_object(json);
     put_place(json, snapshot, place);
     json_end(json);
@@ -111,35 +105,24 @@ static void put_waits(struct json *json, const struct profile_snapshot *snapshot
 {
     struct activity_place place = waits->place;
     struct wait_text wait;
-    json_key(json, "waits");
-    if (place.function == 0) {
-        json_null(json);
+    if (!json_member_if(json, "waits", place.function != 0))
         return;
-    }
     const bool is_known = waits->mark && wait_of_function(snapshot, waits->mark, &wait);
     place.ns = waits->ns;
     json_object(json);
     put_place(json, snapshot, &place);
-    json_key(json, "cause");
-    json_text(json, is_known ? wait_cause_text(wait.cause) : NULL);
-    json_key(json, "idle");
-    if (is_known)
+    json_member_text(json, "cause", is_known ? wait_cause_text(wait.cause) : NULL);
+    if (json_member_if(json, "idle", is_known))
         json_bool(json, wait_cause_is_idle(wait.cause));
-    else
-        json_null(json);
-    json_key(json, "peer");
-    if (is_known && wait.detail_length > 0)
+    if (json_member_if(json, "peer", is_known && wait.detail_length > 0))
         json_string(json, wait.detail, wait.detail_length);
-    else
-        json_null(json);
     json_end(json);
 }
 
 static void put_slots(struct json *json, const struct activity *activity,
                       const struct activity_process *process)
 {
-    json_key(json, "running");
-    json_array(json);
+    json_member_array(json, "running");
     for (size_t i = 0; i < activity->slots; i++) {
         const uint64_t start_ns = activity->from_ns + i * activity->slot_ns;
         const uint64_t left_ns = activity->to_ns - start_ns;
@@ -154,10 +137,8 @@ static void put_process(struct json *json, const struct profile_snapshot *snapsh
                         const struct activity *activity, const struct activity_process *row)
 {
     json_object(json);
-    json_key(json, "pid");
-    json_int(json, profile_process_at(snapshot, row->process).pid);
-    json_key(json, "parts");
-    json_object(json);
+    json_member_int(json, "pid", profile_process_at(snapshot, row->process).pid);
+    json_member_object(json, "parts");
     for (enum part part = 0; part < PART_COUNT; part++)
         put_seconds(json, part_text(part), row->parts_ns[part]);
     json_end(json);
@@ -181,16 +162,13 @@ static int by_activity(const void *left, const void *right)
 static void put_functions(struct json *json, const struct profile_snapshot *snapshot,
                           const struct activity *activity)
 {
-    json_key(json, "functions");
-    json_array(json);
+    json_member_array(json, "functions");
     for (size_t i = 0; i < activity->function_count; i++) {
         const struct activity_function *const function = &activity->functions[i];
         json_object(json);
         put_place(json, snapshot, &function->place);
-        json_key(json, "pid");
-        json_int(json, profile_process_at(snapshot, function->process).pid);
-        json_key(json, "processes");
-        json_uint(json, function->processes);
+        json_member_int(json, "pid", profile_process_at(snapshot, function->process).pid);
+        json_member_uint(json, "processes", function->processes);
         json_end(json);
     }
     json_end(json);
@@ -202,14 +180,12 @@ static void put_processes(struct json *json, const struct profile_snapshot *snap
 {
     size_t present = 0;
     qsort(activity->processes, activity->count, sizeof *activity->processes, by_activity);
-    json_key(json, "processes");
-    json_array(json);
+    json_member_array(json, "processes");
     for (; present < activity->count && activity->processes[present].is_present; present++)
         if (present < LAST_ACTIVITY_MAX_PROCESSES)
             put_process(json, snapshot, activity, &activity->processes[present]);
     json_end(json);
-    json_key(json, "total");
-    json_uint(json, present);
+    json_member_uint(json, "total", present);
 }
 
 static void put_session(struct json *json, const struct session *session,
@@ -217,16 +193,13 @@ static void put_session(struct json *json, const struct session *session,
 {
     struct sampler_processes processes;
     sampler_processes(session->sampler, &processes);
-    json_key(json, "session");
-    json_text(json, session->id);
-    json_key(json, "reason");
-    json_null(json);
+    json_member_text(json, "session", session->id);
+    json_member_null(json, "reason");
     put_seconds(json, "from_s", activity->from_ns);
     put_seconds(json, "to_s", activity->to_ns);
     put_seconds(json, "slot_s", activity->slot_ns);
     put_seconds(json, "running_s", activity->running_ns);
-    json_key(json, "left_out");
-    json_uint(json, processes.over);
+    json_member_uint(json, "left_out", processes.over);
     put_functions(json, snapshot, activity);
     put_processes(json, snapshot, activity);
 }
@@ -234,22 +207,16 @@ static void put_session(struct json *json, const struct session *session,
 static void put_nothing(struct json *json, const char *off)
 {
     static const char *const keys[] = { "from_s", "to_s", "slot_s", "running_s", "left_out" };
-    json_key(json, "session");
-    json_null(json);
-    json_key(json, "reason");
-    json_text(json, *off ? off : NULL);
+    json_member_null(json, "session");
+    json_member_text(json, "reason", *off ? off : NULL);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        json_key(json, keys[i]);
-        json_uint(json, 0);
+        json_member_uint(json, keys[i], 0);
     }
-    json_key(json, "functions");
-    json_array(json);
+    json_member_array(json, "functions");
     json_end(json);
-    json_key(json, "processes");
-    json_array(json);
+    json_member_array(json, "processes");
     json_end(json);
-    json_key(json, "total");
-    json_uint(json, 0);
+    json_member_uint(json, "total", 0);
 }
 
 static enum err_code write_session(struct last_activity *last, struct json *json,

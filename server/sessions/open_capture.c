@@ -14,7 +14,7 @@
 #include "sampler/capture/reader.h"
 #include "sampler/profile/profile.h"
 
-/* What the file names; the first one where that is unknown. */
+/* The value that the file names; 0 if the name is unknown. */
 static unsigned value_of(const char *const *texts, const char *text)
 {
     const int value = enum_find(texts, text);
@@ -78,7 +78,7 @@ static enum err_code hide_arguments(struct open_capture *opened, struct err *err
     return rc;
 }
 
-/* What the capture does not say of its end follows from its last window. */
+/* An end that the capture does not describe follows from its last window. */
 static enum err_code describe_end(struct open_capture *opened, struct err *err)
 {
     const struct capture_metadata *const info = reader_metadata(opened->reader);
@@ -103,14 +103,15 @@ static enum err_code describe_end(struct open_capture *opened, struct err *err)
     opened->lost = info->lost;
     snprintf(status->reason, sizeof status->reason, "%s", missing ? missing : info->reason);
     snprintf(status->engine_reason, sizeof status->engine_reason, "%s", info->engine_reason);
-    const enum err_code targets =
-        info->processes.count
-            ? target_list_read(&info->processes, &info->services, &opened->targets, err)
-            : target_list_read_rows(&snapshot, &opened->targets, err);
+    const enum err_code targets = target_list_is_known(info)
+                                      ? target_list_read(info, &opened->targets, err)
+                                      : target_list_read_rows(&snapshot, &opened->targets, err);
     profile_snapshot_release(&snapshot);
     for (size_t i = 0; i < opened->targets.count; i++)
-        if (opened->targets.items[i].target.pid == opened->target.pid)
+        if (opened->targets.items[i].target.pid == opened->target.pid) {
             opened->target.service = opened->targets.items[i].target.service;
+            opened->target.pod = opened->targets.items[i].target.pod;
+        }
     return targets;
 }
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sampler/capture/bytes.h"
+#include "sampler/base/buffer.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/live_capture.h"
 #include "sampler/capture/metadata.h"
@@ -80,8 +80,8 @@ enum err_code session_capture_write_start(struct live_capture *live, int fd,
     return live_capture_begin(live, fd, sampler_profile(sampler), &info, failed, context, err);
 }
 
-/* What the capture says of the text of source files. */
-static const char *collect_source(const struct session *session, struct bytes *out,
+/* The capture's text of source files, or why there is none. */
+static const char *collect_source(const struct session *session, struct buffer *out,
                                   size_t *count_out)
 {
     const char *state = session_source_text(session);
@@ -92,7 +92,7 @@ static const char *collect_source(const struct session *session, struct bytes *o
     if (profile_snapshot(session_profile(session), &snapshot, NULL) != ERR_OK)
         return SOURCE_TEXT_NO_READER;
     if (kept_texts_collect(session->texts, &snapshot, out, count_out, NULL) != ERR_OK) {
-        bytes_clear(out);
+        buffer_clear(out);
         *count_out = 0;
         state = SOURCE_TEXT_NO_READER;
     }
@@ -105,8 +105,7 @@ enum err_code session_capture_write_end(struct live_capture *live,
                                         struct err *err)
 {
     struct sampler *const sampler = session->sampler;
-    struct bytes texts = { 0 };
-    const char *processes[SAMPLER_MAX_LISTED], *services[SAMPLER_MAX_LISTED];
+    struct buffer texts = { 0 };
     const char *paths[PACKAGES_MAX], *names[PACKAGES_MAX];
     const uint32_t package_count =
         packages_list(profile_packages(sampler_profile(sampler)), paths, names);
@@ -116,18 +115,13 @@ enum err_code session_capture_write_end(struct live_capture *live,
     sampler_status(sampler, &status);
     open_capture_tell_end(&status, &info);
     const enum err_code rc = target_list_write(sampler, &targets, err);
-    for (size_t i = 0; i < targets.count; i++) {
-        processes[i] = targets.items[i];
-        services[i] = targets.services[i];
-    }
-    info.processes = (struct capture_texts){ targets.count, processes };
-    info.services = (struct capture_texts){ targets.count, services };
+    info.targets = (struct capture_texts){ targets.count, targets.items };
     info.package_paths = (struct capture_texts){ package_count, paths };
     info.package_names = (struct capture_texts){ package_count, names };
     info.source_text = collect_source(session, &texts, texts_out);
     const enum err_code finished =
         live_capture_finish(live, &info, &texts, rc == ERR_OK ? err : NULL);
-    bytes_deinit(&texts);
+    buffer_deinit(&texts);
     target_list_texts_deinit(&targets);
     return rc == ERR_OK ? finished : rc;
 }

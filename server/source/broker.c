@@ -12,9 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sampler/base/channel.h"
 #include "sampler/base/children.h"
 #include "sampler/base/clock.h"
-#include "sampler/base/fd_message.h"
 #include "sampler/base/pulse.h"
 #include "server/source/reader.h"
 #include "server/source/request.h"
@@ -141,12 +141,10 @@ static bool take_request(struct broker *broker)
 {
     static struct source_request request;
     int fds[SOURCE_FD_COUNT];
-    size_t count;
-    const ssize_t got =
-        fd_message_receive(SOCKET, &request, sizeof request, fds, SOURCE_FD_COUNT, &count);
-    if (got <= 0)
-        return got < 0 && (errno == EAGAIN || errno == EINTR);
-    if (got == (ssize_t)sizeof request && count == SOURCE_FD_COUNT &&
+    size_t got, count;
+    if (!channel_receive(SOCKET, &request, sizeof request, &got, fds, SOURCE_FD_COUNT, &count))
+        return false;
+    if (got == sizeof request && count == SOURCE_FD_COUNT &&
         request.owner.group_count <= OWNER_MAX_GROUPS &&
         request.entry_count <= SOURCE_MAX_PLACES &&
         memchr(request.path, '\0', sizeof request.path) &&

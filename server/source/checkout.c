@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/base/channel.h"
 #include "server/source/rooted_file.h"
 
 enum { SHA1_DIGITS = 40, SHA256_DIGITS = 64 };
@@ -15,19 +16,11 @@ enum { SHA1_DIGITS = 40, SHA256_DIGITS = 64 };
 static bool read_start(int root, const char *path, char *text, size_t bytes)
 {
     int fd = -1;
-    size_t length = 0;
     if (rooted_file_open(root, path, &fd) != SOURCE_DONE)
         return false;
-    while (length < bytes - 1) {
-        const ssize_t got = read(fd, text + length, bytes - 1 - length);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        length += (size_t)got;
-    }
+    const ssize_t length = channel_read(fd, text, bytes - 1);
     close(fd);
-    text[length] = '\0';
+    text[length > 0 ? length : 0] = '\0';
     return true;
 }
 

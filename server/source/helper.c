@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/channel.h"
 #include "sampler/base/clock.h"
-#include "sampler/base/fd_message.h"
 #include "sampler/base/scoped.h"
 #include "sampler/sampler.h"
 #include "server/source/broker.h"
@@ -113,8 +113,7 @@ static enum err_code send_request(const struct sampler_origin *of,
     memcpy(request.path, wish->path.text, wish->path.length);
     if (wish->build_id.length)
         memcpy(request.build_id, wish->build_id.text, wish->build_id.length);
-    if (fd_message_send(helper.socket, &request, sizeof request, fds, SOURCE_FD_COUNT) ==
-        sizeof request)
+    if (channel_send(helper.socket, &request, sizeof request, fds, SOURCE_FD_COUNT, 0))
         return ERR_OK;
     if (errno == EAGAIN)
         return err_set(err, ERR_LIMIT, "too many source files are being read: try again");
@@ -127,7 +126,8 @@ static enum err_code send_request(const struct sampler_origin *of,
 static enum err_code receive(int fd, void *out, size_t bytes, int cancel_fd, uint64_t end_ns,
                              struct err *err)
 {
-    for (char *at = out; bytes > 0;) {
+    char *at = out;
+    while (bytes > 0) {
         struct pollfd wanted[] = { { fd, POLLIN, 0 },
                                    { helper.stop_fd, POLLIN, 0 },
                                    { cancel_fd, POLLIN, 0 } };
@@ -139,20 +139,16 @@ static enum err_code receive(int fd, void *out, size_t bytes, int cancel_fd, uin
             return err_sys(err, errno, "cannot wait for a source file");
         if (wanted[1].revents || wanted[2].revents)
             return err_set(err, ERR_GONE, "reading the source file was cancelled");
-        if (!wanted[0].revents)
+        if (!wanted[0].revents || channel_take(fd, &at, &bytes))
             continue;
-        const ssize_t got = read(fd, at, bytes);
-        if (got == 0)
-            return err_set(err, ERR_SYS, "reading the source file was interrupted: try again");
-        if (got < 0 && errno != EINTR && errno != EAGAIN)
+        if (errno)
             return err_sys(err, errno, "cannot read a source file");
-        at += got > 0 ? got : 0;
-        bytes -= got > 0 ? (size_t)got : 0;
+        return err_set(err, ERR_SYS, "reading the source file was interrupted: try again");
     }
     return ERR_OK;
 }
 
-/* What the answer says. */
+/* Checks the outcome in the answer. */
 static enum err_code check_answer(const struct source_answer *answer,
                                   const struct source_wish *wish,
                                   const struct source_place *place, struct err *err)

@@ -7,7 +7,6 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/source_texts.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
@@ -15,7 +14,7 @@
 #include "server/source/hot_files.h"
 #include "server/source/source.h"
 
-/* Of a function that is wanted: where it begins, or a line with samples. */
+/* The place of a function that is wanted: where it begins, or a line with samples. */
 struct place {
     str_id file;
     struct def_line_mark mark;
@@ -247,7 +246,7 @@ static enum err_code cut(struct collection *all, const struct file *file, bool *
     return rc;
 }
 
-static bool put_reason(const struct strtab_string *path, const char *reason, struct bytes *out)
+static bool put_reason(const struct strtab_string *path, const char *reason, struct buffer *out)
 {
     const struct source_text row = {
         .path = path->text, .path_bytes = path->length, .text = reason, .bytes = strlen(reason)
@@ -257,7 +256,7 @@ static bool put_reason(const struct strtab_string *path, const char *reason, str
 
 /* One line of a large file may take all the room: smaller files may still find some. */
 static enum err_code put_file(struct collection *all, const struct file *file,
-                              struct bytes *out, size_t *count_out, struct err *err)
+                              struct buffer *out, size_t *count_out, struct err *err)
 {
     const struct strtab_string path = profile_string(all->snapshot, file->of.file);
     struct source_text row = { .path = path.text, .path_bytes = path.length, .has_text = true };
@@ -281,7 +280,7 @@ static enum err_code put_file(struct collection *all, const struct file *file,
 }
 
 enum err_code kept_texts_collect(struct source *source, const struct profile_snapshot *snapshot,
-                                 struct bytes *out, size_t *count_out, struct err *err)
+                                 struct buffer *out, size_t *count_out, struct err *err)
 {
     const struct view_query everything = { .to_ns = 0 };
     const struct view_query usual = { .states.parts = PART_SET_USUAL };
@@ -297,7 +296,7 @@ enum err_code kept_texts_collect(struct source *source, const struct profile_sna
     for (size_t i = 0; i < all.file_count && i < SOURCE_TEXTS_MAX_FILES && rc == ERR_OK; i++)
         rc = put_file(&all, &all.files[i], out, count_out, err);
     collection_deinit(&all);
-    return rc == ERR_OK ? bytes_check(out, err) : rc;
+    return rc == ERR_OK ? buffer_check(out, err) : rc;
 }
 
 /* Why a capture has no text of any function; NULL: it has. */

@@ -17,7 +17,7 @@
 
 #include "sampler/base/err.h"
 
-struct bytes;
+struct buffer;
 struct profile_snapshot;
 struct source;
 struct source_reader;
@@ -28,7 +28,7 @@ enum { KEPT_TEXTS_PER_MILLE = 5, KEPT_TEXTS_MS = 300 };
 /* Appends rows of source texts.  count_out: those with a text. */
 MUST_CHECK enum err_code kept_texts_collect(struct source *source,
                                             const struct profile_snapshot *snapshot,
-                                            struct bytes *out, size_t *count_out,
+                                            struct buffer *out, size_t *count_out,
                                             struct err *err);
 
 /* Borrows. */

@@ -9,12 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/base/channel.h"
 #include "server/source/confine.h"
 
 /* For opening files; reading has CONFINE_TIME_MS of its own. */
 static const uint64_t OPEN_NS = 300 * NS_PER_MS;
 
-/* What the child sends for each function, and then that many bytes of the file's name. */
+/* The record that the child sends for each function, before that many bytes of the file's
+ * name. */
 struct sent {
     uint32_t code; /* enum err_code */
     int32_t line;
@@ -59,16 +61,7 @@ static noreturn void find_and_end(const struct debug_lines_file *file, const uin
 /* false: the child has ended before. */
 static bool receive(int fd, void *out, size_t bytes)
 {
-    for (char *at = out; bytes > 0;) {
-        const ssize_t got = read(fd, at, bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        bytes -= (size_t)got;
-    }
-    return true;
+    return channel_read(fd, out, bytes) == (ssize_t)bytes;
 }
 
 static enum source_outcome outcome_of(uint32_t code)

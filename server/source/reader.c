@@ -13,6 +13,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "sampler/base/channel.h"
 #include "sampler/base/clock.h"
 #include "server/source/checkout.h"
 #include "server/source/distribution.h"
@@ -113,21 +114,13 @@ static enum source_outcome read_text(int fd, struct source_answer *answer, char 
 {
     struct stat status;
     char *const text = malloc(SOURCE_MAX_BYTES + 1);
-    size_t length = 0;
     if (!text || fstat(fd, &status) != 0)
         return SOURCE_FAILED;
     if (status.st_size > SOURCE_MAX_BYTES)
         return SOURCE_TOO_LARGE;
-    while (length <= SOURCE_MAX_BYTES) {
-        const ssize_t got = read(fd, text + length, SOURCE_MAX_BYTES + 1 - length);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return rooted_file_outcome(errno);
-        if (got == 0)
-            break;
-        length += (size_t)got;
-    }
+    const ssize_t length = channel_read(fd, text, SOURCE_MAX_BYTES + 1);
+    if (length < 0)
+        return rooted_file_outcome(errno);
     if (length > SOURCE_MAX_BYTES)
         return SOURCE_TOO_LARGE;
     answer->length = (uint32_t)length;
@@ -136,7 +129,8 @@ static enum source_outcome read_text(int fd, struct source_answer *answer, char 
     return SOURCE_DONE;
 }
 
-/* Where a path leads through a file, that may be an archive: the names of modules in one begin with the archive's. */
+/* Reads a file from an archive in its path: the names of modules in one begin with the
+ * archive's. */
 static enum source_outcome read_from_archive(const struct source_request *request, int root,
                                              struct source_answer *answer, char **text_out)
 {
@@ -163,7 +157,7 @@ static enum source_outcome read_from_archive(const struct source_request *reques
     return outcome;
 }
 
-/* What debug information says of one function. */
+/* The answer of debug information for one function. */
 struct native_answer {
     enum source_outcome outcome;
     struct debug_line *place;
@@ -294,16 +288,8 @@ static enum source_outcome read_source(const struct source_request *request, con
 
 static void put(int fd, const void *data, size_t bytes)
 {
-    const char *at = data;
-    while (bytes > 0) {
-        const ssize_t done = write(fd, at, bytes);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            _exit(1);
-        at += done;
-        bytes -= (size_t)done;
-    }
+    if (!channel_write(fd, data, bytes))
+        _exit(1);
 }
 
 noreturn void reader_run(const struct source_request *request, const int *fds)

@@ -1,7 +1,6 @@
 #include "server/source/relay.h"
 
 #include "sampler/base/buffer.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/profile/profile.h"
 #include "sampler/reader_link.h"
 #include "sampler/sampler.h"
@@ -53,7 +52,7 @@ static enum err_code read_here(struct sampler *sampler, const struct relay_reque
 }
 
 enum err_code relay_answer(void *context, struct sampler *sampler, const void *request,
-                           size_t request_bytes, struct bytes *answer, struct err *err)
+                           size_t request_bytes, struct buffer *answer, struct err *err)
 {
     uint64_t changed_ns = 0;
     struct relay_request wanted;
@@ -74,23 +73,23 @@ enum err_code relay_answer(void *context, struct sampler *sampler, const void *r
     }
     relay_answer_encode(rc, &why, changed_ns, &place, &text, answer);
     buffer_deinit(&text);
-    return bytes_check(answer, err);
+    return buffer_check(answer, err);
 }
 
 static enum err_code read_there(struct sampler *sampler, const struct relay_request *request,
                                 int cancel_fd, struct buffer *out, uint64_t *changed_ns_out,
                                 struct source_place *place_out, struct err *err)
 {
-    struct bytes wanted = { 0 }, answer = { 0 };
+    struct buffer wanted = { 0 }, answer = { 0 };
     relay_request_encode(request, &wanted);
-    enum err_code rc = bytes_check(&wanted, err);
+    enum err_code rc = buffer_check(&wanted, err);
     if (rc == ERR_OK)
-        rc = reader_link_read(sampler, wanted.data, wanted.count, cancel_fd, &answer, err);
+        rc = reader_link_read(sampler, wanted.data, wanted.length, cancel_fd, &answer, err);
     if (rc == ERR_OK)
-        rc =
-            relay_answer_decode(answer.data, answer.count, out, changed_ns_out, place_out, err);
-    bytes_deinit(&wanted);
-    bytes_deinit(&answer);
+        rc = relay_answer_decode(answer.data, answer.length, out, changed_ns_out, place_out,
+                                 err);
+    buffer_deinit(&wanted);
+    buffer_deinit(&answer);
     return rc;
 }
 

@@ -15,7 +15,7 @@
 #include "sampler/base/err.h"
 
 struct buffer;
-struct bytes;
+struct buffer;
 struct relay_request;
 struct sampler;
 struct source_place;
@@ -30,6 +30,6 @@ MUST_CHECK enum err_code relay_read(struct sampler *sampler,
 /* Answers in the sampling process: `read` of struct reader_process. */
 MUST_CHECK enum err_code relay_answer(void *context, struct sampler *sampler,
                                       const void *request, size_t request_bytes,
-                                      struct bytes *answer, struct err *err);
+                                      struct buffer *answer, struct err *err);
 
 #endif /* SERVER_SOURCE_RELAY_H */

@@ -20,7 +20,7 @@
 #include "server/source/source.h"
 
 struct buffer;
-struct bytes;
+struct buffer;
 
 enum relay_want {
     RELAY_TEXT,        /* of a file that is known */
@@ -37,14 +37,14 @@ struct relay_request {
     function_id functions[SOURCE_MAX_PLACES]; /* all of one file */
 };
 
-void relay_request_encode(const struct relay_request *request, struct bytes *out);
+void relay_request_encode(const struct relay_request *request, struct buffer *out);
 /* ERR_INVALID: it is none. */
 MUST_CHECK enum err_code relay_request_decode(const void *data, size_t bytes,
                                               struct relay_request *out, struct err *err);
 
 void relay_answer_encode(enum err_code code, const struct err *err, uint64_t changed_ns,
                          const struct source_place *place, const struct buffer *text,
-                         struct bytes *out);
+                         struct buffer *out);
 /* Returns the error of the other side, with its message.  Replaces the content of `out`.  place_out: NULL: not wanted; it is
  * set with an error of the other side too.  ERR_CORRUPT: it is no answer. */
 MUST_CHECK enum err_code relay_answer_decode(const void *data, size_t bytes, struct buffer *out,

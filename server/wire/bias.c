@@ -63,8 +63,7 @@ static bool biased_at(const struct session_info *info, size_t i, struct strtab_s
 
 static void put_share(struct json *json, const char *key, double ppm)
 {
-    json_key(json, key);
-    json_number(json, ppm / MILLION);
+    json_member_number(json, key, ppm / MILLION);
 }
 
 static void write_functions(struct json *json, const struct session_info *info)
@@ -73,8 +72,7 @@ static void write_functions(struct json *json, const struct session_info *info)
     json_array(json);
     for (size_t i = 0; biased_at(info, i, &name); i++) {
         json_object(json);
-        json_key(json, "name");
-        json_string(json, name.text, name.length);
+        json_member_string(json, "name", name);
         put_share(json, "share", info->snapshot->quality.biased[i].ppm);
         json_end(json);
     }

@@ -13,8 +13,7 @@ static bool is_news(const struct series_second *second, uint32_t since)
 static void write_bins(struct json *json, const struct series *series, uint64_t first,
                        uint64_t end, uint32_t since, enum part part)
 {
-    json_key(json, part_text(part));
-    json_array(json);
+    json_member_array(json, part_text(part));
     for (uint64_t s = first; s < end; s++) {
         const struct series_second *const second = series_second_at(series, s);
         for (size_t bin = 0; is_news(second, since) && bin < SERIES_BINS_PER_SECOND; bin++)
@@ -26,10 +25,8 @@ static void write_bins(struct json *json, const struct series *series, uint64_t 
 void heat_write_seconds(struct json *json, const struct series *series, uint64_t first,
                         uint64_t end, uint32_t since)
 {
-    json_key(json, "bins");
-    json_uint(json, SERIES_BINS_PER_SECOND);
-    json_key(json, "second");
-    json_array(json);
+    json_member_uint(json, "bins", SERIES_BINS_PER_SECOND);
+    json_member_array(json, "second");
     for (uint64_t s = first; s < end; s++)
         if (is_news(series_second_at(series, s), since))
             json_uint(json, s);

@@ -5,6 +5,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/plain_text.h"
+#include "sampler/base/strtab.h"
 #include "sampler/base/utf8.h"
 
 void json_init(struct json *json, struct buffer *out)
@@ -223,6 +224,86 @@ void json_null(struct json *json)
 {
     if (begin_value(json))
         buffer_text(json->out, "null");
+}
+
+void json_member_object(struct json *json, const char *key)
+{
+    json_key(json, key);
+    json_object(json);
+}
+
+void json_member_array(struct json *json, const char *key)
+{
+    json_key(json, key);
+    json_array(json);
+}
+
+void json_member_string(struct json *json, const char *key, struct strtab_string text)
+{
+    json_key(json, key);
+    json_string(json, text.text, text.length);
+}
+
+void json_member_buffer(struct json *json, const char *key, const struct buffer *text)
+{
+    json_key(json, key);
+    json_string(json, text->data ? text->data : "", text->length);
+}
+
+void json_member_text(struct json *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_text(json, text);
+}
+
+void json_member_uint(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+void json_member_int(struct json *json, const char *key, int64_t value)
+{
+    json_key(json, key);
+    json_int(json, value);
+}
+
+void json_member_decimal(struct json *json, const char *key, uint64_t value, unsigned decimals)
+{
+    json_key(json, key);
+    json_decimal(json, value, decimals);
+}
+
+void json_member_ns(struct json *json, const char *key, uint64_t ns)
+{
+    json_key(json, key);
+    json_decimal(json, ns, NS_DECIMALS);
+}
+
+void json_member_number(struct json *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_number(json, value);
+}
+
+void json_member_bool(struct json *json, const char *key, bool value)
+{
+    json_key(json, key);
+    json_bool(json, value);
+}
+
+void json_member_null(struct json *json, const char *key)
+{
+    json_key(json, key);
+    json_null(json);
+}
+
+bool json_member_if(struct json *json, const char *key, bool has_value)
+{
+    json_key(json, key);
+    if (!has_value)
+        json_null(json);
+    return has_value;
 }
 
 enum err_code json_finish(struct json *json, struct err *err)

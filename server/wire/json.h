@@ -19,9 +19,10 @@
 
 #include "sampler/base/err.h"
 
-enum { JSON_MAX_DEPTH = 16 };
+enum { JSON_MAX_DEPTH = 16, NS_DECIMALS = 9 };
 
 struct buffer;
+struct strtab_string;
 
 struct json {
     struct buffer *out;
@@ -52,6 +53,22 @@ void json_decimal(struct json *json, uint64_t value, unsigned decimals);
 void json_number(struct json *json, double value);
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);
+
+/* A member's name and its value, or the beginning of its value, in one call. */
+void json_member_object(struct json *json, const char *key);
+void json_member_array(struct json *json, const char *key);
+void json_member_string(struct json *json, const char *key, struct strtab_string text);
+void json_member_buffer(struct json *json, const char *key, const struct buffer *text);
+void json_member_text(struct json *json, const char *key, const char *text); /* NULL: null */
+void json_member_uint(struct json *json, const char *key, uint64_t value);
+void json_member_int(struct json *json, const char *key, int64_t value);
+void json_member_decimal(struct json *json, const char *key, uint64_t value, unsigned decimals);
+void json_member_ns(struct json *json, const char *key, uint64_t ns); /* as seconds */
+void json_member_number(struct json *json, const char *key, double value);
+void json_member_bool(struct json *json, const char *key, bool value);
+void json_member_null(struct json *json, const char *key);
+/* true: the value is to be written next.  false: null stands there. */
+bool json_member_if(struct json *json, const char *key, bool has_value);
 
 /* ERR_INVALID: misuse or an open level, ERR_NOMEM: the buffer failed. */
 MUST_CHECK enum err_code json_finish(struct json *json, struct err *err);

@@ -40,6 +40,11 @@ enum err_code json_value_parse(const char *data, size_t bytes, struct json_value
     return ERR_OK;
 }
 
+struct json_value *json_value_copy(const struct json_value *value)
+{
+    return (struct json_value *)cJSON_Duplicate((const cJSON *)value, true);
+}
+
 void json_value_destroy(struct json_value *value)
 {
     cJSON_Delete((cJSON *)value);

@@ -80,18 +80,6 @@ static struct measures measure(const struct session_info *info)
     };
 }
 
-static void put_number(struct json *json, const char *key, double value)
-{
-    json_key(json, key);
-    json_number(json, value);
-}
-
-static void put_uint(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_uint(json, value);
-}
-
 static const char failed_prefix[] = "failed_";
 enum { FAILED_PREFIX = sizeof failed_prefix - 1 };
 
@@ -127,28 +115,20 @@ static void write_counters(struct json *json, const struct counter *counters)
 {
     for (size_t i = 0; i < COUNTER_COUNT; i++)
         if (!is_failure(counters[i].name) && is_written(&counters[i]))
-            put_uint(json, counters[i].name, counters[i].value);
-    json_key(json, "failed");
-    json_object(json);
+            json_member_uint(json, counters[i].name, counters[i].value);
+    json_member_object(json, "failed");
     for (size_t i = 0; i < COUNTER_COUNT; i++)
         if (is_failure(counters[i].name))
-            put_uint(json, counters[i].name + FAILED_PREFIX, counters[i].value);
+            json_member_uint(json, counters[i].name + FAILED_PREFIX, counters[i].value);
     json_end(json);
-}
-
-static void put_meaning(struct json *json, const char *key, const char *meaning)
-{
-    json_key(json, key);
-    json_text(json, meaning);
 }
 
 static void write_capture(struct json *json, const struct quality_capture *capture)
 {
-    json_key(json, "capture");
-    json_object(json);
-    put_uint(json, "samples", capture->samples);
-    put_uint(json, "lost", capture->lost);
-    put_uint(json, "bytes", capture->bytes);
+    json_member_object(json, "capture");
+    json_member_uint(json, "samples", capture->samples);
+    json_member_uint(json, "lost", capture->lost);
+    json_member_uint(json, "bytes", capture->bytes);
     json_end(json);
 }
 
@@ -156,32 +136,31 @@ static void write_capture(struct json *json, const struct quality_capture *captu
 static void write_meanings(struct json *json, const struct counter *counters, bool with_costs,
                            bool with_capture)
 {
-    json_key(json, "descriptions");
-    json_object(json);
+    json_member_object(json, "descriptions");
     for (size_t i = 0; i < COUNTER_COUNT; i++)
         if (is_written(&counters[i]))
-            put_meaning(json, counters[i].name, counters[i].meaning);
-#define X(name, meaning) put_meaning(json, #name, meaning);
+            json_member_text(json, counters[i].name, counters[i].meaning);
+#define X(name, meaning) json_member_text(json, #name, meaning);
     MEASURES(X)
     INTERVALS(X)
     if (with_costs) {
         COSTS(X)
     }
 #undef X
-    put_meaning(
+    json_member_text(
         json, "bias_share",
         "distance of the profile from readings of stopped threads, as a share of samples");
-    put_meaning(json, "bias_error", "how far that distance may be off by chance");
+    json_member_text(json, "bias_error", "how far that distance may be off by chance");
     if (with_costs) {
-        put_meaning(json, "profile_bytes", "memory of this profile, in bytes");
-        put_meaning(json, "profile_limit_bytes",
-                    "limit of that memory, in bytes (--memory); 0: none");
+        json_member_text(json, "profile_bytes", "memory of this profile, in bytes");
+        json_member_text(json, "profile_limit_bytes",
+                         "limit of that memory, in bytes (--memory); 0: none");
     }
     if (with_capture) {
-        put_meaning(json, "capture_samples", "samples in the capture");
-        put_meaning(json, "capture_lost",
-                    "samples lost because the capture could not be written");
-        put_meaning(json, "capture_bytes", "size of the capture, in bytes");
+        json_member_text(json, "capture_samples", "samples in the capture");
+        json_member_text(json, "capture_lost",
+                         "samples lost because the capture could not be written");
+        json_member_text(json, "capture_bytes", "size of the capture, in bytes");
     }
     json_end(json);
 }
@@ -189,22 +168,17 @@ static void write_meanings(struct json *json, const struct counter *counters, bo
 /* Negative: not known. */
 static void put_known(struct json *json, const char *key, double value)
 {
-    json_key(json, key);
-    if (value < 0)
-        json_null(json);
-    else
+    if (json_member_if(json, key, value >= 0))
         json_number(json, value);
 }
 
 static void write_shares(struct json *json, const struct state_sums *sums)
 {
-    json_key(json, "states");
-    json_object(json);
+    json_member_object(json, "states");
     for (unsigned i = 0; i < STATE_FLAG_COUNT; i++) {
-        json_key(json, state_flag_text((enum state_flag)i));
-        json_object(json);
-        put_uint(json, "yes", sums->yes[i]);
-        put_uint(json, "unknown", sums->unknown[i]);
+        json_member_object(json, state_flag_text((enum state_flag)i));
+        json_member_uint(json, "yes", sums->yes[i]);
+        json_member_uint(json, "unknown", sums->unknown[i]);
         put_known(json, "at_least", state_sums_at_least(sums, (enum state_flag)i));
         put_known(json, "at_most", state_sums_at_most(sums, (enum state_flag)i));
         json_end(json);
@@ -226,18 +200,18 @@ void quality_write(struct json *json, const struct session_info *info,
     json_object(json);
     session_write_engine(json, info);
     write_counters(json, counters);
-#define X(name, meaning) put_number(json, #name, measures.name);
+#define X(name, meaning) json_member_number(json, #name, measures.name);
     MEASURES(X)
 #undef X
     const struct intervals intervals = intervals_of(quality);
 #define X(name, meaning) put_known(json, #name, intervals.name);
     INTERVALS(X)
 #undef X
-#define X(name, meaning) put_number(json, #name, (double)usage->name);
+#define X(name, meaning) json_member_number(json, #name, (double)usage->name);
     if (usage) {
         COSTS(X)
-        put_uint(json, "profile_bytes", info->snapshot->bytes);
-        put_uint(json, "profile_limit_bytes", info->snapshot->memory_bytes);
+        json_member_uint(json, "profile_bytes", info->snapshot->bytes);
+        json_member_uint(json, "profile_limit_bytes", info->snapshot->memory_bytes);
     }
 #undef X
     json_key(json, "bias");

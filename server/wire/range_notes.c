@@ -6,7 +6,7 @@
 #include "server/wire/json.h"
 #include "server/wire/json_value.h"
 
-/* Of a session; more is no time of it. */
+/* The longest session in seconds; more is no time of it. */
 #define MOST_S 1e9
 
 static bool is_blank(const char *text)
@@ -56,14 +56,10 @@ bool range_notes_remove(struct range_notes *notes, uint32_t id)
 void range_note_write(struct json *json, const struct range_note *note)
 {
     json_object(json);
-    json_key(json, "id");
-    json_uint(json, note->id);
-    json_key(json, "from_s");
-    json_number(json, note->from_s);
-    json_key(json, "to_s");
-    json_number(json, note->to_s);
-    json_key(json, "text");
-    json_text(json, note->text);
+    json_member_uint(json, "id", note->id);
+    json_member_number(json, "from_s", note->from_s);
+    json_member_number(json, "to_s", note->to_s);
+    json_member_text(json, "text", note->text);
     json_end(json);
 }
 

@@ -13,14 +13,10 @@ static void write(struct json *json, const char *key, uint64_t wall_ns, bool has
     const time_t seconds = (time_t)(wall_ns / NS_PER_S);
     const unsigned ms = (unsigned)(wall_ns % NS_PER_S / NS_PER_MS);
     struct tm parts;
-    json_key(json, key);
-    if (wall_ns == 0 || !gmtime_r(&seconds, &parts) ||
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts) == 0) {
-        json_null(json);
-        return;
-    }
+    const bool is_known = wall_ns && gmtime_r(&seconds, &parts) &&
+                          strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts) > 0;
     snprintf(all, sizeof all, has_ms ? "%s.%03uZ" : "%sZ", text, ms);
-    json_text(json, all);
+    json_member_text(json, key, is_known ? all : NULL);
 }
 
 void rfc3339_write(struct json *json, const char *key, uint64_t wall_ns)

@@ -17,48 +17,22 @@
 
 enum { HOST_NAME_BYTES = 256 };
 
-static void put_text(struct json *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_text(json, text);
-}
-
-static void put_uint(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_uint(json, value);
-}
-
-static void put_number(struct json *json, const char *key, double value)
-{
-    json_key(json, key);
-    json_number(json, value);
-}
-
-static void put_bool(struct json *json, const char *key, bool value)
-{
-    json_key(json, key);
-    json_bool(json, value);
-}
-
 /* Members of an object that is open. */
 static void put_target(struct json *json, const struct sampler_target *target)
 {
-    json_key(json, "pid");
-    json_int(json, target->pid);
-    json_key(json, "command");
-    json_array(json);
+    json_member_int(json, "pid", target->pid);
+    json_member_array(json, "command");
     for (size_t i = 0; i < target->argc; i++)
         json_text(json, target->argv[i]);
     json_end(json);
-    put_text(json, "executable", target->executable);
-    put_text(json, "python", target->python);
-    put_text(json, "service", service_name_of(target));
+    json_member_text(json, "executable", target->executable);
+    json_member_text(json, "python", target->python);
+    json_member_text(json, "service", service_name_of(target));
     if (*target->service.version)
-        put_text(json, "version", target->service.version);
+        json_member_text(json, "version", target->service.version);
     if (target->pod)
-        put_text(json, "pod", target->pod);
-    put_bool(json, "validated", target->validated);
+        json_member_text(json, "pod", target->pod);
+    json_member_bool(json, "validated", target->validated);
 }
 
 static void write_target(struct json *json, const struct session_info *info)
@@ -67,35 +41,28 @@ static void write_target(struct json *json, const struct session_info *info)
     gethostname(host, sizeof host - 1);
     json_object(json);
     put_target(json, info->target);
-    put_text(json, "host", info->host ? info->host : host);
+    json_member_text(json, "host", info->host ? info->host : host);
     json_end(json);
 }
 
 /* 0: none. */
 static void put_seconds(struct json *json, const char *key, uint64_t ns)
 {
-    json_key(json, key);
-    if (ns)
+    if (json_member_if(json, key, ns))
         json_number(json, (double)ns / (double)NS_PER_S);
-    else
-        json_null(json);
 }
 
 static void write_listed_target(struct json *json, const struct sampler_target *target)
 {
     json_object(json);
     put_target(json, target);
-    json_key(json, "parent");
-    if (target->parent)
+    if (json_member_if(json, "parent", target->parent))
         json_int(json, target->parent);
-    else
-        json_null(json);
-    put_number(json, "from_s", (double)target->from_ns / (double)NS_PER_S);
-    put_number(json, "age_s", (double)target->age_ns / (double)NS_PER_S);
+    json_member_number(json, "from_s", (double)target->from_ns / (double)NS_PER_S);
+    json_member_number(json, "age_s", (double)target->age_ns / (double)NS_PER_S);
     put_seconds(json, "to_s", target->to_ns);
-    put_text(json, "reason", target->reason);
-    json_key(json, "warnings");
-    json_array(json);
+    json_member_text(json, "reason", target->reason);
+    json_member_array(json, "warnings");
     for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
         if (target->warnings[i])
             json_text(json, target->warnings[i]);
@@ -130,12 +97,12 @@ static struct sampler_processes count_processes(const struct session_info *info)
 static void write_processes(struct json *json, const struct sampler_processes *processes)
 {
     json_object(json);
-    put_uint(json, "attached", processes->joined);
-    put_uint(json, "running", processes->running);
-    put_uint(json, "over_limit", processes->over);
-    put_uint(json, "short_of_files", processes->short_of_files);
-    put_uint(json, "denied", processes->denied);
-    put_uint(json, "not_permitted", processes->not_permitted);
+    json_member_uint(json, "attached", processes->joined);
+    json_member_uint(json, "running", processes->running);
+    json_member_uint(json, "over_limit", processes->over);
+    json_member_uint(json, "short_of_files", processes->short_of_files);
+    json_member_uint(json, "denied", processes->denied);
+    json_member_uint(json, "not_permitted", processes->not_permitted);
     json_end(json);
 }
 
@@ -168,8 +135,8 @@ static void write_filters(struct json *json, const struct frame_filters *filters
     json_array(json);
     for (size_t i = 0; filters && i < filters->count; i++) {
         json_object(json);
-        put_text(json, "filter", frame_filter_name(filters->items[i].kind));
-        put_text(json, "pattern", filters->items[i].pattern);
+        json_member_text(json, "filter", frame_filter_name(filters->items[i].kind));
+        json_member_text(json, "pattern", filters->items[i].pattern);
         json_end(json);
     }
     json_end(json);
@@ -178,39 +145,37 @@ static void write_filters(struct json *json, const struct frame_filters *filters
 void session_write_engine(struct json *json, const struct session_info *info)
 {
     const char *const reason = info->status.engine_reason;
-    put_text(json, "engine", sampler_engine_texts[info->options->engine]);
-    put_text(json, "engine_reason", *reason ? reason : NULL);
+    json_member_text(json, "engine", sampler_engine_texts[info->options->engine]);
+    json_member_text(json, "engine_reason", *reason ? reason : NULL);
 }
 
 static void write_settings(struct json *json, const struct session_info *info)
 {
     const struct sampler_options *const options = info->options;
     json_object(json);
-    put_number(json, "rate_hz", session_requested_hz(info));
+    json_member_number(json, "rate_hz", session_requested_hz(info));
     put_seconds(json, "duration_s", options->duration_ns);
-    put_text(json, "threads", options->all_threads ? "all" : "main");
-    put_bool(json, "subprocesses", options->subprocesses);
-    put_text(json, "mode", sampler_mode_texts[options->mode]);
-    put_text(json, "native",
-             sampler_native_texts[info->status.records_native ? SAMPLER_NATIVE_FULL
-                                                              : options->native]);
-    put_bool(json, "gc", !options->no_gc);
-    put_bool(json, "opcodes", options->opcodes);
+    json_member_text(json, "threads", options->all_threads ? "all" : "main");
+    json_member_bool(json, "subprocesses", options->subprocesses);
+    json_member_text(json, "mode", sampler_mode_texts[options->mode]);
+    json_member_text(json, "native",
+                     sampler_native_texts[info->status.records_native ? SAMPLER_NATIVE_FULL
+                                                                      : options->native]);
+    json_member_bool(json, "gc", !options->no_gc);
+    json_member_bool(json, "opcodes", options->opcodes);
     session_write_engine(json, info);
-    put_text(json, "async", sampler_async_texts[options->async]);
-    put_text(json, "context", *options->context ? options->context : NULL);
-    put_text(json, "stop", sampler_stop_texts[options->stop]);
-    json_key(json, "max_stop_percent");
-    json_number(json, options->max_stop_percent > 0 ? options->max_stop_percent
-                                                    : SAMPLER_MAX_STOP_PERCENT);
-    json_key(json, "max_cpu_percent");
-    if (options->max_cpu_percent > 0)
+    json_member_text(json, "async", sampler_async_texts[options->async]);
+    json_member_text(json, "context", *options->context ? options->context : NULL);
+    json_member_text(json, "stop", sampler_stop_texts[options->stop]);
+    json_member_number(json, "max_stop_percent",
+                       options->max_stop_percent > 0 ? options->max_stop_percent
+                                                     : SAMPLER_MAX_STOP_PERCENT);
+    if (json_member_if(json, "max_cpu_percent", options->max_cpu_percent > 0))
         json_number(json, options->max_cpu_percent);
-    else
-        json_null(json);
-    put_text(json, "native_frames",
-             native_frames_texts[info->filters && info->filters->native ? info->filters->native
-                                                                        : NATIVE_FRAMES_LEAF]);
+    json_member_text(
+        json, "native_frames",
+        native_frames_texts[info->filters && info->filters->native ? info->filters->native
+                                                                   : NATIVE_FRAMES_LEAF]);
     json_key(json, "filters");
     write_filters(json, info->filters);
     json_end(json);
@@ -226,10 +191,10 @@ double session_achieved_hz(const struct profile_snapshot *snapshot)
 static void write_failed(struct json *json, const struct quality *quality)
 {
     json_object(json);
-    put_uint(json, "gone", quality->failed_gone);
-    put_uint(json, "fault", quality->failed_fault);
-    put_uint(json, "perm", quality->failed_perm);
-    put_uint(json, "corrupt", quality->failed_corrupt);
+    json_member_uint(json, "gone", quality->failed_gone);
+    json_member_uint(json, "fault", quality->failed_fault);
+    json_member_uint(json, "perm", quality->failed_perm);
+    json_member_uint(json, "corrupt", quality->failed_corrupt);
     json_end(json);
 }
 
@@ -237,37 +202,37 @@ static void write_quality(struct json *json, const struct session_info *info)
 {
     const struct quality *const quality = &info->snapshot->quality;
     json_object(json);
-    put_uint(json, "samples", quality->samples);
-    put_uint(json, "ticks", quality->ticks);
-    put_number(json, "requested_hz", session_requested_hz(info));
-    put_number(json, "achieved_hz", session_achieved_hz(info->snapshot));
-    put_uint(json, "missed_ticks", quality->missed_ticks);
-    put_uint(json, "exact", quality->exact);
-    put_uint(json, "retried", quality->retried);
-    put_uint(json, "truncated", quality->truncated);
-    put_uint(json, "filtered", quality->filtered);
+    json_member_uint(json, "samples", quality->samples);
+    json_member_uint(json, "ticks", quality->ticks);
+    json_member_number(json, "requested_hz", session_requested_hz(info));
+    json_member_number(json, "achieved_hz", session_achieved_hz(info->snapshot));
+    json_member_uint(json, "missed_ticks", quality->missed_ticks);
+    json_member_uint(json, "exact", quality->exact);
+    json_member_uint(json, "retried", quality->retried);
+    json_member_uint(json, "truncated", quality->truncated);
+    json_member_uint(json, "filtered", quality->filtered);
     json_key(json, "failed");
     write_failed(json, quality);
-    put_number(json, "duration_s", (double)info->snapshot->end_ns / (double)NS_PER_S);
-    put_uint(json, "native_complete", quality->native_complete);
-    put_uint(json, "native_gaps", quality->native_gaps);
-    put_uint(json, "native_gaps_no_table", quality->native_gaps_no_table);
-    put_uint(json, "native_gaps_copy", quality->native_gaps_copy);
-    put_uint(json, "native_gaps_register", quality->native_gaps_register);
-    put_uint(json, "native_gaps_switch", quality->native_gaps_switch);
-    put_uint(json, "native_gaps_other", quality->native_gaps_other);
-    put_uint(json, "native_mismatched", quality->native_mismatched);
-    put_uint(json, "native_none", quality->native_none);
-    put_uint(json, "native_none_unstopped", quality->native_none_unstopped);
-    put_uint(json, "native_none_waiting", quality->native_none_waiting);
-    put_uint(json, "native_none_truncated", quality->native_none_truncated);
-    put_uint(json, "native_none_copy", quality->native_none_copy);
-    put_uint(json, "native_entries", quality->native_entries);
-    put_uint(json, "native_placed", quality->native_placed);
-    put_uint(json, "moving", quality->moving);
-    put_uint(json, "stopped", quality->stopped);
-    put_uint(json, "stops_refused", quality->stops_refused);
-    put_number(json, "stopped_s", (double)quality->stopped_ns / (double)NS_PER_S);
+    json_member_number(json, "duration_s", (double)info->snapshot->end_ns / (double)NS_PER_S);
+    json_member_uint(json, "native_complete", quality->native_complete);
+    json_member_uint(json, "native_gaps", quality->native_gaps);
+    json_member_uint(json, "native_gaps_no_table", quality->native_gaps_no_table);
+    json_member_uint(json, "native_gaps_copy", quality->native_gaps_copy);
+    json_member_uint(json, "native_gaps_register", quality->native_gaps_register);
+    json_member_uint(json, "native_gaps_switch", quality->native_gaps_switch);
+    json_member_uint(json, "native_gaps_other", quality->native_gaps_other);
+    json_member_uint(json, "native_mismatched", quality->native_mismatched);
+    json_member_uint(json, "native_none", quality->native_none);
+    json_member_uint(json, "native_none_unstopped", quality->native_none_unstopped);
+    json_member_uint(json, "native_none_waiting", quality->native_none_waiting);
+    json_member_uint(json, "native_none_truncated", quality->native_none_truncated);
+    json_member_uint(json, "native_none_copy", quality->native_none_copy);
+    json_member_uint(json, "native_entries", quality->native_entries);
+    json_member_uint(json, "native_placed", quality->native_placed);
+    json_member_uint(json, "moving", quality->moving);
+    json_member_uint(json, "stopped", quality->stopped);
+    json_member_uint(json, "stops_refused", quality->stops_refused);
+    json_member_number(json, "stopped_s", (double)quality->stopped_ns / (double)NS_PER_S);
     json_key(json, "bias");
     bias_write(json, info);
     json_end(json);
@@ -277,23 +242,20 @@ static void write_words(struct json *json, const struct session_info *info)
 {
     static const char *const sources[] = { SESSION_SOURCES(ENUM_TEXT) };
     const struct session_words *const words = &info->words;
-    put_text(json, "name", words->name);
-    put_text(json, "note", words->note);
-    put_text(json, "source", sources[info->source]);
-    put_text(json, "capture", *words->capture ? words->capture : NULL);
-    put_text(json, "capture_error", *words->fault ? words->fault : NULL);
+    json_member_text(json, "name", words->name);
+    json_member_text(json, "note", words->note);
+    json_member_text(json, "source", sources[info->source]);
+    json_member_text(json, "capture", *words->capture ? words->capture : NULL);
+    json_member_text(json, "capture_error", *words->fault ? words->fault : NULL);
 }
 
 static void write_checkout(struct json *json, const struct session_info *info)
 {
-    json_key(json, "checkout");
-    if (!info->checkout_root) {
-        json_null(json);
+    if (!json_member_if(json, "checkout", info->checkout_root))
         return;
-    }
     json_object(json);
-    put_text(json, "root", info->checkout_root);
-    put_text(json, "commit", info->checkout_commit);
+    json_member_text(json, "root", info->checkout_root);
+    json_member_text(json, "commit", info->checkout_commit);
     json_end(json);
 }
 
@@ -301,9 +263,9 @@ void session_write(struct json *json, const struct session_info *info)
 {
     const struct sampler_status *const status = &info->status;
     json_object(json);
-    put_text(json, "id", info->id);
-    put_text(json, "state", sampler_state_texts[status->state]);
-    put_text(json, "reason", *status->reason ? status->reason : NULL);
+    json_member_text(json, "id", info->id);
+    json_member_text(json, "state", sampler_state_texts[status->state]);
+    json_member_text(json, "reason", *status->reason ? status->reason : NULL);
     json_key(json, "target");
     write_target(json, info);
     /* Counted first: a target that ends meanwhile is listed with its reason. */
@@ -316,9 +278,9 @@ void session_write(struct json *json, const struct session_info *info)
     write_settings(json, info);
     rfc3339_write(json, "started_at", status->started_at_ns);
     rfc3339_write(json, "ended_at", status->ended_at_ns);
-    put_number(json, "elapsed_s", (double)status->elapsed_ns / (double)NS_PER_S);
-    put_text(json, "epoch", info->epoch);
-    put_uint(json, "generation", info->snapshot->generation);
+    json_member_number(json, "elapsed_s", (double)status->elapsed_ns / (double)NS_PER_S);
+    json_member_text(json, "epoch", info->epoch);
+    json_member_uint(json, "generation", info->snapshot->generation);
     json_key(json, "quality");
     write_quality(json, info);
     json_key(json, "retention");
@@ -327,7 +289,7 @@ void session_write(struct json *json, const struct session_info *info)
     json_key(json, "notes");
     range_notes_write(json, &info->notes);
     write_checkout(json, info);
-    put_bool(json, "anonymized", info->is_anonymized);
-    put_text(json, "pyrometer", PYROMETER_VERSION);
+    json_member_bool(json, "anonymized", info->is_anonymized);
+    json_member_text(json, "pyrometer", PYROMETER_VERSION);
     json_end(json);
 }

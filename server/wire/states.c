@@ -5,7 +5,7 @@
 #include "sampler/profile/views/states.h"
 #include "server/wire/json.h"
 
-/* Where a number is: in one row of sums, or in all rows as a column. */
+/* The place of a number: in one row of sums, or in all rows as a column. */
 struct place {
     struct json *json;
     const struct state_sums *sums; /* NULL: the rows of states */
@@ -34,14 +34,12 @@ static void put_all(const struct place *place)
 {
     put(place, "samples", offsetof(struct state_sums, samples));
     for (unsigned i = 0; i < STATE_FLAG_COUNT; i++) {
-        json_key(place->json, state_flag_text((enum state_flag)i));
-        json_object(place->json);
+        json_member_object(place->json, state_flag_text((enum state_flag)i));
         put(place, "yes", offsetof(struct state_sums, yes) + i * sizeof(uint64_t));
         put(place, "unknown", offsetof(struct state_sums, unknown) + i * sizeof(uint64_t));
         json_end(place->json);
     }
-    json_key(place->json, "parts");
-    json_object(place->json);
+    json_member_object(place->json, "parts");
     for (unsigned i = 0; i < PART_COUNT; i++)
         put(place, part_text((enum part)i),
             offsetof(struct state_sums, parts) + i * sizeof(uint64_t));
@@ -60,8 +58,7 @@ void states_write_threads(struct json *json, const struct states *states)
 {
     const struct place place = { .json = json, .states = states };
     json_object(json);
-    json_key(json, "thread");
-    json_array(json);
+    json_member_array(json, "thread");
     for (size_t i = 0; i < states->count; i++)
         json_uint(json, states->rows[i].thread);
     json_end(json);

@@ -120,10 +120,8 @@ static const struct column process_columns[] = { { "pid", process_pid },
 
 static void begin_table(struct json *json, const char *name, uint32_t first)
 {
-    json_key(json, name);
-    json_object(json);
-    json_key(json, "first");
-    json_uint(json, first);
+    json_member_object(json, name);
+    json_member_uint(json, "first", first);
 }
 
 /* Rows first to end. */
@@ -132,8 +130,7 @@ static void write_table(struct json *json, snapshot_ref snapshot, const char *na
 {
     begin_table(json, name, first);
     for (const struct column *column = columns; column->name; column++) {
-        json_key(json, column->name);
-        json_array(json);
+        json_member_array(json, column->name);
         for (uint32_t id = first; id < end; id++)
             json_int(json, column->value(snapshot, id));
         json_end(json);
@@ -145,8 +142,7 @@ static void write_strings(struct json *json, snapshot_ref snapshot, uint32_t fir
                           uint32_t end)
 {
     begin_table(json, "strings", first);
-    json_key(json, "values");
-    json_array(json);
+    json_member_array(json, "values");
     for (uint32_t id = first; id < end; id++) {
         const struct strtab_string string = profile_string(snapshot, id);
         json_string(json, string.text, string.length);
@@ -155,17 +151,15 @@ static void write_strings(struct json *json, snapshot_ref snapshot, uint32_t fir
     json_end(json);
 }
 
-/* What metadata say of the packages of files. */
+/* Writes what metadata say of the packages of files. */
 static void write_packages(struct json *json, const struct packages *packages)
 {
     const uint32_t count = packages_count(packages);
     if (count == 0)
         return;
-    json_key(json, "packages");
-    json_object(json);
+    json_member_object(json, "packages");
     for (uint32_t i = 0; i < count; i++) {
-        json_key(json, packages->rows[i].path);
-        json_text(json, packages->rows[i].package);
+        json_member_text(json, packages->rows[i].path, packages->rows[i].package);
     }
     json_end(json);
 }
@@ -175,25 +169,18 @@ static void write_own_code(struct json *json, snapshot_ref snapshot)
     struct own_code own;
     if (own_code_find(snapshot, &own, NULL, NULL) != ERR_OK)
         return;
-    json_key(json, "own_code");
-    json_array(json);
+    json_member_array(json, "own_code");
     for (size_t i = 0; i < own.count; i++)
         own_code_write(json, &own.levels[i]);
     json_end(json);
 }
 
-void tree_write(struct json *json, const struct profile_snapshot *snapshot, const char *epoch,
-                uint32_t since)
+void tree_write_tables(struct json *json, const struct profile_snapshot *snapshot,
+                       uint32_t since)
 {
     const struct profile_sizes from = profile_snapshot_sizes_at(snapshot, since);
     const struct profile_sizes to = snapshot->sizes;
-    json_object(json);
-    json_key(json, "epoch");
-    json_text(json, epoch);
-    json_key(json, "generation");
-    json_uint(json, snapshot->generation);
-    json_key(json, "since");
-    json_uint(json, since);
+    json_member_uint(json, "since", since);
     if (since == 0)
         write_packages(json, profile_packages(snapshot->profile));
     write_own_code(json, snapshot);
@@ -203,5 +190,14 @@ void tree_write(struct json *json, const struct profile_snapshot *snapshot, cons
     write_table(json, snapshot, "nodes", node_columns, from.nodes, to.nodes);
     write_table(json, snapshot, "threads", thread_columns, from.threads, to.threads);
     write_table(json, snapshot, "processes", process_columns, from.processes, to.processes);
+}
+
+void tree_write(struct json *json, const struct profile_snapshot *snapshot, const char *epoch,
+                uint32_t since)
+{
+    json_object(json);
+    json_member_text(json, "epoch", epoch);
+    json_member_uint(json, "generation", snapshot->generation);
+    tree_write_tables(json, snapshot, since);
     json_end(json);
 }

@@ -16,5 +16,8 @@ struct profile_snapshot;
 /* since: a generation of this snapshot; rows it already had are left out. */
 void tree_write(struct json *json, const struct profile_snapshot *snapshot, const char *epoch,
                 uint32_t since);
+/* The members after `generation`, into an open object. */
+void tree_write_tables(struct json *json, const struct profile_snapshot *snapshot,
+                       uint32_t since);
 
 #endif /* SERVER_WIRE_TREE_H */

@@ -42,7 +42,7 @@ static enum err_code take(void *to, const void *data, size_t bytes, struct err *
                : err_set(err, ERR_SYS, "cannot write a capture");
 }
 
-/* As server/wire/target_list.c writes it: pid, parent, from, to, validated, Python, executable, reason, words. */
+/* As captures before 4.3 have it: pid, parent, from, to, validated, Python, executable, reason, words. */
 static void add_process(struct writing *writing, char **words, size_t count)
 {
     char text[1024];

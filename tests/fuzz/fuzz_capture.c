@@ -6,8 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/capture/block.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/reader.h"
 #include "sampler/capture/source_texts.h"
@@ -19,11 +20,11 @@ enum { MEMORY_BYTES = 16 << 20 };
 
 static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
 {
-    bytes_put(to, data, bytes);
-    return bytes_check(to, err);
+    buffer_append(to, data, bytes);
+    return buffer_check(to, err);
 }
 
-static void put_start(struct bytes *file)
+static void put_start(struct buffer *file)
 {
     const struct capture_metadata facts = { .unit_ns = 1000000, .rate_uhz = 1000000000 };
     struct writer writer;
@@ -31,21 +32,21 @@ static void put_start(struct bytes *file)
     writer_deinit(&writer);
 }
 
-static void put_blocks(struct bytes *file, struct cursor input)
+static void put_blocks(struct buffer *file, struct byte_reader input)
 {
     struct block_chain chain = { 0 };
-    while (cursor_left(&input) >= 3) {
-        struct bytes raw = { 0 };
-        const unsigned kind = cursor_u8(&input);
-        const unsigned low = cursor_u8(&input);
-        const size_t wanted = low | cursor_u8(&input) << 8;
-        const size_t left = cursor_left(&input);
+    while (byte_reader_left(&input) >= 3) {
+        struct buffer raw = { 0 };
+        const unsigned kind = byte_reader_u8(&input);
+        const unsigned low = byte_reader_u8(&input);
+        const size_t wanted = low | byte_reader_u8(&input) << 8;
+        const size_t left = byte_reader_left(&input);
         const size_t bytes = wanted < left ? wanted : left;
-        bytes_put(&raw, cursor_take(&input, bytes), bytes);
+        buffer_append(&raw, byte_reader_take(&input, bytes), bytes);
         const enum capture_kind plain = (enum capture_kind)(kind & 0x7f);
         fuzz_check((kind & 0x80 ? block_chain_encode(&chain, plain, &raw, file, NULL)
                                 : block_encode(plain, &raw, file, NULL)) == ERR_OK);
-        bytes_deinit(&raw);
+        buffer_deinit(&raw);
     }
     block_chain_deinit(&chain);
 }
@@ -80,14 +81,14 @@ static void read_source(const struct reader *reader)
 {
     const struct source_texts *const texts = reader_source(reader);
     const struct source_texts *const twice[] = { texts, texts };
-    struct bytes merged = { 0 };
+    struct buffer merged = { 0 };
     size_t count = 0;
     for (size_t i = 0; i < texts->count; i++)
         fuzz_check(source_texts_find(texts, texts->items[i].path, texts->items[i].path_bytes) !=
                    NULL);
     fuzz_check(source_texts_merge(twice, 2, &merged, &count, NULL) == ERR_OK);
-    fuzz_check(count <= texts->count && merged.count <= SOURCE_TEXTS_MAX_BYTES);
-    bytes_deinit(&merged);
+    fuzz_check(count <= texts->count && merged.length <= SOURCE_TEXTS_MAX_BYTES);
+    buffer_deinit(&merged);
 }
 
 static void read_file(const char *path)
@@ -109,19 +110,19 @@ static void read_file(const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct bytes file = { 0 };
+    struct buffer file = { 0 };
     char path[64];
     if (size > 0 && data[0] == 0x89) {
-        bytes_put(&file, data, size);
+        buffer_append(&file, data, size);
     } else {
         put_start(&file);
-        put_blocks(&file, cursor_of(data, size));
+        put_blocks(&file, byte_reader_of(data, size));
     }
     const int fd = memfd_create("capture", MFD_CLOEXEC);
-    fuzz_check(fd >= 0 && write(fd, file.data, file.count) == (ssize_t)file.count);
+    fuzz_check(fd >= 0 && write(fd, file.data, file.length) == (ssize_t)file.length);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     read_file(path);
     close(fd);
-    bytes_deinit(&file);
+    buffer_deinit(&file);
     return 0;
 }

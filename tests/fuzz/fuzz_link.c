@@ -3,8 +3,9 @@
  * heads and checksums, and a valid first block. */
 #include <string.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/capture/block.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/growing.h"
 #include "sampler/capture/writer.h"
@@ -15,35 +16,31 @@
 
 enum { TABLE_BYTES = 16 << 20 };
 
-static void read_request(struct cursor *cursor)
+static void read_request(struct byte_reader *in)
 {
     struct link_request request;
-    struct bytes again = { 0 };
-    if (link_request_decode(cursor, &request, NULL) != ERR_OK)
+    struct buffer again = { 0 };
+    const size_t bytes = byte_reader_left(in);
+    if (link_request_decode(byte_reader_take(in, bytes), bytes, &request, NULL) != ERR_OK)
         return;
     fuzz_check(request.options.pid_count <= SAMPLER_MAX_PROCESSES);
     fuzz_check(request.source_bytes <= LINK_MAX_REQUEST_BYTES);
     link_request_encode(&request, &again);
-    bytes_deinit(&again);
+    buffer_deinit(&again);
 }
 
-static void read_answer(struct cursor *cursor)
+static void read_answer(struct byte_reader *in)
 {
-    enum err_code code;
-    size_t bytes;
+    struct link_head head;
+    struct buffer contents = { 0 };
     struct err err = { 0 };
-    struct link_started started;
-    struct process_usage usage;
-    const unsigned char *const head = cursor_take(cursor, LINK_HEAD_BYTES);
-    if (!head || link_head_decode(head, &code, &bytes, NULL) != ERR_OK)
+    if (!link_take_struct(in, &head, sizeof head) || link_head_check(&head, NULL) != ERR_OK)
         return;
-    fuzz_check(bytes <= LINK_MAX_ANSWER_BYTES);
-    struct cursor copy = *cursor;
-    link_err_decode(&copy, code, &err);
-    copy = *cursor;
-    (void)!link_started_decode(&copy, &started, NULL);
-    copy = *cursor;
-    (void)!link_usage_decode(&copy, &usage, NULL);
+    const size_t bytes = byte_reader_left(in);
+    buffer_append(&contents, byte_reader_take(in, bytes), bytes);
+    link_fail((enum err_code)head.code, &contents, &err);
+    fuzz_check(strlen(err.message) < sizeof err.message);
+    buffer_deinit(&contents);
 }
 
 static void visit(void *context, const struct process_info *info)
@@ -53,22 +50,31 @@ static void visit(void *context, const struct process_info *info)
         *bytes += strlen(info->argv[i]);
 }
 
-static void read_list(struct cursor *cursor)
+static void read_list(struct byte_reader *in)
 {
     struct processes_summary summary;
-    size_t bytes = 0;
-    (void)!link_list_decode(cursor, visit, &bytes, &summary, NULL);
+    struct buffer contents = { 0 };
+    size_t words = 0;
+    const size_t bytes = byte_reader_left(in);
+    buffer_append(&contents, byte_reader_take(in, bytes), bytes);
+    (void)!link_list_decode(&contents, visit, &words, &summary, NULL);
+    buffer_deinit(&contents);
 }
 
-static void read_state(struct cursor *cursor)
+static void read_state(struct byte_reader *in)
 {
     const struct profile_sizes rows = { .strings = 10, .functions = 10, .nodes = 10 };
     struct state state;
-    if (state_decode(cursor, &rows, &state, NULL) != ERR_OK)
+    if (state_decode(in, &rows, &state, NULL) != ERR_OK)
         return;
-    for (size_t i = 0; i < state.target_count; i++)
-        for (size_t k = 0; k < state.targets[i].argc; k++)
-            fuzz_check(strlen(state.targets[i].argv[k]) < SIZE_MAX);
+    for (size_t i = 0; i < state.target_count; i++) {
+        struct target_record record;
+        if (target_record_decode(state.targets[i].record, NULL, &record, NULL) != ERR_OK)
+            continue;
+        for (size_t k = 0; k < record.target.argc; k++)
+            fuzz_check(strlen(record.target.argv[k]) < SIZE_MAX);
+        target_record_deinit(&record);
+    }
     for (size_t i = 0; i < state.origin_count; i++)
         fuzz_check(state.origins[i].function < rows.functions);
     for (size_t i = 0; i < state.tasks.count; i++)
@@ -80,14 +86,14 @@ static void read_state(struct cursor *cursor)
 
 static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
 {
-    bytes_put(to, data, bytes);
-    return bytes_check(to, err);
+    buffer_append(to, data, bytes);
+    return buffer_check(to, err);
 }
 
 static enum err_code fill(void *context, void *out, size_t bytes, struct err *err)
 {
-    struct cursor *const from = context;
-    const unsigned char *const at = cursor_take(from, bytes);
+    struct byte_reader *const from = context;
+    const unsigned char *const at = byte_reader_take(from, bytes);
     if (!at)
         return err_set(err, ERR_NOT_FOUND, "the end");
     if (bytes)
@@ -95,32 +101,32 @@ static enum err_code fill(void *context, void *out, size_t bytes, struct err *er
     return ERR_OK;
 }
 
-static void put_capture(struct bytes *out, struct cursor *input)
+static void put_capture(struct buffer *out, struct byte_reader *input)
 {
     const struct capture_metadata facts = { .unit_ns = 1000 };
     struct writer writer;
     fuzz_check(writer_init_live(&writer, &facts, take, out, NULL) == ERR_OK);
     writer_deinit(&writer);
-    while (cursor_left(input) >= 3) {
-        struct bytes raw = { 0 };
-        const unsigned kind = cursor_u8(input), low = cursor_u8(input);
-        const size_t wanted = low | cursor_u8(input) << 8, left = cursor_left(input);
+    while (byte_reader_left(input) >= 3) {
+        struct buffer raw = { 0 };
+        const unsigned kind = byte_reader_u8(input), low = byte_reader_u8(input);
+        const size_t wanted = low | byte_reader_u8(input) << 8, left = byte_reader_left(input);
         const size_t bytes = wanted < left ? wanted : left;
-        bytes_put(&raw, cursor_take(input, bytes), bytes);
+        buffer_append(&raw, byte_reader_take(input, bytes), bytes);
         fuzz_check(block_encode_plain((enum capture_kind)kind, &raw, out, NULL) == ERR_OK);
-        bytes_deinit(&raw);
+        buffer_deinit(&raw);
     }
 }
 
-static void grow(struct cursor *input)
+static void grow(struct byte_reader *input)
 {
-    struct bytes capture = { 0 };
+    struct buffer capture = { 0 };
     struct growing growing;
     struct profile *profile = NULL;
     enum capture_kind kind;
     const struct quality quality = { 0 };
     put_capture(&capture, input);
-    struct cursor from = cursor_of(capture.data, capture.count);
+    struct byte_reader from = byte_reader_over(&capture);
     fuzz_check(profile_create(&profile, NULL) == ERR_OK);
     growing_init(&growing, profile, TABLE_BYTES);
     while (growing_read(&growing, fill, &from, &kind, NULL) == ERR_OK)
@@ -129,16 +135,16 @@ static void grow(struct cursor *input)
             break;
     growing_deinit(&growing);
     profile_destroy(profile);
-    bytes_deinit(&capture);
+    buffer_deinit(&capture);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const decoders[])(struct cursor * cursor) = { read_request, read_answer,
-                                                                read_list, read_state, grow };
+    static void (*const decoders[])(struct byte_reader * in) = { read_request, read_answer,
+                                                                 read_list, read_state, grow };
     if (size == 0)
         return 0;
-    struct cursor cursor = cursor_of(data + 1, size - 1);
-    decoders[data[0] % (sizeof decoders / sizeof *decoders)](&cursor);
+    struct byte_reader in = byte_reader_of(data + 1, size - 1);
+    decoders[data[0] % (sizeof decoders / sizeof *decoders)](&in);
     return 0;
 }

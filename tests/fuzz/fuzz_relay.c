@@ -2,26 +2,25 @@
 #include <string.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/capture/bytes.h"
 #include "server/source/relay_codec.h"
 #include "tests/fuzz/fuzz.h"
 
-/* What has been understood is sent as it is. */
+/* A request that has been understood is encoded as it was. */
 static void read_request(const uint8_t *data, size_t size)
 {
     struct relay_request first, second;
-    struct bytes again = { 0 };
+    struct buffer again = { 0 };
     if (relay_request_decode(data, size, &first, NULL) != ERR_OK)
         return;
     fuzz_check(first.want < RELAY_WANTS);
     fuzz_check(first.count > 0 && first.count <= SOURCE_MAX_PLACES);
     relay_request_encode(&first, &again);
-    fuzz_check(bytes_check(&again, NULL) == ERR_OK);
-    fuzz_check(relay_request_decode(again.data, again.count, &second, NULL) == ERR_OK);
+    fuzz_check(buffer_check(&again, NULL) == ERR_OK);
+    fuzz_check(relay_request_decode(again.data, again.length, &second, NULL) == ERR_OK);
     fuzz_check(
         first.want == second.want && first.count == second.count &&
         memcmp(first.functions, second.functions, first.count * sizeof *first.functions) == 0);
-    bytes_deinit(&again);
+    buffer_deinit(&again);
 }
 
 static void read_answer(const uint8_t *data, size_t size)

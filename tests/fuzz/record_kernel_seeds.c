@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/engine.h"
-#include "sampler/session/kernel_describe.h"
+#include "sampler/session/kernel/kernel_describe.h"
 #include "sampler/session/target.h"
 #include "tests/fuzz/kernel_seed.h"
 

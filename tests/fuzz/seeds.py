@@ -350,31 +350,30 @@ def aarch64_unwinds():
 
 def links():
     """A byte for the decoder, and what it reads (sampler/link/request.h, state.h)."""
-    double = lambda value: struct.pack("<d", value)
     text = lambda value: number(len(value)) + value + b"\0"
-    options = (number(2) + number(1) + number(4711) + number(0x0b) + double(997) + number(10 ** 9) + bytes([1, 2, 0]) + text(b"request_id")[:-1] + bytes([2, 0])
-               + double(1) + number(1 << 26) + double(2))
-    for name, kind, contents in (("start", 1, options), ("stop", 2, bytes(8)), ("pause", 3, bytes(8) + b"\1"),
-                                 ("rate", 4, bytes(8) + double(100)), ("join", 6, bytes(8) + number(4711)), ("engine", 7, options),
-                                 ("admit", 8, number(4711)), ("list", 9, b""), ("cpu", 5, bytes(8) + double(0.5)),
-                                 ("read", 10, bytes(8) + number(3) + bytes([0, 1, 3])), ("usage", 11, b""), ("ping", 12, b"")):
-        yield "request_" + name, bytes([0, 1, kind]) + contents
-    yield "answer", bytes([1, 1, 4, 0, 0]) + struct.pack("<I", 9) + number(0) + text(b"no more")
-    row = (number(4711) + number(1) + number(2) + text(b"python3") + text(b"app.py") + b"\1" + text(b"/usr/bin/python3") + b"\0"
-           + number(1000) + b"\1" + text(b"user") + bytes(3) + number(4) + double(12.5) + number(1 << 20) + number(5) + number(6) + b"\0")
-    yield "processes", bytes([2]) + b"".join(map(number, (5, 6, 0, 7, 2))) + row + row
-    status = b"\1" + text(b"") + text(b"no kernel engine") + b"".join(map(number, (1, 0, 2))) + double(100) + double(0)
+    # struct sampler_options: pids, pid_count, flags, rate, duration and so on; then struct link_request around it.
+    options = struct.pack("<256iQ?7xi4xdQ", 1, 4711, *[0] * 254, 2, False, 0, 997, 10 ** 9) + bytes(168)
+    for name, kind in (("start", 1), ("stop", 2), ("pause", 3), ("rate", 4), ("cpu", 5), ("native", 6), ("join", 7), ("engine", 8),
+                       ("admit", 9), ("list", 10), ("read", 11), ("usage", 12), ("ping", 13)):
+        source = bytes([0, 1, 3]) if name == "read" else b""
+        yield "request_" + name, (bytes([0]) + struct.pack("<iiQ", kind, 4711, 7) + (options if kind in (1, 8) else bytes(1232))
+                                  + struct.pack("<?7xdQQ", name == "pause", 100, 0, len(source)) + source)
+    yield "answer", bytes([1]) + struct.pack("<IIi320s", 4, 324, 0, b"no more")
+    row = struct.pack("<iiQ8QIIdQQQ", 4711, 1, 2, *[0] * 8, 1000, 4, 12.5, 1 << 20, 5, 6)
+    row += text(b"python3") + text(b"app.py") + b"\1" + text(b"/usr/bin/python3") + b"\0" + b"\1" + text(b"user") + bytes(4)
+    yield "processes", bytes([2]) + struct.pack("<6Q", 5, 6, 2, 0, 0, 7) + row + row
+    status = struct.pack("<i256s200s4xQQQddQ", 1, b"", b"no kernel engine", 1, 0, 2, 100, 0, 0)
     with open(os.path.join(HERE, "..", "..", "sampler", "profile", "quality.h"), encoding="ascii") as file:
         counters = len(re.findall(r"^    X\(\w+, ?$|^    X\(\w+, ?\"|^    X\(\w+,", file.read(), re.M))
-    quality = bytes(counters) + (number(3) + number(20)) * 3 + bytes(5)
-    target = (number(4711) + number(0) + number(1) + text(b"python3") + text(b"/usr/bin/python3") + text(b"3.12.1") + b"\0"
-              + text(b"shop") + text(b"") * 3 + b"\1" + number(0) + number(10 ** 9))
-    targets = number(0) + number(1) + target + number(1) + number(0) + number(9) + b"\1" + text(b"exited")
+    quality = bytes(8 * counters) + struct.pack("<Ii", 3, 10) * 3 + bytes(40)
+    record = b"\x1f".join((b"4711", b"0", b"0", b"9", b"1", b"3.12.1", b"/usr/bin/python3", b"exited", b"shop", b"", b"", b"", b"5",
+                           b"shop/web-1", b"2", b"python3", b"app.py", b"", b"another"))
+    targets = number(1) + number(0) + text(record)
     origins = number(1) + number(2) + struct.pack("<Q", 1 << 48 | 1) + number(4096)
     task = (number(4711) + number(4712) + number(3) + number(1) + number(4) + b"\1" + number(1) + number(2))
     tasks = b"\1" + number(9) + b"\0" + number(2) + task + number(0) + task + number(1) + number(0)
     for name, end in (("state", b"\0"), ("state_tasks", tasks)):
-        yield name, bytes([3]) + status + number(10) + number(0) + quality + bytes(4) + targets + origins + end
+        yield name, bytes([3]) + status + bytes(48) + quality + number(10) + number(0) + targets + origins + end
     rows = b"".join(piece(b"R", row) for row in rows_of_a_capture())
     yield "live", bytes([4]) + rows + piece(b"s", b"") + piece(b"E", b"")
 

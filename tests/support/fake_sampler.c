@@ -189,6 +189,7 @@ static struct sampler *create(const struct sampler_options *options, pid_t proce
                                  .python = "3.11.2",
                                  .validated = options->pids[0] != FAKE_PID_NEWER };
     if (!sampler->target.validated) {
+        sampler->target.pod = "shop/web-1";
         sampler->target.warnings[SAMPLER_WARNING_ANOTHER] = "another in /odd\x1fname";
         sampler->target.warnings[SAMPLER_WARNING_VERSION] = "newer than the releases";
     }

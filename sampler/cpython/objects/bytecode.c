@@ -135,6 +135,53 @@ enum err_code bytecode_position(const struct bytecode *code, uint32_t unit,
     return rc;
 }
 
+/* An entry of the exception table. */
+struct handler {
+    int64_t start, length, target, depth_lasti;
+};
+
+static bool find_handler(const struct bytecode *code, int64_t unit, struct handler *out)
+{
+    size_t at = 0;
+    while (read_number(code, &at, &out->start) && read_number(code, &at, &out->length) &&
+           read_number(code, &at, &out->target) && read_number(code, &at, &out->depth_lasti))
+        if (unit >= out->start && unit - out->start < out->length)
+            return true;
+    return false;
+}
+
+/* The handler of `with` stores the exception and calls the exit function. */
+static bool is_with_handler(const struct bytecode *code, int64_t target)
+{
+    static const char *const names[] = { "PUSH_EXC_INFO", "WITH_EXCEPT_START" };
+    const struct walker w = { .code = code };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (target < 0 || target >= code->unit_count)
+            return false;
+        const struct step step = step_at(&w, (uint32_t)target, 0);
+        if (!step.base->name || strcmp(step.base->name, names[i]) != 0)
+            return false;
+        target = step.next;
+    }
+    return true;
+}
+
+size_t bytecode_with_blocks(const struct bytecode *code, uint32_t unit, uint32_t *depths,
+                            size_t most)
+{
+    enum { MAX_LEVELS = 64 };
+    struct handler handler;
+    size_t count = 0;
+    int64_t at = unit;
+    for (int i = 0; i < MAX_LEVELS && count < most && find_handler(code, at, &handler); i++) {
+        if ((handler.depth_lasti & 1) && is_with_handler(code, handler.target) &&
+            handler.depth_lasti >> 1 <= MAX_DEPTH)
+            depths[count++] = (uint32_t)(handler.depth_lasti >> 1);
+        at = handler.target;
+    }
+    return count;
+}
+
 int64_t bytecode_deepest(const struct bytecode *code)
 {
     struct walker w = { .code = code };

@@ -66,7 +66,8 @@ static enum err_code read_str(struct callee_table *table, remote_addr addr,
     return object_text_is_plain(out, text->count) ? ERR_OK : ERR_CORRUPT;
 }
 
-/* Where the object would begin if only a reference count were before its type. */
+/* The address at which the object would begin if only a reference count were before its
+ * type. */
 static remote_addr begin_of(const struct callee_table *table, remote_addr addr)
 {
     return addr + layout_object_shift(table->layout);

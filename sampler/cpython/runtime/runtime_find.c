@@ -22,7 +22,7 @@ static uint64_t process_ns(enum runtime_effort effort)
 const char *runtime_way_text(enum runtime_way way)
 {
     static const char *const texts[] = {
-#define X(name, text) [RUNTIME_BY_##name] = text,
+#define X(name, text) [RUNTIME_BY_##name] = (text),
         RUNTIME_WAYS(X)
 #undef X
     };

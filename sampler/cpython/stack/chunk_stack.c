@@ -192,7 +192,7 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes, b
     }
     stack->tag = stack->native_tag = 0;
     rc = walk_to(stack, codes, changed, running);
-    if (!rc && stack->walk.is_broken && stack->copy.is_still &&
+    if (!rc && !is_first && stack->walk.is_broken && stack->copy.is_still &&
         copy_running_before(&stack->copy, &running) && running)
         rc = walk_to(stack, codes, changed, running);
     if (rc)

@@ -48,6 +48,7 @@ struct stack {
     uint32_t still;         /* readings in a row that found it unchanged */
     uint32_t tag;           /* for the caller; 0 when anything changed */
     uint32_t native_tag;    /* the same */
+    bool is_placed;         /* for the caller; false when the stack was forgotten */
     uint64_t generation;    /* of the code objects when they were last checked */
     uint64_t stale;         /* code objects that had been replaced by then */
     size_t checked;         /* outermost frames whose code has been checked */
@@ -61,10 +62,11 @@ void stack_deinit(struct stack *stack);
 /* ERR_GONE: the thread (or the process) ended.  ERR_FAULT, ERR_CORRUPT: this sample failed. */
 MUST_CHECK enum err_code stack_read(struct stack *stack, struct code_table *codes);
 
-/* The same for a caller that reads many threads in one call.  stack_plan fills at most stack_plan_count
- * spans and returns their number.  The caller reads them, and then begins an epoch of the code table: a
- * code object that one of the stacks has checked since is not checked again for the others.
- * stack_finish takes the number of bytes that arrived, and reads again if it must. */
+/* Functions for a caller that reads many threads in one call. stack_plan fills at most
+ * stack_plan_count spans and returns their number. The caller reads them, and then begins an
+ * epoch of the code table: a code object that one of the stacks has checked since is not
+ * checked again for the others. stack_finish takes the number of bytes that arrived, and reads
+ * again if it must. */
 size_t stack_plan_count(const struct stack *stack);
 size_t stack_plan(struct stack *stack, struct memory_span *spans);
 MUST_CHECK enum err_code stack_finish(struct stack *stack, struct code_table *codes,

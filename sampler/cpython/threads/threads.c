@@ -32,8 +32,10 @@ void thread_list_init(struct thread_list *list, struct memory *memory,
 
 static void free_visit(struct thread *thread)
 {
-    if (thread->visit)
+    if (thread->visit) {
         stack_deinit(&thread->visit->stack);
+        free(thread->visit->kept);
+    }
     free(thread->visit);
     thread->visit = NULL;
 }
@@ -42,6 +44,7 @@ static void free_thread(struct thread *thread)
 {
     free_visit(thread);
     stack_deinit(&thread->stack);
+    free(thread->kept);
     free(thread);
 }
 
@@ -119,6 +122,19 @@ static enum err_code find_thread(struct thread_list *list, const struct thread_h
     return ERR_OK;
 }
 
+static struct thread *allocate(const struct thread_list *list)
+{
+    struct thread *const thread = calloc(1, sizeof *thread);
+    if (!thread || !list->kept_bytes)
+        return thread;
+    thread->kept = calloc(1, list->kept_bytes);
+    if (!thread->kept) {
+        free(thread);
+        return NULL;
+    }
+    return thread;
+}
+
 static enum err_code append(struct thread_list *list, struct thread *thread)
 {
     if (list->count == THREADS_MAX)
@@ -143,7 +159,6 @@ void thread_list_clear_stack(const struct thread_list *list, struct thread *thre
 {
     stack_deinit(&thread->stack);
     init_stack(list, thread);
-    thread->is_placed = false;
 }
 
 void thread_list_clear_stacks(struct thread_list *list)
@@ -189,13 +204,16 @@ struct thread *thread_list_visit(const struct thread_list *list, struct thread *
                                  remote_addr tstate, remote_addr interp)
 {
     if (!thread->visit)
-        thread->visit = calloc(1, sizeof *thread->visit);
+        thread->visit = allocate(list);
     struct thread *const visit = thread->visit;
     if (!visit)
         return NULL;
     if (visit->head.addr != tstate || visit->head.interp != interp) {
         stack_deinit(&visit->stack);
-        *visit = (struct thread){ .head = head_of_visit(list, thread, tstate, interp) };
+        *visit = (struct thread){ .head = head_of_visit(list, thread, tstate, interp),
+                                  .kept = visit->kept };
+        if (visit->kept)
+            memset(visit->kept, 0, list->kept_bytes);
         init_stack(list, visit);
     }
     visit->host_tid = thread->host_tid;
@@ -208,12 +226,12 @@ struct thread *thread_list_visit(const struct thread_list *list, struct thread *
 static enum err_code add(struct thread_list *list, const struct thread_head *head,
                          struct thread **out)
 {
-    struct thread *const thread = calloc(1, sizeof *thread);
+    struct thread *const thread = allocate(list);
     if (!thread)
         return ERR_NOMEM;
     const enum err_code rc = append(list, thread);
     if (rc) {
-        free(thread);
+        free_thread(thread);
         return rc;
     }
     thread->head = *head;

@@ -18,15 +18,10 @@
 #include "sampler/base/err.h"
 #include "sampler/base/idmap.h"
 #include "sampler/base/strtab.h"
-#include "sampler/base/three_valued.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/runtime/runtime.h"
-#include "sampler/cpython/stack/leaf.h"
 #include "sampler/cpython/stack/stack.h"
 #include "sampler/process/memory.h"
-#include "sampler/process/system_call.h"
-
-struct native_copy;
 
 enum {
     THREADS_MAX = 1 << 16,
@@ -42,13 +37,6 @@ struct thread_head {
     int32_t tid; /* native, in the target's pid namespace; 0: not started yet */
 };
 
-/* How the last reading found the thread. */
-enum thread_motion {
-    THREAD_STILL, /* its stack was that of the reading before, or it could not run */
-    THREAD_MOVING,
-    THREAD_STOPPED, /* by us */
-};
-
 struct thread {
     struct thread_head head;
     int32_t host_tid;    /* native, on this host; 0: unknown */
@@ -56,17 +44,7 @@ struct thread {
     bool is_main;        /* of the main interpreter */
     bool is_new;         /* not named yet */
     bool is_gone;        /* no thread of the operating system runs it */
-    uint64_t sampled_ns; /* set by the caller of python_tick; 0: never */
-    bool is_stopped;     /* the same: `runs` is known: it was stopped, or the kernel said so */
-    bool is_asked;       /* the same: `runs` is known: the kernel was asked before any stop */
-    enum three_valued runs;           /* the same: was it running or ready to run? */
-    enum three_valued runnable;       /* the same: if so, was it without a processor? */
-    struct system_call call;          /* the same: if not, where it waits */
-    uint32_t times;                   /* the same: samples that this one counts as */
-    uint64_t since_ns;                /* the same: of the first of them, if there are several */
-    enum thread_motion motion;        /* the same */
-    const struct native_copy *native; /* the same: its native stack, in on_sample; NULL: none */
-    uint32_t names_read;              /* times its name has been read */
+    uint32_t names_read; /* times its name has been read */
     str_id name;
     uint32_t tag;         /* for the caller; 0 when the thread or its name is new */
     uint64_t listed;      /* number of the last walk that found it */
@@ -79,16 +57,7 @@ struct thread {
     remote_addr c_stack, c_stack_end; /* of host_tid; 0: unknown */
     struct thread *visit;             /* thread_list_visit */
     struct stack stack;
-    struct leaf leaf; /* for the caller of leaf_read */
-    bool has_leaf;    /* the same: it is that of this sample */
-    bool is_placed;   /* the same: leaf and stack are those of the last sample, and whole */
-    uint32_t context; /* for the caller: what the thread works for; 0: unknown */
-    bool is_in_new_context; /* the same: it is not that of the last sample */
-    uint64_t native_key, *native_counter, *native_gap; /* the same: of the stack's native tag */
-    uint32_t native_entries, native_placed;
-    enum three_valued native_in_jit;
-    bool keeps_native;                /* the same: its native stack is that of the native tag */
-    remote_addr asleep_sp, asleep_ip; /* the same: where it slept when that was made */
+    void *kept; /* for the caller: kept_bytes of the list, zeroed when the thread is new */
 };
 
 /* The window is the part of an interpreter's state that is read at every tick. */
@@ -115,6 +84,7 @@ struct thread_list {
     unsigned char runtime_window[THREADS_WINDOW_BYTES];
     uint32_t runtime_start, runtime_bytes;
     uint64_t listing;
+    size_t kept_bytes;           /* that the caller keeps with each thread */
     bool has_gone;               /* the last walk found states of threads that are gone */
     bool has_lent;               /* a thread was seen in a state that another one has made */
     remote_addr none, exception; /* None, and an object that is not None; 0: not seen yet */

@@ -7,7 +7,7 @@
 #include "sampler/profile/views/own_code.h"
 #include "sampler/profile/views/view.h"
 
-/* What is known of a function: these, and above them the cause if it is the mark of a wait. */
+/* Facts about a function: these, and above them the cause if it is the mark of a wait. */
 enum { OWN = 1, PYTHON = 2, CAUSE_SHIFT = 2 };
 
 #define NO_ROW UINT32_MAX

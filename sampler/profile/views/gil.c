@@ -10,7 +10,7 @@
 
 static const double thousandths = 1000;
 
-/* What a thread did in the current window, and in all of them. */
+/* Samples of a thread in the current window, and in all of them. */
 struct party {
     uint64_t held, waited;         /* in this window */
     uint64_t held_all, waited_all; /* waited_all: if it is a thread of the query */

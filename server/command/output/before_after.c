@@ -13,7 +13,7 @@
 #include "server/wire/service_name.h"
 #include "server/wire/target_list.h"
 
-/* What a capture says of itself. */
+/* A capture's description of itself. */
 struct described {
     const char *path;
     uint64_t start_ns, end_ns; /* since 1970 */
@@ -47,7 +47,7 @@ static enum err_code describe(struct finder *finder, const char *path, struct er
     if (rc != ERR_OK)
         return rc;
     const struct capture_metadata *const facts = reader_metadata(reader);
-    if (facts->elapsed_ns == 0 || facts->processes.count == 0) {
+    if (facts->elapsed_ns == 0 || !target_list_is_known(facts)) {
         say("%.200s is left out: it does not say when it ended, and which processes it has",
             path);
         reader_close(reader);
@@ -56,7 +56,7 @@ static enum err_code describe(struct finder *finder, const char *path, struct er
     *capture = (struct described){ .path = path,
                                    .start_ns = facts->started_at_ns,
                                    .end_ns = facts->started_at_ns + facts->elapsed_ns };
-    rc = target_list_read(&facts->processes, &facts->services, &capture->targets, err);
+    rc = target_list_read(facts, &capture->targets, err);
     finder->count += rc == ERR_OK;
     reader_close(reader);
     return rc;

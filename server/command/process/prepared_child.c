@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/base/channel.h"
 #include "server/command/process/limits.h"
 #include "server/command/process/signals.h"
 
@@ -16,16 +17,8 @@ enum { EXEC_FAILED = 127 };
 /* Reads until the pipe is closed.  false: the argument is empty or too long. */
 static bool read_argument(int fd, char argument[PREPARED_MAX_ARGUMENT])
 {
-    size_t length = 0;
-    while (length < PREPARED_MAX_ARGUMENT) {
-        const ssize_t bytes = read(fd, argument + length, PREPARED_MAX_ARGUMENT - length);
-        if (bytes == 0)
-            break;
-        if (bytes < 0 && errno != EINTR)
-            return false;
-        length += bytes > 0 ? (size_t)bytes : 0;
-    }
-    if (length == 0 || length == PREPARED_MAX_ARGUMENT)
+    const ssize_t length = channel_read(fd, argument, PREPARED_MAX_ARGUMENT);
+    if (length <= 0 || length == PREPARED_MAX_ARGUMENT)
         return false;
     argument[length] = '\0';
     return true;

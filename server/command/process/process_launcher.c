@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/base/channel.h"
 #include "sampler/base/children.h"
 #include "sampler/base/scoped.h"
 #include "server/command/options/options.h"
@@ -65,11 +66,7 @@ static char **make_command(const struct options *options)
 static bool wait_for_go(int go_fd)
 {
     char byte;
-    ssize_t bytes = 0;
-    do
-        bytes = read(go_fd, &byte, 1);
-    while (bytes < 0 && errno == EINTR);
-    return bytes == 1;
+    return channel_read(go_fd, &byte, 1) == 1;
 }
 
 static noreturn void become(const struct launcher *launcher, char **argv, int go_fd,
@@ -90,11 +87,7 @@ static noreturn void become(const struct launcher *launcher, char **argv, int go
 static int read_report(int fd)
 {
     int sys = 0;
-    ssize_t bytes = 0;
-    do
-        bytes = read(fd, &sys, sizeof sys);
-    while (bytes < 0 && errno == EINTR);
-    return bytes == (ssize_t)sizeof sys ? sys : 0;
+    return channel_read(fd, &sys, sizeof sys) == (ssize_t)sizeof sys ? sys : 0;
 }
 
 /* Returns an errno. */
@@ -192,7 +185,8 @@ static void collect(struct launcher *launcher, int children_fd)
     }
 }
 
-/* What the terminal sends to the whole process group is for the program: here all signals are blocked. */
+/* Signals of the terminal to the whole process group are for the program: here all are
+ * blocked. */
 static int watch_children(void)
 {
     sigset_t all, children;

@@ -13,27 +13,12 @@
 
 enum { FORMAT_VERSION = 2 };
 
-static void put_uint(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_uint(json, value);
-}
-
-static void put_number(struct json *json, const char *key, double value)
-{
-    json_key(json, key);
-    json_number(json, value);
-}
-
 /* [low, high], or null. */
 static void put_interval(struct json *json, const char *key,
                          const struct comparison_interval *interval)
 {
-    json_key(json, key);
-    if (isnan(interval->low)) {
-        json_null(json);
+    if (!json_member_if(json, key, !isnan(interval->low)))
         return;
-    }
     json_array(json);
     json_number(json, (double)interval->low);
     json_number(json, (double)interval->high);
@@ -45,38 +30,33 @@ static void put_pair(struct json *json, const struct comparison *comparison, con
 {
     const double baseline = comparison_baseline_share(comparison, number->baseline);
     const double now = comparison_now_share(comparison, number->now);
-    json_key(json, key);
-    json_object(json);
-    put_uint(json, "baseline", number->baseline);
-    put_uint(json, "now", number->now);
-    put_number(json, "baseline_share", baseline);
-    put_number(json, "now_share", now);
-    put_number(json, "change", now - baseline);
+    json_member_object(json, key);
+    json_member_uint(json, "baseline", number->baseline);
+    json_member_uint(json, "now", number->now);
+    json_member_number(json, "baseline_share", baseline);
+    json_member_number(json, "now_share", now);
+    json_member_number(json, "change", now - baseline);
     put_interval(json, "baseline_interval", &number->baseline_share);
     put_interval(json, "now_interval", &number->now_share);
     put_interval(json, "change_interval", &number->change);
-    put_number(json, "q", number->q);
-    json_key(json, "verdict");
-    json_text(json, comparison_verdict_text(number->verdict));
+    json_member_number(json, "q", number->q);
+    json_member_text(json, "verdict", comparison_verdict_text(number->verdict));
     json_end(json);
 }
 
 static void put_names(struct json *json, const struct comparison *comparison, function_id id)
 {
     const struct named_frame function = names_function(comparison->snapshot, id);
-    json_key(json, "name");
-    json_string(json, function.name.text, function.name.length);
-    json_key(json, "file");
-    json_string(json, function.file.text, function.file.length);
+    json_member_string(json, "name", function.name);
+    json_member_string(json, "file", function.file);
 }
 
 static void put_functions(struct json *json, const struct comparison *comparison)
 {
-    json_key(json, "functions");
-    json_array(json);
+    json_member_array(json, "functions");
     for (function_id id = 1; id < comparison->snapshot->sizes.functions; id++) {
         json_object(json);
-        put_uint(json, "id", id);
+        json_member_uint(json, "id", id);
         put_names(json, comparison, id);
         put_pair(json, comparison, "self", &comparison->functions[id].self);
         put_pair(json, comparison, "total", &comparison->functions[id].total);
@@ -89,14 +69,13 @@ static void put_functions(struct json *json, const struct comparison *comparison
 static void put_paths(struct json *json, const struct comparison *comparison)
 {
     const struct profile_snapshot *const snapshot = comparison->snapshot;
-    json_key(json, "paths");
-    json_array(json);
+    json_member_array(json, "paths");
     for (node_id id = 1; id < snapshot->sizes.nodes; id++) {
         const struct profile_node node = profile_node_at(snapshot, id);
         json_object(json);
-        put_uint(json, "id", id);
-        put_uint(json, "parent", node.parent);
-        put_uint(json, "function", profile_frame_at(snapshot, node.frame).function);
+        json_member_uint(json, "id", id);
+        json_member_uint(json, "parent", node.parent);
+        json_member_uint(json, "function", profile_frame_at(snapshot, node.frame).function);
         put_pair(json, comparison, "self", &comparison->nodes[id].self);
         put_pair(json, comparison, "total", &comparison->nodes[id].total);
         json_end(json);
@@ -107,8 +86,8 @@ static void put_paths(struct json *json, const struct comparison *comparison)
 static void put_capture(struct json *json, const struct report_source *source)
 {
     json_object(json);
-    put_number(json, "duration_s",
-               (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
+    json_member_number(json, "duration_s",
+                       (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
     json_key(json, "session");
     session_write(json, source->session);
     json_key(json, "selection");
@@ -119,12 +98,10 @@ static void put_capture(struct json *json, const struct report_source *source)
 static void put_side(struct json *json, const char *key, const struct comparison_side *side,
                      uint64_t samples, double sample_s)
 {
-    json_key(json, key);
-    json_object(json);
-    put_uint(json, "samples", samples);
-    put_number(json, "sample_s", sample_s);
-    json_key(json, "captures");
-    json_array(json);
+    json_member_object(json, key);
+    json_member_uint(json, "samples", samples);
+    json_member_number(json, "sample_s", sample_s);
+    json_member_array(json, "captures");
     for (size_t i = 0; i < side->count; i++)
         put_capture(json, side->captures[i]);
     json_end(json);
@@ -137,12 +114,11 @@ enum err_code diff_write_json(const struct diff *diff, struct buffer *out, struc
     struct json json;
     json_init(&json, out);
     json_object(&json);
-    put_uint(&json, "version", FORMAT_VERSION);
-    json_key(&json, "by");
-    json_text(&json, comparison->basis == COMPARISON_BY_TIME ? "time" : "samples");
-    put_number(&json, "max_q", COMPARE_MAX_Q);
-    put_number(&json, "least_change", COMPARE_LEAST_CHANGE);
-    put_number(&json, "least_relative_change", COMPARE_LEAST_RELATIVE);
+    json_member_uint(&json, "version", FORMAT_VERSION);
+    json_member_text(&json, "by", comparison->basis == COMPARISON_BY_TIME ? "time" : "samples");
+    json_member_number(&json, "max_q", COMPARE_MAX_Q);
+    json_member_number(&json, "least_change", COMPARE_LEAST_CHANGE);
+    json_member_number(&json, "least_relative_change", COMPARE_LEAST_RELATIVE);
     put_side(&json, "baseline", diff->baseline, comparison->baseline_samples,
              comparison->baseline_sample_s);
     put_side(&json, "now", diff->now, comparison->now_samples, comparison->now_sample_s);

@@ -37,37 +37,18 @@ struct trace {
     int32_t pid;
 };
 
-static void put_text(struct trace *trace, const char *key, const char *text)
-{
-    json_key(&trace->json, key);
-    json_text(&trace->json, text);
-}
-
-static void put_string(struct trace *trace, const char *key, struct strtab_string text)
-{
-    json_key(&trace->json, key);
-    json_string(&trace->json, text.text, text.length);
-}
-
-static void put_int(struct trace *trace, const char *key, int64_t value)
-{
-    json_key(&trace->json, key);
-    json_int(&trace->json, value);
-}
-
 /* Microseconds, as all times here are. */
 static void put_us(struct trace *trace, const char *key, uint64_t ns)
 {
-    json_key(&trace->json, key);
-    json_decimal(&trace->json, ns, 3);
+    json_member_decimal(&trace->json, key, ns, 3);
 }
 
 /* A thread of unknown number has its track by what else it is known by. */
 static void put_place(struct trace *trace)
 {
     const struct profile_thread *const thread = &trace->thread;
-    put_int(trace, "pid", trace->pid);
-    put_int(trace, "tid", thread->tid ? thread->tid : (int64_t)thread->ident);
+    json_member_int(&trace->json, "pid", trace->pid);
+    json_member_int(&trace->json, "tid", thread->tid ? thread->tid : (int64_t)thread->ident);
 }
 
 /* A name of a process or a thread. */
@@ -75,12 +56,11 @@ static void put_label(struct trace *trace, const char *what, const char *key,
                       struct strtab_string name)
 {
     json_object(&trace->json);
-    put_text(trace, "name", what);
-    put_text(trace, "ph", "M");
+    json_member_text(&trace->json, "name", what);
+    json_member_text(&trace->json, "ph", "M");
     put_place(trace);
-    json_key(&trace->json, "args");
-    json_object(&trace->json);
-    put_string(trace, key, name);
+    json_member_object(&trace->json, "args");
+    json_member_string(&trace->json, key, name);
     json_end(&trace->json);
     json_end(&trace->json);
 }
@@ -90,13 +70,15 @@ static struct named_frame begin_event(struct trace *trace, const char *phase, no
     const struct named_frame frame =
         names_frame(trace->snapshot, profile_node_at(trace->snapshot, node).frame);
     json_object(&trace->json);
-    put_string(trace, "name", frame.name);
-    put_text(trace, "cat", frame.is_synthetic ? "mark" : frame.is_native ? "native" : "python");
-    put_text(trace, "ph", phase);
+    json_member_string(&trace->json, "name", frame.name);
+    json_member_text(&trace->json, "cat",
+                     frame.is_synthetic ? "mark"
+                     : frame.is_native  ? "native"
+                                        : "python");
+    json_member_text(&trace->json, "ph", phase);
     put_us(trace, "ts", trace->now_ns);
     put_place(trace);
-    json_key(&trace->json, "args");
-    json_object(&trace->json);
+    json_member_object(&trace->json, "args");
     return frame;
 }
 
@@ -112,11 +94,11 @@ static void open_frame(struct trace *trace, node_id node)
 {
     const struct named_frame frame = begin_event(trace, "B", node);
     if (!frame.is_synthetic) {
-        put_string(trace, "file", frame.file);
-        put_int(trace, "line", frame.line);
+        json_member_string(&trace->json, "file", frame.file);
+        json_member_int(&trace->json, "line", frame.line);
     }
     if (frame.is_native)
-        put_string(trace, "library", frame.library);
+        json_member_string(&trace->json, "library", frame.library);
     end_event(trace);
     trace->open[trace->depth++] = (struct open_frame){ node, 0 };
     trace->part_events++;
@@ -126,7 +108,7 @@ static void close_frame(struct trace *trace)
 {
     const struct open_frame *const open = &trace->open[--trace->depth];
     (void)begin_event(trace, "E", open->node);
-    put_int(trace, "samples", (int64_t)open->samples);
+    json_member_int(&trace->json, "samples", (int64_t)open->samples);
     end_event(trace);
 }
 
@@ -171,7 +153,7 @@ static void step_over(struct trace *trace, const struct slice_part *part)
     }
 }
 
-/* What was selected, where viewers show it: beside the process. */
+/* Puts the selection where viewers show it: beside the process. */
 static void put_selection(struct trace *trace)
 {
     const struct report_header *const header = trace->source->header;
@@ -225,18 +207,18 @@ static enum err_code put_trace(struct trace *trace, struct err *err)
 {
     enum err_code rc = ERR_OK;
     json_object(&trace->json);
-    put_text(trace, "displayTimeUnit", "ms");
+    json_member_text(&trace->json, "displayTimeUnit", "ms");
     json_key(&trace->json, "otherData");
     session_write(&trace->json, trace->source->session);
     json_key(&trace->json, "selection");
     report_header_write(trace->source->header, &trace->json);
-    json_key(&trace->json, "traceEvents");
-    json_array(&trace->json);
+    json_member_array(&trace->json, "traceEvents");
     for (size_t i = 0; i < trace->slices.thread_count && rc == ERR_OK; i++)
         rc = put_thread(trace, i, err);
     json_end(&trace->json);
-    put_int(trace, "samplesCut", (int64_t)trace->cut_samples);
-    put_int(trace, "samplesNotInOrder", (int64_t)trace->slices.unordered_samples);
+    json_member_int(&trace->json, "samplesCut", (int64_t)trace->cut_samples);
+    json_member_int(&trace->json, "samplesNotInOrder",
+                    (int64_t)trace->slices.unordered_samples);
     json_end(&trace->json);
     return rc == ERR_OK ? json_finish(&trace->json, err) : rc;
 }

@@ -39,36 +39,6 @@ struct gecko {
     struct preorder order;
 };
 
-static void put_key_text(struct gecko *gecko, const char *key, const char *text)
-{
-    json_key(&gecko->json, key);
-    json_text(&gecko->json, text);
-}
-
-static void put_key_uint(struct gecko *gecko, const char *key, uint64_t value)
-{
-    json_key(&gecko->json, key);
-    json_uint(&gecko->json, value);
-}
-
-static void put_key_bool(struct gecko *gecko, const char *key, bool value)
-{
-    json_key(&gecko->json, key);
-    json_bool(&gecko->json, value);
-}
-
-static void put_key_null(struct gecko *gecko, const char *key)
-{
-    json_key(&gecko->json, key);
-    json_null(&gecko->json);
-}
-
-static void begin_column(struct gecko *gecko, const char *key)
-{
-    json_key(&gecko->json, key);
-    json_array(&gecko->json);
-}
-
 /* Milliseconds, as all times here are. */
 static void put_ms(struct gecko *gecko, uint64_t ns)
 {
@@ -83,12 +53,12 @@ static void put_key_ms(struct gecko *gecko, const char *key, uint64_t ns)
 
 static void put_categories(struct gecko *gecko)
 {
-    begin_column(gecko, "categories");
+    json_member_array(&gecko->json, "categories");
     for (size_t i = 0; i < GECKO_CATEGORY_COUNT; i++) {
         json_object(&gecko->json);
-        put_key_text(gecko, "name", categories[i].name);
-        put_key_text(gecko, "color", categories[i].colour);
-        begin_column(gecko, "subcategories");
+        json_member_text(&gecko->json, "name", categories[i].name);
+        json_member_text(&gecko->json, "color", categories[i].colour);
+        json_member_array(&gecko->json, "subcategories");
         json_text(&gecko->json, "Other");
         json_end(&gecko->json);
         json_end(&gecko->json);
@@ -119,20 +89,20 @@ static void put_schema(struct gecko *gecko, const char *name, const char *label,
                        const struct field *fields, size_t field_count)
 {
     json_object(&gecko->json);
-    put_key_text(gecko, "name", name);
-    put_key_text(gecko, "tooltipLabel", label);
-    put_key_text(gecko, "tableLabel", label);
-    put_key_text(gecko, "chartLabel", label);
-    begin_column(gecko, "display");
+    json_member_text(&gecko->json, "name", name);
+    json_member_text(&gecko->json, "tooltipLabel", label);
+    json_member_text(&gecko->json, "tableLabel", label);
+    json_member_text(&gecko->json, "chartLabel", label);
+    json_member_array(&gecko->json, "display");
     json_text(&gecko->json, "marker-chart");
     json_text(&gecko->json, "marker-table");
     json_end(&gecko->json);
-    begin_column(gecko, "fields");
+    json_member_array(&gecko->json, "fields");
     for (size_t i = 0; i < field_count; i++) {
         json_object(&gecko->json);
-        put_key_text(gecko, "key", fields[i].key);
-        put_key_text(gecko, "label", fields[i].label);
-        put_key_text(gecko, "format", fields[i].format);
+        json_member_text(&gecko->json, "key", fields[i].key);
+        json_member_text(&gecko->json, "label", fields[i].label);
+        json_member_text(&gecko->json, "format", fields[i].format);
         json_end(&gecko->json);
     }
     json_end(&gecko->json);
@@ -141,7 +111,7 @@ static void put_schema(struct gecko *gecko, const char *name, const char *label,
 
 static void put_schemas(struct gecko *gecko)
 {
-    begin_column(gecko, "markerSchema");
+    json_member_array(&gecko->json, "markerSchema");
     put_schema(gecko, "State", "{marker.name}", NULL, 0);
     put_schema(gecko, "Opcode", "{marker.data.opname}", opcode_fields,
                sizeof opcode_fields / sizeof *opcode_fields);
@@ -153,8 +123,8 @@ static void put_schemas(struct gecko *gecko)
 static void put_entry(struct gecko *gecko, const char *label, const char *format)
 {
     json_object(&gecko->json);
-    put_key_text(gecko, "label", label);
-    put_key_text(gecko, "format", format);
+    json_member_text(&gecko->json, "label", label);
+    json_member_text(&gecko->json, "format", format);
     json_key(&gecko->json, "value");
 }
 
@@ -171,8 +141,8 @@ static void put_selection(struct gecko *gecko)
     struct buffer text = { 0 };
     report_header_put_text(header, &text);
     json_object(&gecko->json);
-    put_key_text(gecko, "label", "What was selected");
-    begin_column(gecko, "entries");
+    json_member_text(&gecko->json, "label", "What was selected");
+    json_member_array(&gecko->json, "entries");
     put_entry(gecko, "Selection", "string");
     json_string(&gecko->json, text.data ? text.data : "", text.length);
     json_end(&gecko->json);
@@ -185,16 +155,16 @@ static void put_selection(struct gecko *gecko)
     buffer_deinit(&text);
 }
 
-/* What the profiler's page shows of what it does not know: the selection, and how well the whole
- * session was measured. */
+/* Puts the selection and the session's quality, which the profiler's page shows though it does
+ * not know them. */
 static void put_extra(struct gecko *gecko)
 {
     const struct quality *const quality = &gecko->snapshot->quality;
-    begin_column(gecko, "extra");
+    json_member_array(&gecko->json, "extra");
     put_selection(gecko);
     json_object(&gecko->json);
-    put_key_text(gecko, "label", "How the session was measured");
-    begin_column(gecko, "entries");
+    json_member_text(&gecko->json, "label", "How the session was measured");
+    json_member_array(&gecko->json, "entries");
     put_counter(gecko, "Samples", quality->samples);
     put_counter(gecko, "Exact", quality->exact);
     put_counter(gecko, "Retried", quality->retried);
@@ -217,36 +187,33 @@ static void put_product(struct gecko *gecko)
     const char *const word = target->argc > 1 ? target->argv[1] : "Python";
     json_key(&gecko->json, "product");
     json_string(&gecko->json, word, utf8_cut(word, strlen(word), REPORT_COMMAND_BYTES));
-    json_key(&gecko->json, "arguments");
-    json_string(&gecko->json, text.data ? text.data : "", text.length);
+    json_member_buffer(&gecko->json, "arguments", &text);
     buffer_deinit(&text);
 }
 
 static void put_meta(struct gecko *gecko)
 {
     const struct session_info *const session = gecko->source->session;
-    json_key(&gecko->json, "meta");
-    json_object(&gecko->json);
-    put_key_uint(gecko, "version", GECKO_VERSION);
-    put_key_uint(gecko, "preprocessedProfileVersion", PROCESSED_VERSION);
+    json_member_object(&gecko->json, "meta");
+    json_member_uint(&gecko->json, "version", GECKO_VERSION);
+    json_member_uint(&gecko->json, "preprocessedProfileVersion", PROCESSED_VERSION);
     put_key_ms(gecko, "interval", gecko->slices.period_ns);
     put_key_ms(gecko, "startTime", session->status.started_at_ns);
     put_key_ms(gecko, "profilingStartTime", gecko->source->header->from_ns);
     put_key_ms(gecko, "profilingEndTime", gecko->source->header->to_ns);
-    put_key_uint(gecko, "processType", 0);
-    put_key_uint(gecko, "stackwalk", 0);
-    put_key_bool(gecko, "debug", false);
-    put_key_bool(gecko, "symbolicated", true);
-    put_key_bool(gecko, "symbolicationNotSupported", true);
-    put_key_bool(gecko, "usesOnlyOneStackType", true);
-    put_key_bool(gecko, "sourceCodeIsNotOnSearchfox", true);
-    put_key_text(gecko, "importedFrom", "pyrometer " PYROMETER_VERSION);
+    json_member_uint(&gecko->json, "processType", 0);
+    json_member_uint(&gecko->json, "stackwalk", 0);
+    json_member_bool(&gecko->json, "debug", false);
+    json_member_bool(&gecko->json, "symbolicated", true);
+    json_member_bool(&gecko->json, "symbolicationNotSupported", true);
+    json_member_bool(&gecko->json, "usesOnlyOneStackType", true);
+    json_member_bool(&gecko->json, "sourceCodeIsNotOnSearchfox", true);
+    json_member_text(&gecko->json, "importedFrom", "pyrometer " PYROMETER_VERSION);
     put_product(gecko);
-    json_key(&gecko->json, "sampleUnits");
-    json_object(&gecko->json);
-    put_key_text(gecko, "time", "ms");
-    put_key_text(gecko, "eventDelay", "ms");
-    put_key_text(gecko, "threadCPUDelta", "ns");
+    json_member_object(&gecko->json, "sampleUnits");
+    json_member_text(&gecko->json, "time", "ms");
+    json_member_text(&gecko->json, "eventDelay", "ms");
+    json_member_text(&gecko->json, "threadCPUDelta", "ns");
     json_end(&gecko->json);
     put_categories(gecko);
     put_schemas(gecko);
@@ -270,9 +237,8 @@ static void put_samples(struct gecko *gecko, const struct gecko_rows *rows)
 {
     const bool by_time = gecko->source->header->has_periods;
     const bool has_end = rows->count > 0;
-    json_key(&gecko->json, "samples");
-    json_object(&gecko->json);
-    begin_column(gecko, "stack");
+    json_member_object(&gecko->json, "samples");
+    json_member_array(&gecko->json, "stack");
     for (size_t i = 0; i < rows->count; i++)
         if (rows->rows[i].node == 0)
             json_null(&gecko->json);
@@ -281,13 +247,13 @@ static void put_samples(struct gecko *gecko, const struct gecko_rows *rows)
     if (has_end)
         json_null(&gecko->json);
     json_end(&gecko->json);
-    begin_column(gecko, "time");
+    json_member_array(&gecko->json, "time");
     for (size_t i = 0; i < rows->count; i++)
         put_ms(gecko, rows->rows[i].start_ns);
     if (has_end)
         put_ms(gecko, rows->rows[rows->count - 1].end_ns);
     json_end(&gecko->json);
-    begin_column(gecko, "weight");
+    json_member_array(&gecko->json, "weight");
     for (size_t i = 0; i < rows->count; i++)
         if (by_time)
             json_decimal(&gecko->json, rows->rows[i].ns, MS_DECIMALS);
@@ -296,34 +262,32 @@ static void put_samples(struct gecko *gecko, const struct gecko_rows *rows)
     if (has_end)
         json_uint(&gecko->json, 0);
     json_end(&gecko->json);
-    put_key_text(gecko, "weightType", by_time ? "tracing-ms" : "samples");
-    begin_column(gecko, "threadCPUDelta");
+    json_member_text(&gecko->json, "weightType", by_time ? "tracing-ms" : "samples");
+    json_member_array(&gecko->json, "threadCPUDelta");
     for (size_t i = 0; i < rows->count + has_end; i++)
         put_cpu_delta(gecko, i > 0 ? &rows->rows[i - 1] : NULL);
     json_end(&gecko->json);
-    put_key_uint(gecko, "length", rows->count + has_end);
+    json_member_uint(&gecko->json, "length", rows->count + has_end);
     json_end(&gecko->json);
 }
 
 static void put_key_string(struct gecko *gecko, const char *key, str_id id)
 {
-    const struct strtab_string string = profile_string(gecko->snapshot, id);
-    json_key(&gecko->json, key);
-    json_string(&gecko->json, string.text, string.length);
+    json_member_string(&gecko->json, key, profile_string(gecko->snapshot, id));
 }
 
 static void put_opcode(struct gecko *gecko, spot_id id)
 {
     const struct profile_spot spot = profile_spot_at(gecko->snapshot, id);
     json_object(&gecko->json);
-    put_key_text(gecko, "type", "Opcode");
+    json_member_text(&gecko->json, "type", "Opcode");
     put_key_string(gecko, "opname", spot.opcode);
     put_key_string(gecko, "base_opname", spot.base);
-    put_key_text(gecko, "is_specialized", spot.opcode != spot.base ? "yes" : "no");
+    json_member_text(&gecko->json, "is_specialized", spot.opcode != spot.base ? "yes" : "no");
     if (spot.line > 0)
-        put_key_uint(gecko, "line", (uint64_t)spot.line);
+        json_member_uint(&gecko->json, "line", (uint64_t)spot.line);
     if (spot.column >= 0)
-        put_key_uint(gecko, "column", (uint64_t)spot.column);
+        json_member_uint(&gecko->json, "column", (uint64_t)spot.column);
     put_key_string(gecko, "function", profile_function_at(gecko->snapshot, spot.function).name);
     json_end(&gecko->json);
 }
@@ -333,13 +297,14 @@ static void put_wait(struct gecko *gecko, function_id mark)
     struct buffer text = { 0 };
     struct wait_text wait;
     json_object(&gecko->json);
-    put_key_text(gecko, "type", "Wait");
+    json_member_text(&gecko->json, "type", "Wait");
     if (wait_of_function(gecko->snapshot, mark, &wait)) {
         const int length = (int)wait.detail_length;
         buffer_printf(&text, "%s%s%.*s", wait_cause_title(wait.cause), length ? " " : "",
                       length, wait.detail);
-        put_key_text(gecko, "wait", buffer_string(&text));
-        put_key_text(gecko, "kind", wait_cause_is_idle(wait.cause) ? "idle" : "blocked");
+        json_member_text(&gecko->json, "wait", buffer_string(&text));
+        json_member_text(&gecko->json, "kind",
+                         wait_cause_is_idle(wait.cause) ? "idle" : "blocked");
         if (length > 0) {
             json_key(&gecko->json, "peer");
             json_string(&gecko->json, wait.detail, wait.detail_length);
@@ -360,7 +325,7 @@ static void put_marker_data(struct gecko *gecko, const struct gecko_marker *mark
         return;
     }
     json_object(&gecko->json);
-    put_key_text(gecko, "type", "State");
+    json_member_text(&gecko->json, "type", "State");
     json_end(&gecko->json);
 }
 
@@ -375,33 +340,32 @@ static uint32_t marker_category(enum gecko_marker_name name)
 static void put_markers(struct gecko *gecko, const struct gecko_rows *rows)
 {
     const uint32_t strings = gecko->snapshot->sizes.strings;
-    json_key(&gecko->json, "markers");
-    json_object(&gecko->json);
-    begin_column(gecko, "data");
+    json_member_object(&gecko->json, "markers");
+    json_member_array(&gecko->json, "data");
     for (size_t i = 0; i < rows->marker_count; i++)
         put_marker_data(gecko, &rows->markers[i]);
     json_end(&gecko->json);
-    begin_column(gecko, "name");
+    json_member_array(&gecko->json, "name");
     for (size_t i = 0; i < rows->marker_count; i++)
         json_uint(&gecko->json, strings + (uint32_t)rows->markers[i].name);
     json_end(&gecko->json);
-    begin_column(gecko, "startTime");
+    json_member_array(&gecko->json, "startTime");
     for (size_t i = 0; i < rows->marker_count; i++)
         put_ms(gecko, rows->markers[i].start_ns);
     json_end(&gecko->json);
-    begin_column(gecko, "endTime");
+    json_member_array(&gecko->json, "endTime");
     for (size_t i = 0; i < rows->marker_count; i++)
         put_ms(gecko, rows->markers[i].end_ns);
     json_end(&gecko->json);
-    begin_column(gecko, "phase");
+    json_member_array(&gecko->json, "phase");
     for (size_t i = 0; i < rows->marker_count; i++)
         json_uint(&gecko->json, INTERVAL_MARKER);
     json_end(&gecko->json);
-    begin_column(gecko, "category");
+    json_member_array(&gecko->json, "category");
     for (size_t i = 0; i < rows->marker_count; i++)
         json_uint(&gecko->json, marker_category(rows->markers[i].name));
     json_end(&gecko->json);
-    put_key_uint(gecko, "length", rows->marker_count);
+    json_member_uint(&gecko->json, "length", rows->marker_count);
     json_end(&gecko->json);
 }
 
@@ -415,21 +379,18 @@ static void put_identity(struct gecko *gecko, const struct identity *identity)
 {
     char pid[16];
     snprintf(pid, sizeof pid, "%d", (int)identity->pid);
-    json_key(&gecko->json, "name");
-    json_string(&gecko->json, identity->name.text, identity->name.length);
-    put_key_text(gecko, "pid", pid);
-    json_key(&gecko->json, "tid");
-    json_int(&gecko->json, identity->tid);
-    put_key_bool(gecko, "isMainThread", identity->is_main);
-    json_key(&gecko->json, "processName");
-    json_string(&gecko->json, identity->process.text, identity->process.length);
-    put_key_text(gecko, "processType", "default");
-    put_key_uint(gecko, "processStartupTime", 0);
-    put_key_null(gecko, "processShutdownTime");
-    put_key_uint(gecko, "registerTime", 0);
-    put_key_null(gecko, "unregisterTime");
-    put_key_bool(gecko, "showMarkersInTimeline", true);
-    begin_column(gecko, "pausedRanges");
+    json_member_string(&gecko->json, "name", identity->name);
+    json_member_text(&gecko->json, "pid", pid);
+    json_member_int(&gecko->json, "tid", identity->tid);
+    json_member_bool(&gecko->json, "isMainThread", identity->is_main);
+    json_member_string(&gecko->json, "processName", identity->process);
+    json_member_text(&gecko->json, "processType", "default");
+    json_member_uint(&gecko->json, "processStartupTime", 0);
+    json_member_null(&gecko->json, "processShutdownTime");
+    json_member_uint(&gecko->json, "registerTime", 0);
+    json_member_null(&gecko->json, "unregisterTime");
+    json_member_bool(&gecko->json, "showMarkersInTimeline", true);
+    json_member_array(&gecko->json, "pausedRanges");
     json_end(&gecko->json);
 }
 
@@ -493,7 +454,7 @@ static enum err_code put_profile(struct gecko *gecko, struct err *err)
     gecko_put_libs(&gecko->json, gecko->snapshot);
     json_key(&gecko->json, "shared");
     rc = gecko_put_shared(&gecko->json, gecko->snapshot, err);
-    begin_column(gecko, "threads");
+    json_member_array(&gecko->json, "threads");
     if (gecko->slices.thread_count == 0)
         put_no_thread(gecko);
     for (size_t i = 0; i < gecko->slices.thread_count && rc == ERR_OK; i++)

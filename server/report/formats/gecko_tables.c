@@ -19,18 +19,6 @@ struct tables {
     uint32_t source_count;
 };
 
-static void put_key_uint(struct tables *tables, const char *key, uint64_t value)
-{
-    json_key(tables->json, key);
-    json_uint(tables->json, value);
-}
-
-static void begin_column(struct tables *tables, const char *key)
-{
-    json_key(tables->json, key);
-    json_array(tables->json);
-}
-
 static void put_line(struct tables *tables, int32_t line)
 {
     if (line > 0)
@@ -43,7 +31,7 @@ static void put_line(struct tables *tables, int32_t line)
 static void put_column(struct tables *tables, const char *key, uint32_t first, uint32_t end,
                        void (*put)(struct tables *tables, uint32_t row))
 {
-    begin_column(tables, key);
+    json_member_array(tables->json, key);
     for (uint32_t row = first; row < end; row++)
         put(tables, row);
     json_end(tables->json);
@@ -194,19 +182,17 @@ static uint32_t less_one(uint32_t count)
 static void put_stack_table(struct tables *tables)
 {
     const uint32_t nodes = tables->snapshot->sizes.nodes;
-    json_key(tables->json, "stackTable");
-    json_object(tables->json);
+    json_member_object(tables->json, "stackTable");
     put_column(tables, "frame", 1, nodes, put_node_frame);
     put_column(tables, "prefix", 1, nodes, put_node_prefix);
-    put_key_uint(tables, "length", less_one(nodes));
+    json_member_uint(tables->json, "length", less_one(nodes));
     json_end(tables->json);
 }
 
 static void put_frame_table(struct tables *tables)
 {
     const uint32_t frames = tables->snapshot->sizes.frames;
-    json_key(tables->json, "frameTable");
-    json_object(tables->json);
+    json_member_object(tables->json, "frameTable");
     put_column(tables, "address", 1, frames, put_none);
     put_column(tables, "inlineDepth", 1, frames, put_zero);
     put_column(tables, "category", 1, frames, put_frame_category);
@@ -216,15 +202,14 @@ static void put_frame_table(struct tables *tables)
     put_column(tables, "innerWindowID", 1, frames, put_null);
     put_column(tables, "line", 1, frames, put_frame_line);
     put_column(tables, "column", 1, frames, put_null);
-    put_key_uint(tables, "length", less_one(frames));
+    json_member_uint(tables->json, "length", less_one(frames));
     json_end(tables->json);
 }
 
 static void put_func_table(struct tables *tables)
 {
     const uint32_t functions = tables->snapshot->sizes.functions;
-    json_key(tables->json, "funcTable");
-    json_object(tables->json);
+    json_member_object(tables->json, "funcTable");
     put_column(tables, "name", 1, functions, put_func_name);
     put_column(tables, "isJS", 1, functions, put_false);
     put_column(tables, "relevantForJS", 1, functions, put_false);
@@ -232,20 +217,19 @@ static void put_func_table(struct tables *tables)
     put_column(tables, "source", 1, functions, put_func_source);
     put_column(tables, "lineNumber", 1, functions, put_func_line);
     put_column(tables, "columnNumber", 1, functions, put_null);
-    put_key_uint(tables, "length", less_one(functions));
+    json_member_uint(tables->json, "length", less_one(functions));
     json_end(tables->json);
 }
 
 /* A table without rows. */
 static void put_empty_table(struct tables *tables, const char *key, const char *const *columns)
 {
-    json_key(tables->json, key);
-    json_object(tables->json);
+    json_member_object(tables->json, key);
     for (size_t i = 0; columns[i]; i++) {
-        begin_column(tables, columns[i]);
+        json_member_array(tables->json, columns[i]);
         json_end(tables->json);
     }
-    put_key_uint(tables, "length", 0);
+    json_member_uint(tables->json, "length", 0);
     json_end(tables->json);
 }
 
@@ -253,33 +237,31 @@ static void put_empty_table(struct tables *tables, const char *key, const char *
 static void put_resources(struct tables *tables)
 {
     const uint32_t libraries = tables->snapshot->sizes.libraries;
-    json_key(tables->json, "resourceTable");
-    json_object(tables->json);
+    json_member_object(tables->json, "resourceTable");
     put_column(tables, "lib", 1, libraries, put_resource_lib);
     put_column(tables, "name", 1, libraries, put_resource_name);
     put_column(tables, "host", 1, libraries, put_null);
     put_column(tables, "type", 1, libraries, put_one);
-    put_key_uint(tables, "length", less_one(libraries));
+    json_member_uint(tables->json, "length", less_one(libraries));
     json_end(tables->json);
 }
 
 static void put_sources(struct tables *tables)
 {
-    json_key(tables->json, "sources");
-    json_object(tables->json);
+    json_member_object(tables->json, "sources");
     put_column(tables, "id", 0, tables->source_count, put_null);
     put_column(tables, "filename", 0, tables->snapshot->sizes.strings, put_source_name);
     put_column(tables, "startLine", 0, tables->source_count, put_one);
     put_column(tables, "startColumn", 0, tables->source_count, put_one);
     put_column(tables, "sourceMapURL", 0, tables->source_count, put_null);
-    put_key_uint(tables, "length", tables->source_count);
+    json_member_uint(tables->json, "length", tables->source_count);
     json_end(tables->json);
 }
 
 /* The profile's strings, then the names of markers. */
 static void put_strings(struct tables *tables)
 {
-    begin_column(tables, "stringArray");
+    json_member_array(tables->json, "stringArray");
     for (str_id id = 0; id < tables->snapshot->sizes.strings; id++) {
         const struct strtab_string string = profile_string(tables->snapshot, id);
         json_string(tables->json, string.text, string.length);
@@ -305,12 +287,6 @@ static void put_shared(struct tables *tables)
     json_end(tables->json);
 }
 
-static void put_string(struct json *json, const char *key, struct strtab_string text)
-{
-    json_key(json, key);
-    json_string(json, text.text, text.length);
-}
-
 /* The first 16 bytes of a build id as breakpad orders those of a GUID, and the age 0. */
 static void put_breakpad_id(struct json *json, struct strtab_string build_id)
 {
@@ -324,8 +300,7 @@ static void put_breakpad_id(struct json *json, struct strtab_string build_id)
                     (char)toupper((unsigned char)build_id.text[2 * (size_t)order[i] + j]);
         text[2 * BREAKPAD_BYTES] = '0';
     }
-    json_key(json, "breakpadId");
-    json_text(json, text);
+    json_member_text(json, "breakpadId", text);
 }
 
 void gecko_put_libs(struct json *json, const struct profile_snapshot *snapshot)
@@ -336,14 +311,13 @@ void gecko_put_libs(struct json *json, const struct profile_snapshot *snapshot)
         const struct strtab_string path = profile_string(snapshot, library.path);
         const struct strtab_string build_id = profile_string(snapshot, library.build_id);
         json_object(json);
-        json_key(json, "arch");
-        json_text(json, "");
-        put_string(json, "name", names_base(path));
-        put_string(json, "path", path);
-        put_string(json, "debugName", names_base(path));
-        put_string(json, "debugPath", path);
+        json_member_text(json, "arch", "");
+        json_member_string(json, "name", names_base(path));
+        json_member_string(json, "path", path);
+        json_member_string(json, "debugName", names_base(path));
+        json_member_string(json, "debugPath", path);
         put_breakpad_id(json, build_id);
-        put_string(json, "codeId", build_id);
+        json_member_string(json, "codeId", build_id);
         json_end(json);
     }
     json_end(json);

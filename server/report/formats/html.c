@@ -19,7 +19,7 @@
 #include "server/wire/session.h"
 #include "server/wire/tree.h"
 
-enum { FORMAT_VERSION = 1, GZIP_LEVEL = 9, NS_DECIMALS = 9 };
+enum { FORMAT_VERSION = 1, GZIP_LEVEL = 9 };
 
 static const char policy_mark[] = "<!--report-csp-->";
 static const char data_mark[] = "<script type=\"text/plain\" id=\"profile-data\"></script>";
@@ -59,8 +59,7 @@ static uint64_t cell_ns(const struct view_cell *cell)
 static void write_column(struct json *json, const char *name, const struct timed *timed,
                          uint64_t (*value)(const struct view_cell *cell))
 {
-    json_key(json, name);
-    json_array(json);
+    json_member_array(json, name);
     for (size_t part = 0; part < timed->part_count; part++)
         for (size_t i = 0; i < timed->parts[part].count; i++)
             json_uint(json, value(&timed->parts[part].cells[i]));
@@ -70,8 +69,7 @@ static void write_column(struct json *json, const char *name, const struct timed
 /* For each cell the slot it is of. */
 static void write_slot_column(struct json *json, const struct timed *timed)
 {
-    json_key(json, "slot");
-    json_array(json);
+    json_member_array(json, "slot");
     for (size_t part = 0; part < timed->part_count; part++)
         for (size_t i = 0; i < timed->parts[part].count; i++)
             json_uint(json, part);
@@ -81,8 +79,7 @@ static void write_slot_column(struct json *json, const struct timed *timed)
 /* Cells have a column of what a sample stands for only where it differs. */
 static void write_cells(struct json *json, const struct timed *timed, bool has_periods)
 {
-    json_key(json, "cells");
-    json_object(json);
+    json_member_object(json, "cells");
     write_column(json, "thread", timed, cell_thread);
     write_column(json, "state", timed, cell_state);
     write_column(json, "node", timed, cell_node);
@@ -96,17 +93,13 @@ static void write_cells(struct json *json, const struct timed *timed, bool has_p
 
 static void write_slots(struct json *json, const struct timeline_slots *slots)
 {
-    json_key(json, "slots");
-    json_object(json);
-    json_key(json, "width");
-    json_decimal(json, slots->width_ns, NS_DECIMALS);
-    json_key(json, "start");
-    json_array(json);
+    json_member_object(json, "slots");
+    json_member_ns(json, "width", slots->width_ns);
+    json_member_array(json, "start");
     for (size_t i = 0; i < slots->count; i++)
         json_decimal(json, slots->rows[i].slot * slots->width_ns, NS_DECIMALS);
     json_end(json);
-    json_key(json, "end");
-    json_array(json);
+    json_member_array(json, "end");
     for (size_t i = 0; i < slots->count; i++)
         json_decimal(json, slots->rows[i].end_ns, NS_DECIMALS);
     json_end(json);
@@ -128,7 +121,7 @@ static enum err_code write_quality(struct json *json, const struct report_source
     return ERR_OK;
 }
 
-/* What the panel of the page shows, and the Markdown that it copies. */
+/* Writes what the panel of the page shows, and the Markdown that it copies. */
 static enum err_code write_summary(struct json *json, const struct report_source *source,
                                    struct err *err)
 {
@@ -137,8 +130,7 @@ static enum err_code write_summary(struct json *json, const struct report_source
     enum err_code rc = summary_write_json(json, source, err);
     if (rc == ERR_OK)
         rc = report_write_summary_markdown(source, &text, err);
-    json_key(json, "summary_markdown");
-    json_string(json, text.length ? text.data : "", text.length);
+    json_member_buffer(json, "summary_markdown", &text);
     buffer_deinit(&text);
     return rc;
 }
@@ -167,10 +159,8 @@ static enum err_code write_baseline(struct json *json, const struct report_sourc
     const enum err_code rc = timed_init(&timed, baseline, err);
     if (rc != ERR_OK)
         return rc;
-    json_key(json, "baseline");
-    json_object(json);
-    json_key(json, "by");
-    json_text(json, by_time ? "time" : "samples");
+    json_member_object(json, "baseline");
+    json_member_text(json, "by", by_time ? "time" : "samples");
     write_origin(json, baseline);
     write_tree(json, baseline, &timed);
     if (timed.slots.count > 0)
@@ -190,8 +180,7 @@ static enum err_code write_profile(const struct report_source *source, const str
         return rc;
     json_init(&json, out);
     json_object(&json);
-    json_key(&json, "version");
-    json_uint(&json, FORMAT_VERSION);
+    json_member_uint(&json, "version", FORMAT_VERSION);
     write_origin(&json, source);
     rc = write_quality(&json, source, err);
     if (!source->session->is_anonymized)

@@ -20,32 +20,14 @@ struct jsonl {
     size_t entries; /* in the record that is open; 0: none is */
 };
 
-static void put_uint(struct jsonl *jsonl, const char *key, uint64_t value)
-{
-    json_key(&jsonl->json, key);
-    json_uint(&jsonl->json, value);
-}
-
-static void put_int(struct jsonl *jsonl, const char *key, int64_t value)
-{
-    json_key(&jsonl->json, key);
-    json_int(&jsonl->json, value);
-}
-
-static void put_text(struct jsonl *jsonl, const char *key, const char *text)
-{
-    json_key(&jsonl->json, key);
-    json_text(&jsonl->json, text);
-}
-
-/* What every record begins with. */
+/* Begins a record with what every record has. */
 static void begin(struct jsonl *jsonl, const char *type)
 {
     json_init(&jsonl->json, jsonl->out);
     json_object(&jsonl->json);
-    put_text(jsonl, "type", type);
-    put_uint(jsonl, "v", SCHEMA_VERSION);
-    put_text(jsonl, "run_id", jsonl->source->session->run);
+    json_member_text(&jsonl->json, "type", type);
+    json_member_uint(&jsonl->json, "v", SCHEMA_VERSION);
+    json_member_text(&jsonl->json, "run_id", jsonl->source->session->run);
 }
 
 static enum err_code end(struct jsonl *jsonl, struct err *err)
@@ -81,29 +63,23 @@ static enum err_code begin_entry(struct jsonl *jsonl, const struct kind *kind, s
     if (jsonl->entries++ == 0) {
         begin(jsonl, kind->type);
         if (kind->agg) {
-            put_text(jsonl, "kind", kind->agg);
-            put_text(jsonl, "scope", "final");
-            put_uint(jsonl, "samples_total", kind->samples);
+            json_member_text(&jsonl->json, "kind", kind->agg);
+            json_member_text(&jsonl->json, "scope", "final");
+            json_member_uint(&jsonl->json, "samples_total", kind->samples);
         }
-        json_key(&jsonl->json, kind->entries);
-        json_array(&jsonl->json);
+        json_member_array(&jsonl->json, kind->entries);
     }
     json_object(&jsonl->json);
     return rc;
-}
-
-static void end_entry(struct jsonl *jsonl)
-{
-    json_end(&jsonl->json);
 }
 
 static enum err_code put_meta(struct jsonl *jsonl, struct err *err)
 {
     const struct session_info *const session = jsonl->source->session;
     begin(jsonl, "meta");
-    put_uint(jsonl, "sample_interval_usec",
-             (report_period_ns(jsonl->source) + NS_PER_MS / 2000) / (NS_PER_MS / 1000));
-    put_text(jsonl, "mode", sampler_mode_texts[session->options->mode]);
+    json_member_uint(&jsonl->json, "sample_interval_usec",
+                     (report_period_ns(jsonl->source) + NS_PER_MS / 2000) / (NS_PER_MS / 1000));
+    json_member_text(&jsonl->json, "mode", sampler_mode_texts[session->options->mode]);
     json_key(&jsonl->json, "session");
     session_write(&jsonl->json, session);
     json_key(&jsonl->json, "selection");
@@ -119,10 +95,9 @@ static enum err_code put_strings(struct jsonl *jsonl, struct err *err)
     for (str_id id = 0; id < snapshot->sizes.strings && rc == ERR_OK; id++) {
         const struct strtab_string string = profile_string(snapshot, id);
         rc = begin_entry(jsonl, &kind, err);
-        put_uint(jsonl, "str_id", id);
-        json_key(&jsonl->json, "value");
-        json_string(&jsonl->json, string.text, string.length);
-        end_entry(jsonl);
+        json_member_uint(&jsonl->json, "str_id", id);
+        json_member_string(&jsonl->json, "value", string);
+        json_end(&jsonl->json);
     }
     return rc == ERR_OK ? close_record(jsonl, err) : rc;
 }
@@ -136,12 +111,12 @@ static enum err_code put_libraries(struct jsonl *jsonl, struct err *err)
     for (library_id id = 1; id < snapshot->sizes.libraries && rc == ERR_OK; id++) {
         const struct profile_library library = profile_library_at(snapshot, id);
         rc = begin_entry(jsonl, &kind, err);
-        put_uint(jsonl, "library_id", id);
-        put_uint(jsonl, "path_str_id", library.path);
-        put_uint(jsonl, "build_id_str_id", library.build_id);
-        json_key(&jsonl->json, "interpreter");
-        json_bool(&jsonl->json, library.flags & PROFILE_LIBRARY_INTERPRETER);
-        end_entry(jsonl);
+        json_member_uint(&jsonl->json, "library_id", id);
+        json_member_uint(&jsonl->json, "path_str_id", library.path);
+        json_member_uint(&jsonl->json, "build_id_str_id", library.build_id);
+        json_member_bool(&jsonl->json, "interpreter",
+                         library.flags & PROFILE_LIBRARY_INTERPRETER);
+        json_end(&jsonl->json);
     }
     return rc == ERR_OK ? close_record(jsonl, err) : rc;
 }
@@ -155,14 +130,14 @@ static enum err_code put_frames(struct jsonl *jsonl, struct err *err)
         const struct profile_frame frame = profile_frame_at(snapshot, id);
         const struct profile_function function = profile_function_at(snapshot, frame.function);
         rc = begin_entry(jsonl, &kind, err);
-        put_uint(jsonl, "frame_id", id);
-        put_uint(jsonl, "path_str_id", function.file);
-        put_uint(jsonl, "func_str_id", function.name);
-        put_int(jsonl, "line", frame.line);
-        put_int(jsonl, "first_line", function.first_line);
+        json_member_uint(&jsonl->json, "frame_id", id);
+        json_member_uint(&jsonl->json, "path_str_id", function.file);
+        json_member_uint(&jsonl->json, "func_str_id", function.name);
+        json_member_int(&jsonl->json, "line", frame.line);
+        json_member_int(&jsonl->json, "first_line", function.first_line);
         if (function.library)
-            put_uint(jsonl, "library_id", function.library);
-        end_entry(jsonl);
+            json_member_uint(&jsonl->json, "library_id", function.library);
+        json_end(&jsonl->json);
     }
     return rc == ERR_OK ? close_record(jsonl, err) : rc;
 }
@@ -176,13 +151,12 @@ static enum err_code put_threads(struct jsonl *jsonl, struct err *err)
         const struct profile_thread thread = profile_thread_at(snapshot, id);
         const struct profile_process process = profile_process_at(snapshot, thread.process);
         rc = begin_entry(jsonl, &kind, err);
-        put_uint(jsonl, "thread_id", id);
-        put_int(jsonl, "pid", process.pid);
-        put_int(jsonl, "tid", thread.tid);
-        put_uint(jsonl, "name_str_id", thread.name);
-        json_key(&jsonl->json, "main");
-        json_bool(&jsonl->json, thread.is_main);
-        end_entry(jsonl);
+        json_member_uint(&jsonl->json, "thread_id", id);
+        json_member_int(&jsonl->json, "pid", process.pid);
+        json_member_int(&jsonl->json, "tid", thread.tid);
+        json_member_uint(&jsonl->json, "name_str_id", thread.name);
+        json_member_bool(&jsonl->json, "main", thread.is_main);
+        json_end(&jsonl->json);
     }
     return rc == ERR_OK ? close_record(jsonl, err) : rc;
 }
@@ -196,10 +170,10 @@ static enum err_code put_stacks(struct jsonl *jsonl, struct err *err)
     for (node_id id = 1; id < snapshot->sizes.nodes && rc == ERR_OK; id++) {
         const struct profile_node node = profile_node_at(snapshot, id);
         rc = begin_entry(jsonl, &kind, err);
-        put_uint(jsonl, "stack_id", id);
-        put_uint(jsonl, "parent_id", node.parent);
-        put_uint(jsonl, "frame_id", node.frame);
-        end_entry(jsonl);
+        json_member_uint(&jsonl->json, "stack_id", id);
+        json_member_uint(&jsonl->json, "parent_id", node.parent);
+        json_member_uint(&jsonl->json, "frame_id", node.frame);
+        json_end(&jsonl->json);
     }
     return rc == ERR_OK ? close_record(jsonl, err) : rc;
 }
@@ -217,10 +191,10 @@ static enum err_code put_frame_sums(struct jsonl *jsonl, uint64_t *samples_out, 
         if (flat.total[id] == 0)
             continue;
         rc = begin_entry(jsonl, &kind, err);
-        put_uint(jsonl, "frame_id", id);
-        put_uint(jsonl, "self", flat.self[id]);
-        put_uint(jsonl, "cumulative", flat.total[id]);
-        end_entry(jsonl);
+        json_member_uint(&jsonl->json, "frame_id", id);
+        json_member_uint(&jsonl->json, "self", flat.self[id]);
+        json_member_uint(&jsonl->json, "cumulative", flat.total[id]);
+        json_end(&jsonl->json);
     }
     flat_deinit(&flat);
     return rc == ERR_OK ? close_record(jsonl, err) : rc;
@@ -238,12 +212,11 @@ static enum err_code put_stack_sums(struct jsonl *jsonl, uint64_t samples, struc
         struct buffer words = { 0 };
         names_put_state(&words, cells.cells[i].state);
         rc = begin_entry(jsonl, &kind, err);
-        put_uint(jsonl, "stack_id", cells.cells[i].node);
-        put_uint(jsonl, "thread_id", cells.cells[i].thread);
-        json_key(&jsonl->json, "state");
-        json_string(&jsonl->json, words.data ? words.data : "", words.length);
-        put_uint(jsonl, "count", cells.cells[i].count);
-        end_entry(jsonl);
+        json_member_uint(&jsonl->json, "stack_id", cells.cells[i].node);
+        json_member_uint(&jsonl->json, "thread_id", cells.cells[i].thread);
+        json_member_buffer(&jsonl->json, "state", &words);
+        json_member_uint(&jsonl->json, "count", cells.cells[i].count);
+        json_end(&jsonl->json);
         buffer_deinit(&words);
     }
     view_cells_deinit(&cells);
@@ -253,15 +226,15 @@ static enum err_code put_stack_sums(struct jsonl *jsonl, uint64_t samples, struc
 static void put_spot(struct jsonl *jsonl, const struct view_spot *cell)
 {
     const struct profile_spot spot = profile_spot_at(jsonl->source->snapshot, cell->spot);
-    put_uint(jsonl, "stack_id", cell->node);
-    put_int(jsonl, "line", spot.line);
-    put_int(jsonl, "end_line", spot.end_line);
-    put_int(jsonl, "col", spot.column);
-    put_int(jsonl, "end_col", spot.end_column);
-    put_uint(jsonl, "opcode_str_id", spot.opcode);
-    put_uint(jsonl, "base_opcode_str_id", spot.base);
-    put_uint(jsonl, "self", cell->self);
-    put_uint(jsonl, "cumulative", cell->total);
+    json_member_uint(&jsonl->json, "stack_id", cell->node);
+    json_member_int(&jsonl->json, "line", spot.line);
+    json_member_int(&jsonl->json, "end_line", spot.end_line);
+    json_member_int(&jsonl->json, "col", spot.column);
+    json_member_int(&jsonl->json, "end_col", spot.end_column);
+    json_member_uint(&jsonl->json, "opcode_str_id", spot.opcode);
+    json_member_uint(&jsonl->json, "base_opcode_str_id", spot.base);
+    json_member_uint(&jsonl->json, "self", cell->self);
+    json_member_uint(&jsonl->json, "cumulative", cell->total);
 }
 
 /* Spots have no thread and no state: a view of some threads or states has none. */
@@ -278,7 +251,7 @@ static enum err_code put_spots(struct jsonl *jsonl, uint64_t samples, struct err
     for (size_t i = 0; i < spots.count && rc == ERR_OK; i++) {
         rc = begin_entry(jsonl, &kind, err);
         put_spot(jsonl, &spots.spots[i]);
-        end_entry(jsonl);
+        json_end(&jsonl->json);
     }
     view_spots_deinit(&spots);
     return rc == ERR_OK ? close_record(jsonl, err) : rc;
@@ -309,6 +282,6 @@ enum err_code report_write_jsonl(const struct report_source *source, struct buff
     if (rc != ERR_OK)
         return rc;
     begin(&jsonl, "end");
-    put_uint(&jsonl, "samples_total", samples);
+    json_member_uint(&jsonl.json, "samples_total", samples);
     return end(&jsonl, err);
 }

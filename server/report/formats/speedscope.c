@@ -27,28 +27,16 @@ struct speedscope {
     struct chain chain;
 };
 
-static void put_string(struct json *json, const char *key, struct strtab_string text)
-{
-    json_key(json, key);
-    json_string(json, text.text, text.length);
-}
-
-static void put_uint(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_uint(json, value);
-}
-
 /* speedscope adds up what has the same entry: a function, with its first line, unless lines are
  * asked for.  Entry 0 is that of the root, which no stack names. */
 static void put_frame(struct json *json, const struct named_frame *frame, int32_t line)
 {
     json_object(json);
-    put_string(json, "name", frame->name);
+    json_member_string(json, "name", frame->name);
     if (!frame->is_synthetic && frame->file.length > 0)
-        put_string(json, "file", frame->file);
+        json_member_string(json, "file", frame->file);
     if (line > 0)
-        put_uint(json, "line", (uint64_t)line);
+        json_member_uint(json, "line", (uint64_t)line);
     json_end(json);
 }
 
@@ -56,10 +44,8 @@ static void put_shared(struct speedscope *scope)
 {
     const struct profile_snapshot *const snapshot = scope->source->snapshot;
     const bool by_line = scope->source->settings.by_line;
-    json_key(&scope->json, "shared");
-    json_object(&scope->json);
-    json_key(&scope->json, "frames");
-    json_array(&scope->json);
+    json_member_object(&scope->json, "shared");
+    json_member_array(&scope->json, "frames");
     for (frame_id id = 0; by_line && id < snapshot->sizes.frames; id++) {
         const struct named_frame frame = names_frame(snapshot, id);
         put_frame(&scope->json, &frame, frame.line);
@@ -108,8 +94,7 @@ static enum err_code put_pass(struct speedscope *scope, thread_id thread, const 
                               enum pass pass, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    json_key(&scope->json, key);
-    json_array(&scope->json);
+    json_member_array(&scope->json, key);
     for (size_t i = 0; i < scope->slices.count && rc == ERR_OK; i++) {
         struct slice_part part;
         rc = slices_part(&scope->slices, i, thread, SLICES_BY_TREE, &scope->order, &part, err);
@@ -128,20 +113,17 @@ static void put_name(struct speedscope *scope, size_t index, uint64_t unordered)
     struct buffer name = { 0 };
     names_put_thread(&name, scope->source->snapshot, scope->slices.threads[index]);
     slices_put_note(&name, unordered, scope->slices.samples[index]);
-    json_key(&scope->json, "name");
-    json_string(&scope->json, name.data ? name.data : "", name.length);
+    json_member_buffer(&scope->json, "name", &name);
     buffer_deinit(&name);
 }
 
 static void begin_profile(struct json *json, uint64_t end_ns)
 {
     json_object(json);
-    json_key(json, "type");
-    json_text(json, "sampled");
-    json_key(json, "unit");
-    json_text(json, "nanoseconds");
-    put_uint(json, "startValue", 0);
-    put_uint(json, "endValue", end_ns);
+    json_member_text(json, "type", "sampled");
+    json_member_text(json, "unit", "nanoseconds");
+    json_member_uint(json, "startValue", 0);
+    json_member_uint(json, "endValue", end_ns);
 }
 
 static enum err_code put_thread(struct speedscope *scope, size_t index, struct err *err)
@@ -162,13 +144,10 @@ static enum err_code put_thread(struct speedscope *scope, size_t index, struct e
 static void put_no_thread(struct json *json)
 {
     begin_profile(json, 0);
-    json_key(json, "samples");
-    json_array(json);
+    json_member_array(json, "samples");
     json_end(json);
-    json_key(json, "name");
-    json_text(json, "no samples");
-    json_key(json, "weights");
-    json_array(json);
+    json_member_text(json, "name", "no samples");
+    json_member_array(json, "weights");
     json_end(json);
     json_end(json);
 }
@@ -176,8 +155,7 @@ static void put_no_thread(struct json *json)
 static enum err_code put_profiles(struct speedscope *scope, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    json_key(&scope->json, "profiles");
-    json_array(&scope->json);
+    json_member_array(&scope->json, "profiles");
     if (scope->slices.thread_count == 0)
         put_no_thread(&scope->json);
     for (size_t i = 0; i < scope->slices.thread_count && rc == ERR_OK; i++)
@@ -192,10 +170,8 @@ static enum err_code put_file(struct speedscope *scope, struct err *err)
     const struct sampler_target *const target = scope->source->session->target;
     struct buffer name = { 0 };
     json_object(json);
-    json_key(json, "$schema");
-    json_text(json, "https://www.speedscope.app/file-format-schema.json");
-    json_key(json, "exporter");
-    json_text(json, "pyrometer@" PYROMETER_VERSION);
+    json_member_text(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+    json_member_text(json, "exporter", "pyrometer@" PYROMETER_VERSION);
     const char *const word = target->argc > 0 ? target->argv[target->argc > 1] : "python";
     buffer_append(&name, word, utf8_cut(word, strlen(word), REPORT_COMMAND_BYTES));
     buffer_printf(&name, " (%d)", (int)target->pid);
@@ -203,10 +179,9 @@ static enum err_code put_file(struct speedscope *scope, struct err *err)
         buffer_text(&name, ": ");
         report_header_put_text(scope->source->header, &name);
     }
-    json_key(json, "name");
-    json_string(json, name.data ? name.data : "", name.length);
+    json_member_buffer(json, "name", &name);
     buffer_deinit(&name);
-    put_uint(json, "activeProfileIndex", 0);
+    json_member_uint(json, "activeProfileIndex", 0);
     put_shared(scope);
     const enum err_code rc = put_profiles(scope, err);
     json_end(json);

@@ -12,56 +12,22 @@
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
 
-static void put_uint(struct json *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_uint(json, value);
-}
-
-static void put_number(struct json *json, const char *key, double value)
-{
-    json_key(json, key);
-    json_number(json, value);
-}
-
 static void put_share(struct json *json, const char *key, uint64_t part, uint64_t whole)
 {
-    put_number(json, key, quality_percent(part, whole) / 100);
-}
-
-static void put_string(struct json *json, const char *key, struct strtab_string text)
-{
-    json_key(json, key);
-    json_string(json, text.text, text.length);
-}
-
-/* What has no such text has null. */
-static void put_string_if(struct json *json, const char *key, bool has,
-                          struct strtab_string text)
-{
-    if (has) {
-        put_string(json, key, text);
-        return;
-    }
-    json_key(json, key);
-    json_null(json);
+    json_member_number(json, key, quality_percent(part, whole) / 100);
 }
 
 static void write_program(struct json *json, const struct report_source *source)
 {
     const struct sampler_target *const target = source->session->target;
-    json_key(json, "program");
-    json_object(json);
-    json_key(json, "pid");
-    json_int(json, target->pid);
-    put_uint(json, "processes", source->header->process_count);
-    json_key(json, "command");
-    json_array(json);
+    json_member_object(json, "program");
+    json_member_int(json, "pid", target->pid);
+    json_member_uint(json, "processes", source->header->process_count);
+    json_member_array(json, "command");
     for (size_t i = 0; i < target->argc; i++)
         json_text(json, target->argv[i]);
     json_end(json);
-    json_key(json, "python");
-    json_text(json, target->python);
+    json_member_text(json, "python", target->python);
     json_end(json);
 }
 
@@ -70,18 +36,15 @@ static void write_observed(struct json *json, const struct summary *summary)
     const struct report_source *const source = summary->source;
     struct buffer selection = { 0 };
     report_header_put_text(source->header, &selection);
-    json_key(json, "observed");
-    json_object(json);
-    json_key(json, "selection");
-    json_text(json, buffer_string(&selection));
-    json_key(json, "whole");
-    json_bool(json, source->header->is_whole);
-    put_number(json, "duration_s",
-               (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
-    put_uint(json, "threads", summary->thread_count);
-    put_uint(json, "samples", summary->samples);
-    put_number(json, "requested_hz", session_requested_hz(source->session));
-    put_number(json, "achieved_hz", session_achieved_hz(source->snapshot));
+    json_member_object(json, "observed");
+    json_member_text(json, "selection", buffer_string(&selection));
+    json_member_bool(json, "whole", source->header->is_whole);
+    json_member_number(json, "duration_s",
+                       (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
+    json_member_uint(json, "threads", summary->thread_count);
+    json_member_uint(json, "samples", summary->samples);
+    json_member_number(json, "requested_hz", session_requested_hz(source->session));
+    json_member_number(json, "achieved_hz", session_achieved_hz(source->snapshot));
     session_write_engine(json, source->session);
     json_end(json);
     buffer_deinit(&selection);
@@ -108,29 +71,24 @@ static function_id id_of(const struct report_source *source, const struct named_
     return 0;
 }
 
-static void put_function(struct json *json, function_id id)
-{
-    json_key(json, "function");
-    if (id)
-        json_uint(json, id);
-    else
-        json_null(json);
-}
-
 static void write_row(struct json *json, const struct report_source *source,
                       const struct summary_row *row, uint64_t whole)
 {
     const struct named_frame *const frame = &row->frame;
+    const function_id function = id_of(source, frame);
     json_object(json);
-    put_string(json, "name", frame->name);
-    put_string_if(json, "file", frame->has_source, frame->file);
-    put_uint(json, "line", frame->line > 0 ? (uint64_t)frame->line : 0);
-    put_string_if(json, "library", frame->is_native, frame->library);
-    put_function(json, id_of(source, frame));
-    put_uint(json, "samples", row->self);
+    json_member_string(json, "name", frame->name);
+    if (json_member_if(json, "file", frame->has_source))
+        json_string(json, frame->file.text, frame->file.length);
+    json_member_uint(json, "line", frame->line > 0 ? (uint64_t)frame->line : 0);
+    if (json_member_if(json, "library", frame->is_native))
+        json_string(json, frame->library.text, frame->library.length);
+    if (json_member_if(json, "function", function > 0))
+        json_uint(json, function);
+    json_member_uint(json, "samples", row->self);
     put_share(json, "share", row->self, whole);
     if (row->total > 0) {
-        put_uint(json, "total_samples", row->total);
+        json_member_uint(json, "total_samples", row->total);
         put_share(json, "total_share", row->total, whole);
     }
     json_end(json);
@@ -139,8 +97,7 @@ static void write_row(struct json *json, const struct report_source *source,
 static void write_rows(struct json *json, const struct report_source *source, const char *key,
                        const struct summary_rows *rows, uint64_t whole)
 {
-    json_key(json, key);
-    json_array(json);
+    json_member_array(json, key);
     for (size_t i = 0; i < rows->count; i++)
         write_row(json, source, &rows->rows[i], whole);
     json_end(json);
@@ -151,10 +108,8 @@ static void write_parts(struct json *json, const struct summary *summary)
     uint64_t ns = 0;
     for (enum part part = 0; part < PART_COUNT; part++)
         ns += summary->parts_ns[part];
-    json_key(json, "headline");
-    json_text(json, summary->headline);
-    json_key(json, "parts");
-    json_object(json);
+    json_member_text(json, "headline", summary->headline);
+    json_member_object(json, "parts");
     for (enum part part = 0; part < PART_COUNT; part++)
         put_share(json, part_text(part), summary->parts_ns[part], ns);
     json_end(json);
@@ -162,11 +117,11 @@ static void write_parts(struct json *json, const struct summary *summary)
 
 static void write_hot(struct json *json, const struct summary *summary)
 {
-    json_key(json, "hot");
-    json_object(json);
-    put_uint(json, "samples", summary->hot);
+    json_member_object(json, "hot");
+    json_member_uint(json, "samples", summary->hot);
     put_share(json, "share", summary->hot, summary->samples);
-    put_number(json, "seconds", (double)summary->parts_ns[PART_RUNNING] / (double)NS_PER_S);
+    json_member_number(json, "seconds",
+                       (double)summary->parts_ns[PART_RUNNING] / (double)NS_PER_S);
     put_share(json, "own_share", summary->own, summary->hot);
     json_key(json, "own_code");
     own_code_write(json, &summary->lines.own_code);
@@ -178,19 +133,16 @@ static void write_hot(struct json *json, const struct summary *summary)
 static void write_cause(struct json *json, const struct summary_cause *cause, uint64_t whole)
 {
     json_object(json);
-    json_key(json, "cause");
-    json_text(json, wait_cause_text(cause->cause));
-    json_key(json, "title");
-    json_text(json, wait_cause_title(cause->cause));
-    put_uint(json, "samples", cause->samples);
+    json_member_text(json, "cause", wait_cause_text(cause->cause));
+    json_member_text(json, "title", wait_cause_title(cause->cause));
+    json_member_uint(json, "samples", cause->samples);
     put_share(json, "share", cause->samples, whole);
-    put_uint(json, "peer_count", cause->peer_count);
-    json_key(json, "peers");
-    json_array(json);
+    json_member_uint(json, "peer_count", cause->peer_count);
+    json_member_array(json, "peers");
     for (size_t i = 0; i < cause->peer_count && i < SUMMARY_PEERS; i++) {
         json_object(json);
-        put_string(json, "peer", cause->peers[i].name);
-        put_uint(json, "samples", cause->peers[i].samples);
+        json_member_string(json, "peer", cause->peers[i].name);
+        json_member_uint(json, "samples", cause->peers[i].samples);
         put_share(json, "share", cause->peers[i].samples, whole);
         json_end(json);
     }
@@ -201,8 +153,7 @@ static void write_cause(struct json *json, const struct summary_cause *cause, ui
 static void write_causes(struct json *json, const struct summary *summary, bool is_idle,
                          uint64_t whole)
 {
-    json_key(json, "causes");
-    json_array(json);
+    json_member_array(json, "causes");
     for (size_t i = 0; i < summary->cause_count; i++)
         if (wait_cause_is_idle(summary->causes[i].cause) == is_idle)
             write_cause(json, &summary->causes[i], whole);
@@ -211,19 +162,17 @@ static void write_causes(struct json *json, const struct summary *summary, bool 
 
 static void write_waiting(struct json *json, const struct summary *summary)
 {
-    json_key(json, "waiting");
-    json_object(json);
-    put_uint(json, "samples", summary->waiting);
+    json_member_object(json, "waiting");
+    json_member_uint(json, "samples", summary->waiting);
     put_share(json, "share", summary->waiting, summary->samples);
     write_causes(json, summary, false, summary->busy);
     write_rows(json, summary->source, "functions", &summary->wait_functions, summary->busy);
     write_rows(json, summary->source, "lines", &summary->wait_lines, summary->busy);
     json_end(json);
-    json_key(json, "idle");
-    json_object(json);
-    put_uint(json, "samples", summary->parts[PART_IDLE]);
+    json_member_object(json, "idle");
+    json_member_uint(json, "samples", summary->parts[PART_IDLE]);
     put_share(json, "share", summary->parts[PART_IDLE], summary->samples);
-    put_uint(json, "threads", summary->idle_threads);
+    json_member_uint(json, "threads", summary->idle_threads);
     write_causes(json, summary, true, summary->samples);
     json_end(json);
 }
@@ -231,34 +180,26 @@ static void write_waiting(struct json *json, const struct summary *summary)
 /* null: no thread is known to have held it while others waited. */
 static void write_holder(struct json *json, const struct summary *summary)
 {
-    json_key(json, "holder");
-    if (summary->holder_share <= 0) {
-        json_null(json);
+    if (!json_member_if(json, "holder", summary->holder_share > 0))
         return;
-    }
     json_object(json);
-    put_string(json, "name", summary->holder);
-    json_key(json, "tid");
-    json_int(json, summary->holder_tid);
-    put_number(json, "share", summary->holder_share);
+    json_member_string(json, "name", summary->holder);
+    json_member_int(json, "tid", summary->holder_tid);
+    json_member_number(json, "share", summary->holder_share);
     json_end(json);
 }
 
 static void write_gil(struct json *json, const struct summary *summary)
 {
     const struct state_sums *const sums = &summary->states;
-    json_key(json, "gil");
-    if (summary->gil == SUMMARY_GIL_NONE) {
-        json_null(json);
+    if (!json_member_if(json, "gil", summary->gil != SUMMARY_GIL_NONE))
         return;
-    }
     json_object(json);
     put_share(json, "held_share", sums->yes[STATE_FLAG_HAS_GIL], sums->samples);
     if (summary->gil == SUMMARY_GIL_KNOWN) {
         put_share(json, "waited_share", sums->yes[STATE_FLAG_WAITS_GIL], sums->samples);
     } else {
-        json_key(json, "waited_share");
-        json_null(json);
+        json_member_null(json, "waited_share");
     }
     write_holder(json, summary);
     json_end(json);
@@ -266,18 +207,16 @@ static void write_gil(struct json *json, const struct summary *summary)
 
 static void write_runnable(struct json *json, const struct state_sums *sums)
 {
-    json_key(json, "runnable_share");
-    if (sums->samples > 0 && sums->unknown[STATE_FLAG_RUNNABLE] == sums->samples)
-        json_null(json);
-    else
+    const bool is_unknown =
+        sums->samples > 0 && sums->unknown[STATE_FLAG_RUNNABLE] == sums->samples;
+    if (json_member_if(json, "runnable_share", !is_unknown))
         json_number(json, quality_percent(sums->yes[STATE_FLAG_RUNNABLE], sums->samples) / 100);
 }
 
 static void write_tasks(struct json *json, const struct summary *summary)
 {
-    json_key(json, "tasks");
-    json_object(json);
-    put_uint(json, "samples", summary->tasks);
+    json_member_object(json, "tasks");
+    json_member_uint(json, "samples", summary->tasks);
     json_key(json, "own_code");
     own_code_write(json, &summary->task_lines.own_code);
     write_rows(json, summary->source, "lines", &summary->task_lines, summary->tasks);
@@ -286,19 +225,14 @@ static void write_tasks(struct json *json, const struct summary *summary)
 
 static void write_native(struct json *json, const struct summary *summary)
 {
-    json_key(json, "native");
-    json_object(json);
+    json_member_object(json, "native");
     put_share(json, "share", summary->native, summary->hot);
-    json_key(json, "wanted_for");
-    if (summary->c_function.self)
+    if (json_member_if(json, "wanted_for", summary->c_function.self))
         write_row(json, summary->source, &summary->c_function, summary->hot);
-    else
-        json_null(json);
-    json_key(json, "libraries");
-    json_array(json);
+    json_member_array(json, "libraries");
     for (size_t i = 0; i < summary->library_count; i++) {
         json_object(json);
-        put_string(json, "path", summary->libraries[i].path);
+        json_member_string(json, "path", summary->libraries[i].path);
         put_share(json, "share", summary->libraries[i].samples, summary->hot);
         json_end(json);
     }
@@ -312,15 +246,13 @@ static void write_quality(struct json *json, const struct session_info *info)
     const uint64_t failed = quality_failed(quality);
     char text[SUMMARY_QUALITY_BYTES];
     summary_quality_text(info, text);
-    json_key(json, "quality");
-    json_object(json);
+    json_member_object(json, "quality");
     put_share(json, "exact_share", quality->exact, quality->samples);
     put_share(json, "truncated_share", quality->truncated, quality->samples);
     put_share(json, "failed_share", failed, quality->samples + failed);
     put_share(json, "missed_share", quality->missed_ticks,
               quality->ticks + quality->missed_ticks);
-    json_key(json, "text");
-    json_text(json, text);
+    json_member_text(json, "text", text);
     json_end(json);
 }
 

@@ -25,7 +25,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "sampler/capture/bytes.h"
+#include "sampler/base/buffer.h"
 #include "sampler/link/request.h"
 
 static int facts_fd = -1, results_fd = -1;
@@ -71,7 +71,7 @@ static void open_of(const char *name, int pid, const char *what)
     open_file(name, path);
 }
 
-/* What came of a request: the code of its answer (-1: there was none), and what followed. */
+/* The outcome of a request: the code of its answer (-1: there was none), and what followed. */
 struct reply {
     int code;
     size_t bytes;
@@ -127,17 +127,14 @@ static int send_message(const void *message, size_t bytes)
 
 static void take_reply(int fd, struct reply *reply)
 {
-    unsigned char head[LINK_HEAD_BYTES];
-    enum err_code code;
+    struct link_head head;
     reply->code = -1;
     reply->bytes = 0;
-    if (fd < 0 || !receive(fd, head, sizeof head) ||
-        link_head_decode(head, &code, &reply->bytes, NULL) != ERR_OK)
+    if (fd < 0 || !receive(fd, &head, sizeof head) || link_head_check(&head, NULL) != ERR_OK)
         return;
-    if (reply->bytes > sizeof reply->contents)
-        reply->bytes = sizeof reply->contents;
+    reply->bytes = head.bytes < sizeof reply->contents ? head.bytes : sizeof reply->contents;
     if (receive(fd, reply->contents, reply->bytes))
-        reply->code = (int)code;
+        reply->code = (int)head.code;
 }
 
 /* Bytes that are no request of today among them. */
@@ -153,10 +150,10 @@ static struct reply *ask_bytes(const void *message, size_t bytes)
 
 static struct reply *ask(const struct link_request *request)
 {
-    struct bytes message = { 0 };
+    struct buffer message = { 0 };
     link_request_encode(request, &message);
-    struct reply *const reply = ask_bytes(message.data, message.count);
-    bytes_deinit(&message);
+    struct reply *const reply = ask_bytes(message.data, message.length);
+    buffer_deinit(&message);
     return reply;
 }
 
@@ -191,14 +188,14 @@ static struct link_request start_of(int pid)
 static int start_session(const struct link_request *request, uint64_t *session_out)
 {
     static struct reply reply;
-    struct bytes message = { 0 };
+    struct buffer message = { 0 };
     struct link_started started;
     link_request_encode(request, &message);
-    const int fd = send_message(message.data, message.count);
-    bytes_deinit(&message);
+    const int fd = send_message(message.data, message.length);
+    buffer_deinit(&message);
     take_reply(fd, &reply);
-    struct cursor cursor = cursor_of(reply.contents, reply.bytes);
-    if (reply.code == ERR_OK && link_started_decode(&cursor, &started, NULL) == ERR_OK) {
+    if (reply.code == ERR_OK && reply.bytes == sizeof started) {
+        memcpy(&started, reply.contents, sizeof started);
         *session_out = started.session;
         return fd;
     }
@@ -253,23 +250,21 @@ static void hold_ended(void)
     note("held_ended_sessions", world.ended == MANY);
 }
 
-/* As long as a request named the file itself: number of the session, origin, path, no build id, no wishes, no entries. */
+/* A request that names the file itself: origin, path, no build id, no wishes, no entries. */
 static bool reads_path(uint64_t origin, const char *path)
 {
-    struct bytes message = { 0 }, wish = { 0 };
-    bytes_number(&wish, strlen(path));
-    bytes_put(&wish, path, strlen(path));
+    struct buffer wish = { 0 };
+    buffer_u64(&wish, origin);
+    buffer_number(&wish, strlen(path));
+    buffer_append(&wish, path, strlen(path));
     for (int i = 0; i < 3; i++)
-        bytes_number(&wish, 0);
-    bytes_u8(&message, LINK_VERSION);
-    bytes_u8(&message, LINK_READ);
-    bytes_u64(&message, world.session);
-    bytes_u64(&message, origin);
-    bytes_number(&message, wish.count);
-    bytes_put(&message, wish.data, wish.count);
-    const bool is_read = says(ask_bytes(message.data, message.count), "root:");
-    bytes_deinit(&wish);
-    bytes_deinit(&message);
+        buffer_number(&wish, 0);
+    const struct link_request request = { .kind = LINK_READ,
+                                          .session = world.session,
+                                          .source = wish.data,
+                                          .source_bytes = wish.length };
+    const bool is_read = says(ask(&request), "root:");
+    buffer_deinit(&wish);
     return is_read;
 }
 
@@ -277,17 +272,17 @@ static bool reads_path(uint64_t origin, const char *path)
 static bool reads_functions(uint64_t session, unsigned want, unsigned first, unsigned count,
                             const char *text)
 {
-    struct bytes source = { 0 };
-    bytes_u8(&source, want);
-    bytes_number(&source, count);
+    struct buffer source = { 0 };
+    buffer_u8(&source, want);
+    buffer_number(&source, count);
     for (unsigned i = 0; i < count; i++)
-        bytes_number(&source, first + i);
+        buffer_number(&source, first + i);
     const struct link_request request = { .kind = LINK_READ,
                                           .session = session,
                                           .source = source.data,
-                                          .source_bytes = source.count };
+                                          .source_bytes = source.length };
     const bool is_read = says(ask(&request), text);
-    bytes_deinit(&source);
+    buffer_deinit(&source);
     return is_read;
 }
 
@@ -314,7 +309,7 @@ static void read_others(void)
     note("permitted_source", has_own);
 }
 
-/* What a request of each kind could be asked for beyond what is permitted. */
+/* Tries what a request of each kind could be asked for beyond what is permitted. */
 static void try_kind(enum link_kind kind)
 {
     const struct link_request guessed = { .kind = kind,
@@ -355,17 +350,20 @@ static void try_kind(enum link_kind kind)
         return;
     case LINK_READ: read_others(); return;
     case LINK_USAGE: {
-        /* Of the sampling process only: there is no room for a number of another one. */
-        static const unsigned char message[] = { LINK_VERSION, LINK_USAGE, 1 };
-        note("usage_of_another", ask_bytes(message, sizeof message)->code == ERR_OK);
+        /* The request is for the sampling process only: there is no room for a number of
+         * another one. */
+        static const struct {
+            struct link_request request;
+            uint64_t other;
+        } message = { { .kind = LINK_USAGE }, 1 };
+        note("usage_of_another", ask_bytes(&message, sizeof message)->code == ERR_OK);
         return;
     }
     case LINK_PING: note("answer_to_ping", is_done(&guessed)); return;
     case LINK_NONE:
     case LINK_KINDS: break;
     }
-    const unsigned char message[] = { LINK_VERSION, (unsigned char)kind };
-    note("no_kind", ask_bytes(message, sizeof message)->code == ERR_OK);
+    note("no_kind", is_done(&(struct link_request){ .kind = kind }));
 }
 
 static int link_fd(void)

@@ -3,13 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/profile/packages.h"
 #include "tests/support/test.h"
 
 static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
 {
-    bytes_put(to, data, bytes);
-    return bytes_check(to, err);
+    buffer_append(to, data, bytes);
+    return buffer_check(to, err);
 }
 
 void made_capture_begin(struct made_capture *capture)
@@ -117,14 +118,14 @@ void made_capture_end(struct made_capture *capture)
     struct err err = { 0 };
     made_capture_flush(capture);
     assert_ok(writer_finish(&capture->writer, &end, &err), &err);
-    made_file(capture, capture->file.data, capture->file.count);
+    made_file(capture, capture->file.data, capture->file.length);
 }
 
 void made_capture_free(struct made_capture *capture)
 {
     writer_deinit(&capture->writer);
     profile_destroy(capture->profile);
-    bytes_deinit(&capture->file);
+    buffer_deinit(&capture->file);
     temp_dir_remove(capture->folder);
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/compress.h"
 #include "sampler/capture/block.h"
 #include "sampler/capture/format.h"
@@ -53,7 +54,7 @@ static void a_capture_cut_at_any_byte_opens_up_to_its_last_whole_block(void **st
     size_t opened = 0;
     (void)state;
     make_blocks(&capture);
-    const size_t whole = capture.file.count;
+    const size_t whole = capture.file.length;
     for (size_t cut = 0; cut < whole; cut++) {
         const enum err_code rc =
             open_bytes(&capture, capture.file.data, cut, &samples, &missing);
@@ -75,7 +76,7 @@ static void a_changed_byte_is_noticed_wherever_it_is(void **state)
     struct made_capture capture;
     (void)state;
     make_blocks(&capture);
-    const size_t whole = capture.file.count - CAPTURE_TRAILER_BYTES;
+    const size_t whole = capture.file.length - CAPTURE_TRAILER_BYTES;
     for (size_t at = 0; at < whole; at++) {
         uint64_t samples = 0;
         bool missing = false;
@@ -84,7 +85,7 @@ static void a_changed_byte_is_noticed_wherever_it_is(void **state)
             continue;
         capture.file.data[at] ^= 0x10;
         const enum err_code rc =
-            open_bytes(&capture, capture.file.data, capture.file.count, &samples, &missing);
+            open_bytes(&capture, capture.file.data, capture.file.length, &samples, &missing);
         assert_true(rc == ERR_CORRUPT || rc == ERR_UNSUPPORTED);
         capture.file.data[at] ^= 0x10;
     }
@@ -99,13 +100,13 @@ static void a_wrong_trailer_does_no_harm(void **state)
     for (size_t i = 1; i <= CAPTURE_TRAILER_BYTES; i++) {
         uint64_t samples = 0;
         bool missing = true;
-        capture.file.data[capture.file.count - i] ^= 0x41;
+        capture.file.data[capture.file.length - i] ^= 0x41;
         assert_int_equal(
-            open_bytes(&capture, capture.file.data, capture.file.count, &samples, &missing),
+            open_bytes(&capture, capture.file.data, capture.file.length, &samples, &missing),
             ERR_OK);
         assert_int_equal(samples, BLOCKS * SAMPLES_OF_A_BLOCK);
         assert_false(missing);
-        capture.file.data[capture.file.count - i] ^= 0x41;
+        capture.file.data[capture.file.length - i] ^= 0x41;
     }
     made_capture_free(&capture);
 }
@@ -121,9 +122,9 @@ static void zeros_at_the_end_are_what_a_power_cut_left(void **state)
     made_capture_seal(&capture, 1);
     made_capture_flush(&capture);
     for (unsigned i = 0; i < 100; i++)
-        bytes_u8(&capture.file, 0);
+        buffer_u8(&capture.file, 0);
     assert_int_equal(
-        open_bytes(&capture, capture.file.data, capture.file.count, &samples, &missing),
+        open_bytes(&capture, capture.file.data, capture.file.length, &samples, &missing),
         ERR_OK);
     assert_int_equal(samples, 10);
     assert_true(missing);
@@ -138,7 +139,7 @@ static void a_later_version_is_refused_and_says_so(void **state)
     (void)state;
     make_blocks(&capture);
     capture.file.data[8] = CAPTURE_MAJOR + 1;
-    made_file(&capture, capture.file.data, capture.file.count);
+    made_file(&capture, capture.file.data, capture.file.length);
     assert_int_equal(reader_open(capture.path, &reader, &err), ERR_UNSUPPORTED);
     assert_non_null(strstr(err.message, "format is 5."));
     capture.file.data[8] = CAPTURE_MAJOR;
@@ -146,7 +147,7 @@ static void a_later_version_is_refused_and_says_so(void **state)
     uint64_t samples = 0;
     bool missing = true;
     assert_int_equal(
-        open_bytes(&capture, capture.file.data, capture.file.count, &samples, &missing),
+        open_bytes(&capture, capture.file.data, capture.file.length, &samples, &missing),
         ERR_OK);
     assert_int_equal(samples, BLOCKS * SAMPLES_OF_A_BLOCK);
     made_capture_free(&capture);
@@ -157,20 +158,20 @@ static enum err_code open_with_piece(struct block_chain *chain, unsigned kind, c
                                      size_t bytes)
 {
     struct made_capture capture;
-    struct bytes raw = { 0 };
+    struct buffer raw = { 0 };
     struct err err = { 0 };
     uint64_t samples = 0;
     bool missing = false;
     made_capture_begin(&capture);
-    bytes_put(&raw, data, bytes);
+    buffer_append(&raw, data, bytes);
     if (chain)
         assert_ok(block_chain_encode(chain, (enum capture_kind)kind, &raw, &capture.file, &err),
                   &err);
     else
         assert_ok(block_encode((enum capture_kind)kind, &raw, &capture.file, &err), &err);
     const enum err_code rc =
-        open_bytes(&capture, capture.file.data, capture.file.count, &samples, &missing);
-    bytes_deinit(&raw);
+        open_bytes(&capture, capture.file.data, capture.file.length, &samples, &missing);
+    buffer_deinit(&raw);
     made_capture_free(&capture);
     return rc;
 }
@@ -287,59 +288,59 @@ static void what_is_no_capture_is_refused(void **state)
 static void tables_that_swell_meet_a_bound(void **state)
 {
     struct made_capture capture;
-    struct bytes raw = { 0 };
+    struct buffer raw = { 0 };
     struct reader *reader = NULL;
     struct err err = { 0 };
     static char text[60000];
     (void)state;
     made_capture_begin(&capture);
     memset(text, 'x', sizeof text);
-    bytes_u8(&raw, 0);
-    bytes_number(&raw, 1);
-    bytes_number(&raw, 100);
+    buffer_u8(&raw, 0);
+    buffer_number(&raw, 1);
+    buffer_number(&raw, 100);
     for (unsigned i = 0; i < 100; i++)
-        bytes_number(&raw, sizeof text);
+        buffer_number(&raw, sizeof text);
     for (unsigned i = 0; i < 100; i++) {
         snprintf(text, 8, "%07u", i);
-        bytes_put(&raw, text, sizeof text);
+        buffer_append(&raw, text, sizeof text);
     }
     assert_ok(block_encode(CAPTURE_ROWS, &raw, &capture.file, &err), &err);
-    made_file(&capture, capture.file.data, capture.file.count);
-    assert_true(capture.file.count < 20000);
+    made_file(&capture, capture.file.data, capture.file.length);
+    assert_true(capture.file.length < 20000);
     assert_ok(reader_open(capture.path, &reader, &err), &err);
     assert_int_equal(reader_load(reader, 4 << 20, &err), ERR_LIMIT);
     assert_non_null(strstr(err.message, "--memory"));
     reader_close(reader);
-    bytes_deinit(&raw);
+    buffer_deinit(&raw);
     made_capture_free(&capture);
 }
 
 static void a_head_that_promises_too_much_is_refused(void **state)
 {
     unsigned char head[CAPTURE_BLOCK_HEAD_BYTES];
-    struct bytes bytes = { 0 };
+    struct buffer bytes = { 0 };
     struct block_head out;
     (void)state;
-    bytes_u32(&bytes, CAPTURE_ROWS | 1 << 8);
-    bytes_u32(&bytes, CAPTURE_MAX_BLOCK_BYTES + 1);
-    bytes_u32(&bytes, 10);
-    bytes_u32(&bytes, 0);
-    bytes_u32(&bytes, compress_crc32(bytes.data, 16));
+    buffer_u32(&bytes, CAPTURE_ROWS | 1 << 8);
+    buffer_u32(&bytes, CAPTURE_MAX_BLOCK_BYTES + 1);
+    buffer_u32(&bytes, 10);
+    buffer_u32(&bytes, 0);
+    buffer_u32(&bytes, compress_crc32(bytes.data, 16));
     memcpy(head, bytes.data, sizeof head);
     assert_int_equal(block_head_decode(head, &out, NULL), ERR_CORRUPT);
-    bytes_deinit(&bytes);
+    buffer_deinit(&bytes);
 }
 
-TEST_MAIN(cmocka_unit_test(a_capture_cut_at_any_byte_opens_up_to_its_last_whole_block),
-          cmocka_unit_test(a_changed_byte_is_noticed_wherever_it_is),
-          cmocka_unit_test(a_wrong_trailer_does_no_harm),
-          cmocka_unit_test(zeros_at_the_end_are_what_a_power_cut_left),
-          cmocka_unit_test(a_later_version_is_refused_and_says_so),
-          cmocka_unit_test(a_piece_needs_those_before_it),
-          cmocka_unit_test(a_piece_that_knows_other_places_is_an_error),
-          cmocka_unit_test(kinds_of_later_versions_are_skipped_or_refused),
-          cmocka_unit_test(rows_that_make_no_sense_are_an_error),
-          cmocka_unit_test(samples_that_make_no_sense_are_an_error),
-          cmocka_unit_test(what_is_no_capture_is_refused),
-          cmocka_unit_test(tables_that_swell_meet_a_bound),
-          cmocka_unit_test(a_head_that_promises_too_much_is_refused))
+TEST_GROUP(cmocka_unit_test(a_capture_cut_at_any_byte_opens_up_to_its_last_whole_block),
+           cmocka_unit_test(a_changed_byte_is_noticed_wherever_it_is),
+           cmocka_unit_test(a_wrong_trailer_does_no_harm),
+           cmocka_unit_test(zeros_at_the_end_are_what_a_power_cut_left),
+           cmocka_unit_test(a_later_version_is_refused_and_says_so),
+           cmocka_unit_test(a_piece_needs_those_before_it),
+           cmocka_unit_test(a_piece_that_knows_other_places_is_an_error),
+           cmocka_unit_test(kinds_of_later_versions_are_skipped_or_refused),
+           cmocka_unit_test(rows_that_make_no_sense_are_an_error),
+           cmocka_unit_test(samples_that_make_no_sense_are_an_error),
+           cmocka_unit_test(what_is_no_capture_is_refused),
+           cmocka_unit_test(tables_that_swell_meet_a_bound),
+           cmocka_unit_test(a_head_that_promises_too_much_is_refused))

@@ -1,6 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/merge.h"
 #include "sampler/capture/metadata.h"
@@ -16,11 +18,12 @@ static const uint64_t START_NS = 1700000000000000000u;
 
 static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
 {
-    bytes_put(to, data, bytes);
-    return bytes_check(to, err);
+    buffer_append(to, data, bytes);
+    return buffer_check(to, err);
 }
 
-/* Of each second, ten samples of main;work and one of the capture's own place. */
+/* Makes a capture with ten samples of main;work and one of its own function `own` in each
+ * second. */
 static void make(struct made_capture *capture, const char *host, uint64_t start_s,
                  const char *own, unsigned seconds)
 {
@@ -59,7 +62,7 @@ static struct reader *open_path(const char *path)
 static struct reader *merge(struct made_capture *captures, size_t count)
 {
     struct reader *readers[4];
-    struct bytes file = { 0 };
+    struct buffer file = { 0 };
     struct merge_result result;
     uint64_t wanted = 0;
     struct err err = { 0 };
@@ -72,8 +75,8 @@ static struct reader *merge(struct made_capture *captures, size_t count)
         reader_close(readers[i]);
     }
     assert_int_equal(result.samples, wanted);
-    made_file(&captures[0], file.data, file.count);
-    bytes_deinit(&file);
+    made_file(&captures[0], file.data, file.length);
+    buffer_deinit(&file);
     struct reader *const merged = open_path(captures[0].path);
     assert_ok(reader_load(merged, 0, &err), &err);
     assert_null(reader_missing(merged));
@@ -173,13 +176,13 @@ static void what_overlaps_is_added_up(void **state)
     end(merged, captures, 3);
 }
 
-/* Of three seconds each, the last of one and the first of the other. */
+/* Each capture has three seconds; the last of one and the first of the other are taken. */
 static void of_each_a_range_is_taken(void **state)
 {
     const struct merge_range ranges[2] = { { .from_ns = 2 * NS_PER_S }, { .to_ns = NS_PER_S } };
     struct made_capture captures[2];
     struct reader *readers[2];
-    struct bytes file = { 0 };
+    struct buffer file = { 0 };
     struct merge_result result;
     struct err err = { 0 };
     (void)state;
@@ -193,8 +196,8 @@ static void of_each_a_range_is_taken(void **state)
     for (size_t i = 0; i < 2; i++)
         reader_close(readers[i]);
     assert_int_equal(result.samples, 22);
-    made_file(&captures[0], file.data, file.count);
-    bytes_deinit(&file);
+    made_file(&captures[0], file.data, file.length);
+    buffer_deinit(&file);
     struct reader *const merged = open_path(captures[0].path);
     assert_ok(reader_load(merged, 0, &err), &err);
     struct profile_snapshot snapshot = made_snapshot(reader_profile(merged));
@@ -212,7 +215,7 @@ static void a_range_behind_the_end_is_named(void **state)
 {
     const struct merge_range range = { .from_ns = 4 * NS_PER_S };
     struct made_capture capture;
-    struct bytes file = { 0 };
+    struct buffer file = { 0 };
     struct merge_result result;
     struct err err = { 0 };
     (void)state;
@@ -223,7 +226,7 @@ static void a_range_behind_the_end_is_named(void **state)
                      ERR_INVALID);
     assert_string_equal(err.message, "capture 1 has nothing in that part of its time");
     reader_close(reader);
-    bytes_deinit(&file);
+    buffer_deinit(&file);
     made_capture_free(&capture);
 }
 
@@ -273,7 +276,7 @@ static void filters_are_kept_if_all_have_the_same(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct made_capture captures[2];
         struct merge_result result;
-        struct bytes file = { 0 };
+        struct buffer file = { 0 };
         struct err err = { 0 };
         make_hiding(&captures[0], rows[i].first);
         make_hiding(&captures[1], rows[i].second);
@@ -283,8 +286,8 @@ static void filters_are_kept_if_all_have_the_same(void **state)
         reader_close(readers[0]);
         reader_close(readers[1]);
         assert_int_equal(result.drops_filters, rows[i].drops);
-        made_file(&captures[0], file.data, file.count);
-        bytes_deinit(&file);
+        made_file(&captures[0], file.data, file.length);
+        buffer_deinit(&file);
         struct reader *const merged = open_path(captures[0].path);
         const struct capture_texts *const hide = &reader_metadata(merged)->hide;
         assert_int_equal(hide->count, rows[i].first && !rows[i].drops);
@@ -443,12 +446,12 @@ static void files_of_earlier_versions_are_read_and_merged(void **state)
 
     make(&capture, "build7", 0, "main;a", 1);
     struct reader *readers[2] = { open_path(path), open_path(capture.path) };
-    struct bytes file = { 0 };
+    struct buffer file = { 0 };
     struct merge_result result;
     assert_ok(merge_captures(readers, 2, &everything, take, &file, &result, &err), &err);
     assert_int_equal(result.samples, 211);
     assert_int_equal(file.data[8], CAPTURE_MAJOR);
-    bytes_deinit(&file);
+    buffer_deinit(&file);
     reader_close(readers[0]);
     reader_close(readers[1]);
     made_capture_free(&capture);
@@ -462,7 +465,7 @@ static void make_with_text(struct made_capture *capture, const char *state, cons
                                      .bytes = strlen(text),
                                      .has_text = true };
     const struct capture_metadata end = { .ended_at_ns = 1, .source_text = state };
-    struct bytes texts = { 0 };
+    struct buffer texts = { 0 };
     struct err err = { 0 };
     made_capture_begin(capture);
     made_run(capture, made_thread(capture->profile, 1, 1), STATE_ON_CPU, "main", 1, 0);
@@ -473,8 +476,8 @@ static void make_with_text(struct made_capture *capture, const char *state, cons
         assert_ok(writer_source(&capture->writer, &texts, &err), &err);
     }
     assert_ok(writer_finish(&capture->writer, &end, &err), &err);
-    made_file(capture, capture->file.data, capture->file.count);
-    bytes_deinit(&texts);
+    made_file(capture, capture->file.data, capture->file.length);
+    buffer_deinit(&texts);
 }
 
 static void source_text_comes_along_unless_it_is_omitted(void **state)
@@ -489,12 +492,12 @@ static void source_text_comes_along_unless_it_is_omitted(void **state)
         struct reader *readers[] = { open_path(captures[0].path), open_path(captures[1].path),
                                      open_path(captures[2].path) };
         struct made_capture merged;
-        struct bytes file = { 0 };
+        struct buffer file = { 0 };
         struct merge_result result;
         struct err err = { 0 };
         assert_ok(merge_captures(readers, 3, &options, take, &file, &result, &err), &err);
         made_capture_begin(&merged);
-        made_file(&merged, file.data, file.count);
+        made_file(&merged, file.data, file.length);
         struct reader *const reader = made_reader(&merged);
         assert_ok(reader_load(reader, 0, &err), &err);
         const struct source_texts *const texts = reader_source(reader);
@@ -507,7 +510,7 @@ static void source_text_comes_along_unless_it_is_omitted(void **state)
                                 texts->items[0].bytes);
         reader_close(reader);
         made_capture_free(&merged);
-        bytes_deinit(&file);
+        buffer_deinit(&file);
         for (size_t i = 0; i < 3; i++)
             reader_close(readers[i]);
     }
@@ -521,12 +524,12 @@ static void counters_keep_their_numbers_when_they_are_renamed(void **state)
                             "exact",  "repaired", "truncated" };
     const struct capture_metadata metadata = { .counters = { 7, items } };
     static const unsigned char numbers[] = { 7, 1, 2, 3, 4, 5, 6, 7 };
-    struct cursor cursor = cursor_of(numbers, sizeof numbers);
+    struct byte_reader in = byte_reader_of(numbers, sizeof numbers);
     struct names names;
     struct quality quality;
     (void)state;
     names_init(&names, &metadata);
-    names_take_quality(&names, &cursor, &quality);
+    names_take_quality(&names, &in, &quality);
     assert_int_equal(quality.missed_ticks, 1);
     assert_int_equal(quality.overflowed, 2);
     assert_int_equal(quality.extrapolated, 3);
@@ -539,13 +542,13 @@ static void a_capture_that_was_cut_gives_what_it_has(void **state)
 {
     struct made_capture whole, cut;
     struct reader *readers[2];
-    struct bytes file = { 0 };
+    struct buffer file = { 0 };
     struct merge_result result;
     struct err err = { 0 };
     (void)state;
     make(&whole, "build7", 0, "main;a", 2);
     make(&cut, "build7", 0, "main;b", 2);
-    made_file(&cut, cut.file.data, cut.file.count - 20);
+    made_file(&cut, cut.file.data, cut.file.length - 20);
     readers[0] = open_path(whole.path);
     readers[1] = open_path(cut.path);
     assert_ok(merge_captures(readers, 2, &everything, take, &file, &result, &err), &err);
@@ -554,7 +557,7 @@ static void a_capture_that_was_cut_gives_what_it_has(void **state)
     assert_non_null(reader_missing(readers[1]));
     reader_close(readers[0]);
     reader_close(readers[1]);
-    bytes_deinit(&file);
+    buffer_deinit(&file);
     made_capture_free(&whole);
     made_capture_free(&cut);
 }
@@ -569,7 +572,7 @@ static void what_goes_wrong_is_named(void **state)
 {
     struct made_capture captures[2];
     struct reader *readers[2];
-    struct bytes file = { 0 };
+    struct buffer file = { 0 };
     struct merge_result result;
     struct err err = { 0 };
     (void)state;
@@ -585,7 +588,7 @@ static void what_goes_wrong_is_named(void **state)
         reader_close(readers[0]);
         reader_close(readers[1]);
     }
-    bytes_deinit(&file);
+    buffer_deinit(&file);
     made_capture_free(&captures[0]);
     made_capture_free(&captures[1]);
 }
@@ -599,7 +602,7 @@ static void want_of_memory_is_an_error(void **state)
     for (unsigned nth = 0, done = 0; !done; nth++) {
         struct reader *const readers[2] = { open_path(captures[0].path),
                                             open_path(captures[1].path) };
-        struct bytes file = { 0 };
+        struct buffer file = { 0 };
         struct merge_result result;
         struct err err = { 0 };
         failing_alloc_at(nth);
@@ -611,7 +614,7 @@ static void want_of_memory_is_an_error(void **state)
             assert_ok(rc, &err);
         else if (rc != ERR_OK) /* memory that merging windows can wait for */
             assert_int_equal(rc, ERR_NOMEM);
-        bytes_deinit(&file);
+        buffer_deinit(&file);
         reader_close(readers[0]);
         reader_close(readers[1]);
     }
@@ -643,18 +646,19 @@ static void the_bias_of_the_whole_is_unmeasured(void **state)
     end(merged, captures, 2);
 }
 
-TEST_MAIN(cmocka_unit_test(the_bias_of_the_whole_is_unmeasured),
-          cmocka_unit_test(what_is_the_same_is_there_once),
-          cmocka_unit_test(what_is_known_of_packages_is_kept),
-          cmocka_unit_test(each_keeps_its_time), cmocka_unit_test(what_overlaps_is_added_up),
-          cmocka_unit_test(of_each_a_range_is_taken),
-          cmocka_unit_test(a_range_behind_the_end_is_named),
-          cmocka_unit_test(processes_of_other_hosts_say_so), cmocka_unit_test(units_may_differ),
-          cmocka_unit_test(filters_are_kept_if_all_have_the_same),
-          cmocka_unit_test(source_text_comes_along_unless_it_is_omitted),
-          cmocka_unit_test(spots_come_along), cmocka_unit_test(libraries_come_along),
-          cmocka_unit_test(files_of_earlier_versions_are_read_and_merged),
-          cmocka_unit_test(counters_keep_their_numbers_when_they_are_renamed),
-          cmocka_unit_test(a_capture_that_was_cut_gives_what_it_has),
-          cmocka_unit_test(what_goes_wrong_is_named),
-          cmocka_unit_test(want_of_memory_is_an_error))
+TEST_GROUP(cmocka_unit_test(the_bias_of_the_whole_is_unmeasured),
+           cmocka_unit_test(what_is_the_same_is_there_once),
+           cmocka_unit_test(what_is_known_of_packages_is_kept),
+           cmocka_unit_test(each_keeps_its_time), cmocka_unit_test(what_overlaps_is_added_up),
+           cmocka_unit_test(of_each_a_range_is_taken),
+           cmocka_unit_test(a_range_behind_the_end_is_named),
+           cmocka_unit_test(processes_of_other_hosts_say_so),
+           cmocka_unit_test(units_may_differ),
+           cmocka_unit_test(filters_are_kept_if_all_have_the_same),
+           cmocka_unit_test(source_text_comes_along_unless_it_is_omitted),
+           cmocka_unit_test(spots_come_along), cmocka_unit_test(libraries_come_along),
+           cmocka_unit_test(files_of_earlier_versions_are_read_and_merged),
+           cmocka_unit_test(counters_keep_their_numbers_when_they_are_renamed),
+           cmocka_unit_test(a_capture_that_was_cut_gives_what_it_has),
+           cmocka_unit_test(what_goes_wrong_is_named),
+           cmocka_unit_test(want_of_memory_is_an_error))

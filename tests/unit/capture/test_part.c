@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/capture/block.h"
 #include "sampler/capture/format.h"
 #include "tests/support/test.h"
@@ -76,7 +77,7 @@ static void a_part_has_its_windows_and_what_is_known_of_all(void **state)
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
             expect_part(&capture, parts[i][0], parts[i][1]);
         /* Without the trailer there is no index. */
-        made_file(&capture, capture.file.data, capture.file.count - 16);
+        made_file(&capture, capture.file.data, capture.file.length - 16);
     }
     made_capture_free(&capture);
 }
@@ -88,7 +89,9 @@ static size_t first_samples(const struct made_capture *capture, size_t behind)
     struct err err = { 0 };
     size_t at = CAPTURE_PREAMBLE_BYTES;
     for (;;) {
-        assert_ok(block_head_decode(capture->file.data + at, &head, &err), &err);
+        assert_ok(
+            block_head_decode((const unsigned char *)capture->file.data + at, &head, &err),
+            &err);
         at += CAPTURE_BLOCK_HEAD_BYTES;
         if (head.kind == CAPTURE_WINDOWS && at > behind)
             return at;
@@ -103,8 +106,8 @@ static void of_a_part_the_index_spares_the_rest(void **state)
     struct err err = { 0 };
     (void)state;
     make_long(&capture);
-    capture.file.data[first_samples(&capture, capture.file.count / 3)] ^= 1;
-    made_file(&capture, capture.file.data, capture.file.count);
+    capture.file.data[first_samples(&capture, capture.file.length / 3)] ^= 1;
+    made_file(&capture, capture.file.data, capture.file.length);
     struct reader *reader = made_reader(&capture);
     assert_int_equal(reader_load(reader, 0, &err), ERR_CORRUPT);
     reader_close(reader);
@@ -133,10 +136,10 @@ static void an_index_that_lies_is_noticed(void **state)
             made_capture_seal(&capture, second + 1);
             made_capture_flush(&capture);
         }
-        bytes_u8(&capture.writer.index, CAPTURE_WINDOWS);
-        bytes_number(&capture.writer.index, 17);
-        bytes_number(&capture.writer.index, starts_s[i] * NS_PER_S);
-        bytes_number(&capture.writer.index, 1);
+        buffer_u8(&capture.writer.index, CAPTURE_WINDOWS);
+        buffer_number(&capture.writer.index, 17);
+        buffer_number(&capture.writer.index, starts_s[i] * NS_PER_S);
+        buffer_number(&capture.writer.index, 1);
         capture.writer.index_count++;
         made_capture_end(&capture);
         struct reader *const reader = made_reader(&capture);
@@ -173,7 +176,7 @@ static void a_watcher_sees_every_block(void **state)
     reader_watch(reader, watch, &watched);
     assert_ok(reader_load(reader, 0, &err), &err);
     assert_in_range(watched.calls, PART_SECONDS / BLOCK_SECONDS, PART_SECONDS);
-    assert_int_equal(watched.bytes, capture.file.count);
+    assert_int_equal(watched.bytes, capture.file.length);
     assert_in_range(watched.last, watched.bytes - 16, watched.bytes);
     reader_close(reader);
     made_capture_free(&capture);
@@ -194,8 +197,8 @@ static void a_watcher_can_stop_reading(void **state)
     made_capture_free(&capture);
 }
 
-TEST_MAIN(cmocka_unit_test(a_part_has_its_windows_and_what_is_known_of_all),
-          cmocka_unit_test(of_a_part_the_index_spares_the_rest),
-          cmocka_unit_test(an_index_that_lies_is_noticed),
-          cmocka_unit_test(a_watcher_sees_every_block),
-          cmocka_unit_test(a_watcher_can_stop_reading))
+TEST_GROUP(cmocka_unit_test(a_part_has_its_windows_and_what_is_known_of_all),
+           cmocka_unit_test(of_a_part_the_index_spares_the_rest),
+           cmocka_unit_test(an_index_that_lies_is_noticed),
+           cmocka_unit_test(a_watcher_sees_every_block),
+           cmocka_unit_test(a_watcher_can_stop_reading))

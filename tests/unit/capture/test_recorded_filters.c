@@ -2,21 +2,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/capture/bytes.h"
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/recorded_filters.h"
 #include "sampler/profile/views/expression.h"
 #include "tests/support/test.h"
 
 /* As a file would bring them back. */
-static void pass(const struct capture_metadata *metadata, struct bytes *bytes,
+static void pass(const struct capture_metadata *metadata, struct buffer *bytes,
                  struct capture_metadata *out)
 {
     struct err err = { 0 };
     memset(out, 0, sizeof *out);
     metadata_encode(metadata, bytes);
-    struct cursor cursor = cursor_of(bytes->data, bytes->count);
-    assert_ok(metadata_decode(out, &cursor, &err), &err);
+    struct byte_reader in = byte_reader_over(bytes);
+    assert_ok(metadata_decode(out, &in, &err), &err);
 }
 
 static void filters_of_every_kind_come_back(void **state)
@@ -24,7 +25,7 @@ static void filters_of_every_kind_come_back(void **state)
     struct frame_filters filters = { 0 }, back;
     struct recorded_filters_room room;
     struct capture_metadata metadata = { .pid = 1 }, read;
-    struct bytes bytes = { 0 };
+    struct buffer bytes = { 0 };
     char ignored[RECORDED_FILTERS_TEXT_BYTES];
     struct err err = { 0 };
     (void)state;
@@ -44,7 +45,7 @@ static void filters_of_every_kind_come_back(void **state)
         assert_true(found);
     }
     metadata_deinit(&read);
-    bytes_deinit(&bytes);
+    buffer_deinit(&bytes);
 }
 
 static void as_many_as_may_be_are_taken(void **state)
@@ -82,6 +83,6 @@ static void what_is_no_pattern_is_left_out(void **state)
     free(longest);
 }
 
-TEST_MAIN(cmocka_unit_test(filters_of_every_kind_come_back),
-          cmocka_unit_test(as_many_as_may_be_are_taken),
-          cmocka_unit_test(what_is_no_pattern_is_left_out))
+TEST_GROUP(cmocka_unit_test(filters_of_every_kind_come_back),
+           cmocka_unit_test(as_many_as_may_be_are_taken),
+           cmocka_unit_test(what_is_no_pattern_is_left_out))

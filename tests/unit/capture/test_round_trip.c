@@ -1,6 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/names.h"
 #include "tests/support/failing_alloc.h"
@@ -105,11 +107,11 @@ static void a_capture_keeps_the_functions_of_a_bias(void **state)
     made_capture_free(&capture);
 }
 
-static struct quality_biased biased_of(const struct names *names, const struct bytes *numbers)
+static struct quality_biased biased_of(const struct names *names, const struct buffer *numbers)
 {
-    struct cursor cursor = cursor_of(numbers->data, numbers->count);
+    struct byte_reader in = byte_reader_over(numbers);
     struct quality quality;
-    names_take_quality(names, &cursor, &quality);
+    names_take_quality(names, &in, &quality);
     assert_int_equal(quality.samples, 3);
     return quality.biased[0];
 }
@@ -123,26 +125,26 @@ static void a_bias_without_its_numbers_has_no_function(void **state)
                                        { 7, 1000000 } };
     struct capture_metadata metadata = { .counters = { 1, list } };
     struct names names;
-    struct bytes numbers = { 0 };
+    struct buffer numbers = { 0 };
     (void)state;
-    bytes_number(&numbers, 1);
-    bytes_number(&numbers, 3);
+    buffer_number(&numbers, 1);
+    buffer_number(&numbers, 3);
     names_init(&names, &metadata);
     assert_int_equal(biased_of(&names, &numbers).ppm, 0);
     metadata.counters.count = 3;
     names_init(&names, &metadata);
     assert_int_equal(biased_of(&names, &numbers).ppm, 0);
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-        bytes_clear(&numbers);
-        bytes_number(&numbers, 3);
-        bytes_number(&numbers, 3);
-        bytes_number(&numbers, odd[i][0]);
-        bytes_number(&numbers, odd[i][1]);
+        buffer_clear(&numbers);
+        buffer_number(&numbers, 3);
+        buffer_number(&numbers, 3);
+        buffer_number(&numbers, odd[i][0]);
+        buffer_number(&numbers, odd[i][1]);
         const struct quality_biased biased = biased_of(&names, &numbers);
         assert_int_equal(biased.ppm, 0);
         assert_int_equal(biased.function, odd[i][0] == 7 ? 7 : UINT32_MAX);
     }
-    bytes_deinit(&numbers);
+    buffer_deinit(&numbers);
 }
 
 static void facts_of_start_and_end_are_known_at_once(void **state)
@@ -222,7 +224,7 @@ static void small_blocks_cost_few_bytes(void **state)
     (void)state;
     make_moving(&small, 3);
     make_moving(&large, 16);
-    assert_in_range(small.file.count, large.file.count / 2, large.file.count * 6 / 5);
+    assert_in_range(small.file.length, large.file.length / 2, large.file.length * 6 / 5);
     struct reader *const reader = load(&small);
     assert_same_samples(small.profile, reader_profile(reader));
     reader_close(reader);
@@ -522,21 +524,21 @@ static void want_of_memory_is_an_error_while_reading(void **state)
     made_capture_free(&capture);
 }
 
-TEST_MAIN(cmocka_unit_test(a_loaded_capture_has_the_same_samples),
-          cmocka_unit_test(a_runnable_thread_is_on_a_cpu_to_earlier_readers),
-          cmocka_unit_test(windows_keep_their_times_and_periods),
-          cmocka_unit_test(a_capture_keeps_the_functions_of_a_bias),
-          cmocka_unit_test(a_bias_without_its_numbers_has_no_function),
-          cmocka_unit_test(facts_of_start_and_end_are_known_at_once),
-          cmocka_unit_test(windows_can_be_read_again),
-          cmocka_unit_test(small_blocks_cost_few_bytes),
-          cmocka_unit_test(a_stream_of_too_many_places_ends),
-          cmocka_unit_test(what_goes_on_is_one_run),
-          cmocka_unit_test(a_hole_in_time_ends_a_run),
-          cmocka_unit_test(a_time_without_samples_is_in_no_window),
-          cmocka_unit_test(rows_of_every_table_come_back),
-          cmocka_unit_test(large_tables_come_back),
-          cmocka_unit_test(a_window_may_go_on_in_the_next_block),
-          cmocka_unit_test(an_empty_capture_is_one),
-          cmocka_unit_test(want_of_memory_is_an_error_while_writing),
-          cmocka_unit_test(want_of_memory_is_an_error_while_reading))
+TEST_GROUP(cmocka_unit_test(a_loaded_capture_has_the_same_samples),
+           cmocka_unit_test(a_runnable_thread_is_on_a_cpu_to_earlier_readers),
+           cmocka_unit_test(windows_keep_their_times_and_periods),
+           cmocka_unit_test(a_capture_keeps_the_functions_of_a_bias),
+           cmocka_unit_test(a_bias_without_its_numbers_has_no_function),
+           cmocka_unit_test(facts_of_start_and_end_are_known_at_once),
+           cmocka_unit_test(windows_can_be_read_again),
+           cmocka_unit_test(small_blocks_cost_few_bytes),
+           cmocka_unit_test(a_stream_of_too_many_places_ends),
+           cmocka_unit_test(what_goes_on_is_one_run),
+           cmocka_unit_test(a_hole_in_time_ends_a_run),
+           cmocka_unit_test(a_time_without_samples_is_in_no_window),
+           cmocka_unit_test(rows_of_every_table_come_back),
+           cmocka_unit_test(large_tables_come_back),
+           cmocka_unit_test(a_window_may_go_on_in_the_next_block),
+           cmocka_unit_test(an_empty_capture_is_one),
+           cmocka_unit_test(want_of_memory_is_an_error_while_writing),
+           cmocka_unit_test(want_of_memory_is_an_error_while_reading))

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/scoped.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/reader.h"
 #include "sampler/capture/source_texts.h"
@@ -20,16 +20,16 @@ static struct source_text text_of(const char *path, const char *text)
                                  .has_text = true };
 }
 
-static void put(struct bytes *out, const char *path, const char *text)
+static void put(struct buffer *out, const char *path, const char *text)
 {
     const struct source_text row = text_of(path, text);
     assert_true(source_texts_put(out, &row));
 }
 
-static void decode(const struct bytes *bytes, struct source_texts *out)
+static void decode(const struct buffer *bytes, struct source_texts *out)
 {
     struct err err = { 0 };
-    assert_ok(source_texts_decode(bytes->data, bytes->count, out, &err), &err);
+    assert_ok(source_texts_decode(bytes->data, bytes->length, out, &err), &err);
 }
 
 static void assert_text(const struct source_texts *texts, const char *path, const char *wanted)
@@ -51,7 +51,7 @@ static void texts_come_back_whatever_their_bytes(void **state)
                                      .is_whole = true,
                                      .changed_ns = 1700000000000000000u };
     struct made_capture capture;
-    struct bytes written = { 0 };
+    struct buffer written = { 0 };
     struct err err = { 0 };
     (void)state;
     assert_true(source_texts_put(&written, &row));
@@ -76,30 +76,30 @@ static void texts_come_back_whatever_their_bytes(void **state)
     assert_null(source_texts_find(texts, "/srv/b.p", 8));
     reader_close(reader);
     made_capture_free(&capture);
-    bytes_deinit(&written);
+    buffer_deinit(&written);
 }
 
 static void a_text_without_room_is_not_put(void **state)
 {
     SCOPED_FREE char *long_text = malloc(SOURCE_TEXTS_MAX_BYTES);
     struct source_text row = text_of("/srv/long.py", "");
-    struct bytes written = { 0 };
+    struct buffer written = { 0 };
     struct source_texts texts;
     (void)state;
     memset(long_text, 'x', SOURCE_TEXTS_MAX_BYTES);
     put(&written, "/srv/a.py", "a\n");
-    const size_t before = written.count;
+    const size_t before = written.length;
     row.text = long_text;
     row.bytes = SOURCE_TEXTS_MAX_BYTES - before;
     assert_false(source_texts_put(&written, &row));
-    assert_int_equal(written.count, before);
+    assert_int_equal(written.length, before);
     row.bytes -= 100;
     assert_true(source_texts_put(&written, &row));
-    assert_true(written.count <= SOURCE_TEXTS_MAX_BYTES);
+    assert_true(written.length <= SOURCE_TEXTS_MAX_BYTES);
     decode(&written, &texts);
     assert_int_equal(texts.count, 2);
     source_texts_deinit(&texts);
-    bytes_deinit(&written);
+    buffer_deinit(&written);
 }
 
 static bool is_refused(const void *data, size_t bytes)
@@ -120,12 +120,12 @@ static void damaged_texts_are_refused(void **state)
                                           0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 'a' };
     SCOPED_FREE unsigned char *many = calloc(SOURCE_TEXTS_MAX_FILES + 1, 4);
     SCOPED_FREE unsigned char *large = calloc(1, SOURCE_TEXTS_MAX_BYTES + 1);
-    struct bytes written = { 0 };
+    struct buffer written = { 0 };
     (void)state;
     put(&written, "/srv/a.py", "import os\n");
-    const size_t first = written.count;
+    const size_t first = written.length;
     put(&written, "/srv/b.py", "");
-    for (size_t cut = 1; cut < written.count; cut++)
+    for (size_t cut = 1; cut < written.length; cut++)
         assert_int_equal(is_refused(written.data, cut), cut != first);
     assert_true(is_refused(flags, sizeof flags));
     assert_true(is_refused(long_path, sizeof long_path));
@@ -133,14 +133,14 @@ static void damaged_texts_are_refused(void **state)
     assert_false(is_refused(many, SOURCE_TEXTS_MAX_FILES * (size_t)4));
     assert_true(is_refused(many, (SOURCE_TEXTS_MAX_FILES + 1) * (size_t)4));
     assert_true(is_refused(large, SOURCE_TEXTS_MAX_BYTES + 1));
-    bytes_deinit(&written);
+    buffer_deinit(&written);
 }
 
 /* Merges lists that have one text each of a path; "": no list. */
-static void merge_texts(const char *const *lines, size_t count, struct bytes *out,
+static void merge_texts(const char *const *lines, size_t count, struct buffer *out,
                         struct source_texts *texts_out)
 {
-    struct bytes written[3] = { { 0 } };
+    struct buffer written[3] = { { 0 } };
     struct source_texts lists[3];
     const struct source_texts *pointers[3];
     size_t texts = 0;
@@ -156,7 +156,7 @@ static void merge_texts(const char *const *lines, size_t count, struct bytes *ou
     assert_int_equal(texts, texts_out->items[0].has_text);
     for (size_t i = 0; i < count; i++) {
         source_texts_deinit(&lists[i]);
-        bytes_deinit(&written[i]);
+        buffer_deinit(&written[i]);
     }
 }
 
@@ -164,31 +164,31 @@ static void merged_texts_have_the_lines_of_all(void **state)
 {
     static const char *const parts[] = { "def a():\n\n\n\n\n", "\n\n\ndef b():\n  pass\n",
                                          "\n  pass\n\n\n\nlast" };
-    struct bytes out = { 0 };
+    struct buffer out = { 0 };
     struct source_texts texts;
     (void)state;
     merge_texts(parts, 3, &out, &texts);
     assert_text(&texts, "/srv/a.py", "def a():\n  pass\n\ndef b():\n  pass\nlast");
     source_texts_deinit(&texts);
-    bytes_deinit(&out);
+    buffer_deinit(&out);
 }
 
 static void merged_texts_that_differ_are_left_out(void **state)
 {
     static const char *const differ[] = { "def a():\n  pass\n", "def b():\n  pass\n" };
     static const char *const longer[] = { "def a():\n", "def a():\n\n\n" };
-    struct bytes out = { 0 };
+    struct buffer out = { 0 };
     struct source_texts texts;
     (void)state;
     merge_texts(differ, 2, &out, &texts);
     assert_false(texts.items[0].has_text);
     assert_text(&texts, "/srv/a.py", "the merged captures have different texts of this file");
     source_texts_deinit(&texts);
-    bytes_clear(&out);
+    buffer_clear(&out);
     merge_texts(longer, 2, &out, &texts);
     assert_false(texts.items[0].has_text);
     source_texts_deinit(&texts);
-    bytes_deinit(&out);
+    buffer_deinit(&out);
 }
 
 static void a_reason_makes_room_for_a_text(void **state)
@@ -196,7 +196,7 @@ static void a_reason_makes_room_for_a_text(void **state)
     const struct source_text reason = {
         .path = "/srv/a.py", .path_bytes = 9, .text = "it was in use", .bytes = 13
     };
-    struct bytes written[2] = { { 0 } }, out = { 0 };
+    struct buffer written[2] = { { 0 } }, out = { 0 };
     struct source_texts lists[2], texts;
     const struct source_texts *const pointers[] = { &lists[0], &lists[1] };
     size_t count = 0;
@@ -212,29 +212,29 @@ static void a_reason_makes_room_for_a_text(void **state)
     assert_text(&texts, "/srv/a.py", "import os\n");
     for (size_t i = 0; i < 2; i++) {
         source_texts_deinit(&lists[i]);
-        bytes_deinit(&written[i]);
+        buffer_deinit(&written[i]);
     }
     source_texts_deinit(&texts);
-    bytes_deinit(&out);
+    buffer_deinit(&out);
 }
 
 static void want_of_memory_is_an_error(void **state)
 {
-    struct bytes written = { 0 };
+    struct buffer written = { 0 };
     struct source_texts texts = { .count = 0 };
     (void)state;
     put(&written, "/srv/a.py", "import os\n");
     failing_alloc_at(0);
-    const enum err_code rc = source_texts_decode(written.data, written.count, &texts, NULL);
+    const enum err_code rc = source_texts_decode(written.data, written.length, &texts, NULL);
     failing_alloc_never();
     assert_int_equal(rc, ERR_NOMEM);
-    bytes_deinit(&written);
+    buffer_deinit(&written);
 }
 
-TEST_MAIN(cmocka_unit_test(texts_come_back_whatever_their_bytes),
-          cmocka_unit_test(a_text_without_room_is_not_put),
-          cmocka_unit_test(damaged_texts_are_refused),
-          cmocka_unit_test(merged_texts_have_the_lines_of_all),
-          cmocka_unit_test(merged_texts_that_differ_are_left_out),
-          cmocka_unit_test(a_reason_makes_room_for_a_text),
-          cmocka_unit_test(want_of_memory_is_an_error))
+TEST_GROUP(cmocka_unit_test(texts_come_back_whatever_their_bytes),
+           cmocka_unit_test(a_text_without_room_is_not_put),
+           cmocka_unit_test(damaged_texts_are_refused),
+           cmocka_unit_test(merged_texts_have_the_lines_of_all),
+           cmocka_unit_test(merged_texts_that_differ_are_left_out),
+           cmocka_unit_test(a_reason_makes_room_for_a_text),
+           cmocka_unit_test(want_of_memory_is_an_error))

@@ -148,6 +148,24 @@ static void check_from_c(struct stack_world *world)
     stack_world_expect(world, "main key other");
 }
 
+/* Frames that the first reading of a stopped thread does not reach are read: it is in the innermost entry from C nevertheless. */
+static void check_deep_from_c(struct stack_world *world)
+{
+    stack_world_call(world, "f0", FAKE_CALL_FROM_C);
+    stack_world_call(world, "f1", FAKE_CALL_FROM_C);
+    expect_depth(world, 2);
+    world->stack.copy.is_still = true;
+    call_deeply(world, 2, 60);
+    expect_depth(world, 60);
+    assert_int_equal(world->stack.certainty, STACK_EXACT);
+}
+
+static void calls_from_c_are_deeper_than_what_was_read(void **state)
+{
+    (void)state;
+    stack_world_each_version(check_deep_from_c);
+}
+
 static void check_entries(struct stack_world *world)
 {
     if (world->python.minor < 12)
@@ -478,22 +496,23 @@ static void a_code_object_freed_and_made_again_has_its_new_name(void **state)
     stack_world_each_version(check_code_again);
 }
 
-TEST_MAIN(cmocka_unit_test(a_thread_that_runs_no_python_code_has_an_empty_stack),
-          cmocka_unit_test(a_chain_of_calls_is_read_outermost_first),
-          cmocka_unit_test(a_stack_as_predicted_costs_one_call),
-          cmocka_unit_test(frames_are_reused_though_variables_change),
-          cmocka_unit_test(calls_from_c_are_followed_through_entry_frames),
-          cmocka_unit_test(frames_know_the_entry_that_they_were_called_through),
-          cmocka_unit_test(frames_of_generators_stand_where_they_were_resumed),
-          cmocka_unit_test(a_frame_whose_caller_cannot_be_found_is_no_sample),
-          cmocka_unit_test(coroutines_that_come_and_go_are_all_found),
-          cmocka_unit_test(what_has_returned_is_not_in_the_stack),
-          cmocka_unit_test(a_frame_counts_from_its_first_instruction),
-          cmocka_unit_test(a_stack_goes_on_from_chunk_to_chunk),
-          cmocka_unit_test(a_chunk_that_comes_back_hides_nothing_below_it),
-          cmocka_unit_test(a_hundred_and_twenty_five_chunks_are_one_stack),
-          cmocka_unit_test(more_chunks_than_one_call_holds_are_one_stack),
-          cmocka_unit_test(a_stack_that_grows_is_copied_further),
-          cmocka_unit_test(a_thread_that_ended_is_gone),
-          cmocka_unit_test(a_process_that_cannot_be_read_is_no_empty_stack),
-          cmocka_unit_test(a_code_object_freed_and_made_again_has_its_new_name))
+TEST_GROUP(cmocka_unit_test(a_thread_that_runs_no_python_code_has_an_empty_stack),
+           cmocka_unit_test(a_chain_of_calls_is_read_outermost_first),
+           cmocka_unit_test(a_stack_as_predicted_costs_one_call),
+           cmocka_unit_test(frames_are_reused_though_variables_change),
+           cmocka_unit_test(calls_from_c_are_followed_through_entry_frames),
+           cmocka_unit_test(calls_from_c_are_deeper_than_what_was_read),
+           cmocka_unit_test(frames_know_the_entry_that_they_were_called_through),
+           cmocka_unit_test(frames_of_generators_stand_where_they_were_resumed),
+           cmocka_unit_test(a_frame_whose_caller_cannot_be_found_is_no_sample),
+           cmocka_unit_test(coroutines_that_come_and_go_are_all_found),
+           cmocka_unit_test(what_has_returned_is_not_in_the_stack),
+           cmocka_unit_test(a_frame_counts_from_its_first_instruction),
+           cmocka_unit_test(a_stack_goes_on_from_chunk_to_chunk),
+           cmocka_unit_test(a_chunk_that_comes_back_hides_nothing_below_it),
+           cmocka_unit_test(a_hundred_and_twenty_five_chunks_are_one_stack),
+           cmocka_unit_test(more_chunks_than_one_call_holds_are_one_stack),
+           cmocka_unit_test(a_stack_that_grows_is_copied_further),
+           cmocka_unit_test(a_thread_that_ended_is_gone),
+           cmocka_unit_test(a_process_that_cannot_be_read_is_no_empty_stack),
+           cmocka_unit_test(a_code_object_freed_and_made_again_has_its_new_name))

@@ -5,8 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/byte_reader.h"
 #include "sampler/base/clock.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/growing.h"
 #include "sampler/capture/live_capture.h"
@@ -29,13 +30,13 @@ struct world {
     enum err_code failure;
 };
 
-static void put_state(void *context, const struct live_capture_seal *seal, struct bytes *out)
+static void put_state(void *context, const struct live_capture_seal *seal, struct buffer *out)
 {
     const struct world *const world = context;
-    out->is_short = atomic_load(&world->is_short);
-    bytes_number(out, seal->end_ns);
-    bytes_number(out, seal->quality.samples);
-    bytes_number(out, seal->lost);
+    out->failed = atomic_load(&world->is_short);
+    buffer_number(out, seal->end_ns);
+    buffer_number(out, seal->quality.samples);
+    buffer_number(out, seal->lost);
 }
 
 static void note_failure(void *context, const struct err *err)
@@ -126,11 +127,11 @@ static enum err_code grow(struct world *world, enum capture_kind *kind)
         rc = growing_read(&world->growing, fill, world, kind, NULL);
     if (rc || *kind != CAPTURE_STATE)
         return rc;
-    struct cursor cursor = cursor_of(world->growing.raw.data, world->growing.raw.count);
+    struct byte_reader in = byte_reader_over(&world->growing.raw);
     struct quality quality = { 0 };
-    const uint64_t end_ns = cursor_number(&cursor);
-    quality.samples = cursor_number(&cursor);
-    world->lost = cursor_number(&cursor);
+    const uint64_t end_ns = byte_reader_number(&in);
+    quality.samples = byte_reader_number(&in);
+    world->lost = byte_reader_number(&in);
     return growing_seal(&world->growing, &quality, end_ns, take, world, NULL);
 }
 
@@ -233,8 +234,8 @@ static void a_capture_that_fails_says_why_at_its_end(void **state)
     assert_int_equal(world.failure, ERR_NOMEM);
     assert_int_equal(grow(&world, &kind), ERR_OK);
     assert_int_equal(kind, CAPTURE_END);
-    struct cursor cursor = cursor_of(world.growing.raw.data, world.growing.raw.count);
-    assert_int_equal(metadata_decode(&last, &cursor, NULL), ERR_OK);
+    struct byte_reader in = byte_reader_over(&world.growing.raw);
+    assert_int_equal(metadata_decode(&last, &in, NULL), ERR_OK);
     assert_true(last.has_failed);
     assert_string_equal(last.reason, "out of memory");
     metadata_deinit(&last);
@@ -307,11 +308,11 @@ static void what_is_no_live_capture_is_refused(void **state)
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_profile_grows_window_by_window),
-          cmocka_unit_test(a_window_without_samples_is_a_state),
-          cmocka_unit_test(a_run_says_whether_it_lacks_native_frames),
-          cmocka_unit_test(the_end_follows_the_last_state),
-          cmocka_unit_test(a_capture_that_fails_says_why_at_its_end),
-          cmocka_unit_test(what_is_not_read_in_time_is_counted),
-          cmocka_unit_test(an_end_within_a_block_is_another_end),
-          cmocka_unit_test(what_is_no_live_capture_is_refused))
+TEST_GROUP(cmocka_unit_test(a_profile_grows_window_by_window),
+           cmocka_unit_test(a_window_without_samples_is_a_state),
+           cmocka_unit_test(a_run_says_whether_it_lacks_native_frames),
+           cmocka_unit_test(the_end_follows_the_last_state),
+           cmocka_unit_test(a_capture_that_fails_says_why_at_its_end),
+           cmocka_unit_test(what_is_not_read_in_time_is_counted),
+           cmocka_unit_test(an_end_within_a_block_is_another_end),
+           cmocka_unit_test(what_is_no_live_capture_is_refused))

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "sampler/capture/bytes.h"
+#include "sampler/base/buffer.h"
 #include "sampler/link/hosted.h"
 #include "sampler/link/link.h"
 #include "sampler/link/request.h"
@@ -29,16 +29,15 @@ static struct one start(double max_cpu_percent)
                                                        .rate_hz = 100,
                                                        .max_cpu_percent = max_cpu_percent } };
     const struct link_patience patience = { .cancel_fd = -1 };
-    struct bytes answer = { 0 };
+    struct buffer answer = { 0 };
     struct link_started started;
     struct err err = { 0 };
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     hosted_start(&settings, &request, ends[1]);
     assert_ok(link_receive_answer(ends[0], &patience, &answer, &err), &err);
-    struct cursor cursor = cursor_of(answer.data, answer.count);
-    assert_ok(link_started_decode(&cursor, &started, &err), &err);
-    bytes_deinit(&answer);
+    assert_ok(link_take(&answer, &started, sizeof started, &err), &err);
+    buffer_deinit(&answer);
     const struct one one = { ends[0], hosted_find(started.session) };
     assert_non_null(one.hosted);
     return one;
@@ -98,10 +97,5 @@ static int begin(void **state)
     return hosted_open(NULL) == ERR_OK ? 0 : -1;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sessions_share_what_is_permitted_of_a_processor),
-    };
-    return cmocka_run_group_tests(tests, begin, NULL) == 0 ? 0 : 1;
-}
+TEST_GROUP_WITHIN(begin, NULL,
+                  cmocka_unit_test(sessions_share_what_is_permitted_of_a_processor))

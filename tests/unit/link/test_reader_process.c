@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/channel.h"
 #include "sampler/base/clock.h"
-#include "sampler/base/fd_message.h"
 #include "sampler/base/pulse.h"
-#include "sampler/capture/bytes.h"
 #include "sampler/link/link.h"
 #include "sampler/link/link_sampler.h"
 #include "sampler/link/request.h"
@@ -47,15 +47,15 @@ static enum err_code permits(const void *context, const struct permission_candid
 enum { MUCH = 4 << 20 };
 
 static enum err_code read_much(void *context, struct sampler *sampler, const void *request,
-                               size_t request_bytes, struct bytes *answer, struct err *err)
+                               size_t request_bytes, struct buffer *answer, struct err *err)
 {
     static const unsigned char nothing[MUCH];
     (void)context;
     (void)sampler;
     (void)request;
     (void)request_bytes;
-    bytes_put(answer, nothing, sizeof nothing);
-    return bytes_check(answer, err);
+    buffer_append(answer, nothing, sizeof nothing);
+    return buffer_check(answer, err);
 }
 
 /* The next one is for one session. */
@@ -292,11 +292,11 @@ static void limits_hold_whatever_is_requested(void **state)
 
 static void what_is_not_an_answer_pipe_is_not_written_to(void **state)
 {
-    static const unsigned char message[] = { 1, 9 };
+    static const struct link_request message = { .kind = LINK_ADMIT };
     FILE *const file = tmpfile();
     const int fd = fileno(file);
     (void)state;
-    assert_int_equal(fd_message_send(ends[0], message, sizeof message, &fd, 1), sizeof message);
+    assert_true(channel_send(ends[0], &message, sizeof message, &fd, 1, 0));
     /* It is answered after that one. */
     assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
     assert_int_equal(lseek(fd, 0, SEEK_END), 0);
@@ -305,14 +305,14 @@ static void what_is_not_an_answer_pipe_is_not_written_to(void **state)
 
 static void invalid_requests_end_nothing(void **state)
 {
-    unsigned char noise[300];
+    unsigned char noise[sizeof(struct link_request) + 8];
     (void)state;
     for (unsigned i = 0; i < 500; i++) {
+        const enum link_kind kind = (enum link_kind)(i % (LINK_KINDS + 1));
         for (size_t k = 0; k < sizeof noise; k++)
             noise[k] = (unsigned char)(rand() >> 3);
-        noise[0] = 1;
-        noise[1] = (unsigned char)(i % 14);
-        assert_true(send(ends[0], noise, i % sizeof noise + 1, 0) > 0 || errno == EAGAIN);
+        memcpy(noise, &kind, sizeof kind);
+        assert_true(send(ends[0], noise, sizeof noise - i % 16, 0) > 0 || errno == EAGAIN);
     }
     assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
 }
@@ -385,7 +385,7 @@ static void a_lack_of_descriptors_is_what_is_said(void **state)
         assert_non_null(
             strstr(err.message, "the sampling process has no file descriptors left"));
     }
-    /* What needs none goes on. */
+    /* Work that needs no descriptor goes on. */
     assert_int_equal(sampler_set_rate(sampler, 100, NULL), ERR_OK);
     wait_for_samples(sampler, samples_of(sampler) + 10);
     assert_int_equal(prlimit(reader, RLIMIT_NOFILE, &before, NULL), 0);
@@ -436,7 +436,7 @@ static void answers_take_bounded_memory(void **state)
     const struct sampler_options options = options_of(victim);
     const struct link_patience patience = { .end_ns = clock_now_ns() + WAIT_MS * NS_PER_MS,
                                             .cancel_fd = -1 };
-    struct bytes answer = { 0 };
+    struct buffer answer = { 0 };
     struct err err = { 0 };
     size_t whole = 0;
     int fds[ALL];
@@ -461,7 +461,7 @@ static void answers_take_bounded_memory(void **state)
     }
     assert_in_range(whole, 1, MOST);
     assert_non_null(strstr(err.message, "too many answers"));
-    bytes_deinit(&answer);
+    buffer_deinit(&answer);
     sampler_destroy(sampler);
 }
 
@@ -485,7 +485,7 @@ static void a_session_survives_its_reader_as_failed(void **state)
     assert_int_equal(write(next_ends[1], "1", 1), 1);
     struct sampler *const next = start(&options);
     wait_for_samples(next, 10);
-    /* What the first one has used counts on. */
+    /* The usage of the first one stays in the sums. */
     for (int ms = 0; after.rss_bytes == 0 && ms < WAIT_MS; ms += 200)
         reader_link_usage(&after);
     assert_true(before.cpu_user_s + before.cpu_sys_s > 0);
@@ -528,8 +528,8 @@ static void a_session_of_one_that_hangs_fails_and_says_so(void **state)
     const uint64_t began_ns = clock_now_ns();
     assert_int_equal(reader_link_admits(victim, &err), ERR_LIMIT);
     assert_non_null(strstr(err.message, "does not answer"));
-    /* Without asking whether it is there, that took READER_LINK_WAIT_MS. */
-    assert_true(clock_now_ns() - began_ns < 4 * (uint64_t)READER_LINK_TAKE_MS * NS_PER_MS);
+    /* Without asking whether it is there, that took LINK_WAIT_MS. */
+    assert_true(clock_now_ns() - began_ns < 4 * (uint64_t)LINK_TAKE_MS * NS_PER_MS);
     sampler_status(sampler, &status);
     assert_int_equal(status.state, SAMPLER_RUNNING);
     pulse_lose(pulse);
@@ -538,20 +538,14 @@ static void a_session_of_one_that_hangs_fails_and_says_so(void **state)
     sampler_destroy(sampler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_session_of_another_process_is_a_session),
-        cmocka_unit_test(limits_hold_whatever_is_requested),
-        cmocka_unit_test(what_is_not_an_answer_pipe_is_not_written_to),
-        cmocka_unit_test(invalid_requests_end_nothing),
-        cmocka_unit_test(the_list_is_that_of_the_reader_process),
-        cmocka_unit_test(a_lack_of_descriptors_is_what_is_said),
-        cmocka_unit_test(sessions_that_have_ended_make_room_for_later_ones),
-        cmocka_unit_test(answers_take_bounded_memory),
-        cmocka_unit_test(a_session_survives_its_reader_as_failed),
-        cmocka_unit_test(only_the_session_that_is_wanted_can_be_had),
-        cmocka_unit_test(a_session_of_one_that_hangs_fails_and_says_so),
-    };
-    return cmocka_run_group_tests(tests, begin, end) == 0 ? 0 : 1;
-}
+TEST_GROUP_WITHIN(begin, end, cmocka_unit_test(a_session_of_another_process_is_a_session),
+                  cmocka_unit_test(limits_hold_whatever_is_requested),
+                  cmocka_unit_test(what_is_not_an_answer_pipe_is_not_written_to),
+                  cmocka_unit_test(invalid_requests_end_nothing),
+                  cmocka_unit_test(the_list_is_that_of_the_reader_process),
+                  cmocka_unit_test(a_lack_of_descriptors_is_what_is_said),
+                  cmocka_unit_test(sessions_that_have_ended_make_room_for_later_ones),
+                  cmocka_unit_test(answers_take_bounded_memory),
+                  cmocka_unit_test(a_session_survives_its_reader_as_failed),
+                  cmocka_unit_test(only_the_session_that_is_wanted_can_be_had),
+                  cmocka_unit_test(a_session_of_one_that_hangs_fails_and_says_so))

@@ -1,7 +1,9 @@
+#define _GNU_SOURCE
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
-#include "sampler/capture/bytes.h"
+#include "sampler/base/buffer.h"
 #include "sampler/link/request.h"
 #include "tests/support/test.h"
 
@@ -40,11 +42,11 @@ static const struct link_request requests[] = {
 
 enum { REQUESTS = sizeof requests / sizeof *requests };
 
-static enum err_code decode(const struct bytes *message, size_t bytes, struct link_request *out)
+static enum err_code decode(const struct buffer *message, size_t bytes,
+                            struct link_request *out)
 {
     unsigned char *const copy = guard_copy(message->data, bytes);
-    struct cursor cursor = cursor_of(copy, bytes);
-    const enum err_code rc = link_request_decode(&cursor, out, NULL);
+    const enum err_code rc = link_request_decode(copy, bytes, out, NULL);
     guard_free(copy, bytes);
     return rc;
 }
@@ -53,17 +55,17 @@ static void a_request_is_read_as_it_was_written(void **state)
 {
     (void)state;
     for (size_t i = 0; i < REQUESTS; i++) {
-        struct bytes message = { 0 }, again = { 0 };
+        struct buffer message = { 0 }, again = { 0 };
         struct link_request read;
         link_request_encode(&requests[i], &message);
-        assert_true(message.count <= LINK_MAX_REQUEST_BYTES);
-        struct cursor cursor = cursor_of(message.data, message.count);
-        assert_int_equal(link_request_decode(&cursor, &read, NULL), ERR_OK);
+        assert_true(message.length <= LINK_MAX_REQUEST_BYTES);
+        assert_int_equal(link_request_decode(message.data, message.length, &read, NULL),
+                         ERR_OK);
         link_request_encode(&read, &again);
-        assert_int_equal(message.count, again.count);
-        assert_memory_equal(message.data, again.data, again.count);
-        bytes_deinit(&message);
-        bytes_deinit(&again);
+        assert_int_equal(message.length, again.length);
+        assert_memory_equal(message.data, again.data, again.length);
+        buffer_deinit(&message);
+        buffer_deinit(&again);
     }
 }
 
@@ -81,45 +83,73 @@ static void a_request_that_was_cut_or_is_longer_is_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < REQUESTS; i++) {
-        struct bytes message = { 0 };
+        struct buffer message = { 0 };
         struct link_request read;
         link_request_encode(&requests[i], &message);
-        for (size_t bytes = 0; bytes < message.count; bytes++)
+        for (size_t bytes = 0; bytes < message.length; bytes++)
             assert_int_equal(decode(&message, bytes, &read), ERR_INVALID);
-        bytes_u8(&message, 0);
-        assert_int_equal(decode(&message, message.count, &read), ERR_INVALID);
-        bytes_deinit(&message);
+        buffer_u8(&message, 0);
+        assert_int_equal(decode(&message, message.length, &read), ERR_INVALID);
+        buffer_deinit(&message);
     }
 }
 
-static void another_version_kind_or_choice_is_refused(void **state)
+/* Claims of a process that has been taken over. */
+static void nothing_out_of_its_bounds_is_taken(void **state)
 {
-    static const unsigned char messages[][4] = { { LINK_VERSION + 1, LINK_LIST },
-                                                 { LINK_VERSION, LINK_NONE },
-                                                 { LINK_VERSION, LINK_KINDS } };
-    struct link_request read, wrong = requests[0];
-    struct bytes message = { 0 };
+    static const unsigned char two = 2;
+    struct link_request wrong[13], read;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        wrong[i] = requests[0];
     (void)state;
-    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
-        struct cursor cursor = cursor_of(messages[i], 2);
-        assert_int_equal(link_request_decode(&cursor, &read, NULL), ERR_INVALID);
+    wrong[0].kind = LINK_NONE;
+    wrong[1].kind = LINK_KINDS;
+    wrong[2].pid = -1;
+    wrong[3].options.pid_count = SAMPLER_MAX_PROCESSES + 1;
+    wrong[4].options.pids[1] = -1;
+    wrong[5].options.mode = (enum sampler_mode)(SAMPLER_MODE_EXCEPTION + 1);
+    wrong[6].options.native = (enum sampler_native)(SAMPLER_NATIVE_FULL + 1);
+    wrong[7].options.async = (enum sampler_async)(SAMPLER_ASYNC_ALL + 1);
+    wrong[8].options.engine = (enum sampler_engine)(SAMPLER_ENGINE_REMOTE + 1);
+    wrong[9].options.stop = (enum sampler_stop)(SAMPLER_STOP_ALWAYS + 1);
+    memset(wrong[10].options.context, 'x', sizeof wrong[10].options.context);
+    memcpy(&wrong[11].options.waits, &two, 1);
+    memcpy(&wrong[12].paused, &two, 1);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct buffer message = { 0 };
+        buffer_append(&message, &wrong[i], sizeof wrong[i]);
+        assert_int_equal(decode(&message, message.length, &read), ERR_INVALID);
+        buffer_deinit(&message);
     }
-    wrong.options.mode = (enum sampler_mode)(SAMPLER_MODE_EXCEPTION + 1);
-    link_request_encode(&wrong, &message);
-    assert_int_equal(decode(&message, message.count, &read), ERR_INVALID);
-    bytes_deinit(&message);
+}
+
+static void pointers_are_neither_sent_nor_taken(void **state)
+{
+    static const char *const secret = "secret";
+    struct link_request request = requests[0], read;
+    struct buffer message = { 0 };
+    (void)state;
+    request.options.sink = (const void *)secret;
+    request.options.engines = (struct engines *)(uintptr_t)secret;
+    request.options.is_cancelled = (const void *)secret;
+    link_request_encode(&request, &message);
+    assert_null(memmem(message.data, message.length, &secret, sizeof secret));
+    memcpy(message.data, &request, sizeof request);
+    assert_int_equal(decode(&message, message.length, &read), ERR_OK);
+    assert_true(!read.options.sink && !read.options.engines && !read.options.is_cancelled);
+    buffer_deinit(&message);
 }
 
 static void numbers_that_are_not_finite_are_zero(void **state)
 {
     const struct link_request request = { .kind = LINK_SET_RATE, .value = HUGE_VAL };
-    struct bytes message = { 0 };
+    struct buffer message = { 0 };
     struct link_request read;
     (void)state;
     link_request_encode(&request, &message);
-    assert_int_equal(decode(&message, message.count, &read), ERR_OK);
+    assert_int_equal(decode(&message, message.length, &read), ERR_OK);
     assert_true(read.value == 0);
-    bytes_deinit(&message);
+    buffer_deinit(&message);
 }
 
 static void count_process(void *context, const struct process_info *info)
@@ -138,12 +168,13 @@ static void count_process(void *context, const struct process_info *info)
 static void a_list_of_processes_is_read_as_it_was_written(void **state)
 {
     static const char *const words[] = { "word", "word", "word" };
+    const char *const *const words_at = words;
     const struct processes_summary summary = { .at_ns = 5, .number = 6, .count = 3 };
     struct processes_summary read;
-    struct bytes list = { 0 };
+    struct buffer list = { 0 };
     size_t count = 0;
     (void)state;
-    link_summary_encode(&summary, &list);
+    buffer_append(&list, &summary, sizeof summary);
     for (int i = 0; i < 3; i++) {
         const struct process_info info = { .pid = 40 + i,
                                            .argc = (size_t)i,
@@ -153,80 +184,77 @@ static void a_list_of_processes_is_read_as_it_was_written(void **state)
                                            .cpu_percent = -1 };
         link_process_encode(&info, &list);
     }
-    struct cursor cursor = cursor_of(list.data, list.count);
-    assert_int_equal(link_list_decode(&cursor, count_process, &count, &read, NULL), ERR_OK);
+    assert_int_equal(link_list_decode(&list, count_process, &count, &read, NULL), ERR_OK);
     assert_int_equal(count, 3);
     assert_int_equal(read.number, 6);
-    cursor = cursor_of(list.data, list.count - 1);
+    assert_null(memmem(list.data, list.length, &words_at, sizeof words_at));
+    list.length--;
     count = 0;
-    assert_int_equal(link_list_decode(&cursor, count_process, &count, &read, NULL),
-                     ERR_CORRUPT);
-    bytes_deinit(&list);
+    assert_int_equal(link_list_decode(&list, count_process, &count, &read, NULL), ERR_CORRUPT);
+    buffer_deinit(&list);
 }
 
-static void an_error_keeps_its_code_and_sentence(void **state)
+/* As an answer has it whose contents are those. */
+static struct err failed_with(enum err_code code, const void *contents, size_t bytes)
 {
-    struct bytes contents = { 0 };
-    struct err err = { 0 }, read = { 0 };
+    struct buffer answer = { 0 };
+    struct err err = { 0 };
+    buffer_append(&answer, contents, bytes);
+    assert_int_equal(link_fail(code, &answer, &err), code);
+    assert_int_equal(err.code, code);
+    buffer_deinit(&answer);
+    return err;
+}
+
+static void an_error_has_an_end(void **state)
+{
+    struct link_failure failure = { .sys = -7 };
     (void)state;
-    (void)err_set(&err, ERR_PERM, "no");
-    link_err_encode(&err, &contents);
-    struct cursor cursor = cursor_of(contents.data, contents.count);
-    link_err_decode(&cursor, ERR_PERM, &read);
-    assert_int_equal(read.code, ERR_PERM);
-    assert_string_equal(read.message, "no");
-    bytes_deinit(&contents);
+    memset(failure.message, 'x', sizeof failure.message);
+    const struct err err = failed_with(ERR_PERM, &failure, sizeof failure);
+    assert_int_equal(err.sys, 0);
+    assert_int_equal(strlen(err.message), sizeof failure.message - 1);
 }
 
 static void an_error_for_lack_of_descriptors_names_the_process(void **state)
 {
-    struct bytes contents = { 0 };
-    struct err err = { 0 }, read = { 0 };
+    const struct link_failure failure = { EMFILE, "cannot open" };
     (void)state;
-    (void)err_sys(&err, EMFILE, "cannot open");
-    link_err_encode(&err, &contents);
-    struct cursor cursor = cursor_of(contents.data, contents.count);
-    link_err_decode(&cursor, ERR_SYS, &read);
-    assert_int_equal(read.sys, EMFILE);
-    assert_non_null(strstr(read.message, "the sampling process has no file descriptors left"));
-    assert_non_null(strstr(read.message, "cannot open"));
-    bytes_deinit(&contents);
+    const struct err err = failed_with(ERR_SYS, &failure, sizeof failure);
+    assert_int_equal(err.sys, EMFILE);
+    assert_non_null(strstr(err.message, "the sampling process has no file descriptors left"));
+    assert_non_null(strstr(err.message, "cannot open"));
 }
 
-/* As it comes where there was no memory for one. */
 static void an_error_without_a_sentence_has_that_of_its_code(void **state)
 {
-    struct err read = { 0 };
+    const struct link_failure failure = { .sys = 0 };
     (void)state;
-    struct cursor cursor = cursor_of(NULL, 0);
-    link_err_decode(&cursor, ERR_NOMEM, &read);
-    assert_int_equal(read.code, ERR_NOMEM);
-    assert_string_equal(read.message, "out of memory");
+    assert_string_equal(failed_with(ERR_NOMEM, &failure, sizeof failure).message,
+                        "out of memory");
+    assert_string_equal(failed_with(ERR_NOMEM, "", 0).message, "out of memory");
 }
 
 static void the_head_of_an_answer_has_bounds(void **state)
 {
-    enum err_code code;
-    size_t bytes;
-    unsigned char head[LINK_HEAD_BYTES];
     (void)state;
-    link_head_encode(ERR_GONE, 0x01020304 & (LINK_MAX_ANSWER_BYTES - 1), head);
-    assert_int_equal(link_head_decode(head, &code, &bytes, NULL), ERR_OK);
-    assert_int_equal(code, ERR_GONE);
-    assert_int_equal(bytes, 0x01020304 & (LINK_MAX_ANSWER_BYTES - 1));
-    link_head_encode(ERR_OK, (size_t)LINK_MAX_ANSWER_BYTES + 1, head);
-    assert_int_equal(link_head_decode(head, &code, &bytes, NULL), ERR_CORRUPT);
-    link_head_encode((enum err_code)(ERR_NOT_PYTHON + 1), 0, head);
-    assert_int_equal(link_head_decode(head, &code, &bytes, NULL), ERR_CORRUPT);
+    assert_ok(link_head_check(&(struct link_head){ ERR_GONE, LINK_MAX_ANSWER_BYTES }, NULL),
+              NULL);
+    assert_int_equal(
+        link_head_check(&(struct link_head){ ERR_OK, LINK_MAX_ANSWER_BYTES + 1 }, NULL),
+        ERR_CORRUPT);
+    assert_int_equal(link_head_check(&(struct link_head){ ERR_NOT_PYTHON + 1, 0 }, NULL),
+                     ERR_CORRUPT);
 }
 
-TEST_MAIN(cmocka_unit_test(a_request_is_read_as_it_was_written),
-          cmocka_unit_test(there_is_a_request_of_every_kind),
-          cmocka_unit_test(a_request_that_was_cut_or_is_longer_is_refused),
-          cmocka_unit_test(another_version_kind_or_choice_is_refused),
-          cmocka_unit_test(numbers_that_are_not_finite_are_zero),
-          cmocka_unit_test(a_list_of_processes_is_read_as_it_was_written),
-          cmocka_unit_test(an_error_keeps_its_code_and_sentence),
-          cmocka_unit_test(an_error_for_lack_of_descriptors_names_the_process),
-          cmocka_unit_test(an_error_without_a_sentence_has_that_of_its_code),
-          cmocka_unit_test(the_head_of_an_answer_has_bounds))
+TEST_GROUP(cmocka_unit_test(a_request_is_read_as_it_was_written),
+           cmocka_unit_test(there_is_a_request_of_every_kind),
+           cmocka_unit_test(a_request_that_was_cut_or_is_longer_is_refused),
+           cmocka_unit_test(nothing_out_of_its_bounds_is_taken),
+           cmocka_unit_test(pointers_are_neither_sent_nor_taken),
+           cmocka_unit_test(numbers_that_are_not_finite_are_zero),
+           cmocka_unit_test(a_list_of_processes_is_read_as_it_was_written),
+           cmocka_unit_test(an_error_has_an_end),
+           cmocka_unit_test(an_error_for_lack_of_descriptors_names_the_process),
+           cmocka_unit_test(an_error_without_a_sentence_has_that_of_its_code),
+           cmocka_unit_test(the_head_of_an_answer_has_bounds))

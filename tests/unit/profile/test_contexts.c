@@ -1,12 +1,13 @@
-/* What threads work for: tests/contexts.json, which tests/web/model/contexts.test.mjs runs through the page's half. */
+/* Contexts of threads: tests/contexts.json, which tests/web/model/contexts.test.mjs runs
+ * through the page's half. */
 #include <string.h>
 
 #include <cjson/cJSON.h>
 
 #include "sampler/profile/context.h"
 #include "sampler/profile/state.h"
-#include "sampler/profile/views/context_shares.h"
 #include "sampler/profile/views/frame_filters.h"
+#include "sampler/profile/views/mark_shares.h"
 #include "sampler/profile/views/reshape.h"
 #include "sampler/profile/views/view.h"
 #include "tests/support/made_profile.h"
@@ -86,16 +87,16 @@ static void samples_are_added_up_by_value(void **state)
     struct profile *const profile = shared_cases_profile(cases);
     struct profile_snapshot snapshot = made_snapshot(profile);
     const cJSON *const wanted = cJSON_GetObjectItem(cases, "shares");
-    struct context_shares shares;
+    struct mark_shares shares;
     struct err err = { 0 };
     (void)state;
-    assert_ok(context_shares_init(&shares, &snapshot, &everything, &err), &err);
+    assert_ok(mark_shares_init(&shares, MARK_CONTEXTS, &snapshot, &everything, &err), &err);
     assert_int_equal(shares.count, cJSON_GetArraySize(wanted));
     for (size_t i = 0; i < shares.count; i++) {
         const cJSON *const row = cJSON_GetArrayItem(wanted, (int)i);
         const cJSON *const context = cJSON_GetObjectItem(cJSON_GetObjectItem(cases, "contexts"),
                                                          shared_cases_text(row, 0));
-        expect_part(shares.items[i].text.value, shares.items[i].text.value_length,
+        expect_part(shares.items[i].context.value, shares.items[i].context.value_length,
                     shared_cases_text(context, 2));
         assert_int_equal(shares.items[i].samples, cJSON_GetArrayItem(row, 1)->valueint);
         assert_int_equal(shares.items[i].running, shares.items[i].samples);
@@ -105,7 +106,7 @@ static void samples_are_added_up_by_value(void **state)
     assert_int_equal(shares.by_mark[CONTEXT_MARK_UNSET], 8);
     assert_int_equal(shares.by_mark[CONTEXT_MARK_OTHER], 0);
     assert_int_equal(shares.by_mark[CONTEXT_MARK_VALUE], 54);
-    context_shares_deinit(&shares);
+    mark_shares_deinit(&shares);
     profile_snapshot_release(&snapshot);
     profile_destroy(profile);
 }
@@ -204,18 +205,12 @@ static void only_two_ids_are_a_span(void **state)
     assert_false(is_span(CONTEXT_OPENTELEMETRY, ""));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_match_what_they_match_in_the_page),
-        cmocka_unit_test(stacks_are_what_they_are_in_the_page),
-        cmocka_unit_test(functions_say_what_they_say_in_the_page),
-        cmocka_unit_test(samples_are_added_up_by_value),
-        cmocka_unit_test(only_profiles_with_contexts_need_another_shape),
-        cmocka_unit_test(every_name_is_read_as_it_was_written),
-        cmocka_unit_test(a_long_value_is_cut_between_characters),
-        cmocka_unit_test(variables_have_visible_names),
-        cmocka_unit_test(only_two_ids_are_a_span),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_GROUP_WITHIN(begin, end, cmocka_unit_test(patterns_match_what_they_match_in_the_page),
+                  cmocka_unit_test(stacks_are_what_they_are_in_the_page),
+                  cmocka_unit_test(functions_say_what_they_say_in_the_page),
+                  cmocka_unit_test(samples_are_added_up_by_value),
+                  cmocka_unit_test(only_profiles_with_contexts_need_another_shape),
+                  cmocka_unit_test(every_name_is_read_as_it_was_written),
+                  cmocka_unit_test(a_long_value_is_cut_between_characters),
+                  cmocka_unit_test(variables_have_visible_names),
+                  cmocka_unit_test(only_two_ids_are_a_span))

@@ -4,9 +4,9 @@
 #include <cjson/cJSON.h>
 
 #include "sampler/profile/views/frame_filters.h"
+#include "sampler/profile/views/mark_shares.h"
 #include "sampler/profile/views/reshape.h"
 #include "sampler/profile/views/thread_waits.h"
-#include "sampler/profile/views/wait_shares.h"
 #include "sampler/profile/wait.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/made_profile.h"
@@ -142,7 +142,7 @@ static void only_profiles_with_waits_need_another_shape(void **state)
     profile_destroy(profile);
 }
 
-/* Of three threads: one waits, one runs at the same places, one stands for waiting tasks. */
+/* Three threads: one waits, one runs at the same places, one stands for waiting tasks. */
 static struct profile *made_waiting(void)
 {
     struct profile *const profile = made_profile();
@@ -182,23 +182,23 @@ static void shares_are_of_waiting_samples(void **state)
 {
     struct profile *const profile = made_waiting();
     struct profile_snapshot snapshot = made_snapshot(profile);
-    struct wait_shares shares;
+    struct mark_shares shares;
     struct err err = { 0 };
     (void)state;
-    assert_ok(wait_shares_init(&shares, &snapshot, &(struct view_query){ 0 }, &err), &err);
+    assert_ok(mark_shares_init(&shares, MARK_WAITS, &snapshot, &(struct view_query){ 0 }, &err),
+              &err);
     assert_int_equal(shares.samples, 198);
     assert_int_equal(shares.waiting, 38);
     assert_int_equal(shares.idle, 20);
     assert_int_equal(shares.by_cause[WAIT_NETWORK_READ], 13);
     assert_int_equal(shares.by_cause[WAIT_EVENT_LOOP], 20);
     assert_int_equal(shares.by_cause[WAIT_UNKNOWN], 5);
-    assert_int_equal(wait_shares_main(&shares), WAIT_EVENT_LOOP);
     assert_int_equal(shares.count, 3);
     assert_int_equal(shares.items[0].samples, 20);
     assert_int_equal(shares.items[1].samples, 12);
     assert_memory_equal(shares.items[1].wait.detail, "10.0.0.5:5432", 13);
     assert_int_equal(shares.items[2].samples, 1);
-    wait_shares_deinit(&shares);
+    mark_shares_deinit(&shares);
     profile_snapshot_release(&snapshot);
     profile_destroy(profile);
 }
@@ -206,18 +206,18 @@ static void shares_are_of_waiting_samples(void **state)
 static void a_profile_without_causes_has_none(void **state)
 {
     struct profile *const profile = made_profile();
-    struct wait_shares shares;
+    struct mark_shares shares;
     struct err err = { 0 };
     (void)state;
     made_add(profile, made_thread(profile, 7, 7), 0, "main", 9);
     made_seal(profile, 1);
     struct profile_snapshot snapshot = made_snapshot(profile);
-    assert_ok(wait_shares_init(&shares, &snapshot, &(struct view_query){ 0 }, &err), &err);
+    assert_ok(mark_shares_init(&shares, MARK_WAITS, &snapshot, &(struct view_query){ 0 }, &err),
+              &err);
     assert_int_equal(shares.waiting, 9);
     assert_int_equal(shares.by_cause[WAIT_UNKNOWN], 9);
     assert_int_equal(shares.count, 0);
-    assert_int_equal(wait_shares_main(&shares), WAIT_UNKNOWN);
-    wait_shares_deinit(&shares);
+    mark_shares_deinit(&shares);
     profile_snapshot_release(&snapshot);
     profile_destroy(profile);
 }
@@ -228,16 +228,16 @@ static void shares_without_memory_fail(void **state)
     struct profile_snapshot snapshot = made_snapshot(profile);
     (void)state;
     const struct view_query everything = { 0 };
-    struct wait_shares shares;
+    struct mark_shares shares;
     struct err err = { 0 };
     enum err_code rc = ERR_NOMEM;
     for (unsigned i = 0; rc == ERR_NOMEM; i++) {
         failing_alloc_at(i);
-        rc = wait_shares_init(&shares, &snapshot, &everything, &err);
+        rc = mark_shares_init(&shares, MARK_WAITS, &snapshot, &everything, &err);
         failing_alloc_never();
     }
     assert_ok(rc, &err);
-    wait_shares_deinit(&shares);
+    mark_shares_deinit(&shares);
     profile_snapshot_release(&snapshot);
     profile_destroy(profile);
 }
@@ -312,22 +312,16 @@ static void causes_of_threads_without_memory_fail(void **state)
     profile_destroy(profile);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_match_what_they_match_in_the_page),
-        cmocka_unit_test(stacks_are_what_they_are_in_the_page),
-        cmocka_unit_test(functions_say_what_they_say_in_the_page),
-        cmocka_unit_test(every_name_is_read_as_it_was_written),
-        cmocka_unit_test(a_long_peer_is_cut),
-        cmocka_unit_test(other_marks_say_nothing),
-        cmocka_unit_test(only_profiles_with_waits_need_another_shape),
-        cmocka_unit_test(shares_are_of_waiting_samples),
-        cmocka_unit_test(a_profile_without_causes_has_none),
-        cmocka_unit_test(shares_without_memory_fail),
-        cmocka_unit_test(each_thread_has_its_main_cause),
-        cmocka_unit_test(a_cause_that_is_unknown_is_said_to_be),
-        cmocka_unit_test(causes_of_threads_without_memory_fail),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_GROUP_WITHIN(begin, end, cmocka_unit_test(patterns_match_what_they_match_in_the_page),
+                  cmocka_unit_test(stacks_are_what_they_are_in_the_page),
+                  cmocka_unit_test(functions_say_what_they_say_in_the_page),
+                  cmocka_unit_test(every_name_is_read_as_it_was_written),
+                  cmocka_unit_test(a_long_peer_is_cut),
+                  cmocka_unit_test(other_marks_say_nothing),
+                  cmocka_unit_test(only_profiles_with_waits_need_another_shape),
+                  cmocka_unit_test(shares_are_of_waiting_samples),
+                  cmocka_unit_test(a_profile_without_causes_has_none),
+                  cmocka_unit_test(shares_without_memory_fail),
+                  cmocka_unit_test(each_thread_has_its_main_cause),
+                  cmocka_unit_test(a_cause_that_is_unknown_is_said_to_be),
+                  cmocka_unit_test(causes_of_threads_without_memory_fail))

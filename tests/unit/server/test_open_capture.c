@@ -85,7 +85,7 @@ static void an_end_that_changes_the_start_is_read_too(void **state)
     begin(&capture, "libraries");
     made_capture_flush(&capture);
     assert_ok(writer_finish(&capture.writer, &end, &err), &err);
-    made_file(&capture, capture.file.data, capture.file.count - CAPTURE_TRAILER_BYTES);
+    made_file(&capture, capture.file.data, capture.file.length - CAPTURE_TRAILER_BYTES);
     struct open_capture *const opened = open_made(&capture);
     assert_int_equal(opened->target.argc, 1);
     assert_string_equal(opened->target.argv[0], "other");
@@ -102,7 +102,7 @@ static struct open_capture *open_ended(struct made_capture *capture,
     begin(capture, NULL);
     made_capture_flush(capture);
     assert_ok(writer_finish(&capture->writer, end, &err), &err);
-    made_file(capture, capture->file.data, capture->file.count - CAPTURE_TRAILER_BYTES);
+    made_file(capture, capture->file.data, capture->file.length - CAPTURE_TRAILER_BYTES);
     return open_made(capture);
 }
 
@@ -139,7 +139,7 @@ static void captures_before_stops_say_never_or_always(void **state)
     }
 }
 
-/* What a view of the capture says of the source of its first function. */
+/* Asserts what a view of the capture says of the source of its first function. */
 static void assert_source(const struct open_capture *opened, const char *wanted)
 {
     struct profile_snapshot snapshot = made_snapshot(open_capture_profile(opened));
@@ -162,7 +162,7 @@ static struct open_capture *open_with_text(struct made_capture *capture, const c
                                            const struct source_text *row)
 {
     const struct capture_metadata end = { .ended_at_ns = 1, .source_text = source_text };
-    struct bytes texts = { 0 };
+    struct buffer texts = { 0 };
     struct err err = { 0 };
     begin(capture, NULL);
     (void)made_function(capture->profile, "leaf", file, 1);
@@ -171,11 +171,11 @@ static struct open_capture *open_with_text(struct made_capture *capture, const c
     if (row) {
         assert_true(source_texts_put(&texts, row));
         assert_ok(writer_source(&capture->writer, &texts, &err), &err);
-        bytes_deinit(&texts);
+        buffer_deinit(&texts);
     }
     if (source_text)
         assert_ok(writer_finish(&capture->writer, &end, &err), &err);
-    made_file(capture, capture->file.data, capture->file.count);
+    made_file(capture, capture->file.data, capture->file.length);
     return open_made(capture);
 }
 
@@ -226,10 +226,10 @@ static void a_capture_shows_its_own_text_or_says_why_not(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(a_capture_shows_its_own_text_or_says_why_not),
-          cmocka_unit_test(captures_before_stops_say_never_or_always),
-          cmocka_unit_test(how_threads_were_stopped_comes_back),
-          cmocka_unit_test(a_filter_comes_back),
-          cmocka_unit_test(an_invalid_filter_is_ignored_and_named),
-          cmocka_unit_test(captures_of_earlier_versions_have_no_filters),
-          cmocka_unit_test(an_end_that_changes_the_start_is_read_too))
+TEST_GROUP(cmocka_unit_test(a_capture_shows_its_own_text_or_says_why_not),
+           cmocka_unit_test(captures_before_stops_say_never_or_always),
+           cmocka_unit_test(how_threads_were_stopped_comes_back),
+           cmocka_unit_test(a_filter_comes_back),
+           cmocka_unit_test(an_invalid_filter_is_ignored_and_named),
+           cmocka_unit_test(captures_of_earlier_versions_have_no_filters),
+           cmocka_unit_test(an_end_that_changes_the_start_is_read_too))

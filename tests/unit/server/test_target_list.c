@@ -6,7 +6,20 @@
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
-static const struct capture_texts no_services;
+/* The texts as a capture before 4.3 has them. */
+static struct target_list read_old(const char *const *processes, size_t count,
+                                   const char *const *services, size_t service_count)
+{
+    const struct capture_metadata metadata = {
+        .processes = { count, (const char **)(uintptr_t)processes },
+        .services = { service_count, (const char **)(uintptr_t)services },
+    };
+    struct target_list targets;
+    struct err err = { 0 };
+    assert_true(target_list_is_known(&metadata));
+    assert_ok(target_list_read(&metadata, &targets, &err), &err);
+    return targets;
+}
 
 static void what_is_written_is_read(void **state)
 {
@@ -20,12 +33,9 @@ static void what_is_written_is_read(void **state)
     (void)state;
     assert_ok(sampler_start(&options, &sampler, &err), &err);
     assert_ok(target_list_write(sampler, &texts, &err), &err);
-    const char *items[] = { texts.items[0] };
-    const struct capture_texts list = { texts.count, items };
     assert_int_equal(texts.count, 1);
-    const char *services[] = { texts.services[0] };
-    assert_ok(target_list_read(&list, &(struct capture_texts){ 1, services }, &targets, &err),
-              &err);
+    const struct capture_metadata metadata = { .targets = { texts.count, texts.items } };
+    assert_ok(target_list_read(&metadata, &targets, &err), &err);
     assert_int_equal(targets.count, 1);
     const struct sampler_target *const read = &targets.items[0].target;
     const struct sampler_target *const target = sampler_target(sampler);
@@ -36,6 +46,7 @@ static void what_is_written_is_read(void **state)
     assert_null(read->reason);
     assert_string_equal(read->service.name, target->service.name);
     assert_string_equal(read->service.version, target->service.version);
+    assert_string_equal(read->pod, target->pod);
     assert_null(read->warnings[SAMPLER_WARNING_INTERPRETERS]);
     assert_string_equal(read->warnings[SAMPLER_WARNING_ANOTHER], "another in /odd?name");
     assert_string_equal(read->warnings[SAMPLER_WARNING_VERSION], "newer than the releases");
@@ -45,6 +56,40 @@ static void what_is_written_is_read(void **state)
     target_list_deinit(&targets);
     target_list_texts_deinit(&texts);
     sampler_destroy(sampler);
+}
+
+/* A record of a sampling process that has been taken over, or of a damaged file. */
+static void a_record_that_was_cut_or_counts_wrongly_is_refused(void **state)
+{
+    static const char *const argv[] = { "python3", "app.py" };
+    const struct sampler_target target = {
+        .pid = 7, .argc = 2, .argv = argv, .executable = "/x", .python = "3.14", .pod = "a/b"
+    };
+    struct buffer text = { 0 };
+    struct target_record record;
+    (void)state;
+    target_record_encode(&target, SIZE_MAX, &text);
+    assert_int_equal(target_record_decode(text.data, NULL, &record, NULL), ERR_OK);
+    assert_int_equal(record.target.argc, 2);
+    target_record_deinit(&record);
+    char *const words = strstr(text.data, "\x1f"
+                                          "2\x1fpython3");
+    assert_non_null(words);
+    for (const char *wrong = "45789"; *wrong; wrong++) {
+        words[1] = *wrong;
+        assert_int_equal(target_record_decode(text.data, NULL, &record, NULL),
+                         *wrong < '7' ? ERR_OK : ERR_CORRUPT);
+        target_record_deinit(&record);
+    }
+    words[0] = '\0';
+    assert_int_equal(target_record_decode(text.data, NULL, &record, NULL), ERR_CORRUPT);
+    buffer_deinit(&text);
+    target_record_encode(&target, sizeof "python3", &text);
+    assert_int_equal(target_record_decode(text.data, NULL, &record, NULL), ERR_OK);
+    assert_int_equal(record.target.argc, 1);
+    assert_string_equal(record.target.pod, "a/b");
+    target_record_deinit(&record);
+    buffer_deinit(&text);
 }
 
 static void warnings_follow_the_service(void **state)
@@ -78,11 +123,7 @@ static void warnings_follow_the_service(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *service = rows[i].service;
-        struct target_list targets;
-        struct err err = { 0 };
-        assert_ok(target_list_read(&(struct capture_texts){ 1, &process },
-                                   &(struct capture_texts){ 1, &service }, &targets, &err),
-                  &err);
+        struct target_list targets = read_old(&process, 1, &service, 1);
         const struct sampler_target *const target = &targets.items[0].target;
         assert_int_equal(target->age_ns, 5);
         assert_string_equal(target->service.container, "c");
@@ -114,12 +155,8 @@ static void nonsense_is_left_out(void **state)
         "3.14\x1f/x\x1f"
         "it exited",
     };
-    struct target_list targets;
-    struct err err = { 0 };
     (void)state;
-    assert_ok(
-        target_list_read(&(struct capture_texts){ 7, rows }, &no_services, &targets, &err),
-        &err);
+    struct target_list targets = read_old(rows, 7, NULL, 0);
     assert_int_equal(targets.count, 1);
     assert_int_equal(targets.items[0].target.pid, 7);
     assert_int_equal(targets.items[0].target.parent, 1);
@@ -130,9 +167,7 @@ static void nonsense_is_left_out(void **state)
     target_list_deinit(&targets);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         rows[i] = "7\x1f\x1f\x1f\x1f\x1f\x1f\x1f";
-    assert_ok(target_list_read(&(struct capture_texts){ sizeof rows / sizeof *rows, rows },
-                               &no_services, &targets, &err),
-              &err);
+    targets = read_old(rows, sizeof rows / sizeof *rows, NULL, 0);
     assert_int_equal(targets.count, SAMPLER_MAX_LISTED);
     target_list_deinit(&targets);
 }
@@ -146,14 +181,10 @@ static void services_are_read_part_by_part(void **state)
                                "4.2\x1f"
                                "beef\x1fmore",
                                "no process", text };
-    struct target_list targets;
-    struct err err = { 0 };
     (void)state;
     memset(text, 'x', 200);
     memcpy(text + 200, "\x1fns", 4);
-    assert_ok(target_list_read(&(struct capture_texts){ 4, items },
-                               &(struct capture_texts){ 3, services }, &targets, &err),
-              &err);
+    struct target_list targets = read_old(items, 4, services, 3);
     assert_int_equal(targets.count, 3);
     assert_string_equal(targets.items[0].target.service.name, "shop");
     assert_string_equal(targets.items[0].target.service.namespace, "");
@@ -182,14 +213,10 @@ static void of_command_lines_the_first_word_can_be_kept(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[128];
         const char *items[] = { text, NULL };
-        struct target_list targets;
-        struct err err = { 0 };
         snprintf(text, sizeof text, "%s%s", fixed, rows[i][0]);
         const char *services[] = { "shop\x1f\x1f"
                                    "4.2" };
-        assert_ok(target_list_read(&(struct capture_texts){ 1, items },
-                                   &(struct capture_texts){ 1, services }, &targets, &err),
-                  &err);
+        struct target_list targets = read_old(items, 1, services, 1);
         assert_string_equal(targets.items[0].target.service.name, "shop");
         target_list_hide_arguments(&targets);
         const struct sampler_target *const target = &targets.items[0].target;
@@ -220,15 +247,10 @@ static void rows_tell_what_they_know(void **state)
     profile_destroy(profile);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(warnings_follow_the_service),
-        cmocka_unit_test(nonsense_is_left_out),
-        cmocka_unit_test(services_are_read_part_by_part),
-        cmocka_unit_test(of_command_lines_the_first_word_can_be_kept),
-        cmocka_unit_test(rows_tell_what_they_know),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(what_is_written_is_read),
+           cmocka_unit_test(a_record_that_was_cut_or_counts_wrongly_is_refused),
+           cmocka_unit_test(warnings_follow_the_service),
+           cmocka_unit_test(nonsense_is_left_out),
+           cmocka_unit_test(services_are_read_part_by_part),
+           cmocka_unit_test(of_command_lines_the_first_word_can_be_kept),
+           cmocka_unit_test(rows_tell_what_they_know))

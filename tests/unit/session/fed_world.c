@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/kernel/engine.h"
 #include "sampler/native/native_copy.h"
 #include "sampler/profile/quality.h"
-#include "sampler/session/kernel_describe.h"
-#include "sampler/session/kernel_feed.h"
+#include "sampler/session/kernel/kernel_describe.h"
+#include "sampler/session/kernel/kernel_feed.h"
+#include "sampler/session/kernel/kernel_reading.h"
 #include "sampler/session/target.h"
 #include "tests/support/fake_kernel.h"
 #include "tests/support/test.h"
@@ -21,7 +22,7 @@ uint64_t begin_ns;
 struct fed_sample taken[MAX_TAKEN];
 size_t taken_count, listings, checks;
 uint32_t unknown_running, unknown_waiting, unknown_either;
-struct target_instants last_unknown;
+struct kernel_instants last_unknown;
 bool is_ready, is_failing;
 uint32_t interpreters = 1;
 uint64_t clears, learnt_addr, learnt_word;
@@ -30,9 +31,9 @@ const struct kernel_native the_native = { .ip = 7, .sp = 0x5000, .base = 0x6000 
 
 static struct thread *const the_threads[] = { &the_thread };
 
-enum err_code target_take(struct target *target, struct thread *thread,
-                          struct copy_memory *copy, const struct native_copy *native,
-                          const struct target_instants *instants)
+enum err_code kernel_reading_take(struct target *target, struct thread *thread,
+                                  struct copy_memory *copy, const struct native_copy *native,
+                                  const struct kernel_instants *instants)
 {
     (void)target;
     assert_true(thread == &the_thread || thread == &the_visit);
@@ -59,15 +60,16 @@ enum err_code target_take(struct target *target, struct thread *thread,
                    sizeof(uint64_t));
     }
     taken[taken_count++].is_repeated = false;
-    thread->is_placed = !is_failing;
+    thread->stack.is_placed = !is_failing;
     return ERR_OK;
 }
 
-enum err_code target_take_same(struct target *target, struct thread *thread,
-                               struct copy_memory *copy, const struct target_instants *instants)
+enum err_code kernel_reading_take_same(struct target *target, struct thread *thread,
+                                       struct copy_memory *copy,
+                                       const struct kernel_instants *instants)
 {
     (void)target;
-    assert_true(thread->is_placed);
+    assert_true(thread->stack.is_placed);
     assert_true(taken_count < MAX_TAKEN);
     taken[taken_count].instants = *instants;
     taken[taken_count].tstate = thread->head.addr;
@@ -77,8 +79,8 @@ enum err_code target_take_same(struct target *target, struct thread *thread,
     return ERR_OK;
 }
 
-enum err_code target_take_unknown(struct target *target, struct thread *thread,
-                                  const struct target_instants *instants)
+enum err_code kernel_reading_take_unknown(struct target *target, struct thread *thread,
+                                          const struct kernel_instants *instants)
 {
     (void)target;
     assert_ptr_equal(thread, &the_thread);
@@ -90,18 +92,18 @@ enum err_code target_take_unknown(struct target *target, struct thread *thread,
     return ERR_OK;
 }
 
-enum err_code target_read_waiting(struct target *target, struct thread *thread,
-                                  const struct target_instants *instants)
+enum err_code kernel_reading_wait(struct target *target, struct thread *thread,
+                                  struct native_copies *copies,
+                                  const struct kernel_instants *instants)
 {
-    (void)target;
-    (void)thread;
+    (void)target, (void)thread, (void)copies;
     taken[taken_count].instants = *instants;
     taken[taken_count++].is_read = true;
     return ERR_OK;
 }
 
-bool target_thread_is_ready(const struct target *target, const struct thread *thread,
-                            struct system_call *call_out)
+bool kernel_reading_is_ready(const struct target *target, const struct thread *thread,
+                             struct system_call *call_out)
 {
     *call_out = (struct system_call){ 0 };
     (void)target;
@@ -243,7 +245,7 @@ void fed_put_same(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64
     fake_kernel_put(world->kernel, &record, &span, sizeof span);
 }
 
-/* The same with its whole stack: a window and the thread's state, of one word each. */
+/* Puts a record with its whole stack: a window and the thread's state, of one word each. */
 void fed_put_whole(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64_t word)
 {
     struct kernel_record record = {

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/session/beside.h"
-#include "sampler/session/thread_cpu.h"
+#include "sampler/session/fold/thread_cpu.h"
+#include "sampler/session/remote/beside.h"
 #include "tests/support/test.h"
 
 /* A process that runs all the time, on one processor, and what beside knows of its thread. */
@@ -54,7 +54,7 @@ static void begin(struct runner *runner)
                                            .has_meter = true,
                                            .pid = runner->pid,
                                            .tid = runner->pid,
-                                           .crowded_ns = clock_now_ns() };
+                                           .queue.crowded_ns = clock_now_ns() };
     assert_true(cpu_meter_open(&runner->account.meter, runner->pid, runner->pid));
     runner->cpus = (struct thread_cpus){ .items = &runner->account, .count = 1 };
     runner->thread.tag = 1;
@@ -72,7 +72,7 @@ static void end(struct runner *runner)
 
 static size_t go(struct runner *runner)
 {
-    runner->account.crowded_ns = clock_now_ns();
+    runner->account.queue.crowded_ns = clock_now_ns();
     return beside_begin(&runner->beside, &runner->cpus, runner->pid, runner->threads, 1,
                         &runner->random);
 }
@@ -136,7 +136,7 @@ static void afterwards_the_profiler_may_run_where_it_could_before(void **state)
     beside_end(&runner.beside, &runner.cpus);
     assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
     assert_true(CPU_EQUAL(&after, &runner.allowed));
-    assert_true(runner.account.held_ns > 0 || !runner.beside.count);
+    assert_true(runner.account.queue.held_ns > 0 || !runner.beside.count);
     end(&runner);
 }
 
@@ -152,14 +152,14 @@ static void a_processor_that_it_took_long_to_get_is_left_alone_for_a_while(void 
     end(&runner);
 }
 
-/* Where processors are free, the thread would only be moved about. */
+/* A thread would only be moved about where processors are free. */
 static void a_thread_that_lacks_no_processor_is_left_alone(void **state)
 {
     struct runner runner;
     cpu_set_t meanwhile;
     (void)state;
     begin(&runner);
-    runner.account.crowded_ns = 0;
+    runner.account.queue.crowded_ns = 0;
     assert_int_equal(beside_begin(&runner.beside, &runner.cpus, runner.pid, runner.threads, 1,
                                   &runner.random),
                      0);
@@ -190,15 +190,9 @@ static void a_processor_that_the_profiler_may_not_use_is_left_alone(void **state
     end(&runner);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thread_that_is_held_does_not_run),
-        cmocka_unit_test(a_thread_that_got_the_processor_is_held_no_longer),
-        cmocka_unit_test(afterwards_the_profiler_may_run_where_it_could_before),
-        cmocka_unit_test(a_processor_that_it_took_long_to_get_is_left_alone_for_a_while),
-        cmocka_unit_test(a_thread_that_lacks_no_processor_is_left_alone),
-        cmocka_unit_test(a_processor_that_the_profiler_may_not_use_is_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(a_thread_that_is_held_does_not_run),
+           cmocka_unit_test(a_thread_that_got_the_processor_is_held_no_longer),
+           cmocka_unit_test(afterwards_the_profiler_may_run_where_it_could_before),
+           cmocka_unit_test(a_processor_that_it_took_long_to_get_is_left_alone_for_a_while),
+           cmocka_unit_test(a_thread_that_lacks_no_processor_is_left_alone),
+           cmocka_unit_test(a_processor_that_the_profiler_may_not_use_is_left_alone))

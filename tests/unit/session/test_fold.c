@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "sampler/profile/series.h"
-#include "sampler/session/fold.h"
+#include "sampler/session/fold/fold.h"
+#include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/origins.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
@@ -19,6 +20,7 @@ struct world {
     struct thread_cpus cpus;
     struct fold fold;
     struct thread thread;
+    struct sampled_thread sampled;
 };
 
 static void begin(struct world *world, unsigned minor, const struct sampler_options *options)
@@ -39,7 +41,8 @@ static void begin(struct world *world, unsigned minor, const struct sampler_opti
               &err);
     stack_init(&world->thread.stack, memory, layout, made->thread.addr, 0);
     world->thread.head.ident = 1;
-    world->thread.times = 1;
+    world->thread.kept = &world->sampled;
+    world->sampled.reading = (struct thread_reading){ .thread = &world->thread, .times = 1 };
 }
 
 static void end(struct world *world)
@@ -60,7 +63,9 @@ static remote_addr call(struct world *world, const char *name, enum fake_call ho
 static void sample(struct world *world, struct thread_state info)
 {
     assert_int_equal(stack_read(&world->thread.stack, &world->made->codes), ERR_OK);
-    assert_int_equal(fold_thread(&world->fold, &world->thread, info, ERR_OK, 1), ERR_OK);
+    world->sampled.reading.state = info;
+    world->sampled.reading.now_ns = 1;
+    assert_int_equal(fold_reading(&world->fold, &world->sampled.reading), ERR_OK);
 }
 
 /* "main;f;<GC>" of the node with the most samples since `since`. */
@@ -118,21 +123,21 @@ static void a_thread_without_frames_is_what_it_does(void **state)
     const struct thread_state collecting = { .has_gil = VALUE_YES, .in_gc = VALUE_YES };
     (void)state;
     begin(&world, 14, &plain);
-    world.thread.is_asked = true;
-    world.thread.runs = VALUE_NO;
+    world.sampled.reading.is_asked = true;
+    world.sampled.reading.runs = VALUE_NO;
     sample(&world, quiet);
     expect_stack(&world, "<idle native thread>");
-    world.thread.runs = VALUE_YES;
+    world.sampled.reading.runs = VALUE_YES;
     sample(&world, quiet);
     expect_stack(&world, "<native>");
     sample(&world, collecting);
     expect_stack(&world, "<GC>");
     /* It ran when it was asked, and is no longer. */
-    world.thread.is_asked = false;
+    world.sampled.reading.is_asked = false;
     sample(&world, quiet);
     expect_stack(&world, "<idle native thread>");
-    world.thread.is_asked = true;
-    world.thread.runs = VALUE_NO;
+    world.sampled.reading.is_asked = true;
+    world.sampled.reading.runs = VALUE_NO;
     sample(&world, quiet);
     expect_stack(&world, "<idle native thread>");
     end(&world);
@@ -440,9 +445,9 @@ static void a_function_knows_the_process_it_was_seen_in(void **state)
     begin(&first, 14, &plain);
     begin(&second, 14, &plain);
     join(&second, &first);
-    first.fold.origins = second.fold.origins = &origins;
-    first.fold.origin = one;
-    second.fold.origin = two;
+    first.fold.nodes.origins = second.fold.nodes.origins = &origins;
+    first.fold.nodes.origin = one;
+    second.fold.nodes.origin = two;
     call(&first, "main", FAKE_CALL_FROM_C);
     call(&first, "f", FAKE_CALL);
     sample(&first, quiet);
@@ -460,17 +465,17 @@ static void a_function_knows_the_process_it_was_seen_in(void **state)
     origins_deinit(&origins);
 }
 
-TEST_MAIN(cmocka_unit_test(a_function_knows_the_process_it_was_seen_in),
-          cmocka_unit_test(full_tables_leave_the_sample_to_the_caller_they_know),
-          cmocka_unit_test(every_sample_is_in_the_series),
-          cmocka_unit_test(the_collector_is_marked_above_the_leaf),
-          cmocka_unit_test(a_thread_without_frames_is_what_it_does),
-          cmocka_unit_test(the_collector_is_marked_where_it_was_started),
-          cmocka_unit_test(another_thread_that_collects_leaves_no_mark),
-          cmocka_unit_test(the_mark_of_the_collector_can_be_left_out),
-          cmocka_unit_test(c_code_that_calls_back_is_marked_if_requested),
-          cmocka_unit_test(the_frame_below_an_init_is_not_shown),
-          cmocka_unit_test(a_file_of_the_target_is_not_that_of_marks),
-          cmocka_unit_test(a_c_function_has_a_frame_of_its_own),
-          cmocka_unit_test(spots_stand_beside_the_frame_of_python),
-          cmocka_unit_test(a_call_of_c_is_a_state_too))
+TEST_GROUP(cmocka_unit_test(a_function_knows_the_process_it_was_seen_in),
+           cmocka_unit_test(full_tables_leave_the_sample_to_the_caller_they_know),
+           cmocka_unit_test(every_sample_is_in_the_series),
+           cmocka_unit_test(the_collector_is_marked_above_the_leaf),
+           cmocka_unit_test(a_thread_without_frames_is_what_it_does),
+           cmocka_unit_test(the_collector_is_marked_where_it_was_started),
+           cmocka_unit_test(another_thread_that_collects_leaves_no_mark),
+           cmocka_unit_test(the_mark_of_the_collector_can_be_left_out),
+           cmocka_unit_test(c_code_that_calls_back_is_marked_if_requested),
+           cmocka_unit_test(the_frame_below_an_init_is_not_shown),
+           cmocka_unit_test(a_file_of_the_target_is_not_that_of_marks),
+           cmocka_unit_test(a_c_function_has_a_frame_of_its_own),
+           cmocka_unit_test(spots_stand_beside_the_frame_of_python),
+           cmocka_unit_test(a_call_of_c_is_a_state_too))

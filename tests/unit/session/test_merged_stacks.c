@@ -5,12 +5,13 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_tick.h"
 #include "sampler/native/native_copy.h"
-#include "sampler/session/fold_native.h"
+#include "sampler/session/fold/fold_native.h"
+#include "sampler/session/fold/sampled_thread.h"
+#include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/target.h"
-#include "sampler/session/thread_cpu.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 #include "tests/unit/native/stopped_thread.h"
@@ -60,12 +61,15 @@ static void end(struct world *world)
 static enum err_code count(void *context, struct thread *thread, enum err_code failure)
 {
     struct world *const world = context;
-    thread->times = 1;
-    thread->is_stopped = true;
-    thread->runs = VALUE_YES;
-    return fold_thread(&world->target->fold, thread,
-                       python_thread_state(world->target->python, thread), failure,
-                       clock_now_ns());
+    struct thread_reading *const reading = reading_of(thread);
+    reading->thread = thread;
+    reading->failure = failure;
+    reading->state = python_thread_state(world->target->python, thread);
+    reading->now_ns = clock_now_ns();
+    reading->times = 1;
+    reading->is_stopped = true;
+    reading->runs = VALUE_YES;
+    return fold_reading(&world->target->fold, reading);
 }
 
 /* The thread has been stopped. */
@@ -78,10 +82,10 @@ static void sample_stopped(struct world *world)
     struct thread *const *const all = python_chosen(world->target->python, &threads);
     assert_int_equal(threads, 1);
     all[0]->stack.copy.is_still = true;
-    all[0]->native = &world->copy;
+    reading_of(all[0])->native = &world->copy;
     assert_int_equal(python_sample(world->target->python, all, 1, count, world), ERR_OK);
     all[0]->stack.copy.is_still = false;
-    all[0]->native = NULL;
+    reading_of(all[0])->native = NULL;
 }
 
 static void sample(struct world *world, unsigned after_us)
@@ -217,7 +221,7 @@ static void callers_count_even_if_the_registers_are_the_same(void **state)
         stopped_thread_stop(&world->victim, 1000);
     }
     assert_int_equal(count_complete(world), 2);
-    /* The same instant, without callers.  Zeros would be the end of a stack. */
+    /* The instant is the same, without callers. Zeros would be the end of a stack. */
     memset(world->victim.bytes, 0xff, STOPPED_MAX_BYTES);
     assert_int_equal(count_complete(world), 2);
     stopped_thread_resume(&world->victim);
@@ -225,5 +229,5 @@ static void callers_count_even_if_the_registers_are_the_same(void **state)
     free(world);
 }
 
-TEST_MAIN(cmocka_unit_test(native_and_python_frames_make_one_stack),
-          cmocka_unit_test(callers_count_even_if_the_registers_are_the_same))
+TEST_GROUP(cmocka_unit_test(native_and_python_frames_make_one_stack),
+           cmocka_unit_test(callers_count_even_if_the_registers_are_the_same))

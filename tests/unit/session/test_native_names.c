@@ -5,9 +5,8 @@
 #include <unistd.h>
 
 #include "sampler/process/process.h"
-#include "sampler/session/fold.h"
-#include "sampler/session/native_library.h"
-#include "sampler/session/native_names.h"
+#include "sampler/session/native/native_library.h"
+#include "sampler/session/native/native_names.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
@@ -57,7 +56,7 @@ bool __wrap_perf_map_update(struct perf_map *map, const struct perf_map_process 
 struct world {
     struct process process;
     struct unwinder unwinder;
-    struct fold fold;
+    struct native_names_profile to;
 };
 
 /* Names a function of each image. */
@@ -77,7 +76,7 @@ static void open_world(struct world *world)
 {
     struct err err = { 0 };
     bool has_changed;
-    *world = (struct world){ .fold.profile = made_profile() };
+    *world = (struct world){ .to.profile = made_profile() };
     opened = updated = 0;
     assert_ok(process_open(&world->process, getpid(), &err), &err);
     assert_ok(unwinder_init(&world->unwinder, &world->process.memory.memory, getpid(), &err),
@@ -90,7 +89,7 @@ static void close_world(struct world *world)
 {
     unwinder_deinit(&world->unwinder);
     process_close(&world->process);
-    profile_destroy(world->fold.profile);
+    profile_destroy(world->to.profile);
 }
 
 static void symbols_of_all_processes_are_bounded(void **state)
@@ -101,7 +100,7 @@ static void symbols_of_all_processes_are_bounded(void **state)
     library_bytes = LIBRARY_BYTES;
     open_world(&world);
     for (size_t i = 0; i <= PROCESSES; i++)
-        native_names_init(&names[i], &world.fold, &world.process, &world.unwinder, 0);
+        native_names_init(&names[i], world.to, &world.process, &world.unwinder, 0);
     for (size_t i = 0; i < PROCESSES; i++)
         name_all(&world, &names[i]);
     assert_int_equal(opened, NATIVE_NAMES_MAX_ALL_BYTES / LIBRARY_BYTES);
@@ -123,13 +122,13 @@ static void nothing_is_read_beyond_the_share_of_time(void **state)
     assert_ptr_not_equal(generated, MAP_FAILED);
     library_bytes = 0;
     open_world(&world);
-    native_names_init(&names, &world.fold, &world.process, &world.unwinder, 0);
+    native_names_init(&names, world.to, &world.process, &world.unwinder, 0);
     name_all(&world, &names);
     const unsigned libraries = opened;
     assert_true(libraries > 1);
     assert_int_equal(updated, 1);
     native_names_deinit(&names);
-    native_names_init(&names, &world.fold, &world.process, &world.unwinder, 0);
+    native_names_init(&names, world.to, &world.process, &world.unwinder, 0);
     names.spent_ns = 2 * NATIVE_NAMES_FIRST_NS;
     name_all(&world, &names);
     assert_int_equal(opened, libraries);
@@ -139,5 +138,5 @@ static void nothing_is_read_beyond_the_share_of_time(void **state)
     munmap(generated, 1);
 }
 
-TEST_MAIN(cmocka_unit_test(symbols_of_all_processes_are_bounded),
-          cmocka_unit_test(nothing_is_read_beyond_the_share_of_time))
+TEST_GROUP(cmocka_unit_test(symbols_of_all_processes_are_bounded),
+           cmocka_unit_test(nothing_is_read_beyond_the_share_of_time))

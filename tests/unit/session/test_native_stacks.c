@@ -1,5 +1,5 @@
 /* Both engines hand on the registers and the C stack of a thread: those that ptrace shows of it.  The linker puts the
- * fold_thread of this file before that of fold.c. */
+ * fold_reading of this file before that of fold.c. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #include "sampler/process/procfs.h"
 #include "sampler/process/stopper.h"
 #include "sampler/sampler.h"
-#include "sampler/session/fold.h"
+#include "sampler/session/fold/fold.h"
 #include "tests/support/test.h"
 
 enum {
@@ -48,12 +48,8 @@ static struct victim {
 static struct seen seen[SLEEPERS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `seen` */
 
-enum err_code __real_fold_thread(struct fold *fold, struct thread *thread,
-                                 struct thread_state info, enum err_code failure,
-                                 uint64_t now_ns);
-enum err_code __wrap_fold_thread(struct fold *fold, struct thread *thread,
-                                 struct thread_state info, enum err_code failure,
-                                 uint64_t now_ns);
+enum err_code __real_fold_reading(struct fold *fold, const struct thread_reading *reading);
+enum err_code __wrap_fold_reading(struct fold *fold, const struct thread_reading *reading);
 
 static void keep(struct seen *to, const struct native_copy *copy)
 {
@@ -67,19 +63,17 @@ static void keep(struct seen *to, const struct native_copy *copy)
     }
 }
 
-enum err_code __wrap_fold_thread(struct fold *fold, struct thread *thread,
-                                 struct thread_state info, enum err_code failure,
-                                 uint64_t now_ns)
+enum err_code __wrap_fold_reading(struct fold *fold, const struct thread_reading *reading)
 {
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < SLEEPERS; i++)
-        if (seen[i].tid == thread->host_tid) {
+        if (seen[i].tid == reading->thread->host_tid) {
             seen[i].samples++;
-            if (thread->native)
-                keep(&seen[i], thread->native);
+            if (reading->native)
+                keep(&seen[i], reading->native);
         }
     pthread_mutex_unlock(&lock);
-    return __real_fold_thread(fold, thread, info, failure, now_ns);
+    return __real_fold_reading(fold, reading);
 }
 
 static void read_threads(FILE *output)
@@ -298,7 +292,7 @@ static void the_kernel_engine_copies_nothing_unless_it_is_wanted(void **state)
     end_victim();
 }
 
-TEST_MAIN(cmocka_unit_test(the_remote_engine_copies_stopped_threads),
-          cmocka_unit_test(the_kernel_engine_copies_all_threads),
-          cmocka_unit_test(nothing_is_copied_unless_it_is_wanted),
-          cmocka_unit_test(the_kernel_engine_copies_nothing_unless_it_is_wanted))
+TEST_GROUP(cmocka_unit_test(the_remote_engine_copies_stopped_threads),
+           cmocka_unit_test(the_kernel_engine_copies_all_threads),
+           cmocka_unit_test(nothing_is_copied_unless_it_is_wanted),
+           cmocka_unit_test(the_kernel_engine_copies_nothing_unless_it_is_wanted))

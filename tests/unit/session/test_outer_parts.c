@@ -3,7 +3,7 @@
 
 #include "sampler/kernel/decode.h"
 #include "sampler/native/native_copy.h"
-#include "sampler/session/outer_parts.h"
+#include "sampler/session/kernel/outer_parts.h"
 #include "tests/support/test.h"
 
 enum { COUNT = 1 << 19, THREADS = OUTER_PARTS_BYTES / COUNT };
@@ -101,6 +101,6 @@ static void of_many_threads_some_have_no_part(void **state)
     assert_int_equal(parts.bytes, 0);
 }
 
-TEST_MAIN(cmocka_unit_test(a_part_completes_the_stacks_that_have_it),
-          cmocka_unit_test(another_part_completes_nothing_and_is_missed),
-          cmocka_unit_test(of_many_threads_some_have_no_part))
+TEST_GROUP(cmocka_unit_test(a_part_completes_the_stacks_that_have_it),
+           cmocka_unit_test(another_part_completes_nothing_and_is_missed),
+           cmocka_unit_test(of_many_threads_some_have_no_part))

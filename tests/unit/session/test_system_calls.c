@@ -10,9 +10,10 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/process/cpu.h"
+#include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/origins.h"
+#include "sampler/session/remote/remote_target.h"
 #include "sampler/session/target.h"
-#include "sampler/session/thread_cpu.h"
 #include "tests/support/counted_calls.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
@@ -82,7 +83,8 @@ struct world {
     struct origins origins;
     struct sampler_options options;
     struct target *target;
-    struct tick tick;
+    struct remote_target remote;
+    struct remote_tick tick;
     uint64_t now_ns;
 };
 
@@ -207,6 +209,7 @@ static void begin(unsigned minor, size_t threads)
     assert_ok(target_join(world->target, world->profile, &world->cpus, &world->origins, NULL,
                           &world->options, &err),
               &err);
+    remote_target_init(&world->remote, world->target);
 }
 
 static void end(void)
@@ -229,8 +232,8 @@ static void run(unsigned ticks, bool moves)
             move();
         /* How busy this machine is does not count. */
         for (size_t thread = 0; thread < world->cpus.count; thread++)
-            world->cpus.items[thread].crowded_ns = 0;
-        assert_int_equal(target_sample(world->target, &world->tick), ERR_OK);
+            world->cpus.items[thread].queue.crowded_ns = 0;
+        assert_int_equal(remote_target_sample(&world->remote, &world->tick), ERR_OK);
         if ((i + 1) % TICKS_PER_WINDOW == 0)
             assert_int_equal(thread_cpus_flush(&world->cpus, world->now_ns), ERR_OK);
     }
@@ -289,10 +292,5 @@ static void a_second_takes_as_many_system_calls_as_stated(void **state)
     assert_true(is_kept);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_second_takes_as_many_system_calls_as_stated),
-    };
-    return cmocka_run_group_tests(tests, start_sleepers, end_sleepers) == 0 ? 0 : 1;
-}
+TEST_GROUP_WITHIN(start_sleepers, end_sleepers,
+                  cmocka_unit_test(a_second_takes_as_many_system_calls_as_stated))

@@ -3,7 +3,8 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/random.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/python_tick.h"
+#include "sampler/session/remote/remote_target.h"
 #include "sampler/session/target.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
@@ -14,6 +15,7 @@ static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
 /* A target with one thread, whose ticks are read or skipped as a test says. */
 struct world {
     struct target *target;
+    struct remote_target remote;
     struct thread_cpus cpus;
     struct sink sink;
     uint64_t heard, heard_ns; /* samples, and the time of the last one */
@@ -43,15 +45,16 @@ static void begin(struct world *world)
     world->cpus.sink = &world->sink;
     world->thread = made_thread(profile, PID, 0);
     world->node = made_node(profile, "main;work");
-    world->target->fold.profile = profile;
+    world->target->fold.nodes.profile = profile;
     world->target->fold.cpus = &world->cpus;
     world->target->process.pid = PID;
+    world->remote.target = world->target;
     random_init(&world->random, 1);
 }
 
 static void end(struct world *world)
 {
-    struct profile *const profile = world->target->fold.profile;
+    struct profile *const profile = world->target->fold.nodes.profile;
     thread_cpus_deinit(&world->cpus);
     free(world->target);
     profile_destroy(profile);
@@ -59,14 +62,14 @@ static void end(struct world *world)
 
 static const struct quality *quality_of(const struct world *world)
 {
-    return profile_quality(world->target->fold.profile);
+    return profile_quality(world->target->fold.nodes.profile);
 }
 
 static void pass(struct world *world)
 {
     world->now_ns += world->tick_ns;
     world->ticks++;
-    target_skip(world->target, world->now_ns);
+    remote_target_skip(&world->remote, world->now_ns);
 }
 
 enum found { FOUND_STOPPED, FOUND_MOVING, FOUND_STILL, FOUND_KINDS };
@@ -75,12 +78,13 @@ enum found { FOUND_STOPPED, FOUND_MOVING, FOUND_STILL, FOUND_KINDS };
 static void add_sample(struct world *world, thread_id thread, enum found found)
 {
     struct target *const target = world->target;
-    const struct stops_skipped skipped = target->stops.skipped;
+    const struct stops_skipped skipped = world->remote.stops.skipped;
     const struct sample sample = { .thread = thread,
                                    .pid = PID,
                                    .node = world->node,
                                    .spot = PROFILE_NO_SPOT,
-                                   .certainty = &profile_quality(target->fold.profile)->exact,
+                                   .certainty =
+                                       &profile_quality(target->fold.nodes.profile)->exact,
                                    .is_still = found == FOUND_STILL,
                                    .is_asked = found == FOUND_STOPPED,
                                    .runs = VALUE_YES,
@@ -92,17 +96,16 @@ static void add_sample(struct world *world, thread_id thread, enum found found)
 
 static void read_thread(struct world *world, enum found found)
 {
-    struct target *const target = world->target;
     world->now_ns += world->tick_ns;
     world->ticks++;
     add_sample(world, world->thread, found);
-    stops_stood(&target->stops);
-    target->last = (struct reading){ .now_ns = world->now_ns, .weight = 1 };
+    stops_stood(&world->remote.stops);
+    world->remote.last = (struct remote_reading){ .now_ns = world->now_ns, .weight = 1 };
 }
 
 static void repeat(struct world *world)
 {
-    assert_int_equal(target_repeat(world->target, world->now_ns), ERR_OK);
+    assert_int_equal(remote_target_repeat(&world->remote, world->now_ns), ERR_OK);
 }
 
 static void seal(struct world *world)
@@ -182,14 +185,14 @@ static void ticks_before_the_first_reading_wait_for_it(void **state)
     end(&world);
 }
 
-/* What was not found by the last reading was not there. */
+/* A thread that the last reading did not find was not there. */
 static void a_thread_that_had_ended_is_not_repeated(void **state)
 {
     struct world world;
     (void)state;
     begin(&world);
     read_thread(&world, FOUND_STOPPED);
-    world.thread = made_thread(world.target->fold.profile, PID, 1);
+    world.thread = made_thread(world.target->fold.nodes.profile, PID, 1);
     read_thread(&world, FOUND_STOPPED);
     pass(&world);
     seal(&world);
@@ -208,7 +211,7 @@ static void failures_and_tasks_are_repeated_too(void **state)
     begin(&world);
     read_thread(&world, FOUND_STOPPED);
     world.target->fold.tasks = &world.target->tasks;
-    world.target->last.failures[ERR_FAULT] = 2;
+    world.remote.last.failures[ERR_FAULT] = 2;
     for (unsigned i = 0; i < 3; i++)
         pass(&world);
     seal(&world);
@@ -218,14 +221,14 @@ static void failures_and_tasks_are_repeated_too(void **state)
     end(&world);
 }
 
-/* Of many threads each sampled one stands for some. */
+/* One of many threads is sampled each time, and stands for some. */
 static void what_a_reading_stands_for_is_repeated(void **state)
 {
     struct world world;
     (void)state;
     begin(&world);
     read_thread(&world, FOUND_STOPPED);
-    world.target->last.weight = 2.5;
+    world.remote.last.weight = 2.5;
     for (unsigned i = 0; i < 4; i++)
         pass(&world);
     seal(&world);
@@ -332,20 +335,21 @@ static void a_turn_that_fails_counts_no_tick_twice(void **state)
     static const struct sampler_options options = { .stop = SAMPLER_STOP_AUTO };
     static struct tasks none;
     struct world world;
-    struct tick tick = { .weight = 1 };
+    struct remote_tick tick = { .weight = 1 };
     uint64_t all = 0, first = 0, second = 0;
     (void)state;
     begin(&world);
     struct target *const target = world.target;
     reader = (struct failing_reader){ .world = &world };
-    reader.second = made_thread(target->fold.profile, PID, 1);
+    reader.second = made_thread(target->fold.nodes.profile, PID, 1);
     world.sink = (struct sink){ .context = &reader, .count = hear_each };
     target->options = &options;
     target->fold.tasks = &target->tasks;
     target->tasks.tasks = &none;
-    target->tasks.of_threads = &target->fold;
+    target->tasks.nodes = &target->fold.nodes;
+    target->tasks.cpus = target->fold.cpus;
     target->tasks.is_each = true;
-    stops_init(&target->stops, SAMPLER_STOP_AUTO, 0);
+    stops_init(&world.remote.stops, SAMPLER_STOP_AUTO, 0);
     for (unsigned i = 0; i < 2000; i++) {
         const bool fails = i && random_below(&world.random, 2);
         const uint64_t skipped = random_below(&world.random, 4);
@@ -356,8 +360,8 @@ static void a_turn_that_fails_counts_no_tick_twice(void **state)
         reader.reading_tasks = random_below(&world.random, 2) ? ERR_FAULT : ERR_OK;
         reader.reading_second = fails ? ERR_GONE : ERR_OK;
         /* The reading is to be one of moving threads, at this tick. */
-        target->stops.window_ends_ns = target->stops.control_ns = UINT64_MAX;
-        const enum err_code rc = target_sample(target, &tick);
+        world.remote.stops.window_ends_ns = world.remote.stops.control_ns = UINT64_MAX;
+        const enum err_code rc = remote_target_sample(&world.remote, &tick);
         assert_int_equal(rc, reader.choosing ? ERR_FAULT : fails ? ERR_GONE : ERR_OK);
         all += skipped + (reader.choosing == ERR_OK);
         first += skipped + (reader.choosing == ERR_OK);
@@ -447,14 +451,14 @@ static void a_target_whose_memory_is_not_open_is_refused_under_a_rule(void **sta
     permission_use(NULL, NULL);
 }
 
-TEST_MAIN(cmocka_unit_test(every_window_has_a_sample_for_each_of_its_ticks),
-          cmocka_unit_test(a_target_that_ends_has_a_sample_for_each_tick),
-          cmocka_unit_test(what_is_repeated_was_running_if_the_thread_was),
-          cmocka_unit_test(ticks_before_the_first_reading_wait_for_it),
-          cmocka_unit_test(a_thread_that_had_ended_is_not_repeated),
-          cmocka_unit_test(failures_and_tasks_are_repeated_too),
-          cmocka_unit_test(what_a_reading_stands_for_is_repeated),
-          cmocka_unit_test(a_turn_that_fails_counts_no_tick_twice),
-          cmocka_unit_test(the_rule_is_asked_again_of_a_target_with_other_users),
-          cmocka_unit_test(nothing_new_is_read_of_a_target_that_is_permitted_no_longer),
-          cmocka_unit_test(a_target_whose_memory_is_not_open_is_refused_under_a_rule))
+TEST_GROUP(cmocka_unit_test(every_window_has_a_sample_for_each_of_its_ticks),
+           cmocka_unit_test(a_target_that_ends_has_a_sample_for_each_tick),
+           cmocka_unit_test(what_is_repeated_was_running_if_the_thread_was),
+           cmocka_unit_test(ticks_before_the_first_reading_wait_for_it),
+           cmocka_unit_test(a_thread_that_had_ended_is_not_repeated),
+           cmocka_unit_test(failures_and_tasks_are_repeated_too),
+           cmocka_unit_test(what_a_reading_stands_for_is_repeated),
+           cmocka_unit_test(a_turn_that_fails_counts_no_tick_twice),
+           cmocka_unit_test(the_rule_is_asked_again_of_a_target_with_other_users),
+           cmocka_unit_test(nothing_new_is_read_of_a_target_that_is_permitted_no_longer),
+           cmocka_unit_test(a_target_whose_memory_is_not_open_is_refused_under_a_rule))

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "sampler/base/hash.h"
-#include "sampler/session/task_fold.h"
+#include "sampler/session/fold/fold.h"
+#include "sampler/session/fold/sampled_thread.h"
+#include "sampler/session/fold/task_fold.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/stack_world.h"
@@ -46,9 +48,9 @@ static void begin(struct world *world, bool counts_waiting)
     world->tasks.table.items = world->items;
     world->tasks.frames = world->frames;
     world->tasks.table.awaiters = world->awaiters;
-    assert_ok(
-        task_fold_init(&world->fold, &world->of_threads, &world->tasks, counts_waiting, &err),
-        &err);
+    assert_ok(task_fold_init(&world->fold, &world->of_threads.nodes, &world->cpus,
+                             &world->tasks, counts_waiting, &err),
+              &err);
     world->of_threads.tasks = &world->fold;
 }
 
@@ -144,7 +146,8 @@ static void see_stack(struct world *world, const struct task *task)
 static void what_stacks_tell_otherwise_moves(void **state)
 {
     enum { IDENT = 77, NOW_NS = 5 };
-    struct thread thread = { .head = { .ident = IDENT }, .sampled_ns = NOW_NS };
+    struct sampled_thread sampled = { .reading.now_ns = NOW_NS };
+    struct thread thread = { .head = { .ident = IDENT }, .kept = &sampled };
     struct thread *threads[] = { &thread };
     (void)state;
     for (unsigned ran = 0; ran < 3; ran++)
@@ -176,7 +179,8 @@ static void what_stacks_tell_otherwise_moves(void **state)
 static void a_task_without_a_sampled_thread_stays(void **state)
 {
     enum { IDENT = 77, NOW_NS = 5 };
-    struct thread thread = { .head = { .ident = IDENT }, .sampled_ns = NOW_NS - 1 };
+    struct sampled_thread sampled = { .reading.now_ns = NOW_NS - 1 };
+    struct thread thread = { .head = { .ident = IDENT }, .kept = &sampled };
     struct thread *threads[] = { &thread };
     struct world world;
     (void)state;
@@ -190,7 +194,7 @@ static void a_task_without_a_sampled_thread_stays(void **state)
     task_fold_settle(&world.fold, NOW_NS);
     assert_true(task->is_running && !task->is_moving);
     /* Later ticks are not of the time of this reading of the tasks. */
-    thread.sampled_ns = NOW_NS + 1;
+    sampled.reading.now_ns = NOW_NS + 1;
     task_fold_settle(&world.fold, NOW_NS + 1);
     assert_true(task->is_running && !task->is_moving);
     world.threads.items = NULL;
@@ -349,13 +353,13 @@ static void waiting_tasks_count_for_every_tick_since(void **state)
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(what_stacks_tell_otherwise_moves),
-          cmocka_unit_test(a_task_without_a_sampled_thread_stays),
-          cmocka_unit_test(who_awaits_a_task_stands_below_it),
-          cmocka_unit_test(circles_of_awaiters_end),
-          cmocka_unit_test(a_long_way_of_awaiters_ends),
-          cmocka_unit_test(tasks_that_wait_for_each_other_count_each),
-          cmocka_unit_test(tasks_that_were_read_count_for_the_others),
-          cmocka_unit_test(a_task_without_room_for_its_frames_is_truncated),
-          cmocka_unit_test(a_stack_begins_at_the_task_it_runs),
-          cmocka_unit_test(waiting_tasks_count_for_every_tick_since))
+TEST_GROUP(cmocka_unit_test(what_stacks_tell_otherwise_moves),
+           cmocka_unit_test(a_task_without_a_sampled_thread_stays),
+           cmocka_unit_test(who_awaits_a_task_stands_below_it),
+           cmocka_unit_test(circles_of_awaiters_end),
+           cmocka_unit_test(a_long_way_of_awaiters_ends),
+           cmocka_unit_test(tasks_that_wait_for_each_other_count_each),
+           cmocka_unit_test(tasks_that_were_read_count_for_the_others),
+           cmocka_unit_test(a_task_without_room_for_its_frames_is_truncated),
+           cmocka_unit_test(a_stack_begins_at_the_task_it_runs),
+           cmocka_unit_test(waiting_tasks_count_for_every_tick_since))

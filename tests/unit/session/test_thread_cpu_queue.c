@@ -49,13 +49,13 @@ static void time_without_a_processor_is_of_the_samples_then(void **state)
         world.now_ns += NS_PER_MS;
         cpu_world_take(&world, cpu_world_tid(CPU_OFF), 0, i > 0);
         if (i == 0) {
-            world.cpus.items[0].has_queue = true;
-            world.cpus.items[0].queued_ns = QUEUED_MS * NS_PER_MS;
+            world.cpus.items[0].queue.is_known = true;
+            world.cpus.items[0].queue.queued_ns = QUEUED_MS * NS_PER_MS;
         }
     }
     assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
     /* It stands for what the thread does next. */
-    assert_int_equal(world.cpus.items[0].queued_ns, QUEUED_MS * NS_PER_MS);
+    assert_int_equal(world.cpus.items[0].queue.queued_ns, QUEUED_MS * NS_PER_MS);
     const struct state_sums sums = cpu_world_sums(&world);
     assert_int_equal(sums.samples, STILL + 1);
     assert_int_equal(sums.yes[STATE_FLAG_RUNNABLE] + sums.yes[STATE_FLAG_ON_CPU], 0);
@@ -117,7 +117,8 @@ static struct state_sums sums_of_300_samples(int32_t tid, bool is_still)
     return sums;
 }
 
-/* Whether or not its stack moves.  On a busy machine it may be without one, or have one, all the time. */
+/* A thread that lacks a processor is runnable whether its stack moves or not. On a busy machine
+ * it may be without one, or have one, all the time. */
 static void a_thread_without_a_processor_is_runnable(void **state)
 {
     enum { TRIES = 20 };
@@ -182,8 +183,8 @@ static void a_runnable_thread_is_not_on_a_cpu(void **state)
 }
 
 /* The last one leaves two threads behind that run forever. */
-TEST_MAIN(cmocka_unit_test(a_runnable_thread_is_not_on_a_cpu),
-          cmocka_unit_test(what_ran_just_now_runs),
-          cmocka_unit_test(what_was_ready_at_first_only_counts_as_ready_once),
-          cmocka_unit_test(time_without_a_processor_is_of_the_samples_then),
-          cmocka_unit_test(a_thread_without_a_processor_is_runnable))
+TEST_GROUP(cmocka_unit_test(a_runnable_thread_is_not_on_a_cpu),
+           cmocka_unit_test(what_ran_just_now_runs),
+           cmocka_unit_test(what_was_ready_at_first_only_counts_as_ready_once),
+           cmocka_unit_test(time_without_a_processor_is_of_the_samples_then),
+           cmocka_unit_test(a_thread_without_a_processor_is_runnable))

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { openAbove, openBelow, openChain, openRows, TREE_ROWS_MAX } from "../../../web/model/trees/call-tree.js";
 import { stateOf } from "../support/sample.mjs";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { foundCommands, listedCommands, pageCommands } from "../../../web/model/page/commands.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { stateOf } from "../support/sample.mjs";
 import { TEXT } from "../../../web/text/session.js";
 

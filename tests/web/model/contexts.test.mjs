@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contextOf, contextShares } from "../../../web/model/profile/contexts.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { readSharedCases } from "../support/shared-cases.mjs";
 import { outline, stateOf } from "../support/sample.mjs";
 
@@ -35,7 +35,7 @@ test("the picture lists what the samples that are left work for", () => {
   const stacks = ["main;work;<context id: 1> 6", "main;wait;<context id: 2> 3", "main;work 2"];
   const all = createPicture()(stateOf(stacks));
   assert.deepEqual(outline(all.drawing.root), ["all 11", " main  app/main.py 11", "  wait  app/wait.py 3", "  work  app/work.py 8"]);
-  assert.deepEqual(all.contexts().map(({ text, samples }) => [text, samples]), [["id: 1", 6], ["id: 2", 3]]);
+  assert.deepEqual(all.contexts.map(({ text, samples }) => [text, samples]), [["id: 1", 6], ["id: 2", 3]]);
   const filtered = createPicture()(stateOf(stacks, { filters: ["focus context:/^id: 2$/"] }));
-  assert.deepEqual(filtered.contexts().map(({ text, samples }) => [text, samples]), [["id: 2", 3]]);
+  assert.deepEqual(filtered.contexts.map(({ text, samples }) => [text, samples]), [["id: 2", 3]]);
 });

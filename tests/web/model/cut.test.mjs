@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LEVELS_MAX, NODES_MAX } from "../../../web/model/trees/cut.js";
 import { createHeap, heapPop, heapPush } from "../../../web/model/base/heap.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { outline, stateOf } from "../support/sample.mjs";
 
 const show = (lines, address, width) => createPicture()(stateOf(lines, address, width));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { createState } from "../../../web/model/page/state.js";
 import { TEXT } from "../../../web/text/session.js";
 import { stateOf } from "../support/sample.mjs";

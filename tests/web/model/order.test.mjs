@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { takeDelivery } from "../../../web/model/trees/recording.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { shownOrder } from "../../../web/model/page/state.js";
 import { outline, stateOf } from "../support/sample.mjs";
 
@@ -41,7 +41,7 @@ test("callers and callees of a function follow the same rule", () => {
   const lines = ["a;f;x 1", "b;f;y 5", "c;f;z 3"];
   const compute = createPicture();
   const first = compute(stateOf(lines, { view: "table" }));
-  const { key } = first.functions().find(({ label }) => label.name === "f");
+  const { key } = first.functions.find(({ label }) => label.name === "f");
   const { sandwich } = createPicture()(stateOf(lines, { view: "sandwich", about: key }));
   const names = (drawing) => drawing.root.children.map((frame) => frame.name[0]);
   assert.deepEqual([names(sandwich.callers), names(sandwich.callees)], [["b", "c", "a"], ["x", "y", "z"]]);
@@ -55,7 +55,7 @@ test("a sandwich without a function is of the hottest, which it stays while numb
   const other = stateOf([...lines.slice(0, 1), "a;g 1"], { view: "sandwich" });
   assert.equal(compute(other).sandwich.label.name, "g");
   assert.equal(createPicture()(other).sandwich.label.name, "f");
-  // Of another range, in which it did nothing.
+  // The sandwich of another range, in which it did nothing.
   takeDelivery(other.recording, { restart: false, recount: true, trees: [], view: { generation: 2, node: [2], self: [3] } });
   assert.equal(compute({ ...other, recordingVersion: other.recording.version }).sandwich.label.name, "f");
 });

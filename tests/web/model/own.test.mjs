@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOwnLines, extendOwnLines, hottestOwnLines, ownProblem, waitingOwnLines } from "../../../web/model/code/own.js";
 import { createCounts, takeDelivery, takeRunning } from "../../../web/model/trees/recording.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { stateOf } from "../support/sample.mjs";
 import { createGrouping, extendGrouping } from "../../../web/model/trees/grouping.js";
 import { applyTree, createProfile } from "../../../web/model/profile/profile.js";
@@ -71,7 +71,7 @@ test("what waits counts at the line that it waits for, by cause and without what
   const [lines, grouping] = [createOwnLines(""), createGrouping("function")];
   extendOwnLines(lines, profile);
   extendGrouping(grouping, profile);
-  // Of the samples without a mark those of `commit` run.
+  // Samples of `commit` are the ones without a mark that run.
   const running = { ...createCounts(), self: counts.self.map((count) => (count === 20 ? count : 0)) };
   const { rows, samples } = waitingOwnLines(lines, profile, grouping, counts, running, 5);
   assert.equal(samples, 65);

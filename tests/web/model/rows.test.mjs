@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultAddress, formatAddress, parseAddress } from "../../../web/model/page/address.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { diffRows, heatRows, laneRows, ROWS_SHOWN_MAX, sandwichRows, stackRows, stripRows } from "../../../web/model/page/rows.js";
 import { PARTS } from "../../../web/model/profile/parts.js";
 import { emptyRuns } from "../../../web/model/profile/runs.js";
@@ -18,7 +18,7 @@ test("of many frames the heaviest are rows, each after the frame it stands on", 
   const lines = Array.from({ length: 900 }, (_, i) => "top;f;f" + i + " " + (i < 50 ? 9 : 2));
   const compute = createPicture();
   const state = { ...stateOf(lines, {}), width: 4000 };
-  const about = compute(state).functions().find(({ label }) => label.name === "f").key;
+  const about = compute(state).functions.find(({ label }) => label.name === "f").key;
   const { sandwich, sum } = compute({ ...state, address: { ...state.address, view: "sandwich", about } });
   const { rows, caption } = sandwichRows(sandwich, sum);
   const callees = rows.filter(({ side }) => side === "callees");
@@ -42,7 +42,7 @@ test("a stack chart is a row a run, in the order of time", () => {
 test("a sandwich is both sides, each beginning with the function itself", () => {
   const state = stateOf(["a;f;b 3", "c;f 1"], {});
   const compute = createPicture();
-  const about = compute(state).functions().find(({ label }) => label.name === "f").key;
+  const about = compute(state).functions.find(({ label }) => label.name === "f").key;
   const { sandwich, sum } = compute({ ...state, address: { ...state.address, view: "sandwich", about } });
   const { rows } = sandwichRows(sandwich, sum);
   assert.deepEqual(rows.map((row) => [row.side, row.level, row.name.split(" ")[0], row.cells[1]]), [

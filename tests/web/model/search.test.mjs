@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { parseSearch } from "../../../web/model/filters/search.js";
 import { stateOf } from "../support/sample.mjs";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkedRuns, emptyRuns } from "../../../web/model/profile/runs.js";
 import { heavyPlaces, runsOfCells } from "../../../web/model/profile/report-runs.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { takeRuns } from "../../../web/model/trees/recording.js";
 import { PARTS } from "../../../web/model/profile/parts.js";
 import { boxAt, createPale, eachVisible, layOutRuns, runAt, unorderedParts } from "../../../web/model/trees/stacks.js";

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatAddress, parseAddress } from "../../../web/model/page/address.js";
 import { memoise } from "../../../web/model/base/memoise.js";
-import { createPicture, heatLevel } from "../../../web/model/page/picture.js";
+import { heatLevel } from "../../../web/model/picture/drawing.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { createState, newerSamples, nextTheme, reduce, statusOf } from "../../../web/model/page/state.js";
 import { TEXT } from "../../../web/text/session.js";
 import { outline, stateOf } from "../support/sample.mjs";
@@ -68,6 +69,16 @@ test("the picture is the same object until something it shows changes", () => {
   const { drawing } = compute(state);
   assert.equal(compute({ ...state, hover: "1" }).drawing, drawing);
   assert.notEqual(compute({ ...state, width: 900 }).drawing, drawing);
+});
+
+test("a picture makes what it is asked for, once", () => {
+  const state = stateOf(["a:3;b:5 3"], { by: "line", view: "table" });
+  const picture = createPicture()(state);
+  assert.equal(state.recording.groupings.size, 0);
+  assert.equal(picture.sum, 3);
+  assert.deepEqual(Array.from(state.recording.groupings.values(), ({ by }) => by), ["line"]);
+  assert.equal(picture.table, picture.table);
+  assert.equal(picture.functions, picture.functions);
 });
 
 test("the table holds every function, in its order; labels are made where they are asked for", () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { filteredText, markChips, partItems, partsAfter, selectionLabel } from "../../../web/model/filters/selection.js";
 import { factText, isWithoutGil, partShares, partsText } from "../../../web/model/threads/activity.js";
 import { measureGroups } from "../../../web/model/page/quality.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { partOf, PARTS, shownParts, usualParts } from "../../../web/model/profile/parts.js";
 import { addState, addThreads, cleanWords, createSums, stateMatches, stateQuery, sumThreads } from "../../../web/model/profile/states.js";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";

@@ -63,9 +63,9 @@ test("hashes differ where texts do, and seeds continue them", () => {
   assert.ok(Number.isInteger(hashText("x".repeat(100000))) && hashText("") >= 0);
 });
 
-test("a command line quotes words with spaces, and its short form names the interpreter without its folder", () => {
-  const target = { command: ["/usr/bin/python3", "my app.py", ""] };
-  assert.equal(commandText(target), '/usr/bin/python3 "my app.py" ""');
-  assert.equal(shortCommand(target), 'python3 "my app.py" ""');
+test("a command line quotes words with spaces, and its short form has short paths, and the interpreter without its folder", () => {
+  const target = { command: ["/usr/bin/python3", "/srv/shop/web/my app.py", "--root=/srv", ""] };
+  assert.equal(commandText(target), '/usr/bin/python3 "/srv/shop/web/my app.py" --root=/srv ""');
+  assert.equal(shortCommand(target), 'python3 "web/my app.py" --root=/srv ""');
   for (const unknown of [null, {}, { command: [] }]) assert.equal(shortCommand(unknown), "");
 });

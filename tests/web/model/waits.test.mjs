@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { waitOf, waitShares } from "../../../web/model/profile/waits.js";
-import { createPicture } from "../../../web/model/page/picture.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { readSharedCases } from "../support/shared-cases.mjs";
 import { outline, stateOf } from "../support/sample.mjs";
 
@@ -42,9 +42,9 @@ test("stacks end with what they wait for, in a hue of its own", () => {
   assert.deepEqual(outline(picture.drawing.root), ["all 11", " main  app/main.py 11", "  poll  app/poll.py 3", "   waits: event loop 3", "  recv  app/recv.py 6", "   waits: network read 10.0.0.5:5432 6", "  work  app/work.py 2"]);
   const leaf = picture.drawing.root.children[0].children[1].children[0];
   assert.deepEqual([leaf.hue, leaf.neutral, leaf.foreign], ["wait-network", false, true]);
-  assert.deepEqual(picture.waitHues(), ["network", "idle"]);
-  // Such a sample counts at what it waits for, so no function has what it did not do.
-  assert.deepEqual(picture.hottest().map(({ label, self }) => label.name + " " + self), ["work 2"]);
+  assert.deepEqual(picture.waitHues, ["network", "idle"]);
+  // A waiting sample counts at what it waits for, so no function has what it did not do.
+  assert.deepEqual(picture.hottest.map(({ label, self }) => label.name + " " + self), ["work 2"]);
   const { table } = createPicture()(stateOf(STACKS, { view: "table" }));
   assert.deepEqual(table.rows.slice(0, 3).map((row) => table.labelOf(row).name + " " + row.self), ["waits: network read 10.0.0.5:5432 6", "waits: event loop 3", "work 2"]);
 });
@@ -52,6 +52,6 @@ test("stacks end with what they wait for, in a hue of its own", () => {
 test("the address may leave them out", () => {
   const picture = createPicture()(stateOf(STACKS, { hidesWaits: true }));
   assert.ok(outline(picture.drawing.root).every((line) => !line.includes("waits:")));
-  assert.deepEqual(picture.hottest().map(({ label, self }) => label.name + " " + self), ["recv 6", "poll 3", "work 2"]);
-  assert.deepEqual(picture.waitHues(), []);
+  assert.deepEqual(picture.hottest.map(({ label, self }) => label.name + " " + self), ["recv 6", "poll 3", "work 2"]);
+  assert.deepEqual(picture.waitHues, []);
 });

@@ -56,10 +56,10 @@ export function commandText(target) {
   return (target?.command ?? []).map(quotedWord).join(" ");
 }
 
-// The same with the interpreter as its mere name: its folder would leave no room for what it runs.
+// The same with short paths, and the interpreter as its mere name: its folder would leave no room for what it runs.
 export function shortCommand(target) {
   const [program = "", ...words] = target?.command ?? [];
-  return commandText({ command: target?.command?.length > 0 ? [baseName(program), ...words] : [] });
+  return commandText({ command: target?.command?.length > 0 ? [baseName(program), ...words.map((word) => (word.startsWith("/") ? shortPath(word) : word))] : [] });
 }
 
 // The short forms of different paths, with as many more parts as tell them apart.

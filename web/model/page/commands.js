@@ -63,8 +63,8 @@ export function pageCommands(state) {
 export function* listedCommands({ picture }) {
   const push = (changes) => ({ type: "address", changes, how: "push" });
   for (const thread of picture.threads) yield { label: TEXT.commands.thread(threadPlace(thread, picture.threads)), hint: thread.tid > 0 ? String(thread.tid) : "", action: push({ threads: [threadKeyOf(thread)] }) };
-  for (const path of picture.paths()) yield { label: TEXT.commands.file(visibleText(path)), hint: "", action: push({ view: "source", file: path, line: 0 }) };
-  for (const { label, key } of picture.functions()) {
+  for (const path of picture.paths) yield { label: TEXT.commands.file(visibleText(path)), hint: "", action: push({ view: "source", file: path, line: 0 }) };
+  for (const { label, key } of picture.functions) {
     if (key !== "") yield { label: label.label, hint: TEXT.commands.function, isFunction: true, action: push({ view: "sandwich", about: key }) };
   }
 }

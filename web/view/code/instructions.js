@@ -2,7 +2,7 @@
 
 import { hotPieces, lineInstructions, placeInLine } from "../../model/code/instructions.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
-import { heatLevel } from "../../model/page/picture.js";
+import { heatLevel } from "../../model/picture/drawing.js";
 import { shortenText, visibleText } from "../../model/base/text.js";
 import { PARTS, shownParts } from "../../model/profile/parts.js";
 import { TEXT } from "../../text/session.js";

@@ -1,6 +1,7 @@
 // The lines of one file with self and total samples, and marks of the hot ones beside them.
 
-import { heatLevel, inJitBadge } from "../../model/page/picture.js";
+import { heatLevel } from "../../model/picture/drawing.js";
+import { inJitBadge } from "../../model/picture/table.js";
 import { hottestLines, shownLines } from "../../model/code/lines.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { escapeInvisible, shortenText } from "../../model/base/text.js";

@@ -2,7 +2,7 @@
 
 import { chosenFile, placedFile } from "../../model/code/lines.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
-import { inJitBadge } from "../../model/page/picture.js";
+import { inJitBadge } from "../../model/picture/table.js";
 import { visibleText } from "../../model/base/text.js";
 import { offerMenu } from "../elements/menu.js";
 import { TEXT } from "../../text/session.js";

@@ -110,7 +110,7 @@ function aboutCode(frame, total, self, state, dispatch, others) {
 
 // What threads wait for, where samples that wait are shown; a click keeps only those.
 function waitsList({ picture }, dispatch) {
-  const waits = picture.waits();
+  const waits = picture.waits;
   if (waits.length === 0) return [];
   const rows = waits.slice(0, WAITS_MAX).map(({ text, name, idle, samples }) => {
     const fill = el("i", {});
@@ -124,7 +124,7 @@ function waitsList({ picture }, dispatch) {
 
 // What they work for; a click keeps only that.
 function contextsList({ picture }, dispatch) {
-  const contexts = picture.contexts();
+  const contexts = picture.contexts;
   if (contexts.length === 0) return [];
   const rows = contexts.slice(0, CONTEXTS_MAX).map(({ text, kind, value, samples }) => {
     const fill = el("i", {});
@@ -161,7 +161,7 @@ export function createDetails(root, dispatch) {
 
   offerMenu(root, dispatch, (event) => {
     const row = event.target.closest(".hottest");
-    const found = row === null ? undefined : latest.picture.hottest().find(({ key }) => key === row.dataset.key);
+    const found = row === null ? undefined : latest.picture.hottest.find(({ key }) => key === row.dataset.key);
     return found === undefined ? null : { label: found.label, key: found.key, stack: "" };
   });
 
@@ -180,7 +180,7 @@ export function createDetails(root, dispatch) {
 
   // Nothing chosen: where the program spends its time, and how to go on.
   function overview(state) {
-    const hottest = state.picture.hottest();
+    const hottest = state.picture.hottest;
     if (hottest.length === 0) return notes.parts(state);
     const byLine = state.address.by === "line";
     const rows = hottest.map((row) => hottestRow(row, state.picture.sum, hottest[0].self));
@@ -226,7 +226,7 @@ export function createDetails(root, dispatch) {
       latest = state;
       root.hidden = !PANEL_VIEWS.includes(state.address.view);
       const id = shownId(state);
-      const found = id === null ? state.picture.about() : null;
+      const found = id === null ? state.picture.about : null;
       const subject = id ?? found?.key ?? null;
       const signature = [subject, subject === null ? state.summaryVersion : 0, state.recordingVersion, state.address.by, state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, shownParts(state), state.address.states, state.address.filters.join("\n"), state.address.range?.from, state.address.range?.to, state.picture.secondsPerSample, JSON.stringify(notesOf(state.session)), mayOperate(state)].join(" ");
       if (signature === shown || root.hidden || (shownFrame === subject && isInUse())) return;

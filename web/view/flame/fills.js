@@ -1,6 +1,6 @@
 // What frames are filled with: names of colours of the style sheet, for charts of elements and of pixels alike.
 
-import { HEAT_STEPS } from "../../model/page/picture.js";
+import { HEAT_STEPS } from "../../model/picture/drawing.js";
 import { HUES } from "../../model/profile/frames.js";
 import { WAIT_HUES } from "../../model/profile/wait-causes.js";
 

@@ -1,7 +1,7 @@
 // The legend of the colours.
 
 import { FLAME_VIEWS } from "../../model/page/address.js";
-import { HEAT_STEPS } from "../../model/page/picture.js";
+import { HEAT_STEPS } from "../../model/picture/drawing.js";
 import { WAIT_HUES } from "../../model/profile/wait-causes.js";
 import { TEXT } from "../../text/session.js";
 import { el, swatch } from "../elements/dom.js";
@@ -20,7 +20,7 @@ export function createLegend(root) {
       element.hidden = ![...FLAME_VIEWS, "sandwich", "stacks"].includes(state.address.view) || (state.picture.drawing === null && state.picture.stacks === null);
       const heat = state.address.colour === "heat";
       scale.hidden = !heat;
-      const hues = state.picture.waitHues();
+      const hues = state.picture.waitHues;
       waitList.hidden = hues.length === 0;
       waits.forEach((wait, i) => (wait.hidden = !hues.includes(WAIT_HUES[i])));
       meaning.textContent = heat ? TEXT.colour.heatMeaning : TEXT.colour.moduleMeaning;

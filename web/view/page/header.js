@@ -9,8 +9,9 @@ import { el, icon, isolated, setAttribute, setText } from "../elements/dom.js";
 import { createDownloads } from "./downloads.js";
 import { ICONS } from "../elements/icons.js";
 
+// The reason of several processes goes on with that of the last one.
 function endReason({ reason }) {
-  return TEXT.status.reasons[reason] ?? visibleText(reason ?? "", "");
+  return TEXT.status.reasons[reason] ?? visibleText((reason ?? "").split("; ")[0], "");
 }
 
 function statusText(state, status) {
@@ -95,9 +96,12 @@ export function createHeader(root, dispatch) {
       const none = state.session === null ? "Pyrometer" : TEXT.header.noCommand;
       setText(command, visibleText(shortCommand(state.session?.target), none));
       setAttribute(command, "title", visibleText(commandText(state.session?.target), none));
-      setText(facts, state.session === null ? "" : factsOf(state.session).map((fact) => visibleText(String(fact))).join("  ·  "));
+      const known = state.session === null ? "" : factsOf(state.session).map((fact) => visibleText(String(fact))).join("  ·  ");
+      setText(facts, known);
+      setAttribute(facts, "title", known);
       setAttribute(status, "data-status", said);
       setText(statusLabel, statusText(state, said));
+      setAttribute(status, "title", said === "ended" ? visibleText(state.session.reason ?? "", "") : "");
       const count = newerSamples(state);
       setText(newer, said === "view paused" && count > 0 ? TEXT.status.newer(formatCount(count)) : "");
       setText(clock, state.session === null ? "" : formatClock(state.session.selection?.duration_s ?? state.session.elapsed_s));

@@ -1,6 +1,6 @@
 // GIL contention: holders and waiting threads as a table, the functions that held the GIL as a list and as a flame graph.
 
-import { heatLevel } from "../../model/page/picture.js";
+import { heatLevel } from "../../model/picture/drawing.js";
 import { formatCount, formatDuration, formatShare, ratio } from "../../model/base/numbers.js";
 import { threadKeyOf, threadPlace } from "../../model/threads/threads.js";
 import { TEXT } from "../../text/session.js";

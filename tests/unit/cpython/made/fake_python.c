@@ -300,6 +300,7 @@ static void push_cframe(struct fake_thread *thread)
     if (before)
         put_word(python, cframe + layout->cframe_current_frame,
                  word_at(python, before + layout->cframe_current_frame));
+    put_word(python, cframe + layout->cframe_previous, before);
     put_word(python, slot, cframe);
 }
 

@@ -46,6 +46,13 @@ static void answer(void *context, struct request *request, struct response *resp
         response_problem(response, api->status, "no such thing \"x\"");
     else if (request->method == METHOD_DELETE)
         response->status = 204;
+    else if (strstr(request->path, "/summary") && request->query_count > 0 &&
+             strcmp(request->query[0].value, "json") == 0)
+        say(response, MIME_JSON,
+            "{\"hot\":{\"samples\":4,\"lines\":[{\"file\":\"/a.py\",\"line\":3,\"share\":0.5,"
+            "\"x\":1}],\"functions\":[]},\"idle\":{\"share\":0.25},\"waiting\":{\"causes\":[{"
+            "\"cause\":\"lock\",\"samples\":1,\"peers\":[{\"peer\":\"p\",\"share\":1,\"y\":2}]},"
+            "{\"cause\":\"pipe\",\"title\":\"pipe\",\"peers\":[]}]}}");
     else if (strstr(request->path, "/summary"))
         say(response, "text/markdown", "## `app.py`\n\"quoted\"\n");
     else if (strcmp(request->path, "/api/v1/processes") == 0 && api->is_examining)
@@ -453,6 +460,30 @@ static void processes_are_listed_once_they_have_been_examined(void **state)
     disconnect(&client);
 }
 
+static void tools_take_what_they_name_of_an_answer(void **state)
+{
+    struct client client;
+    (void)state;
+    connect_to(&client);
+    assert_non_null(
+        strstr(call(&client, "top_functions", "{\"session\":\"1\",\"from\":2}"),
+               "{\\\"samples\\\":4,\\\"seconds\\\":null,\\\"functions\\\":[],"
+               "\\\"lines_of_your_code\\\":[{\\\"file\\\":\\\"/a.py\\\",\\\"line\\\":3,"
+               "\\\"share\\\":0.5}]}"));
+    assert_string_equal(client.api.asked,
+                        "GET /api/v1/sessions/1/summary?format=json&limit=20&from=2 \n");
+    assert_non_null(strstr(
+        call(&client, "waits", "{\"session\":\"1\",\"limit\":3}"),
+        "{\\\"waiting_share\\\":null,\\\"idle_share\\\":0.25,\\\"causes\\\":[{\\\"cause\\\":"
+        "\\\"lock\\\",\\\"title\\\":null,\\\"share\\\":null,\\\"peers\\\":[{\\\"peer\\\":"
+        "\\\"p\\\",\\\"share\\\":1}]},{\\\"cause\\\":\\\"pipe\\\",\\\"title\\\":\\\"pipe\\\","
+        "\\\"share\\\":null,\\\"peers\\\":[]}],\\\"idle_causes\\\":[],\\\"functions\\\":[],"
+        "\\\"lines_of_your_code\\\":[]}"));
+    assert_non_null(strstr(client.api.asked, "limit=3"));
+    assert_non_null(strstr(call(&client, "list_sessions", "{}"), "instructions.\\n\\n[]"));
+    disconnect(&client);
+}
+
 static void source_has_numbers_and_shares(void **state)
 {
     struct client client;
@@ -485,27 +516,22 @@ static void captures_are_opened_by_path(void **state)
     disconnect(&client);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_versions_are_agreed_to),
-        cmocka_unit_test(faults_have_the_codes_of_json_rpc),
-        cmocka_unit_test(arguments_are_those_of_the_tool),
-        cmocka_unit_test(ids_come_back_as_they_were),
-        cmocka_unit_test(notifications_and_answers_get_none),
-        cmocka_unit_test(lines_come_in_any_pieces),
-        cmocka_unit_test(too_long_lines_are_refused_and_the_next_one_counts),
-        cmocka_unit_test(every_tool_has_a_schema_of_its_arguments),
-        cmocka_unit_test(a_recording_is_answered_when_it_has_ended),
-        cmocka_unit_test(a_recording_that_fails_says_why),
-        cmocka_unit_test(a_cancelled_call_ends_its_session_and_has_no_answer),
-        cmocka_unit_test(more_calls_than_can_wait_are_refused),
-        cmocka_unit_test(what_the_api_refuses_is_said),
-        cmocka_unit_test(no_argument_leaves_its_place_in_an_address),
-        cmocka_unit_test(processes_are_searched_by_command_line),
-        cmocka_unit_test(processes_are_listed_once_they_have_been_examined),
-        cmocka_unit_test(source_has_numbers_and_shares),
-        cmocka_unit_test(captures_are_opened_by_path),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(known_versions_are_agreed_to),
+           cmocka_unit_test(faults_have_the_codes_of_json_rpc),
+           cmocka_unit_test(arguments_are_those_of_the_tool),
+           cmocka_unit_test(ids_come_back_as_they_were),
+           cmocka_unit_test(notifications_and_answers_get_none),
+           cmocka_unit_test(lines_come_in_any_pieces),
+           cmocka_unit_test(too_long_lines_are_refused_and_the_next_one_counts),
+           cmocka_unit_test(every_tool_has_a_schema_of_its_arguments),
+           cmocka_unit_test(a_recording_is_answered_when_it_has_ended),
+           cmocka_unit_test(a_recording_that_fails_says_why),
+           cmocka_unit_test(a_cancelled_call_ends_its_session_and_has_no_answer),
+           cmocka_unit_test(more_calls_than_can_wait_are_refused),
+           cmocka_unit_test(what_the_api_refuses_is_said),
+           cmocka_unit_test(no_argument_leaves_its_place_in_an_address),
+           cmocka_unit_test(processes_are_searched_by_command_line),
+           cmocka_unit_test(processes_are_listed_once_they_have_been_examined),
+           cmocka_unit_test(tools_take_what_they_name_of_an_answer),
+           cmocka_unit_test(source_has_numbers_and_shares),
+           cmocka_unit_test(captures_are_opened_by_path))

@@ -1,0 +1,106 @@
+#include "sampler/reader_link.h"
+
+#include <pthread.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/link/link.h"
+#include "sampler/link/link_sampler.h"
+#include "sampler/link/request.h"
+#include "sampler/processes.h"
+#include "sampler/sampler_ops.h"
+
+enum { USAGE_MS = 200 };
+
+enum err_code reader_link_admits(pid_t pid, struct err *err)
+{
+    const struct link_request request = { .kind = LINK_ADMIT, .pid = pid };
+    struct buffer answer = { 0 };
+    const enum err_code rc = link_ask(&request, -1, LINK_WAIT_MS, &answer, err);
+    buffer_deinit(&answer);
+    return rc;
+}
+
+enum err_code reader_link_read(struct sampler *sampler, const void *source, size_t source_bytes,
+                               int cancel_fd, struct buffer *answer, struct err *err)
+{
+    const struct link_request request = { .kind = LINK_READ,
+                                          .session = link_sampler_session(sampler),
+                                          .source = source,
+                                          .source_bytes = source_bytes };
+    return link_ask(&request, cancel_fd, LINK_WAIT_MS, answer, err);
+}
+
+/* The CPU time and memory that sampling processes have used. */
+static struct {
+    pthread_mutex_t lock;
+    struct process_usage last;        /* by the last one, as far as it is known */
+    double ended_user_s, ended_sys_s; /* by those before it */
+} used = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Each sampling process begins at 0: the sum never falls, also while one does not answer. */
+static void add_usage(const struct process_usage *now, struct process_usage *out)
+{
+    pthread_mutex_lock(&used.lock);
+    if (now &&
+        (now->cpu_user_s < used.last.cpu_user_s || now->cpu_sys_s < used.last.cpu_sys_s)) {
+        used.ended_user_s += used.last.cpu_user_s;
+        used.ended_sys_s += used.last.cpu_sys_s;
+    }
+    if (now)
+        used.last = *now;
+    *out = (struct process_usage){ .cpu_user_s = used.ended_user_s + used.last.cpu_user_s,
+                                   .cpu_sys_s = used.ended_sys_s + used.last.cpu_sys_s,
+                                   .rss_bytes = now ? now->rss_bytes : 0,
+                                   .rss_peak_bytes = now ? now->rss_peak_bytes : 0 };
+    pthread_mutex_unlock(&used.lock);
+}
+
+void reader_link_usage(struct process_usage *out)
+{
+    const struct link_request request = { .kind = LINK_USAGE };
+    struct buffer answer = { 0 };
+    struct process_usage now;
+    enum err_code rc = link_ask(&request, -1, USAGE_MS, &answer, NULL);
+    if (!rc)
+        rc = link_take(&answer, &now, sizeof now, NULL);
+    if (!rc) {
+        now.cpu_user_s = link_finite(now.cpu_user_s);
+        now.cpu_sys_s = link_finite(now.cpu_sys_s);
+    }
+    buffer_deinit(&answer);
+    add_usage(rc ? NULL : &now, out);
+}
+
+static enum err_code check_engine(const struct sampler_options *options, struct err *err)
+{
+    const struct link_request request = { .kind = LINK_CHECK_ENGINE, .options = *options };
+    struct buffer answer = { 0 };
+    const enum err_code rc = link_ask(&request, -1, LINK_WAIT_MS, &answer, err);
+    buffer_deinit(&answer);
+    return rc;
+}
+
+static enum err_code list(processes_visitor visit, void *context, struct processes_summary *out,
+                          struct err *err)
+{
+    const struct link_request request = { .kind = LINK_LIST };
+    struct buffer answer = { 0 };
+    enum err_code rc = link_ask(&request, -1, LINK_WAIT_MS, &answer, err);
+    if (!rc)
+        rc = link_list_decode(&answer, visit, context, out, err);
+    buffer_deinit(&answer);
+    return rc;
+}
+
+void reader_link_use(int socket, struct pulse *pulse)
+{
+    static const struct sampler_provider provider = { link_sampler_start, check_engine };
+    link_open(socket, pulse);
+    sampler_provide(&provider);
+    processes_provide(list);
+}
+
+bool reader_link_is_used(void)
+{
+    return link_is_open();
+}

@@ -1,0 +1,111 @@
+#include "sampler/session/fold/context_marks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/hash.h"
+#include "sampler/base/idmap.h"
+#include "sampler/base/vec.h"
+#include "sampler/cpython/contexts/contexts.h"
+#include "sampler/profile/context.h"
+
+struct context_marks {
+    struct profile *profile;
+    char variable[CONTEXT_MAX_VARIABLE];
+    str_id no_file;
+    context_id unset, other; /* 0: not used yet */
+    struct idmap index;      /* by the name of the mark */
+    struct item {
+        frame_id frame;
+        char name[CONTEXT_MAX_NAME];
+    } * items;
+    size_t count, room;
+};
+
+enum err_code context_marks_create(struct profile *profile, const char *variable,
+                                   struct context_marks **out, struct err *err)
+{
+    struct context_marks *const marks = calloc(1, sizeof *marks);
+    if (!marks)
+        return err_nomem(err);
+    marks->profile = profile;
+    strncpy(marks->variable, variable, sizeof marks->variable - 1);
+    idmap_init(&marks->index);
+    const enum err_code rc =
+        strtab_intern(profile_strings(profile), "~", 1, &marks->no_file, err);
+    if (rc)
+        context_marks_destroy(marks);
+    else
+        *out = marks;
+    return rc;
+}
+
+void context_marks_destroy(struct context_marks *marks)
+{
+    if (!marks)
+        return;
+    idmap_deinit(&marks->index);
+    free(marks->items);
+    free(marks);
+}
+
+static enum err_code add(struct context_marks *marks, const char *name, uint32_t hash)
+{
+    str_id name_id;
+    function_id function;
+    if (!VEC_RESERVE(marks->items, marks->room, marks->count + 1))
+        return ERR_NOMEM;
+    struct item *const item = &marks->items[marks->count];
+    strcpy(item->name, name);
+    enum err_code rc =
+        strtab_intern(profile_strings(marks->profile), name, strlen(name), &name_id, NULL);
+    if (!rc)
+        rc = profile_function(marks->profile, name_id, marks->no_file, 0, &function, NULL);
+    if (!rc)
+        rc = profile_frame(marks->profile, function, 0, &item->frame, NULL);
+    if (!rc)
+        rc = idmap_add(&marks->index, hash, (uint32_t)marks->count, NULL);
+    marks->count += !rc;
+    return rc;
+}
+
+static context_id find(struct context_marks *marks, enum context_mark mark, const char *value)
+{
+    char name[CONTEXT_MAX_NAME];
+    struct idmap_slot *at;
+    context_name(marks->variable, mark, value, name);
+    const uint32_t hash = hash_mix(hash_bytes(name, strlen(name), HASH_SEED), 0);
+    IDMAP_FIND(at, &marks->index, hash, strcmp(marks->items[at->id].name, name) == 0);
+    if (at)
+        return at->id + 1;
+    /* The marks that are no values have room too. */
+    if (mark == CONTEXT_MARK_VALUE && marks->count >= CONTEXT_MARKS_MAX)
+        return 0;
+    return add(marks, name, hash) ? 0 : (context_id)marks->count;
+}
+
+context_id context_marks_find(struct context_marks *marks, struct context_value *value)
+{
+    switch (value->kind) {
+    case CONTEXT_UNKNOWN: return 0;
+    case CONTEXT_UNSET:
+        if (!marks->unset)
+            marks->unset = find(marks, CONTEXT_MARK_UNSET, "");
+        return marks->unset;
+    case CONTEXT_SET: break;
+    }
+    if (!value->tag)
+        value->tag = find(marks, CONTEXT_MARK_VALUE, value->text);
+    if (!value->tag && !marks->other)
+        marks->other = find(marks, CONTEXT_MARK_OTHER, "");
+    return value->tag ? value->tag : marks->other;
+}
+
+node_id context_marks_node(struct context_marks *marks, context_id context, node_id node)
+{
+    node_id out;
+    if (!context ||
+        profile_node(marks->profile, node, marks->items[context - 1].frame, &out, NULL))
+        return node;
+    return out;
+}

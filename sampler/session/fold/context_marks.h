@@ -1,0 +1,35 @@
+/*
+ * context_marks - the marks of a session that say what threads work for (profile/context.h).
+ *
+ * Ownership: context_marks_destroy accepts NULL.
+ * Threads: the profile's writer.
+ * Limits: CONTEXT_MARKS_MAX values; samples with further ones count as "other".
+ */
+#ifndef SAMPLER_SESSION_FOLD_CONTEXT_MARKS_H
+#define SAMPLER_SESSION_FOLD_CONTEXT_MARKS_H
+
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+
+struct context_value;
+
+enum { CONTEXT_MARKS_MAX = 4096 };
+
+/* 0: the value is unknown. */
+typedef uint32_t context_id;
+
+struct context_marks;
+
+MUST_CHECK enum err_code context_marks_create(struct profile *profile, const char *variable,
+                                              struct context_marks **out, struct err *err);
+void context_marks_destroy(struct context_marks *marks);
+
+/* Tags the value. */
+context_id context_marks_find(struct context_marks *marks, struct context_value *value);
+
+/* The node below `node` that samples with this value count at; `node` itself where there is none. */
+node_id context_marks_node(struct context_marks *marks, context_id context, node_id node);
+
+#endif /* SAMPLER_SESSION_FOLD_CONTEXT_MARKS_H */

@@ -1,0 +1,229 @@
+#include "sampler/session/kernel/kernel_engine.h"
+
+#include <stdlib.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/cpython/python_copies.h"
+#include "sampler/kernel/engines.h"
+#include "sampler/kernel/record.h"
+#include "sampler/profile/profile.h"
+#include "sampler/sampler.h"
+#include "sampler/session/kernel/kernel_feed.h"
+#include "sampler/session/target.h"
+
+/* How often records are taken if other work comes at the same time: new children, and tasks. */
+static const double BUSY_DRAIN_HZ = 100;
+
+/* How many targets a tick asks whether they still run. */
+enum { CHECKS_PER_TICK = 16 };
+
+struct kernel_engine {
+    struct engine engine;
+    struct kernel *kernel; /* of the options' engines */
+    struct kernel_feed *feed;
+    struct target *targets[SAMPLER_MAX_PROCESSES];
+    size_t count;
+    size_t next_check; /* of the targets: asked next whether it still runs */
+};
+
+static struct kernel_engine *own(struct engine *engine)
+{
+    return (struct kernel_engine *)(void *)engine;
+}
+
+static const struct kernel_engine *own_const(const struct engine *engine)
+{
+    return (const struct kernel_engine *)(const void *)engine;
+}
+
+static void destroy(struct engine *engine)
+{
+    struct kernel_engine *const kernel = own(engine);
+    kernel_feed_destroy(kernel->feed);
+    engines_give_back(engine->session->options->engines, kernel->kernel);
+    free(kernel);
+}
+
+void kernel_engine_give_up(struct engine *engine, const char *why)
+{
+    struct kernel_engine *const kernel = own(engine);
+    kernel_feed_destroy(kernel->feed);
+    engines_give_up(engine->session->options->engines, kernel->kernel, why);
+    free(kernel);
+}
+
+static enum err_code create(const struct engine_session *session, struct engine **out,
+                            struct err *err)
+{
+    const struct sampler_options *const options = session->options;
+    struct kernel_engine *const kernel = calloc(1, sizeof *kernel);
+    if (!kernel)
+        return err_nomem(err);
+    kernel->engine = (struct engine){ &kernel_engine_ops, session };
+    enum err_code rc = engines_take(options->engines, options->rate_hz, &kernel->kernel, err);
+    if (!rc)
+        rc = kernel_feed_create(kernel->kernel, &kernel->feed, err);
+    if (rc)
+        destroy(&kernel->engine);
+    else
+        *out = &kernel->engine;
+    return rc;
+}
+
+static enum err_code add(struct engine *engine, struct target *target, struct err *err)
+{
+    struct kernel_engine *const kernel = own(engine);
+    const enum err_code rc = kernel_feed_add(kernel->feed, target, err);
+    if (!rc)
+        kernel->targets[kernel->count++] = target;
+    return rc;
+}
+
+static enum err_code remove_target(struct engine *engine, struct target *target)
+{
+    struct kernel_engine *const kernel = own(engine);
+    for (size_t i = kernel->count; i-- > 0;)
+        if (kernel->targets[i] == target)
+            kernel->targets[i] = kernel->targets[--kernel->count];
+    return kernel_feed_remove(kernel->feed, target);
+}
+
+static void begin(struct engine *engine)
+{
+    kernel_feed_begin(own(engine)->feed);
+}
+
+/* The instants since the last call.  Tasks are read first, so that the stacks of running tasks find them. */
+static enum err_code pass_instants(struct kernel_engine *kernel)
+{
+    const uint64_t now_ns = clock_now_ns();
+    const uint64_t instants = kernel_feed_ticks(kernel->feed, now_ns);
+    enum err_code rc = ERR_OK;
+    profile_quality(kernel->engine.session->profile)->ticks += instants;
+    for (size_t i = 0; i < kernel->count && !rc && instants; i++)
+        rc = target_read_tasks(kernel->targets[i], (uint32_t)instants, now_ns);
+    return rc;
+}
+
+/* No reading fails once a target has ended.  Of many, some are asked each time. */
+static bool check_some(struct kernel_engine *kernel, struct ending *out)
+{
+    const struct engine_session *const session = kernel->engine.session;
+    const size_t most = kernel->count < CHECKS_PER_TICK ? kernel->count : CHECKS_PER_TICK;
+    for (size_t i = 0; i < most; i++) {
+        struct ending ending;
+        if (kernel->next_check >= kernel->count)
+            kernel->next_check = 0;
+        struct target *const target = kernel->targets[kernel->next_check];
+        if (target_runs(target, &ending)) {
+            kernel->next_check++;
+            continue;
+        }
+        /* What it did since the last time. */
+        const enum err_code rc = kernel_feed_drain(kernel->feed);
+        if (rc)
+            return !target_ends_session(rc, out);
+        if (!session->end_target(session->context, target, &ending, out))
+            return false;
+    }
+    return true;
+}
+
+static bool tick(struct engine *engine, struct engine_tick *tick, struct ending *out)
+{
+    struct kernel_engine *const kernel = own(engine);
+    enum err_code rc = pass_instants(kernel);
+    if (!rc)
+        rc = kernel_feed_drain(kernel->feed);
+    tick->has_sampled = false;
+    return rc ? !target_ends_session(rc, out) : check_some(kernel, out);
+}
+
+static bool skip(struct engine *engine, uint64_t instant_ns)
+{
+    (void)engine, (void)instant_ns;
+    return false;
+}
+
+static void pause_feed(struct engine *engine)
+{
+    kernel_feed_skip(own(engine)->feed);
+}
+
+static uint64_t wait_for_records(struct engine *engine, uint64_t until_ns)
+{
+    return kernel_feed_wait(own(engine)->feed, until_ns);
+}
+
+static void set_rate(struct engine *engine, double rate_hz)
+{
+    kernel_feed_set_rate(own(engine)->feed, rate_hz);
+}
+
+static double tick_hz(const struct engine *engine, double rate_hz, uint64_t now_ns)
+{
+    const struct sampler_options *const options = engine->session->options;
+    (void)rate_hz;
+    return options->subprocesses || options->async != SAMPLER_ASYNC_OFF
+               ? BUSY_DRAIN_HZ
+               : kernel_feed_drain_hz(own_const(engine)->feed, now_ns);
+}
+
+static enum err_code flush(struct engine *engine, uint64_t now_ns, bool is_last)
+{
+    struct kernel_engine *const kernel = own(engine);
+    struct quality *const quality = profile_quality(engine->session->profile);
+    const enum err_code rc = pass_instants(kernel);
+    return rc ? rc : kernel_feed_flush(kernel->feed, quality, now_ns, is_last);
+}
+
+static bool has_unfollowed_interpreters(const struct target *target)
+{
+    remote_addr followed[KERNEL_MAX_INTERPRETERS];
+    return python_interpreters(target->python) > 1 &&
+           !python_searched_interpreters(target->python, followed, KERNEL_MAX_INTERPRETERS);
+}
+
+static const char *warning(const struct engine *engine, const struct target *target)
+{
+    (void)engine;
+    return has_unfollowed_interpreters(target)
+               ? "what its sub-interpreters run is not sampled: the kernel engine follows at most "
+                 "16 of them, from Python 3.13 on (use --engine remote)"
+               : NULL;
+}
+
+const char *kernel_engine_unfit(const struct engine *engine)
+{
+    const struct kernel_engine *const kernel = own_const(engine);
+    size_t all = 0, unknown = 0;
+    for (size_t i = 0; i < kernel->count; i++) {
+        const struct python *const python = kernel->targets[i]->python;
+        size_t count;
+        if (has_unfollowed_interpreters(kernel->targets[i]))
+            return "the kernel engine follows at most 16 sub-interpreters, from Python 3.13 on";
+        (void)python_threads(python, &count);
+        all += count;
+        unknown += python_unknown_threads(python);
+    }
+    return !engine->session->options->waits && unknown && unknown == all
+               ? "the kernel engine finds no thread whose number is unknown"
+               : NULL;
+}
+
+const struct engine_ops kernel_engine_ops = {
+    .samples_by_itself = true,
+    .create = create,
+    .destroy = destroy,
+    .add = add,
+    .remove = remove_target,
+    .begin = begin,
+    .tick = tick,
+    .skip = skip,
+    .pause = pause_feed,
+    .wait = wait_for_records,
+    .set_rate = set_rate,
+    .tick_hz = tick_hz,
+    .flush = flush,
+    .warning = warning,
+};

@@ -1,0 +1,190 @@
+#include "sampler/session/remote/remote_engine.h"
+
+#include <stdlib.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/cpython/python_tick.h"
+#include "sampler/profile/profile.h"
+#include "sampler/sampler.h"
+#include "sampler/session/remote/remote_target.h"
+#include "sampler/session/target.h"
+
+struct remote_engine {
+    struct engine engine;
+    struct remote_tick tick;
+    struct remote_target *targets[SAMPLER_MAX_PROCESSES];
+    size_t count;
+};
+
+static struct remote_engine *own(struct engine *engine)
+{
+    return (struct remote_engine *)(void *)engine;
+}
+
+static enum err_code create(const struct engine_session *session, struct engine **out,
+                            struct err *err)
+{
+    struct remote_engine *const remote = calloc(1, sizeof *remote);
+    if (!remote)
+        return err_nomem(err);
+    remote->engine = (struct engine){ &remote_engine_ops, session };
+    stopper_init(&remote->tick.stopper);
+    random_init_any(&remote->tick.random);
+    *out = &remote->engine;
+    return ERR_OK;
+}
+
+static void destroy(struct engine *engine)
+{
+    struct remote_engine *const remote = own(engine);
+    for (size_t i = 0; i < remote->count; i++)
+        free(remote->targets[i]);
+    stopper_deinit(&remote->tick.stopper);
+    bias_deinit(&remote->tick.bias);
+    native_copies_deinit(&remote->tick.stopped);
+    native_copies_deinit(&remote->tick.asleep);
+    free(remote);
+}
+
+static enum err_code add(struct engine *engine, struct target *target, struct err *err)
+{
+    struct remote_engine *const remote = own(engine);
+    struct remote_target *const added = malloc(sizeof *added);
+    if (!added)
+        return err_nomem(err);
+    remote_target_init(added, target);
+    remote->targets[remote->count++] = added;
+    return ERR_OK;
+}
+
+static enum err_code remove_target(struct engine *engine, struct target *target)
+{
+    struct remote_engine *const remote = own(engine);
+    enum err_code rc = ERR_OK;
+    for (size_t i = remote->count; i-- > 0;)
+        if (remote->targets[i]->target == target) {
+            rc = remote_target_repeat(remote->targets[i], clock_now_ns());
+            free(remote->targets[i]);
+            remote->targets[i] = remote->targets[--remote->count];
+        }
+    return rc;
+}
+
+/* What is not read is not known. */
+static void forget_nothing(struct engine *engine)
+{
+    (void)engine;
+}
+
+/* Targets that each sampled one stands for. */
+static double weigh(const struct remote_engine *remote)
+{
+    size_t threads = 0;
+    if (remote->count == 1)
+        return 1;
+    for (size_t i = 0; i < remote->count; i++)
+        threads += python_threads_per_tick(remote->targets[i]->target->python,
+                                           remote->engine.session->options->all_threads);
+    return threads > PYTHON_MAX_THREADS_PER_TICK ? (double)threads / PYTHON_MAX_THREADS_PER_TICK
+                                                 : 1;
+}
+
+static bool is_chosen(struct remote_tick *tick)
+{
+    if (tick->weight <= 1)
+        return true;
+    return random_fraction(&tick->random) * tick->weight < 1;
+}
+
+static bool tick(struct engine *engine, struct engine_tick *instant, struct ending *out)
+{
+    struct remote_engine *const remote = own(engine);
+    const struct engine_session *const session = engine->session;
+    struct remote_tick *const tick = &remote->tick;
+    bool goes_on = true;
+    tick->weight = weigh(remote);
+    instant->has_sampled = false;
+    for (size_t i = remote->count; i-- > 0 && goes_on;) {
+        struct remote_target *const target = remote->targets[i];
+        struct ending ending;
+        if (!is_chosen(tick)) {
+            remote_target_pass(target);
+            tick->now_ns = clock_now_ns();
+            instant->has_sampled = true;
+            continue;
+        }
+        const enum err_code rc = remote_target_sample(target, tick);
+        instant->has_sampled |= !rc;
+        if (rc && !remote_target_survives(target, rc, clock_now_ns(), &ending))
+            goes_on = session->end_target(session->context, target->target, &ending, out);
+    }
+    instant->now_ns = tick->now_ns;
+    return goes_on;
+}
+
+/* Until this instant ticks read nothing; 0: the next one may read. */
+static uint64_t idle_until(const struct remote_engine *remote)
+{
+    uint64_t until_ns = UINT64_MAX;
+    if (remote->tick.weight > 1 || remote->tick.stopper.count)
+        return 0;
+    for (size_t i = 0; i < remote->count; i++) {
+        const uint64_t idle_ns = stops_idle_until(&remote->targets[i]->stops);
+        if (idle_ns < until_ns)
+            until_ns = idle_ns;
+    }
+    return remote->count ? until_ns : 0;
+}
+
+static bool skip(struct engine *engine, uint64_t instant_ns)
+{
+    struct remote_engine *const remote = own(engine);
+    if (instant_ns >= idle_until(remote))
+        return false;
+    for (size_t i = 0; i < remote->count; i++)
+        remote_target_skip(remote->targets[i], instant_ns);
+    return true;
+}
+
+static void set_rate(struct engine *engine, double rate_hz)
+{
+    (void)engine, (void)rate_hz;
+}
+
+static double tick_hz(const struct engine *engine, double rate_hz, uint64_t now_ns)
+{
+    (void)engine, (void)now_ns;
+    return rate_hz;
+}
+
+static enum err_code flush(struct engine *engine, uint64_t now_ns, bool is_last)
+{
+    struct remote_engine *const remote = own(engine);
+    enum err_code rc = ERR_OK;
+    (void)is_last;
+    bias_measure(&remote->tick.bias, profile_quality(engine->session->profile));
+    for (size_t i = 0; i < remote->count && !rc; i++)
+        rc = remote_target_repeat(remote->targets[i], now_ns);
+    return rc;
+}
+
+static const char *warning(const struct engine *engine, const struct target *target)
+{
+    (void)engine, (void)target;
+    return NULL;
+}
+
+const struct engine_ops remote_engine_ops = {
+    .create = create,
+    .destroy = destroy,
+    .add = add,
+    .remove = remove_target,
+    .begin = forget_nothing,
+    .tick = tick,
+    .skip = skip,
+    .pause = forget_nothing,
+    .set_rate = set_rate,
+    .tick_hz = tick_hz,
+    .flush = flush,
+    .warning = warning,
+};

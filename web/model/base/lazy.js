@@ -1,0 +1,16 @@
+// Objects whose members are made when they are first asked for.
+
+// -> the prototype of objects whose member NAME is what makers[NAME](object) gives, once for each object.
+export function lazyPrototype(makers) {
+  const prototype = {};
+  for (const [name, make] of Object.entries(makers)) {
+    Object.defineProperty(prototype, name, {
+      get() {
+        const value = make(this);
+        Object.defineProperty(this, name, { value });
+        return value;
+      },
+    });
+  }
+  return prototype;
+}

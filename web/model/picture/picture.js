@@ -1,0 +1,65 @@
+// What is drawn of a state. Each file of this folder has the selectors of a view: a member of the picture is made when it is first asked
+// for, of those other members that its selector names, and is the same object in the next picture if nothing that it shows has changed.
+
+import { lazyPrototype } from "../base/lazy.js";
+import { memoise } from "../base/memoise.js";
+import { isKnown, ratio } from "../base/numbers.js";
+import { frameCounts, tableRows } from "../code/table.js";
+import { emptyReason } from "../page/empty.js";
+import { createFollowedThread } from "../page/stack-span.js";
+import { groupTotals } from "../trees/grouping.js";
+import { nativeSetting } from "../trees/native.js";
+import { currentGrouping } from "../trees/recording.js";
+import { diffSelectors } from "./diff.js";
+import { flameSelectors } from "./flame.js";
+import { gilSelectors } from "./gil.js";
+import { intervalSelectors } from "./intervals.js";
+import { overviewSelectors } from "./overview.js";
+import { ownSelectors } from "./own.js";
+import { sandwichSelectors } from "./sandwich.js";
+import { searchSelectors } from "./search.js";
+import { sourceSelectors } from "./source.js";
+import { stackSelectors } from "./stacks.js";
+import { tableSelectors } from "./table.js";
+import { threadSelectors } from "./threads.js";
+
+// What several views count with: groupings, and the samples of their groups and frames.
+function sumSelectors() {
+  const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
+  const countsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
+  const functionTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
+  const functionCountsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
+  const rowsOf = memoise(tableRows);
+  return {
+    nativeFrames: ({ state: { address, session, live } }) => nativeSetting(address, session, live),
+    // null: there are none.
+    native: ({ state: { recording: { profile } }, nativeFrames }) => (profile.libraries.length > 1 ? nativeFrames : null),
+    groupingBy: ({ state: { recording, address }, nativeFrames }) => (by) => currentGrouping(recording, by, address.filters, nativeFrames, !address.hidesWaits),
+    grouping: ({ state: { address }, groupingBy }) => groupingBy(address.by),
+    totals: ({ state: { recording, recordingVersion: version }, grouping }) => totalsOf(recording, version, grouping),
+    sum: ({ totals }) => totals.sum,
+    counts: ({ state: { recordingVersion: version }, grouping, totals }) => countsOf(version, grouping, totals),
+    rows: ({ counts }) => rowsOf(counts),
+    functionGrouping: ({ groupingBy }) => groupingBy("function"),
+    functionTotals: ({ state: { recording, recordingVersion: version }, functionGrouping }) => functionTotalsOf(recording, version, functionGrouping),
+    functionCounts: ({ state: { recordingVersion: version }, functionGrouping, functionTotals }) => functionCountsOf(version, functionGrouping, functionTotals),
+    secondsPerSample({ state: { recording: { counts }, session } }) {
+      return isKnown(counts.seconds) && counts.seconds > 0 ? ratio(counts.seconds, counts.total) : 1 / (session?.quality?.achieved_hz || NaN);
+    },
+    // Why there is nothing to see, or null.
+    empty: ({ state, sum, sums, diff }) => emptyReason(state, sum, sums, diff !== null),
+  };
+}
+
+// -> compute(state): the picture of the state.
+export function createPicture() {
+  const views = [flameSelectors, searchSelectors, tableSelectors, intervalSelectors, sandwichSelectors, sourceSelectors, stackSelectors, ownSelectors, overviewSelectors, diffSelectors, threadSelectors, gilSelectors];
+  const prototype = lazyPrototype(Object.assign(sumSelectors(), ...views.map((selectors) => selectors())));
+  const followedThread = createFollowedThread();
+  return (state) => {
+    const picture = Object.assign(Object.create(prototype), { state });
+    // It depends on what was shown before, whoever asked for it.
+    picture.followed = followedThread(state, picture.chosen.chosen, picture.threads);
+    return picture;
+  };
+}
