@@ -9,7 +9,6 @@
  * Threads: any; create and destroy from one.
  * Limits: SESSIONS_MAX sessions: for another one the oldest leaves that has ended and is not held (its capture stays).  If
  * there is none, or as many run as sessions_limit sets, ERR_LIMIT.
- * Depends on: sampler.h, err, epoch_pace, open_capture, source, wire/session.
  */
 #ifndef SERVER_SESSIONS_SESSIONS_H
 #define SERVER_SESSIONS_SESSIONS_H
