@@ -108,7 +108,7 @@ static enum err_code start_sampler(struct launch *launch, struct err *err)
     for (;;) {
         const uint64_t tried_ns = clock_now_ns();
         const enum err_code rc = driver_find(launch->driver, &sampling, err);
-        if (rc == ERR_OK)
+        if (!rc)
             return rc;
         /* Before it runs Python, no tick is due. */
         if (rc == ERR_NOT_PYTHON)
@@ -148,13 +148,13 @@ enum err_code launch_start(struct launch *launch, struct err *err)
     wait_for_engine(launch);
     enum err_code rc =
         program_start(&launch->program, process_launcher_program(launch->options), err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = privilege_drop(launch->options, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         rc = start_sampler(launch, err);
         launch->is_unsampled = rc != ERR_OK;
     }
-    return rc == ERR_OK ? driver_begin(launch->driver, err) : rc;
+    return rc ? rc : driver_begin(launch->driver, err);
 }
 
 void launch_wait(struct launch *launch)

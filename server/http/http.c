@@ -481,7 +481,7 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
     turns_init(&http->turns, &turns_calls, options->traffic);
     pthread_mutex_init(&http->deliveries.lock, NULL);
     enum err_code rc = janitor_start(&http->janitor, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         errno = 0;
         http->daemon = start_daemon(http);
         if (http->daemon)
@@ -489,7 +489,7 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
         else
             rc = refuse_start(options, errno, err);
     }
-    if (rc != ERR_OK)
+    if (rc)
         destroy(http);
     return rc;
 }

@@ -185,7 +185,7 @@ static enum err_code receive_place(int fd, const struct source_answer *answer, i
 {
     const enum err_code rc =
         receive(fd, out->path, answer->path_length, cancel_fd, end_ns, err);
-    out->path[rc == ERR_OK ? answer->path_length : 0] = '\0';
+    out->path[!rc ? answer->path_length : 0] = '\0';
     out->line = answer->line;
     return rc;
 }
@@ -198,22 +198,22 @@ static enum err_code receive_text(int fd, const struct source_wish *wish, int ca
     struct source_place place = { .line = 0 };
     struct source_answer answer;
     enum err_code rc = receive(fd, &answer, sizeof answer, cancel_fd, end_ns, err);
-    if (rc == ERR_OK && !is_valid(&answer))
+    if (!rc && !is_valid(&answer))
         rc = err_set(err, ERR_CORRUPT, "the source process sent an invalid answer");
-    if (rc == ERR_OK)
+    if (!rc)
         rc = receive_place(fd, &answer, cancel_fd, end_ns, &place, err);
     if (place_out)
         *place_out = place;
-    if (rc == ERR_OK)
+    if (!rc)
         rc = check_answer(&answer, wish, &place, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     buffer_clear(out);
     char *const text = buffer_reserve(out, answer.length);
     if (!text)
         return answer.length == 0 ? ERR_OK : buffer_check(out, err);
     rc = receive(fd, text, answer.length, cancel_fd, end_ns, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     buffer_grow(out, answer.length);
     *changed_ns_out = answer.changed_ns;
@@ -242,7 +242,7 @@ enum err_code source_helper_read(const struct sampler_origin *of,
     SCOPED_FD int answer_out = ends[0];
     SCOPED_FD int answer_in = ends[1];
     const enum err_code rc = send_request(of, wish, answer_in, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     close(scoped_take_fd(&answer_in));
     return receive_text(answer_out, wish, cancel_fd, out, changed_ns_out, place_out, err);

@@ -142,7 +142,7 @@ static bool fetch(struct round *round, const struct file_origins *origins, uint3
     uint64_t changed_ns = 0;
     const enum err_code rc =
         fetch_file(keeper->fetcher, origins, keeper->stop_fd, text, &changed_ns, NULL, NULL);
-    if (rc == ERR_OK)
+    if (!rc)
         cache_put(keeper->cache, &origins->key, rank, text, changed_ns);
     else if (rc != ERR_LIMIT && rc != ERR_GONE && rc != ERR_SYS)
         cache_put(keeper->cache, &origins->key, rank, NULL, 0);
@@ -165,7 +165,7 @@ static void find_checkout(struct round *round, const struct hot_file *file,
     wanted.request.want = RELAY_CHECKOUT;
     const enum err_code rc =
         fetch_file(keeper->fetcher, &wanted, keeper->stop_fd, &answer, &ignored, NULL, NULL);
-    if (rc == ERR_OK && answer.length == sizeof found) {
+    if (!rc && answer.length == sizeof found) {
         memcpy(&found, answer.data, sizeof found);
         if (checkout_is_valid(&found)) {
             keeper->checkout = found;
@@ -228,7 +228,7 @@ static void find_distribution(struct round *round, const struct hot_file *file,
     wanted.request.want = RELAY_DISTRIBUTION;
     const enum err_code rc =
         fetch_file(keeper->fetcher, &wanted, keeper->stop_fd, &answer, &ignored, NULL, NULL);
-    if (rc == ERR_OK && answer.length == sizeof found) {
+    if (!rc && answer.length == sizeof found) {
         memcpy(&found, answer.data, sizeof found);
         if (distribution_is_valid(&found, path.text)) {
             if (found.owner != SOURCE_OF_UNKNOWN)

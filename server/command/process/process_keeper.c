@@ -405,11 +405,11 @@ enum err_code process_keeper_start(const struct options *options, size_t engines
     struct sockets sockets;
     struct pulse *const pulse = pulse_create();
     enum err_code rc = pulse ? limits_check_serving(err) : err_nomem(err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = privilege_prepare(options, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = open_sockets(&sockets, launcher_out != NULL, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     give_memory_back();
     /* A signal meant for the program must not end the keeper before it has come to ignore it. */
