@@ -13,9 +13,9 @@
 #include "server/command/output/run_summary.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
-#include "server/command/process/process_keeper.h"
 #include "server/command/process/process_launcher.h"
 #include "server/command/process/program.h"
+#include "server/command/process/supervisor.h"
 #include "server/command/pushing.h"
 #include "server/push/push.h"
 #include "server/sessions/leave.h"
@@ -49,7 +49,7 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     driver->capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
     enum err_code rc = privilege_prepare(options, err);
     if (!rc && driver->has_reader)
-        rc = process_keeper_start(options, 1, driver->launcher_out, err);
+        rc = supervisor_start(options, 1, driver->launcher_out, err);
     else if (!rc && driver->launcher_out)
         rc = process_launcher_start(options, driver->launcher_out, &driver->launcher, err);
     if (!rc && driver->reads_source)
@@ -383,7 +383,7 @@ static enum err_code finish_and_stay(struct driver *driver, struct err *err)
 static void check_keeper(const struct driver *driver)
 {
     struct err err = { 0 };
-    if (driver->has_reader && process_keeper_check(&err) != ERR_OK)
+    if (driver->has_reader && supervisor_check(&err) != ERR_OK)
         say("%s", err.message);
 }
 

@@ -6,8 +6,8 @@
 #include "server/command/output/capture_input.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
-#include "server/command/process/process_keeper.h"
 #include "server/command/process/signals.h"
+#include "server/command/process/supervisor.h"
 #include "server/command/pushing.h"
 #include "server/http/spool.h"
 #include "server/push/push.h"
@@ -92,7 +92,7 @@ static enum err_code begin_push(struct push *push, struct live *live,
 /* A service is started again, if it ends. */
 static enum err_code check_keeper(const struct live *live, struct err *err)
 {
-    const enum err_code rc = process_keeper_check(err);
+    const enum err_code rc = supervisor_check(err);
     if (rc && !live->systemd.is_there)
         say("%s", err->message);
     return live->systemd.is_there ? rc : ERR_OK;
@@ -125,7 +125,7 @@ int command_serve(const struct options *options)
     struct push *push = NULL;
     struct signals signals;
     struct err err = { 0 };
-    enum err_code rc = process_keeper_start(options, DASHBOARD_ENGINES, NULL, &err);
+    enum err_code rc = supervisor_start(options, DASHBOARD_ENGINES, NULL, &err);
     if (!rc)
         rc = signals_init(&signals, &err);
     if (!rc)

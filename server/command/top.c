@@ -175,10 +175,10 @@ static enum err_code take_keys(struct top *top, struct err *err)
         return ERR_OK;
     }
     for (const char *at = bytes; at < bytes + n && !top->is_over;) {
-        const enum display_wish wish =
+        const enum display_request request =
             display_key(&top->display, keys_next(&at, bytes + n), &top->room);
-        top->is_over |= wish == DISPLAY_QUITS;
-        if (wish == DISPLAY_RENEWS && renew(top, err) != ERR_OK)
+        top->is_over |= request == DISPLAY_QUITS;
+        if (request == DISPLAY_RENEWS && renew(top, err) != ERR_OK)
             return err->code;
         if (!top->is_over && draw(top, err) != ERR_OK)
             return err->code;

@@ -14,19 +14,20 @@ static enum err_code read_as(struct sampler *sampler, const struct file_origins 
                              uint64_t *changed_ns_out, struct source_place *place_out,
                              struct err *err)
 {
-    const struct source_wish wish = { .path = origins->key.path,
-                                      .entries = origins->entries,
-                                      .entry_count = origins->entry_count,
-                                      .wants_places = origins->request.want == RELAY_PLACES,
-                                      .build_id = origins->build_id,
-                                      .wants_checkout = origins->request.want == RELAY_CHECKOUT,
-                                      .wants_distribution =
-                                          origins->request.want == RELAY_DISTRIBUTION };
+    const struct helper_request wanted = {
+        .path = origins->key.path,
+        .entries = origins->entries,
+        .entry_count = origins->entry_count,
+        .wants_places = origins->request.want == RELAY_PLACES,
+        .build_id = origins->build_id,
+        .wants_checkout = origins->request.want == RELAY_CHECKOUT,
+        .wants_distribution = origins->request.want == RELAY_DISTRIBUTION
+    };
     struct sampler_origin process;
     enum err_code rc = sampler_origin(sampler, origin, &process, err);
     if (rc)
         return rc;
-    rc = source_helper_read(&process, &wish, cancel_fd, out, changed_ns_out, place_out, err);
+    rc = source_helper_read(&process, &wanted, cancel_fd, out, changed_ns_out, place_out, err);
     sampler_origin_close(&process);
     return rc;
 }

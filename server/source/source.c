@@ -9,13 +9,13 @@
 #include "server/source/cache.h"
 #include "server/source/fetch.h"
 #include "server/source/file_origins.h"
-#include "server/source/keeper.h"
+#include "server/source/prefetch.h"
 #include "server/source/request.h"
 
 struct source {
     struct fetcher fetcher;
     struct cache cache;
-    struct keeper keeper;
+    struct prefetch prefetch;
 };
 
 enum err_code source_create(struct sampler *sampler, enum source_keeping keeping,
@@ -29,8 +29,8 @@ enum err_code source_create(struct sampler *sampler, enum source_keeping keeping
     const enum err_code rc =
         keeping == SOURCE_KEEPS_NOTHING
             ? ERR_OK
-            : keeper_start(&source->keeper, &source->fetcher, &source->cache,
-                           keeping == SOURCE_KEEPS_TEXTS, err);
+            : prefetch_start(&source->prefetch, &source->fetcher, &source->cache,
+                             keeping == SOURCE_KEEPS_TEXTS, err);
     if (!rc)
         *out = source;
     else
@@ -42,7 +42,7 @@ void source_destroy(struct source *source)
 {
     if (!source)
         return;
-    keeper_stop(&source->keeper);
+    prefetch_stop(&source->prefetch);
     cache_deinit(&source->cache);
     fetcher_deinit(&source->fetcher);
     free(source);
@@ -140,7 +140,7 @@ enum err_code source_take(struct source *source, const struct profile_snapshot *
 
 const struct source_checkout *source_checkout(const struct source *source)
 {
-    return source ? keeper_checkout(&source->keeper) : NULL;
+    return source ? prefetch_checkout(&source->prefetch) : NULL;
 }
 
 /* The answer's places are in the order of the request; those at its end may lack. */
