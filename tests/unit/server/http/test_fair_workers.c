@@ -128,8 +128,8 @@ static int status_of(int fd)
 static bool has(const struct served *served, enum client_standing standing, size_t waiting,
                 size_t running)
 {
-    return atomic_load(&served->traffic.workers[standing][TRAFFIC_WAITS]) == waiting &&
-           atomic_load(&served->traffic.workers[standing][TRAFFIC_RUNS]) == running;
+    return atomic_load(&served->traffic.turns[standing][TRAFFIC_WAITS]) == waiting &&
+           atomic_load(&served->traffic.turns[standing][TRAFFIC_RUNS]) == running;
 }
 
 static void wait_until(const struct served *served, size_t waiting, size_t running)
