@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     (void)argc;
     standard_fill();
     const enum err_code rc = options_parse(argv, &options, &err);
-    if (rc != ERR_OK)
+    if (rc)
         return exit_with(rc, &err);
     if (options.wants_help) {
         static void (*const print[])(FILE * out, const struct command *command) = {

@@ -29,8 +29,7 @@ enum err_code audit_open(const char *file, audit_say *say, struct audit *out, st
         rc = err_set(err, ERR_SYS, "standard error is closed");
     else if ((out->fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) < 0)
         rc = err_set(err, ERR_SYS, "%s", strerror(errno));
-    return rc == ERR_OK ? rc
-                        : err_wrap(err, ERR_SYS, "cannot write the audit log '%.200s'", file);
+    return !rc ? rc : err_wrap(err, ERR_SYS, "cannot write the audit log '%.200s'", file);
 }
 
 void audit_close(struct audit *audit)
@@ -82,7 +81,7 @@ static void write_line(struct audit *audit, struct json *json, struct buffer *li
 {
     const enum err_code rc = json_finish(json, NULL);
     buffer_char(line, '\n');
-    const bool is_made = rc == ERR_OK && buffer_check(line, NULL) == ERR_OK;
+    const bool is_made = !rc && buffer_check(line, NULL) == ERR_OK;
     errno = ENOMEM;
     if ((!is_made || append(audit, line) < line->length) &&
         atomic_fetch_add(&audit->lost, 1) == 0)

@@ -66,7 +66,7 @@ enum err_code auth_init(struct auth *auth, bool required, const char *token, uns
                        "a token has %d to %d characters of A-Z a-z 0-9 - . _ ~", AUTH_MIN_TOKEN,
                        AUTH_MAX_TOKEN);
     enum err_code rc = digest_secret(auth->once, err);
-    if (rc == ERR_OK && !token)
+    if (!rc && !token)
         rc = digest_secret(auth->token, err);
     if (token)
         snprintf(auth->token, sizeof auth->token, "%s", token);

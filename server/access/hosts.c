@@ -16,7 +16,7 @@ enum err_code hosts_init(struct hosts *hosts, struct err *err)
     char own[HOST_NAME_BYTES] = "";
     memset(hosts, 0, sizeof *hosts);
     const enum err_code rc = hosts_allow(hosts, "localhost", err);
-    if (rc != ERR_OK || gethostname(own, sizeof own - 1) != 0 || !*own)
+    if (rc || gethostname(own, sizeof own - 1) != 0 || !*own)
         return rc;
     return hosts_allow(hosts, own, err);
 }

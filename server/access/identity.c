@@ -131,7 +131,7 @@ enum err_code identity_choose(const struct process_user *named, struct err *err)
         (held & needed) != needed)
         return ERR_OK;
     const enum err_code rc = choose_numbers(err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (named)
         chosen.items[IDENTITY_MAIN] = *named;

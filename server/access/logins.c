@@ -97,7 +97,7 @@ static enum err_code make_cookie(char out[DIGEST_SECRET_LENGTH + 1], struct dige
                                  struct err *err)
 {
     const enum err_code rc = digest_secret(out, err);
-    return rc == ERR_OK ? digest_make(out, DIGEST_SECRET_LENGTH, digest, err) : rc;
+    return rc ? rc : digest_make(out, DIGEST_SECRET_LENGTH, digest, err);
 }
 
 enum err_code logins_add(struct logins *logins, uint64_t now_ns,
@@ -107,7 +107,7 @@ enum err_code logins_add(struct logins *logins, uint64_t now_ns,
         .is_used = true, .began_ns = now_ns, .changed_ns = now_ns, .last_ns = now_ns
     };
     const enum err_code rc = make_cookie(cookie_out, &login.cookie, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     pthread_mutex_lock(&logins->lock);
     login.number = ++logins->numbers;

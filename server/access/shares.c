@@ -126,18 +126,17 @@ static enum err_code read_file(struct shares *shares, struct err *err)
     struct err why = { 0 };
     SCOPED_FD int fd = -1;
     enum err_code rc = find_folder(shares, &why);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = trusted_path_open_at(&shares->at, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0, &fd, &why);
-    if (rc != ERR_OK && why.sys == ENOENT)
+    if (rc && why.sys == ENOENT)
         return ERR_OK;
     /* A file that another user has put there would let that user in. */
-    if (rc == ERR_OK)
+    if (!rc)
         rc = trusted_path_check(&shares->at, fd, &why);
-    FILE *const file = rc == ERR_OK ? fdopen(fd, "r") : NULL;
+    FILE *const file = !rc ? fdopen(fd, "r") : NULL;
     if (!file)
-        return err_set(err, rc == ERR_OK ? ERR_SYS : rc,
-                       "cannot read the shared links in '%.200s': %s", shares->file,
-                       rc == ERR_OK ? strerror(errno) : why.message);
+        return err_set(err, !rc ? ERR_SYS : rc, "cannot read the shared links in '%.200s': %s",
+                       shares->file, !rc ? strerror(errno) : why.message);
     (void)scoped_take_fd(&fd);
     const bool is_fine = read_entries(shares, file);
     fclose(file);
@@ -204,9 +203,9 @@ static enum err_code keep(struct shares *shares, struct err *err)
     if (fd < 0)
         return cannot_write(shares, errno, err);
     enum err_code rc = write_whole(shares, fd, err);
-    if (rc == ERR_OK && files_rename(&folder, name, shares->at.name) != 0)
+    if (!rc && files_rename(&folder, name, shares->at.name) != 0)
         rc = cannot_write(shares, errno, err);
-    if (rc != ERR_OK)
+    if (rc)
         (void)files_remove(&folder, name);
     return rc;
 }
@@ -220,9 +219,9 @@ enum err_code shares_create(const char *file, struct shares **out, struct err *e
     shares->at.folder_fd = -1;
     shares->file = file ? strdup(file) : NULL;
     enum err_code rc = file && !shares->file ? err_nomem(err) : ERR_OK;
-    if (rc == ERR_OK && file)
+    if (!rc && file)
         rc = read_file(shares, err);
-    if (rc == ERR_OK)
+    if (!rc)
         *out = shares;
     else
         shares_destroy(shares);
@@ -248,7 +247,7 @@ enum err_code shares_cookie(const char *token, char out[DIGEST_SECRET_LENGTH + 1
     const int length =
         snprintf(text, sizeof text, "pyrometer-cookie:%.*s", DIGEST_SECRET_LENGTH, token);
     const enum err_code rc = digest_make(text, (size_t)length, &digest, err);
-    if (rc == ERR_OK)
+    if (!rc)
         digest_format(&digest, out);
     return rc;
 }
@@ -258,11 +257,11 @@ static enum err_code make_secrets(struct entry *entry, char token[DIGEST_SECRET_
 {
     char cookie[DIGEST_SECRET_LENGTH + 1];
     enum err_code rc = digest_secret(token, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = shares_cookie(token, cookie, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = digest_make(token, strlen(token), &entry->token, err);
-    return rc == ERR_OK ? digest_make(cookie, strlen(cookie), &entry->cookie, err) : rc;
+    return rc ? rc : digest_make(cookie, strlen(cookie), &entry->cookie, err);
 }
 
 /* One line of the file, whatever it is called. */
@@ -283,7 +282,7 @@ static enum err_code append(struct shares *shares, struct entry *entry, struct e
     entry->share.id = ++shares->last_id;
     shares->entries[shares->count++] = *entry;
     const enum err_code rc = keep(shares, err);
-    if (rc != ERR_OK)
+    if (rc)
         shares->count--;
     return rc;
 }
@@ -299,12 +298,12 @@ enum err_code shares_add(struct shares *shares, const char *name, uint64_t expir
         entry.share.shared = *shared;
     set_over(&entry, entry.share.created_at_ns);
     enum err_code rc = make_secrets(&entry, token_out, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     pthread_mutex_lock(&shares->lock);
     rc = append(shares, &entry, err);
     pthread_mutex_unlock(&shares->lock);
-    if (rc == ERR_OK)
+    if (!rc)
         *out = entry.share;
     return rc;
 }

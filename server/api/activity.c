@@ -13,10 +13,10 @@ enum err_code api_get_activity(const struct handler_context *handler, struct res
     struct buffer document = { 0 };
     uint32_t number = 0;
     enum err_code rc = handler_dashboard(handler, &dashboard, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = last_activity_get(dashboard->activity, handler->sessions,
                                dashboard->not_continuous, &document, &number, err);
-    if (rc == ERR_OK && !handler_is_fresh(handler, response, "activity", number, 0))
+    if (!rc && !handler_is_fresh(handler, response, "activity", number, 0))
         rc = response_take_buffer(response, MIME_JSON, &document, err);
     buffer_deinit(&document);
     return rc;

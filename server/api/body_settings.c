@@ -51,7 +51,7 @@ static enum err_code read_value(const struct setting *setting, void *out,
                           : value->flag               ? "1"
                                                       : "0",
                           &why);
-    if (rc == ERR_OK)
+    if (!rc)
         return rc;
     if (value->type == BODY_IS_NUMBER)
         return err_set(err, rc, "invalid member \"%s\" (%.10g): %s", setting->name,

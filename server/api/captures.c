@@ -32,7 +32,7 @@ static enum err_code captures_of(const struct handler_context *handler, struct c
 {
     struct dashboard *dashboard = NULL;
     const enum err_code rc = handler_dashboard(handler, &dashboard, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (!dashboard->captures)
         return err_set(err, ERR_NOT_FOUND, "this server stores no captures (--no-data)");
@@ -164,9 +164,9 @@ enum err_code api_list_captures(const struct handler_context *handler,
     struct query query;
     struct document document;
     enum err_code rc = captures_of(handler, &captures, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = query_read(handler->request, QUERY_CAPTURES, &query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     document_begin(&document);
     struct listing listing = listing_of(handler, &document.json);
@@ -192,7 +192,7 @@ enum err_code api_get_capture(const struct handler_context *handler, struct resp
 {
     struct captures *captures = NULL;
     const enum err_code rc = captures_of(handler, &captures, err);
-    return rc == ERR_OK ? send_one(handler, captures, handler->argument, response, err) : rc;
+    return rc ? rc : send_one(handler, captures, handler->argument, response, err);
 }
 
 enum err_code api_open_capture(const struct handler_context *handler, struct response *response,
@@ -201,11 +201,11 @@ enum err_code api_open_capture(const struct handler_context *handler, struct res
     struct captures *captures = NULL;
     struct body_member name = { .name = "name" };
     enum err_code rc = captures_of(handler, &captures, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = body_read(handler->request->body, handler->request->body_bytes, &name, 1, err);
-    if (rc == ERR_OK && !name.is_present)
+    if (!rc && !name.is_present)
         rc = err_set(err, ERR_INVALID, "\"name\" is missing");
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     *handler->held = sessions_of_capture(handler->sessions, name.text);
     if (*handler->held)
@@ -215,7 +215,7 @@ enum err_code api_open_capture(const struct handler_context *handler, struct res
         response_problem(response, 409, "%s", err->message);
         return ERR_OK;
     }
-    return rc == ERR_OK ? api_send_held(handler, 202, response, err) : rc;
+    return rc ? rc : api_send_held(handler, 202, response, err);
 }
 
 enum { PATCH_TITLE, PATCH_NOTE, PATCH_LABELS, PATCH_MEMBERS };
@@ -240,7 +240,7 @@ static enum err_code change_words(const struct request *request, struct capture_
     };
     const enum err_code rc =
         body_read(request->body, request->body_bytes, members, PATCH_MEMBERS, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (strlen(members[PATCH_TITLE].text) > SESSION_MAX_NAME)
         return err_set(err, ERR_INVALID, "\"title\" must have at most %d bytes",
@@ -265,13 +265,13 @@ enum err_code api_change_capture(const struct handler_context *handler,
     struct captures *captures = NULL;
     struct capture_words words;
     enum err_code rc = captures_of(handler, &captures, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = captures_tell_one(captures, handler->argument, take_words, &words, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = change_words(handler->request, &words, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = captures_describe(captures, handler->argument, &words, err);
-    return rc == ERR_OK ? send_one(handler, captures, handler->argument, response, err) : rc;
+    return rc ? rc : send_one(handler, captures, handler->argument, response, err);
 }
 
 enum err_code api_delete_capture(const struct handler_context *handler,
@@ -279,13 +279,13 @@ enum err_code api_delete_capture(const struct handler_context *handler,
 {
     struct captures *captures = NULL;
     enum err_code rc = captures_of(handler, &captures, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = captures_remove(captures, handler->argument, err);
     if (rc == ERR_LIMIT) {
         response_problem(response, 409, "%s", err->message);
         return ERR_OK;
     }
-    if (rc == ERR_OK)
+    if (!rc)
         response->status = 204;
     return rc;
 }
@@ -297,11 +297,11 @@ enum err_code api_get_capture_file(const struct handler_context *handler,
     uint64_t bytes = 0, changed_ns = 0;
     int fd = -1;
     enum err_code rc = captures_of(handler, &captures, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = captures_check_file(captures, handler->argument, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = captures_open_file(captures, handler->argument, &fd, &bytes, &changed_ns, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     snprintf(response->tag, sizeof response->tag, "file-%" PRIx64 "-%" PRIx64, bytes,
              changed_ns);
@@ -325,14 +325,14 @@ enum err_code api_put_capture(const struct handler_context *handler, struct resp
     struct query query;
     char name[CAPTURES_NAME_BYTES];
     enum err_code rc = captures_of(handler, &captures, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = query_read(handler->request, QUERY_TITLE, &query, err);
-    if (rc == ERR_OK && query.title && strlen(query.title) > SESSION_MAX_NAME)
+    if (!rc && query.title && strlen(query.title) > SESSION_MAX_NAME)
         rc =
             err_set(err, ERR_INVALID, "\"title\" must have at most %d bytes", SESSION_MAX_NAME);
-    if (rc == ERR_OK && handler->request->body_fd < 0)
+    if (!rc && handler->request->body_fd < 0)
         rc = err_set(err, ERR_INVALID, "the body is missing");
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (query.title)
         snprintf(words.title, sizeof words.title, "%s", query.title);
@@ -341,9 +341,9 @@ enum err_code api_put_capture(const struct handler_context *handler, struct resp
         response_problem(response, 422, "%s", err->message);
         return ERR_OK;
     }
-    if (rc == ERR_OK)
+    if (!rc)
         rc = send_one(handler, captures, name, response, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     response->status = 201;
     response_set_header(response, "Location", "%s/api/v1/captures/%s", handler->auth->base_path,

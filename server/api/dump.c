@@ -113,13 +113,13 @@ enum err_code api_dump_process(const struct handler_context *handler, struct res
     struct dump dump;
     pid_t pid = 0;
     enum err_code rc = handler_dashboard(handler, &dashboard, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = query_read(handler->request, QUERY_TASKS, &query, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = read_pid(handler->argument, &pid, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = permission_ask(pid, NULL, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc =
             dump_take(&dump, pid, query.wants_tasks ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
                       SAMPLER_NATIVE_LEAF, handler->request->is_ending, err);
@@ -127,7 +127,7 @@ enum err_code api_dump_process(const struct handler_context *handler, struct res
         response_problem(response, 404, "%s", err->message);
         return ERR_OK;
     }
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     document_begin(&document);
     write_dump(&document.json, &dump, pid, query.wants_tasks);

@@ -31,7 +31,7 @@ static enum err_code send(const struct report_source *source, void *context, str
     const enum err_code rc =
         spool_end(&spool, &file, written, format->mime, sending->response, err);
     report_file_name(source, format, name);
-    if (rc == ERR_OK)
+    if (!rc)
         response_set_header(sending->response, "Content-Disposition",
                             "attachment; filename=\"%s\"", name);
     return rc;
@@ -76,13 +76,13 @@ static enum err_code compare_with(const struct session_request *asked, struct se
     struct profile_snapshot snapshot;
     struct reshaped reshaped = { 0 };
     enum err_code rc = profile_snapshot(session_profile(base), &snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     const bool is_reshaped = reshape_is_needed(&snapshot, &asked->query.filters);
     if (is_reshaped)
         rc = reshaped_init(&reshaped, &snapshot, &query, &asked->query.filters,
                            RESHAPED_WINDOWS, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = write_against(asked, base, is_reshaped ? &reshaped.snapshot : &snapshot,
                            is_reshaped ? &everything : &query, format, response, err);
     reshaped_deinit(&reshaped);
@@ -143,7 +143,7 @@ enum err_code api_get_export(const struct handler_context *handler, struct respo
     struct session_request asked;
     enum err_code rc = session_request_begin(&asked, handler,
                                              QUERY_EXPORT | QUERY_FORMAT | QUERY_BASELINE, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     const struct report_format *const format =
         report_find(asked.query.format ? asked.query.format : "");
@@ -164,7 +164,7 @@ enum err_code api_get_report(const struct handler_context *handler, struct respo
 {
     struct session_request asked;
     enum err_code rc = session_request_begin(&asked, handler, QUERY_EXPORT, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     choose_frames(report_find("flamegraph"), &asked.query.filters);
     rc = answer(&asked, report_find("flamegraph"), NULL, response, err);

@@ -85,7 +85,7 @@ static enum err_code take_headline(const struct report_source *source, void *con
 {
     struct summary summary;
     const enum err_code rc = summary_init(&summary, source, err);
-    if (rc == ERR_OK && summary.samples > 0)
+    if (!rc && summary.samples > 0)
         memcpy(context, summary.headline, sizeof summary.headline);
     return rc;
 }

@@ -40,7 +40,7 @@ static enum err_code mark_functions(const struct request *request, unsigned char
         .name = "functions", .kind = BODY_NUMBERS, .numbers = numbers, .room = MAX_NUMBERS
     };
     const enum err_code rc = body_read(request->body, request->body_bytes, &member, 1, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (!member.is_present || !are_runs(numbers, member.count))
         return err_set(
@@ -110,10 +110,10 @@ static enum err_code answer(const struct session_request *asked,
     enum err_code rc = wanted && numbers
                            ? mark_functions(handler->request, wanted, functions, numbers, err)
                            : err_nomem(err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc =
             matches_init(&matches, &asked->snapshot, query->from_ns, query->to_ns, wanted, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = send(asked, &matches, response, err);
     matches_deinit(&matches);
     free(numbers);
@@ -126,7 +126,7 @@ enum err_code api_find_matches(const struct handler_context *handler, struct res
 {
     struct session_request asked;
     enum err_code rc = session_request_begin(&asked, handler, QUERY_FROM | QUERY_TO, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = answer(&asked, handler, response, err);
     session_request_end(&asked);

@@ -180,12 +180,11 @@ static enum err_code gather(struct sessions *sessions, struct rows *rows, struct
 {
     struct session *session = NULL;
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; rc == ERR_OK && i < SESSIONS_MAX && (session = sessions_at(sessions, i));
-         i++) {
+    for (size_t i = 0; !rc && i < SESSIONS_MAX && (session = sessions_at(sessions, i)); i++) {
         struct profile_snapshot snapshot;
         struct row *const row = &rows->items[rows->count];
         rc = profile_snapshot(session_profile(session), &snapshot, err);
-        if (rc == ERR_OK) {
+        if (!rc) {
             memcpy(row->id, session->id, sizeof row->id);
             row->state = session_state(session);
             row->is_live = session->source != SESSION_CAPTURE;
@@ -278,7 +277,7 @@ enum err_code api_get_metrics(const struct handler_context *handler, struct resp
 {
     struct buffer out = { 0 };
     enum err_code rc = query_read_none(handler->request, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     struct rows *const rows = calloc(1, sizeof *rows);
     if (!rows)
@@ -296,7 +295,7 @@ enum err_code api_get_metrics(const struct handler_context *handler, struct resp
         put_push(&out, handler->push_counters);
     put_process(&out);
     free(rows);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = response_take_buffer(response, MIME_METRICS, &out, err);
     buffer_deinit(&out);
     return rc;

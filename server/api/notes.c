@@ -54,24 +54,24 @@ enum err_code api_add_note(const struct handler_context *handler, struct respons
     struct session *session = NULL;
     struct range_note note;
     enum err_code rc = handler_session(handler, &session, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = query_read_none(handler->request, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = body_read(handler->request->body, handler->request->body_bytes, members,
                        POST_MEMBERS, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     pthread_mutex_lock(&changing);
     rc = session_add_note(session, members[POST_FROM].number, members[POST_TO].number,
                           members[POST_TEXT].text, &note, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = keep(handler, session, err);
     pthread_mutex_unlock(&changing);
     if (rc == ERR_LIMIT) {
         response_problem(response, 409, "%s", err->message);
         return ERR_OK;
     }
-    return rc == ERR_OK ? send_note(&note, response, err) : rc;
+    return rc ? rc : send_note(&note, response, err);
 }
 
 enum err_code api_remove_note(const struct handler_context *handler, struct response *response,
@@ -80,11 +80,11 @@ enum err_code api_remove_note(const struct handler_context *handler, struct resp
     struct session *session = NULL;
     struct query query;
     enum err_code rc = handler_session(handler, &session, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = query_read(handler->request, QUERY_NOTE, &query, err);
-    if (rc == ERR_OK && query.note == 0)
+    if (!rc && query.note == 0)
         rc = err_set(err, ERR_INVALID, "parameter \"note\" is missing");
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     pthread_mutex_lock(&changing);
     if (session_remove_note(session, query.note))
@@ -92,7 +92,7 @@ enum err_code api_remove_note(const struct handler_context *handler, struct resp
     else
         rc = err_set(err, ERR_NOT_FOUND, "session %s has no note %u", session->id, query.note);
     pthread_mutex_unlock(&changing);
-    if (rc == ERR_OK)
+    if (!rc)
         response->status = 204;
     return rc;
 }

@@ -30,19 +30,19 @@ enum err_code pipeline_init(struct pipeline *pipeline, const struct pipeline_opt
     pipeline->dashboard = options->dashboard;
     enum err_code rc =
         auth_init(&pipeline->auth, options->needs_token, options->token, options->port, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = hosts_init(&pipeline->hosts, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = logins_create(&pipeline->logins, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = shares_create(options->shares_file, &pipeline->shares, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = audit_open(options->audit_file, options->audit_say, &pipeline->audit, err);
     pipeline->auth.logins = pipeline->logins;
     pipeline->auth.shares = pipeline->shares;
     pipeline->auth.base_path = pipeline->base_path;
     pipeline->auth.is_tls = options->is_tls;
-    if (rc != ERR_OK)
+    if (rc)
         pipeline_deinit(pipeline);
     return rc;
 }

@@ -86,7 +86,7 @@ static enum err_code send_profile(struct sampler *sampler, struct response *resp
     struct profile_snapshot snapshot;
     struct buffer file = { 0 };
     enum err_code rc = profile_snapshot(sampler_profile(sampler), &snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     struct session_info info = { .id = "0",
                                  .epoch = "",
@@ -100,7 +100,7 @@ static enum err_code send_profile(struct sampler *sampler, struct response *resp
                                           .session = &info };
     const struct report_format *const format = report_find("pprof");
     rc = report_write(format, &source, &file, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = response_take_buffer(response, format->mime, &file, err);
     buffer_deinit(&file);
     profile_snapshot_release(&snapshot);
@@ -124,7 +124,7 @@ static enum err_code pull(const struct handler_context *handler, const struct pu
                                        .memory_bytes = PULL_MEMORY_BYTES };
     struct sampler *sampler = NULL;
     enum err_code rc = sampler_start(&options, &sampler, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     wait_for_end(handler, sampler);
     rc = send_profile(sampler, response, err);
@@ -138,9 +138,9 @@ enum err_code api_pull_pprof(const struct handler_context *handler, struct respo
     static atomic_int running;
     struct pull wanted;
     enum err_code rc = read_pull(handler->request, &wanted, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = choose(handler, &wanted, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (atomic_fetch_add(&running, 1) < PULL_MAX_AT_ONCE) {
         rc = pull(handler, &wanted, response, err);

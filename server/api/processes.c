@@ -162,7 +162,7 @@ static enum err_code write_listing(struct listing *listing, struct err *err)
     const enum err_code rc =
         processes_visit(listing->dashboard->processes, write_process, listing, &summary, err);
     json_end(json);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rfc3339_write(json, "scanned_at", summary.at_ns);
     json_member_uint(json, "examining", summary.examining);
@@ -180,9 +180,9 @@ enum err_code api_list_processes(const struct handler_context *handler,
     struct document document;
     struct listing listing = { .json = &document.json, .limit = DEFAULT_LIMIT };
     enum err_code rc = handler_dashboard(handler, &dashboard, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = query_read(handler->request, QUERY_PAGE, &query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     listing.dashboard = dashboard;
     listing.offset = query.offset;
@@ -191,7 +191,7 @@ enum err_code api_list_processes(const struct handler_context *handler,
     listing.headlines = handler->headlines;
     note_all_uses(&listing, handler->sessions);
     rc = renew_headlines(&listing, handler->sessions, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     document_begin(&document);
     rc = write_listing(&listing, err);

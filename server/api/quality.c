@@ -18,7 +18,7 @@ static enum err_code answer(const struct session_request *asked, struct response
     struct states states;
     struct usage usage;
     const enum err_code rc = states_init(&states, &asked->snapshot, &everything, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     session_describe(asked->session, &asked->snapshot, &info);
     document_begin(&document);
@@ -33,7 +33,7 @@ enum err_code api_get_quality(const struct handler_context *handler, struct resp
 {
     struct session_request asked;
     enum err_code rc = session_request_begin(&asked, handler, 0, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = answer(&asked, response, err);
     session_request_end(&asked);

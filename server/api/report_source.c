@@ -32,7 +32,7 @@ static enum err_code use_snapshot(const struct session_request *asked,
                                     .files = session_files(asked->session),
                                     .baseline = baseline };
     enum err_code rc = report_header_init(&header, &source, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     source.header = &header;
     rc = use(&source, context, err);
@@ -51,7 +51,7 @@ enum err_code report_source_use(const struct session_request *asked,
                             err);
     enum err_code rc = reshaped_init(&reshaped, &asked->snapshot, &asked->query.view,
                                      &asked->query.filters, RESHAPED_WINDOWS, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = use_snapshot(asked, &reshaped.snapshot, &everything, baseline, use, context, err);
     reshaped_deinit(&reshaped);
     return rc;

@@ -10,14 +10,14 @@ enum err_code session_request_begin(struct session_request *asked,
                                     struct err *err)
 {
     enum err_code rc = handler_session(handler, &asked->session, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = query_read(handler->request, accepted, &asked->query, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = profile_snapshot(session_profile(asked->session), &asked->snapshot, err);
-    if (rc == ERR_OK)
+    if (!rc)
         session_epoch(asked->session, asked->snapshot.profile, asked->epoch);
     asked->links = handler->links;
-    if (rc == ERR_OK && asked->query.view.since > asked->snapshot.generation)
+    if (!rc && asked->query.view.since > asked->snapshot.generation)
         asked->query.view.since = 0;
     return rc;
 }

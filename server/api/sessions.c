@@ -25,7 +25,7 @@ static enum err_code write_session(struct json *json, struct session *session, s
     struct profile_snapshot snapshot;
     struct session_info info;
     const enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     session_describe(session, &snapshot, &info);
     session_write(json, &info);
@@ -40,7 +40,7 @@ static enum err_code write_list(struct json *json, const struct handler_context 
     struct session *session = NULL;
     json_object(json);
     json_member_array(json, "sessions");
-    for (size_t i = 0; rc == ERR_OK && (session = sessions_at(handler->sessions, i)); i++) {
+    for (size_t i = 0; !rc && (session = sessions_at(handler->sessions, i)); i++) {
         if (handler_sees(handler, session))
             rc = write_session(json, session, err);
         session_release(session);
@@ -55,7 +55,7 @@ enum err_code api_list_sessions(const struct handler_context *handler,
 {
     struct document document;
     const enum err_code rc = query_read_none(handler->request, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     document_begin(&document);
     return document_send_or_drop(&document, write_list(&document.json, handler, err), response,
@@ -76,9 +76,9 @@ enum err_code api_get_session(const struct handler_context *handler, struct resp
 {
     struct session *session = NULL;
     enum err_code rc = query_read_none(handler->request, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = handler_session(handler, &session, err);
-    return rc == ERR_OK ? send_session(session, response, err) : rc;
+    return rc ? rc : send_session(session, response, err);
 }
 
 enum err_code api_send_held(const struct handler_context *handler, int status,
@@ -182,9 +182,9 @@ static enum err_code start(const struct handler_context *handler, struct dashboa
     if (!wanted->has_context)
         memcpy(wanted->options.context, dashboard->context, sizeof dashboard->context);
     enum err_code rc = take_pids(&wanted->pids, &wanted->options, err);
-    for (size_t i = 0; i < wanted->options.pid_count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < wanted->options.pid_count && !rc; i++)
         rc = permission_ask(wanted->options.pids[i], NULL, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = dashboard_launch(dashboard, &wanted->options, &wanted->filters, &words,
                               handler->held, err);
     return rc;
@@ -197,20 +197,20 @@ enum err_code api_start_session(const struct handler_context *handler,
     struct wanted wanted = { .marks_gc = true };
     struct body *body = NULL;
     enum err_code rc = handler_dashboard(handler, &dashboard, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = query_read_none(handler->request, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     dashboard_defaults(dashboard, &wanted.options);
     wanted.threads = wanted.options.all_threads ? THREADS_ALL : THREADS_MAIN;
     rc = body_settings_read(handler->request, post_members,
                             sizeof post_members / sizeof *post_members, &wanted, &body, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = start(handler, dashboard, &wanted, err);
     body_destroy(body);
     if (rc == ERR_LIMIT)
         return conflict(response, err);
-    return rc == ERR_OK ? api_send_held(handler, 202, response, err) : rc;
+    return rc ? rc : api_send_held(handler, 202, response, err);
 }
 
 enum state_change { CHANGE_PAUSED, CHANGE_RUNNING, CHANGE_ENDED };
@@ -284,7 +284,7 @@ static enum err_code keep_words(const struct handler_context *handler, struct se
     const enum err_code rc = captures_tell_one(captures, said.capture, take_words, &words, err);
     if (rc == ERR_NOT_FOUND)
         return ERR_OK;
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     snprintf(words.title, sizeof words.title, "%s", said.name);
     snprintf(words.note, sizeof words.note, "%s", said.note);
@@ -297,11 +297,11 @@ static enum err_code apply(const struct handler_context *handler, struct session
     enum err_code rc = ERR_OK;
     if (change->has_rate)
         rc = change_rate(handler, session, change->rate_hz, err);
-    if (rc == ERR_OK && change->has_native)
+    if (!rc && change->has_native)
         rc = change_native(session, (enum sampler_native)change->native, err);
-    if (rc == ERR_OK && change->has_state)
+    if (!rc && change->has_state)
         change_state(session, change->state);
-    if (rc != ERR_OK || (!change->name && !change->note))
+    if (rc || (!change->name && !change->note))
         return rc;
     session_rename(session, change->name, change->note);
     return keep_words(handler, session, err);
@@ -328,14 +328,14 @@ enum err_code api_change_session(const struct handler_context *handler,
     struct body *body = NULL;
     const char *why = NULL;
     enum err_code rc = handler_session(handler, &session, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = body_settings_read(handler->request, patch_members,
                                 sizeof patch_members / sizeof *patch_members, &change, &body,
                                 err);
-    if (rc == ERR_OK && !(why = objection(session, &change)))
+    if (!rc && !(why = objection(session, &change)))
         rc = apply(handler, session, &change, err);
     body_destroy(body);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (!why)
         return send_session(session, response, err);
@@ -348,9 +348,9 @@ enum err_code api_delete_session(const struct handler_context *handler,
 {
     struct session *session = NULL;
     enum err_code rc = handler_session(handler, &session, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = query_read_none(handler->request, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     sessions_remove(handler->sessions, session);
     sessions_share(handler->sessions);

@@ -116,16 +116,16 @@ enum err_code api_add_share(const struct handler_context *handler, struct respon
     struct share share;
     uint64_t life_s = DEFAULT_LIFE_S;
     enum err_code rc = query_read_none(handler->request, err);
-    if (rc == ERR_OK && handler->request->body_bytes > 0)
+    if (!rc && handler->request->body_bytes > 0)
         rc = body_read(handler->request->body, handler->request->body_bytes, members,
                        POST_MEMBERS, err);
-    if (rc == ERR_OK && strlen(members[POST_NAME].text) > SHARES_MAX_NAME)
+    if (!rc && strlen(members[POST_NAME].text) > SHARES_MAX_NAME)
         rc = err_set(err, ERR_INVALID, "\"name\" must have at most %d bytes", SHARES_MAX_NAME);
-    if (rc == ERR_OK && members[POST_LIFE].is_present)
+    if (!rc && members[POST_LIFE].is_present)
         rc = read_life(members[POST_LIFE].text, &life_s, err);
-    if (rc == ERR_OK && members[POST_SESSION].is_present)
+    if (!rc && members[POST_SESSION].is_present)
         rc = find_shared(handler, members[POST_SESSION].text, &shared, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (!handler->auth->required) {
         response_problem(response, 409,
@@ -135,7 +135,7 @@ enum err_code api_add_share(const struct handler_context *handler, struct respon
     rc = shares_add(handler->auth->shares, members[POST_NAME].text,
                     life_s ? clock_wall_ns() + life_s * NS_PER_S : 0, &shared, &share, token,
                     err);
-    return rc == ERR_OK ? send_made(handler, &share, token, response, err) : rc;
+    return rc ? rc : send_made(handler, &share, token, response, err);
 }
 
 enum err_code api_list_shares(const struct handler_context *handler, struct response *response,
@@ -143,7 +143,7 @@ enum err_code api_list_shares(const struct handler_context *handler, struct resp
 {
     struct document document;
     const enum err_code rc = query_read_none(handler->request, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     struct share *const shares = calloc(SHARES_MAX, sizeof *shares);
     if (!shares)
@@ -172,7 +172,7 @@ enum err_code api_revoke_share(const struct handler_context *handler, struct res
     if (handler->argument[digits] != '\0' || id == 0 || id > UINT32_MAX)
         return err_set(err, ERR_NOT_FOUND, "no shared link %s", handler->argument);
     const enum err_code rc = shares_revoke(handler->auth->shares, (uint32_t)id, err);
-    if (rc == ERR_OK)
+    if (!rc)
         response->status = 204;
     return rc;
 }
@@ -181,7 +181,7 @@ enum err_code api_end_access(const struct handler_context *handler, struct respo
                              struct err *err)
 {
     const enum err_code rc = query_read_none(handler->request, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     auth_logout(handler->auth, handler->request, response);
     response->status = 204;
@@ -193,7 +193,7 @@ enum err_code api_get_access(const struct handler_context *handler, struct respo
 {
     struct document document;
     const enum err_code rc = query_read_none(handler->request, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     document_begin(&document);
     json_object(&document.json);

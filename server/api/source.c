@@ -101,7 +101,7 @@ static enum err_code answer_source(const struct session_request *asked,
     session_describe(asked->session, snapshot, &info);
     enum err_code rc = source_read(session_files(asked->session), snapshot, &function, 1, &text,
                                    &state, &place, err);
-    if (rc != ERR_OK) {
+    if (rc) {
         buffer_deinit(&text);
         return rc;
     }
@@ -120,7 +120,7 @@ enum err_code api_get_source(const struct handler_context *handler, struct respo
 {
     struct session_request asked;
     enum err_code rc = session_request_begin(&asked, handler, QUERY_FUNCTION, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = answer_source(&asked, response, err);
     session_request_end(&asked);
@@ -150,7 +150,7 @@ static enum err_code find_instructions(const struct session_request *asked,
                                           .query = &asked->query.view };
     struct view view;
     enum err_code rc = view_init(&view, &asked->snapshot, &asked->query.view, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     hot->samples = view.total;
     view_deinit(&view);

@@ -47,7 +47,7 @@ static enum err_code write(const struct report_source *source, void *context, st
     const struct writing *const writing = context;
     struct buffer out = { 0 };
     enum err_code rc = report_write(writing->format, source, &out, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = response_take_buffer(writing->response, writing->format->mime, &out, err);
     buffer_deinit(&out);
     return rc;
@@ -61,12 +61,12 @@ enum err_code api_get_summary(const struct handler_context *handler, struct resp
                                              QUERY_VIEW | QUERY_FILTERS | QUERY_OWN |
                                                  QUERY_ANONYMIZE | QUERY_FORMAT | QUERY_LIMIT,
                                              err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     response_set_header(response, "Vary", "Accept, Accept-Encoding");
     asked.query.filters.waits = WAIT_MARKS_SHOWN;
     rc = choose(handler->request, &asked.query, err);
-    if (rc == ERR_OK && !session_request_is_fresh(&asked, handler, response)) {
+    if (!rc && !session_request_is_fresh(&asked, handler, response)) {
         struct writing writing = { report_find(asked.query.format), response };
         rc = report_source_use(&asked, NULL, write, &writing, err);
     }

@@ -83,18 +83,18 @@ static enum err_code sliced_create(struct sliced **out, const struct session_req
     const uint64_t end_ns = asked->snapshot.end_ns;
     struct sliced *const sliced = calloc(1, sizeof *sliced);
     enum err_code rc = sliced ? ERR_OK : err_nomem(err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     blocks_cut(&sliced->blocks, &asked->snapshot, all->from_ns,
                all->to_ns && all->to_ns < end_ns ? all->to_ns : end_ns);
-    for (size_t i = 0; i < sliced->blocks.count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < sliced->blocks.count && !rc; i++) {
         struct view_query query = *all;
         query.since = 0;
         query.from_ns = sliced->blocks.items[i].from_ns;
         query.to_ns = sliced->blocks.items[i].to_ns;
         rc = view_init(&sliced->views[i], &asked->snapshot, &query, err);
     }
-    if (rc == ERR_OK)
+    if (!rc)
         *out = sliced;
     else
         sliced_deinit(sliced);
@@ -151,10 +151,10 @@ static enum err_code send(const struct session_request *asked,
 {
     struct view view, in_jit;
     enum err_code rc = view_init(&view, snapshot, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = in_jit_init(&in_jit, &view, snapshot, *query, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         struct document document;
         document_begin(&document);
         write_view(&document.json, asked, &view, &in_jit, sliced,
@@ -174,7 +174,7 @@ static enum err_code answer_reshaped(const struct session_request *asked,
     struct reshaped reshaped;
     enum err_code rc = reshaped_init(&reshaped, &asked->snapshot, &asked->query.view,
                                      &asked->query.filters, RESHAPED_SUM, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = send(asked, &reshaped.snapshot, &everything, NULL, response, err);
     reshaped_deinit(&reshaped);
     return rc;
@@ -185,7 +185,7 @@ static enum err_code answer(const struct session_request *asked, struct response
 {
     struct sliced *sliced = NULL;
     enum err_code rc = asked->query.wants_blocks ? sliced_create(&sliced, asked, err) : ERR_OK;
-    if (rc == ERR_OK)
+    if (!rc)
         rc = send(asked, &asked->snapshot, &asked->query.view, sliced, response, err);
     sliced_deinit(sliced);
     return rc;
@@ -198,7 +198,7 @@ enum err_code api_get_view(const struct handler_context *handler, struct respons
     enum err_code rc = session_request_begin(
         &asked, handler,
         QUERY_SINCE | QUERY_VIEW | (QUERY_FILTERS & ~QUERY_MARKS) | QUERY_BLOCKS, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     /* Nodes are those of /tree. */
     asked.query.filters.shows_contexts = true;

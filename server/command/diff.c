@@ -104,7 +104,7 @@ static enum err_code write_diff(struct comparing *comparing, struct err *err)
     enum err_code rc = write_form(comparing, form_of(comparing->options), &out, err);
     buffer_flush(&out);
     buffer_deinit(&out);
-    if (rc == ERR_OK || comparing->output.sys != 0)
+    if (!rc || comparing->output.sys != 0)
         rc = output_finish(&comparing->output, NULL, 0, err);
     return rc;
 }
@@ -120,10 +120,10 @@ static void say_condition(const struct comparing *comparing, const struct condit
 static enum err_code check_conditions(struct comparing *comparing, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < comparing->options->fail_ifs.count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < comparing->options->fail_ifs.count && !rc; i++) {
         function_id id = 0;
         rc = condition_check(&comparing->conditions[i], &comparing->comparison, &id, err);
-        if (rc != ERR_OK || id == 0)
+        if (rc || id == 0)
             continue;
         comparing->holds = true;
         say_condition(comparing, &comparing->conditions[i], id);
@@ -138,7 +138,7 @@ static enum err_code choose_filters(struct comparing *comparing, struct err *err
         struct frame_filters filters;
         const enum err_code rc = selection_filters(
             comparing->options, &comparing->captures[i].input.opened->filters, &filters, err);
-        if (rc != ERR_OK)
+        if (rc)
             return rc;
         if (i == 0)
             comparing->filters = filters;
@@ -156,7 +156,7 @@ static enum err_code find_sides(struct comparing *comparing, struct err *err)
     const struct options *const options = comparing->options;
     if (options->diff_before) {
         const enum err_code rc = before_after_find(options, &comparing->around, err);
-        if (rc != ERR_OK)
+        if (rc)
             return rc;
     }
     comparing->count = options->diff_before ? comparing->around.count : options->file_count;
@@ -176,11 +176,11 @@ static enum err_code open_captures(struct comparing *comparing, struct err *err)
 {
     const struct options *const options = comparing->options;
     enum err_code rc = find_sides(comparing, err);
-    for (size_t i = 0; i < comparing->count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < comparing->count && !rc; i++)
         rc = capture_input_open(&comparing->captures[i].input, path_of(comparing, i),
                                 options->sampling.memory_bytes,
                                 options->sampling.hides_arguments, err);
-    return rc == ERR_OK ? choose_filters(comparing, err) : rc;
+    return rc ? rc : choose_filters(comparing, err);
 }
 
 /* Its part, its filters, its names, and its side. */
@@ -190,15 +190,15 @@ static enum err_code shape(struct comparing *comparing, size_t i, struct err *er
     struct compared_capture *const capture = &comparing->captures[i];
     const struct report_source *source = &capture->input.source;
     enum err_code rc = capture_input_select(&capture->input, options, err);
-    if (rc == ERR_OK && options->diff_before) {
+    if (!rc && options->diff_before) {
         const struct before_after_part *const part = &comparing->around.parts[i];
         rc = capture_input_narrow(&capture->input, part->from_ns, part->to_ns,
                                   options->diff_service ? part->pids : NULL, part->pid_count,
                                   err);
     }
-    if (rc == ERR_OK)
+    if (!rc)
         rc = capture_input_reshape(&capture->input, &comparing->filters, err);
-    if (rc == ERR_OK && options->report.anonymizes) {
+    if (!rc && options->report.anonymizes) {
         rc = anonymized_init(&capture->anonymized, source, err);
         source = &capture->anonymized.source;
     }
@@ -211,7 +211,7 @@ static enum err_code shape(struct comparing *comparing, size_t i, struct err *er
 static enum err_code read_conditions(struct comparing *comparing, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < comparing->options->fail_ifs.count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < comparing->options->fail_ifs.count && !rc; i++)
         rc = condition_init(&comparing->conditions[i], comparing->options->fail_ifs.items[i],
                             err);
     return rc;
@@ -222,11 +222,11 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
     const struct options *const options = comparing->options;
     const bool is_page = form_of(options) == FORM_HTML;
     enum err_code rc = read_conditions(comparing, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = output_init(&comparing->output, options->output ? options->output : "-", err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = privilege_drop(options, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = open_captures(comparing, err);
     if (is_page)
         comparing->filters.waits = WAIT_MARKS_SHOWN;
@@ -234,15 +234,15 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
     if (comparing->filters.native == NATIVE_FRAMES_DEFAULT && is_page)
         comparing->filters.native =
             NATIVE_FRAMES_EVERYTHING; /* whoever opens the page chooses */
-    for (size_t i = 0; i < comparing->count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < comparing->count && !rc; i++)
         rc = shape(comparing, i, err);
-    if (rc == ERR_OK && (!is_page || options->fail_ifs.count > 0))
+    if (!rc && (!is_page || options->fail_ifs.count > 0))
         rc = comparison_init(&comparing->comparison, &comparing->baseline, &comparing->now,
                              options->diff_by_time ? COMPARISON_BY_TIME : COMPARISON_BY_SAMPLES,
                              err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = write_diff(comparing, err);
-    return rc == ERR_OK ? check_conditions(comparing, err) : rc;
+    return rc ? rc : check_conditions(comparing, err);
 }
 
 static void close_captures(struct comparing *comparing)

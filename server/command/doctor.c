@@ -41,10 +41,10 @@ static void check_engine(struct access_checks *checks)
     struct sampler_options tried = { .rate_hz = TRIED_HZ };
     struct err err = { 0 };
     enum err_code rc = sampler_open_engines(1, &tried.engines, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = sampler_check_engine(&tried, &err);
     sampler_close_engines(tried.engines);
-    if (rc == ERR_OK) {
+    if (!rc) {
         access_checks_add(checks, "engine", ACCESS_CHECK_OK, "the kernel engine can run");
         return;
     }
@@ -66,8 +66,8 @@ int command_doctor(const struct options *options)
     if (options->sampling.pid_count == 0)
         check_engine(&engine);
     enum err_code rc = privilege_drop(options, &first);
-    const size_t count = rc == ERR_OK ? options->sampling.pid_count : 0;
-    if (rc == ERR_OK && count == 0) {
+    const size_t count = !rc ? options->sampling.pid_count : 0;
+    if (!rc && count == 0) {
         struct access_checks checks = { .count = 0 };
         rc = access_checks_of_host(&checks, &first);
         print_checks(&checks);

@@ -13,9 +13,9 @@
 #include "server/command/output/run_summary.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
-#include "server/command/process/process_keeper.h"
 #include "server/command/process/process_launcher.h"
 #include "server/command/process/program.h"
+#include "server/command/process/supervisor.h"
 #include "server/command/pushing.h"
 #include "server/push/push.h"
 #include "server/sessions/leave.h"
@@ -38,9 +38,8 @@ static enum err_code open_engine(struct driver *driver, struct err *err)
         return ERR_OK;
     const enum err_code rc = sampler_open_engines(1, &driver->engines, err);
     wanted.engines = driver->engines;
-    return rc == ERR_OK && wanted.engine == SAMPLER_ENGINE_KERNEL
-               ? sampler_check_engine(&wanted, err)
-               : rc;
+    return !rc && wanted.engine == SAMPLER_ENGINE_KERNEL ? sampler_check_engine(&wanted, err)
+                                                         : rc;
 }
 
 enum err_code driver_open(struct driver *driver, struct err *err)
@@ -49,32 +48,32 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     driver->signals.fd = driver->quality.fd = driver->audit.fd = driver->live.listener.fd = -1;
     driver->capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
     enum err_code rc = privilege_prepare(options, err);
-    if (rc == ERR_OK && driver->has_reader)
-        rc = process_keeper_start(options, 1, driver->launcher_out, err);
-    else if (rc == ERR_OK && driver->launcher_out)
+    if (!rc && driver->has_reader)
+        rc = supervisor_start(options, 1, driver->launcher_out, err);
+    else if (!rc && driver->launcher_out)
         rc = process_launcher_start(options, driver->launcher_out, &driver->launcher, err);
-    if (rc == ERR_OK && driver->reads_source)
+    if (!rc && driver->reads_source)
         rc = source_helper_start(err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = signals_init(&driver->signals, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = audit_open(options->access.audit_file, say, &driver->audit, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = open_engine(driver, err);
-    if (rc == ERR_OK && options->quality_file)
+    if (!rc && options->quality_file)
         rc = output_init(&driver->quality, options->quality_file, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = capture_output_open(&driver->capture, options, err);
-    if (rc == ERR_OK && driver->capture.live && options->quality_file)
+    if (!rc && driver->capture.live && options->quality_file)
         rc = output_check_places(&driver->capture.place, &driver->quality.place, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = pushing_open(options, &driver->push, err);
-    if (rc == ERR_OK && driver->serves) {
+    if (!rc && driver->serves) {
         rc = live_open(&driver->live, options, &driver->signals, err);
         driver->sessions = driver->live.sessions;
         if (driver->push)
             driver->live.pipeline.push_counters = push_counters(driver->push);
-    } else if (rc == ERR_OK) {
+    } else if (!rc) {
         rc = sessions_create(&driver->sessions, err);
     }
     return rc;
@@ -109,16 +108,16 @@ static enum err_code find_all(struct driver *driver, const struct sampler_option
     wanted.engines = driver->engines;
     wanted.sink = sink;
     enum err_code rc = startup_begin(&wanted, &startup, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     wait_for_start(startup, &driver->signals);
     rc = startup_end(startup, &sampler, err);
-    if (rc == ERR_OK && driver->signals.stopped_by) {
+    if (!rc && driver->signals.stopped_by) {
         leave_within(LEAVE_MS, EXIT_FAILED);
         sampler_destroy(sampler);
         return err_set(err, ERR_SYS, "stopped before the first sample");
     }
-    if (rc == ERR_OK)
+    if (!rc)
         *out = sampler;
     return rc;
 }
@@ -171,7 +170,7 @@ static enum err_code leave_out(struct driver *driver, struct sampler_options *sa
         const enum err_code rc = try_one(driver, &wanted, pid, wanted.subprocesses, &why);
         if (rc == ERR_NOT_PYTHON)
             hint_at_children(driver, &wanted, pid, &why);
-        if (rc == ERR_OK) {
+        if (!rc) {
             sampling->pids[sampling->pid_count++] = pid;
             continue;
         }
@@ -194,7 +193,7 @@ enum err_code driver_find(struct driver *driver, const struct sampler_options *s
     if (wanted.pid_count < 2 || driver->signals.stopped_by || !is_of_one_process(rc))
         return rc;
     rc = leave_out(driver, &wanted, err);
-    return rc == ERR_OK ? find_all(driver, &wanted, sink, &driver->sampler, err) : rc;
+    return rc ? rc : find_all(driver, &wanted, sink, &driver->sampler, err);
 }
 
 /* {"pids":[4711]} or {"all":true}, as in the body of POST /sessions. */
@@ -240,10 +239,10 @@ enum err_code driver_begin(struct driver *driver, struct err *err)
     if (driver->omits_texts)
         sessions_omit_texts(driver->sessions);
     enum err_code rc = driver->serves ? live_start(&driver->live, err) : ERR_OK;
-    if (rc == ERR_OK)
+    if (!rc)
         rc = sessions_add(driver->sessions, driver->sampler, &driver->options->view.filters,
                           &driver->session, err);
-    if (rc != ERR_OK) {
+    if (rc) {
         sampler_destroy(driver->sampler);
         driver->sampler = NULL;
         return rc;
@@ -252,9 +251,9 @@ enum err_code driver_begin(struct driver *driver, struct err *err)
     snprintf(driver->id, sizeof driver->id, "%s", driver->session->id);
     audit_start(driver);
     rc = capture_output_begin(&driver->capture, driver->session, err);
-    if (rc == ERR_OK && driver->push)
+    if (!rc && driver->push)
         rc = push_begin(driver->push, driver->sessions, SESSION_LIVE, err);
-    if (rc != ERR_OK || !driver->serves)
+    if (rc || !driver->serves)
         return rc;
     run_summary_say_start(driver->sampler);
     return live_say_url(&driver->live, driver->options, err);
@@ -264,11 +263,11 @@ enum err_code driver_start(struct driver *driver, const struct sampler_options *
                            struct err *err)
 {
     enum err_code rc = privilege_drop(driver->options, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = driver_find(driver, sampling, err);
     if (rc == ERR_NOT_PYTHON && sampling->pid_count == 1)
         hint_at_children(driver, sampling, sampling->pids[0], err);
-    return rc == ERR_OK ? driver_begin(driver, err) : rc;
+    return rc ? rc : driver_begin(driver, err);
 }
 
 static void say_line(struct driver *driver)
@@ -334,15 +333,14 @@ static enum err_code finish(struct driver *driver, const struct profile_snapshot
     struct session_info info;
     struct states states;
     enum err_code rc = states_init(&states, snapshot, &everything, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     session_describe(driver->session, snapshot, &info);
     audit_stop(driver, info.status.reason);
     if (driver->ending != DRIVER_HANGS)
         rc = capture_output_finish(&driver->capture, &driver->written, err);
     if (driver->options->quality_file &&
-        write_quality(driver, &info, &states.all, rc == ERR_OK ? err : NULL) != ERR_OK &&
-        rc == ERR_OK)
+        write_quality(driver, &info, &states.all, !rc ? err : NULL) != ERR_OK && !rc)
         rc = err->code;
     if (!driver->ends_later)
         run_summary_say_end(&info, &states, &driver->written);
@@ -359,12 +357,12 @@ enum err_code driver_finish(struct driver *driver, struct err *err)
     run_summary_end_line(&driver->summary);
     push_end(driver->push);
     enum err_code rc = profile_snapshot(session_profile(driver->session), &snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = finish(driver, &snapshot, err);
     profile_snapshot_release(&snapshot);
     /* A program that was run keeps its own status. */
-    const bool counts = rc == ERR_OK && !driver->launcher_out;
+    const bool counts = !rc && !driver->launcher_out;
     const enum err_code pushed = push_check(driver->push, counts ? err : NULL);
     return counts ? pushed : rc;
 }
@@ -374,7 +372,7 @@ static enum err_code finish_and_stay(struct driver *driver, struct err *err)
 {
     struct sampler_status status;
     const enum err_code rc = driver_finish(driver, err);
-    if (rc != ERR_OK)
+    if (rc)
         say("%s", err->message);
     sampler_status(driver->sampler, &status);
     live_say_ended(&driver->live, *status.reason ? status.reason : "sampling ended");
@@ -385,7 +383,7 @@ static enum err_code finish_and_stay(struct driver *driver, struct err *err)
 static void check_keeper(const struct driver *driver)
 {
     struct err err = { 0 };
-    if (driver->has_reader && process_keeper_check(&err) != ERR_OK)
+    if (driver->has_reader && supervisor_check(&err) != ERR_OK)
         say("%s", err.message);
 }
 

@@ -268,7 +268,7 @@ static enum err_code dump_process(const struct options *options, pid_t pid, size
     enum err_code rc = dump_take(
         &dump, pid, options->sampling.async ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
         options->shows_native ? SAMPLER_NATIVE_FULL : SAMPLER_NATIVE_LEAF, NULL, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     buffer_init_draining(&out, print, stdout);
     *deadlocks += put_dump(&out, &dump, options);
@@ -293,9 +293,9 @@ int command_dump(const struct options *options)
 {
     struct err first = { 0 };
     enum err_code rc = check_conditions(options, &first);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = privilege_drop(options, &first);
-    const size_t count = rc == ERR_OK ? options->sampling.pid_count : 0;
+    const size_t count = !rc ? options->sampling.pid_count : 0;
     size_t deadlocks = 0;
     /* A process that cannot be read does not hide the others. */
     for (size_t i = 0; i < count; i++) {

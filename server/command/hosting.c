@@ -29,9 +29,8 @@ static enum err_code open_engines(struct dashboard *dashboard, struct err *err)
     const enum err_code rc = sampler_open_engines(DASHBOARD_ENGINES, &dashboard->engines, err);
     dashboard_defaults(dashboard, &wanted);
     memcpy(wanted.context, dashboard->context, sizeof wanted.context);
-    return rc == ERR_OK && wanted.engine == SAMPLER_ENGINE_KERNEL
-               ? sampler_check_engine(&wanted, err)
-               : rc;
+    return !rc && wanted.engine == SAMPLER_ENGINE_KERNEL ? sampler_check_engine(&wanted, err)
+                                                         : rc;
 }
 
 /* With the kernel engine it costs next to nothing, so it is the default there; who names captures wants to
@@ -67,7 +66,7 @@ enum err_code hosting_open(struct dashboard *dashboard, struct live *live,
 {
     const struct serve_settings *const settings = &options->serve;
     enum err_code rc = dashboard_open(dashboard, live->sessions, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (options->sampling.hides_arguments)
         dashboard_hide_arguments(dashboard);
@@ -80,7 +79,7 @@ enum err_code hosting_open(struct dashboard *dashboard, struct live *live,
     memcpy(dashboard->context, options->sampling.context, sizeof dashboard->context);
     live->pipeline.dashboard = dashboard;
     rc = open_engines(dashboard, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     choose_continuous(dashboard, options);
     /* Finding the targets of the continuous session takes a part of the budget. */

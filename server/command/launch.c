@@ -12,7 +12,7 @@
 #include "server/command/process/process_launcher.h"
 #include "server/command/process/signals.h"
 
-enum { PATIENCE_MS = 5000, LATE_PAUSE_MS = 500, LASTING_MS = 20, UNSUPPORTED_MS = 200 };
+enum { DEADLINE_MS = 5000, LATE_PAUSE_MS = 500, LASTING_MS = 20, UNSUPPORTED_MS = 200 };
 
 /* Pauses between two searches of a program that starts: a twentieth of the time that it has run, from 1 to 50 ms. */
 enum { PAUSES_IN_TIME = 20, LEAST_PAUSE_MS = 1, MOST_PAUSE_MS = 50 };
@@ -98,7 +98,7 @@ static enum err_code start_sampler(struct launch *launch, struct err *err)
     struct sampler_options sampling = launch->options->sampling;
     const uint64_t began_ns = clock_now_ns();
     /* With --subprocesses a program that is not Python may start a Python child at any time. */
-    uint64_t late_ns = sampling.subprocesses ? UINT64_MAX : began_ns + PATIENCE_MS * NS_PER_MS;
+    uint64_t late_ns = sampling.subprocesses ? UINT64_MAX : began_ns + DEADLINE_MS * NS_PER_MS;
     int most_ms = MOST_PAUSE_MS;
     struct verdict verdict = { .code = ERR_OK };
     sampling.pids[0] = launch->program.pid;
@@ -108,7 +108,7 @@ static enum err_code start_sampler(struct launch *launch, struct err *err)
     for (;;) {
         const uint64_t tried_ns = clock_now_ns();
         const enum err_code rc = driver_find(launch->driver, &sampling, err);
-        if (rc == ERR_OK)
+        if (!rc)
             return rc;
         /* Before it runs Python, no tick is due. */
         if (rc == ERR_NOT_PYTHON)
@@ -148,13 +148,13 @@ enum err_code launch_start(struct launch *launch, struct err *err)
     wait_for_engine(launch);
     enum err_code rc =
         program_start(&launch->program, process_launcher_program(launch->options), err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = privilege_drop(launch->options, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         rc = start_sampler(launch, err);
         launch->is_unsampled = rc != ERR_OK;
     }
-    return rc == ERR_OK ? driver_begin(launch->driver, err) : rc;
+    return rc ? rc : driver_begin(launch->driver, err);
 }
 
 void launch_wait(struct launch *launch)

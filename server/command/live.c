@@ -28,7 +28,7 @@ static enum err_code open_listener(struct live *live, const struct options *opti
     struct listen_address address = options->listen;
     struct err first = { 0 };
     const enum err_code rc = listen_open(&address, &live->listener, &first);
-    if (rc == ERR_OK)
+    if (!rc)
         return rc;
     if (options->has_listen || first.sys != EADDRINUSE)
         return err_set(err, rc, "%s", first.message);
@@ -42,14 +42,14 @@ static enum err_code find_listener(struct live *live, const struct options *opti
 {
     int fd = -1;
     enum err_code rc = systemd_take_socket(&fd, err);
-    if (rc == ERR_OK && fd < 0)
+    if (!rc && fd < 0)
         return open_listener(live, options, err);
-    if (rc == ERR_OK && options->has_listen)
+    if (!rc && options->has_listen)
         rc = err_set(err, ERR_INVALID, "systemd passes a socket: remove --listen");
-    if (rc == ERR_OK)
+    if (!rc)
         rc = listen_adopt(fd, &live->listener, err);
     live->is_passed = true;
-    if (rc != ERR_OK && fd >= 0)
+    if (rc && fd >= 0)
         close(fd);
     return rc;
 }
@@ -60,7 +60,7 @@ static enum err_code allow_hosts(struct live *live, const struct options *option
     enum err_code rc = ERR_OK;
     if (!options->listen.is_unix)
         rc = hosts_allow(&live->pipeline.hosts, options->listen.host, err);
-    for (size_t i = 0; i < options->allowed_hosts.count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < options->allowed_hosts.count && !rc; i++)
         rc = hosts_allow(&live->pipeline.hosts, options->allowed_hosts.items[i], err);
     return rc;
 }
@@ -87,9 +87,9 @@ static enum err_code open_pipeline(struct live *live, const struct options *opti
         rc = credentials_read_token(options->token_file, token, err);
         pipeline.token = token;
     }
-    if (rc == ERR_OK)
+    if (!rc)
         rc = pipeline_init(&live->pipeline, &pipeline, err);
-    return rc == ERR_OK ? allow_hosts(live, options, err) : rc;
+    return rc ? rc : allow_hosts(live, options, err);
 }
 
 enum err_code live_open(struct live *live, const struct options *options,
@@ -100,19 +100,19 @@ enum err_code live_open(struct live *live, const struct options *options,
     live->tls_cert = options->access.tls_cert;
     systemd_init(&live->systemd);
     enum err_code rc = limits_check_serving(err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = sessions_create(&live->sessions, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find_listener(live, options, err);
-    if (rc == ERR_OK && options->no_token && !live->listener.is_loopback)
+    if (!rc && options->no_token && !live->listener.is_loopback)
         rc = err_set(
             err, ERR_INVALID,
             "--no-token would give the whole network access: use it with a loopback address");
-    if (rc == ERR_OK)
+    if (!rc)
         rc = open_pipeline(live, options, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = credentials_read_tls(live->tls_cert, options->access.tls_key, &live->tls, err);
-    if (rc == ERR_OK && options->opens_browser)
+    if (!rc && options->opens_browser)
         prepared_child_start(&live->browser, "xdg-open", signals);
     /* The browser has no such limit. */
     memory_limit_begin();
@@ -127,7 +127,7 @@ enum err_code live_open_alone(struct live *live, const struct options *options, 
     const struct pipeline_options pipeline = { .sessions = live->sessions,
                                                .audit_file = options->access.audit_file,
                                                .audit_say = say };
-    return rc == ERR_OK ? pipeline_init(&live->pipeline, &pipeline, err) : rc;
+    return rc ? rc : pipeline_init(&live->pipeline, &pipeline, err);
 }
 
 void live_close(struct live *live)
@@ -210,7 +210,7 @@ enum err_code live_say_url(struct live *live, const struct options *options, str
     fprintf(out, "%s\n", url);
     say_tunnel(live);
     const enum err_code rc = exit_flush(err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     open_browser(live);
     systemd_notify(&live->systemd, "READY=1");

@@ -45,7 +45,7 @@ static enum err_code open_capture(void *context, const char *path, char id[MCP_I
     struct session *session = NULL;
     const enum err_code rc =
         capture_input_show(serving->live.sessions, serving->options, path, &session, err);
-    if (rc == ERR_OK)
+    if (!rc)
         snprintf(id, MCP_ID_BYTES, "%s", session->id);
     return rc;
 }
@@ -104,19 +104,19 @@ int command_mcp(const struct options *options)
     struct err err = { 0 };
     admission_use(&options->access.admission);
     enum err_code rc = privilege_prepare(options, &err);
-    if (rc == ERR_OK && !options->report.no_source)
+    if (!rc && !options->report.no_source)
         rc = source_helper_start(&err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = signals_init(&signals, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = live_open_alone(&serving.live, options, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = hosting_open(&dashboard, &serving.live, options, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = privilege_drop(options, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = mcp_create(&host, &out, &mcp, &err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         dashboard_begin(&dashboard);
         converse(mcp, &out, &signals);
     }

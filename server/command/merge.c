@@ -85,9 +85,9 @@ static enum err_code open_all(const struct options *options, struct merging *mer
                               struct err *err)
 {
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < options->file_count && !rc; i++) {
         rc = open_part(options->files[i], &merging->readers[i], &merging->ranges[i], err);
-        if (rc == ERR_OK)
+        if (!rc)
             reader_watch(merging->readers[i], watch, merging);
     }
     return rc;
@@ -110,18 +110,18 @@ static enum err_code merge(const struct options *options, struct merging *mergin
     struct merge_result result = { 0 };
     enum err_code rc = output_init(output, options->output, err);
     progress_begin(&merging->progress, "merging", options->output);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = privilege_drop(options, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = open_all(options, merging, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = merge_captures(merging->readers, options->file_count, &wanted, take, output,
                             &result, err);
     progress_end(&merging->progress);
     /* If the disk is full, output_finish has the better message. */
-    if (rc == ERR_OK || output->sys != 0)
+    if (!rc || output->sys != 0)
         rc = output_finish(output, NULL, 0, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     say_missing(options, merging->readers);
     if (result.drops_filters)

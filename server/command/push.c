@@ -18,13 +18,13 @@ static enum err_code push_session(struct push *push, struct session *session, st
     struct session_info info;
     uint64_t samples = 0;
     enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     session_describe(session, &snapshot, &info);
     rc = push_whole(push, &info, &samples, err);
-    if (rc == ERR_OK && samples == 0)
+    if (!rc && samples == 0)
         rc = err_set(err, ERR_NOT_FOUND, "the capture has no samples");
-    if (rc == ERR_OK)
+    if (!rc)
         say("pushed %" PRIu64 " samples", samples);
     profile_snapshot_release(&snapshot);
     return rc;
@@ -37,13 +37,13 @@ int command_push(const struct options *options)
     struct push *push = NULL;
     struct err err = { 0 };
     enum err_code rc = pushing_open(options, &push, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = privilege_drop(options, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = sessions_create(&sessions, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = capture_input_show(sessions, options, options->files[0], &session, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = push_session(push, session, &err);
     push_close(push);
     sessions_destroy(sessions);

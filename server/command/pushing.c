@@ -19,10 +19,10 @@ enum err_code pushing_open(const struct options *options, struct push **out, str
     enum err_code rc = ERR_OK;
     *out = NULL;
     settings.anonymizes = options->report.anonymizes;
-    for (size_t i = 0; i < settings.endpoint_count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < settings.endpoint_count && !rc; i++)
         if (settings.endpoints[i].headers_file)
             rc = credentials_read_headers(settings.endpoints[i].headers_file, &headers[i], err);
-    if (rc == ERR_OK && settings.endpoint_count > 0)
+    if (!rc && settings.endpoint_count > 0)
         rc = push_open(&settings, headers, print, NULL, out, err);
     for (size_t i = 0; i < settings.endpoint_count; i++)
         credentials_wipe_headers(headers[i]);

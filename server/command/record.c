@@ -35,9 +35,9 @@ static enum err_code open_outputs(struct record *record, struct err *err)
                                        .status.started_at_ns = clock_wall_ns() };
     enum err_code rc = exports_open(&record->exports, record->options,
                                     &record->options->view.filters, &info, err);
-    if (rc == ERR_OK && record->driver.capture.live)
+    if (!rc && record->driver.capture.live)
         rc = exports_check(&record->exports, &record->driver.capture.place, err);
-    if (rc == ERR_OK && record->options->quality_file)
+    if (!rc && record->options->quality_file)
         rc = exports_check(&record->exports, &record->driver.quality.place, err);
     return rc;
 }
@@ -45,9 +45,9 @@ static enum err_code open_outputs(struct record *record, struct err *err)
 static enum err_code start(struct record *record, struct err *err)
 {
     enum err_code rc = driver_open(&record->driver, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = open_outputs(record, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     return record->options->target
                ? launch_start(&record->launch, err)
@@ -137,7 +137,7 @@ static enum err_code finish(struct record *record, struct err *err)
     struct profile_snapshot snapshot;
     struct session_info info;
     enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     session_describe(session, &snapshot, &info);
     const struct report_source source = { .snapshot = &snapshot,
@@ -146,12 +146,12 @@ static enum err_code finish(struct record *record, struct err *err)
                                           .settings = record->options->report,
                                           .files = session_files(session) };
     rc = driver_finish(&record->driver, err);
-    if (exports_write(&record->exports, &source, &record->driver.written,
-                      rc == ERR_OK ? err : NULL) != ERR_OK &&
-        rc == ERR_OK)
+    if (exports_write(&record->exports, &source, &record->driver.written, !rc ? err : NULL) !=
+            ERR_OK &&
+        !rc)
         rc = err->code;
     say_end(record, &info);
-    if (rc == ERR_OK && snapshot.quality.samples == 0) {
+    if (!rc && snapshot.quality.samples == 0) {
         rc = err_set(err, ERR_NOT_FOUND, "no samples were captured%s",
                      snapshot.quality.filtered > 0        ? ": --mode left out every sample"
                      : snapshot.quality.stops_refused > 0 ? ": the kernel refused every stop"
@@ -201,7 +201,7 @@ int command_record(const struct options *options)
     if (options->target)
         launch_init(&record.launch, &record.driver);
     enum err_code rc = start(&record, &err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         sample(&record);
         rc = finish(&record, &err);
         if (options->target)

@@ -37,14 +37,14 @@ static enum err_code write_query(struct replay *replay, struct session *session,
                                     .settings = replay->options->report,
                                     .files = session_files(session) };
     enum err_code rc = report_header_init(&header, &source, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     source.header = &header;
     info.target = &header.target;
     rc = exports_open(&replay->exports, replay->options, info.filters, &info, err);
-    if (rc == ERR_OK && replay->options->quality_file)
+    if (!rc && replay->options->quality_file)
         rc = exports_check(&replay->exports, &replay->quality.place, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = exports_write(&replay->exports, &source, &written, err);
     written_say(&written);
     report_header_deinit(&header);
@@ -56,7 +56,7 @@ static enum err_code write_selected(struct replay *replay, struct session *sessi
 {
     struct selection selection;
     enum err_code rc = selection_init(&selection, replay->options, snapshot, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = write_query(replay, session, snapshot, &selection.query, err);
     selection_deinit(&selection);
     return rc;
@@ -74,7 +74,7 @@ static enum err_code write_quality(struct replay *replay, struct session *sessio
     if (!replay->options->quality_file)
         return ERR_OK;
     enum err_code rc = states_init(&states, snapshot, &everything, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = quality_file_write(&replay->quality, &info, &states.all, NULL, NULL, err);
     states_deinit(&states);
@@ -88,17 +88,17 @@ static enum err_code write_formats(struct replay *replay, struct err *err)
     enum err_code rc = ERR_OK;
     if (replay->options->quality_file)
         rc = output_init(&replay->quality, replay->options->quality_file, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = sessions_create(&replay->sessions, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = capture_input_show(replay->sessions, replay->options, replay->options->files[0],
                                 &session, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = profile_snapshot(session_profile(session), &snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = write_selected(replay, session, &snapshot, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = write_quality(replay, session, &snapshot, err);
     profile_snapshot_release(&snapshot);
     return rc;
@@ -111,7 +111,7 @@ int command_replay(const struct options *options)
     if (options->opens_browser)
         return command_serve(options);
     enum err_code rc = privilege_drop(options, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = write_formats(&replay, &err);
     exports_close(&replay.exports);
     output_deinit(&replay.quality);

@@ -6,7 +6,7 @@
 static enum err_code start(struct launch *launch, struct err *err)
 {
     const enum err_code rc = driver_open(launch->driver, err);
-    return rc == ERR_OK ? launch_start(launch, err) : rc;
+    return rc ? rc : launch_start(launch, err);
 }
 
 /* Returns the status of the program if it ended before the user stopped pyrometer. */
@@ -17,12 +17,12 @@ int command_run(const struct options *options)
     struct err err = { 0 };
     launch_init(&launch, &driver);
     enum err_code rc = start(&launch, &err);
-    const bool is_sampled = rc == ERR_OK;
+    const bool is_sampled = !rc;
     if (is_sampled)
         rc = driver_serve(&driver, &launch.program, &err);
     else if (launch.is_unsampled)
         launch_go_on(&launch, &err);
-    const bool has_status = launch.program.has_ended && (rc == ERR_OK || !is_sampled);
+    const bool has_status = launch.program.has_ended && (!rc || !is_sampled);
     program_end(&launch.program, &driver.signals);
     const int driver_status = driver_end(&driver, rc, &err);
     const int status = has_status ? program_exit_status(&launch.program) : driver_status;

@@ -6,8 +6,8 @@
 #include "server/command/output/capture_input.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
-#include "server/command/process/process_keeper.h"
 #include "server/command/process/signals.h"
+#include "server/command/process/supervisor.h"
 #include "server/command/pushing.h"
 #include "server/http/spool.h"
 #include "server/push/push.h"
@@ -27,9 +27,9 @@ static enum err_code load_all(struct live *live, const struct options *options, 
 {
     struct session *session = NULL;
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < options->file_count && !rc; i++)
         rc = capture_input_show(live->sessions, options, options->files[i], &session, err);
-    if (rc == ERR_OK && options->file_count == 1)
+    if (!rc && options->file_count == 1)
         live->shows = session->id;
     return rc;
 }
@@ -48,7 +48,7 @@ static enum err_code open_captures(struct dashboard *dashboard,
         return ERR_OK;
     struct err why = { 0 };
     const enum err_code rc = captures_open(&wanted, &dashboard->captures, &why);
-    if (rc != ERR_OK)
+    if (rc)
         return err_set(err, rc,
                        "%s (--data DIR names another folder, --no-data records nothing)",
                        why.message);
@@ -92,8 +92,8 @@ static enum err_code begin_push(struct push *push, struct live *live,
 /* A service is started again, if it ends. */
 static enum err_code check_keeper(const struct live *live, struct err *err)
 {
-    const enum err_code rc = process_keeper_check(err);
-    if (rc != ERR_OK && !live->systemd.is_there)
+    const enum err_code rc = supervisor_check(err);
+    if (rc && !live->systemd.is_there)
         say("%s", err->message);
     return live->systemd.is_there ? rc : ERR_OK;
 }
@@ -106,7 +106,7 @@ static enum err_code wait_for_end(const struct live *live, const struct dashboar
     const int wait_ms = watchdog_ms && watchdog_ms < TIDY_MS ? watchdog_ms : TIDY_MS;
     enum err_code rc = ERR_OK;
     enum signals_event event = SIGNALS_TIMEOUT;
-    while (rc == ERR_OK && (event = signals_wait(signals, -1, wait_ms)) != SIGNALS_STOP) {
+    while (!rc && (event = signals_wait(signals, -1, wait_ms)) != SIGNALS_STOP) {
         if (watchdog_ms)
             systemd_notify(&live->systemd, "WATCHDOG=1");
         if (event == SIGNALS_CHILD)
@@ -125,32 +125,32 @@ int command_serve(const struct options *options)
     struct push *push = NULL;
     struct signals signals;
     struct err err = { 0 };
-    enum err_code rc = process_keeper_start(options, DASHBOARD_ENGINES, NULL, &err);
-    if (rc == ERR_OK)
+    enum err_code rc = supervisor_start(options, DASHBOARD_ENGINES, NULL, &err);
+    if (!rc)
         rc = signals_init(&signals, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = live_open(&live, options, &signals, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = hosting_open(&dashboard, &live, options, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = open_captures(&dashboard, &options->serve, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = load_all(&live, options, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = pushing_open(options, &push, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = privilege_drop(options, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = begin_push(push, &live, &dashboard, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = live_start(&live, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = live_say_url(&live, options, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         dashboard_begin(&dashboard);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = sample_all(&dashboard, options, &continuous, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = wait_for_end(&live, &dashboard, &signals, &err);
     signals_deinit(&signals);
     continuous_halt(continuous);

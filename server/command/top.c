@@ -55,13 +55,13 @@ static enum err_code watch(struct top *top, int fd, struct err *err)
 static enum err_code open_terminal(struct top *top, struct err *err)
 {
     enum err_code rc = terminal_init(&top->terminal, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     top->events = epoll_create1(EPOLL_CLOEXEC);
     if (top->events < 0)
         return err_sys(err, errno, "cannot watch the terminal");
     rc = watch(top, STDIN_FILENO, err);
-    return rc == ERR_OK ? watch(top, top->terminal.signal_fd, err) : rc;
+    return rc ? rc : watch(top, top->terminal.signal_fd, err);
 }
 
 static enum err_code start(struct top *top, struct err *err)
@@ -70,9 +70,9 @@ static enum err_code start(struct top *top, struct err *err)
     /* The user chooses threads on the screen. */
     sampling.all_threads = true;
     enum err_code rc = driver_open(&top->driver, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = open_terminal(top, err);
-    return rc == ERR_OK ? driver_start(&top->driver, &sampling, err) : rc;
+    return rc ? rc : driver_start(&top->driver, &sampling, err);
 }
 
 static void measure_pace(struct pace *pace, const struct quality *quality, uint64_t now_ns)
@@ -100,7 +100,7 @@ static enum err_code renew(struct top *top, struct err *err)
     if (top->has_snapshot && top->display.is_paused)
         return ERR_OK;
     enum err_code rc = profile_snapshot(session_profile(top->driver.session), &snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     model_deinit(&top->model);
     reshaped_deinit(&top->reshaped);
@@ -151,7 +151,7 @@ static enum err_code draw(struct top *top, struct err *err)
     const enum err_code rc = model_init(
         &top->model, top->reshaped.profile ? &top->reshaped.snapshot : &top->snapshot,
         &top->snapshot, &top->display, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     session_describe(top->driver.session, &top->snapshot, &info);
     sampler_processes(top->driver.sampler, &processes);
@@ -175,10 +175,10 @@ static enum err_code take_keys(struct top *top, struct err *err)
         return ERR_OK;
     }
     for (const char *at = bytes; at < bytes + n && !top->is_over;) {
-        const enum display_wish wish =
+        const enum display_request request =
             display_key(&top->display, keys_next(&at, bytes + n), &top->room);
-        top->is_over |= wish == DISPLAY_QUITS;
-        if (wish == DISPLAY_RENEWS && renew(top, err) != ERR_OK)
+        top->is_over |= request == DISPLAY_QUITS;
+        if (request == DISPLAY_RENEWS && renew(top, err) != ERR_OK)
             return err->code;
         if (!top->is_over && draw(top, err) != ERR_OK)
             return err->code;
@@ -207,13 +207,13 @@ static int wait_ms(const struct top *top)
 static enum err_code show(struct top *top, struct err *err)
 {
     enum err_code rc = terminal_enter(&top->terminal, err);
-    while (rc == ERR_OK && !top->is_over) {
+    while (!rc && !top->is_over) {
         rc = renew(top, err);
-        if (rc == ERR_OK)
+        if (!rc)
             rc = draw(top, err);
         enum signals_event event = SIGNALS_TIMEOUT;
         do {
-            if (rc != ERR_OK || top->is_over)
+            if (rc || top->is_over)
                 break;
             event = signals_wait(&top->driver.signals, top->events, wait_ms(top));
             if (event == SIGNALS_READABLE)
@@ -254,9 +254,9 @@ int command_top(const struct options *options)
     if (options->chooses_parts && !top.display.parts)
         top.display.mode = DISPLAY_WALL;
     enum err_code rc = start(&top, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = show(&top, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = finish(&top, &err);
     terminal_deinit(&top.terminal);
     const int status = driver_end(&top.driver, rc, &err);

@@ -12,7 +12,7 @@ enum err_code document_send(struct document *document, struct response *response
                             struct err *err)
 {
     enum err_code rc = json_finish(&document->json, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = response_take_buffer(response, MIME_JSON, &document->buffer, err);
     buffer_deinit(&document->buffer);
     return rc;
@@ -21,7 +21,7 @@ enum err_code document_send(struct document *document, struct response *response
 enum err_code document_send_or_drop(struct document *document, enum err_code rc,
                                     struct response *response, struct err *err)
 {
-    if (rc == ERR_OK)
+    if (!rc)
         return document_send(document, response, err);
     buffer_deinit(&document->buffer);
     return rc;

@@ -68,7 +68,7 @@ enum err_code encoding_apply(enum encoding encoding, const void *data, size_t by
     const enum err_code rc = encoding == ENCODING_ZSTD
                                  ? compress_zstd(data, bytes, ZSTD_LEVEL, &room, &used, err)
                                  : compress_gzip(data, bytes, GZIP_LEVEL, &room, &used, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     /* The compressors' worst case is as large as the input; answers may wait in a queue. */
     unsigned char *const fitted = realloc(room, used);

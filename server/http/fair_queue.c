@@ -116,5 +116,5 @@ void fair_queue_leave(struct fair_queue *queue, struct fair_turn *turn)
 
 bool fair_turn_is_late(const struct fair_turn *turn, uint64_t now_ns)
 {
-    return now_ns - turn->since_ns >= FAIR_QUEUE_PATIENCE_S * NS_PER_S;
+    return now_ns - turn->since_ns >= FAIR_QUEUE_DEADLINE_S * NS_PER_S;
 }

@@ -31,7 +31,7 @@ enum {
     FAIR_QUEUE_LONG_OF_OPERATOR = 6, /* more than profiles that are taken at once */
     FAIR_QUEUE_WAITING = 512,        /* of operators, and as many of viewers */
     FAIR_QUEUE_WAITING_OF_CLIENT = 256,
-    FAIR_QUEUE_PATIENCE_S = 15, /* clients give up, too */
+    FAIR_QUEUE_DEADLINE_S = 15, /* clients give up, too */
 };
 
 struct fair_turn {

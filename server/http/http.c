@@ -16,11 +16,11 @@
 #include "sampler/base/memory_limit.h"
 #include "sampler/base/thread.h"
 #include "server/http/client.h"
+#include "server/http/connection_reaper.h"
 #include "server/http/delivery.h"
-#include "server/http/janitor.h"
+#include "server/http/fair_workers.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
-#include "server/http/turns.h"
 #include "server/http/upload.h"
 
 /* Versions of TLS that may be spoken. */
@@ -28,9 +28,9 @@
 
 struct http {
     struct MHD_Daemon *daemon;
-    struct janitor *janitor;
+    struct connection_reaper *reaper;
     struct http_options options;
-    struct turns turns;
+    struct fair_workers workers;
     struct delivery_pool deliveries;
 };
 
@@ -51,7 +51,7 @@ struct exchange {
  * refuses. */
 struct line {
     struct exchange *open; /* NULL: none */
-    size_t place;          /* with the janitor */
+    size_t place;          /* with the reaper */
 };
 
 static struct line *line_of(struct MHD_Connection *connection)
@@ -88,7 +88,7 @@ static void *begin_exchange(void *cls, const char *target, struct MHD_Connection
     struct exchange *const exchange = line ? calloc(1, sizeof *exchange) : NULL;
     if (!exchange)
         return NULL;
-    janitor_begin(http->janitor, line->place);
+    connection_reaper_begin(http->reaper, line->place);
     exchange->target = strdup(target);
     upload_init(&exchange->body);
     exchange->http = http;
@@ -107,7 +107,7 @@ static void end_exchange(void *cls, struct MHD_Connection *connection, void **sl
     if (line && line->open == *slot)
         line->open = NULL;
     if (line)
-        janitor_finish(http->janitor, line->place);
+        connection_reaper_finish(http->reaper, line->place);
     free_exchange(*slot);
     *slot = NULL;
 }
@@ -146,12 +146,12 @@ static void begin_or_end_line(void *cls, struct MHD_Connection *connection, void
         const int fd = socket_of(connection);
         line = leaves_spare_files(fd) ? calloc(1, sizeof *line) : NULL;
         if (line)
-            line->place = janitor_open(http->janitor, address_of(connection), fd);
+            line->place = connection_reaper_open(http->reaper, address_of(connection), fd);
         else
             shutdown(fd, SHUT_RDWR);
         *slot = line;
     } else if (line) {
-        janitor_close(http->janitor, line->place);
+        connection_reaper_close(http->reaper, line->place);
         free_exchange(line->open);
         free(line);
         *slot = NULL;
@@ -163,7 +163,7 @@ static enum MHD_Result has_room(void *cls, const struct sockaddr *address, sockl
     const struct http *const http = cls;
     (void)address;
     (void)bytes;
-    return janitor_has_room(http->janitor) ? MHD_YES : MHD_NO;
+    return connection_reaper_has_room(http->reaper) ? MHD_YES : MHD_NO;
 }
 
 static enum MHD_Result add_header(void *request, enum MHD_ValueKind kind, const char *name,
@@ -260,7 +260,7 @@ static bool make_request(struct exchange *exchange, const char *method)
     MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, add_header, request);
     client_name(address_of(exchange->connection), socket_of(exchange->connection),
                 request->peer);
-    request->is_ending = &exchange->http->turns.is_ending;
+    request->is_ending = &exchange->http->workers.is_ending;
     request->body = exchange->body.data.data;
     request->body_bytes = exchange->body.data.length;
     request->body_fd = exchange->body.file_fd;
@@ -312,14 +312,15 @@ static void resume(struct fair_turn *turn)
     MHD_resume_connection(exchange->connection);
 }
 
-static const struct turns_calls turns_calls = { suspend, answer_turn, resume };
+static const struct fair_workers_calls fair_workers_calls = { suspend, answer_turn, resume };
 
 /* The connection sleeps until its turn has ended. */
 static enum MHD_Result wait_for_turn(struct exchange *exchange, bool is_long)
 {
     exchange->turn.is_long = is_long;
     exchange->turn.request = exchange;
-    const enum fair_answer queued = turns_enter(&exchange->http->turns, &exchange->turn);
+    const enum fair_answer queued =
+        fair_workers_enter(&exchange->http->workers, &exchange->turn);
     if (queued == FAIR_WAITS)
         return MHD_YES;
     answer_turn(&exchange->turn, queued == FAIR_CLIENT_IS_FULL ? 429 : 503);
@@ -330,7 +331,7 @@ static void enter(const struct exchange *exchange, enum connection_phase phase)
 {
     const struct line *const line = line_of(exchange->connection);
     if (line)
-        janitor_enter(exchange->http->janitor, line->place, phase);
+        connection_reaper_enter(exchange->http->reaper, line->place, phase);
 }
 
 /* From now on the connection is no stranger's, if the request shows that. */
@@ -345,7 +346,7 @@ static void get_to_know(struct exchange *exchange)
     if (options->identify)
         options->identify(options->context, exchange->request, client);
     if (line && client->standing != CLIENT_STRANGER)
-        janitor_know(exchange->http->janitor, line->place, client->standing);
+        connection_reaper_know(exchange->http->reaper, line->place, client->standing);
 }
 
 static enum MHD_Result answer(struct exchange *exchange, const char *method)
@@ -382,7 +383,7 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *data, si
 {
     const struct line *const line = line_of(exchange->connection);
     if (line)
-        janitor_receive(exchange->http->janitor, line->place, *bytes);
+        connection_reaper_receive(exchange->http->reaper, line->place, *bytes);
     const bool goes_on = upload_take(&exchange->body, data, *bytes);
     *bytes = 0;
     return goes_on ? MHD_YES : MHD_NO;
@@ -466,8 +467,8 @@ static enum err_code refuse_start(const struct http_options *options, int sys, s
 
 static void destroy(struct http *http)
 {
-    janitor_stop(http->janitor);
-    turns_deinit(&http->turns);
+    connection_reaper_stop(http->reaper);
+    fair_workers_deinit(&http->workers);
     pthread_mutex_destroy(&http->deliveries.lock);
     free(http);
 }
@@ -478,10 +479,10 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
     if (!http)
         return err_nomem(err);
     http->options = *options;
-    turns_init(&http->turns, &turns_calls, options->traffic);
+    fair_workers_init(&http->workers, &fair_workers_calls, options->traffic);
     pthread_mutex_init(&http->deliveries.lock, NULL);
-    enum err_code rc = janitor_start(&http->janitor, err);
-    if (rc == ERR_OK) {
+    enum err_code rc = connection_reaper_start(&http->reaper, err);
+    if (!rc) {
         errno = 0;
         http->daemon = start_daemon(http);
         if (http->daemon)
@@ -489,7 +490,7 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
         else
             rc = refuse_start(options, errno, err);
     }
-    if (rc != ERR_OK)
+    if (rc)
         destroy(http);
     return rc;
 }
@@ -499,7 +500,7 @@ void http_stop(struct http *http)
     if (!http)
         return;
     /* A connection may not sleep when the daemon stops. */
-    turns_end(&http->turns);
+    fair_workers_end(&http->workers);
     MHD_stop_daemon(http->daemon);
     destroy(http);
 }

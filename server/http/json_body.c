@@ -133,14 +133,14 @@ enum err_code body_visit(const char *data, size_t bytes, body_visitor *visit, vo
     struct json_value *root = NULL;
     enum err_code rc = parse_object(data, bytes, &root, err);
     *out = (struct body *)root;
-    for (const struct json_value *member = json_value_first(root); member && rc == ERR_OK;
+    for (const struct json_value *member = json_value_first(root); member && !rc;
          member = json_value_next(member)) {
         if (json_value_type(member) == JSON_NULL)
             continue;
         const struct body_value value = value_of(member, json_value_name(member), false);
         rc = visit(context, &value, err);
         for (const struct json_value *item = json_value_first(member);
-             value.type == BODY_IS_LIST && item && rc == ERR_OK; item = json_value_next(item)) {
+             value.type == BODY_IS_LIST && item && !rc; item = json_value_next(item)) {
             const struct body_value element = value_of(item, json_value_name(member), true);
             rc = visit(context, &element, err);
         }
@@ -158,7 +158,7 @@ enum err_code body_read(const char *data, size_t bytes, struct body_member *memb
 {
     struct json_value *root = NULL;
     enum err_code rc = parse_object(data, bytes, &root, err);
-    for (const struct json_value *item = json_value_first(root); item && rc == ERR_OK;
+    for (const struct json_value *item = json_value_first(root); item && !rc;
          item = json_value_next(item))
         rc = read_member(item, members, count, err);
     json_value_destroy(root);

@@ -108,10 +108,10 @@ static enum err_code bind_to_first(const struct addrinfo *found,
     enum err_code rc = ERR_SYS;
     for (const struct addrinfo *info = found; info; info = info->ai_next) {
         rc = bind_to(info, address, fd_out, &why);
-        if (rc == ERR_OK || (why.sys != EADDRNOTAVAIL && why.sys != EAFNOSUPPORT))
+        if (!rc || (why.sys != EADDRNOTAVAIL && why.sys != EAFNOSUPPORT))
             break;
     }
-    if (rc != ERR_OK && err)
+    if (rc && err)
         *err = why;
     return rc;
 }
@@ -219,9 +219,9 @@ static enum err_code bind_unix(const char *path, struct listener *out, struct er
     const struct sockaddr_un at = unix_address(path);
     struct stat status;
     enum err_code rc = check_folder(path, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = clear_place(path, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     SCOPED_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     /* The mode of the descriptor becomes that of the file, so that it is never wider. */
@@ -244,7 +244,7 @@ static enum err_code bind_tcp(const struct listen_address *address, struct liste
 {
     struct addrinfo *found = NULL;
     enum err_code rc = resolve(address, &found, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = bind_to_first(found, address, &out->fd, err);
     freeaddrinfo(found);
@@ -263,9 +263,9 @@ enum err_code listen_open(const struct listen_address *address, struct listener 
     init(out);
     enum err_code rc =
         address->is_unix ? bind_unix(address->host, out, err) : bind_tcp(address, out, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = describe(address->host, out, err);
-    if (rc != ERR_OK && out->fd >= 0) {
+    if (rc && out->fd >= 0) {
         close(out->fd);
         out->fd = -1;
     }
@@ -281,7 +281,7 @@ enum err_code listen_adopt(int fd, struct listener *out, struct err *err)
         return err_set(err, ERR_INVALID, "descriptor %d is not a listening socket", fd);
     out->fd = fd;
     const enum err_code rc = describe(NULL, out, err);
-    if (rc != ERR_OK)
+    if (rc)
         out->fd = -1;
     return rc;
 }

@@ -134,7 +134,7 @@ enum err_code response_fix_gzip(struct response *response, const struct request 
     if (!takes_gzip && !kept->plain)
         rc = compress_gunzip(data, bytes, &kept->plain, &kept->plain_bytes, err);
     pthread_mutex_unlock(&kept->lock);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     /* One tag for both forms: response_full_tag adds the coding. */
     memcpy(response->tag, kept->tag, sizeof response->tag);
@@ -159,7 +159,7 @@ enum err_code response_take_buffer(struct response *response, const char *mime,
                                    struct buffer *buffer, struct err *err)
 {
     const enum err_code rc = buffer_check(buffer, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     size_t bytes = 0;
     char *const data = buffer_take(buffer, &bytes);

@@ -140,9 +140,9 @@ enum err_code spool_end(struct spool *spool, struct buffer *out, enum err_code r
                         const char *mime, struct response *response, struct err *err)
 {
     buffer_flush(out);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = buffer_check(out, err);
-    rc = rc == ERR_OK ? give(spool, mime, response, err) : failure(spool, rc, err);
+    rc = !rc ? give(spool, mime, response, err) : failure(spool, rc, err);
     buffer_deinit(out);
     buffer_deinit(&spool->held);
     if (spool->fd >= 0)

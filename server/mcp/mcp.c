@@ -132,7 +132,7 @@ static void keep(struct mcp *mcp, const struct call *call, const struct tool *to
         .id = strdup(call->id),
         .arguments = json_value_copy(call->arguments),
         .tool = tool,
-        .until_ns = clock_now_ns() + MCP_PATIENCE_MS * NS_PER_MS,
+        .until_ns = clock_now_ns() + MCP_DEADLINE_MS * NS_PER_MS,
     };
     waiting.call.id = waiting.id;
     waiting.call.arguments = waiting.arguments;

@@ -9,7 +9,7 @@
  *
  * Ownership: mcp_destroy frees; NULL is fine there.  The host and the buffer are borrowed.
  * Threads: one.
- * Limits: MCP_MAX_LINE bytes a line, MCP_MAX_WAITING calls that wait, MCP_PATIENCE_MS for one that is asked
+ * Limits: MCP_MAX_LINE bytes a line, MCP_MAX_WAITING calls that wait, MCP_DEADLINE_MS for one that is asked
  * again until it has its answer.
  */
 #ifndef SERVER_MCP_MCP_H
@@ -24,7 +24,7 @@
 struct buffer;
 struct mcp;
 
-enum { MCP_MAX_LINE = 1 << 20, MCP_MAX_WAITING = 8, MCP_PATIENCE_MS = 3000 };
+enum { MCP_MAX_LINE = 1 << 20, MCP_MAX_WAITING = 8, MCP_DEADLINE_MS = 3000 };
 
 MUST_CHECK enum err_code mcp_create(const struct mcp_host *host, struct buffer *out,
                                     struct mcp **mcp_out, struct err *err);

@@ -204,7 +204,7 @@ static enum err_code number_stack(struct otlp *otlp, node_id node, uint32_t *num
 {
     const uint32_t before = otlp->numbered.nodes.count;
     const enum err_code rc = chain_of(otlp, node, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     for (size_t i = 0; i < otlp->chain.depth; i++)
         (void)numbered_frame(&otlp->numbered, otlp->chain.frames[i]);
@@ -249,7 +249,7 @@ static enum err_code put_profile(struct otlp *otlp, enum push_values values, str
     put_value_type(otlp, PROFILE_PERIOD_TYPE, type);
     protobuf_uint(&otlp->profile, PROFILE_PERIOD, window->period_ns);
     protobuf_bytes(&otlp->profile, PROFILE_PROFILE_ID, id, sizeof id);
-    while (i < left->cells.count && i < PUSH_PROFILE_SAMPLES && rc == ERR_OK &&
+    while (i < left->cells.count && i < PUSH_PROFILE_SAMPLES && !rc &&
            (i == 0 || !is_full(otlp)))
         rc = put_sample(otlp, &left->cells.cells[i++], err);
     const uint64_t part_ns =
@@ -368,7 +368,7 @@ static enum err_code put_stacks(struct otlp *otlp, struct buffer *out, struct er
     const struct numbering *const nodes = &otlp->numbered.nodes;
     enum err_code rc = ERR_OK;
     protobuf_bytes(out, DICTIONARY_STACK, "", 0);
-    for (uint32_t i = 1; i <= nodes->count && rc == ERR_OK; i++) {
+    for (uint32_t i = 1; i <= nodes->count && !rc; i++) {
         rc = chain_of(otlp, nodes->rows[i], err);
         for (size_t k = 0; k < otlp->chain.depth; k++)
             protobuf_varint(&otlp->packed,
@@ -447,7 +447,7 @@ static enum err_code begin(struct otlp *otlp, struct err *err)
     strtab_deinit(&otlp->attributes);
     strtab_deinit(&otlp->links);
     const enum err_code rc = strtab_init(&otlp->attributes, err);
-    return rc == ERR_OK ? strtab_init(&otlp->links, err) : rc;
+    return rc ? rc : strtab_init(&otlp->links, err);
 }
 
 static enum err_code finish(struct otlp *otlp, struct err *err)
@@ -457,18 +457,18 @@ static enum err_code finish(struct otlp *otlp, struct err *err)
     if (otlp->request.length == 0)
         return ERR_OK;
     enum err_code rc = put_dictionary(otlp, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = buffer_check(&otlp->request, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = compress_gzip(otlp->request.data, otlp->request.length, PUSH_GZIP_LEVEL, &packed,
                            &bytes, err);
     buffer_clear(&otlp->request);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     const struct buffer body = { .data = (char *)packed, .length = bytes };
     rc = otlp->take(otlp->to, &body, err);
     free(packed);
-    return rc == ERR_OK ? begin(otlp, err) : rc;
+    return rc ? rc : begin(otlp, err);
 }
 
 static enum err_code put_values(struct otlp *otlp, const struct push_process *process,
@@ -477,10 +477,10 @@ static enum err_code put_values(struct otlp *otlp, const struct push_process *pr
     struct left left = { process->values[values], otlp->window->began_at_ns,
                          otlp->window->duration_ns };
     enum err_code rc = ERR_OK;
-    while (left.cells.count > 0 && rc == ERR_OK) {
+    while (left.cells.count > 0 && !rc) {
         rc = put_profile(otlp, values, &left, err);
         put_series(otlp, &process->labels);
-        if (rc == ERR_OK && (left.cells.count > 0 || is_full(otlp)))
+        if (!rc && (left.cells.count > 0 || is_full(otlp)))
             rc = finish(otlp, err);
     }
     return rc;
@@ -490,18 +490,18 @@ static enum err_code put_values(struct otlp *otlp, const struct push_process *pr
 static enum err_code put_all(struct otlp *otlp, struct err *err)
 {
     enum err_code rc = begin(otlp, err);
-    for (size_t i = 0; i < otlp->window->process_count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < otlp->window->process_count && !rc; i++) {
         const struct push_process *const process = &otlp->window->processes[i];
         if (strcmp(otlp->executable, process->executable) != 0) {
             rc = finish(otlp, err);
             otlp->executable = process->executable;
-            if (rc == ERR_OK)
+            if (!rc)
                 rc = begin(otlp, err);
         }
-        for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && rc == ERR_OK; values++)
+        for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && !rc; values++)
             rc = put_values(otlp, process, values, err);
     }
-    return rc == ERR_OK ? finish(otlp, err) : rc;
+    return rc ? rc : finish(otlp, err);
 }
 
 enum err_code push_encode_otlp(const struct push_window *window, push_take *take, void *to,
@@ -509,7 +509,7 @@ enum err_code push_encode_otlp(const struct push_window *window, push_take *take
 {
     struct otlp otlp = { .window = window, .take = take, .to = to, .executable = "" };
     enum err_code rc = numbered_init(&otlp.numbered, window->snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     random_init_any(&otlp.random);
     rc = put_all(&otlp, err);

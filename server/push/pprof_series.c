@@ -24,7 +24,7 @@ static enum err_code finish(struct encoding *encoding, struct err *err)
         return rc;
     buffer_text(&encoding->body, encoding->form->end);
     rc = buffer_check(&encoding->body, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = encoding->take(encoding->to, &encoding->body, err);
     buffer_clear(&encoding->body);
     encoding->plain_bytes = 0;
@@ -39,10 +39,10 @@ static enum err_code add_file(struct encoding *encoding, const struct push_proce
     size_t bytes = 0;
     const bool is_full = encoding->plain_bytes + encoding->file.length > PUSH_REQUEST_BYTES;
     enum err_code rc = is_full ? finish(encoding, err) : ERR_OK;
-    if (rc == ERR_OK)
+    if (!rc)
         rc = compress_gzip(encoding->file.data, encoding->file.length, PUSH_GZIP_LEVEL, &packed,
                            &bytes, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     const bool is_first = encoding->plain_bytes == 0;
     if (is_first)
@@ -70,12 +70,12 @@ static enum err_code encode_cells(struct encoding *encoding, const struct push_p
         .max_depth = PUSH_DEPTH,
     };
     enum err_code rc = ERR_OK;
-    for (size_t at = 0, used = 0; at < cells->count && rc == ERR_OK; at += used) {
+    for (size_t at = 0, used = 0; at < cells->count && !rc; at += used) {
         buffer_clear(&encoding->file);
         settings.part_ns = push_part_ns(settings.duration_ns);
         rc = pprof_write(encoding->pprof, &settings, cells->cells + at, cells->count - at,
                          &encoding->file, &used, err);
-        if (rc == ERR_OK)
+        if (!rc)
             rc = add_file(encoding, process, values == PUSH_CPU ? "process_cpu" : "wall", err);
         settings.began_at_ns += settings.part_ns;
         settings.duration_ns -= settings.part_ns;
@@ -89,10 +89,10 @@ enum err_code pprof_series_encode(const struct push_window *window,
 {
     struct encoding encoding = { .window = window, .form = form, .take = take, .to = to };
     enum err_code rc = pprof_create(window->snapshot, &encoding.pprof, err);
-    for (size_t i = 0; i < window->process_count && rc == ERR_OK; i++)
-        for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && rc == ERR_OK; values++)
+    for (size_t i = 0; i < window->process_count && !rc; i++)
+        for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && !rc; values++)
             rc = encode_cells(&encoding, &window->processes[i], values, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = finish(&encoding, err);
     pprof_destroy(encoding.pprof);
     buffer_deinit(&encoding.file);

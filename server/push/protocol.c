@@ -41,12 +41,12 @@ static enum err_code give(const struct push_protocol *protocol, const struct buf
     unsigned char *packed = NULL;
     struct buffer body = *request;
     enum err_code rc = buffer_check(request, err);
-    if (rc == ERR_OK && protocol->is_gzip) {
+    if (!rc && protocol->is_gzip) {
         rc = compress_gzip(request->data, request->length, PUSH_GZIP_LEVEL, &packed,
                            &body.length, err);
         body.data = (char *)packed;
     }
-    if (rc == ERR_OK)
+    if (!rc)
         rc = take(to, &body, err);
     free(packed);
     return rc;
@@ -63,8 +63,7 @@ static enum err_code divide(const struct push_protocol *protocol, const char *pl
     while (protobuf_next(&at, &left, &field, &data, &length))
         if (field != SERIES)
             protobuf_bytes(&others, field, data, length);
-    for (at = plain, left = bytes;
-         rc == ERR_OK && protobuf_next(&at, &left, &field, &data, &length);) {
+    for (at = plain, left = bytes; !rc && protobuf_next(&at, &left, &field, &data, &length);) {
         if (field != SERIES)
             continue;
         buffer_clear(&request);
@@ -76,7 +75,7 @@ static enum err_code divide(const struct push_protocol *protocol, const char *pl
     }
     buffer_deinit(&request);
     buffer_deinit(&others);
-    return rc == ERR_OK && count == 0 ? err_set(err, ERR_CORRUPT, "no request") : rc;
+    return !rc && count == 0 ? err_set(err, ERR_CORRUPT, "no request") : rc;
 }
 
 enum err_code push_divide(const struct push_protocol *protocol, const struct buffer *body,
@@ -89,7 +88,7 @@ enum err_code push_divide(const struct push_protocol *protocol, const struct buf
     if (!protocol->is_gzip)
         return divide(protocol, body->data, body->length, take, to, err);
     enum err_code rc = compress_gunzip(body->data, body->length, &plain, &bytes, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = divide(protocol, (const char *)plain, bytes, take, to, err);
     free(plain);
     return rc;

@@ -68,7 +68,7 @@ enum err_code push_open(const struct push_settings *settings,
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&push->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    for (size_t i = 0; i < settings->endpoint_count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < settings->endpoint_count && !rc; i++) {
         const struct sender_settings wanted = { .endpoint = &push->settings.endpoints[i],
                                                 .headers = headers[i],
                                                 .spool_bytes = settings->spool_bytes,
@@ -76,10 +76,10 @@ enum err_code push_open(const struct push_settings *settings,
                                                 .say = say,
                                                 .say_context = say_context };
         rc = sender_create(&wanted, &push->senders[i], err);
-        push->count += rc == ERR_OK;
+        push->count += !rc;
     }
     push->counters.count = push->count;
-    if (rc == ERR_OK)
+    if (!rc)
         *out = push;
     else
         push_close(push);
@@ -137,11 +137,10 @@ static void push_range(struct push *push, const struct session_info *info, uint6
         push_window_init(&window, info, from_ns, to_ns, push->host, &push->settings, NULL);
     for (size_t i = 0; i < push->count; i++) {
         struct sender *const sender = push->senders[i];
-        if (rc != ERR_OK ||
-            sender_protocol(sender)->encode(&window, sender_add, sender, NULL) != ERR_OK)
+        if (rc || sender_protocol(sender)->encode(&window, sender_add, sender, NULL) != ERR_OK)
             atomic_fetch_add(&push->counters.items[i].failed, 1);
     }
-    if (rc == ERR_OK)
+    if (!rc)
         push_window_deinit(&window);
 }
 
@@ -248,9 +247,9 @@ enum err_code push_begin(struct push *push, struct sessions *sessions,
     enum err_code rc = ERR_OK;
     push->sessions = sessions;
     push->source = source;
-    for (size_t i = 0; i < push->count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < push->count && !rc; i++)
         rc = sender_start(push->senders[i], err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     const int sys = thread_start(&push->thread, run, push);
     if (sys)
@@ -305,9 +304,9 @@ static enum err_code send_range(struct push *push, const struct session_info *in
     enum err_code rc =
         push_window_init(&window, info, from_ns, to_ns, info->host ? info->host : push->host,
                          &push->settings, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
-    for (size_t i = 0; i < push->count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < push->count && !rc; i++)
         rc = sender_protocol(push->senders[i])
                  ->encode(&window, sender_send_now, push->senders[i], err);
     *samples += window.samples;
@@ -321,7 +320,7 @@ enum err_code push_whole(struct push *push, const struct session_info *info,
     const uint64_t end_ns = info->snapshot->end_ns, window_ns = push->settings.window_ns;
     enum err_code rc = ERR_OK;
     *samples_out = 0;
-    for (uint64_t from_ns = 0; from_ns < end_ns && rc == ERR_OK; from_ns += window_ns) {
+    for (uint64_t from_ns = 0; from_ns < end_ns && !rc; from_ns += window_ns) {
         const uint64_t to_ns = from_ns + window_ns < end_ns ? from_ns + window_ns : end_ns;
         rc = send_range(push, info, from_ns, to_ns, samples_out, err);
     }

@@ -115,7 +115,7 @@ static enum err_code make_client(struct sender *sender, const char *own_headers,
     headers[count++] = "Expect:"; /* without a wait for the receiver before the body */
     if (sender->protocol->is_gzip)
         headers[count++] = "Content-Encoding: gzip";
-    if (rc == ERR_OK)
+    if (!rc)
         rc = http_client_create(sender->http, headers, ca_file, &sender->client, err);
     explicit_bzero(text, strlen(text));
     free(text);
@@ -144,9 +144,9 @@ enum err_code sender_create(const struct sender_settings *settings, struct sende
     pthread_cond_init(&sender->ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
     enum err_code rc = make_client(sender, settings->headers, settings->endpoint->ca_file, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = queue_create(settings->spool_bytes, &sender->queue, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         sender->counters->endpoint = sender->url;
         *out = sender;
     } else {
@@ -208,7 +208,7 @@ static enum outcome attempt(struct sender *sender, const struct buffer *body,
     *retry_after_ns = 0;
     const enum err_code rc =
         http_client_post(sender->client, body->data, body->length, &answer, &err);
-    if (rc != ERR_OK) {
+    if (rc) {
         snprintf(why, WHY_BYTES, "%s", err.message);
         return rc == ERR_PERM ? REFUSED : AGAIN;
     }

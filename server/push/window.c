@@ -219,18 +219,18 @@ static enum err_code fill(struct push_window *window, const struct session_info 
     thread_id *const first = calloc(processes, sizeof *first);
     process_id *const leaders = malloc(processes * sizeof *leaders);
     enum err_code rc = rows && first && leaders ? ERR_OK : err_nomem(err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         memset(leaders, 0xff, processes * sizeof *leaders);
         rc = name_processes(window, all, info, host, settings, leaders, err);
     }
-    if (rc == ERR_OK)
+    if (!rc)
         unite_processes(window, leaders);
-    for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && rc == ERR_OK; values++) {
+    for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && !rc; values++) {
         memset(first, 0xff, processes * sizeof *first);
         const size_t count = select_rows(window, all, values, leaders, first, rows);
         rc = divide(window, values, rows, count, err);
     }
-    if (rc == ERR_OK)
+    if (!rc)
         qsort(window->processes, window->process_count, sizeof *window->processes,
               by_executable);
     for (size_t i = 0; i < all->count; i++)
@@ -250,12 +250,12 @@ static enum err_code anonymize(struct push_window *window, const struct session_
                                     .query = &everything,
                                     .session = info };
     enum err_code rc = report_header_init(&header, &source, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     source.header = &header;
     rc = anonymized_init(&window->anonymized, &source, err);
     report_header_deinit(&header);
-    if (rc == ERR_OK)
+    if (!rc)
         window->snapshot = &window->anonymized.snapshot;
     return rc;
 }
@@ -270,7 +270,7 @@ static enum err_code find_period(struct push_window *window, const struct sessio
                                           .session = info };
     struct report_header header;
     const enum err_code rc = report_header_init(&header, &source, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     window->period_ns = header.period_ns;
     report_header_deinit(&header);
@@ -295,14 +295,14 @@ enum err_code push_window_init(struct push_window *window, const struct session_
     window->duration_ns = to_ns - from_ns;
     window->sample_labels = labels[settings->sample_labels];
     enum err_code rc = find_period(window, info, &range, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     struct frame_filters filters = info->filters ? *info->filters : (struct frame_filters){ 0 };
     filters.shows_contexts = true;
     if (filters.waits == WAIT_MARKS_HIDDEN)
         window->sample_labels &= ~(unsigned)PPROF_PART;
     rc = reshaped_init(&window->reshaped, info->snapshot, &range, &filters, RESHAPED_SUM, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     window->snapshot = &window->reshaped.snapshot;
     if (settings->anonymizes) {
@@ -310,13 +310,13 @@ enum err_code push_window_init(struct push_window *window, const struct session_
         named = &window->anonymized.session;
         host = NULL;
     }
-    if (rc == ERR_OK)
+    if (!rc)
         rc = view_cells_init(&cells, window->snapshot, &everything, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         rc = fill(window, named, &cells, host, settings, err);
         view_cells_deinit(&cells);
     }
-    if (rc != ERR_OK)
+    if (rc)
         push_window_deinit(window);
     return rc;
 }

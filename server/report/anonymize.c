@@ -74,12 +74,12 @@ static enum err_code anonymize_profile(struct anonymized *anonymized,
     const struct reshape_names names = { .text = anonymize_names_text, .context = &texts };
     const struct reshape_settings settings = { .names = &names };
     enum err_code rc = profile_create(&anonymized->profile, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = reshape_windows(anonymized->profile, from->snapshot, from->query, &settings, NULL,
                              err);
-    if (rc == ERR_OK && texts.rc != ERR_OK)
+    if (!rc && texts.rc)
         rc = err_set(err, texts.rc, "%s", texts.err.message);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     profile_extend(anonymized->profile, from->snapshot->end_ns);
     anonymized->query =
@@ -92,9 +92,9 @@ enum err_code anonymized_init(struct anonymized *anonymized, const struct report
 {
     memset(anonymized, 0, sizeof *anonymized);
     enum err_code rc = anonymize_profile(anonymized, from, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = anonymize_session(anonymized, from->session, err);
-    if (rc != ERR_OK) {
+    if (rc) {
         anonymized_deinit(anonymized);
         return rc;
     }

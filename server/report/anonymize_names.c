@@ -57,9 +57,9 @@ static void hash(struct anonymize_names *names, struct strtab_string file,
         memcpy(text + sizeof length + file.length, name.text, name.length);
         rc = digest_make(text, bytes, &digest, &err);
     }
-    if (rc == ERR_OK)
+    if (!rc)
         digest_format(&digest, out);
-    else if (names->rc == ERR_OK) {
+    else if (!names->rc) {
         names->rc = rc;
         names->err = err;
     }

@@ -51,7 +51,7 @@ enum err_code embedded_write_heat(struct json *json, const struct report_source 
     if (end > first + EMBEDDED_HEAT_SECONDS)
         first = end - EMBEDDED_HEAT_SECONDS;
     const enum err_code rc = profile_copy_series(heat->profile, first, end, &series, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     for (uint64_t s = first; s < end; s++)
         any |= series_second_at(&series, s) != NULL;
@@ -207,11 +207,11 @@ enum err_code embedded_write_sources(struct json *json, const struct report_sour
     if (!has_text && source->snapshot->sizes.spots == 0)
         return ERR_OK;
     enum err_code rc = hotlines_init(&texts.hot, source, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     write_sources(&texts);
     rc = write_instructions(&texts, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = buffer_check(&texts.shown, err);
     buffer_deinit(&texts.text);
     buffer_deinit(&texts.shown);

@@ -141,9 +141,9 @@ static enum err_code fill(struct flat *flat, struct descent *descent, const stru
         descent->order = *descent->map->order;
     else
         rc = preorder_init(&descent->order, descent->snapshot, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = reserve(flat, descent, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     for (size_t i = 0; i < view->count; i++)
         descent->node_self[view->node[i]] = view->self[i];
@@ -151,7 +151,7 @@ static enum err_code fill(struct flat *flat, struct descent *descent, const stru
     flat->samples = view->total;
     if (descent->map->has_edges)
         rc = find_edges(flat, descent, err);
-    if (rc == ERR_OK)
+    if (!rc)
         descend(descent, flat);
     return rc;
 }
@@ -187,14 +187,14 @@ enum err_code flat_init_mapped(struct flat *flat, const struct profile_snapshot 
     struct flat made = { .row_count = map->row_count };
     struct view view;
     enum err_code rc = view_init(&view, snapshot, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (map->unknown_ns)
         weigh(&view, map->unknown_ns);
     rc = fill(&made, &descent, &view, err);
     view_deinit(&view);
     descent_deinit(&descent);
-    if (rc == ERR_OK)
+    if (!rc)
         *flat = made;
     else
         flat_deinit(&made);

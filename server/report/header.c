@@ -63,7 +63,7 @@ static enum err_code add_up(struct report_header *header, const struct report_so
     const uint64_t usual_ns = usual_period_ns(source);
     struct view view;
     const enum err_code rc = view_init(&view, source->snapshot, source->query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     header->samples = view.total;
     header->has_periods = view.self_ns != NULL;
@@ -322,11 +322,11 @@ enum err_code report_header_init(struct report_header *header,
     const struct asked asked = asked_of(source);
     *header = (struct report_header){ 0 };
     enum err_code rc = add_up(header, source, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find_threads(header, &asked, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find_processes(header, &asked, source->session, err);
-    if (rc != ERR_OK) {
+    if (rc) {
         report_header_deinit(header);
         return rc;
     }

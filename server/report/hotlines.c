@@ -115,10 +115,10 @@ static enum err_code sum_spots(struct hotlines *hot, const struct report_source 
     const uint32_t count = source->snapshot->sizes.spots;
     struct view_spots spots;
     enum err_code rc = view_spots_init(&spots, source->snapshot, source->query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = number_places(hot, source->snapshot, place_of, err);
-    if (rc == ERR_OK)
+    if (!rc)
         count_spots(hot, source->snapshot, &spots, place_of, place_of + count + 1);
     view_spots_deinit(&spots);
     drop_cold_spots(hot);
@@ -227,7 +227,7 @@ static enum err_code find_functions(struct hotlines *hot, const struct report_so
     const uint32_t count = snapshot->sizes.functions;
     struct flat flat;
     enum err_code rc = sum_by(&flat, source, function_of, count, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     hot->samples = flat.samples;
     hot->functions = malloc(((size_t)count + 1) * sizeof *hot->functions);
@@ -283,7 +283,7 @@ static enum err_code find_files(struct hotlines *hot, const struct report_source
     const uint32_t strings = source->snapshot->sizes.strings;
     struct flat flat;
     const enum err_code rc = sum_by(&flat, source, file_of, strings, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     struct hotfile **const file_of_name = calloc((size_t)strings + 1, sizeof(struct hotfile *));
     hot->files = calloc((size_t)strings + 1, sizeof *hot->files);
@@ -308,13 +308,13 @@ enum err_code hotlines_init(struct hotlines *hot, const struct report_source *so
 {
     memset(hot, 0, sizeof *hot);
     enum err_code rc = find_functions(hot, source, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find_lines(hot, source->snapshot, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = hotlines_find_spots(hot, source, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find_files(hot, source, err);
-    if (rc != ERR_OK)
+    if (rc)
         hotlines_deinit(hot);
     return rc;
 }

@@ -137,7 +137,7 @@ enum err_code instructions_write(struct json *json, const struct profile_snapsho
     const struct hotspot *const spots = count ? &hot->spots[file->first_spot] : NULL;
     struct rows rows;
     const enum err_code rc = rows_init(&rows, snapshot, spots, count, most, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         json_member_string(json, "path", path);
         write_rows(json, &rows);
         json_member_uint(json, "omitted", count - rows.count);

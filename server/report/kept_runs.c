@@ -179,7 +179,7 @@ static enum err_code write_threads(struct json *json, const struct report_source
         query.thread_count = find_ids(source->snapshot, &busy[i], ids);
         const enum err_code rc =
             thread_runs_init(&runs, source->snapshot, &query, share / ROWS_PER_SLOT, err);
-        if (rc != ERR_OK)
+        if (rc)
             return rc;
         if (runs.count <= room && is_ordered(&runs)) {
             write_thread(json, &query, &runs);
@@ -197,7 +197,7 @@ enum err_code kept_runs_write(struct json *json, const struct report_source *sou
     const struct profile_snapshot *const snapshot = source->snapshot;
     struct states states;
     enum err_code rc = states_init(&states, snapshot, source->query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     struct busy *const busy = malloc((states.count + 1) * sizeof *busy);
     thread_id *const ids = malloc(((size_t)snapshot->sizes.threads + 1) * sizeof *ids);

@@ -40,7 +40,7 @@ static enum err_code add_totals(const struct search *search, uint64_t *by_functi
     const struct profile_snapshot *const snapshot = search->from->snapshot;
     struct view view;
     enum err_code rc = view_init(&view, snapshot, search->from->query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     uint64_t *const total = calloc((size_t)snapshot->sizes.nodes + 1, sizeof *total);
     if (total) {
@@ -74,7 +74,7 @@ static enum err_code find_candidates(struct search *search, struct err *err)
     enum err_code rc = total && search->candidates && search->places
                            ? add_totals(search, total, err)
                            : err_nomem(err);
-    for (function_id id = 1; id < snapshot->sizes.functions && rc == ERR_OK; id++)
+    for (function_id id = 1; id < snapshot->sizes.functions && !rc; id++)
         if (total[id] > 0 && !source_is_known(snapshot, id) &&
             profile_function_at(snapshot, id).entry)
             search->candidates[search->count++] = (struct candidate){
@@ -139,10 +139,10 @@ static enum err_code copy(struct located *located, struct search *search, struct
     const struct reshape_places places = { .place = place_of, .context = search };
     const struct reshape_settings settings = { .places = &places };
     enum err_code rc = profile_create(&located->profile, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = reshape_windows(located->profile, from->snapshot, from->query, &settings, NULL,
                              err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     profile_extend(located->profile, from->snapshot->end_ns);
     located->query =
@@ -168,17 +168,17 @@ enum err_code located_init(struct located *located, const struct report_source *
         from->snapshot->sizes.libraries <= 1)
         return ERR_OK;
     enum err_code rc = strtab_init(&search.files, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find_candidates(&search, err);
-    for (size_t i = 0; i < search.count && rc == ERR_OK && clock_now_ns() < end_ns; i++)
+    for (size_t i = 0; i < search.count && !rc && clock_now_ns() < end_ns; i++)
         if (!search.candidates[i].is_done)
             ask(&search, i);
-    if (rc == ERR_OK && search.found > 0)
+    if (!rc && search.found > 0)
         rc = copy(located, &search, err);
     free(search.candidates);
     free(search.places);
     strtab_deinit(&search.files);
-    if (rc != ERR_OK)
+    if (rc)
         located_deinit(located);
     return rc;
 }

@@ -106,7 +106,7 @@ static enum err_code headed_init(struct headed *headed, const struct report_sour
     *headed = (struct headed){ .source = *from, .session = *from->session };
     if (!from->header) {
         const enum err_code rc = report_header_init(&headed->header, from, err);
-        if (rc != ERR_OK)
+        if (rc)
             return rc;
         headed->source.header = &headed->header;
     }
@@ -121,11 +121,11 @@ static enum err_code write_anonymized(const struct report_format *format,
 {
     struct anonymized anonymized, baseline = { 0 };
     enum err_code rc = anonymized_init(&anonymized, source, err);
-    if (rc == ERR_OK && source->baseline) {
+    if (!rc && source->baseline) {
         rc = anonymized_init(&baseline, source->baseline, err);
         anonymized.source.baseline = &baseline.source;
     }
-    if (rc == ERR_OK)
+    if (!rc)
         rc = format->write(&anonymized.source, out, err);
     anonymized_deinit(&baseline);
     anonymized_deinit(&anonymized);
@@ -138,7 +138,7 @@ static enum err_code write_located(const struct report_format *format,
 {
     struct located located;
     enum err_code rc = located_init(&located, source, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = format->write(&located.source, out, err);
     located_deinit(&located);
     return rc;
@@ -150,16 +150,16 @@ enum err_code report_write(const struct report_format *format,
 {
     struct headed now = { 0 }, baseline = { 0 };
     enum err_code rc = headed_init(&now, source, err);
-    if (rc == ERR_OK && source->baseline) {
+    if (!rc && source->baseline) {
         rc = headed_init(&baseline, source->baseline, err);
         now.source.baseline = &baseline.source;
     }
-    if (rc == ERR_OK)
+    if (!rc)
         rc = source->settings.anonymizes ? write_anonymized(format, &now.source, out, err)
              : format->has_places        ? write_located(format, &now.source, out, err)
                                          : format->write(&now.source, out, err);
     /* Text ends with its last line: on a screen the prompt follows, and files are joined. */
-    if (rc == ERR_OK && strcmp(format->mime, MIME_JSON) == 0) {
+    if (!rc && strcmp(format->mime, MIME_JSON) == 0) {
         buffer_char(out, '\n');
         rc = buffer_check(out, err);
     }

@@ -69,7 +69,7 @@ static enum err_code find_threads(struct slices *slices, struct err *err)
     const size_t rows = slices->source->snapshot->sizes.threads;
     const enum err_code rc =
         view_cells_init(&cells, slices->source->snapshot, slices->source->query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     slices->threads = malloc((rows + 1) * sizeof *slices->threads);
     slices->samples = calloc(rows + 1, sizeof *slices->samples);
@@ -102,12 +102,12 @@ enum err_code slices_init(struct slices *slices, const struct report_source *sou
     slices->source = source;
     slices->period_ns = source->header->period_ns;
     enum err_code rc = cut(slices, err);
-    if (rc == ERR_OK)
+    if (!rc)
         clip(slices);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find_threads(slices, err);
     share_runs(slices, max_runs);
-    if (rc != ERR_OK)
+    if (rc)
         slices_deinit(slices);
     return rc;
 }
@@ -180,7 +180,7 @@ static enum err_code take_cells(struct slices *slices, const struct slice *slice
                                 struct err *err)
 {
     const enum err_code rc = view_cells_init(&out->cells, slices->source->snapshot, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     for (size_t i = 0; i < out->cells.count; i++)
         slices->unordered_samples += out->cells.cells[i].count;
@@ -256,12 +256,12 @@ enum err_code slices_part(struct slices *slices, size_t index, thread_id thread,
     *out = (struct slice_part){ 0 };
     if (slices->part_runs)
         rc = view_runs_init(&runs, slices->source->snapshot, &query, err);
-    if (rc == ERR_OK && runs.count <= slices->part_runs)
+    if (!rc && runs.count <= slices->part_runs)
         rc = take_runs(slices, slice, &runs, out, err);
-    else if (rc == ERR_OK || rc == ERR_NOT_FOUND)
+    else if (!rc || rc == ERR_NOT_FOUND)
         rc = take_cells(slices, slice, &query, by, order, out, err);
     view_runs_deinit(&runs);
-    if (rc != ERR_OK)
+    if (rc)
         slice_part_deinit(out);
     return rc;
 }

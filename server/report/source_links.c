@@ -96,7 +96,7 @@ enum err_code source_links_read_editor(const struct setting *setting, void *edit
         return err_set(why, ERR_INVALID,
                        "want vscode, cursor, pycharm or a URL: vscode://file{path}:{line}");
     const enum err_code rc = is_name ? ERR_OK : check_template(text, why);
-    if (rc == ERR_OK)
+    if (!rc)
         *(const char **)editor = text;
     return rc;
 }
@@ -106,9 +106,9 @@ enum err_code source_links_read_repository(const struct setting *setting, void *
 {
     (void)setting;
     const enum err_code rc = check_template(text, why);
-    if (rc == ERR_OK && !is_web(text))
+    if (!rc && !is_web(text))
         return err_set(why, ERR_INVALID, "want a URL that begins with https: or http:");
-    if (rc == ERR_OK)
+    if (!rc)
         *(const char **)repository = text;
     return rc;
 }

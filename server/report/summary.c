@@ -103,7 +103,7 @@ static enum err_code find_cells(struct summary *summary, struct err *err)
     if (!by_library)
         return err_nomem(err);
     const enum err_code rc = view_cells_init(&cells, source->snapshot, source->query, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         count_cells(summary, &cells, by_library);
         take_libraries(summary, by_library);
     }
@@ -137,7 +137,7 @@ static enum err_code find_causes(struct summary *summary, struct err *err)
     struct mark_shares shares;
     const enum err_code rc =
         mark_shares_init(&shares, MARK_WAITS, source->snapshot, source->query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     for (enum wait_cause id = WAIT_UNKNOWN; id < WAIT_CAUSE_COUNT; id++) {
         struct summary_cause *const cause = &summary->causes[summary->cause_count];
@@ -161,7 +161,7 @@ static enum err_code find_holder(struct summary *summary, struct err *err)
     uint64_t most = 0;
     struct gil gil;
     const enum err_code rc = gil_init(&gil, snapshot, summary->source->query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     for (size_t holder = 0; holder < gil.thread_count; holder++) {
         uint64_t caused = 0;
@@ -263,26 +263,26 @@ enum err_code summary_init(struct summary *summary, const struct report_source *
     uint64_t waiting_own = 0;
     *summary = (struct summary){ .source = source };
     enum err_code rc = find_cells(summary, err);
-    if (rc == ERR_OK && summary_narrow(source, 1U << PART_RUNNING, &query)) {
+    if (!rc && summary_narrow(source, 1U << PART_RUNNING, &query)) {
         rc = summary_find_lines(source, &query, most(source, SUMMARY_LINES), &summary->lines,
                                 &summary->own, err);
-        if (rc == ERR_OK)
+        if (!rc)
             rc = summary_find_functions(source, &query, most(source, SUMMARY_FUNCTIONS),
                                         &summary->functions, err);
         find_c_function(summary);
     }
-    if (rc == ERR_OK && summary->waiting > 0 && summary_narrow(source, waits, &query)) {
+    if (!rc && summary->waiting > 0 && summary_narrow(source, waits, &query)) {
         rc = summary_find_lines(source, &query, most(source, SUMMARY_WAIT_LINES),
                                 &summary->wait_lines, &waiting_own, err);
-        if (rc == ERR_OK)
+        if (!rc)
             rc = summary_find_functions(source, &query, most(source, SUMMARY_WAITS),
                                         &summary->wait_functions, err);
     }
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find_tasks(summary, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find_causes(summary, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find_gil(summary, state_condition_is_set(&source->header->states), err);
-    return rc == ERR_OK ? summary_find_headline(summary, err) : rc;
+    return rc ? rc : summary_find_headline(summary, err);
 }

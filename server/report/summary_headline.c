@@ -127,7 +127,7 @@ static enum err_code find_function(const struct report_source *source,
     if (!rows)
         return err_nomem(err);
     enum err_code rc = summary_find_lines(source, query, SUMMARY_MAX_ROWS, rows, &own, err);
-    for (size_t i = 0; i < rows->count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < rows->count && !rc; i++) {
         uint64_t all = 0;
         for (size_t j = 0; j < rows->count; j++)
             if (rows->rows[j].frame.function == rows->rows[i].frame.function)
@@ -137,7 +137,7 @@ static enum err_code find_function(const struct report_source *source,
             out->self = all;
         }
     }
-    if (rc == ERR_OK && !out->self) {
+    if (!rc && !out->self) {
         rows->count = 0;
         rc = summary_find_functions(source, query, 1, rows, err);
         if (rows->count)
@@ -166,7 +166,7 @@ static enum err_code find_native(const struct summary *summary, struct summary_r
         return ERR_OK;
     query.states.parts = 1U << PART_RUNNING;
     const enum err_code rc = flat_init(&flat, snapshot, &query, FLAT_FUNCTIONS, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     for (function_id id = 1; id < flat.row_count; id++) {
         const uint64_t total = flat.total[id];
@@ -195,7 +195,7 @@ static enum err_code put_running(struct buffer *out, const struct summary *summa
     enum err_code rc = ERR_OK;
     if (summary_narrow(summary->source, 1U << PART_RUNNING, &query))
         rc = find_function(summary->source, &query, &top, err);
-    if (top.self && rc == ERR_OK)
+    if (top.self && !rc)
         rc = find_native(summary, &native, err);
     const bool is_one = top.self * 2 >= item->samples;
     buffer_printf(out, "%.0f %%%s it runs",
@@ -247,11 +247,11 @@ static enum err_code put_blocked(struct buffer *out, const struct summary *summa
     const struct summary_peer *const peer = peer_of(summary, item->cause);
     enum err_code rc = rows ? ERR_OK : err_nomem(err);
     uint64_t own;
-    if (rc == ERR_OK && summary_narrow(summary->source, 1U << PART_BLOCKED, &query)) {
+    if (!rc && summary_narrow(summary->source, 1U << PART_BLOCKED, &query)) {
         query.has_cause = true;
         query.cause = item->cause;
         rc = summary_find_lines(summary->source, &query, 1, lines, &own, err);
-        if (rc == ERR_OK)
+        if (!rc)
             rc = summary_find_functions(summary->source, &query, 1, functions, err);
     }
     buffer_printf(out, "%.0f %%%s %s", quality_percent(item->samples, summary->busy), of_time,
@@ -261,7 +261,7 @@ static enum err_code put_blocked(struct buffer *out, const struct summary *summa
         put_text(out, peer->name, MAX_PEER);
         buffer_char(out, ')');
     }
-    if (rc == ERR_OK && functions->count) {
+    if (!rc && functions->count) {
         const struct named_frame *const leaf = &functions->rows[0].frame;
         const struct named_frame *const line = lines->count ? &lines->rows[0].frame : NULL;
         buffer_text(out, " in ");
@@ -341,8 +341,7 @@ enum err_code summary_find_headline(struct summary *summary, struct err *err)
         buffer_printf(&text, "%sidle all the time: %s", text.length > 0 ? "; it is " : "",
                       summary->cause_count ? wait_cause_title(summary->causes[0].cause) : "");
     /* A lack of processors takes no place from what the program does. */
-    for (size_t i = 0, said = 0; i < count && said < 2 && summary->busy > 0 && rc == ERR_OK;
-         i++) {
+    for (size_t i = 0, said = 0; i < count && said < 2 && summary->busy > 0 && !rc; i++) {
         if (quality_percent(items[i].samples, summary->busy) <
             (said > 0 ? SECOND_PERCENT : FIRST_PERCENT))
             break;
@@ -354,9 +353,9 @@ enum err_code summary_find_headline(struct summary *summary, struct err *err)
         put_tasks(&text, summary);
     if (summary->busy > 0)
         put_idle(&text, summary);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = buffer_check(&text, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         const size_t length = utf8_cut(text.data, text.length, SUMMARY_HEADLINE_BYTES - 1);
         memcpy(summary->headline, text.data, length);
         summary->headline[length] = '\0';

@@ -16,7 +16,7 @@ enum err_code summary_find_lines(const struct report_source *source,
     const enum err_code rc =
         own_lines_init(&own, source->snapshot, query, patterns ? patterns->items : NULL,
                        patterns ? patterns->count : 0, most, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     for (size_t i = 0; i < own.count && i < most; i++) {
         struct summary_row *const row = &rows->rows[rows->count++];
@@ -50,7 +50,7 @@ enum err_code summary_find_functions(const struct report_source *source,
 {
     struct flat flat;
     const enum err_code rc = flat_init(&flat, source->snapshot, query, FLAT_FUNCTIONS, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     take_marks(&flat, source->snapshot);
     for (function_id id = 1; id < flat.row_count; id++) {

@@ -40,7 +40,7 @@ static enum err_code take_parts(struct timed *timed, const struct report_source 
         const struct view_query query = query_of(source->query, &timed->slots, i);
         const enum err_code rc =
             view_cells_init(&timed->parts[i], source->snapshot, &query, err);
-        if (rc != ERR_OK)
+        if (rc)
             return rc;
         cells += timed->parts[timed->part_count++].count;
         *fits_out = cells <= room;
@@ -54,12 +54,12 @@ static enum err_code try_slots(struct timed *timed, const struct report_source *
 {
     enum err_code rc =
         timeline_slots_init(&timed->slots, source->snapshot, source->query, count, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     *fits_out = false;
     if (timed->slots.count > 1)
         rc = take_parts(timed, source, room, fits_out, err);
-    if (rc == ERR_OK && !*fits_out) {
+    if (!rc && !*fits_out) {
         drop_parts(timed);
         timeline_slots_deinit(&timed->slots);
     }
@@ -72,7 +72,7 @@ enum err_code timed_init_whole(struct timed *timed, const struct report_source *
     memset(timed, 0, sizeof *timed);
     const enum err_code rc =
         view_cells_init(&timed->parts[0], source->snapshot, source->query, err);
-    timed->part_count = rc == ERR_OK;
+    timed->part_count = !rc;
     return rc;
 }
 
@@ -83,11 +83,11 @@ enum err_code timed_init(struct timed *timed, const struct report_source *source
     enum err_code rc = ERR_OK;
     bool fits = false;
     memset(timed, 0, sizeof *timed);
-    for (size_t i = 0; rc == ERR_OK && !fits && i < COUNT_COUNT; i++)
+    for (size_t i = 0; !rc && !fits && i < COUNT_COUNT; i++)
         rc = try_slots(timed, source, slot_counts[i], room, &fits, err);
-    if (rc == ERR_OK && !fits)
+    if (!rc && !fits)
         rc = timed_init_whole(timed, source, err);
-    if (rc != ERR_OK)
+    if (rc)
         timed_deinit(timed);
     return rc;
 }

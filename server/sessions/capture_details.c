@@ -103,7 +103,7 @@ enum err_code captures_words_write(const struct files_folder *folder, const char
     json_init(&json, &buffer);
     write_words(&json, words);
     enum err_code rc = json_finish(&json, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put(folder, name, WORDS_SUFFIX, &buffer, err);
     buffer_deinit(&buffer);
     return rc;
@@ -129,7 +129,7 @@ enum err_code captures_notes_write(const struct files_folder *folder, const char
     json_init(&json, &buffer);
     range_notes_write(&json, notes);
     enum err_code rc = json_finish(&json, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put(folder, name, NOTES_SUFFIX, &buffer, err);
     buffer_deinit(&buffer);
     return rc;

@@ -67,7 +67,7 @@ static enum err_code make_folder(char path[PATH_MAX], struct err *err)
         *at = '\0';
         const enum err_code rc = trusted_path_make_folder(path, 0700, &why);
         *at = '/';
-        if (rc != ERR_OK && why.sys != EEXIST && why.sys != EROFS && why.sys != EACCES)
+        if (rc && why.sys != EEXIST && why.sys != EROFS && why.sys != EACCES)
             return err_set(err, rc, "cannot create the folder '%s': %s", path, why.message);
     }
     if (trusted_path_make_folder(path, 0700, &why) != ERR_OK && why.sys != EEXIST)
@@ -82,7 +82,7 @@ enum err_code captures_folder_make(const char *wanted, char path_out[PATH_MAX], 
         snprintf(path_out, PATH_MAX, "%s", wanted);
     else
         rc = usual_folder(path_out, err);
-    return rc == ERR_OK ? make_folder(path_out, err) : rc;
+    return rc ? rc : make_folder(path_out, err);
 }
 
 /* Finds the real path of the folder, whatever links lead to it. */
@@ -107,10 +107,10 @@ enum err_code captures_folder_open(struct captures_folder *folder, const char *w
 {
     *folder = (struct captures_folder){ .fd = -1, .above_fd = -1 };
     enum err_code rc = captures_folder_make(wanted, folder->path, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = trusted_path_open(folder->path, O_RDONLY | O_DIRECTORY, 0, &folder->fd, err);
-    if (rc != ERR_OK)
+    if (rc)
         return err_wrap(err, rc, "cannot open the folder '%s'", folder->path);
     if (faccessat(folder->fd, ".", W_OK | X_OK, 0) != 0)
         return err_sys(err, errno, "cannot write into the folder '%s'", folder->path);

@@ -46,7 +46,7 @@ enum err_code captures_open(const struct captures_settings *settings, struct cap
     captures->settings = *settings;
     pthread_mutex_init(&captures->lock, NULL);
     const enum err_code rc = captures_folder_open(&captures->folder, settings->folder, err);
-    if (rc != ERR_OK)
+    if (rc)
         captures_close(captures);
     else
         *out = captures;
@@ -302,11 +302,11 @@ enum err_code captures_visit(struct captures *captures, const struct captures_qu
 {
     pthread_mutex_lock(&captures->lock);
     enum err_code rc = renew(captures, err);
-    struct captures_item **const sorted = rc == ERR_OK ? by_age(captures) : NULL;
-    if (rc == ERR_OK && !sorted)
+    struct captures_item **const sorted = !rc ? by_age(captures) : NULL;
+    if (!rc && !sorted)
         rc = err_nomem(err);
     *out = (struct captures_summary){ 0, 0 };
-    for (size_t i = 0; rc == ERR_OK && i < captures->count; i++) {
+    for (size_t i = 0; !rc && i < captures->count; i++) {
         out->bytes += sorted[i]->entry.bytes;
         if (!fits(&sorted[i]->entry, query))
             continue;
@@ -328,10 +328,10 @@ enum err_code captures_tell_one(struct captures *captures, const char *name, cap
 {
     pthread_mutex_lock(&captures->lock);
     enum err_code rc = renew(captures, err);
-    const struct captures_item *const item = rc == ERR_OK ? find_item(captures, name) : NULL;
+    const struct captures_item *const item = !rc ? find_item(captures, name) : NULL;
     if (item)
         tell(context, &item->entry);
-    else if (rc == ERR_OK)
+    else if (!rc)
         rc = no_capture(name, err);
     pthread_mutex_unlock(&captures->lock);
     return rc;
@@ -355,11 +355,10 @@ enum err_code captures_check_file(struct captures *captures, const char *name, s
 {
     pthread_mutex_lock(&captures->lock);
     enum err_code rc = renew(captures, err);
-    const struct captures_item *const item = rc == ERR_OK ? find_item(captures, name) : NULL;
-    if (rc == ERR_OK && !item)
+    const struct captures_item *const item = !rc ? find_item(captures, name) : NULL;
+    if (!rc && !item)
         rc = no_capture(name, err);
-    else if (rc == ERR_OK && captures->settings.hides_arguments &&
-             !item->entry.has_no_arguments)
+    else if (!rc && captures->settings.hides_arguments && !item->entry.has_no_arguments)
         rc = err_set(err, ERR_PERM,
                      "capture %.64s contains arguments of programs, which this server hides "
                      "(--hide-args): export it in another format",
@@ -391,7 +390,7 @@ enum err_code captures_make(struct captures *captures, int pid,
     char file[CAPTURES_FILE_BYTES];
     int fd = -1;
     const enum err_code rc = captures_folder_renew(&captures->folder, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     for (int i = 0; i < TRIES && fd < 0; i++) {
         make_name(pid, name_out);
@@ -457,15 +456,15 @@ enum err_code captures_adopt(struct captures *captures, int fd,
     char file[CAPTURES_FILE_BYTES];
     struct reader *reader = NULL;
     enum err_code rc = reader_open_fd(fd, &reader, err);
-    if (rc != ERR_OK)
+    if (rc)
         return err_wrap(err, rc, "cannot read the upload");
     const int pid = (int)reader_metadata(reader)->pid;
     reader_close(reader);
     rc = link_file(captures, fd, pid, name_out, err);
-    if (rc != ERR_OK || !*words->title)
+    if (rc || !*words->title)
         return rc;
     rc = captures_words_write(&captures->folder.files, name_out, words, err);
-    if (rc != ERR_OK && captures_file_of(name_out, file))
+    if (rc && captures_file_of(name_out, file))
         (void)files_remove(&captures->folder.files, file);
     return rc;
 }

@@ -36,7 +36,7 @@ enum err_code dashboard_open(struct dashboard *dashboard, struct sessions *sessi
     dashboard->sessions = sessions;
     dashboard->max_rate_hz = DASHBOARD_MAX_RATE_HZ;
     const enum err_code rc = last_activity_create(&dashboard->activity, err);
-    return rc == ERR_OK ? processes_create(&dashboard->processes, err) : rc;
+    return rc ? rc : processes_create(&dashboard->processes, err);
 }
 
 void dashboard_hide_arguments(struct dashboard *dashboard)
@@ -83,9 +83,9 @@ static enum err_code check_engine(const struct sampler_options *options, struct 
     if (options->engine != SAMPLER_ENGINE_KERNEL)
         return ERR_OK;
     const enum err_code rc = sampler_check_engine(options, &why);
-    return rc == ERR_OK ? rc
-                        : err_set(err, rc == ERR_INVALID ? rc : ERR_LIMIT,
-                                  "%s: use the engine auto or remote", why.message);
+    return !rc ? rc
+               : err_set(err, rc == ERR_INVALID ? rc : ERR_LIMIT,
+                         "%s: use the engine auto or remote", why.message);
 }
 
 static enum err_code check(const struct dashboard *dashboard,
@@ -222,13 +222,13 @@ static enum err_code launch_source(struct dashboard *dashboard, enum session_sou
 {
     struct session *session = NULL;
     enum err_code rc = check(dashboard, options, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc =
             sessions_begin(dashboard->sessions, source, options, filters, words, &session, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = start(dashboard, run_launch, session, options, -1, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         *out = session;
         return rc;
     }
@@ -271,21 +271,21 @@ enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *
     uint64_t bytes = 0;
     int fd = -1;
     enum err_code rc = captures_tell_one(dashboard->captures, name, take_title, &words, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = captures_open_file(dashboard->captures, name, &fd, &bytes, NULL, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc =
         sessions_begin(dashboard->sessions, SESSION_CAPTURE, NULL, NULL, &words, &session, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         captures_read_notes(dashboard->captures, name, &notes);
         session_set_notes(session, &notes);
     }
-    if (rc == ERR_OK && (rc = start(dashboard, run_load, session, NULL, fd, err)) != ERR_OK) {
+    if (!rc && (rc = start(dashboard, run_load, session, NULL, fd, err)) != ERR_OK) {
         sessions_remove(dashboard->sessions, session);
         session_release(session);
     }
-    if (rc != ERR_OK)
+    if (rc)
         close(fd);
     else
         *out = session;

@@ -89,7 +89,7 @@ static enum err_code sample(struct dump *dump, const struct sampler_options *opt
     wait_for_ticks(dump->sampler, tick_ns, is_ending);
     dump->at_ns = clock_wall_ns();
     rc = profile_snapshot(sampler_profile(dump->sampler), &dump->snapshot, err);
-    dump->has_snapshot = rc == ERR_OK;
+    dump->has_snapshot = !rc;
     dump->samples = dump->snapshot.quality.samples;
     *sampled_out = dump->snapshot.quality.ticks > 0 || (is_ending && atomic_load(is_ending));
     return rc ? rc : sampler_tasks(dump->sampler, &dump->tasks, err);

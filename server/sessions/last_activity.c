@@ -228,10 +228,10 @@ static enum err_code write_session(struct last_activity *last, struct json *json
         own_marks_deinit(&last->marks);
     memcpy(last->epoch, session->epoch, sizeof last->epoch);
     enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = activity_init(&activity, &snapshot, &last->marks, SLOT_NS, LAST_ACTIVITY_SLOTS, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         put_session(json, session, &snapshot, &activity);
         activity_deinit(&activity);
     }
@@ -254,7 +254,7 @@ static enum err_code make(struct last_activity *last, struct sessions *sessions,
         put_nothing(&json, off);
     json_end(&json);
     session_release(session);
-    return rc == ERR_OK ? json_finish(&json, err) : rc;
+    return rc ? rc : json_finish(&json, err);
 }
 
 enum err_code last_activity_get(struct last_activity *last, struct sessions *sessions,
@@ -266,10 +266,10 @@ enum err_code last_activity_get(struct last_activity *last, struct sessions *ses
     const uint64_t now_ns = clock_now_ns();
     if (last->made_ns == 0 || now_ns - last->made_ns > REST_NS) {
         rc = make(last, sessions, off, err);
-        last->made_ns = rc == ERR_OK ? now_ns : 0;
+        last->made_ns = !rc ? now_ns : 0;
         last->number++;
     }
-    if (rc == ERR_OK)
+    if (!rc)
         buffer_append(out, last->document.data, last->document.length);
     *number = last->number;
     pthread_mutex_unlock(&last->lock);

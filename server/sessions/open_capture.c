@@ -68,12 +68,12 @@ static enum err_code hide_arguments(struct open_capture *opened, struct err *err
         opened->target.argv = opened->argv;
     }
     const enum err_code rc = profile_snapshot(profile, &snapshot, err);
-    for (process_id id = 0; rc == ERR_OK && id < snapshot.sizes.processes; id++) {
+    for (process_id id = 0; !rc && id < snapshot.sizes.processes; id++) {
         const str_id name = profile_process_at(&snapshot, id).name;
         const size_t bytes = first_word_bytes(profile_string(&snapshot, name).text);
         strtab_cut(profile_strings(profile), name, (uint32_t)bytes);
     }
-    if (rc == ERR_OK)
+    if (!rc)
         profile_snapshot_release(&snapshot);
     return rc;
 }
@@ -86,7 +86,7 @@ static enum err_code describe_end(struct open_capture *opened, struct err *err)
     struct sampler_status *const status = &opened->status;
     struct profile_snapshot snapshot;
     const enum err_code rc = profile_snapshot(open_capture_profile(opened), &snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     *status = (struct sampler_status){
         .state = info->has_failed ? SAMPLER_FAILED : SAMPLER_ENDED,
@@ -125,23 +125,23 @@ enum err_code open_capture_open(const char *name, int fd, const struct reader_pa
     snprintf(opened->path, sizeof opened->path, "%s", name);
     enum err_code rc = fd < 0 ? reader_open(name, &opened->reader, err)
                               : reader_open_fd(fd, &opened->reader, err);
-    const bool is_named = fd < 0 && rc != ERR_OK;
-    if (rc == ERR_OK)
+    const bool is_named = fd < 0 && rc;
+    if (!rc)
         rc = reader_load_part(opened->reader, part, err);
-    if (rc != ERR_OK && !is_named)
+    if (rc && !is_named)
         err_wrap(err, rc, "cannot read '%.200s'", name);
     /* Without an index the metadata of the end are read last, and may replace lists. */
-    if (rc == ERR_OK)
+    if (!rc)
         describe(opened);
-    if (rc == ERR_OK && hides_arguments)
+    if (!rc && hides_arguments)
         rc = hide_arguments(opened, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = describe_end(opened, err);
-    if (rc == ERR_OK && hides_arguments) {
+    if (!rc && hides_arguments) {
         target_list_hide_arguments(&opened->targets);
         opened->target.service = (struct sampler_service){ 0 };
     }
-    if (rc != ERR_OK)
+    if (rc)
         open_capture_destroy(opened);
     else
         *out = opened;

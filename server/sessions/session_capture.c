@@ -119,11 +119,10 @@ enum err_code session_capture_write_end(struct live_capture *live,
     info.package_paths = (struct capture_texts){ package_count, paths };
     info.package_names = (struct capture_texts){ package_count, names };
     info.source_text = collect_source(session, &texts, texts_out);
-    const enum err_code finished =
-        live_capture_finish(live, &info, &texts, rc == ERR_OK ? err : NULL);
+    const enum err_code finished = live_capture_finish(live, &info, &texts, !rc ? err : NULL);
     buffer_deinit(&texts);
     target_list_texts_deinit(&targets);
-    return rc == ERR_OK ? finished : rc;
+    return rc ? rc : finished;
 }
 
 /* Removes the file of a capture that has not begun: there is nothing in it. */
@@ -151,11 +150,11 @@ void session_capture_begin(struct session_capture *capture, struct sampler *samp
         rc = err_nomem(&err);
     else
         rc = captures_make(capture->captures, pid, capture->name, &capture->fd, &err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = session_capture_write_start(capture->live, capture->fd, sampler, &session->filters,
                                          note_failure, capture, &err);
-    capture->has_begun = rc == ERR_OK;
-    if (rc != ERR_OK) {
+    capture->has_begun = !rc;
+    if (rc) {
         remove_file(capture);
         note_fault(capture, "not recorded", err.message);
         return;

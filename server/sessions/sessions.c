@@ -117,7 +117,7 @@ static enum err_code append(struct sessions *sessions, struct session *session, 
                     "%zu %s running: stop one, or start pyrometer with a higher --max-sessions",
                     sessions->most_running,
                     sessions->most_running == 1 ? "session is" : "sessions are");
-    if (rc == ERR_OK) {
+    if (!rc) {
         session->owner = sessions;
         sessions->items[sessions->count++] = session;
         snprintf(session->id, sizeof session->id, "%zu", ++sessions->next_id);
@@ -133,7 +133,7 @@ static enum err_code add(struct sessions *sessions, struct session *session,
 {
     session->references = 1;
     const enum err_code rc = append(sessions, session, false, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         *out = session;
         return rc;
     }
@@ -151,7 +151,7 @@ enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
     struct session *session = NULL;
     const enum err_code rc =
         session_create(SESSION_LIVE, &sessions->rules, filters, &session, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     session->sampler = sampler;
     session_open_files(session, sampler);
@@ -164,7 +164,7 @@ enum err_code sessions_add_loaded(struct sessions *sessions, struct open_capture
     struct session *session = NULL;
     const enum err_code rc =
         session_create(SESSION_CAPTURE, &sessions->rules, NULL, &session, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     session->opened = opened;
     return add(sessions, session, out, err);
@@ -179,7 +179,7 @@ enum err_code sessions_begin(struct sessions *sessions, enum session_source sour
     static const struct sampler_options none = { .rate_hz = 0 };
     struct session *session = NULL;
     enum err_code rc = session_create(source, &sessions->rules, filters, &session, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     session->options = options ? *options : none;
     session->options.sink = NULL;
@@ -192,9 +192,9 @@ enum err_code sessions_begin(struct sessions *sessions, enum session_source sour
         (struct sampler_status){ .state = SAMPLER_STARTING, .started_at_ns = clock_wall_ns() };
     session->references = 1;
     rc = profile_create(&session->blank, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = append(sessions, session, source == SESSION_LIVE, err);
-    if (rc != ERR_OK)
+    if (rc)
         session_destroy(session);
     else
         *out = session;

@@ -72,7 +72,7 @@ enum err_code startup_begin(const struct sampler_options *options, struct startu
     struct startup *startup = NULL;
     pthread_t thread;
     const enum err_code rc = create(options, &startup, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     const int sys = pthread_create(&thread, NULL, run, startup);
     if (sys) {
@@ -106,7 +106,7 @@ enum err_code startup_end(struct startup *startup, struct sampler **out, struct 
     if (is_left)
         return err_set(err, ERR_SYS, "stopped before the interpreter was found");
     const enum err_code rc = startup->rc;
-    if (rc == ERR_OK)
+    if (!rc)
         *out = startup->sampler;
     else if (err)
         *err = startup->err;

@@ -85,7 +85,7 @@ enum err_code state_words_read(const char *text, struct state_condition *out, st
         const struct word word = { at, strcspn(at, ",") };
         rc = read_word(&word, word.length == strlen(text), out, err);
         at += word.length;
-    } while (rc == ERR_OK && *at++ == ',');
+    } while (!rc && *at++ == ',');
     return rc;
 }
 

@@ -50,7 +50,7 @@ enum err_code fetch_file(struct fetcher *fetcher, const struct file_origins *ori
     const uint64_t began_ns = clock_now_ns();
     const enum err_code rc = relay_read(fetcher->sampler, &origins->request, cancel_fd, out,
                                         changed_ns_out, place_out, err);
-    if (rc != ERR_OK && clock_now_ns() - began_ns >= SLOW_NS)
+    if (rc && clock_now_ns() - began_ns >= SLOW_NS)
         note_stuck(fetcher, origins->key.owner);
     return rc;
 }

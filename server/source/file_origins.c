@@ -81,7 +81,7 @@ enum err_code file_origins_find(const struct profile_snapshot *snapshot,
             return err_set(err, ERR_NOT_FOUND,
                            "no source file is known for this native function");
         const enum err_code rc = is_native ? add_native(snapshot, &row, out, err) : ERR_OK;
-        if (rc != ERR_OK)
+        if (rc)
             return rc;
         is_unknown |= row.origin == PROFILE_ORIGIN_NONE;
         is_several |= row.origin == PROFILE_ORIGIN_SEVERAL || owner != out->key.owner;

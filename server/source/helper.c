@@ -95,24 +95,24 @@ static enum err_code has_ended(struct err *err)
 }
 
 static enum err_code send_request(const struct sampler_origin *of,
-                                  const struct source_wish *wish, int answer_fd,
+                                  const struct helper_request *wanted, int answer_fd,
                                   struct err *err)
 {
     struct source_request request = { .pid = of->pid,
                                       .mapped_addr = of->mapped_addr,
                                       .owner = of->owner,
-                                      .entry_count = (uint32_t)wish->entry_count,
-                                      .wants_places = wish->wants_places,
-                                      .wants_checkout = wish->wants_checkout,
-                                      .wants_distribution = wish->wants_distribution };
+                                      .entry_count = (uint32_t)wanted->entry_count,
+                                      .wants_places = wanted->wants_places,
+                                      .wants_checkout = wanted->wants_checkout,
+                                      .wants_distribution = wanted->wants_distribution };
     const int fds[SOURCE_FD_COUNT] = { [SOURCE_FD_ANSWER] = answer_fd,
                                        [SOURCE_FD_PROCESS] = of->pidfd,
                                        [SOURCE_FD_SPACE] = of->space_fd };
-    if (wish->entry_count)
-        memcpy(request.entries, wish->entries, wish->entry_count * sizeof *wish->entries);
-    memcpy(request.path, wish->path.text, wish->path.length);
-    if (wish->build_id.length)
-        memcpy(request.build_id, wish->build_id.text, wish->build_id.length);
+    if (wanted->entry_count)
+        memcpy(request.entries, wanted->entries, wanted->entry_count * sizeof *wanted->entries);
+    memcpy(request.path, wanted->path.text, wanted->path.length);
+    if (wanted->build_id.length)
+        memcpy(request.build_id, wanted->build_id.text, wanted->build_id.length);
     if (channel_send(helper.socket, &request, sizeof request, fds, SOURCE_FD_COUNT, 0))
         return ERR_OK;
     if (errno == EAGAIN)
@@ -150,7 +150,7 @@ static enum err_code receive(int fd, void *out, size_t bytes, int cancel_fd, uin
 
 /* Checks the outcome in the answer. */
 static enum err_code check_answer(const struct source_answer *answer,
-                                  const struct source_wish *wish,
+                                  const struct helper_request *wanted,
                                   const struct source_place *place, struct err *err)
 {
     static const struct {
@@ -162,11 +162,11 @@ static enum err_code check_answer(const struct source_answer *answer,
 #undef X
     };
     const enum err_code code = outcomes[answer->outcome].code;
-    const char *const slash = memrchr(wish->path.text, '/', wish->path.length);
+    const char *const slash = memrchr(wanted->path.text, '/', wanted->path.length);
     if (code == ERR_OK)
         return ERR_OK;
     if (answer->outcome > SOURCE_FAILED)
-        return err_set(err, code, "%s %s", slash ? slash + 1 : wish->path.text,
+        return err_set(err, code, "%s %s", slash ? slash + 1 : wanted->path.text,
                        outcomes[answer->outcome].text);
     if (*place->path)
         return err_set(err, code, "%s:%d: %s", place->path, (int)place->line,
@@ -185,12 +185,12 @@ static enum err_code receive_place(int fd, const struct source_answer *answer, i
 {
     const enum err_code rc =
         receive(fd, out->path, answer->path_length, cancel_fd, end_ns, err);
-    out->path[rc == ERR_OK ? answer->path_length : 0] = '\0';
+    out->path[!rc ? answer->path_length : 0] = '\0';
     out->line = answer->line;
     return rc;
 }
 
-static enum err_code receive_text(int fd, const struct source_wish *wish, int cancel_fd,
+static enum err_code receive_text(int fd, const struct helper_request *wanted, int cancel_fd,
                                   struct buffer *out, uint64_t *changed_ns_out,
                                   struct source_place *place_out, struct err *err)
 {
@@ -198,22 +198,22 @@ static enum err_code receive_text(int fd, const struct source_wish *wish, int ca
     struct source_place place = { .line = 0 };
     struct source_answer answer;
     enum err_code rc = receive(fd, &answer, sizeof answer, cancel_fd, end_ns, err);
-    if (rc == ERR_OK && !is_valid(&answer))
+    if (!rc && !is_valid(&answer))
         rc = err_set(err, ERR_CORRUPT, "the source process sent an invalid answer");
-    if (rc == ERR_OK)
+    if (!rc)
         rc = receive_place(fd, &answer, cancel_fd, end_ns, &place, err);
     if (place_out)
         *place_out = place;
-    if (rc == ERR_OK)
-        rc = check_answer(&answer, wish, &place, err);
-    if (rc != ERR_OK)
+    if (!rc)
+        rc = check_answer(&answer, wanted, &place, err);
+    if (rc)
         return rc;
     buffer_clear(out);
     char *const text = buffer_reserve(out, answer.length);
     if (!text)
         return answer.length == 0 ? ERR_OK : buffer_check(out, err);
     rc = receive(fd, text, answer.length, cancel_fd, end_ns, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     buffer_grow(out, answer.length);
     *changed_ns_out = answer.changed_ns;
@@ -227,23 +227,23 @@ static bool is_path(struct strtab_string path)
 }
 
 enum err_code source_helper_read(const struct sampler_origin *of,
-                                 const struct source_wish *wish, int cancel_fd,
+                                 const struct helper_request *wanted, int cancel_fd,
                                  struct buffer *out, uint64_t *changed_ns_out,
                                  struct source_place *place_out, struct err *err)
 {
     int ends[2];
     if (!helper.runs)
         return has_ended(err);
-    if (!is_path(wish->path) || wish->build_id.length >= DEBUG_LINES_BUILD_ID_BYTES ||
-        wish->entry_count > SOURCE_MAX_PLACES)
+    if (!is_path(wanted->path) || wanted->build_id.length >= DEBUG_LINES_BUILD_ID_BYTES ||
+        wanted->entry_count > SOURCE_MAX_PLACES)
         return err_set(err, ERR_INVALID, "the path of the source file is not an absolute path");
     if (pipe2(ends, O_CLOEXEC) != 0)
         return err_sys(err, errno, "cannot make a pipe");
     SCOPED_FD int answer_out = ends[0];
     SCOPED_FD int answer_in = ends[1];
-    const enum err_code rc = send_request(of, wish, answer_in, err);
-    if (rc != ERR_OK)
+    const enum err_code rc = send_request(of, wanted, answer_in, err);
+    if (rc)
         return rc;
     close(scoped_take_fd(&answer_in));
-    return receive_text(answer_out, wish, cancel_fd, out, changed_ns_out, place_out, err);
+    return receive_text(answer_out, wanted, cancel_fd, out, changed_ns_out, place_out, err);
 }

@@ -27,7 +27,7 @@ struct source_place;
 
 /* The requested thing: a source file, or that of a function of a library, or the places of
  * several. */
-struct source_wish {
+struct helper_request {
     struct strtab_string path;
     const uint64_t *entries;       /* of functions of the library at the path, as linked */
     size_t entry_count;            /* at most SOURCE_MAX_PLACES; 0: it is a source file */
@@ -53,7 +53,7 @@ pid_t source_helper_pid(void);
  * file cannot be read; may be NULL for a source file.
  * ERR_GONE: the process has ended, or runs another program. */
 MUST_CHECK enum err_code source_helper_read(const struct sampler_origin *of,
-                                            const struct source_wish *wish, int cancel_fd,
+                                            const struct helper_request *wanted, int cancel_fd,
                                             struct buffer *out, uint64_t *changed_ns_out,
                                             struct source_place *place_out, struct err *err);
 

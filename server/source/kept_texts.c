@@ -93,7 +93,7 @@ static enum err_code want(struct collection *all, const struct view_query *query
     uint64_t *const of_function = all->sums + nodes;
     struct view view;
     const enum err_code rc = view_init(&view, snapshot, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     memset(all->sums, 0, ((size_t)nodes + functions) * sizeof *all->sums);
     view_totals(&view, snapshot, all->sums);
@@ -232,11 +232,11 @@ static enum err_code cut(struct collection *all, const struct file *file, bool *
     struct def_line *const items = calloc(file->of.count + 1, sizeof *items);
     size_t count = file->place_count;
     enum err_code rc = marks && items ? ERR_OK : err_nomem(err);
-    for (size_t i = 0; rc == ERR_OK && i < file->place_count; i++)
+    for (size_t i = 0; !rc && i < file->place_count; i++)
         marks[i] = all->places[file->first_place + i].mark;
-    if (rc == ERR_OK && all->text.length > 0)
+    if (!rc && all->text.length > 0)
         count += find_compiled(all, file, marks + count, items);
-    if (rc == ERR_OK) {
+    if (!rc) {
         qsort(marks, count, sizeof *marks, by_mark);
         rc = def_line_keep(all->text.data ? all->text.data : "", all->text.length, marks, count,
                            &all->kept, is_whole_out, err);
@@ -268,7 +268,7 @@ static enum err_code put_file(struct collection *all, const struct file *file,
         return ERR_OK;
     }
     const enum err_code rc = cut(all, file, &row.is_whole, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     row.text = all->kept.length ? all->kept.data : "";
     row.bytes = all->kept.length;
@@ -286,17 +286,17 @@ enum err_code kept_texts_collect(struct source *source, const struct profile_sna
     const struct view_query usual = { .states.parts = PART_SET_USUAL };
     struct collection all = { .source = source, .snapshot = snapshot };
     enum err_code rc = allocate(&all) ? want(&all, &everything, err) : err_nomem(err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = want(&all, &usual, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         find_places(&all);
         find_files(&all);
     }
     all.end_ns = clock_now_ns() + KEPT_TEXTS_MS * NS_PER_MS;
-    for (size_t i = 0; i < all.file_count && i < SOURCE_TEXTS_MAX_FILES && rc == ERR_OK; i++)
+    for (size_t i = 0; i < all.file_count && i < SOURCE_TEXTS_MAX_FILES && !rc; i++)
         rc = put_file(&all, &all.files[i], out, count_out, err);
     collection_deinit(&all);
-    return rc == ERR_OK ? buffer_check(out, err) : rc;
+    return rc ? rc : buffer_check(out, err);
 }
 
 /* Why a capture has no text of any function; NULL: it has. */

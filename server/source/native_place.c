@@ -38,7 +38,7 @@ static bool send_all(const void *data, size_t bytes)
 
 static bool send_one(void *context, enum err_code rc, const struct debug_line *line)
 {
-    const bool is_found = rc == ERR_OK;
+    const bool is_found = !rc;
     const struct sent sent = { .code = rc,
                                .line = is_found ? line->line : 0,
                                .length = is_found ? (uint32_t)strlen(line->file) : 0 };
@@ -53,7 +53,7 @@ static noreturn void find_and_end(const struct debug_lines_file *file, const uin
         _exit(1);
     const struct debug_lines_file kept = { CONFINE_INPUT, file->bytes };
     const enum err_code rc = debug_lines_find(&kept, entries, count, send_one, NULL);
-    if (rc != ERR_OK)
+    if (rc)
         (void)send_one(NULL, rc, NULL);
     _exit(0);
 }
@@ -120,7 +120,7 @@ enum source_outcome native_place_find(const struct source_request *request, int 
     struct debug_lines_file file;
     const enum err_code rc = debug_lines_open(library, root, request->path, request->build_id,
                                               deadline_after(OPEN_NS), &file);
-    if (rc != ERR_OK)
+    if (rc)
         return rc == ERR_GONE    ? SOURCE_OTHER_LIBRARY
                : rc == ERR_LIMIT ? SOURCE_LARGE_DEBUG
                                  : SOURCE_NO_DEBUG;

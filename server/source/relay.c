@@ -14,19 +14,20 @@ static enum err_code read_as(struct sampler *sampler, const struct file_origins 
                              uint64_t *changed_ns_out, struct source_place *place_out,
                              struct err *err)
 {
-    const struct source_wish wish = { .path = origins->key.path,
-                                      .entries = origins->entries,
-                                      .entry_count = origins->entry_count,
-                                      .wants_places = origins->request.want == RELAY_PLACES,
-                                      .build_id = origins->build_id,
-                                      .wants_checkout = origins->request.want == RELAY_CHECKOUT,
-                                      .wants_distribution =
-                                          origins->request.want == RELAY_DISTRIBUTION };
+    const struct helper_request wanted = {
+        .path = origins->key.path,
+        .entries = origins->entries,
+        .entry_count = origins->entry_count,
+        .wants_places = origins->request.want == RELAY_PLACES,
+        .build_id = origins->build_id,
+        .wants_checkout = origins->request.want == RELAY_CHECKOUT,
+        .wants_distribution = origins->request.want == RELAY_DISTRIBUTION
+    };
     struct sampler_origin process;
     enum err_code rc = sampler_origin(sampler, origin, &process, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
-    rc = source_helper_read(&process, &wish, cancel_fd, out, changed_ns_out, place_out, err);
+    rc = source_helper_read(&process, &wanted, cancel_fd, out, changed_ns_out, place_out, err);
     sampler_origin_close(&process);
     return rc;
 }
@@ -38,11 +39,11 @@ static enum err_code read_here(struct sampler *sampler, const struct relay_reque
     struct profile_snapshot snapshot;
     struct file_origins origins;
     enum err_code rc = profile_snapshot(sampler_profile(sampler), &snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = file_origins_find(&snapshot, request->functions, request->count, request->want,
                            &origins, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = ERR_GONE;
     for (size_t i = 0; i < origins.count && rc == ERR_GONE; i++)
         rc = read_as(sampler, &origins, origins.items[i], cancel_fd, out, changed_ns_out,
@@ -61,11 +62,11 @@ enum err_code relay_answer(void *context, struct sampler *sampler, const void *r
     struct err why = { 0 };
     (void)context;
     enum err_code rc = relay_request_decode(request, request_bytes, &wanted, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = read_here(sampler, &wanted, -1, &text, &changed_ns, &place, &why);
     /* An error of this process's own system calls says nothing of the file. */
-    if (rc != ERR_OK && why.sys) {
+    if (rc && why.sys) {
         if (err)
             *err = why;
         buffer_deinit(&text);
@@ -83,9 +84,9 @@ static enum err_code read_there(struct sampler *sampler, const struct relay_requ
     struct buffer wanted = { 0 }, answer = { 0 };
     relay_request_encode(request, &wanted);
     enum err_code rc = buffer_check(&wanted, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = reader_link_read(sampler, wanted.data, wanted.length, cancel_fd, &answer, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = relay_answer_decode(answer.data, answer.length, out, changed_ns_out, place_out,
                                  err);
     buffer_deinit(&wanted);

@@ -9,13 +9,13 @@
 #include "server/source/cache.h"
 #include "server/source/fetch.h"
 #include "server/source/file_origins.h"
-#include "server/source/keeper.h"
+#include "server/source/prefetch.h"
 #include "server/source/request.h"
 
 struct source {
     struct fetcher fetcher;
     struct cache cache;
-    struct keeper keeper;
+    struct prefetch prefetch;
 };
 
 enum err_code source_create(struct sampler *sampler, enum source_keeping keeping,
@@ -29,9 +29,9 @@ enum err_code source_create(struct sampler *sampler, enum source_keeping keeping
     const enum err_code rc =
         keeping == SOURCE_KEEPS_NOTHING
             ? ERR_OK
-            : keeper_start(&source->keeper, &source->fetcher, &source->cache,
-                           keeping == SOURCE_KEEPS_TEXTS, err);
-    if (rc == ERR_OK)
+            : prefetch_start(&source->prefetch, &source->fetcher, &source->cache,
+                             keeping == SOURCE_KEEPS_TEXTS, err);
+    if (!rc)
         *out = source;
     else
         source_destroy(source);
@@ -42,7 +42,7 @@ void source_destroy(struct source *source)
 {
     if (!source)
         return;
-    keeper_stop(&source->keeper);
+    prefetch_stop(&source->prefetch);
     cache_deinit(&source->cache);
     fetcher_deinit(&source->fetcher);
     free(source);
@@ -87,7 +87,7 @@ static enum err_code name_functions(const struct source *source,
     if (snapshot->profile == own)
         return ERR_OK;
     const enum err_code rc = profile_snapshot(own, &named, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     memcpy(wanted, request->functions, request->count * sizeof *wanted);
     for (function_id id = 1; id < named.sizes.functions && left > 0; id++)
@@ -111,9 +111,9 @@ static enum err_code read_one(void *context, const struct profile_snapshot *snap
     struct file_origins origins;
     enum err_code rc = file_origins_find(
         snapshot, functions, count, place_out ? RELAY_NATIVE_TEXT : RELAY_TEXT, &origins, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = name_functions(source, snapshot, &origins.request, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc =
         fetch_file(&source->fetcher, &origins, -1, out, &state_out->changed_ns, place_out, err);
@@ -130,7 +130,7 @@ enum err_code source_take(struct source *source, const struct profile_snapshot *
 {
     struct file_origins origins;
     enum err_code rc = file_origins_find(snapshot, functions, count, RELAY_TEXT, &origins, err);
-    if (rc != ERR_OK || cache_get(&source->cache, &origins.key, out, changed_ns_out))
+    if (rc || cache_get(&source->cache, &origins.key, out, changed_ns_out))
         return rc;
     if (!asks)
         return err_set(err, ERR_LIMIT, "there was no time to read the source file");
@@ -140,7 +140,7 @@ enum err_code source_take(struct source *source, const struct profile_snapshot *
 
 const struct source_checkout *source_checkout(const struct source *source)
 {
-    return source ? keeper_checkout(&source->keeper) : NULL;
+    return source ? prefetch_checkout(&source->prefetch) : NULL;
 }
 
 /* The answer's places are in the order of the request; those at its end may lack. */
@@ -175,11 +175,11 @@ static enum err_code locate(void *context, const struct profile_snapshot *snapsh
     uint64_t changed_ns = 0;
     enum err_code rc =
         file_origins_find(snapshot, functions, count, RELAY_PLACES, &origins, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = name_functions(source, snapshot, &origins.request, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = fetch_file(&source->fetcher, &origins, -1, &text, &changed_ns, &ignored, err);
-    if (rc == ERR_OK)
+    if (!rc)
         tell_places(&text, functions, count, found, found_context);
     buffer_deinit(&text);
     return rc;

@@ -187,7 +187,8 @@ static bool change_list(struct display *display, int key, const struct display_r
     return true;
 }
 
-enum display_wish display_key(struct display *display, int key, const struct display_room *room)
+enum display_request display_key(struct display *display, int key,
+                                 const struct display_room *room)
 {
     if (display->is_typing) {
         type(display, key);

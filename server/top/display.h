@@ -42,7 +42,7 @@ enum display_mode {
 
 enum display_panel { DISPLAY_FUNCTIONS, DISPLAY_THREADS, DISPLAY_AROUND, DISPLAY_HELP };
 
-enum display_wish { DISPLAY_GOES_ON, DISPLAY_QUITS, DISPLAY_RENEWS };
+enum display_request { DISPLAY_GOES_ON, DISPLAY_QUITS, DISPLAY_RENEWS };
 
 struct display {
     enum display_panel panel;
@@ -73,8 +73,8 @@ struct display_room {
 };
 
 void display_init(struct display *display);
-enum display_wish display_key(struct display *display, int key,
-                              const struct display_room *room);
+enum display_request display_key(struct display *display, int key,
+                                 const struct display_room *room);
 
 /* Time between two updates of the screen. */
 unsigned display_period_ms(const struct display *display);

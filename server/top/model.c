@@ -114,7 +114,7 @@ static enum err_code weigh(struct model *model, const struct view_query *query, 
 {
     struct view view;
     const enum err_code rc = view_init(&view, model->snapshot, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (view.total > 0)
         model->sample_s = (double)view.total_ns / (double)NS_PER_S / (double)view.total;
@@ -128,7 +128,7 @@ static enum err_code sum_threads(struct model *model, const struct view_query *q
     struct view_query every_mode = *query;
     every_mode.states = (struct state_condition){ 0 };
     const enum err_code rc = states_init(&model->states, model->snapshot, &every_mode, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (display->thread == DISPLAY_NO_THREAD)
         model->sums = model->states.all;
@@ -167,15 +167,15 @@ enum err_code model_init(struct model *model, const struct profile_snapshot *sna
                              .to_ns = snapshot->end_ns };
     enum err_code rc = flat_init(&model->flat, snapshot, &query,
                                  display->by_line ? FLAT_FRAMES : FLAT_FUNCTIONS, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = list_rows(model, display, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = weigh(model, &query, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = sum_threads(model, &query, display, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find_waits(model, &query, err);
-    if (rc != ERR_OK)
+    if (rc)
         model_deinit(model);
     return rc;
 }

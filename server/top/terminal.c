@@ -90,7 +90,7 @@ enum err_code terminal_init(struct terminal *terminal, struct err *err)
     sigset_t set;
     *terminal = (struct terminal){ .signal_fd = -1, .error_fd = -1, .messages_fd = -1 };
     const enum err_code rc = check_kind(err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     terminal->has_colours = !no_colour || !*no_colour;
     sigemptyset(&set);

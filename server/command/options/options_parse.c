@@ -146,7 +146,7 @@ static enum err_code unknown_letter(char letter, const struct command *command, 
 static enum err_code parse_letters(struct options *options, char ***at, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    for (const char *text = *(*at)++ + 1; *text && rc == ERR_OK; text++) {
+    for (const char *text = *(*at)++ + 1; *text && !rc; text++) {
         const struct option *const option = find_letter(*text, options->command);
         if (!option)
             return unknown_letter(*text, options->command, err);
@@ -559,7 +559,7 @@ enum err_code options_parse(char **argv, struct options *out, struct err *err)
     char **at = *argv ? argv + 1 : argv;
     enum err_code rc = ERR_OK;
     *out = defaults;
-    while (rc == ERR_OK && *at)
+    while (!rc && *at)
         rc = parse_one(out, &at, err);
-    return rc == ERR_OK ? complete(out, err) : rc;
+    return rc ? rc : complete(out, err);
 }

@@ -66,7 +66,7 @@ enum err_code selection_init(struct selection *selection, const struct options *
                        (double)snapshot->end_ns / (double)NS_PER_S);
     enum err_code rc = find(snapshot, "thread", snapshot->sizes.threads, &view->threads,
                             is_thread, &selection->threads, &query->thread_count, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find(snapshot, "process", snapshot->sizes.processes, &view->processes, is_process,
                   &selection->processes, &query->process_count, err);
     query->threads = selection->threads;

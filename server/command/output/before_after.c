@@ -44,7 +44,7 @@ static enum err_code describe(struct finder *finder, const char *path, struct er
     struct described *const capture = &finder->captures[finder->count];
     struct reader *reader = NULL;
     enum err_code rc = reader_open(path, &reader, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     const struct capture_metadata *const facts = reader_metadata(reader);
     if (facts->elapsed_ns == 0 || !target_list_is_known(facts)) {
@@ -57,7 +57,7 @@ static enum err_code describe(struct finder *finder, const char *path, struct er
                                    .start_ns = facts->started_at_ns,
                                    .end_ns = facts->started_at_ns + facts->elapsed_ns };
     rc = target_list_read(facts, &capture->targets, err);
-    finder->count += rc == ERR_OK;
+    finder->count += !rc;
     reader_close(reader);
     return rc;
 }
@@ -205,9 +205,9 @@ static enum err_code add_side(const struct finder *finder, uint64_t from_ns, uin
 {
     const size_t first = out->count;
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < finder->count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < finder->count && !rc; i++)
         rc = add_part(finder, &finder->captures[i], from_ns, to_ns, first, out, err);
-    if (rc == ERR_OK && out->count == first)
+    if (!rc && out->count == first)
         rc = err_set(err, ERR_NOT_FOUND, "the captures have nothing %s that time", which);
     return rc;
 }
@@ -227,15 +227,15 @@ static enum err_code find(const struct finder *finder, struct before_after *out,
                           struct err *err)
 {
     enum err_code rc = find_instant(finder, &out->instant_ns, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     out->span_ns = find_span(finder, out->instant_ns);
     rc = add_side(finder, out->instant_ns - out->span_ns, out->instant_ns, "before", out, err);
     out->baseline_count = out->count;
-    if (rc == ERR_OK)
+    if (!rc)
         rc = add_side(finder, out->instant_ns, out->instant_ns + out->span_ns, "after", out,
                       err);
-    if (rc == ERR_OK)
+    if (!rc)
         say_found(out);
     return rc;
 }
@@ -249,15 +249,15 @@ enum err_code before_after_find(const struct options *options, struct before_aft
     finder.captures = calloc(options->file_count + 1, sizeof *finder.captures);
     if (!finder.captures)
         return err_nomem(err);
-    for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < options->file_count && !rc; i++)
         rc = describe(&finder, options->files[i], err);
     qsort(finder.captures, finder.count, sizeof *finder.captures, by_start);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find(&finder, out, err);
     for (size_t i = 0; i < finder.count; i++)
         target_list_deinit(&finder.captures[i].targets);
     free(finder.captures);
-    if (rc != ERR_OK)
+    if (rc)
         before_after_deinit(out);
     return rc;
 }

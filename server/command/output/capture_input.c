@@ -63,7 +63,7 @@ static enum err_code choose_filters(const struct options *options, struct open_c
     struct buffer text = { 0 };
     const enum err_code rc =
         selection_filters(options, &opened->filters, &opened->filters, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     for (size_t i = given.count; i < opened->filters.count; i++)
         recorded.items[recorded.count++] = opened->filters.items[i];
@@ -103,13 +103,13 @@ enum err_code capture_input_show(struct sessions *sessions, const struct options
     const bool hides_arguments = options->sampling.hides_arguments;
     struct open_capture *opened = NULL;
     enum err_code rc = load(path, &part, hides_arguments, &opened, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     say_state(opened);
     rc = choose_filters(options, opened, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = sessions_add_loaded(sessions, opened, out, err);
-    if (rc != ERR_OK)
+    if (rc)
         open_capture_destroy(opened);
     return rc;
 }
@@ -120,9 +120,9 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
     memset(capture, 0, sizeof *capture);
     const struct reader_part everything = { .memory_bytes = memory_bytes };
     enum err_code rc = load(path, &everything, hides_arguments, &capture->opened, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = profile_snapshot(open_capture_profile(capture->opened), &capture->snapshot, err);
-    if (rc != ERR_OK) {
+    if (rc) {
         capture_input_close(capture);
         return rc;
     }
@@ -132,7 +132,7 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
         say("%s: %s", path, capture->opened->ignored);
     describe(capture);
     rc = report_header_init(&capture->header, &capture->source, err);
-    if (rc != ERR_OK)
+    if (rc)
         capture_input_close(capture);
     return rc;
 }
@@ -142,7 +142,7 @@ enum err_code capture_input_select(struct capture_input *capture, const struct o
 {
     const enum err_code rc =
         selection_init(&capture->selected, options, &capture->snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     capture->source.query = &capture->selected.query;
     report_header_deinit(&capture->header);
@@ -183,7 +183,7 @@ enum err_code capture_input_reshape(struct capture_input *capture,
     const enum err_code rc =
         reshaped_init(&capture->reshaped, &capture->snapshot, capture->source.query, filters,
                       RESHAPED_WINDOWS, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     capture->info.snapshot = &capture->reshaped.snapshot;
     capture->selection = (struct report_selection){ .snapshot = &capture->snapshot,

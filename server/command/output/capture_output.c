@@ -57,10 +57,10 @@ static enum err_code open_file(struct capture_output *capture, struct err *err)
     struct err why = { 0 };
     enum err_code rc =
         trusted_path_open_at(at, flags | O_CREAT | O_EXCL, mode, &capture->fd, &why);
-    capture->is_new = rc == ERR_OK;
-    if (rc != ERR_OK && why.sys == EEXIST)
+    capture->is_new = !rc;
+    if (rc && why.sys == EEXIST)
         rc = trusted_path_open_at(at, flags, mode, &capture->fd, &why);
-    if (rc == ERR_OK)
+    if (!rc)
         return ERR_OK;
     return err_set(err, ERR_SYS, "cannot write '%.200s': %s", capture->place.path, why.message);
 }
@@ -83,10 +83,10 @@ enum err_code capture_output_open(struct capture_output *capture, const struct o
     char path[PATH_MAX];
     choose_path(options, path);
     enum err_code rc = output_place_find(&capture->place, path, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = capture->place.path[0] ? open_file(capture, err)
                                     : open_standard_output(capture, err);
-    return rc == ERR_OK ? live_capture_create(&capture->live, err) : rc;
+    return rc ? rc : live_capture_create(&capture->live, err);
 }
 
 const struct sink *capture_output_sink(const struct capture_output *capture)
@@ -112,7 +112,7 @@ enum err_code capture_output_begin(struct capture_output *capture, struct sessio
     const enum err_code rc =
         session_capture_write_start(capture->live, capture->fd, session->sampler,
                                     &session->filters, say_failed, capture, err);
-    capture->has_begun = rc == ERR_OK;
+    capture->has_begun = !rc;
     return rc == ERR_SYS ? err_wrap(err, rc, "%.200s", output_place_name(&capture->place)) : rc;
 }
 
@@ -141,7 +141,7 @@ static enum err_code take_totals(struct capture_output *capture, size_t texts,
                                                 .bytes = live_capture_bytes(capture->live) };
     if (lost > 0)
         say("%" PRIu64 " samples are not in the capture: writing %s", lost,
-            rc == ERR_OK ? "was too slow" : "failed");
+            !rc ? "was too slow" : "failed");
     written_add(written, output_place_name(&capture->place),
                 texts > 0 ? " with source text" : "");
     return rc;

@@ -83,9 +83,9 @@ static enum err_code check_parts(const struct export *item, struct err *err)
                        item->output.place.path[0] ? item->output.place.path : "-");
     enum err_code rc =
         split_name(item->output.place.path, item->format->extension, MOST_PID, path, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = output_place_find(&place, path, err);
-    if (rc == ERR_OK)
+    if (!rc)
         output_place_close(&place);
     return rc;
 }
@@ -106,9 +106,9 @@ enum err_code exports_open(struct exports *exports, const struct options *option
         enum err_code rc = capture_input_open(&exports->baseline, options->baseline,
                                               options->sampling.memory_bytes,
                                               options->sampling.hides_arguments, err);
-        if (rc == ERR_OK)
+        if (!rc)
             rc = capture_input_reshape(&exports->baseline, &exports->page_filters, err);
-        if (rc != ERR_OK)
+        if (rc)
             return rc;
     }
     exports->splits = options->splits;
@@ -116,7 +116,7 @@ enum err_code exports_open(struct exports *exports, const struct options *option
     for (size_t i = 0; i < options->format_count; i++) {
         struct export *const item = &exports->items[i];
         enum err_code rc = open_one(item, options, &options->formats[i], info, err);
-        if (rc != ERR_OK)
+        if (rc)
             return rc;
         item->parts = options->chooses_parts ? options->view.query.states.parts
                                              : report_usual_parts(item->format);
@@ -124,7 +124,7 @@ enum err_code exports_open(struct exports *exports, const struct options *option
         exports->count++;
         if (options->splits)
             rc = check_parts(item, err);
-        if (rc != ERR_OK)
+        if (rc)
             return rc;
         if (clashes)
             return err_set(
@@ -143,7 +143,7 @@ enum err_code exports_check(const struct exports *exports, const struct output_p
         const struct output *const output = &exports->items[i].output;
         const enum err_code rc =
             exports->splits ? ERR_OK : output_check_places(&output->place, other, err);
-        if (rc != ERR_OK)
+        if (rc)
             return rc;
     }
     return ERR_OK;
@@ -191,9 +191,9 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
     buffer_deinit(&file);
     progress_end(&writing.progress);
     /* If the disk is full, output_finish has the better message. */
-    if (rc == ERR_OK || item->output.sys != 0)
+    if (!rc || item->output.sys != 0)
         rc = output_finish(&item->output, NULL, 0, err);
-    if (rc == ERR_OK && item->output.place.path[0])
+    if (!rc && item->output.place.path[0])
         written_add(exports->written, item->output.place.path, "");
     return rc;
 }
@@ -209,9 +209,9 @@ static enum err_code write_part(const struct exports *exports, const struct expo
     char path[PATH_MAX];
     enum err_code rc =
         split_name(item->output.place.path, item->format->extension, part->pid, path, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = output_init(&single.output, path, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     query.processes = split->processes + part->first;
     query.process_count = part->count;
@@ -277,7 +277,7 @@ static enum err_code write_filtered(struct exports *exports, const struct report
     struct reshaped reshaped;
     enum err_code rc = reshaped_init(&reshaped, source->snapshot, source->query, filters,
                                      RESHAPED_WINDOWS, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     const struct reshape_counts counts = reshaped.counts;
     if (counts.filtered)

@@ -145,8 +145,7 @@ static enum err_code begin(struct output *output, struct err *err)
     if (is_replaced)
         return begin_temporary(output, err);
     const enum err_code rc = trusted_path_open_at(at, O_WRONLY | O_NOCTTY, 0, &output->fd, err);
-    return rc == ERR_OK ? rc
-                        : err_wrap(err, ERR_SYS, "cannot write '%.200s'", output->place.path);
+    return !rc ? rc : err_wrap(err, ERR_SYS, "cannot write '%.200s'", output->place.path);
 }
 
 enum err_code output_init(struct output *output, const char *path, struct err *err)
@@ -154,11 +153,11 @@ enum err_code output_init(struct output *output, const char *path, struct err *e
     memset(output, 0, sizeof *output);
     output->fd = -1;
     enum err_code rc = output_place_find(&output->place, path, err);
-    if (rc == ERR_OK && output->place.path[0])
+    if (!rc && output->place.path[0])
         rc = begin(output, err);
-    else if (rc == ERR_OK && (output->fd = dup(STDOUT_FILENO)) < 0)
+    else if (!rc && (output->fd = dup(STDOUT_FILENO)) < 0)
         rc = output_cannot_write(&output->place, errno, err);
-    if (rc != ERR_OK)
+    if (rc)
         output_deinit(output);
     return rc;
 }

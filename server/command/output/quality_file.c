@@ -15,9 +15,9 @@ enum err_code quality_file_write(struct output *output, const struct session_inf
     quality_write(&json, info, sums, usage, capture);
     enum err_code rc = json_finish(&json, err);
     buffer_char(&text, '\n');
-    if (rc == ERR_OK)
+    if (!rc)
         rc = buffer_check(&text, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = output_finish(output, text.data, text.length, err);
     buffer_deinit(&text);
     return rc;

@@ -28,7 +28,7 @@ static enum err_code mark(const struct profile_snapshot *snapshot,
 {
     struct view_cells cells;
     const enum err_code rc = view_cells_init(&cells, snapshot, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     for (size_t i = 0; i < cells.count; i++)
         marks[profile_thread_at(snapshot, cells.cells[i].thread).process] = true;
@@ -68,11 +68,11 @@ enum err_code split_init(struct split *split, const struct profile_snapshot *sna
                              .parts = calloc(room, sizeof *split->parts) };
     if (!marks || !rows || !split->processes || !split->parts)
         rc = err_nomem(err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = mark(snapshot, query, marks, err);
-    if (rc == ERR_OK)
+    if (!rc)
         divide(split, rows, gather(snapshot, marks, rows));
-    if (rc != ERR_OK)
+    if (rc)
         split_deinit(split);
     free(marks);
     free(rows);

@@ -93,9 +93,9 @@ enum err_code credentials_read_token(const char *path, char out[AUTH_MAX_TOKEN +
     mode_t mode;
     enum err_code rc =
         read_named(path, "the token file", text, sizeof text - 1, &bytes, &mode, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = check_readers(mode, path, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     text[bytes] = '\0';
     char *const start = text + strspn(text, " \t\r\n");
@@ -117,13 +117,13 @@ enum err_code credentials_read_headers(const char *path, char **out, struct err 
     mode_t mode;
     enum err_code rc =
         read_named(path, "the file of headers", text, sizeof text, &bytes, &mode, err);
-    if (rc == ERR_OK && (mode & S_IROTH) != 0)
+    if (!rc && (mode & S_IROTH) != 0)
         rc = err_set(err, ERR_PERM,
                      "everyone can read the file of headers '%s': run chmod 600 on it", path);
-    if (rc == ERR_OK && (bytes == sizeof text || memchr(text, '\0', bytes)))
+    if (!rc && (bytes == sizeof text || memchr(text, '\0', bytes)))
         rc = err_set(err, ERR_INVALID,
                      "the file of headers '%s' is larger than 16 KiB, or no text", path);
-    if (rc == ERR_OK) {
+    if (!rc) {
         *out = strndup(text, bytes);
         rc = *out ? ERR_OK : err_nomem(err);
     }
@@ -151,9 +151,9 @@ static enum err_code read_text(const char *path, const char *what, char **out, m
     enum err_code rc = text ? read_named(path, what, text, CREDENTIALS_MAX_TLS_BYTES + 1,
                                          &length, mode_out, err)
                             : err_nomem(err);
-    if (rc == ERR_OK && (length == 0 || length > CREDENTIALS_MAX_TLS_BYTES))
+    if (!rc && (length == 0 || length > CREDENTIALS_MAX_TLS_BYTES))
         rc = err_set(err, ERR_INVALID, "'%s' is empty or larger than 1 MiB", path);
-    if (rc == ERR_OK)
+    if (!rc)
         *out = text;
     else
         wipe(text);
@@ -168,9 +168,9 @@ enum err_code credentials_read_tls(const char *cert_file, const char *key_file, 
         return ERR_OK;
     mode_t mode;
     enum err_code rc = read_text(cert_file, "the certificate", &out->cert, &mode, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = read_text(key_file, "the TLS key", &out->key, &mode, err);
-    if (rc != ERR_OK)
+    if (rc)
         credentials_wipe_tls(out);
     else if ((mode & S_IROTH) != 0)
         say("everyone can read the TLS key in '%s': run chmod 600 on it", key_file);

@@ -46,13 +46,13 @@ static enum err_code drop(struct err *err)
         return err_sys(err, errno, "cannot set no_new_privs");
     enum err_code rc = limit_folders(err);
     capabilities_bound(0);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = identity_become(IDENTITY_FILES, err);
-    if (rc == ERR_OK && !capabilities_keep(kept))
+    if (!rc && !capabilities_keep(kept))
         rc = err_sys(err, errno, "cannot drop capabilities");
-    if (rc == ERR_OK && prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0) != 0)
+    if (!rc && prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0) != 0)
         rc = err_sys(err, errno, "cannot protect the memory of this process");
-    if (rc == ERR_OK)
+    if (!rc)
         rc = syscall_filter_install(SYSCALLS_FILES, err);
     return rc == ERR_UNSUPPORTED ? ERR_OK : rc;
 }

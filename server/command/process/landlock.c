@@ -60,9 +60,9 @@ enum err_code landlock_limit(const struct landlock_folder *folders, size_t count
     if (rules < 0)
         return err_sys(err, errno, "cannot limit the files of this process");
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < count && !rc; i++)
         rc = add(rules, &folders[i], attributes.handled_access_fs, err);
-    if (rc == ERR_OK && syscall(SYS_landlock_restrict_self, rules, 0) != 0)
+    if (!rc && syscall(SYS_landlock_restrict_self, rules, 0) != 0)
         rc = err_sys(err, errno, "cannot limit the files of this process");
     return rc;
 }

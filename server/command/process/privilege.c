@@ -217,10 +217,10 @@ static enum err_code drop(const struct need *need, enum identity_role role, stru
     const bool keeps_all = reads && !(held & BIT(CAP_SYS_PTRACE));
     narrow_bounds(keeps_all);
     enum err_code rc = keeps_all || need->keeps_identity ? ERR_OK : become(role, held, err);
-    if (rc == ERR_OK && !capabilities_keep(keeps_all ? held : need->capabilities))
+    if (!rc && !capabilities_keep(keeps_all ? held : need->capabilities))
         rc = err_sys(err, errno, "cannot drop capabilities");
     /* Other processes with our identity cannot read our memory. */
-    if (rc == ERR_OK && held != 0)
+    if (!rc && held != 0)
         (void)prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0);
     return rc;
 }
@@ -316,7 +316,7 @@ enum err_code privilege_prepare(const struct options *options, struct err *err)
     const struct access_settings *const access = &options->access;
     const enum err_code rc =
         identity_choose(access->has_identity ? &access->identity : NULL, err);
-    if (rc == ERR_OK && access->has_identity && !identity_is_chosen())
+    if (!rc && access->has_identity && !identity_is_chosen())
         return err_set(err, ERR_PERM, "only root can change the user: leave out --user");
     return rc;
 }
@@ -333,15 +333,15 @@ enum err_code privilege_drop(const struct options *options, struct err *err)
 {
     const struct need need = need_of(options);
     enum err_code rc = privilege_prepare(options, err);
-    if (rc == ERR_OK && file_process_is_needed() && !files_is_used() && !need.keeps_identity)
+    if (!rc && file_process_is_needed() && !files_is_used() && !need.keeps_identity)
         rc = file_process_start(err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = begin_drop(err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = drop(&need, IDENTITY_MAIN, err);
-    if (rc == ERR_OK && (need.calls & (SYSCALLS_SERVE | SYSCALLS_READ)) == SYSCALLS_SERVE)
+    if (!rc && (need.calls & (SYSCALLS_SERVE | SYSCALLS_READ)) == SYSCALLS_SERVE)
         rc = limit_files(options, err);
-    return rc == ERR_OK ? limit_calls(&need, err) : rc;
+    return rc ? rc : limit_calls(&need, err);
 }
 
 enum err_code privilege_drop_reader(const struct options *options, struct err *err)
@@ -352,18 +352,18 @@ enum err_code privilege_drop_reader(const struct options *options, struct err *e
     if (bit_of(options) != COMMAND_SERVE && options->sampling.stop == SAMPLER_STOP_NEVER)
         need.calls &= ~(unsigned)SYSCALLS_STOP;
     enum err_code rc = begin_drop(err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = drop(&need, IDENTITY_READER, err);
-    if (rc == ERR_OK && prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0) != 0)
+    if (!rc && prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0) != 0)
         rc = err_sys(err, errno, "cannot protect the memory of this process");
-    if (rc == ERR_OK)
+    if (!rc)
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    return rc == ERR_OK ? limit_calls(&need, err) : rc;
+    return rc ? rc : limit_calls(&need, err);
 }
 
 static bool keeps_calls(enum err_code rc)
 {
-    return rc == ERR_OK || rc == ERR_UNSUPPORTED;
+    return !rc || rc == ERR_UNSUPPORTED;
 }
 
 bool privilege_keep_reader(void)

@@ -47,11 +47,11 @@ static enum err_code serve(const struct process_reader *reader, struct err *err)
     admission_use(&options->access.admission);
     enum err_code rc =
         options->report.no_source ? ERR_OK : source_helper_adopt(reader->source_socket, err);
-    if (rc == ERR_OK && options->sampling.engine != SAMPLER_ENGINE_REMOTE)
+    if (!rc && options->sampling.engine != SAMPLER_ENGINE_REMOTE)
         rc = sampler_open_engines(reader->engines, &settings.engines, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = privilege_drop_reader(options, err);
-    return rc == ERR_OK ? reader_process_serve(&settings, err) : rc;
+    return rc ? rc : reader_process_serve(&settings, err);
 }
 
 /* The sessions go on until the process ends, so nothing is freed. */
@@ -60,7 +60,7 @@ noreturn void process_reader_run(const struct process_reader *reader)
     struct err err = { 0 };
     prctl(PR_SET_NAME, "pyrometer-read", 0, 0, 0);
     const enum err_code rc = serve(reader, &err);
-    if (rc != ERR_OK)
+    if (rc)
         say("the sampling process: %s", err.message);
-    _exit(rc == ERR_OK ? EXIT_DONE : EXIT_FAILED);
+    _exit(!rc ? EXIT_DONE : EXIT_FAILED);
 }

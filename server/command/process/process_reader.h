@@ -1,7 +1,7 @@
 /*
  * process_reader - the sampling process, which reads other processes for a command that serves HTTP (sampler/reader_process.h).
  *
- * The keeper starts it (process_keeper.h).
+ * The supervisor starts it (supervisor.h).
  */
 #ifndef SERVER_COMMAND_PROCESS_PROCESS_READER_H
 #define SERVER_COMMAND_PROCESS_PROCESS_READER_H

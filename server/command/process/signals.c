@@ -69,11 +69,11 @@ void signals_reset_in_child(const struct signals *signals)
  * somebody has lost patience. */
 static void drop_echo(int signal)
 {
-    const struct timespec patience = clock_timespec(ECHO_MS * NS_PER_MS);
+    const struct timespec longest = clock_timespec(ECHO_MS * NS_PER_MS);
     sigset_t same;
     sigemptyset(&same);
     sigaddset(&same, signal);
-    (void)sigtimedwait(&same, NULL, &patience);
+    (void)sigtimedwait(&same, NULL, &longest);
 }
 
 /* true: a signal was pending; *event_out is its event. */

@@ -76,7 +76,7 @@ static enum err_code count_functions(const struct comparing *comparing, size_t b
                                   .order = &comparing->order };
     struct flat flat;
     const enum err_code rc = flat_init_mapped(&flat, snapshot, &query, &map, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     memcpy(counts, kind == FUNCTION_SELF ? flat.self : flat.total,
            flat.row_count * sizeof *counts);
@@ -91,7 +91,7 @@ static enum err_code count_nodes(const struct comparing *comparing, size_t block
     const struct view_query query = query_of(block);
     struct view view;
     const enum err_code rc = view_init(&view, snapshot, &query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     memset(counts, 0, snapshot->sizes.nodes * sizeof *counts);
     if (kind == NODE_TOTAL)
@@ -142,7 +142,7 @@ static enum err_code add_block(const struct comparing *comparing, size_t block,
         sums->kind <= FUNCTION_TOTAL
             ? count_functions(comparing, block, sums->kind, sums->counts, err)
             : count_nodes(comparing, block, sums->kind, sums->counts, err);
-    for (size_t row = 0; row < sums->rows && rc == ERR_OK; row++) {
+    for (size_t row = 0; row < sums->rows && !rc; row++) {
         struct comparison_number *const number =
             number_at(comparing->comparison, sums->kind, row);
         *(compared->side == JOINED_BASELINE ? &number->baseline : &number->now) +=
@@ -158,14 +158,13 @@ static enum err_code add_blocks(struct comparing *comparing, struct sums *sums, 
     struct compare_units units = { 0 };
     enum err_code rc = ERR_OK;
     memset(comparing->sides, 0, sizeof comparing->sides);
-    for (size_t i = 0; i < comparing->comparison->joined->block_count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < comparing->comparison->joined->block_count && !rc; i++) {
         const struct joined_block *const block = &comparing->comparison->joined->blocks[i];
         rc = add_block(comparing, i, sums, err);
         if (block->all > 0)
             compare_add_unit(&units, block->all);
-        if (rc != ERR_OK ||
-            (i + 1 < comparing->comparison->joined->block_count &&
-             block[1].capture == block->capture && block[1].side == block->side))
+        if (rc || (i + 1 < comparing->comparison->joined->block_count &&
+                   block[1].capture == block->capture && block[1].side == block->side))
             continue;
         compare_add_run(&comparing->sides[block->side], &units);
         for (size_t row = 0; row < sums->rows; row++)
@@ -301,9 +300,9 @@ static enum err_code judge(const struct comparing *comparing, const struct sums 
 {
     struct family family;
     enum err_code rc = family_init(&family, sums->rows, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = judge_family(comparing, sums, &family, err);
-    for (size_t row = 0; row < sums->rows && rc == ERR_OK; row++) {
+    for (size_t row = 0; row < sums->rows && !rc; row++) {
         struct comparison_number *const number =
             number_at(comparing->comparison, sums->kind, row);
         const struct compare_pair pair = pair_of(comparing, sums, row);
@@ -319,11 +318,11 @@ static enum err_code compare_kind(struct comparing *comparing, enum kind kind, s
 {
     struct sums sums;
     enum err_code rc = sums_init(&sums, comparing->comparison, kind, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = add_blocks(comparing, &sums, err);
-    if (rc == ERR_OK && (kind == FUNCTION_SELF || kind == NODE_SELF))
+    if (!rc && (kind == FUNCTION_SELF || kind == NODE_SELF))
         rc = set_variations(comparing, &sums, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = judge(comparing, &sums, err);
     sums_deinit(&sums);
     return rc;
@@ -335,7 +334,7 @@ static enum err_code prepare(struct comparing *comparing, struct err *err)
     struct comparison *const comparison = comparing->comparison;
     const struct profile_sizes *const sizes = &comparison->snapshot->sizes;
     const enum err_code rc = preorder_init(&comparing->order, comparison->snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     comparing->function_of = malloc(((size_t)sizes->frames + 1) * sizeof(uint32_t));
     comparison->functions = calloc((size_t)sizes->functions + 1, sizeof *comparison->functions);
@@ -362,7 +361,7 @@ static enum err_code compare_all(struct comparison *comparison, struct err *err)
     comparison->baseline_all = joined->all[JOINED_BASELINE];
     comparison->now_all = joined->all[JOINED_NOW];
     enum err_code rc = prepare(&comparing, err);
-    for (enum kind kind = FUNCTION_SELF; kind < KINDS && rc == ERR_OK; kind++)
+    for (enum kind kind = FUNCTION_SELF; kind < KINDS && !rc; kind++)
         rc = compare_kind(&comparing, kind, err);
     preorder_deinit(&comparing.order);
     free(comparing.variations);
@@ -382,9 +381,9 @@ enum err_code comparison_init(struct comparison *comparison,
     if (!comparison->joined)
         return err_nomem(err);
     enum err_code rc = joined_init(comparison->joined, baseline, now, basis, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = compare_all(comparison, err);
-    if (rc != ERR_OK)
+    if (rc)
         comparison_deinit(comparison);
     return rc;
 }

@@ -44,7 +44,7 @@ enum err_code condition_init(struct condition *condition, const char *text, stru
     memcpy(pattern, at + 1, length - 2);
     pattern[length - 2] = '\0';
     const enum err_code rc = pattern_init(&condition->pattern, pattern, err);
-    condition->has_pattern = rc == ERR_OK;
+    condition->has_pattern = !rc;
     return rc;
 }
 
@@ -85,14 +85,14 @@ enum err_code condition_check(const struct condition *condition,
     double most = condition->more;
     enum err_code rc = ERR_OK;
     *out = 0;
-    for (function_id id = 1; id < comparison->snapshot->sizes.functions && rc == ERR_OK; id++) {
+    for (function_id id = 1; id < comparison->snapshot->sizes.functions && !rc; id++) {
         const struct comparison_row *const row = &comparison->functions[id];
         const double more = growth(comparison, condition->is_total ? &row->total : &row->self);
         bool is_one = false;
         if (!(more > most))
             continue;
         rc = matches(condition, comparison, id, &is_one, err);
-        if (rc == ERR_OK && is_one) {
+        if (!rc && is_one) {
             most = more;
             *out = id;
         }

@@ -129,7 +129,7 @@ enum err_code diff_write_markdown(const struct diff *diff, struct buffer *out, s
     struct changes changes = { .comparison = diff->comparison };
     const size_t limit = diff->settings.limit ? diff->settings.limit : REPORT_DEFAULT_LIMIT;
     const enum err_code rc = find_changes(&changes, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     put_side(diff->baseline, "baseline", out);
     put_side(diff->now, "now", out);
@@ -157,7 +157,7 @@ enum err_code report_write_diff_markdown(const struct report_source *source, str
     enum err_code rc = comparison_init(
         &comparison, &baseline, &now,
         source->settings.by_time ? COMPARISON_BY_TIME : COMPARISON_BY_SAMPLES, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     const struct diff diff = { &comparison, &baseline, &now, source->settings };
     rc = diff_write_markdown(&diff, out, err);

@@ -163,7 +163,7 @@ static enum err_code put_listing(const struct diff *diff, struct buffer *out,
     struct listing listing = { diff, diff->comparison, out, subject, NULL, 0 };
     const size_t limit = diff->settings.limit ? diff->settings.limit : REPORT_DEFAULT_LIMIT;
     const enum err_code rc = find_rows(&listing, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     paint(&listing, "\x1b[1m");
     buffer_printf(out, "\n%s", titles[subject]);
@@ -236,9 +236,9 @@ enum err_code diff_write_text(const struct diff *diff, struct buffer *out, struc
     buffer_text(out, comparison->basis == COMPARISON_BY_TIME
                          ? "Compared by time: shares are of each second.\n"
                          : "Compared by samples: shares are of all samples of each side.\n");
-    for (enum subject subject = SELF; subject <= PATHS && rc == ERR_OK; subject++)
+    for (enum subject subject = SELF; subject <= PATHS && !rc; subject++)
         rc = put_listing(diff, out, subject, err);
-    if (rc == ERR_OK)
+    if (!rc)
         put_counts(comparison, out);
-    return rc == ERR_OK ? buffer_check(out, err) : rc;
+    return rc ? rc : buffer_check(out, err);
 }

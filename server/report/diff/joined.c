@@ -24,13 +24,13 @@ static enum err_code copy_node(struct profile *profile, const struct profile_sna
     function_id copied = 0;
     frame_id frame = 0;
     enum err_code rc = intern(profile, profile_string(from, function.name), &name, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = intern(profile, profile_string(from, function.file), &file, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = profile_function(profile, name, file, 0, &copied, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = profile_frame(profile, copied, 0, &frame, err);
-    return rc == ERR_OK ? profile_node(profile, map[node.parent], frame, &map[id], err) : rc;
+    return rc ? rc : profile_node(profile, map[node.parent], frame, &map[id], err);
 }
 
 /* A cell holds 32 bits; more than that is shown as that. */
@@ -38,7 +38,7 @@ static enum err_code add_cells(struct joined *joined, const struct view *view,
                                const node_id *map, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < view->count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < view->count && !rc; i++) {
         const uint32_t count =
             view->self[i] < UINT32_MAX ? (uint32_t)view->self[i] : UINT32_MAX;
         rc = profile_add(joined->profile, joined->thread, 0, map[view->node[i]], count, err);
@@ -54,7 +54,7 @@ static enum err_code copy_path(struct profile *profile, const struct profile_sna
     enum err_code rc = ERR_OK;
     for (; id != 0 && map[id] == 0; id = profile_node_at(from, id).parent)
         way[length++] = id;
-    while (length > 0 && rc == ERR_OK)
+    while (length > 0 && !rc)
         rc = copy_node(profile, from, way[--length], map, err);
     return rc;
 }
@@ -81,20 +81,20 @@ static enum err_code copy_block(struct joined *joined, const struct copying *cop
 {
     struct view view;
     enum err_code rc = view_init(&view, copying->from->snapshot, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
-    for (size_t i = 0; i < view.count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < view.count && !rc; i++)
         rc = copy_path(joined->profile, copying->from->snapshot, view.node[i], copying->way,
                        copying->map, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = add_cells(joined, &view, copying->map, err);
     const double all = all_of(joined, copying->from, block, view.total);
     joined->samples[copying->side] += view.total;
     joined->all[copying->side] += all;
     view_deinit(&view);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = profile_seal(joined->profile, ++joined->block_count, err);
-    if (rc == ERR_OK)
+    if (!rc)
         joined->blocks[joined->block_count - 1] =
             (struct joined_block){ copying->side, copying->from, all };
     return rc;
@@ -108,7 +108,7 @@ static enum err_code copy_blocks(struct joined *joined, const struct copying *co
     struct blocks blocks;
     enum err_code rc = ERR_OK;
     blocks_cut(&blocks, from->snapshot, from->header->from_ns, from->header->to_ns);
-    for (size_t i = 0; i < blocks.count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < blocks.count && !rc; i++) {
         struct view_query query = *from->query;
         if (i > 0)
             query.from_ns = blocks.items[i].from_ns;
@@ -137,10 +137,10 @@ static enum err_code copy_captures(struct joined *joined, struct err *err)
     struct profile *const profile = joined->profile;
     struct profile_thread thread = { .tid = 1 };
     enum err_code rc = profile_process(profile, 0, 0, &thread.process, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = profile_thread(profile, &thread, &joined->thread, err);
     for (enum joined_side side = JOINED_BASELINE; side < JOINED_SIDES; side++)
-        for (size_t i = 0; i < joined->captures[side]->count && rc == ERR_OK; i++)
+        for (size_t i = 0; i < joined->captures[side]->count && !rc; i++)
             rc = copy_capture(joined, joined->captures[side]->captures[i], side, err);
     return rc;
 }
@@ -148,11 +148,11 @@ static enum err_code copy_captures(struct joined *joined, struct err *err)
 static enum err_code join(struct joined *joined, struct err *err)
 {
     enum err_code rc = profile_create(&joined->profile, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = copy_captures(joined, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = profile_seal(joined->profile, joined->block_count + 1, err);
-    return rc == ERR_OK ? profile_snapshot(joined->profile, &joined->snapshot, err) : rc;
+    return rc ? rc : profile_snapshot(joined->profile, &joined->snapshot, err);
 }
 
 enum err_code joined_init(struct joined *joined, const struct comparison_side *baseline,
@@ -164,7 +164,7 @@ enum err_code joined_init(struct joined *joined, const struct comparison_side *b
     joined->captures[JOINED_BASELINE] = baseline;
     joined->captures[JOINED_NOW] = now;
     const enum err_code rc = join(joined, err);
-    if (rc != ERR_OK)
+    if (rc)
         joined_deinit(joined);
     return rc;
 }

@@ -53,7 +53,7 @@ enum err_code embedded_profile_finish(struct embedded_profile *profile_text, str
 {
     buffer_flush(&profile_text->in);
     const enum err_code rc = buffer_check(&profile_text->in, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     gzip_stream_write(profile_text->stream, NULL, 0, true, take, profile_text);
     if (profile_text->carried > 0)

@@ -51,7 +51,7 @@ enum err_code numbered_init(struct numbered *numbered, const struct profile_snap
         numbering_init(&numbered->nodes, sizes->nodes) &&
         numbering_init(&numbered->libraries, sizes->libraries);
     const enum err_code rc = has_room ? strtab_init(&numbered->texts, err) : err_nomem(err);
-    if (rc != ERR_OK)
+    if (rc)
         numbered_deinit(numbered);
     return rc;
 }

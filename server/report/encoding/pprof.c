@@ -71,7 +71,7 @@ enum err_code pprof_create(const struct profile_snapshot *snapshot, struct pprof
         return err_nomem(err);
     pprof->snapshot = snapshot;
     const enum err_code rc = numbered_init(&pprof->numbered, snapshot, err);
-    if (rc == ERR_OK)
+    if (!rc)
         *out = pprof;
     else
         free(pprof);
@@ -242,7 +242,7 @@ static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cel
     const struct pprof_settings *const settings = pprof->settings;
     const uint64_t wall_ns = cell->ns > 0 ? cell->ns : cell->count * settings->period_ns;
     const enum err_code rc = chain_up(&pprof->chain, pprof->snapshot, cell->node, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (settings->labels & (PPROF_CONTEXT | PPROF_SPANS))
         chain_drop_context(&pprof->chain, pprof->snapshot);
@@ -275,7 +275,7 @@ static enum err_code put_samples(struct pprof *pprof, const struct view_cell *ce
     const size_t most = pprof->settings->max_samples;
     enum err_code rc = ERR_OK;
     size_t i = 0;
-    for (; i < count && rc == ERR_OK && (most == 0 || i < most); i++) {
+    for (; i < count && !rc && (most == 0 || i < most); i++) {
         const struct numbered_mark before = numbered_mark(&pprof->numbered);
         const size_t length = pprof->out->length;
         rc = put_sample(pprof, &cells[i], err);
@@ -364,7 +364,7 @@ enum err_code pprof_write(struct pprof *pprof, const struct pprof_settings *sett
     put_head(pprof);
     (void)word(pprof, settings->executable);
     const enum err_code rc = put_samples(pprof, cells, count, used_out, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     protobuf_uint(out, PROFILE_TIME_NANOS, settings->began_at_ns);
     protobuf_uint(out, PROFILE_DURATION_NANOS,

@@ -191,10 +191,10 @@ static enum err_code put_thread(struct trace *trace, size_t index, struct err *e
     put_label(trace, "process_name", "name", profile_string(trace->snapshot, process.name));
     if (is_new)
         put_selection(trace);
-    for (size_t i = 0; i < trace->slices.count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < trace->slices.count && !rc; i++) {
         struct slice_part part;
         rc = slices_part(&trace->slices, i, id, SLICES_BY_TREE, &trace->order, &part, err);
-        if (rc != ERR_OK)
+        if (rc)
             break;
         step_over(trace, &part);
         slice_part_deinit(&part);
@@ -214,22 +214,22 @@ static enum err_code put_trace(struct trace *trace, struct err *err)
     json_key(&trace->json, "selection");
     report_header_write(trace->source->header, &trace->json);
     json_member_array(&trace->json, "traceEvents");
-    for (size_t i = 0; i < trace->slices.thread_count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < trace->slices.thread_count && !rc; i++)
         rc = put_thread(trace, i, err);
     json_end(&trace->json);
     json_member_int(&trace->json, "samplesCut", (int64_t)trace->cut_samples);
     json_member_int(&trace->json, "samplesNotInOrder",
                     (int64_t)trace->slices.unordered_samples);
     json_end(&trace->json);
-    return rc == ERR_OK ? json_finish(&trace->json, err) : rc;
+    return rc ? rc : json_finish(&trace->json, err);
 }
 
 static enum err_code start(struct trace *trace, struct err *err)
 {
     enum err_code rc = slices_init(&trace->slices, trace->source, MAX_RUNS, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = preorder_init(&trace->order, trace->snapshot, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     const size_t room = (size_t)trace->order.max_depth + 1;
     const size_t parts = trace->slices.count * trace->slices.thread_count + 1;
@@ -248,7 +248,7 @@ enum err_code report_write_chrome_trace(const struct report_source *source, stru
     struct trace trace = { .source = source, .snapshot = source->snapshot };
     json_init(&trace.json, out);
     enum err_code rc = start(&trace, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put_trace(&trace, err);
     slices_deinit(&trace.slices);
     preorder_deinit(&trace.order);

@@ -100,7 +100,7 @@ static enum err_code intern(struct folding *folding, struct buffer *text, str_id
                             struct err *err)
 {
     enum err_code rc = buffer_check(text, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = strtab_intern(&folding->labels, text->data ? text->data : "", text->length, out,
                            err);
     buffer_clear(text);
@@ -112,12 +112,12 @@ static enum err_code make_labels(struct folding *folding, struct err *err)
     const struct profile_snapshot *const snapshot = folding->snapshot;
     struct buffer text = { 0 };
     enum err_code rc = ERR_OK;
-    for (frame_id id = 1; id < snapshot->sizes.frames && rc == ERR_OK; id++) {
+    for (frame_id id = 1; id < snapshot->sizes.frames && !rc; id++) {
         const struct named_frame frame = names_frame(snapshot, id);
         put_frame(&text, &frame);
         rc = intern(folding, &text, &folding->label_of[id], err);
     }
-    for (thread_id id = 0; id < snapshot->sizes.threads && rc == ERR_OK; id++) {
+    for (thread_id id = 0; id < snapshot->sizes.threads && !rc; id++) {
         const struct profile_thread thread = profile_thread_at(snapshot, id);
         const struct strtab_string name = profile_string(snapshot, thread.name);
         buffer_printf(&text, name.length > 0 ? "tid:%d " : "tid:%d", (int)thread.tid);
@@ -271,7 +271,7 @@ static enum err_code take_lines(struct folding *folding, const struct view_query
 {
     struct view_cells cells;
     const enum err_code rc = view_cells_init(&cells, folding->snapshot, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     folding->lines = malloc((cells.count + 1) * sizeof *folding->lines);
     for (size_t i = 0; folding->lines && i < cells.count; i++) {
@@ -329,21 +329,21 @@ static enum err_code fold(struct folding *folding, const struct view_query *quer
                           struct buffer *out, struct err *err)
 {
     enum err_code rc = strtab_init(&folding->labels, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = preorder_init(&folding->order, folding->snapshot, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = reserve(folding, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = make_labels(folding, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = rank_labels(folding, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = find_paths(folding, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = place_paths(folding, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = take_lines(folding, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     for (size_t i = 0; i < folding->line_count && !out->failed; i++)
         put_line(folding, &folding->lines[i], out);

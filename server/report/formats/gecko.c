@@ -436,7 +436,7 @@ static enum err_code put_thread(struct gecko *gecko, thread_id thread, struct er
 {
     struct gecko_rows rows;
     const enum err_code rc = gecko_rows_init(&rows, &gecko->slices, &gecko->order, thread, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     json_object(&gecko->json);
     put_identity_of(gecko, thread);
@@ -458,13 +458,13 @@ static enum err_code put_profile(struct gecko *gecko, struct err *err)
     json_member_array(&gecko->json, "threads");
     if (gecko->slices.thread_count == 0)
         put_no_thread(gecko);
-    for (size_t i = 0; i < gecko->slices.thread_count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < gecko->slices.thread_count && !rc; i++)
         rc = put_thread(gecko, gecko->slices.threads[i], err);
     json_end(&gecko->json);
     /* Behind the threads: then it is known how many of their samples are in order. */
     put_meta(gecko);
     json_end(&gecko->json);
-    return rc == ERR_OK ? json_finish(&gecko->json, err) : rc;
+    return rc ? rc : json_finish(&gecko->json, err);
 }
 
 enum err_code report_write_gecko(const struct report_source *source, struct buffer *out,
@@ -475,9 +475,9 @@ enum err_code report_write_gecko(const struct report_source *source, struct buff
     const size_t max_runs = source->snapshot->sizes.spots > 0 ? 0 : MAX_RUNS;
     json_init(&gecko.json, out);
     enum err_code rc = slices_init(&gecko.slices, source, max_runs, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = preorder_init(&gecko.order, source->snapshot, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put_profile(&gecko, err);
     preorder_deinit(&gecko.order);
     slices_deinit(&gecko.slices);

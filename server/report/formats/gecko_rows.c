@@ -65,7 +65,7 @@ static enum err_code add_part(struct making *making, const struct slice_part *pa
                               struct err *err)
 {
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < part->cells.count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < part->cells.count && !rc; i++) {
         const struct view_cell *const cell = &part->cells.cells[i];
         const struct gecko_row row = {
             .node = cell->node,
@@ -140,9 +140,9 @@ static enum err_code add_slice_opcodes(struct making *making, size_t slice, size
     query.from_ns = making->slices->items[slice].from_ns;
     query.to_ns = making->slices->items[slice].to_ns;
     enum err_code rc = view_spots_init(&spots, making->slices->source->snapshot, &query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
-    for (size_t i = first_row; i < making->rows->count && rc == ERR_OK; i++) {
+    for (size_t i = first_row; i < making->rows->count && !rc; i++) {
         const struct gecko_row row = making->rows->rows[i];
         rc = add_opcodes(making, &row, &spots, err);
     }
@@ -156,11 +156,11 @@ static enum err_code add_slice(struct making *making, size_t slice, struct err *
     const size_t first_row = making->rows->count;
     enum err_code rc = slices_part(making->slices, slice, making->thread, SLICES_BY_STATE,
                                    making->order, &part, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = add_part(making, &part, err);
     slice_part_deinit(&part);
-    return rc == ERR_OK ? add_slice_opcodes(making, slice, first_row, err) : rc;
+    return rc ? rc : add_slice_opcodes(making, slice, first_row, err);
 }
 
 static unsigned of_flag(state_bits state, state_bits yes, state_bits unknown, unsigned if_yes,
@@ -213,7 +213,7 @@ static enum err_code add_track(struct gecko_rows *rows, unsigned (*ask)(state_bi
     enum err_code rc = ERR_OK;
     struct gecko_marker open = { 0 };
     unsigned name = NO_MARKER;
-    for (size_t i = 0; i < rows->count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < rows->count && !rc; i++) {
         const struct gecko_row *const row = &rows->rows[i];
         const unsigned said = ask(row->state);
         if (said == name && row->start_ns <= open.end_ns + gap_ns) {
@@ -227,7 +227,7 @@ static enum err_code add_track(struct gecko_rows *rows, unsigned (*ask)(state_bi
                                       .start_ns = row->start_ns,
                                       .end_ns = row->end_ns };
     }
-    return name != NO_MARKER && rc == ERR_OK ? add_marker(rows, &open, err) : rc;
+    return name != NO_MARKER && !rc ? add_marker(rows, &open, err) : rc;
 }
 
 /* Why the thread waited, where its stack says so. */
@@ -237,7 +237,7 @@ static enum err_code add_waits(struct making *making, uint64_t gap_ns, struct er
     const struct profile_snapshot *const snapshot = making->slices->source->snapshot;
     enum err_code rc = ERR_OK;
     struct gecko_marker open = { .wait = 0 };
-    for (size_t i = 0; i < rows->count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < rows->count && !rc; i++) {
         const struct gecko_row *const row = &rows->rows[i];
         const frame_id frame = profile_node_at(snapshot, row->node).frame;
         const function_id function = profile_frame_at(snapshot, frame).function;
@@ -253,7 +253,7 @@ static enum err_code add_waits(struct making *making, uint64_t gap_ns, struct er
             .name = GECKO_WAIT, .wait = mark, .start_ns = row->start_ns, .end_ns = row->end_ns
         };
     }
-    return open.wait && rc == ERR_OK ? add_marker(rows, &open, err) : rc;
+    return open.wait && !rc ? add_marker(rows, &open, err) : rc;
 }
 
 static enum err_code add_tracks(struct making *making, struct err *err)
@@ -262,9 +262,9 @@ static enum err_code add_tracks(struct making *making, struct err *err)
         state_bits state) = { gil, waiting, cpu, code_type, exception, collecting };
     const uint64_t gap_ns = 2 * making->slices->period_ns;
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < sizeof questions / sizeof *questions && rc == ERR_OK; i++)
+    for (size_t i = 0; i < sizeof questions / sizeof *questions && !rc; i++)
         rc = add_track(making->rows, questions[i], gap_ns, err);
-    return rc == ERR_OK ? add_waits(making, gap_ns, err) : rc;
+    return rc ? rc : add_waits(making, gap_ns, err);
 }
 
 enum err_code gecko_rows_init(struct gecko_rows *rows, struct slices *slices,
@@ -273,11 +273,11 @@ enum err_code gecko_rows_init(struct gecko_rows *rows, struct slices *slices,
     struct making making = { rows, slices, order, thread };
     enum err_code rc = ERR_OK;
     memset(rows, 0, sizeof *rows);
-    for (size_t i = 0; i < slices->count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < slices->count && !rc; i++)
         rc = add_slice(&making, i, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = add_tracks(&making, err);
-    if (rc != ERR_OK)
+    if (rc)
         gecko_rows_deinit(rows);
     return rc;
 }

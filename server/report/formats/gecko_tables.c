@@ -328,7 +328,7 @@ enum err_code gecko_put_shared(struct json *json, const struct profile_snapshot 
 {
     struct tables tables = { .snapshot = snapshot, .json = json };
     const enum err_code rc = number_sources(&tables, err);
-    if (rc == ERR_OK)
+    if (!rc)
         put_shared(&tables);
     free(tables.source_of);
     return rc;

@@ -114,7 +114,7 @@ static enum err_code write_quality(struct json *json, const struct report_source
     const struct view_query everything = { 0 };
     struct states states;
     const enum err_code rc = states_init(&states, source->snapshot, &everything, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     json_key(json, "quality");
     quality_write(json, source->session, &states.all, NULL, NULL);
@@ -129,7 +129,7 @@ static enum err_code write_summary(struct json *json, const struct report_source
     struct buffer text = { 0 };
     json_key(json, "summary");
     enum err_code rc = summary_write_json(json, source, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = report_write_summary_markdown(source, &text, err);
     json_member_buffer(json, "summary_markdown", &text);
     buffer_deinit(&text);
@@ -158,7 +158,7 @@ static enum err_code write_baseline(struct json *json, const struct report_sourc
 {
     struct timed timed;
     const enum err_code rc = timed_init(&timed, baseline, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     json_member_object(json, "baseline");
     json_member_text(json, "by", by_time ? "time" : "samples");
@@ -177,7 +177,7 @@ static enum err_code write_profile(const struct report_source *source, const str
     struct timed timed;
     struct json json;
     enum err_code rc = timed_init(&timed, source, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     json_init(&json, out);
     json_object(&json);
@@ -189,19 +189,19 @@ static enum err_code write_profile(const struct report_source *source, const str
     write_tree(&json, source, &timed);
     if (timed.slots.count > 0)
         write_slots(&json, &timed.slots);
-    if (rc == ERR_OK && timed.slots.count > 0)
+    if (!rc && timed.slots.count > 0)
         rc = kept_runs_write(&json, source, err);
     timed_deinit(&timed);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = write_summary(&json, source, err);
-    if (rc == ERR_OK && page->has_baseline)
+    if (!rc && page->has_baseline)
         rc = write_baseline(&json, source->baseline, source->settings.by_time, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = embedded_write_heat(&json, source, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = embedded_write_sources(&json, source, page->bounds, err);
     json_end(&json);
-    return rc == ERR_OK ? json_finish(&json, err) : rc;
+    return rc ? rc : json_finish(&json, err);
 }
 
 /* The profile as the text of its element. */
@@ -211,9 +211,9 @@ static enum err_code put_payload(const struct report_source *source, const struc
     struct embedded_profile profile_text;
     enum err_code rc =
         embedded_profile_init(&profile_text, GZIP_LEVEL, EMBEDDED_PROFILE_BASE64, out, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = write_profile(source, page, &profile_text.in, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = embedded_profile_finish(&profile_text, err);
     embedded_profile_deinit(&profile_text);
     return rc;
@@ -239,15 +239,15 @@ static enum err_code fill_page(const struct report_source *source, const struct 
 {
     const struct asset policy = asset_page_meta();
     enum err_code rc = copy_until(&rest, policy_mark, out, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     buffer_append(out, policy.data, policy.bytes);
     rc = copy_until(&rest, data_mark, out, err);
     buffer_printf(out, "<script type=\"text/plain\" id=\"profile-data\" data-view=\"%s\">",
                   page->view);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put_payload(source, page, out, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     buffer_text(out, "</script>");
     buffer_append(out, rest.data, rest.bytes);
@@ -261,7 +261,7 @@ static enum err_code write_page(const struct report_source *source, const struct
     unsigned char *html = NULL;
     size_t bytes = 0;
     enum err_code rc = compress_gunzip(packed.data, packed.bytes, &html, &bytes, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = fill_page(source, page, (struct asset){ (char *)html, bytes }, out, err);
     free(html);
     return rc;

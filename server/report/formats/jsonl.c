@@ -94,14 +94,14 @@ static enum err_code put_strings(struct jsonl *jsonl, struct err *err)
     const struct profile_snapshot *const snapshot = jsonl->source->snapshot;
     const struct kind kind = { "string_table", NULL, "strings", 0 };
     enum err_code rc = ERR_OK;
-    for (str_id id = 0; id < snapshot->sizes.strings && rc == ERR_OK; id++) {
+    for (str_id id = 0; id < snapshot->sizes.strings && !rc; id++) {
         const struct strtab_string string = profile_string(snapshot, id);
         rc = begin_entry(jsonl, &kind, err);
         json_member_uint(&jsonl->json, "str_id", id);
         json_member_string(&jsonl->json, "value", string);
         json_end(&jsonl->json);
     }
-    return rc == ERR_OK ? close_record(jsonl, err) : rc;
+    return rc ? rc : close_record(jsonl, err);
 }
 
 /* Profiles without native frames have no such table. */
@@ -110,7 +110,7 @@ static enum err_code put_libraries(struct jsonl *jsonl, struct err *err)
     const struct profile_snapshot *const snapshot = jsonl->source->snapshot;
     const struct kind kind = { "library_table", NULL, "libraries", 0 };
     enum err_code rc = ERR_OK;
-    for (library_id id = 1; id < snapshot->sizes.libraries && rc == ERR_OK; id++) {
+    for (library_id id = 1; id < snapshot->sizes.libraries && !rc; id++) {
         const struct profile_library library = profile_library_at(snapshot, id);
         rc = begin_entry(jsonl, &kind, err);
         json_member_uint(&jsonl->json, "library_id", id);
@@ -120,7 +120,7 @@ static enum err_code put_libraries(struct jsonl *jsonl, struct err *err)
                          library.flags & PROFILE_LIBRARY_INTERPRETER);
         json_end(&jsonl->json);
     }
-    return rc == ERR_OK ? close_record(jsonl, err) : rc;
+    return rc ? rc : close_record(jsonl, err);
 }
 
 static enum err_code put_frames(struct jsonl *jsonl, struct err *err)
@@ -128,7 +128,7 @@ static enum err_code put_frames(struct jsonl *jsonl, struct err *err)
     const struct profile_snapshot *const snapshot = jsonl->source->snapshot;
     const struct kind kind = { "frame_table", NULL, "frames", 0 };
     enum err_code rc = ERR_OK;
-    for (frame_id id = 1; id < snapshot->sizes.frames && rc == ERR_OK; id++) {
+    for (frame_id id = 1; id < snapshot->sizes.frames && !rc; id++) {
         const struct profile_frame frame = profile_frame_at(snapshot, id);
         const struct profile_function function = profile_function_at(snapshot, frame.function);
         rc = begin_entry(jsonl, &kind, err);
@@ -141,7 +141,7 @@ static enum err_code put_frames(struct jsonl *jsonl, struct err *err)
             json_member_uint(&jsonl->json, "library_id", function.library);
         json_end(&jsonl->json);
     }
-    return rc == ERR_OK ? close_record(jsonl, err) : rc;
+    return rc ? rc : close_record(jsonl, err);
 }
 
 static enum err_code put_threads(struct jsonl *jsonl, struct err *err)
@@ -149,7 +149,7 @@ static enum err_code put_threads(struct jsonl *jsonl, struct err *err)
     const struct profile_snapshot *const snapshot = jsonl->source->snapshot;
     const struct kind kind = { "thread_table", NULL, "threads", 0 };
     enum err_code rc = ERR_OK;
-    for (thread_id id = 0; id < snapshot->sizes.threads && rc == ERR_OK; id++) {
+    for (thread_id id = 0; id < snapshot->sizes.threads && !rc; id++) {
         const struct profile_thread thread = profile_thread_at(snapshot, id);
         const struct profile_process process = profile_process_at(snapshot, thread.process);
         rc = begin_entry(jsonl, &kind, err);
@@ -160,7 +160,7 @@ static enum err_code put_threads(struct jsonl *jsonl, struct err *err)
         json_member_bool(&jsonl->json, "main", thread.is_main);
         json_end(&jsonl->json);
     }
-    return rc == ERR_OK ? close_record(jsonl, err) : rc;
+    return rc ? rc : close_record(jsonl, err);
 }
 
 /* A stack is a frame on top of another stack; 0 is the empty one. */
@@ -169,7 +169,7 @@ static enum err_code put_stacks(struct jsonl *jsonl, struct err *err)
     const struct profile_snapshot *const snapshot = jsonl->source->snapshot;
     const struct kind kind = { "stack_table", NULL, "stacks", 0 };
     enum err_code rc = ERR_OK;
-    for (node_id id = 1; id < snapshot->sizes.nodes && rc == ERR_OK; id++) {
+    for (node_id id = 1; id < snapshot->sizes.nodes && !rc; id++) {
         const struct profile_node node = profile_node_at(snapshot, id);
         rc = begin_entry(jsonl, &kind, err);
         json_member_uint(&jsonl->json, "stack_id", id);
@@ -177,7 +177,7 @@ static enum err_code put_stacks(struct jsonl *jsonl, struct err *err)
         json_member_uint(&jsonl->json, "frame_id", node.frame);
         json_end(&jsonl->json);
     }
-    return rc == ERR_OK ? close_record(jsonl, err) : rc;
+    return rc ? rc : close_record(jsonl, err);
 }
 
 static enum err_code put_frame_sums(struct jsonl *jsonl, uint64_t *samples_out, struct err *err)
@@ -185,11 +185,11 @@ static enum err_code put_frame_sums(struct jsonl *jsonl, uint64_t *samples_out, 
     struct flat flat;
     enum err_code rc =
         flat_init(&flat, jsonl->source->snapshot, jsonl->source->query, FLAT_FRAMES, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     const struct kind kind = { "agg", "frame", "entries", flat.samples };
     *samples_out = flat.samples;
-    for (frame_id id = 1; id < flat.row_count && rc == ERR_OK; id++) {
+    for (frame_id id = 1; id < flat.row_count && !rc; id++) {
         if (flat.total[id] == 0)
             continue;
         rc = begin_entry(jsonl, &kind, err);
@@ -199,7 +199,7 @@ static enum err_code put_frame_sums(struct jsonl *jsonl, uint64_t *samples_out, 
         json_end(&jsonl->json);
     }
     flat_deinit(&flat);
-    return rc == ERR_OK ? close_record(jsonl, err) : rc;
+    return rc ? rc : close_record(jsonl, err);
 }
 
 static enum err_code put_stack_sums(struct jsonl *jsonl, uint64_t samples, struct err *err)
@@ -208,9 +208,9 @@ static enum err_code put_stack_sums(struct jsonl *jsonl, uint64_t samples, struc
     struct view_cells cells;
     enum err_code rc =
         view_cells_init(&cells, jsonl->source->snapshot, jsonl->source->query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
-    for (size_t i = 0; i < cells.count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < cells.count && !rc; i++) {
         struct buffer words = { 0 };
         names_put_state(&words, cells.cells[i].state);
         rc = begin_entry(jsonl, &kind, err);
@@ -222,7 +222,7 @@ static enum err_code put_stack_sums(struct jsonl *jsonl, uint64_t samples, struc
         buffer_deinit(&words);
     }
     view_cells_deinit(&cells);
-    return rc == ERR_OK ? close_record(jsonl, err) : rc;
+    return rc ? rc : close_record(jsonl, err);
 }
 
 static void put_spot(struct jsonl *jsonl, const struct view_spot *cell)
@@ -248,15 +248,15 @@ static enum err_code put_spots(struct jsonl *jsonl, uint64_t samples, struct err
     if (query->threads || query->processes || state_condition_is_set(&query->states))
         return ERR_OK;
     enum err_code rc = view_spots_init(&spots, jsonl->source->snapshot, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
-    for (size_t i = 0; i < spots.count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < spots.count && !rc; i++) {
         rc = begin_entry(jsonl, &kind, err);
         put_spot(jsonl, &spots.spots[i]);
         json_end(&jsonl->json);
     }
     view_spots_deinit(&spots);
-    return rc == ERR_OK ? close_record(jsonl, err) : rc;
+    return rc ? rc : close_record(jsonl, err);
 }
 
 enum err_code report_write_jsonl(const struct report_source *source, struct buffer *out,
@@ -265,23 +265,23 @@ enum err_code report_write_jsonl(const struct report_source *source, struct buff
     struct jsonl jsonl = { .source = source, .out = out };
     uint64_t samples = 0;
     enum err_code rc = put_meta(&jsonl, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put_strings(&jsonl, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put_libraries(&jsonl, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put_frames(&jsonl, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put_threads(&jsonl, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put_stacks(&jsonl, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put_frame_sums(&jsonl, &samples, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put_stack_sums(&jsonl, samples, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put_spots(&jsonl, samples, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     begin(&jsonl, "end");
     json_member_uint(&jsonl.json, "samples_total", samples);

@@ -30,10 +30,10 @@ static enum err_code write_cells(const struct report_source *source,
     struct pprof *pprof = NULL;
     size_t used;
     enum err_code rc = view_cells_init(&cells, source->snapshot, source->query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = pprof_create(source->snapshot, &pprof, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = pprof_write(pprof, settings, cells.cells, cells.count, out, &used, err);
     pprof_destroy(pprof);
     view_cells_deinit(&cells);
@@ -79,9 +79,9 @@ enum err_code report_write_pprof(const struct report_source *source, struct buff
     struct embedded_profile profile_text;
     enum err_code rc =
         embedded_profile_init(&profile_text, GZIP_LEVEL, EMBEDDED_PROFILE_BYTES, out, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = write_texts(source, &profile_text.in, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = embedded_profile_finish(&profile_text, err);
     embedded_profile_deinit(&profile_text);
     return rc;

@@ -108,12 +108,12 @@ enum err_code report_write_pstats(const struct report_source *source, struct buf
                            .sample_s = (double)source->header->period_ns / (double)NS_PER_S };
     enum err_code rc =
         flat_init(&stats.flat, source->snapshot, source->query, FLAT_FUNCTIONS, err);
-    if (rc == ERR_OK && source->header->has_periods)
+    if (!rc && source->header->has_periods)
         rc = flat_init_ns(&stats.time, source->snapshot, source->query, FLAT_FUNCTIONS,
                           source->header->period_ns, err);
-    if (rc == ERR_OK)
+    if (!rc)
         put_functions(&stats);
     flat_deinit(&stats.time);
     flat_deinit(&stats.flat);
-    return rc == ERR_OK ? buffer_check(out, err) : rc;
+    return rc ? rc : buffer_check(out, err);
 }

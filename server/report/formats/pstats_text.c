@@ -349,12 +349,12 @@ static enum err_code table_init(struct table *table, const struct report_source 
                              .rows = rows,
                              .sample_s = (double)source->header->period_ns / (double)NS_PER_S };
     enum err_code rc = flat_init(&table->flat, source->snapshot, source->query, rows, err);
-    if (rc == ERR_OK && source->header->has_periods)
+    if (!rc && source->header->has_periods)
         rc = flat_init_ns(&table->time, source->snapshot, source->query, rows,
                           source->header->period_ns, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = sort(table, err);
-    if (rc != ERR_OK)
+    if (rc)
         table_deinit(table);
     return rc;
 }
@@ -365,7 +365,7 @@ static enum err_code put_summary(const struct report_source *source, struct buff
 {
     struct table table;
     const enum err_code rc = table_init(&table, source, FLAT_FUNCTIONS, out, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (table.count > 0) {
         paint(&table, BOLD);
@@ -385,7 +385,7 @@ enum err_code report_write_pstats_text(const struct report_source *source, struc
     struct table table;
     const enum flat_rows rows = source->settings.by_line ? FLAT_FRAMES : FLAT_FUNCTIONS;
     enum err_code rc = table_init(&table, source, rows, out, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     put_head(&table);
     put_table(&table);
@@ -393,5 +393,5 @@ enum err_code report_write_pstats_text(const struct report_source *source, struc
     table_deinit(&table);
     if (!source->settings.no_summary)
         rc = put_summary(source, out, err);
-    return rc == ERR_OK ? buffer_check(out, err) : rc;
+    return rc ? rc : buffer_check(out, err);
 }

@@ -70,7 +70,7 @@ static enum err_code put_stack(struct speedscope *scope, node_id node, struct er
 {
     const enum err_code rc = chain_up(&scope->chain, scope->source->snapshot, node, err);
     json_array(&scope->json);
-    for (size_t i = rc == ERR_OK ? scope->chain.depth : 0; i-- > 0;)
+    for (size_t i = !rc ? scope->chain.depth : 0; i-- > 0;)
         json_uint(&scope->json, entry_of(scope, scope->chain.frames[i]));
     json_end(&scope->json);
     return rc;
@@ -85,7 +85,7 @@ static enum err_code put_part(struct speedscope *scope, const struct view_cells 
             continue;
         }
         const enum err_code rc = put_stack(scope, cells->cells[i].node, err);
-        if (rc != ERR_OK)
+        if (rc)
             return rc;
     }
     return ERR_OK;
@@ -96,10 +96,10 @@ static enum err_code put_pass(struct speedscope *scope, thread_id thread, const 
 {
     enum err_code rc = ERR_OK;
     json_member_array(&scope->json, key);
-    for (size_t i = 0; i < scope->slices.count && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < scope->slices.count && !rc; i++) {
         struct slice_part part;
         rc = slices_part(&scope->slices, i, thread, SLICES_BY_TREE, &scope->order, &part, err);
-        if (rc != ERR_OK)
+        if (rc)
             break;
         rc = put_part(scope, &part.cells, pass, err);
         slice_part_deinit(&part);
@@ -135,7 +135,7 @@ static enum err_code put_thread(struct speedscope *scope, size_t index, struct e
     const uint64_t before = scope->slices.unordered_samples;
     enum err_code rc = put_pass(scope, thread, "samples", STACKS, err);
     put_name(scope, index, scope->slices.unordered_samples - before);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put_pass(scope, thread, "weights", WEIGHTS, err);
     json_end(json);
     return rc;
@@ -159,7 +159,7 @@ static enum err_code put_profiles(struct speedscope *scope, struct err *err)
     json_member_array(&scope->json, "profiles");
     if (scope->slices.thread_count == 0)
         put_no_thread(&scope->json);
-    for (size_t i = 0; i < scope->slices.thread_count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < scope->slices.thread_count && !rc; i++)
         rc = put_thread(scope, i, err);
     json_end(&scope->json);
     return rc;
@@ -186,7 +186,7 @@ static enum err_code put_file(struct speedscope *scope, struct err *err)
     put_shared(scope);
     const enum err_code rc = put_profiles(scope, err);
     json_end(json);
-    return rc == ERR_OK ? json_finish(json, err) : rc;
+    return rc ? rc : json_finish(json, err);
 }
 
 enum err_code report_write_speedscope(const struct report_source *source, struct buffer *out,
@@ -195,9 +195,9 @@ enum err_code report_write_speedscope(const struct report_source *source, struct
     struct speedscope scope = { .source = source };
     json_init(&scope.json, out);
     enum err_code rc = slices_init(&scope.slices, source, MAX_RUNS, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = preorder_init(&scope.order, source->snapshot, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = put_file(&scope, err);
     preorder_deinit(&scope.order);
     slices_deinit(&scope.slices);

@@ -262,7 +262,7 @@ enum err_code summary_write_json(struct json *json, const struct report_source *
 {
     struct summary summary;
     const enum err_code rc = summary_init(&summary, source, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     json_object(json);
     write_program(json, source);
@@ -286,5 +286,5 @@ enum err_code report_write_summary_json(const struct report_source *source, stru
     struct json json;
     json_init(&json, out);
     const enum err_code rc = summary_write_json(&json, source, err);
-    return rc == ERR_OK ? json_finish(&json, err) : rc;
+    return rc ? rc : json_finish(&json, err);
 }

@@ -486,7 +486,7 @@ static enum err_code write(const struct report_source *source, bool is_markdown,
     struct summary summary;
     const struct writing writing = { &summary, out, is_markdown };
     const enum err_code rc = summary_init(&summary, source, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     summary_quality_text(source->session, quality);
     put_headline(&writing);

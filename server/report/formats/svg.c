@@ -129,20 +129,20 @@ static enum err_code add_steps(struct picture *picture, struct step *steps, uint
     const uint32_t base = picture->boxes[root].depth;
     enum err_code rc = ERR_OK;
     qsort(steps, count, sizeof *steps, by_step);
-    for (uint32_t begin = 0, end = 0; begin < count && rc == ERR_OK; begin = end) {
+    for (uint32_t begin = 0, end = 0; begin < count && !rc; begin = end) {
         for (; end < count && steps[end].depth == steps[begin].depth; end++)
             steps[end].above =
                 picture->box_of[profile_node_at(picture->source->snapshot, steps[end].node)
                                     .parent];
         qsort(steps + begin, end - begin, sizeof *steps, by_step);
-        for (uint32_t i = begin; i < end && rc == ERR_OK; i++) {
+        for (uint32_t i = begin; i < end && !rc; i++) {
             if (i == begin || by_step(&steps[i], &steps[i - 1]) != 0)
                 rc = add_box(picture,
                              &(struct box){ .parent = steps[i].above,
                                             .depth = base + steps[i].depth,
                                             .entry = steps[i].entry },
                              err);
-            if (rc != ERR_OK)
+            if (rc)
                 break;
             struct box *const box = &picture->boxes[picture->box_count - 1];
             box->self += picture->self[steps[i].node];
@@ -198,15 +198,15 @@ static enum err_code add_threads(struct picture *picture, struct view_cells *cel
     enum err_code rc = ERR_OK;
     uint64_t total = 0;
     qsort(cells->cells, cells->count, sizeof *cells->cells, by_thread);
-    for (size_t begin = 0, end = 0; begin < cells->count && rc == ERR_OK; begin = end) {
+    for (size_t begin = 0, end = 0; begin < cells->count && !rc; begin = end) {
         const thread_id thread = cells->cells[begin].thread;
         const uint32_t root = picture->box_count;
         while (end < cells->count && cells->cells[end].thread == thread)
             end++;
         rc = add_box(picture, &(struct box){ .depth = 1, .entry = thread }, err);
-        if (rc == ERR_OK)
+        if (!rc)
             rc = add_cells(picture, cells->cells + begin, end - begin, root, err);
-        if (rc == ERR_OK)
+        if (!rc)
             total += picture->boxes[root].total;
     }
     picture->boxes[0].total = total;
@@ -486,9 +486,9 @@ static enum err_code lay_out(struct picture *picture, struct err *err)
     struct view_cells cells = { 0 };
     const size_t nodes = (size_t)source->snapshot->sizes.nodes + 1;
     enum err_code rc = preorder_init(&picture->order, source->snapshot, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = view_cells_init(&cells, source->snapshot, source->query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     picture->self = calloc(nodes, sizeof *picture->self);
     picture->total = calloc(nodes, sizeof *picture->total);
@@ -496,13 +496,13 @@ static enum err_code lay_out(struct picture *picture, struct err *err)
     rc = picture->self && picture->total && picture->box_of
              ? add_box(picture, &(struct box){ 0 }, err)
              : err_nomem(err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = source->settings.by_thread ? add_threads(picture, &cells, err)
                                         : add_cells(picture, cells.cells, cells.count, 0, err);
     view_cells_deinit(&cells);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = place_boxes(picture, err);
-    picture->samples = rc == ERR_OK ? picture->boxes[0].total : 0;
+    picture->samples = !rc ? picture->boxes[0].total : 0;
     return rc;
 }
 
@@ -511,7 +511,7 @@ enum err_code report_write_svg(const struct report_source *source, struct buffer
 {
     struct picture picture = { .source = source };
     enum err_code rc = lay_out(&picture, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         put_picture(&picture, out);
         rc = buffer_check(out, err);
     }

@@ -130,8 +130,9 @@ static void add_link(const struct world *world, const char *to, const char *name
 static enum err_code read_path(struct world *world, const char *path, struct err *err)
 {
     uint64_t changed_ns = 0;
-    const struct source_wish wish = { .path = { path, (uint32_t)strlen(path) } };
-    return source_helper_read(&world->target, &wish, -1, &world->text, &changed_ns, NULL, err);
+    const struct helper_request wanted = { .path = { path, (uint32_t)strlen(path) } };
+    return source_helper_read(&world->target, &wanted, -1, &world->text, &changed_ns, NULL,
+                              err);
 }
 
 /* As the target calls it. */
@@ -184,9 +185,9 @@ static void what_is_no_regular_file_is_refused(void **state)
     assert_int_equal(read_path(world, "app.py", NULL), ERR_INVALID);
     assert_int_equal(read_path(world, "<string>", NULL), ERR_INVALID);
     assert_int_equal(read_path(world, "", NULL), ERR_INVALID);
-    const struct source_wish wish = { .path = { "/app.py\0x", 9 } };
+    const struct helper_request wanted = { .path = { "/app.py\0x", 9 } };
     assert_int_equal(
-        source_helper_read(&world->target, &wish, -1, &world->text, &changed_ns, NULL, NULL),
+        source_helper_read(&world->target, &wanted, -1, &world->text, &changed_ns, NULL, NULL),
         ERR_INVALID);
 }
 
@@ -310,11 +311,13 @@ static enum err_code read_native(struct world *world, const char *name, const ch
     char path[512];
     uint64_t changed_ns = 0;
     snprintf(path, sizeof path, "%s%s", world->has_root ? "" : world->folder, name);
-    const struct source_wish wish = { .path = { path, (uint32_t)strlen(path) },
-                                      .entries = &entry,
-                                      .entry_count = 1,
-                                      .build_id = { build_id, (uint32_t)strlen(build_id) } };
-    return source_helper_read(&world->target, &wish, -1, &world->text, &changed_ns, place, err);
+    const struct helper_request wanted = { .path = { path, (uint32_t)strlen(path) },
+                                           .entries = &entry,
+                                           .entry_count = 1,
+                                           .build_id = { build_id,
+                                                         (uint32_t)strlen(build_id) } };
+    return source_helper_read(&world->target, &wanted, -1, &world->text, &changed_ns, place,
+                              err);
 }
 
 /* The root of the test itself has no file of the name that the debug information has. */
@@ -358,12 +361,12 @@ static void places_of_several_functions_come_together(void **state)
         skip();
     copy(world, DESCRIBED, "described.so", SIZE_MAX);
     snprintf(path, sizeof path, "%s/described.so", world->has_root ? "" : world->folder);
-    const struct source_wish wish = { .path = { path, (uint32_t)strlen(path) },
-                                      .entries = entries,
-                                      .entry_count = 2,
-                                      .wants_places = true };
+    const struct helper_request wanted = { .path = { path, (uint32_t)strlen(path) },
+                                           .entries = entries,
+                                           .entry_count = 2,
+                                           .wants_places = true };
     assert_ok(
-        source_helper_read(&world->target, &wish, -1, &world->text, &changed_ns, NULL, &err),
+        source_helper_read(&world->target, &wanted, -1, &world->text, &changed_ns, NULL, &err),
         &err);
     assert_int_equal(world->text.length, 2 * sizeof row + strlen("/src/described.c"));
     memcpy(&row, world->text.data, sizeof row);

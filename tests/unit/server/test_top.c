@@ -83,15 +83,15 @@ static const char *draw(struct world *world, unsigned columns, unsigned rows)
     return buffer_string(&world->text);
 }
 
-static enum display_wish type(struct world *world, const char *keys)
+static enum display_request type(struct world *world, const char *keys)
 {
     const char *const end = keys + strlen(keys);
-    enum display_wish wish = DISPLAY_GOES_ON;
+    enum display_request request = DISPLAY_GOES_ON;
     while (keys < end) {
-        wish = display_key(&world->display, keys_next(&keys, end), &world->room);
+        request = display_key(&world->display, keys_next(&keys, end), &world->room);
         draw(world, 100, 30);
     }
-    return wish;
+    return request;
 }
 
 /* The columns and rows that a text takes, without escape sequences. */

@@ -196,8 +196,8 @@ static void nobody_is_answered_who_has_given_up(void **state)
     const struct fair_turn turn = { .since_ns = 5 };
     (void)state;
     assert_false(fair_turn_is_late(&turn, 5));
-    assert_false(fair_turn_is_late(&turn, 4 + FAIR_QUEUE_PATIENCE_S * NS_PER_S));
-    assert_true(fair_turn_is_late(&turn, 5 + FAIR_QUEUE_PATIENCE_S * NS_PER_S));
+    assert_false(fair_turn_is_late(&turn, 4 + FAIR_QUEUE_DEADLINE_S * NS_PER_S));
+    assert_true(fair_turn_is_late(&turn, 5 + FAIR_QUEUE_DEADLINE_S * NS_PER_S));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -1,4 +1,4 @@
-#include "server/source/keeper.h"
+#include "server/source/prefetch.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -45,7 +45,7 @@ struct progress {
 };
 
 struct round {
-    struct keeper *keeper;
+    struct prefetch *prefetch;
     struct profile_snapshot snapshot;
     uint64_t *self, *total; /* by function */
     unsigned char *own;     /* by function: is it your code? */
@@ -128,9 +128,9 @@ static void find_files(struct round *round)
     qsort(round->files, round->file_count, sizeof *round->files, hot_files_compare);
 }
 
-static bool is_stopping(const struct keeper *keeper)
+static bool is_stopping(const struct prefetch *prefetch)
 {
-    struct pollfd stop = { .fd = keeper->stop_fd, .events = POLLIN };
+    struct pollfd stop = { .fd = prefetch->stop_fd, .events = POLLIN };
     return poll(&stop, 1, 0) != 0;
 }
 
@@ -138,14 +138,14 @@ static bool is_stopping(const struct keeper *keeper)
 static bool fetch(struct round *round, const struct file_origins *origins, uint32_t rank,
                   struct buffer *text)
 {
-    struct keeper *const keeper = round->keeper;
+    struct prefetch *const prefetch = round->prefetch;
     uint64_t changed_ns = 0;
-    const enum err_code rc =
-        fetch_file(keeper->fetcher, origins, keeper->stop_fd, text, &changed_ns, NULL, NULL);
-    if (rc == ERR_OK)
-        cache_put(keeper->cache, &origins->key, rank, text, changed_ns);
+    const enum err_code rc = fetch_file(prefetch->fetcher, origins, prefetch->stop_fd, text,
+                                        &changed_ns, NULL, NULL);
+    if (!rc)
+        cache_put(prefetch->cache, &origins->key, rank, text, changed_ns);
     else if (rc != ERR_LIMIT && rc != ERR_GONE && rc != ERR_SYS)
-        cache_put(keeper->cache, &origins->key, rank, NULL, 0);
+        cache_put(prefetch->cache, &origins->key, rank, NULL, 0);
     return rc != ERR_LIMIT && rc != ERR_SYS;
 }
 
@@ -153,33 +153,33 @@ static bool fetch(struct round *round, const struct file_origins *origins, uint3
 static void find_checkout(struct round *round, const struct hot_file *file,
                           const struct file_origins *origins)
 {
-    struct keeper *const keeper = round->keeper;
+    struct prefetch *const prefetch = round->prefetch;
     struct file_origins wanted = *origins;
     struct source_checkout found;
     struct buffer answer = { 0 };
     uint64_t ignored = 0;
-    if (keeper->has_checkout || keeper->checkout_tries == KEEPER_MAX_TRIES ||
+    if (prefetch->has_checkout || prefetch->checkout_tries == PREFETCH_MAX_TRIES ||
         !round->own[round->functions[file->first]])
         return;
-    keeper->checkout_tries++;
+    prefetch->checkout_tries++;
     wanted.request.want = RELAY_CHECKOUT;
-    const enum err_code rc =
-        fetch_file(keeper->fetcher, &wanted, keeper->stop_fd, &answer, &ignored, NULL, NULL);
-    if (rc == ERR_OK && answer.length == sizeof found) {
+    const enum err_code rc = fetch_file(prefetch->fetcher, &wanted, prefetch->stop_fd, &answer,
+                                        &ignored, NULL, NULL);
+    if (!rc && answer.length == sizeof found) {
         memcpy(&found, answer.data, sizeof found);
         if (checkout_is_valid(&found)) {
-            keeper->checkout = found;
-            keeper->has_checkout = true;
+            prefetch->checkout = found;
+            prefetch->has_checkout = true;
         }
     }
     buffer_deinit(&answer);
 }
 
-static bool is_settled(const struct keeper *keeper, const struct keeper_settled *folder)
+static bool is_settled(const struct prefetch *prefetch, const struct prefetch_settled *folder)
 {
-    for (size_t i = 0; i < keeper->settled_count; i++)
-        if (keeper->settled[i].owner == folder->owner &&
-            keeper->settled[i].hash == folder->hash)
+    for (size_t i = 0; i < prefetch->settled_count; i++)
+        if (prefetch->settled[i].owner == folder->owner &&
+            prefetch->settled[i].hash == folder->hash)
             return true;
     return false;
 }
@@ -209,10 +209,10 @@ static void note_distribution(struct round *round, const struct strtab_string *p
 static void find_distribution(struct round *round, const struct hot_file *file,
                               const struct file_origins *origins)
 {
-    struct keeper *const keeper = round->keeper;
+    struct prefetch *const prefetch = round->prefetch;
     const struct strtab_string path = origins->key.path;
     const char *const slash = strrchr(path.text, '/');
-    const struct keeper_settled folder = {
+    const struct prefetch_settled folder = {
         origins->key.owner, hash_bytes(path.text, (size_t)(slash - path.text), HASH_SEED)
     };
     const struct profile_function function =
@@ -223,18 +223,18 @@ static void find_distribution(struct round *round, const struct hot_file *file,
     struct buffer answer = { 0 };
     uint64_t ignored = 0;
     if (!round->has_one_owner || function.library || kind == CODE_STANDARD ||
-        is_settled(keeper, &folder))
+        is_settled(prefetch, &folder))
         return;
     wanted.request.want = RELAY_DISTRIBUTION;
-    const enum err_code rc =
-        fetch_file(keeper->fetcher, &wanted, keeper->stop_fd, &answer, &ignored, NULL, NULL);
-    if (rc == ERR_OK && answer.length == sizeof found) {
+    const enum err_code rc = fetch_file(prefetch->fetcher, &wanted, prefetch->stop_fd, &answer,
+                                        &ignored, NULL, NULL);
+    if (!rc && answer.length == sizeof found) {
         memcpy(&found, answer.data, sizeof found);
         if (distribution_is_valid(&found, path.text)) {
             if (found.owner != SOURCE_OF_UNKNOWN)
                 note_distribution(round, &path, kind, &found);
-            if (found.has_folder && keeper->settled_count < KEEPER_MAX_SETTLED)
-                keeper->settled[keeper->settled_count++] = folder;
+            if (found.has_folder && prefetch->settled_count < PREFETCH_MAX_SETTLED)
+                prefetch->settled[prefetch->settled_count++] = folder;
         }
     }
     buffer_deinit(&answer);
@@ -245,21 +245,21 @@ static enum left fetch_files(struct round *round)
     struct buffer text = { 0 };
     size_t fetches = 0;
     enum left left = LEFT_NONE;
-    cache_begin_ranking(round->keeper->cache);
+    cache_begin_ranking(round->prefetch->cache);
     for (uint32_t i = 0; i < round->file_count && i < CACHE_MAX_FILES; i++) {
         const struct hot_file *const file = &round->files[i];
         struct file_origins origins;
         if (file_origins_find(&round->snapshot, &round->functions[file->first], file->count,
                               RELAY_TEXT, &origins, NULL) != ERR_OK ||
-            cache_rank(round->keeper->cache, &origins.key, i))
+            cache_rank(round->prefetch->cache, &origins.key, i))
             continue;
-        if (fetches++ == FETCHES_AT_ONCE || is_stopping(round->keeper)) {
+        if (fetches++ == FETCHES_AT_ONCE || is_stopping(round->prefetch)) {
             left = LEFT_MORE;
             break;
         }
         find_distribution(round, file, &origins);
-        if (!round->keeper->keeps_texts) {
-            cache_put(round->keeper->cache, &origins.key, i, NULL, 0);
+        if (!round->prefetch->keeps_texts) {
+            cache_put(round->prefetch->cache, &origins.key, i, NULL, 0);
             continue;
         }
         if (!fetch(round, &origins, i, &text))
@@ -271,10 +271,10 @@ static enum left fetch_files(struct round *round)
 }
 
 /* Fetches what is new. */
-static enum left keep(struct keeper *keeper, struct progress *progress)
+static enum left keep(struct prefetch *prefetch, struct progress *progress)
 {
-    struct sampler *const sampler = keeper->fetcher->sampler;
-    struct round round = { .keeper = keeper };
+    struct sampler *const sampler = prefetch->fetcher->sampler;
+    struct round round = { .prefetch = prefetch };
     enum left left = LEFT_NONE;
     if (profile_snapshot(sampler_profile(sampler), &round.snapshot, NULL) != ERR_OK)
         return left;
@@ -293,9 +293,9 @@ static enum left keep(struct keeper *keeper, struct progress *progress)
 
 static void *run(void *context)
 {
-    struct keeper *const keeper = context;
-    struct pollfd events[] = { { keeper->stop_fd, POLLIN, 0 },
-                               { sampler_end_fd(keeper->fetcher->sampler), POLLIN, 0 } };
+    struct prefetch *const prefetch = context;
+    struct pollfd events[] = { { prefetch->stop_fd, POLLIN, 0 },
+                               { sampler_end_fd(prefetch->fetcher->sampler), POLLIN, 0 } };
     struct progress progress = { .functions = 0 };
     int pause_ms = FIRST_MS;
     bool is_last = false;
@@ -305,7 +305,7 @@ static void *run(void *context)
         if (events[1].revents && !is_last)
             progress = (struct progress){ .functions = 0 };
         is_last = events[1].revents != 0;
-        const enum left left = keep(keeper, &progress);
+        const enum left left = keep(prefetch, &progress);
         if (is_last && left != LEFT_MORE)
             break;
         pause_ms = left == LEFT_MORE ? SOON_MS : NEXT_MS;
@@ -313,34 +313,34 @@ static void *run(void *context)
     return NULL;
 }
 
-enum err_code keeper_start(struct keeper *keeper, struct fetcher *fetcher, struct cache *cache,
-                           bool keeps_texts, struct err *err)
+enum err_code prefetch_start(struct prefetch *prefetch, struct fetcher *fetcher,
+                             struct cache *cache, bool keeps_texts, struct err *err)
 {
-    keeper->keeps_texts = keeps_texts;
-    keeper->fetcher = fetcher;
-    keeper->cache = cache;
-    keeper->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (keeper->stop_fd < 0)
+    prefetch->keeps_texts = keeps_texts;
+    prefetch->fetcher = fetcher;
+    prefetch->cache = cache;
+    prefetch->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (prefetch->stop_fd < 0)
         return err_sys(err, errno, "cannot make an event descriptor");
-    const int sys = thread_start(&keeper->thread, run, keeper);
-    keeper->is_started = sys == 0;
+    const int sys = thread_start(&prefetch->thread, run, prefetch);
+    prefetch->is_started = sys == 0;
     if (sys == 0)
         return ERR_OK;
-    close(keeper->stop_fd);
+    close(prefetch->stop_fd);
     return err_sys(err, sys, "cannot start the thread that fetches source files");
 }
 
-const struct source_checkout *keeper_checkout(const struct keeper *keeper)
+const struct source_checkout *prefetch_checkout(const struct prefetch *prefetch)
 {
-    return keeper->has_checkout ? &keeper->checkout : NULL;
+    return prefetch->has_checkout ? &prefetch->checkout : NULL;
 }
 
-void keeper_stop(struct keeper *keeper)
+void prefetch_stop(struct prefetch *prefetch)
 {
-    if (!keeper->is_started)
+    if (!prefetch->is_started)
         return;
-    eventfd_write(keeper->stop_fd, 1);
-    pthread_join(keeper->thread, NULL);
-    close(keeper->stop_fd);
-    keeper->is_started = false;
+    eventfd_write(prefetch->stop_fd, 1);
+    pthread_join(prefetch->thread, NULL);
+    close(prefetch->stop_fd);
+    prefetch->is_started = false;
 }

@@ -1,4 +1,4 @@
-#include "server/command/process/process_keeper.h"
+#include "server/command/process/supervisor.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -37,7 +37,7 @@
 static const uint64_t EARLY_NS = NS_PER_S;
 enum { PAUSE_MS = 400, MOST_PAUSE_MS = 6400 };
 
-/* Descriptors of the keeper.  It holds the ends of sockets for the processes that it starts, so that each may be started
+/* Descriptors of the supervisor.  It holds the ends of sockets for the processes that it starts, so that each may be started
  * again without the others, and behind them the folders of the file process. */
 enum { SOCKET = DESCRIPTORS_FIRST, SOURCE_ASKS, SOURCE_ANSWERS, FILES, CHILDREN, FOLDERS };
 enum { KEPT = FOLDERS - SOCKET };
@@ -63,7 +63,7 @@ enum { CHECK_MS = 250, MOST_STOPPED = 4, MOST_PENDING = 20, MOST_STARTING = 240 
 /* Killed ones that the kernel still holds: with so many, no further one is started. */
 enum { MOST_HELD = 8 };
 
-/* A process that the keeper starts, and starts again. */
+/* A process that the supervisor starts, and starts again. */
 struct kept {
     const char *what; /* its name in messages */
     enum identity_role role;
@@ -80,7 +80,7 @@ struct kept {
 /* No process descends from it. */
 enum { LAUNCHER_LOST = -1 };
 
-struct process_keeper {
+struct supervisor {
     const struct options *options;
     size_t engines;
     bool launches; /* the user's program, which the first reader may read and no other one */
@@ -90,18 +90,18 @@ struct process_keeper {
 };
 
 /* launcher: a child of this process; 0: none. */
-static noreturn void read_others(const struct process_keeper *keeper, pid_t launcher)
+static noreturn void read_others(const struct supervisor *supervisor, pid_t launcher)
 {
     sigset_t nothing;
     close(SOURCE_ANSWERS);
     (void)syscall(SYS_close_range, FILES, ~0u, 0);
     sigemptyset(&nothing);
     sigprocmask(SIG_SETMASK, &nothing, NULL);
-    process_reader_run(&(struct process_reader){ .options = keeper->options,
-                                                 .engines = keeper->engines,
+    process_reader_run(&(struct process_reader){ .options = supervisor->options,
+                                                 .engines = supervisor->engines,
                                                  .launcher = launcher,
                                                  .socket = SOCKET,
-                                                 .pulse = keeper->reader.pulse,
+                                                 .pulse = supervisor->reader.pulse,
                                                  .source_socket = SOURCE_ASKS });
 }
 
@@ -152,16 +152,16 @@ static bool note_change(struct kept *kept, pid_t pid, int status)
     return true;
 }
 
-static void collect(struct process_keeper *keeper)
+static void collect(struct supervisor *supervisor)
 {
     pid_t pid;
     int status;
     while ((pid = children_take_change(CHILDREN, &status)) != 0) {
-        const bool is_kept = note_change(&keeper->reader, pid, status) ||
-                             note_change(&keeper->source, pid, status) ||
-                             note_change(&keeper->files, pid, status);
-        keeper->held -=
-            !is_kept && keeper->held > 0 && !WIFSTOPPED(status) && !WIFCONTINUED(status);
+        const bool is_kept = note_change(&supervisor->reader, pid, status) ||
+                             note_change(&supervisor->source, pid, status) ||
+                             note_change(&supervisor->files, pid, status);
+        supervisor->held -=
+            !is_kept && supervisor->held > 0 && !WIFSTOPPED(status) && !WIFCONTINUED(status);
     }
 }
 
@@ -172,15 +172,15 @@ static bool is_pending(const struct kept *kept)
 }
 
 /* Kills a process and does not wait for it: one that the kernel holds ends later, or never. */
-static void give_up(struct process_keeper *keeper, struct kept *kept, const char *why)
+static void give_up(struct supervisor *supervisor, struct kept *kept, const char *why)
 {
     say("the %s %s: another one takes its place", kept->what, why);
     identity_kill(kept->role, kept->pid);
-    keeper->held++;
+    supervisor->held++;
     lose(kept);
 }
 
-static void check_kept(struct process_keeper *keeper, struct kept *kept)
+static void check_kept(struct supervisor *supervisor, struct kept *kept)
 {
     const unsigned taken = atomic_load(&kept->pulse->taken);
     if (!kept->pid || !kept->is_watched)
@@ -191,84 +191,85 @@ static void check_kept(struct process_keeper *keeper, struct kept *kept)
     kept->taken = taken;
     kept->is_watched = kept->is_stopped || has_message;
     if (kept->stopped >= MOST_STOPPED)
-        give_up(keeper, kept, "was stopped");
+        give_up(supervisor, kept, "was stopped");
     else if (kept->pending >= (unsigned)(taken ? MOST_PENDING : MOST_STARTING))
-        give_up(keeper, kept, "does not answer");
+        give_up(supervisor, kept, "does not answer");
 }
 
-static void check_all(struct process_keeper *keeper)
+static void check_all(struct supervisor *supervisor)
 {
     const uint64_t now_ns = clock_now_ns();
-    if (now_ns - keeper->checked_ns < CHECK_MS * NS_PER_MS)
+    if (now_ns - supervisor->checked_ns < CHECK_MS * NS_PER_MS)
         return;
-    keeper->checked_ns = now_ns;
-    check_kept(keeper, &keeper->reader);
-    check_kept(keeper, &keeper->source);
-    check_kept(keeper, &keeper->files);
+    supervisor->checked_ns = now_ns;
+    check_kept(supervisor, &supervisor->reader);
+    check_kept(supervisor, &supervisor->source);
+    check_kept(supervisor, &supervisor->files);
 }
 
-static bool is_due(const struct process_keeper *keeper, struct kept *kept)
+static bool is_due(const struct supervisor *supervisor, struct kept *kept)
 {
     const uint64_t now_ns = clock_now_ns();
-    if (kept->pid || now_ns < kept->due_ns || keeper->held >= MOST_HELD)
+    if (kept->pid || now_ns < kept->due_ns || supervisor->held >= MOST_HELD)
         return false;
     kept->began_ns = now_ns;
     kept->due_ns = now_ns + PAUSE_MS * NS_PER_MS;
     return true;
 }
 
-static noreturn void open_files(const struct process_keeper *keeper)
+static noreturn void open_files(const struct supervisor *supervisor)
 {
     for (int fd = SOCKET; fd < FILES; fd++)
         close(fd);
     close(CHILDREN);
-    file_process_run(FILES, keeper->files.pulse);
+    file_process_run(FILES, supervisor->files.pulse);
 }
 
 /* If there can be no more processes now, it is tried again. */
-static void start_due(struct process_keeper *keeper)
+static void start_due(struct supervisor *supervisor)
 {
-    if (!keeper->options->report.no_source && is_due(keeper, &keeper->source)) {
-        const pid_t pid = source_helper_fork(SOURCE_ANSWERS, keeper->source.pulse);
-        keeper->source.pid = pid > 0 ? pid : 0;
+    if (!supervisor->options->report.no_source && is_due(supervisor, &supervisor->source)) {
+        const pid_t pid = source_helper_fork(SOURCE_ANSWERS, supervisor->source.pulse);
+        supervisor->source.pid = pid > 0 ? pid : 0;
     }
-    if (file_process_is_needed() && is_due(keeper, &keeper->files)) {
+    if (file_process_is_needed() && is_due(supervisor, &supervisor->files)) {
         const pid_t pid = fork();
         if (pid == 0)
-            open_files(keeper);
-        keeper->files.pid = pid > 0 ? pid : 0;
+            open_files(supervisor);
+        supervisor->files.pid = pid > 0 ? pid : 0;
     }
-    if (is_due(keeper, &keeper->reader)) {
+    if (is_due(supervisor, &supervisor->reader)) {
         const pid_t pid = fork();
         if (pid == 0)
-            read_others(keeper, keeper->launches ? LAUNCHER_LOST : 0);
-        keeper->reader.pid = pid > 0 ? pid : 0;
+            read_others(supervisor, supervisor->launches ? LAUNCHER_LOST : 0);
+        supervisor->reader.pid = pid > 0 ? pid : 0;
     }
 }
 
-static int wait_ms(const struct process_keeper *keeper)
+static int wait_ms(const struct supervisor *supervisor)
 {
-    const bool is_whole = keeper->reader.pid &&
-                          (keeper->source.pid || keeper->options->report.no_source) &&
-                          (keeper->files.pid || !file_process_is_needed());
-    const bool is_watched =
-        keeper->reader.is_watched || keeper->source.is_watched || keeper->files.is_watched;
+    const bool is_whole = supervisor->reader.pid &&
+                          (supervisor->source.pid || supervisor->options->report.no_source) &&
+                          (supervisor->files.pid || !file_process_is_needed());
+    const bool is_watched = supervisor->reader.is_watched || supervisor->source.is_watched ||
+                            supervisor->files.is_watched;
     return !is_whole ? PAUSE_MS / 4 : is_watched ? CHECK_MS : -1;
 }
 
 /* Waits until a child has changed, the program has ended or there is something to do; a message for a process begins a watch. */
-static void wait_for_something(struct process_keeper *keeper)
+static void wait_for_something(struct supervisor *supervisor)
 {
-    struct kept *const kept[] = { &keeper->reader, &keeper->source, &keeper->files };
+    struct kept *const kept[] = { &supervisor->reader, &supervisor->source,
+                                  &supervisor->files };
     enum { COUNT = sizeof kept / sizeof *kept };
     struct pollfd events[COUNT + 1] = { [COUNT] = { CHILDREN, POLLIN, 0 } };
     for (size_t i = 0; i < COUNT; i++) {
         const bool begins = kept[i]->pid && !kept[i]->is_watched;
         events[i] =
-            (struct pollfd){ begins || kept[i] == &keeper->reader ? kept[i]->socket : -1,
+            (struct pollfd){ begins || kept[i] == &supervisor->reader ? kept[i]->socket : -1,
                              begins ? POLLIN : 0, 0 };
     }
-    if (poll(events, COUNT + 1, wait_ms(keeper)) < 0 && errno != EINTR)
+    if (poll(events, COUNT + 1, wait_ms(supervisor)) < 0 && errno != EINTR)
         _exit(EXIT_FAILED);
     for (size_t i = 0; i < COUNT; i++)
         if (events[i].revents & POLLIN) {
@@ -277,7 +278,7 @@ static void wait_for_something(struct process_keeper *keeper)
         }
 }
 
-/* Descriptors that the keeper has from the program that starts it. */
+/* Descriptors that the supervisor has from the program that starts it. */
 struct inherited {
     int socket, files;
     int launcher;        /* of the launcher; -1: there is none */
@@ -286,7 +287,7 @@ struct inherited {
 };
 
 /* The launcher has all rights of the user, and the reader is its parent: both come before any right is given up. */
-static pid_t start_first_reader(const struct process_keeper *keeper,
+static pid_t start_first_reader(const struct supervisor *supervisor,
                                 const struct inherited *inherited, const int kept[KEPT])
 {
     const pid_t reader = fork();
@@ -300,16 +301,16 @@ static pid_t start_first_reader(const struct process_keeper *keeper,
             close(kept[i]);
         for (size_t i = 0; i < folders_count(); i++)
             close(folders_at(i)->fd);
-        process_launcher_run(keeper->options, inherited->launcher, &inherited->mask);
+        process_launcher_run(supervisor->options, inherited->launcher, &inherited->mask);
     }
     leave_everything(kept);
-    read_others(keeper, launcher);
+    read_others(supervisor, launcher);
 }
 
 static noreturn void keep(const struct options *options, size_t engines,
                           const struct inherited *inherited)
 {
-    struct process_keeper keeper = {
+    struct supervisor supervisor = {
         .options = options,
         .engines = engines,
         .launches = inherited->launcher >= 0,
@@ -319,10 +320,10 @@ static noreturn void keep(const struct options *options, size_t engines,
                     .socket = SOURCE_ANSWERS },
         .files = { .what = "file process", .role = IDENTITY_FILES, .socket = FILES }
     };
-    keeper.reader.pulse = inherited->pulse;
-    keeper.source.pulse = pulse_create();
-    keeper.files.pulse = pulse_create();
-    if (!keeper.source.pulse || !keeper.files.pulse)
+    supervisor.reader.pulse = inherited->pulse;
+    supervisor.source.pulse = pulse_create();
+    supervisor.files.pulse = pulse_create();
+    if (!supervisor.source.pulse || !supervisor.files.pulse)
         _exit(EXIT_FAILED);
     int source[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, source) != 0)
@@ -330,10 +331,10 @@ static noreturn void keep(const struct options *options, size_t engines,
     /* The fifth descriptor is replaced at once. */
     const int kept[KEPT] = { inherited->socket, source[0], source[1], inherited->files,
                              inherited->files };
-    if (keeper.launches) {
-        keeper.reader.pid = start_first_reader(&keeper, inherited, kept);
-        keeper.reader.began_ns = clock_now_ns();
-        if (keeper.reader.pid < 0)
+    if (supervisor.launches) {
+        supervisor.reader.pid = start_first_reader(&supervisor, inherited, kept);
+        supervisor.reader.began_ns = clock_now_ns();
+        if (supervisor.reader.pid < 0)
             _exit(EXIT_FAILED);
     }
     leave_everything(kept);
@@ -341,10 +342,10 @@ static noreturn void keep(const struct options *options, size_t engines,
     if (!privilege_keep_reader())
         _exit(EXIT_FAILED);
     while (has_program()) {
-        start_due(&keeper);
-        wait_for_something(&keeper);
-        collect(&keeper);
-        check_all(&keeper);
+        start_due(&supervisor);
+        wait_for_something(&supervisor);
+        collect(&supervisor);
+        check_all(&supervisor);
     }
     /* The kernel ends the other processes when this one ends. */
     _exit(EXIT_DONE);
@@ -389,30 +390,30 @@ static void give_memory_back(void)
 #endif
 }
 
-static pid_t keeper_pid; /* 0: none runs */
+static pid_t supervisor_pid; /* 0: none runs */
 
-enum err_code process_keeper_check(struct err *err)
+enum err_code supervisor_check(struct err *err)
 {
-    if (!keeper_pid || waitpid(keeper_pid, NULL, WNOHANG) == 0)
+    if (!supervisor_pid || waitpid(supervisor_pid, NULL, WNOHANG) == 0)
         return ERR_OK;
-    keeper_pid = 0;
+    supervisor_pid = 0;
     return err_set(err, ERR_SYS, "the supervisor has ended: start pyrometer again");
 }
 
-enum err_code process_keeper_start(const struct options *options, size_t engines,
-                                   int *launcher_out, struct err *err)
+enum err_code supervisor_start(const struct options *options, size_t engines, int *launcher_out,
+                               struct err *err)
 {
     struct sockets sockets;
     struct pulse *const pulse = pulse_create();
     enum err_code rc = pulse ? limits_check_serving(err) : err_nomem(err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = privilege_prepare(options, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = open_sockets(&sockets, launcher_out != NULL, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     give_memory_back();
-    /* A signal meant for the program must not end the keeper before it has come to ignore it. */
+    /* A signal meant for the program must not end the supervisor before it has come to ignore it. */
     struct inherited inherited = { .socket = sockets.reader[1],
                                    .files = sockets.files[1],
                                    .launcher = sockets.launch[1],
@@ -436,7 +437,7 @@ enum err_code process_keeper_start(const struct options *options, size_t engines
         close_pair(sockets.launch);
         return err_sys(err, sys, "cannot start the sampling process");
     }
-    keeper_pid = pid;
+    supervisor_pid = pid;
     close(sockets.reader[1]);
     close(sockets.files[1]);
     if (launcher_out) {
