@@ -16,6 +16,7 @@ export const QUALITY_TEXT = {
   },
 
   samples: [nounOf("sample"), (count, ticks) => "Collected: " + counted("sample")(count) + " in " + counted("tick")(ticks) + "."],
+  /** @type {[string, (achieved: string, requested: string) => string]} */
   rate: ["Hz", (achieved, requested) => "Ticks per second: " + achieved + " achieved, " + requested + " requested."],
   requested: (rate) => "(requested " + rate + ")",
   slow: " The host is busy, or the program has many threads.",

@@ -14,10 +14,14 @@ const NEAR_LINES = 1 << 20;
 // Files of libraries of the system are with those of Python's.
 const kindOf = ({ kind }) => (kind === "system" ? "library" : kind);
 
+const NO_FILE = { path: "", function: 0, kind: "" };
+
 // For every function the id of its file, 0 for marks and for native code whose source file is unknown; and the files.
+/** @param {Profile} profile */
 function filesOf(profile) {
   const known = new Map();
-  const files = [null];
+  /** @type {{ path: string, function: number, kind: string }[]} */
+  const files = [NO_FILE];
   const fileOf = Int32Array.from({ length: functionCount(profile) }, (_, id) => {
     const path = fileText(profile, id);
     if (id === 0 || path === "" || !hasSource(profile, id)) return 0;
@@ -33,6 +37,7 @@ export function sourcePaths(profile) {
 }
 
 // The items with each key, in their order, but for item 0: of(key) -> typed array.
+/** @param {Int32Array} keyOf @param {number} keys */
 function listByKey(keyOf, keys) {
   const start = new Int32Array(keys + 1);
   for (let item = 1; item < keyOf.length; item += 1) start[keyOf[item] + 1] += 1;
@@ -45,6 +50,7 @@ function listByKey(keyOf, keys) {
 
 // For every frame the id of its file and of its line, 0 for what has no file; for every line its file, its number
 // and its frames: the first, and behind each frame the next, until 0. Lines stand file by file: those of one are from linesFrom[file] on.
+/** @param {Grouping} grouping @param {Profile} profile */
 function placesOfFrames({ frames }, profile) {
   const { files, fileOf: fileOfFunction } = filesOf(profile);
   const functionOf = new Int32Array(frames.function);
@@ -121,6 +127,7 @@ function outermostPlaces(grouping, { files, fileOf, lines, lineOf, fileOfFunctio
 // By grouping; what does not depend on the samples is kept until there are more groups.
 const keptPlaces = new WeakMap();
 
+/** @param {Grouping} grouping @param {Profile} profile */
 function placesOf(grouping, profile) {
   const groups = groupCount(grouping);
   const kept = keptPlaces.get(grouping);
@@ -168,16 +175,20 @@ function framesOfLine(places, id) {
 // self samples: [{path, line, self, total}].
 // C code called from a line counts as self samples of the line, `inC` of them: there is no other line for it. It is among the
 // others too, as is what has no file. inJit: those of inJitTotals, which code of CPython's JIT executed.
+/** @param {Grouping} grouping @param {Profile} profile @param {Totals} totals @param {Totals} inJitTotals */
 export function sourceLines(grouping, profile, totals, inJitTotals) {
   const places = placesOf(grouping, profile);
-  const counted = countPlaces(grouping, totals, foldedSelf(grouping, totals.self, places), places);
+  const sums = countPlaces(grouping, totals, foldedSelf(grouping, totals.self, places), places);
   // What only the lines and functions of a file that is opened say is counted then.
   const { lineOf, lines, functionOf, fileOfFunction: { length: functions } } = places;
   const inJit = memoise(() => foldedSelf(grouping, inJitTotals.self, places));
-  counted.ownOfLine = memoise(() => sumsByKey(grouping, totals.self, lineOf, lines));
-  counted.ownOfFunction = memoise(() => sumsByKey(grouping, totals.self, functionOf, functions));
-  counted.inJitOfLine = memoise(() => sumsByKey(grouping, inJit(), lineOf, lines));
-  counted.inJitOfFunction = memoise(() => sumsByKey(grouping, inJit(), functionOf, functions));
+  const counted = {
+    ...sums,
+    ownOfLine: memoise(() => sumsByKey(grouping, totals.self, lineOf, lines)),
+    ownOfFunction: memoise(() => sumsByKey(grouping, totals.self, functionOf, functions)),
+    inJitOfLine: memoise(() => sumsByKey(grouping, inJit(), lineOf, lines)),
+    inJitOfFunction: memoise(() => sumsByKey(grouping, inJit(), functionOf, functions)),
+  };
   const files = places.files.map((_, id) => id).filter((id) => id > 0 && counted.files.total[id] > 0)
     .map((id) => new SourceFile(places.files[id], counted.files.self[id], counted.files.total[id], { id, profile, places, counted })).sort((a, b) => byHeat(a, b) || (a.path < b.path ? -1 : 1));
   return { files, others: otherFunctions(profile, places, counted), top: (most) => topLines(places, counted, files, most) };
@@ -185,6 +196,7 @@ export function sourceLines(grouping, profile, totals, inJitTotals) {
 
 const byHeat = (a, b) => b.self - a.self || b.total - a.total;
 
+/** @param {Grouping} grouping @param {Float64Array} self @param {Int32Array} keyOf @param {number} keys */
 function sumsByKey(grouping, self, keyOf, keys) {
   const sums = new Float64Array(keys);
   const frameOf = grouping.frame.values;
@@ -197,7 +209,10 @@ const listed = ({ total }, list, id, makeOne) => Array.from(list(id)).filter((at
 
 // A class, as there are thousands of files and the lines of few are asked for.
 class SourceFile {
-  #made = { lines: null, functions: null };
+  /** @type {{ line: number }[] | null} */
+  #lines = null;
+  /** @type {{ line: number }[] | null} */
+  #functions = null;
   #of;
 
   // of: {id, profile, places, counted}
@@ -209,13 +224,13 @@ class SourceFile {
   get lines() {
     const { id, profile, places, counted: { lines, ownOfLine, inJitOfLine } } = this.#of;
     const lineOf = (at) => ({ line: places.line[at], self: lines.self[at], inC: lines.self[at] - ownOfLine()[at], inJit: inJitOf(profile, places.functionOf[places.first[at]], inJitOfLine()[at]), total: lines.total[at], frames: framesOfLine(places, at) });
-    return (this.#made.lines ??= listed(lines, places.linesOfFile, id, lineOf));
+    return (this.#lines ??= listed(lines, places.linesOfFile, id, lineOf));
   }
 
   get functions() {
     const { id, profile, places, counted: { functions, inJitOfFunction } } = this.#of;
     const functionOf = (at) => ({ id: at, line: profile.functionLine.values[at], name: functionText(profile, at), self: functions.self[at], inJit: inJitOf(profile, at, inJitOfFunction()[at]), total: functions.total[at], frames: Array.from(places.framesOfFunction()(at)) });
-    return (this.#made.functions ??= listed(functions, places.functionsOfFile(), id, functionOf));
+    return (this.#functions ??= listed(functions, places.functionsOfFile(), id, functionOf));
   }
 }
 
@@ -297,6 +312,7 @@ function sortedEdges(edges) {
 
 // Who is right above and right below these frames (of one line or function): {callers, callees}: [{frame, samples}], most
 // samples first. A sample counts once for each, however often the call recurs.
+/** @param {Grouping} grouping @param {Totals} totals @param {number[]} frames */
 export function lineNeighbours(grouping, totals, frames) {
   const wanted = new Set(frames);
   const frame = grouping.frame.values;

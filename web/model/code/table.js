@@ -7,7 +7,9 @@ import { baseName } from "../base/text.js";
 const LINE_MAX = 2 ** 31;
 
 // countFrames() as rows {frame, self, total, places}, by frame; frames without samples are left out.
-export function tableRows({ self, total, places }) {
+/** @param {{ self: Float64Array, total: Float64Array, places: Int32Array }} counts */
+export function tableRows(counts) {
+  const { self, total, places } = counts;
   const rows = [];
   for (let frame = 1; frame < total.length; frame += 1) {
     if (total[frame] > 0) rows.push({ frame, self: self[frame], total: total[frame], places: places[frame] });

@@ -29,7 +29,7 @@ export function parseSearch(term) {
       const compiled = compile(expression[1], expression[2]);
       return { active: true, isExpression: true, error: null, test: (text) => compiled.test(text) };
     } catch (problem) {
-      const said = String(problem.message).replace(/^Invalid regular expression: /, "");
+      const said = String(problem instanceof Error ? problem.message : problem).replace(/^Invalid regular expression: /, "");
       return { ...none, error: TEXT.search.invalid(said) };
     }
   }

@@ -46,7 +46,7 @@ export function partsAfter(shown, usual, key, isSeveral) {
 
 // "!has_gil" -> "not: holds the GIL"
 function wordLabel(word) {
-  const [, sign, unknown, fact] = /^([!~]?)(unknown_)?(.*)$/.exec(word);
+  const [, sign, unknown, fact] = /^([!~]?)(unknown_)?(.*)$/.exec(word) ?? ["", "", "", ""];
   const label = TEXT.states.facts[fact] ?? fact;
   if (unknown) return label + (sign === "" ? TEXT.states.isUnknown : TEXT.states.isKnown);
   return TEXT.states.signs[sign] + label;

@@ -60,6 +60,7 @@ export function meanRunning(activity, row) {
 }
 
 // Opens the last minutes of a process, or of the host without a pid, at a line where it has one.
+/** @param {{ session: string, from_s: number }} activity @param {number | null} pid @param {{ file: string, line: number } | null} place */
 export function activityLink(activity, pid, place = null) {
   const link = new URLSearchParams({ v: "1", session: activity.session });
   const range = Math.max(0, activity.from_s) + "~";

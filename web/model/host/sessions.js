@@ -32,6 +32,7 @@ export function captureTitle(capture) {
 
 // The newest of each first. A capture that is open did not end here.
 export function orderSessions(sessions) {
+  /** @type {Record<"running" | "over" | "opened", { id: number }[]>} */
   const groups = { running: [], over: [], opened: [] };
   sessions.sort((a, b) => b.id - a.id);
   for (const session of sessions) groups[session.source === "capture" ? "opened" : isOver(session) ? "over" : "running"].push(session);
@@ -60,7 +61,9 @@ export function formatBytes(bytes) {
 // How long something runs, in its largest unit: "4 d".
 export function formatAge(seconds) {
   if (typeof seconds !== "number" || !Number.isFinite(seconds)) return "—";
-  const [size, unit] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([least]) => seconds >= least) ?? [1, "s"];
+  /** @type {[number, string][]} */
+  const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+  const [size, unit] = units.find(([least]) => seconds >= least) ?? [1, "s"];
   return Math.floor(seconds / size) + " " + unit;
 }
 

@@ -45,10 +45,12 @@ export const ALL_OPEN = "all";
 // Charts that can be had as tables too (view/page/as-table.js).
 export const TABLES = ["strip", "heatmap", "flame", "stacks", "sandwich", "threads", "gil", "diff"];
 
+/** @returns {Address} */
 export function defaultAddress() {
   return { session: null, view: "flame", bottomUp: false, by: "function", native: null, hidesWaits: false, colour: "heat", order: null, search: "", threads: [], processes: [], parts: null, states: [], range: null, at: null, baseline: null, against: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", open: [], zoom: [], frame: [], tables: [] };
 }
 
+/** @param {string[]} keys */
 export function formatPath(keys) {
   const parts = [];
   for (let i = 0; i < keys.length; ) {
@@ -60,6 +62,7 @@ export function formatPath(keys) {
   return parts.join(".");
 }
 
+/** @param {string} text @returns {string[]} */
 export function parsePath(text) {
   const keys = [];
   if (text === "") return keys;
@@ -74,12 +77,14 @@ export function parsePath(text) {
 
 const listOf = (text) => (text ?? "").slice(0, WORDS_LENGTH_MAX).split(",");
 
+/** @param {string} text */
 function parseThread(text) {
   const found = /^(\d{1,15})~(.*)$/s.exec(text);
   return found ? { tid: Number(found[1]), name: found[2] } : null;
 }
 
 // "12.5~20" -> {from, to}; "12.5~" goes on: to is null. Anything else is null.
+/** @param {string} text @returns {TimeRange | null} */
 export function parseRange(text) {
   const found = /^(\d{1,9}(?:\.\d{1,6})?)~(\d{1,9}(?:\.\d{1,6})?)?$/.exec(text);
   if (!found) return null;
@@ -88,6 +93,7 @@ export function parseRange(text) {
 }
 
 // "1700000000000~1700000060000", milliseconds since 1970 as dashboards have them, as seconds: {from, to}; or null.
+/** @param {string} text @returns {TimeRange | null} */
 function parseInstants(text) {
   const found = /^(\d{12,14})~(\d{12,14})?$/.exec(text);
   return found && { from: Number(found[1]) / 1000, to: found[2] === undefined ? null : Number(found[2]) / 1000 };
@@ -98,10 +104,12 @@ export function formatRange({ from, to }) {
   return text(from) + "~" + (to === null ? "" : text(to));
 }
 
+/** @param {string | null} value @param {string[]} allowed */
 function oneOf(value, allowed) {
-  return allowed.includes(value) ? value : allowed[0];
+  return value !== null && allowed.includes(value) ? value : allowed[0];
 }
 
+/** @param {Address} address */
 export function formatAddress(address) {
   const out = new URLSearchParams();
   out.set("v", String(ADDRESS_VERSION));

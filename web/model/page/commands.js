@@ -30,6 +30,7 @@ export function pageCommands(state) {
   const change = (changes) => ({ type: "address", changes, how: "push" });
   const { address } = state;
   const isOpen = address.open.length > 0;
+  /** @type {Command[]} */
   const commands = VIEWS.map((view, i) => ({ label: TEXT.commands.show(TEXT.view[view][0]), hint: viewKey(i), action: change({ view }) }));
   commands.push(
     { label: address.bottomUp ? TEXT.commands.topDown : TEXT.commands.bottomUp, hint: "i", action: { type: "turn" } },

@@ -34,6 +34,7 @@ export function otherRecords(session, sessions, captures, mayOpen) {
 
 // Whatever of `records` covers most of the time from `from` to `to` (seconds since 1970), with the range in it; or null.
 function covering(records, from, to) {
+  /** @type {{ covered: number, choice: object } | null} */
   let best = null;
   for (const record of records) {
     const range = { from: Math.max(0, from - record.started), to: Math.min(record.seconds, to - record.started) };

@@ -22,7 +22,7 @@ export function noLinks() {
 
 // What is wrong with a template, or null.
 function templateProblem(text) {
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1].toLowerCase();
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1].toLowerCase() ?? "";
   if (text.length > TEMPLATE_MAX) return TEXT.links.long;
   if (!text.includes("{path}")) return TEXT.links.noPath;
   if (!/^[!-~]+$/.test(text) || /[{}]/.test(text.replace(/\{(?:path|line|commit)\}/g, ""))) return TEXT.links.braces;
@@ -49,6 +49,7 @@ export function mapProblem(text) {
 }
 
 // Settings as they came, from a server, a report or the browser's memory: what is wrong in them is left out.
+/** @param {{ [setting: string]: unknown } | null} [given] */
 export function cleanLinks(given) {
   const text = (value, problem) => (typeof value === "string" && value !== "" && problem(value) === null ? value : null);
   return {
@@ -62,13 +63,16 @@ export function cleanLinks(given) {
 }
 
 // Those of this browser before those that came with the page, and the commit of `checkout`, the git checkout that your code is in, after both.
+/** @param {ReturnType<typeof cleanLinks>} came @param {ReturnType<typeof cleanLinks>} own @param {{ commit: string, root: string } | null} checkout */
 export function mergeLinks(came, own, checkout = null) {
   const found = cleanLinks({ commit: checkout?.commit, maps: [checkout?.root + "=/"] });
   return { editor: own.editor ?? came.editor, repository: own.repository ?? came.repository, commit: own.commit ?? came.commit ?? found.commit, service: came.service, maps: [...own.maps, ...came.maps], checkout: found.maps };
 }
 
 // The longest folder that `path` is below: {to, rest}, where rest has no slash at its start; or null.
+/** @param {string} path @param {string[]} maps */
 function mapped(path, maps) {
+  /** @type {{ length: number, to: string, rest: string } | null} */
   let best = null;
   for (const map of maps) {
     const at = map.indexOf("=");

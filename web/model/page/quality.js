@@ -52,10 +52,11 @@ function missedValue({ ticks, missed_ticks: missed }) {
 }
 
 // -> the same, or null before the session has started; `settings` as in a SESSION, or null
+/** @param {{ engine: string, engine_reason?: string } | null} settings */
 export function engineValue(settings) {
   const [value, meaning] = QUALITY_TEXT.engines[settings?.engine] ?? [];
   if (value === undefined) return null;
-  const reason = visibleText(settings.engine_reason ?? "", "");
+  const reason = visibleText(settings?.engine_reason ?? "", "");
   return { key: "engine", label: reason, value: value + (reason === "" ? "" : ":"), level: "plain", meaning: meaning + (reason === "" ? "" : QUALITY_TEXT.engineReason(reason)) };
 }
 
@@ -70,6 +71,7 @@ export function warningsValue(targets = [], processes = {}) {
 }
 
 // -> [{key, label, value, meaning, level}]; `quality` and `settings` as in a SESSION, or null
+/** @param {{ engine: string, stop?: string } | null} settings */
 export function qualityValues(quality, settings = null) {
   const q = quality ?? {};
   const { samples } = q;
@@ -116,9 +118,11 @@ const framesOf = (q) => q.code_hits + q.code_misses;
 const samplesOf = (q) => q.samples;
 const durationOf = (q) => q.duration_s;
 
+/** @type {(whole: string, ...causes: string[]) => [string, (value: number) => string, (quality: { [measure: string]: number }) => number][]} */
 const causesOf = (whole, ...causes) => causes.map((cause) => [whole + "_" + cause, formatCount, (q) => q[whole]]);
 
 // Group: [key of a measure, text of a value, whole of which it is a share]
+/** @type {{ [group: string]: [string, (value: number) => string, ((quality: { [measure: string]: number }) => number)?][] }} */
 const GROUPS = {
   rate: [
     ["achieved_hz", hertzText], ["requested_hz", hertzText], ["current_hz", hertzText], ["ticks", formatCount, dueOf], ["missed_ticks", formatCount, dueOf], ["duration_s", formatDuration],
@@ -153,6 +157,7 @@ function biasedRow({ name, text }) {
   return { key: "biased_" + name, label: name, value: text, share: "", meaning: QUALITY_TEXT.bias.differsMeaning };
 }
 
+/** @param {[string, (value: number) => string, ((quality: { [measure: string]: number }) => number)?]} row @param {{ [measure: string]: number }} numbers */
 function numberRow([key, text, whole], numbers, quality) {
   const share = whole === undefined ? NaN : ratio(numbers[key], whole(quality));
   const meaning = quality.descriptions?.[key];
@@ -178,7 +183,7 @@ export function measureGroups(quality) {
   const groups = Object.entries(GROUPS).map(([name, rows]) => ({
     title: QUALITY_TEXT.groups[name], rows: rows.filter(([key]) => key in numbers).map((row) => numberRow(row, numbers, quality)),
   }));
-  groups.find(({ title }) => title === QUALITY_TEXT.groups.bias).rows.push(...biasedFunctions(quality.bias).map(biasedRow));
+  groups.find(({ title }) => title === QUALITY_TEXT.groups.bias)?.rows.push(...biasedFunctions(quality.bias).map(biasedRow));
   const others = Object.keys(numbers).filter((key) => !MEASURED.has(key));
   groups.push({ title: QUALITY_TEXT.groups.other, rows: others.map((key) => numberRow([key, formatCount], numbers, quality)) });
   if (quality.states) groups.push({ title: QUALITY_TEXT.groups.states, rows: Object.keys(QUALITY_TEXT.states).map((key) => stateRow(key, quality.states)) });

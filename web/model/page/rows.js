@@ -23,8 +23,7 @@ const numbered = (label) => ({ label, number: true });
 function heaviestFrames(drawing) {
   const all = [];
   const stack = [{ frame: drawing.root, level: 0 }];
-  while (stack.length > 0) {
-    const entry = stack.pop();
+  for (let entry = stack.pop(); entry !== undefined; entry = stack.pop()) {
     all.push(entry);
     for (const child of entry.frame.children.slice().reverse()) stack.push({ frame: child, level: entry.level + 1 });
   }
@@ -127,8 +126,9 @@ export function laneRows(lanes, span) {
 export function heatRows(heat, matches = null, isWaitUnknown = false) {
   const seconds = Array.from(heat.columns.keys()).sort((a, b) => a - b).slice(-ROWS_SHOWN_MAX);
   const rows = seconds.map((second) => {
-    const sums = HEAT_MEASURES.map(({ key }) => (key === "needs_gil" && isWaitUnknown ? NaN : heatColumn(heat, second, key).reduce((all, count) => all + count, 0)));
-    const running = heatColumn(heat, second, HEAT_MEASURES[0].key);
+    const columnOf = (measure) => heatColumn(heat, second, measure) ?? [];
+    const sums = HEAT_MEASURES.map(({ key }) => (key === "needs_gil" && isWaitUnknown ? NaN : columnOf(key).reduce((all, count) => all + count, 0)));
+    const running = columnOf(HEAT_MEASURES[0].key);
     const most = Math.max(...running);
     return { level: 0, name: timeLabel(second), cells: [...sums.map(formatCount), most === 0 ? "" : formatCount(most), most === 0 ? "" : Math.round((running.indexOf(most) * 1000) / heat.bins) + " ms", ...(matches === null ? [] : [formatShare(matchedShare(matches, { from: second, to: second + 1 }))])] };
   });

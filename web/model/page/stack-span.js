@@ -59,6 +59,7 @@ export function movedSpan({ from, to }, by, whole) {
 // -> follow(state, chosen, threads): the thread whose stacks are shown, {thread, isBusiest}: one of those chosen, where some are. It
 // stays while the chart is open; the chart opens on the busiest one when something else is shown than before.
 export function createFollowedThread() {
+  /** @type {{ tid: number, process: number } | null} */
   let before = null;
   let question = "";
   let wasOpen = false;

@@ -72,14 +72,14 @@ export function drawTree(tree, focus, width, fields, sum, order) {
 
 // Every drawn frame by its id, with the frame above it and its level; a folded chain by the ids of all its frames.
 function indexDrawing(root) {
+  /** @type {Map<string, { frame: object, parent: object | null, level: number }>} */
   const byId = new Map([[root.id, { frame: root, parent: null, level: 0 }]]);
-  const stack = [root];
-  while (stack.length > 0) {
-    const frame = stack.pop();
-    const level = byId.get(frame.id).level + 1;
+  const stack = [{ frame: root, level: 1 }];
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const { frame, level } = next;
     for (const child of frame.children) {
       for (const id of child.ids ?? [child.id]) byId.set(id, { frame: child, parent: frame, level });
-      stack.push(child);
+      stack.push({ frame: child, level: level + 1 });
     }
   }
   return byId;

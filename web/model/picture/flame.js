@@ -23,13 +23,12 @@ function makeDrawing(recording, version, grouping, totals, tree, focus, width, o
 // A frame that stands for a chain of them.
 function foldedFields(fieldsOf, tree, fold, id) {
   if (fold === null) return fieldsOf(id);
-  const [functions, ids] = [[], []];
-  for (let at = id; at !== tree.parent(fold.first); at = tree.parent(at)) {
-    functions.push(fieldsOf(at));
-    ids.push(String(at));
-  }
-  const label = TEXT.flame.folded(formatCount(fold.count), functions.at(-1).label, functions[0].label);
-  return { ...functions[0], name: label, label, neutral: true, fold: fold.key, ids, functions: functions.map((one) => one.function) };
+  const chain = [id];
+  while (chain[chain.length - 1] !== fold.first) chain.push(tree.parent(chain[chain.length - 1]));
+  const functions = chain.map(fieldsOf);
+  const [last, first] = [functions[0], functions[functions.length - 1]];
+  const label = TEXT.flame.folded(formatCount(fold.count), first.label, last.label);
+  return { ...last, name: label, label, neutral: true, fold: fold.key, ids: chain.map(String), functions: functions.map((one) => one.function) };
 }
 
 // What a frame of the tree is, for the details.

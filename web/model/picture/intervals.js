@@ -13,6 +13,7 @@ export function samplesInTime(seconds, counts) {
 
 // Sums over the blocks of a side: {units, columns: {self, total (by frame)[, groupSelf, groupTotal]}}, or null without blocks.
 // counts: of the side, where its time counts; null: its samples do.
+/** @param {{ profile: Profile }} recording @param {Grouping} grouping @param {{ rows: number[], seconds: number[], node: number[], self: number[] } | null} blocks @param {{ seconds: number, total: number } | null} counts @param {boolean} withGroups */
 export function blockSums(recording, grouping, blocks, counts, withGroups) {
   if (blocks === null) return null;
   const [groups, frames] = [grouping.frame.length, grouping.frames.function.length];

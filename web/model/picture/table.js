@@ -15,9 +15,10 @@ export function inJitBadge(inJit, self) {
 }
 
 // -> the badge of a frame, for the rows of the table
-function makeInJit(recording, version, grouping, { self }) {
+/** @param {{ profile: Profile, inJit: NodeCounts }} recording @param {number} version @param {Grouping} grouping @param {{ self: Float64Array }} counts */
+function makeInJit(recording, version, grouping, counts) {
   const { self: inJit } = countFrames(grouping, groupTotals(grouping, recording.inJit));
-  return (frame) => inJitBadge(inJitOf(recording.profile, grouping.frames.function[frame], inJit[frame]), self[frame]);
+  return (frame) => inJitBadge(inJitOf(recording.profile, grouping.frames.function[frame], inJit[frame]), counts.self[frame]);
 }
 
 // All rows in their order; labels are made where they are shown.

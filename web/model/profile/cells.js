@@ -76,8 +76,9 @@ export function blocksOfCells(report, asked, range, most) {
   const isAsked = createAsked(report, asked);
   const { cells } = report;
   for (let i = 0; i < cells.node.length; i += 1) {
-    if (!blockOf.has(cells.slot[i]) || !isAsked(i)) continue;
-    const block = blocks[blockOf.get(cells.slot[i])];
+    const at = blockOf.get(cells.slot[i]);
+    if (at === undefined || !isAsked(i)) continue;
+    const block = blocks[at];
     block.set(cells.node[i], (block.get(cells.node[i]) ?? 0) + cells.count[i]);
   }
   return { rows: blocks.map((block) => block.size), seconds, node: blocks.flatMap((block) => Array.from(block.keys())), self: blocks.flatMap((block) => Array.from(block.values())) };

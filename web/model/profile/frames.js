@@ -15,11 +15,13 @@ const STANDARD_LIBRARY = /(?:^|\/)lib(?:64)?\/python\d[^/]*\/|^<frozen /;
 
 // foldsLibraries: a native function stands for its library. ofNode: what frame a stored node shows, 0 where that is not known yet;
 // firstOfLibrary and named: the functions that stand for others (grouping.js).
+/** @param {boolean} byLine @param {boolean} foldsLibraries @returns {Frames} */
 export function createFrames(byLine, foldsLibraries = false) {
   return { byLine, foldsLibraries, function: [0], line: [0], index: createPairs(), ofNode: createColumn(), firstOfLibrary: new Map(), named: createPairs(), keys: [], labels: [], origins: [] };
 }
 
 // The frame of (function, line): the line counts only when frames are lines, and not of a library.
+/** @param {Frames} frames @param {number} functionId @param {number} line @param {boolean} isLibrary */
 export function frameOf(frames, functionId, line, isLibrary = false) {
   const shown = frames.byLine && !isLibrary ? line : 0;
   if (functionId === 0 && shown === 0) return 0;
@@ -32,19 +34,23 @@ export function frameOf(frames, functionId, line, isLibrary = false) {
 }
 
 // The frame of a function where frames are functions, or 0.
+/** @param {Frames} frames @param {number} functionId */
 export function frameOfFunction(frames, functionId) {
   return findPair(frames.index, functionId, 0);
 }
 
+/** @param {Profile} profile @param {number} functionId */
 export function functionText(profile, functionId) {
   return profile.strings[profile.functionName.values[functionId]];
 }
 
+/** @param {Profile} profile @param {number} functionId */
 export function fileText(profile, functionId) {
   return profile.strings[profile.functionFile.values[functionId]];
 }
 
 // What a link calls this frame: the same in every session that runs the same source.
+/** @param {Frames} frames @param {Profile} profile @param {number} frame */
 export function frameKey(frames, profile, frame) {
   let key = frames.keys[frame];
   if (key === undefined) {
@@ -57,22 +63,26 @@ export function frameKey(frames, profile, frame) {
 }
 
 // {path, buildId, interpreter} of native code, or null
+/** @param {Profile} profile @param {number} functionId */
 export function libraryOf(profile, functionId) {
   return profile.libraries[profile.functionLibrary.values[functionId]] ?? null;
 }
 
 // The name of its file, "" of what is not native code.
+/** @param {Profile} profile @param {number} functionId */
 export function libraryName(profile, functionId) {
   const library = libraryOf(profile, functionId);
   return library === null ? "" : baseName(library.path);
 }
 
 // Native code whose source file is unknown has the path of its library.
+/** @param {Profile} profile @param {number} functionId */
 export function hasSource(profile, functionId) {
   const library = libraryOf(profile, functionId);
   return !isSynthetic(profile, functionId) && (library === null || library.path !== fileText(profile, functionId));
 }
 
+/** @param {Profile} profile @param {number} functionId */
 export function isSynthetic(profile, functionId) {
   return fileText(profile, functionId) === "~" && functionText(profile, functionId).startsWith("<");
 }
@@ -82,6 +92,7 @@ export function isLibraryPath(path) {
 }
 
 // Where code comes from: {kind: "synthetic" | "library" | "package" | "system" | "own", name}; native code from where its library is
+/** @param {Profile} profile @param {number} functionId @returns {Origin} */
 export function originOf(profile, functionId) {
   if (isSynthetic(profile, functionId)) return { kind: "synthetic", name: "" };
   const library = libraryOf(profile, functionId);
@@ -108,6 +119,7 @@ function hueOf(origin, isNative, wait) {
 }
 
 // Everything the page says about a frame, made once: {raw, name, brief (the name in a chart), short (the file, in a chart), place, near (the place with the short form of its path), path, file, label, synthetic, runs, hue, wait (of wait-causes.js, or null), library, hasSource}.
+/** @param {Frames} frames @param {Profile} profile @param {number} frame @returns {Label} */
 export function frameLabel(frames, profile, frame) {
   let label = frames.labels[frame];
   if (label === undefined) {
@@ -117,7 +129,7 @@ export function frameLabel(frames, profile, frame) {
     const library = visibleText(libraryName(profile, id), "");
     const folded = frames.foldsLibraries && library !== "";
     const line = folded ? 0 : frames.line[frame] || profile.functionLine.values[id];
-    const file = visibleText(folded ? libraryOf(profile, id).path : fileText(profile, id), "");
+    const file = visibleText(folded ? libraryOf(profile, id)?.path ?? "" : fileText(profile, id), "");
     const raw = folded ? libraryName(profile, id) : functionText(profile, id);
     const isNative = synthetic && NATIVE_MARK.test(raw);
     const wait = synthetic ? readWait(raw) : null;

@@ -4,11 +4,12 @@
 import { columnPush, createColumn } from "../base/column.js";
 import { createPairs, takePair } from "../base/pairs.js";
 
+/** @returns {Profile} */
 export function createProfile() {
   return {
     epoch: null,
     generation: 0,
-    packages: { __proto__: null },
+    packages: Object.create(null),
     ownCode: [{ kind: "files", packages: [] }],
     strings: [],
     functionName: createColumn(),
@@ -24,10 +25,12 @@ export function createProfile() {
   };
 }
 
+/** @param {Profile} profile */
 export function functionCount(profile) {
   return profile.functionName.length;
 }
 
+/** @param {Profile} profile */
 export function nodeCount(profile) {
   return profile.nodeParent.length;
 }
@@ -125,6 +128,7 @@ function placeNumber(file, library) {
   return library === 0 ? file : -library;
 }
 
+/** @param {Profile} profile @param {number} id */
 export function functionPlace(profile, id) {
   return placeNumber(profile.functionFile.values[id], profile.functionLibrary.values[id]);
 }

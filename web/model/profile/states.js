@@ -13,7 +13,7 @@ const WORD = /^([!~]?)(unknown_)?([a-z_]+)$/;
 function bitsOf(word) {
   const found = WORD.exec(word);
   const fact = found ? STATE_FACTS.indexOf(found[3]) : -1;
-  if (fact < 0) return null;
+  if (found === null || fact < 0) return null;
   const yes = 1 << fact;
   const unknown = yes << UNKNOWN_SHIFT;
   const meant = found[2] ? unknown : yes;

@@ -126,7 +126,7 @@ export function gilOfCells(report, threads, within) {
       moments.push(moment);
     }
     for (const { thread, node, count } of slot.places) {
-      const rate = rateSums.get(processOf[thread]) - (processes.get(processOf[thread]).rates.get(thread) ?? 0);
+      const rate = (rateSums.get(processOf[thread]) ?? 0) - (processes.get(processOf[thread])?.rates.get(thread) ?? 0);
       if (rate > 0) addTo(caused, node, count * rate);
     }
   }
@@ -154,7 +154,7 @@ function sidesOf(gil, threads, most, amountOf) {
     sides.get(thread).rows.push(row);
     sides.get(thread).samples += amountOf(row);
   }
-  const sorted = Array.from(sides.values()).filter((side) => side.samples > 0).sort((a, b) => (a.thread === null) - (b.thread === null) || b.samples - a.samples);
+  const sorted = Array.from(sides.values()).filter((side) => side.samples > 0).sort((a, b) => Number(a.thread === null) - Number(b.thread === null) || b.samples - a.samples);
   if (sorted.length <= most) return sorted.map((side) => ({ ...side, count: 1 }));
   const rest = sorted.slice(most - 1);
   return [...sorted.slice(0, most - 1).map((side) => ({ ...side, count: 1 })), { thread: null, rows: rest.flatMap((side) => side.rows), samples: rest.reduce((sum, side) => sum + side.samples, 0), count: rest.some((side) => side.thread === null) ? 0 : rest.length }];

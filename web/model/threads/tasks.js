@@ -102,8 +102,9 @@ function createGroup(profile, frames, id, rows) {
 export function taskGroups(tasks, profile) {
   const frames = createFrames(true);
   const rows = placeRows(tasks, profile, frames);
+  /** @type {Map<number, object[]>} */
   const byCoroutine = new Map(rows.map((row) => [row.coroutine, []]));
-  for (const row of rows) byCoroutine.get(row.coroutine).push(row);
+  for (const row of rows) byCoroutine.get(row.coroutine)?.push(row);
   const { rows: groups, left } = shownOf(Array.from(byCoroutine, ([id, ofOne]) => createGroup(profile, frames, id, ofOne)).sort(byUrgency));
   const inState = (state) => countOf(rows.filter((row) => row.state === state));
   return { groups, left, count: tasks.name.length, running: inState("running"), waiting: inState("waiting"), longest: longestOf(rows), cut: tasks.limit_reached };

@@ -66,6 +66,7 @@ export function stackedLayers(timeline, span) {
   const rate = (slot) => slot.samples / Math.max(slot.end - slot.start, 1e-9);
   const shown = timeline.slots.filter((slot) => slot.end > span.from && slot.start < span.to);
   const most = steadyMost(shown.map(rate));
+  /** @type {{ x0: number, x1: number, y0: number, y1: number }[][]} */
   const layers = PARTS.map(() => []);
   for (const slot of shown) {
     const x0 = (slot.start - span.from) / length;

@@ -57,8 +57,8 @@ export function openBelow(tree, open, id) {
 export function openRows(tree, open, from) {
   const rows = [];
   const stack = (from === 0 ? heavyChildren(tree, 0) : [from]).reverse().map((id) => ({ id, level: 0 }));
-  while (stack.length > 0 && rows.length < TREE_ROWS_MAX) {
-    const { id, level } = stack.pop();
+  for (let next = stack.pop(); next !== undefined && rows.length < TREE_ROWS_MAX; next = stack.pop()) {
+    const { id, level } = next;
     const able = hasChildren(tree, id);
     const isOpen = able && open.has(id);
     rows.push({ id, level, isOpen, hasChildren: able });

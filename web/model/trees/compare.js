@@ -15,6 +15,7 @@ export function comparedSides(baseline, current, isRate = false) {
   return { isRate, baseline, current };
 }
 
+/** @param {number} all @param {BlockUnits | null} units */
 export function comparedSide(all, units = null) {
   return { all, units };
 }
@@ -46,6 +47,7 @@ function differenceOf({ pooled, a, b }, variation) {
 }
 
 // P-values turned into q-values, in place; null stays null. A row weighs as much as weightOf(row) among the others.
+/** @param {(number | null)[]} pValues @param {(row: number) => number} weightOf */
 export function adjustPValues(pValues, weightOf = () => 1) {
   const ranks = [];
   let all = 0;
@@ -89,7 +91,7 @@ function countedNumber(baseline, current, sides, sums, mayDiffer) {
   const estimates = (row) => estimatesOf(sides, sums, row);
   const candidates = Array.from(current, (_, row) => (isEnough(row) && before(row) + after(row) >= CHANGE_LEAST && mayDiffer(row) ? estimates(row) : null))
     // Blocks may be older than the counts, and know nothing of a row.
-    .map((found) => (found?.pooled > 0 ? found : null));
+    .map((found) => (found !== null && found.pooled > 0 ? found : null));
   return { baselineOf, currentOf: (row) => current[row], before, after, isEnough, estimates, candidates };
 }
 
@@ -122,6 +124,7 @@ const WIDTHS = { both: [1, 1], current: [0, 1], baseline: [1, 0] };
 
 // For every group what became of it: {total(g), self(g) (as judgeNumber), totals(width)}; totals() are shares to draw, those of
 // `width`: both, current or baseline. sums: {baseline, current: {total, self}} over blocks, or null.
+/** @param {Totals} baseline @param {Totals} current @param {ReturnType<typeof comparedSides>} sides @param {BothSums | null} sums @param {(row: number) => boolean} mayDiffer */
 export function compareGroups(baseline, current, sides, sums = null, mayDiffer = () => true) {
   return {
     ...compareNumbers(baseline, current, sides, sums, mayDiffer),
@@ -136,6 +139,7 @@ export function compareGroups(baseline, current, sides, sums = null, mayDiffer =
 
 // Functions of both sides, by frame: rows {frame, self, total (as judgeNumber), change, totalChange}, largest change of self first. Columns are
 // {self, total} by frame.
+/** @param {{ self: Float64Array, total: Float64Array }} baseline @param {{ self: Float64Array, total: Float64Array }} current @param {ReturnType<typeof comparedSides>} sides @param {BothSums | null} sums @param {(row: number) => boolean} mayDiffer */
 export function compareRows(baseline, current, sides, sums = null, mayDiffer = () => true) {
   const { self, total } = compareNumbers(baseline, current, sides, sums, mayDiffer);
   const rows = [];
@@ -144,7 +148,7 @@ export function compareRows(baseline, current, sides, sums = null, mayDiffer = (
     const [ofSelf, ofTotal] = [self(frame), total(frame)];
     rows.push({ frame, self: ofSelf, total: ofTotal, change: ofSelf.currentShare - ofSelf.baselineShare, totalChange: ofTotal.currentShare - ofTotal.baselineShare });
   }
-  const rank = ({ self: { verdict: a }, total: { verdict: b } }) => [a, b].every((verdict) => verdict === "same" || verdict === "few");
+  const rank = ({ self: { verdict: a }, total: { verdict: b } }) => Number([a, b].every((verdict) => verdict === "same" || verdict === "few"));
   return rows.sort((a, b) => rank(a) - rank(b) || Math.abs(b.change) - Math.abs(a.change) || Math.abs(b.totalChange) - Math.abs(a.totalChange) || a.frame - b.frame);
 }
 

@@ -18,6 +18,7 @@ export function framesFor(by, native) {
 // by: "function", "line", or "name": functions of one name in one file are one. filters: terms of filter.js; native: a setting of
 // native.js. waits: stacks end with what they wait for; frames: those of framesFor(), which groupings of one profile may share. A node
 // has two groups: that of its own samples, and that of Python frames below it.
+/** @param {string} by @param {string[]} filters @param {string} native @param {boolean} waits @param {Frames} frames @returns {Grouping} */
 export function createGrouping(by, filters = [], native = "leaf", waits = true, frames = framesFor(by, native)) {
   const grouping = {
     by,
@@ -49,10 +50,12 @@ export function createGrouping(by, filters = [], native = "leaf", waits = true, 
   return grouping;
 }
 
+/** @param {Grouping} grouping */
 export function groupCount(grouping) {
   return grouping.parent.length;
 }
 
+/** @param {Grouping} grouping @param {number} parent @param {number} frame */
 function groupUnder(grouping, parent, frame) {
   const fresh = grouping.parent.length;
   const [beside, frameOf] = [grouping.nextBeside.values, grouping.frame.values];
@@ -83,6 +86,7 @@ function firstOfName({ named }, profile, id) {
 }
 
 // The group of a node's frame below another; neighbours of one library are one.
+/** @param {Grouping} grouping @param {Profile} profile @param {number} parent @param {number} node */
 function groupOfFrame(grouping, profile, parent, node) {
   const { frames } = grouping;
   const known = frames.ofNode.values[node];
@@ -97,8 +101,9 @@ function groupOfFrame(grouping, profile, parent, node) {
   }
   const above = frames.function[grouping.frame.values[parent]];
   if (parent !== 0 && profile.functionLibrary.values[above] === library) return parent;
-  if (!frames.firstOfLibrary.has(library)) frames.firstOfLibrary.set(library, functionId);
-  return groupUnder(grouping, parent, frameOf(frames, frames.firstOfLibrary.get(library), 0, true));
+  const first = frames.firstOfLibrary.get(library) ?? functionId;
+  frames.firstOfLibrary.set(library, first);
+  return groupUnder(grouping, parent, frameOf(frames, first, 0, true));
 }
 
 // A node below a group where `before` was known of the stack: {group, seen}.
@@ -131,6 +136,7 @@ function putPython(grouping, profile, node, parent, bits) {
   grouping.seenBelow.values[node] = seen;
 }
 
+/** @param {Grouping} grouping @param {Profile} profile @param {number} node @param {string[]} kinds */
 function extendNode(grouping, profile, node, kinds) {
   const parent = profile.nodeParent.values[node];
   const kind = (kinds[profile.nodeFunction.values[node]] ??= frameKind(profile, profile.nodeFunction.values[node]));
@@ -151,6 +157,7 @@ function extendNode(grouping, profile, node, kinds) {
 }
 
 // Takes in the nodes that `profile` gained since the last call.
+/** @param {Grouping} grouping @param {Profile} profile */
 export function extendGrouping(grouping, profile) {
   const nodes = nodeCount(profile);
   const { filter } = grouping;
@@ -169,6 +176,7 @@ export function extendGrouping(grouping, profile) {
 
 // The same as createGrouping() with filters, but begun with what a grouping without filters has, as most filters move few stacks: those with a hidden
 // frame. Groups that only these had stay, without samples. `plain` is up to date with the profile.
+/** @param {Grouping} plain @param {string[]} filters @param {Profile} profile */
 export function filterGrouping(plain, filters, profile) {
   const grouping = createGrouping(plain.by, filters, plain.native, plain.waits, plain.frames);
   const { filter } = grouping;
@@ -181,6 +189,7 @@ export function filterGrouping(plain, filters, profile) {
   return grouping;
 }
 
+/** @param {Grouping} grouping @param {Profile} profile */
 function moveHidden(grouping, profile) {
   const { filter, seen: { values: seen }, seenBelow: { values: seenBelow } } = grouping;
   const kinds = new Array(functionCount(profile));
@@ -201,6 +210,7 @@ function moveHidden(grouping, profile) {
 }
 
 // Children of every group: those of g are order[start[g]] .. order[start[g + 1] - 1].
+/** @param {Grouping} grouping */
 export function groupChildren(grouping) {
   if (grouping.children === null) {
     const count = groupCount(grouping);
@@ -217,12 +227,14 @@ export function groupChildren(grouping) {
 }
 
 // Whether the samples of a node count: a stack that had a frame and has none left does not.
+/** @param {Grouping} grouping @param {number} node */
 export function isCountedNode({ filter, seen, groupOfNode }, node) {
   const group = groupOfNode.values[node];
   return filter.terms.length > 0 ? isCounted(seen.values[node], group) : node === 0 || group !== 0;
 }
 
 // Self and total samples of every group: {self, total, sum}.
+/** @param {Grouping} grouping @param {NodeCounts} counts @returns {Totals} */
 export function groupTotals(grouping, counts) {
   const count = groupCount(grouping);
   const self = new Float64Array(count);
@@ -242,6 +254,7 @@ export function groupTotals(grouping, counts) {
 }
 
 // For every group whether no group above it has its frame, kept until there are more groups.
+/** @param {Grouping} grouping */
 function outermostFrames(grouping) {
   if (grouping.outermost !== null) return grouping.outermost;
   const outermost = new Uint8Array(groupCount(grouping));
@@ -264,6 +277,7 @@ function outermostFrames(grouping) {
 }
 
 // Self and total samples, and the number of places, by frame: recursion counts a sample once.
+/** @param {Grouping} grouping @param {Totals} totals */
 export function countFrames(grouping, totals) {
   const outermost = outermostFrames(grouping);
   const frames = grouping.frames.function.length;
@@ -280,6 +294,7 @@ export function countFrames(grouping, totals) {
 }
 
 // For every group 1 if isTop(group) of it or of a group above it.
+/** @param {Grouping} grouping @param {(group: number) => boolean} isTop */
 export function groupsBelow(grouping, isTop) {
   const below = new Uint8Array(groupCount(grouping));
   const parent = grouping.parent.values;
@@ -288,6 +303,7 @@ export function groupsBelow(grouping, isTop) {
 }
 
 // For every group 1 if it or a group above it is matched, and the samples so reached, each counted once.
+/** @param {Grouping} grouping @param {Totals} totals @param {(frame: number) => boolean} matchesFrame */
 export function matchedSamples(grouping, totals, matchesFrame) {
   const frame = grouping.frame.values;
   const below = groupsBelow(grouping, (group) => matchesFrame(frame[group]));

@@ -7,6 +7,7 @@ import { frameKey } from "../profile/frames.js";
 import { groupChildren, groupCount } from "./grouping.js";
 import { createPairs, takePair } from "../base/pairs.js";
 
+/** @param {Grouping} grouping @param {Totals} totals @returns {Tree} */
 export function topDownTree(grouping, totals) {
   const { start, order } = groupChildren(grouping);
   return {
@@ -55,6 +56,7 @@ function addChildren(tree, names, grouping, id, groups, weights) {
 }
 
 // One step towards the root: callers of `groups`, with what they carry added up; samples that began here end.
+/** @param {Grouping} grouping @param {number[]} groups @param {number[]} weights @returns {Weighted} */
 function callersOf(grouping, groups, weights) {
   const carried = new Map();
   for (let i = 0; i < groups.length; i += 1) {
@@ -99,6 +101,7 @@ function mergedTree(names, grouping, sum, first, step) {
 
 // Bottom up: below the root the functions that were running, below each its callers.
 export function bottomUpTree(names, grouping, totals) {
+  /** @type {Weighted} */
   const leaves = { groups: [], weights: [] };
   for (let g = 1; g < groupCount(grouping); g += 1) {
     if (totals.self[g] > 0) {
@@ -111,8 +114,10 @@ export function bottomUpTree(names, grouping, totals) {
 }
 
 // Where a frame stands outermost: recursion below belongs to it.
+/** @param {Grouping} grouping @param {Totals} totals @param {number} frame */
 function outermostGroups(grouping, totals, frame) {
   const below = new Uint8Array(groupCount(grouping));
+  /** @type {Weighted & { sum: number }} */
   const found = { groups: [], weights: [], sum: 0 };
   for (let g = 1; g < below.length; g += 1) {
     const parent = grouping.parent.values[g];
@@ -146,17 +151,20 @@ export function sandwichTrees(names, grouping, totals, frame) {
 }
 
 // Ids from the first below the root to `id`.
+/** @param {Pick<Tree, "parent">} tree @param {number} id */
 export function treePath(tree, id) {
   const path = [];
   for (let at = id; at !== 0; at = tree.parent(at)) path.push(at);
   return path.reverse();
 }
 
+/** @param {Tree} tree @param {Frames} frames @param {Profile} profile @param {number} id */
 export function treeKeys(tree, frames, profile, id) {
   return treePath(tree, id).map((at) => frameKey(frames, profile, tree.frame(at)));
 }
 
 // Where a link's path of frame keys leads, as far as it exists: {id, missing}.
+/** @param {Tree} tree @param {Frames} frames @param {Profile} profile @param {string[]} keys */
 export function resolveKeys(tree, frames, profile, keys) {
   let id = 0;
   for (let i = 0; i < keys.length; i += 1) {
