@@ -1,7 +1,7 @@
 // No function of the page is longer than a screen or two: a long closure is a module that has not been written yet.
 
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 

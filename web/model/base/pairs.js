@@ -8,7 +8,8 @@ const SPREAD = 16;
 
 /** @returns {Pairs} */
 export function createPairs() {
-  return { slots: new Int32Array(SLOTS_LEAST), count: 0, first: new Int32Array(SLOTS_LEAST).fill(-1), second: new Int32Array(SLOTS_LEAST) };
+  return { slots: new Int32Array(SLOTS_LEAST), count: 0, first: new Int32Array(SLOTS_LEAST).fill(-1),
+    second: new Int32Array(SLOTS_LEAST) };
 }
 
 /** @param {Pairs} pairs @returns {Pairs} */
@@ -53,7 +54,7 @@ export function reservePairs(pairs, count) {
   for (let id = 1; id < first.length; id += 1) {
     if (first[id] < 0) continue;
     let at = nearSlot(first[id], second[id], mask);
-    if (slots[at] !== 0) for (at = farSlot(first[id], second[id], mask); slots[at] !== 0; at = (at + 1) & mask);
+    if (slots[at] !== 0) { for (at = farSlot(first[id], second[id], mask); slots[at] !== 0; at = (at + 1) & mask); }
     slots[at] = id;
   }
   pairs.slots = slots;

@@ -1,8 +1,8 @@
 // The function table: self and total samples per frame; recursion counts a sample once.
 
-import { fileText, functionText } from "../profile/frames.js";
 import { findPair } from "../base/pairs.js";
 import { baseName } from "../base/text.js";
+import { fileText, functionText } from "../profile/frames.js";
 
 const LINE_MAX = 2 ** 31;
 
@@ -32,7 +32,8 @@ function functionRanks(profile, functions) {
 export function nameRanks(frames, profile) {
   const ordered = functionRanks(profile, Array.from(new Set(frames.function.slice(1))));
   const rankOf = new Map(ordered.map((id, rank) => [id, rank]));
-  const keys = Float64Array.from(frames.function.slice(1), (id, i) => rankOf.get(id) * LINE_MAX + frames.line[i + 1]).sort();
+  const keys = Float64Array.from(frames.function.slice(1), (id, i) => rankOf.get(id) * LINE_MAX + frames.line[i + 1])
+    .sort();
   const ranks = new Int32Array(frames.function.length);
   keys.forEach((key, i) => {
     const line = key % LINE_MAX;

@@ -6,7 +6,7 @@
 // the session began; without TO a range goes on. `against` is another session to compare with, all of it, or what `baseline` says of it. TERM is one of filter.js; "filter" alone says that none applies, not even those
 // that the session was recorded with.
 
-import { FILTERS_MAX, cleanTerm } from "../filters/filter.js";
+import { cleanTerm, FILTERS_MAX } from "../filters/filter.js";
 import { readParts } from "../profile/parts.js";
 import { cleanWords } from "../profile/states.js";
 import { NATIVE_SETTINGS } from "../trees/native.js";
@@ -47,13 +47,43 @@ export const TABLES = ["strip", "heatmap", "flame", "stacks", "sandwich", "threa
 
 /** @returns {Address} */
 export function defaultAddress() {
-  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, hidesWaits: false, colour: "heat", order: null, search: "", threads: [], processes: [], parts: null, states: [], range: null, at: null, baseline: null, against: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", open: [], zoom: [], frame: [], tables: [] };
+  return {
+    session: null,
+    view: "flame",
+    bottomUp: false,
+    by: "function",
+    native: null,
+    hidesWaits: false,
+    colour: "heat",
+    order: null,
+    search: "",
+    threads: [],
+    processes: [],
+    parts: null,
+    states: [],
+    range: null,
+    at: null,
+    baseline: null,
+    against: null,
+    filters: [],
+    noFilters: false,
+    about: "",
+    file: "",
+    line: 0,
+    hotOnly: false,
+    diffWidth: "both",
+    diffBy: "total",
+    open: [],
+    zoom: [],
+    frame: [],
+    tables: [],
+  };
 }
 
 /** @param {string[]} keys */
 export function formatPath(keys) {
   const parts = [];
-  for (let i = 0; i < keys.length; ) {
+  for (let i = 0; i < keys.length;) {
     let same = i + 1;
     while (same < keys.length && keys[same] === keys[i]) same += 1;
     parts.push(same - i > 1 ? keys[i] + "*" + (same - i) : keys[i]);
@@ -161,7 +191,9 @@ export function parseAddress(text, view = "flame") {
   address.order = ORDERS.find((order) => order === given.get("order")) ?? null;
   address.search = (given.get("search") ?? "").slice(0, SEARCH_LENGTH_MAX);
   address.threads = given.getAll("thread").slice(0, THREADS_MAX).map(parseThread).filter((thread) => thread !== null);
-  address.processes = given.getAll("process").slice(0, PROCESSES_OF_ADDRESS_MAX).filter((pid) => /^[1-9]\d{0,9}$/.test(pid)).map(Number);
+  address.processes = given.getAll("process").slice(0, PROCESSES_OF_ADDRESS_MAX).filter((pid) =>
+    /^[1-9]\d{0,9}$/.test(pid)
+  ).map(Number);
   address.parts = readParts(listOf(given.get("parts")));
   address.states = cleanWords(listOf(given.get("state")));
   address.range = parseRange(given.get("range") ?? "");

@@ -2,13 +2,15 @@
 // service, maps, checkout (folders of git checkouts, as maps)}, of the server (server/report/source_links.h), of the report, or of this browser. Names and paths are
 // the target's: percent-encoded, and no path has a part that would lead elsewhere.
 
-import { isLibraryPath } from "../profile/frames.js";
 import { TEXT } from "../../text/session.js";
+import { isLibraryPath } from "../profile/frames.js";
 
-export const EDITORS = { vscode: "vscode://file{path}:{line}", cursor: "cursor://file{path}:{line}", pycharm: "pycharm://open?file={path}&line={line}" };
+export const EDITORS = { vscode: "vscode://file{path}:{line}", cursor: "cursor://file{path}:{line}",
+  pycharm: "pycharm://open?file={path}&line={line}" };
 
 // The same as those of server/report/source_links.c; tests/source-links.json holds cases that both must pass.
-const EDITOR_SCHEMES = ["http", "https", "vscode", "vscode-insiders", "vscodium", "cursor", "zed", "windsurf", "jetbrains", "idea", "subl", "pycharm", "txmt", "mvim", "emacs", "x-mine"];
+const EDITOR_SCHEMES = ["http", "https", "vscode", "vscode-insiders", "vscodium", "cursor", "zed", "windsurf",
+  "jetbrains", "idea", "subl", "pycharm", "txmt", "mvim", "emacs", "x-mine"];
 const TEMPLATE_MAX = 1000;
 const MAPS_MAX = 64;
 const MAP_MAX = 4096;
@@ -41,7 +43,9 @@ export function repositoryProblem(text) {
 
 export function serviceProblem(text) {
   if (text.length > TEMPLATE_MAX || !/^https?:\/\/[^/?#{}\\]+\//i.test(text)) return TEXT.links.host;
-  return !/^[!-~]+$/.test(text) || /[{}]/.test(text.replace(/\{(?:service|host|pid|from|to)\}/g, "")) ? TEXT.links.braces : null;
+  return !/^[!-~]+$/.test(text) || /[{}]/.test(text.replace(/\{(?:service|host|pid|from|to)\}/g, ""))
+    ? TEXT.links.braces
+    : null;
 }
 
 export function mapProblem(text) {
@@ -51,13 +55,16 @@ export function mapProblem(text) {
 // Settings as they came, from a server, a report or the browser's memory: what is wrong in them is left out.
 /** @param {{ [setting: string]: unknown } | null} [given] */
 export function cleanLinks(given) {
-  const text = (value, problem) => (typeof value === "string" && value !== "" && problem(value) === null ? value : null);
+  const text = (value,
+    problem) => (typeof value === "string" && value !== "" && problem(value) === null ? value : null);
   return {
     editor: text(given?.editor, editorProblem),
     repository: text(given?.repository, repositoryProblem),
-    commit: text(given?.commit, (value) => (/^[!-~]+$/.test(value) && value.length <= COMMIT_MAX ? null : TEXT.links.commit)),
+    commit: text(given?.commit,
+      (value) => (/^[!-~]+$/.test(value) && value.length <= COMMIT_MAX ? null : TEXT.links.commit)),
     service: text(given?.service, serviceProblem),
-    maps: (Array.isArray(given?.maps) ? given.maps : []).filter((map) => text(map, mapProblem) !== null).slice(0, MAPS_MAX),
+    maps: (Array.isArray(given?.maps) ? given.maps : []).filter((map) => text(map, mapProblem) !== null).slice(0,
+      MAPS_MAX),
     checkout: [],
   };
 }
@@ -66,7 +73,9 @@ export function cleanLinks(given) {
 /** @param {ReturnType<typeof cleanLinks>} came @param {ReturnType<typeof cleanLinks>} own @param {{ commit: string, root: string } | null} checkout */
 export function mergeLinks(came, own, checkout = null) {
   const found = cleanLinks({ commit: checkout?.commit, maps: [checkout?.root + "=/"] });
-  return { editor: own.editor ?? came.editor, repository: own.repository ?? came.repository, commit: own.commit ?? came.commit ?? found.commit, service: came.service, maps: [...own.maps, ...came.maps], checkout: found.maps };
+  return { editor: own.editor ?? came.editor, repository: own.repository ?? came.repository,
+    commit: own.commit ?? came.commit ?? found.commit, service: came.service, maps: [...own.maps, ...came.maps],
+    checkout: found.maps };
 }
 
 // The longest folder that `path` is below: {to, rest}, where rest has no slash at its start; or null.
@@ -77,7 +86,8 @@ function mapped(path, maps) {
   for (const map of maps) {
     const at = map.indexOf("=");
     const from = map.slice(0, at).replace(/\/+$/, "");
-    if (path.startsWith(from + "/") && (best === null || from.length > best.length)) best = { length: from.length, to: map.slice(at + 1).replace(/\/+$/, ""), rest: path.slice(from.length + 1) };
+    if (path.startsWith(from + "/") && (best === null || from.length > best.length))
+      best = { length: from.length, to: map.slice(at + 1).replace(/\/+$/, ""), rest: path.slice(from.length + 1) };
   }
   return best;
 }
@@ -127,9 +137,11 @@ export function serviceUrl({ service }, session, range) {
   const instant = (seconds) => String(Math.round(began + 1000 * seconds));
   // A name of dots would lead to another path.
   const named = (text) => (/^\.*$/.test(text) ? "-" : text);
-  const values = { service: named(target.service ?? ""), host: named(target.host ?? ""), pid: String(target.pid), from: instant(range?.from ?? 0), to: instant(range?.to ?? session.elapsed_s) };
+  const values = { service: named(target.service ?? ""), host: named(target.host ?? ""), pid: String(target.pid),
+    from: instant(range?.from ?? 0), to: instant(range?.to ?? session.elapsed_s) };
   try {
-    return { url: service.replace(/\{(service|host|pid|from|to)\}/g, (_, name) => encodeURIComponent(values[name])), host: new URL(service.replace(/[{}]/g, "")).host };
+    return { url: service.replace(/\{(service|host|pid|from|to)\}/g, (_, name) => encodeURIComponent(values[name])),
+      host: new URL(service.replace(/[{}]/g, "")).host };
   } catch {
     return null; // Half a character.
   }

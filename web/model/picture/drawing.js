@@ -39,7 +39,8 @@ export const siblingOrder = (order, isBottomUp) => (order === "size" || isBottom
 
 // What the root is drawn with.
 export function rootFields(totals) {
-  return { name: TEXT.all, label: TEXT.all, self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
+  return { name: TEXT.all, label: TEXT.all, self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true,
+    foreign: true };
 }
 
 // -> fields(id) of a tree of a grouping with these totals
@@ -88,5 +89,6 @@ function indexDrawing(root) {
 // The drawing with what a search makes of its frames, isMatch(frame): only their style differs, not their place.
 export function markDrawing(drawing, matcher) {
   if (drawing === null || !matcher.search.active) return drawing;
-  return { ...drawing, isMatch: (frame) => (frame.functions ?? [frame.function ?? 0]).some((id) => matcher.matched[id]) };
+  return { ...drawing,
+    isMatch: (frame) => (frame.functions ?? [frame.function ?? 0]).some((id) => matcher.matched[id]) };
 }

@@ -1,15 +1,16 @@
 // Frames as people see them: a function, or one line of a function. Frame 0 is the root.
 
+import { TEXT } from "../../text/session.js";
 import { createColumn } from "../base/column.js";
 import { createPairs, findPair, takePair } from "../base/pairs.js";
-import { TEXT } from "../../text/session.js";
-import { nativeName } from "./brief.js";
 import { baseName, hashText, shortPath, visibleText } from "../base/text.js";
+import { nativeName } from "./brief.js";
 import { readWait } from "./wait-causes.js";
 
 export const HUES = 7;
 // The innermost folder of packages, or of what unpacks and starts a pex or a shiv.
-const PACKAGE = /^(?:[^]*\/)?(?:(?:site|dist)-packages|[^/]*\.(?:whl|egg|bootstrap)|_bootstrap(?=\/(?:__init__|environment|filelock|interpreter)\.py$))\/([^/]+)/;
+const PACKAGE =
+  /^(?:[^]*\/)?(?:(?:site|dist)-packages|[^/]*\.(?:whl|egg|bootstrap)|_bootstrap(?=\/(?:__init__|environment|filelock|interpreter)\.py$))\/([^/]+)/;
 const SYSTEM_LIBRARY = /^(?:\/usr(?:\/local)?)?\/lib(?:64)?\//;
 const STANDARD_LIBRARY = /(?:^|\/)lib(?:64)?\/python\d[^/]*\/|^<frozen /;
 
@@ -17,7 +18,8 @@ const STANDARD_LIBRARY = /(?:^|\/)lib(?:64)?\/python\d[^/]*\/|^<frozen /;
 // firstOfLibrary and named: the functions that stand for others (grouping.js).
 /** @param {boolean} byLine @param {boolean} foldsLibraries @returns {Frames} */
 export function createFrames(byLine, foldsLibraries = false) {
-  return { byLine, foldsLibraries, function: [0], line: [0], index: createPairs(), ofNode: createColumn(), firstOfLibrary: new Map(), named: createPairs(), keys: [], labels: [], origins: [] };
+  return { byLine, foldsLibraries, function: [0], line: [0], index: createPairs(), ofNode: createColumn(),
+    firstOfLibrary: new Map(), named: createPairs(), keys: [], labels: [], origins: [] };
 }
 
 // The frame of (function, line): the line counts only when frames are lines, and not of a library.

@@ -3,9 +3,21 @@
 // title -> [is it idle (waits for work)? The others are blocked: their work waits; the hue of its frames].
 /** @type {Map<string, [boolean, string]>} */
 const CAUSES = new Map([
-  ["sleep", [true, "idle"]], ["pause", [false, "lock"]], ["event loop", [true, "idle"]], ["idle worker", [true, "idle"]], ["threads", [true, "idle"]], ["terminal", [true, "idle"]],
-  ["queue or condition", [false, "lock"]], ["lock", [false, "lock"]], ["GIL", [false, "gil"]], ["processor", [false, "processor"]],
-  ["network read", [false, "network"]], ["network write", [false, "network"]], ["pipe", [false, "process"]], ["disk", [false, "disk"]], ["child process", [false, "process"]],
+  ["sleep", [true, "idle"]],
+  ["pause", [false, "lock"]],
+  ["event loop", [true, "idle"]],
+  ["idle worker", [true, "idle"]],
+  ["threads", [true, "idle"]],
+  ["terminal", [true, "idle"]],
+  ["queue or condition", [false, "lock"]],
+  ["lock", [false, "lock"]],
+  ["GIL", [false, "gil"]],
+  ["processor", [false, "processor"]],
+  ["network read", [false, "network"]],
+  ["network write", [false, "network"]],
+  ["pipe", [false, "process"]],
+  ["disk", [false, "disk"]],
+  ["child process", [false, "process"]],
 ]);
 
 const WAIT_MARK = /^<waits: (.+)>$/s;
@@ -18,7 +30,8 @@ export function readWait(name) {
   const found = WAIT_MARK.exec(name);
   if (found === null) return null;
   for (const [cause, [idle, hue]] of CAUSES) {
-    if (found[1] === cause || found[1].startsWith(cause + " ")) return { cause, idle, hue, peer: found[1].slice(cause.length + 1) };
+    if (found[1] === cause || found[1].startsWith(cause + " "))
+      return { cause, idle, hue, peer: found[1].slice(cause.length + 1) };
   }
   return null;
 }

@@ -29,7 +29,8 @@ export function waitShares(profile, counts, counted) {
     const wait = waits[id];
     if (wait === null || !(counts.self[node] > 0) || !counted(node)) continue;
     if (!rows.has(id)) {
-      rows.set(id, { text: waitText(profile, id), name: [wait.cause, wait.peer].filter((part) => part !== "").join(" "), idle: wait.idle, hue: wait.hue, samples: 0 });
+      rows.set(id, { text: waitText(profile, id), name: [wait.cause, wait.peer].filter((part) => part !== "").join(" "),
+        idle: wait.idle, hue: wait.hue, samples: 0 });
     }
     rows.get(id).samples += counts.self[node];
   }

@@ -33,7 +33,8 @@ export function heatColumn(heat, second, measure) {
 // The count that is drawn hottest: all but the few highest stay below it.
 export function heatMost(heat, measure) {
   const counts = [];
-  for (const second of heat.columns.keys()) for (const count of heatColumn(heat, second, measure) ?? []) if (count > 0) counts.push(count);
+  for (const second of heat.columns.keys())
+    for (const count of heatColumn(heat, second, measure) ?? []) if (count > 0) counts.push(count);
   counts.sort((a, b) => a - b);
   return counts[Math.floor((counts.length - 1) * 0.98)] ?? 1;
 }

@@ -10,7 +10,9 @@ const CHAIN_MAX = 40;
 
 // The children with samples, the largest first; of equals those that were seen first.
 export function heavyChildren(tree, id) {
-  return Array.from(tree.children(id)).filter((child) => tree.total(child) > 0).sort((a, b) => tree.total(b) - tree.total(a) || a - b);
+  return Array.from(tree.children(id)).filter((child) => tree.total(child) > 0).sort((a, b) =>
+    tree.total(b) - tree.total(a) || a - b
+  );
 }
 
 const hasChildren = (tree, id) => {
@@ -62,7 +64,7 @@ export function openRows(tree, open, from) {
     const able = hasChildren(tree, id);
     const isOpen = able && open.has(id);
     rows.push({ id, level, isOpen, hasChildren: able });
-    if (isOpen) for (const child of heavyChildren(tree, id).reverse()) stack.push({ id: child, level: level + 1 });
+    if (isOpen) { for (const child of heavyChildren(tree, id).reverse()) stack.push({ id: child, level: level + 1 }); }
   }
   return rows;
 }

@@ -2,11 +2,12 @@
 // group. Groups are append-only, parents before children, so their ids are stable while the profile grows.
 
 import { columnPush, copyColumn, createColumn, grownArray } from "../base/column.js";
-import { createFilter, extendFilter, isCounted, isHidden, isKept, keepsUnmatched, leaveFilter, stepFilter } from "../filters/filter.js";
-import { createFrames, frameOf } from "../profile/frames.js";
-import { frameKind, isKeptBelow, isKeptHere, isMarkKind, NATIVE_ROOT, replacesCallers, stepNative } from "./native.js";
 import { copyPairs, createPairs, findPair, reservePairs, takePair } from "../base/pairs.js";
+import { createFilter, extendFilter, isCounted, isHidden, isKept, keepsUnmatched, leaveFilter,
+  stepFilter } from "../filters/filter.js";
+import { createFrames, frameOf } from "../profile/frames.js";
 import { functionCount, functionPlace, nodeCount } from "../profile/profile.js";
+import { frameKind, isKeptBelow, isKeptHere, isMarkKind, NATIVE_ROOT, replacesCallers, stepNative } from "./native.js";
 
 const CHAINED_MAX = 10;
 
@@ -113,7 +114,9 @@ function placeNode(grouping, profile, node, group, before, isShown) {
   return { seen, group: isKept(seen) ? groupOfFrame(grouping, profile, group, node) : group };
 }
 
-const columnsOfNodes = ({ nativeBits, groupOfNode, seen, groupBelow, seenBelow, frames }) => [nativeBits, groupOfNode, seen, groupBelow, seenBelow, frames.ofNode];
+const columnsOfNodes = (
+  { nativeBits, groupOfNode, seen, groupBelow, seenBelow, frames },
+) => [nativeBits, groupOfNode, seen, groupBelow, seenBelow, frames.ofNode];
 
 function putNode(grouping, node, bits, here, below) {
   grouping.nativeBits.values[node] = bits;
@@ -145,8 +148,10 @@ function extendNode(grouping, profile, node, kinds) {
     putPython(grouping, profile, node, parent, bits);
     return;
   }
-  const ofSamples = (isShown) => placeNode(grouping, profile, node, grouping.groupOfNode.values[parent], grouping.seen.values[parent], isShown);
-  const ofCalls = (isShown) => placeNode(grouping, profile, node, grouping.groupBelow.values[parent], grouping.seenBelow.values[parent], isShown);
+  const ofSamples = (isShown) =>
+    placeNode(grouping, profile, node, grouping.groupOfNode.values[parent], grouping.seen.values[parent], isShown);
+  const ofCalls = (isShown) =>
+    placeNode(grouping, profile, node, grouping.groupBelow.values[parent], grouping.seenBelow.values[parent], isShown);
   if (isMarkKind(kind)) {
     const both = ofSamples(kind === "mark" || (kind === "wait" && grouping.waits));
     putNode(grouping, node, bits, both, both);
@@ -182,7 +187,8 @@ export function filterGrouping(plain, filters, profile) {
   const { filter } = grouping;
   if (keepsUnmatched(filter) && plain.groupOfNode.length > 0) {
     extendFilter(filter, profile);
-    for (const name of ["parent", "frame", "depth", "firstBelow", "nextBeside", "nativeBits", "groupOfNode", "groupBelow", "seen", "seenBelow"]) grouping[name] = copyColumn(plain[name]);
+    for (const name of ["parent", "frame", "depth", "firstBelow", "nextBeside", "nativeBits", "groupOfNode",
+      "groupBelow", "seen", "seenBelow"]) grouping[name] = copyColumn(plain[name]);
     grouping.index = copyPairs(plain.index);
     moveHidden(grouping, profile);
   }

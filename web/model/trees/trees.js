@@ -3,9 +3,9 @@
 //   children(id) -> ids, total(id), self(id), frame(id), parent(id)
 
 import { columnPush, createColumn } from "../base/column.js";
+import { createPairs, takePair } from "../base/pairs.js";
 import { frameKey } from "../profile/frames.js";
 import { groupChildren, groupCount } from "./grouping.js";
-import { createPairs, takePair } from "../base/pairs.js";
 
 /** @param {Grouping} grouping @param {Totals} totals @returns {Tree} */
 export function topDownTree(grouping, totals) {
@@ -71,7 +71,12 @@ function calleesOf(grouping, totals) {
   const { start, order } = groupChildren(grouping);
   return (groups) => {
     const called = [];
-    for (const group of groups) for (let at = start[group]; at < start[group + 1]; at += 1) if (totals.total[order[at]] > 0) called.push(order[at]);
+    for (const group of groups)
+      for (let at = start[group]; at < start[group + 1]; at += 1)
+        if (totals.total[order[at]] > 0)
+          called.push(
+            order[at],
+          );
     return { groups: called, weights: called.map((group) => totals.total[group]) };
   };
 }
@@ -109,7 +114,8 @@ export function bottomUpTree(names, grouping, totals) {
       leaves.weights.push(totals.self[g]);
     }
   }
-  const tree = mergedTree(names, grouping, totals.sum, leaves, (groups, weights) => callersOf(grouping, groups, weights));
+  const tree = mergedTree(names, grouping, totals.sum, leaves,
+    (groups, weights) => callersOf(grouping, groups, weights));
   return { ...tree, self: (id) => (id !== 0 && tree.parent(id) === 0 ? tree.total(id) : 0) };
 }
 
