@@ -3,60 +3,60 @@
 import { listenForPlaces } from "./host/home.js";
 import { startHost } from "./host/page.js";
 import { openSessionShare } from "./host/share.js";
-import { formatAddress, PANEL_VIEWS, parseAddress } from "./model/page/address.js";
 import { filterParameters } from "./model/filters/filter.js";
-import { cleanLinks, noLinks } from "./model/page/links.js";
-import { createPicture } from "./model/picture/picture.js";
-import { isSameQuestion, openedFile, questionOf, searchedFor } from "./model/page/questions.js";
-import { takeBaseline, takeBlocks, takeDelivery, takeRunning, takeRuns } from "./model/trees/recording.js";
-import { isRunningAPart } from "./model/profile/parts.js";
-import { createState, reduce } from "./model/page/state.js";
-import { wantedRuns } from "./model/page/stack-span.js";
 import { sessionTitle } from "./model/host/sessions.js";
+import { formatAddress, PANEL_VIEWS, parseAddress } from "./model/page/address.js";
+import { cleanLinks, noLinks } from "./model/page/links.js";
+import { isSameQuestion, openedFile, questionOf, searchedFor } from "./model/page/questions.js";
+import { wantedRuns } from "./model/page/stack-span.js";
+import { createState, reduce } from "./model/page/state.js";
+import { createPicture } from "./model/picture/picture.js";
+import { isRunningAPart } from "./model/profile/parts.js";
 import { tasksRequest } from "./model/threads/tasks.js";
 import { createChosenThreads, threadIds } from "./model/threads/threads.js";
-import { askAccess } from "./source/host.js";
+import { takeBaseline, takeBlocks, takeDelivery, takeRunning, takeRuns } from "./model/trees/recording.js";
 import { openComparable, readComparable } from "./source/comparable.js";
+import { askAccess } from "./source/host.js";
 import { createLiveSource } from "./source/live.js";
 import { addRangeNote, removeRangeNote } from "./source/range-notes.js";
-import { send } from "./source/requests.js";
 import { createReportSource } from "./source/report.js";
-import { createAsTables } from "./view/page/as-table.js";
+import { send } from "./source/requests.js";
+import { TEXT } from "./text/session.js";
+import { createOwnLinesView } from "./view/code/own.js";
+import { createSource } from "./view/code/source.js";
+import { createTable } from "./view/code/table.js";
+import { afterPaint, el } from "./view/elements/dom.js";
+import { createHint } from "./view/elements/hint.js";
 import { createApplied } from "./view/filters/applied.js";
+import { createPartsBar } from "./view/filters/parts.js";
+import { createDetails } from "./view/flame/details.js";
+import { createDiff } from "./view/flame/diff.js";
+import { createFlame } from "./view/flame/flame.js";
+import { createLegend } from "./view/flame/legend.js";
+import { createSandwich } from "./view/flame/sandwich.js";
+import { createStacks } from "./view/flame/stacks.js";
+import { createAsTables } from "./view/page/as-table.js";
 import { createBanner } from "./view/page/banner.js";
 import { applyTheme, copyText, createAddressBar, remember, remembered, storedTheme } from "./view/page/browser.js";
 import { createComparePicker } from "./view/page/compare-picker.js";
-import { createDetails } from "./view/flame/details.js";
-import { createDiff } from "./view/flame/diff.js";
-import { afterPaint, el } from "./view/elements/dom.js";
-import { createFlame } from "./view/flame/flame.js";
-import { createGil } from "./view/threads/gil.js";
-import { createTasks } from "./view/threads/tasks.js";
+import { createContextMenu } from "./view/page/context-menu.js";
 import { createHeader } from "./view/page/header.js";
-import { createHeatmap } from "./view/time/heatmap.js";
 import { createHeadline } from "./view/page/headline.js";
 import { createHelp } from "./view/page/help.js";
-import { createOwnLinesView } from "./view/code/own.js";
-import { createContextMenu } from "./view/page/context-menu.js";
-import { createHint } from "./view/elements/hint.js";
 import { listenForKeys } from "./view/page/keys.js";
-import { createLanes, laneThreads } from "./view/threads/lanes.js";
 import { createLinkSettings } from "./view/page/link-settings.js";
-import { createLegend } from "./view/flame/legend.js";
 import { createNote } from "./view/page/note.js";
 import { createPalette } from "./view/page/palette.js";
 import { createMeasures, createQuality } from "./view/page/quality.js";
 import { saveChart } from "./view/page/save-chart.js";
-import { createSandwich } from "./view/flame/sandwich.js";
 import { createShape } from "./view/page/shape.js";
-import { createSource } from "./view/code/source.js";
-import { createPartsBar } from "./view/filters/parts.js";
-import { createStacks } from "./view/flame/stacks.js";
-import { createStrip } from "./view/time/strip.js";
-import { createTable } from "./view/code/table.js";
 import { createTitle } from "./view/page/title.js";
 import { createToolbar } from "./view/page/toolbar.js";
-import { TEXT } from "./text/session.js";
+import { createGil } from "./view/threads/gil.js";
+import { createLanes, laneThreads } from "./view/threads/lanes.js";
+import { createTasks } from "./view/threads/tasks.js";
+import { createHeatmap } from "./view/time/heatmap.js";
+import { createStrip } from "./view/time/strip.js";
 
 const HOLD_KEY = "pyrometer.hold";
 const OWN_KEY = "pyrometer.own";
@@ -112,7 +112,8 @@ function createViews(dispatch) {
   const toolbar = createToolbar(place("toolbar"), dispatch);
   const strip = createStrip(place("strip"), dispatch);
   const applied = createApplied(place("applied"), dispatch);
-  const staged = [createOwnLinesView, createHeatmap, createShape, createFlame, createStacks, createSandwich, createDiff, createSource, createLanes, createGil, createTasks, createTable].map((create) => [create, create(stage, dispatch)]);
+  const staged = [createOwnLinesView, createHeatmap, createShape, createFlame, createStacks, createSandwich, createDiff,
+    createSource, createLanes, createGil, createTasks, createTable].map((create) => [create, create(stage, dispatch)]);
   const lines = new Map(staged).get(createSource);
   const quality = createQuality(place("quality"), dispatch);
   const palette = createPalette(place("overlay"), dispatch);
@@ -122,12 +123,31 @@ function createViews(dispatch) {
   const tables = createAsTables(place("strip"), foot, dispatch);
   stage.addEventListener("pointerenter", () => dispatch({ type: "pointAtStage", on: true }));
   stage.addEventListener("pointerleave", () => dispatch({ type: "pointAtStage", on: false }));
-  listenForKeys(dispatch, { search: toolbar.focusSearch, filter: applied.focus, strip: strip.focus, stepLine: lines.step, palette: palette.open });
+  listenForKeys(dispatch, { search: toolbar.focusSearch, filter: applied.focus, strip: strip.focus,
+    stepLine: lines.step, palette: palette.open });
   const details = createDetails(place("details"), dispatch);
   const all = [
-    createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createHeadline(place("headline"), dispatch), quality,
-    strip, toolbar, createPartsBar(place("states"), dispatch, applied.marks), applied, ...staged.map(([, view]) => view), palette, legend, tables, details,
-    createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch, quality.parts), createNote(place("overlay"), dispatch), createHint(place("overlay")), createContextMenu(place("overlay"), dispatch), createLinkSettings(place("overlay"), dispatch), createComparePicker(place("overlay"), dispatch),
+    createTitle(),
+    createBanner(place("banner"), dispatch),
+    createHeader(place("header"), dispatch),
+    createHeadline(place("headline"), dispatch),
+    quality,
+    strip,
+    toolbar,
+    createPartsBar(place("states"), dispatch, applied.marks),
+    applied,
+    ...staged.map(([, view]) => view),
+    palette,
+    legend,
+    tables,
+    details,
+    createHelp(place("overlay"), dispatch),
+    createMeasures(place("overlay"), dispatch, quality.parts),
+    createNote(place("overlay"), dispatch),
+    createHint(place("overlay")),
+    createContextMenu(place("overlay"), dispatch),
+    createLinkSettings(place("overlay"), dispatch),
+    createComparePicker(place("overlay"), dispatch),
   ];
   return { all, beside: [new Map(staged).get(createOwnLinesView), details, legend] };
 }
@@ -162,12 +182,15 @@ function createEffects(page) {
       return answer.status === 204 ? null : answer.json();
     };
     const here = location.href.replace(/#.*$/s, "") + "#" + formatAddress(address);
-    openSessionShare(document.getElementById("overlay"), { access, send: ask, copy: (text) => copy(text, TEXT.menu.copied), address: here, session: { id: session.id, title: sessionTitle(session) } });
+    openSessionShare(document.getElementById("overlay"), { access, send: ask,
+      copy: (text) => copy(text, TEXT.menu.copied), address: here,
+      session: { id: session.id, title: sessionTitle(session) } });
   }
 
   async function sampleTasks(state) {
     const session = await send("POST", "/sessions", tasksRequest(state)).then((response) => response.json());
-    location.hash = formatAddress({ ...state.address, session: session.id, view: "tasks", threads: [], processes: [], range: null });
+    location.hash = formatAddress({ ...state.address, session: session.id, view: "tasks", threads: [], processes: [],
+      range: null });
   }
 
   async function recordNative({ session: { id } }) {
@@ -198,7 +221,9 @@ function createEffects(page) {
   const effects = new Map([
     ["address", (state, action) => bar.write(state.address, action.how)],
     // Filters that the session brought along.
-    ["session", (state) => { if (state.address.filters.length > 0) bar.write(state.address, "replace"); }],
+    ["session", (state) => {
+      if (state.address.filters.length > 0) bar.write(state.address, "replace");
+    }],
     ["toggleLibraries", push],
     ["filter", push],
     ["turn", push],
@@ -206,15 +231,24 @@ function createEffects(page) {
     ["wantSource", readSource],
     ["zoomTimeline", (state, action) => page.source.zoomTimeline(action.range)],
     ["own", (state) => remember(OWN_KEY, state.ownPatterns)],
-    ["links", (state, action) => { if (action.links.own) remember(LINKS_KEY, JSON.stringify(state.links.own)); }],
+    ["links", (state, action) => {
+      if (action.links.own) remember(LINKS_KEY, JSON.stringify(state.links.own));
+    }],
     ["toggleHold", (state) => remember(HOLD_KEY, state.holdsOnHover ? "yes" : "no")],
     ["pointAtStage", (state, action) => holdWhilePointed(state, action.on)],
     ["nextTheme", (state) => applyTheme(state.theme)],
     ["theme", (state) => applyTheme(state.theme)],
     ["download", (state, action) => document.querySelector('[data-testid="download-' + action.key + '"]')?.click()],
-    ["togglePause", (state) => { heldByPointing = false; page.setPaused(!state.paused); }],
+    ["togglePause", (state) => {
+      heldByPointing = false;
+      page.setPaused(!state.paused);
+    }],
     ["retry", () => page.source.retry()],
-    ["copySummary", () => page.source.summaryText(ofAllParts(page.selected())).then((text) => page.dispatch({ type: "copy", text, note: TEXT.summary.copied }), (problem) => page.dispatch({ type: "note", text: String(problem.message) }))],
+    ["copySummary", () =>
+      page.source.summaryText(ofAllParts(page.selected())).then(
+        (text) => page.dispatch({ type: "copy", text, note: TEXT.summary.copied }),
+        (problem) => page.dispatch({ type: "note", text: String(problem.message) }),
+      )],
     ["copy", (state, action) => copy(action.text, action.note)],
     ["share", share],
     ["addRangeNote", (state, action) => noted(addRangeNote(state.session, action.note))],
@@ -223,7 +257,11 @@ function createEffects(page) {
     ["recordNative", (state) => recordNative(state).catch((problem) => note(problem.message))],
     ["openPicker", openPicker],
     ["compareWith", compareWith],
-    ["saveChart", (state, action) => saveChart(state, action.chart, action.format).then((drawn) => drawn || note(TEXT.download.noChart(TEXT.charts[action.chart])), (problem) => note(problem.message))],
+    ["saveChart", (state, action) =>
+      saveChart(state, action.chart, action.format).then(
+        (drawn) => drawn || note(TEXT.download.noChart(TEXT.charts[action.chart])),
+        (problem) => note(problem.message),
+      )],
   ]);
   return { run: (action, state) => effects.get(action.type)?.(state, action), forget: bar.forget };
 }
@@ -243,7 +281,9 @@ function startPage() {
   const addressHere = () => parseAddress(location.hash, data.dataset.view);
   const compute = createPicture();
   const chosenThreads = createChosenThreads();
-  let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", ownPatterns: remembered(OWN_KEY) ?? "", links: { came: noLinks(), own: rememberedLinks() }, address: addressHere() };
+  let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes",
+    ownPatterns: remembered(OWN_KEY) ?? "", links: { came: noLinks(), own: rememberedLinks() },
+    address: addressHere() };
   let views = { all: [], beside: [] };
   let queued = false;
   let shown = null;
@@ -263,7 +303,10 @@ function startPage() {
     }
   }
 
-  const source = (embedded === "" ? createLiveSource : createReportSource)(embedded === "" ? state.address.session : embedded, sourceHandlers(dispatch, recorded));
+  const source = (embedded === "" ? createLiveSource : createReportSource)(
+    embedded === "" ? state.address.session : embedded,
+    sourceHandlers(dispatch, recorded),
+  );
 
   function ask(question) {
     asked = question;
@@ -287,12 +330,17 @@ function startPage() {
     askFor();
     const picture = compute(state);
     const { tree } = picture;
-    // The chart of something else has the parts beside it follow once it is painted.
-    const follows = shown !== null && tree !== shown.picture.tree && state.address.view === shown.address.view ? views.beside : [];
-    selected = { ...asked, parts: state.address.parts ?? [], filters: [...filterParameters(state.address.filters), ...(picture.native === null ? [] : [["native", picture.native]])] };
+    // The same chart of something else: what is beside it follows once it is painted.
+    const follows = shown !== null && tree !== shown.picture.tree && state.address.view === shown.address.view
+      ? views.beside
+      : [];
+    selected = { ...asked, parts: state.address.parts ?? [],
+      filters: [...filterParameters(state.address.filters),
+        ...(picture.native === null ? [] : [["native", picture.native]])] };
     watchFor(source, state, picture, selected);
     const downloads = source.downloads({ ...selected, shown: asked.parts });
-    shown = { ...state, picture, hasTimes: source.hasTimes(), downloads, notApplied: source.live ? [] : state.address.filters };
+    shown = { ...state, picture, hasTimes: source.hasTimes(), downloads,
+      notApplied: source.live ? [] : state.address.filters };
     for (const view of views.all) if (!follows.includes(view)) view.update(shown);
     if (follows.length > 0) afterPaint(updateBeside);
   }

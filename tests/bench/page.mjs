@@ -174,7 +174,9 @@ try {
     for (let again = 0; again < 2; again += 1) {
       for (const [name, action] of Object.entries(ACTIONS)) {
         await pause(REST_MS);
-        const ms = await page.evaluate("(() => { const round = " + (2 * round + again) + "; return " + action + "; })()");
+        const ms = await page.evaluate(
+          "(() => { const round = " + (2 * round + again) + "; return " + action + "; })()",
+        );
         if (again === 1) taken[name].push(ms);
         else (taken[name + "_once"] ??= []).push(ms);
       }
@@ -184,7 +186,11 @@ try {
     if (said.length > 0) throw new Error(said.join("\n"));
     await page.close();
   }
-  console.log(JSON.stringify(Object.fromEntries(Object.entries(taken).map(([name, values]) => [name, Math.round(median(values))]))));
+  console.log(
+    JSON.stringify(
+      Object.fromEntries(Object.entries(taken).map(([name, values]) => [name, Math.round(median(values))])),
+    ),
+  );
 } finally {
   await browser.close();
 }

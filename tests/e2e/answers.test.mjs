@@ -12,9 +12,11 @@ import { attach, endAll, ROOT, startVictim, VICTIM_SECONDS } from "./processes.m
 
 const FOLDER = "tests/e2e/programs/";
 const SAMPLES_LEAST = 1000;
-const LINES = "Array.from(document.querySelectorAll('[data-testid=own-line]'), (row) => ({ path: row.dataset.path, line: Number(row.dataset.line), bottom: row.getBoundingClientRect().bottom }))";
+const LINES =
+  "Array.from(document.querySelectorAll('[data-testid=own-line]'), (row) => ({ path: row.dataset.path, line: Number(row.dataset.line), bottom: row.getBoundingClientRect().bottom }))";
 // The shares of the five parts, null where there is none yet; unknown is 0 here.
-const SHARES = "Array.from(document.querySelectorAll('[data-testid=part] .chip-share'), ({ textContent: text }) => (text === '' ? null : parseFloat(text) || 0))";
+const SHARES =
+  "Array.from(document.querySelectorAll('[data-testid=part] .chip-share'), ({ textContent: text }) => (text === '' ? null : parseFloat(text) || 0))";
 let browser;
 
 before(async () => {
@@ -36,11 +38,15 @@ const PROGRAMS = [
 
 for (const [name, options, waiting] of PROGRAMS) {
   test("the first screen answers: " + name, async () => {
-    const line = readFileSync(join(ROOT, FOLDER, name), "utf8").split("\n").findIndex((text) => text.endsWith("# the answer")) + 1;
+    const line = readFileSync(join(ROOT, FOLDER, name), "utf8").split("\n").findIndex((text) =>
+      text.endsWith("# the answer")
+    ) + 1;
     const victim = await startVictim(FOLDER + name, VICTIM_SECONDS);
     const profiler = await attach(victim.pid, ...options);
     const page = await openPage(browser, profiler.url);
-    await page.until(hook("quality-samples") + " !== null && " + SAMPLES + " > " + SAMPLES_LEAST + " && " + LINES + ".length > 0");
+    await page.until(
+      hook("quality-samples") + " !== null && " + SAMPLES + " > " + SAMPLES_LEAST + " && " + LINES + ".length > 0",
+    );
     await page.until(LINES + "[0].line === " + line);
     const [first] = await page.evaluate(LINES);
     assert.ok(first.path.endsWith("/" + name) && first.bottom <= 900, JSON.stringify(first));

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
+import { TEXT } from "../../web/text/session.js";
 import { launchChromium } from "../web/support/chromium.mjs";
 import { ALL_PARTS, hook, openPage } from "./page.mjs";
 import { endAll, FOLDER, serve, startVictim, VICTIM_SECONDS } from "./processes.mjs";
-import { TEXT } from "../../web/text/session.js";
 
 const data = join(FOLDER, "e2e-compared");
 const ROWS = "document.querySelectorAll('[data-testid=diff-table] tbody tr').length";
@@ -30,7 +30,8 @@ test("a session is compared with the run before the last restart, then with a ra
   const before = await host.startSession(first.pid);
   const asked = async (id) => (await host.ask("/sessions/" + id)).json();
   // Much longer than the range that is chosen of it below.
-  while ((await asked(before)).elapsed_s < 1 || (await asked(before)).quality.samples < 500) await new Promise((done) => setTimeout(done, 100));
+  while ((await asked(before)).elapsed_s < 1 || (await asked(before)).quality.samples < 500)
+    await new Promise((done) => setTimeout(done, 100));
   await first.end();
   const second = await startVictim("tests/victims/threads.py", "2", VICTIM_SECONDS);
   const now = await host.startSession(second.pid);
@@ -39,9 +40,12 @@ test("a session is compared with the run before the last restart, then with a ra
   const choice = (key) => "document.querySelector('[data-testid=picker-choice][data-key=\"" + key + "\"]')";
   await page.press("diff-pick-first");
   await page.until(choice("restart session " + before) + "?.checkVisibility()");
-  assert.match(await page.evaluate(choice("restart session " + before) + ".textContent"), new RegExp(TEXT.picker.suggestions.restart));
+  assert.match(await page.evaluate(choice("restart session " + before) + ".textContent"),
+    new RegExp(TEXT.picker.suggestions.restart));
   await page.evaluate("(" + choice("session " + before) + ".click(), 0)");
-  await page.until("!" + hook("picker") + ".open && location.hash.includes('&against=" + before + "') && " + ROWS + " > 1");
+  await page.until(
+    "!" + hook("picker") + ".open && location.hash.includes('&against=" + before + "') && " + ROWS + " > 1",
+  );
   assert.match(await page.text("diff-baseline"), new RegExp("of process " + first.pid + ":"));
   // The old page has rows too: wait until it is gone.
   await page.evaluate("(globalThis.leaving = true, location.reload(), 0)");

@@ -35,7 +35,9 @@ test("a process is found, profiled, stopped, and its capture opened again", asyn
   await page.drawn();
   await page.press("home");
   await page.until(row + "?.querySelector('[data-testid=process-open]').checkVisibility()");
-  await page.until("document.querySelector('[data-testid=running] [data-testid=session]')?.dataset.state === 'running'");
+  await page.until(
+    "document.querySelector('[data-testid=running] [data-testid=session]')?.dataset.state === 'running'",
+  );
   await page.until("/[1-9]/.test(document.querySelector('[data-testid=session] .samples').textContent)");
   await page.picture("host-light");
   await page.press("session-open");
@@ -56,7 +58,9 @@ test("a process is found, profiled, stopped, and its capture opened again", asyn
   await page.evaluate("(document.querySelector('.toast .close').click(), 0)");
   await page.until("document.querySelector('[data-testid=session]') === null");
   await page.press("capture-open");
-  await page.until("location.hash.includes('session=') && !location.hash.endsWith('session=" + id + "') && " + FRAMES + ".length > 2");
+  await page.until(
+    "location.hash.includes('session=') && !location.hash.endsWith('session=" + id + "') && " + FRAMES + ".length > 2",
+  );
   await page.until(page.frame("spin") + " !== undefined");
   await page.evaluate("(location.hash += '" + ALL_PARTS + "', 0)");
   await page.until(SHOWN + " === " + quality.samples);
@@ -73,7 +77,10 @@ test("a program that runs asyncio is sampled again with its tasks", async () => 
   await page.until(tasks + "?.checkVisibility()");
   await page.choose("view", "tasks");
   await page.press("tasks-again");
-  await page.until("location.hash.includes('view=tasks') && !location.hash.includes('session=" + id + "') && document.querySelectorAll('[data-testid=task-group]').length > 0");
+  await page.until(
+    "location.hash.includes('view=tasks') && !location.hash.includes('session=" + id
+      + "') && document.querySelectorAll('[data-testid=task-group]').length > 0",
+  );
   await page.picture("tasks-again");
   await page.assertInnocent(host.origin);
   await page.close();
@@ -101,12 +108,20 @@ test("what operators write about a session is text, on every page and in every f
   const id = await host.startSession(victim.pid, { duration_s: 1, name: texts[0], note: texts.join("\n") });
   let session;
   do session = await (await host.ask("/sessions/" + id)).json(); while (session.state !== "ended");
-  for (const [i, text] of texts.entries()) await change("POST", "/sessions/" + id + "/notes", { from_s: i / 10, to_s: (i + 1) / 10, text });
-  await change("PATCH", "/captures/" + session.capture, { title: texts[1], note: texts[0], labels: ["<b>", "'\"><iframe>"] });
+  for (const [i, text] of texts.entries())
+    await change("POST", "/sessions/" + id + "/notes", { from_s: i / 10, to_s: (i + 1) / 10, text });
+  await change("PATCH", "/captures/" + session.capture, { title: texts[1], note: texts[0],
+    labels: ["<b>", "'\"><iframe>"] });
 
-  const listed = "Array.from(document.querySelectorAll('[data-testid=range-note]'), (note) => note.firstElementChild.textContent)";
+  const listed =
+    "Array.from(document.querySelectorAll('[data-testid=range-note]'), (note) => note.firstElementChild.textContent)";
   const inert = async (page, origin) => {
-    assert.equal(await page.evaluate("document.querySelectorAll('img, b, iframe, object, embed, script[src], a[href^=javascript], [onload], [onerror]').length"), 0);
+    assert.equal(
+      await page.evaluate(
+        "document.querySelectorAll('img, b, iframe, object, embed, script[src], a[href^=javascript], [onload], [onerror]').length",
+      ),
+      0,
+    );
     await page.assertInnocent(origin);
     await page.close();
   };
@@ -116,7 +131,9 @@ test("what operators write about a session is text, on every page and in every f
   assert.deepEqual(await page.evaluate(listed), Object.values(WRITTEN));
   await inert(page, host.origin);
 
-  for (const format of ["flamegraph", "heatmap", "diff-markdown&baseline=" + id, "summary", "summary-markdown", "collapsed"]) {
+  for (const format of ["flamegraph", "heatmap", "diff-markdown&baseline=" + id, "summary", "summary-markdown",
+    "collapsed"])
+  {
     const answer = await host.ask("/sessions/" + id + "/export?format=" + format);
     const file = await answer.text();
     if (!answer.headers.get("Content-Type").startsWith("text/html")) {
@@ -138,6 +155,8 @@ test("what operators write about a session is text, on every page and in every f
   const home = await openPage(browser, host.url);
   await home.until(hook("tabs") + " !== null");
   await home.choose("tabs", "captures");
-  await home.until("document.querySelector('[data-testid=capture]')?.textContent.includes(" + JSON.stringify(texts[1]) + ")");
+  await home.until(
+    "document.querySelector('[data-testid=capture]')?.textContent.includes(" + JSON.stringify(texts[1]) + ")",
+  );
   await inert(home, host.origin);
 });

@@ -9,7 +9,9 @@ import { hook, openPage } from "./page.mjs";
 import { attach, endAll, FOLDER, serve, startVictim, VICTIM_SECONDS } from "./processes.mjs";
 
 const OFFLINE = { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 };
-const inView = (selector) => "((place) => place.top >= 0 && place.top < innerHeight)(document.querySelector(" + JSON.stringify(selector) + ").getBoundingClientRect())";
+const inView = (selector) =>
+  "((place) => place.top >= 0 && place.top < innerHeight)(document.querySelector(" + JSON.stringify(selector)
+  + ").getBoundingClientRect())";
 const data = join(FOLDER, "e2e-manual");
 let browser;
 
@@ -38,14 +40,23 @@ for (const [name, start] of Object.entries(PAGES)) {
     assert.equal(await page.evaluate(hook("manual") + ".target"), "_blank");
     // In this tab instead, which writes down what the page may not do.
     await page.evaluate("(" + hook("manual") + ".target = '', " + hook("manual") + ".click(), 0)");
-    await page.until("location.pathname === '/manual' && document.title === 'Pyrometer manual' && document.readyState === 'complete'");
+    await page.until(
+      "location.pathname === '/manual' && document.title === 'Pyrometer manual' && document.readyState === 'complete'",
+    );
     await page.call("Network.enable");
     await page.call("Network.emulateNetworkConditions", OFFLINE);
     await page.evaluate("(document.querySelector('nav a[href=\"#views\"]').click(), 0)");
     await page.until("location.hash === '#views' && " + inView("#views h2"));
     await page.evaluate("(document.querySelector('#views a[href=\"#views-flame-graph\"]').click(), 0)");
-    await page.until("location.hash === '#views-flame-graph' && " + inView("#views-flame-graph") + " && " + inView("#views-flame-graph ~ p img"));
-    assert.ok(await page.evaluate("((image) => image.complete && image.naturalWidth > 600 && image.clientWidth > 300)(document.querySelector('#views-flame-graph ~ p img'))"));
+    await page.until(
+      "location.hash === '#views-flame-graph' && " + inView("#views-flame-graph") + " && "
+        + inView("#views-flame-graph ~ p img"),
+    );
+    assert.ok(
+      await page.evaluate(
+        "((image) => image.complete && image.naturalWidth > 600 && image.clientWidth > 300)(document.querySelector('#views-flame-graph ~ p img'))",
+      ),
+    );
     await page.picture("manual-" + name);
     await page.assertInnocent(profiler.origin);
     await page.close();

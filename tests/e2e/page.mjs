@@ -33,7 +33,10 @@ export async function openPage(browser, url, options = {}) {
   const page = await browser.open("about:blank", options);
   await page.call("Page.addScriptToEvaluateOnNewDocument", { source: WATCH });
   await page.call("Page.navigate", { url });
-  await page.until("document.readyState === 'complete' && globalThis.misdeeds !== undefined && location.href !== 'about:blank'", WAIT_MS);
+  await page.until(
+    "document.readyState === 'complete' && globalThis.misdeeds !== undefined && location.href !== 'about:blank'",
+    WAIT_MS,
+  );
   const until = (source, ms = WAIT_MS) => page.until(source, ms);
   const text = (id) => page.evaluate(hook(id) + ".textContent");
   const frame = (name) => FRAMES + ".find((g) => g.getAttribute('name').startsWith(" + JSON.stringify(name) + "))";
@@ -48,18 +51,23 @@ export async function openPage(browser, url, options = {}) {
       await until(hook(id) + "?.checkVisibility()");
       await page.evaluate("(" + hook(id) + ".click(), 0)");
     },
-    choose: (group, value) => page.evaluate("(" + hook(group) + ".querySelector('[data-value=" + value + "]').click(), 0)"),
+    choose: (group, value) =>
+      page.evaluate("(" + hook(group) + ".querySelector('[data-value=" + value + "]').click(), 0)"),
     names: () => page.evaluate(FRAMES + ".map((g) => g.getAttribute('name'))"),
     has: async (name) => (await page.evaluate(frame(name) + " !== undefined")),
     width: (name) => page.evaluate(frame(name) + ".querySelector('rect').getBoundingClientRect().width"),
     async clickFrame(name) {
-      const middle = "(() => { const g = " + frame(name) + "; if (g === undefined) return null; g.scrollIntoView({ block: 'nearest' });"
+      const middle = "(() => { const g = " + frame(name)
+        + "; if (g === undefined) return null; g.scrollIntoView({ block: 'nearest' });"
         + " const r = g.querySelector('rect').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()";
       // A live picture may move until the pointer is on it.
       for (let tries = 0; tries < 100; tries += 1) {
         const [x, y] = await until(middle);
         await page.point(x, y);
-        if (await page.evaluate("document.elementFromPoint(" + x + ", " + y + ")?.closest('g.frame')?.getAttribute('name').startsWith(" + JSON.stringify(name) + ") === true")) return page.point(x, y, true);
+        if (await page.evaluate(
+          "document.elementFromPoint(" + x + ", " + y + ")?.closest('g.frame')?.getAttribute('name').startsWith("
+            + JSON.stringify(name) + ") === true",
+        )) return page.point(x, y, true);
       }
       throw new Error("something is above " + name);
     },
@@ -82,7 +90,9 @@ export async function openPage(browser, url, options = {}) {
       assert.deepEqual(page.said.filter((line) => !MISSING_SOURCE.test(line)), []);
       assert.deepEqual(await page.evaluate("misdeeds"), []);
       const asked = await page.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)");
-      const foreign = asked.filter((name) => !/^(data|blob):/.test(name) && !(origin !== null && name.startsWith(origin + "/")));
+      const foreign = asked.filter((name) =>
+        !/^(data|blob):/.test(name) && !(origin !== null && name.startsWith(origin + "/"))
+      );
       assert.deepEqual(foreign, []);
       assert.ok(!(await page.evaluate("location.href")).includes("token="));
     },

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
+import { TEXT } from "../../web/text/session.js";
 import { launchChromium, pause } from "../web/support/chromium.mjs";
 import { ALL_PARTS, FRAMES, hook, openPage, SAMPLES, SHOWN } from "./page.mjs";
 import { attach, endAll, FOLDER, PROGRAM, start, startVictim, VICTIM_SECONDS, WAIT_MS } from "./processes.mjs";
-import { TEXT } from "../../web/text/session.js";
 
 const REPORT_MAX_BYTES = 400 * 1024;
 const HOSTILE = "</script><img src=x onerror=alert(1)>";
@@ -39,16 +39,21 @@ async function live(path, words, options, page = {}) {
 const threads = () => live("tests/victims/threads.py", ["4", VICTIM_SECONDS], ["-a"]);
 
 test("what threads work for is listed; a click keeps only that", async () => {
-  const { page } = await live("tests/victims/contexts.py", ["threads", VICTIM_SECONDS], ["-a", "--context", "request_id", "--engine", "remote"]);
+  const { page } = await live("tests/victims/contexts.py", ["threads", VICTIM_SECONDS], ["-a", "--context",
+    "request_id", "--engine", "remote"]);
   const rows = "Array.from(document.querySelectorAll('[data-testid=context]'))";
   await page.until(rows + ".length >= 3");
   const names = await page.evaluate(rows + ".map((row) => row.querySelector('.hottest-name').textContent)");
   assert.deepEqual(names.toSorted(), ["not set", "seventy", "thirty"]);
-  assert.deepEqual((await page.names()).filter((name) => name.includes("<context") || name.includes("context request_id")), []);
+  assert.deepEqual(
+    (await page.names()).filter((name) => name.includes("<context") || name.includes("context request_id")),
+    [],
+  );
   await page.picture("contexts");
   await page.evaluate("(" + rows + ".find((row) => row.textContent.includes('thirty')).click(), 0)");
   await page.until(rows + ".length === 1 && " + rows + "[0].textContent.includes('thirty')");
-  assert.match(await page.evaluate("decodeURIComponent(location.hash.replaceAll('+', ' '))"), /filter=focus context:\/\^request_id: thirty\$\//);
+  assert.match(await page.evaluate("decodeURIComponent(location.hash.replaceAll('+', ' '))"),
+    /filter=focus context:\/\^request_id: thirty\$\//);
   await page.close();
 });
 
@@ -85,7 +90,12 @@ test("search says how much matches and marks it", async () => {
   // Two of five threads spin. In the first moments, those that wait are not known yet.
   await page.until("(share => share > 25 && share < 55)(parseFloat(" + hook("matched") + ".textContent))");
   const share = parseFloat(await page.text("matched"));
-  assert.equal(await page.evaluate(FRAMES + ".filter((g) => g.classList.contains('match')).every((g) => g.getAttribute('name').startsWith('spin'))"), true);
+  assert.equal(
+    await page.evaluate(
+      FRAMES + ".filter((g) => g.classList.contains('match')).every((g) => g.getAttribute('name').startsWith('spin'))",
+    ),
+    true,
+  );
   assert.ok(await page.evaluate(FRAMES + ".some((g) => g.classList.contains('match'))"));
   await page.updates(3, async () => {
     assert.ok(await page.evaluate(FRAMES + ".some((g) => g.classList.contains('match'))"));
@@ -103,7 +113,9 @@ test("one thread alone, and what is running on top", async () => {
   const { profiler, page } = await threads();
   await page.press("threads");
   await page.until("document.querySelectorAll('[data-testid=thread]').length === 5");
-  const rows = await page.evaluate("Array.from(document.querySelectorAll('[data-testid=thread]'), (row) => [row.querySelector('.name').textContent, row.dataset.tid])");
+  const rows = await page.evaluate(
+    "Array.from(document.querySelectorAll('[data-testid=thread]'), (row) => [row.querySelector('.name').textContent, row.dataset.tid])",
+  );
   const tid = new Map(rows);
   assert.deepEqual(Array.from(tid.keys()).sort(), ["MainThread", "worker-0", "worker-1", "worker-2", "worker-3"]);
   await page.evaluate("document.querySelector('[data-tid=\"" + tid.get("worker-1") + "\"] input').click()");
@@ -114,12 +126,18 @@ test("one thread alone, and what is running on top", async () => {
   await page.press("threads-all");
   await page.until(page.frame("spin") + " !== undefined");
   // Inverted, the functions that run stand at the root and their callers further out. Any of them may be seen running itself.
-  const tops = (most, name) => "Math." + most + "(..." + FRAMES + ".filter((g) => g.getAttribute('name').startsWith('" + name + "')).map((g) => g.getBoundingClientRect().top))";
+  const tops = (most, name) =>
+    "Math." + most + "(..." + FRAMES + ".filter((g) => g.getAttribute('name').startsWith('" + name
+    + "')).map((g) => g.getBoundingClientRect().top))";
   const both = FRAMES + ".some((g) => g.getAttribute('name').startsWith('spin')) && ";
   await page.choose("direction", "up");
-  await page.until("location.hash.includes('bottom-up') && " + both + tops("min", "spin") + " < " + tops("max", "Thread.run"));
+  await page.until(
+    "location.hash.includes('bottom-up') && " + both + tops("min", "spin") + " < " + tops("max", "Thread.run"),
+  );
   await page.choose("direction", "down");
-  await page.until("!location.hash.includes('bottom-up') && " + both + tops("max", "spin") + " > " + tops("min", "Thread.run"));
+  await page.until(
+    "!location.hash.includes('bottom-up') && " + both + tops("max", "spin") + " > " + tops("min", "Thread.run"),
+  );
   await page.assertInnocent(profiler.origin);
   await page.close();
 });
@@ -164,9 +182,13 @@ test("light and dark, graph and table, of a lively program", async () => {
   await page.dark(false);
   await page.picture("zoomed-light");
   await page.press("zoom-reset");
-  await page.evaluate("(" + hook("search") + ".value = '', " + hook("search") + ".dispatchEvent(new Event('input')), 0)");
+  await page.evaluate(
+    "(" + hook("search") + ".value = '', " + hook("search") + ".dispatchEvent(new Event('input')), 0)",
+  );
   await page.press("threads");
-  await page.until("document.querySelectorAll('[data-testid=thread] .share').length === 6 && document.querySelector('[data-testid=thread] .share').textContent.endsWith('%')");
+  await page.until(
+    "document.querySelectorAll('[data-testid=thread] .share').length === 6 && document.querySelector('[data-testid=thread] .share').textContent.endsWith('%')",
+  );
   await page.picture("threads-light");
   await page.press("threads");
   await page.choose("direction", "up");
@@ -177,8 +199,13 @@ test("light and dark, graph and table, of a lively program", async () => {
   await page.choose("view", "table");
   await page.until("document.querySelectorAll('tbody tr').length > 15");
   // Rows that are not in view follow.
-  for (const name of ["fibonacci", "hanoi", "Parser.encode", "<module>"]) await page.until("Array.from(document.querySelectorAll('.row-name'), (row) => row.textContent).includes('" + name + "')");
-  const shares = await page.evaluate("Array.from(document.querySelectorAll('tbody tr'), (row) => Array.from(row.querySelectorAll('.share'), (cell) => parseFloat(cell.textContent)))");
+  for (const name of ["fibonacci", "hanoi", "Parser.encode", "<module>"])
+    await page.until(
+      "Array.from(document.querySelectorAll('.row-name'), (row) => row.textContent).includes('" + name + "')",
+    );
+  const shares = await page.evaluate(
+    "Array.from(document.querySelectorAll('tbody tr'), (row) => Array.from(row.querySelectorAll('.share'), (cell) => parseFloat(cell.textContent)))",
+  );
   for (const [own, total] of shares) assert.ok(own >= 0 && own <= total && total <= 100, own + " of " + total);
   await page.picture("table-light");
   await page.dark(true);
@@ -203,11 +230,15 @@ test("names of a hostile program are text, on the page and in its report", async
   await page.until(hook("details-name") + ".textContent === " + JSON.stringify(HOSTILE));
   await page.updates(2, async () => assert.match(await page.text("breadcrumb"), /<\/script><img/));
   await page.press("threads");
-  await page.until("Array.from(document.querySelectorAll('[data-testid=thread] .name')).some((name) => name.textContent.startsWith('</script>'))");
+  await page.until(
+    "Array.from(document.querySelectorAll('[data-testid=thread] .name')).some((name) => name.textContent.startsWith('</script>'))",
+  );
   await page.picture("hostile-light");
   await page.press("threads");
   await page.press("zoom-reset");
-  for (const name of ["__proto__", "constructor", "<b>&amp;\"'`", "(unnamed)", "right\\u202eleft", "nul\\u0000inside", "../../etc/passwd"]) {
+  for (const name of ["__proto__", "constructor", "<b>&amp;\"'`", "(unnamed)", "right\\u202eleft", "nul\\u0000inside",
+    "../../etc/passwd"])
+  {
     await page.until(FRAMES + ".some((g) => g.getAttribute('name').includes(" + JSON.stringify(name) + "))");
   }
   assert.ok((await page.names()).every((name) => name.length < 600));
@@ -279,14 +310,20 @@ test("a report holds what the page held, without a server", async () => {
   await report.press("zoom-reset");
   await report.press("threads");
   await report.until("document.querySelectorAll('[data-testid=thread]').length === 5");
-  await report.evaluate("Array.from(document.querySelectorAll('[data-testid=thread]')).find((row) => row.querySelector('.name').textContent === 'worker-0').querySelector('input').click()");
+  await report.evaluate(
+    "Array.from(document.querySelectorAll('[data-testid=thread]')).find((row) => row.querySelector('.name').textContent === 'worker-0').querySelector('input').click()",
+  );
   await report.until("!" + report.frame("rest"));
   await report.press("threads");
   await report.picture("report-light");
   await report.choose("view", "source");
-  await report.until("Array.from(document.querySelectorAll('.line-code')).some((line) => line.textContent.startsWith('def spin'))");
+  await report.until(
+    "Array.from(document.querySelectorAll('.line-code')).some((line) => line.textContent.startsWith('def spin'))",
+  );
   await report.choose("view", "stacks");
-  await report.until(hook("stacks") + ".getBoundingClientRect().width > 10 && " + hook("stacks-note") + ".textContent === ''");
+  await report.until(
+    hook("stacks") + ".getBoundingClientRect().width > 10 && " + hook("stacks-note") + ".textContent === ''",
+  );
   await report.choose("view", "heatmap");
   await report.until(hook("heatmap") + ".getBoundingClientRect().width > 10");
   await report.choose("view", "gil");
@@ -321,7 +358,10 @@ test("the target ends: the page says so and goes on working", async () => {
   await page.until(hook("breadcrumb") + ".textContent.includes('spin')");
   await page.picture("ended-light");
   await page.evaluate("(globalThis.leaving = true, location.reload(), 0)");
-  await page.until("globalThis.leaving === undefined && " + FRAMES + ".length > 2 && " + hook("breadcrumb") + ".textContent.includes('spin')");
+  await page.until(
+    "globalThis.leaving === undefined && " + FRAMES + ".length > 2 && " + hook("breadcrumb")
+      + ".textContent.includes('spin')",
+  );
   await page.assertInnocent(profiler.origin);
   await page.close();
 });

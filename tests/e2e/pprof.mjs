@@ -8,7 +8,7 @@ const [KEY, TEXT] = [1, 2];
 
 function varint(bytes, place) {
   let value = 0;
-  for (let shift = 0; ; shift += 7) {
+  for (let shift = 0;; shift += 7) {
     const byte = bytes[place.at];
     place.at += 1;
     value += (byte & 127) * 2 ** shift;

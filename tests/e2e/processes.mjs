@@ -38,16 +38,26 @@ export function start(command, options = {}) {
   const child = spawn(file, words, { stdio: ["ignore", "pipe", "pipe"], ...options });
   const self = { pid: child.pid, out: "", err: "", code: undefined };
   const waiting = new Set();
-  const wake = () => { for (const check of waiting) check(); };
-  child.stdout.setEncoding("utf8").on("data", (text) => { self.out += text; wake(); });
-  child.stderr.setEncoding("utf8").on("data", (text) => { self.err += text; wake(); });
-  running.add(self);
-  self.ended = new Promise((done) => child.once("close", (code, signal) => {
-    self.code = code ?? signal;
-    running.delete(self);
+  const wake = () => {
+    for (const check of waiting) check();
+  };
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    self.out += text;
     wake();
-    done(self.code);
-  }));
+  });
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    self.err += text;
+    wake();
+  });
+  running.add(self);
+  self.ended = new Promise((done) =>
+    child.once("close", (code, signal) => {
+      self.code = code ?? signal;
+      running.delete(self);
+      wake();
+      done(self.code);
+    })
+  );
   self.kill = (signal = "SIGKILL") => child.kill(signal);
   self.end = async (signal = "SIGKILL") => {
     child.kill(signal);
@@ -56,22 +66,23 @@ export function start(command, options = {}) {
     clearTimeout(timer);
     return self.code;
   };
-  self.line = (pattern, ms = WAIT_MS) => new Promise((found, failed) => {
-    const finish = (how, value) => {
-      waiting.delete(check);
-      clearTimeout(timer);
-      how(value);
-    };
-    const output = () => command.join(" ") + " (exit code " + self.code + ")\n" + self.out + "\n" + self.err;
-    function check() {
-      const match = pattern.exec(self.out);
-      if (match) finish(found, match);
-      else if (self.code !== undefined) finish(failed, new Error("ended without " + pattern + ": " + output()));
-    }
-    const timer = setTimeout(() => finish(failed, new Error("no " + pattern + " in time: " + output())), ms);
-    waiting.add(check);
-    check();
-  });
+  self.line = (pattern, ms = WAIT_MS) =>
+    new Promise((found, failed) => {
+      const finish = (how, value) => {
+        waiting.delete(check);
+        clearTimeout(timer);
+        how(value);
+      };
+      const output = () => command.join(" ") + " (exit code " + self.code + ")\n" + self.out + "\n" + self.err;
+      function check() {
+        const match = pattern.exec(self.out);
+        if (match) finish(found, match);
+        else if (self.code !== undefined) finish(failed, new Error("ended without " + pattern + ": " + output()));
+      }
+      const timer = setTimeout(() => finish(failed, new Error("no " + pattern + " in time: " + output())), ms);
+      waiting.add(check);
+      check();
+    });
   return self;
 }
 
@@ -94,11 +105,13 @@ async function startServer(...words) {
   // The id of a session that `serve` has started.
   const startSession = async (pid, settings = {}) => {
     const headers = { Authorization: "Bearer " + token, "X-Pyrometer": "1", "Content-Type": "application/json" };
-    const answer = await fetch(origin + "/api/v1/sessions", { method: "POST", headers, body: JSON.stringify({ pids: [pid], threads: "all", ...settings }) });
+    const answer = await fetch(origin + "/api/v1/sessions", { method: "POST", headers,
+      body: JSON.stringify({ pids: [pid], threads: "all", ...settings }) });
     if (answer.status !== 202) throw new Error("POST /sessions: " + answer.status);
     return (await answer.json()).id;
   };
-  return Object.assign(profiler, { url, origin, token, ask, startSession, session: async () => (await ask("/sessions/1")).json() });
+  return Object.assign(profiler, { url, origin, token, ask, startSession,
+    session: async () => (await ask("/sessions/1")).json() });
 }
 
 export const attach = (pid, ...options) => startServer("attach", "--listen", "127.0.0.1:0", ...options, String(pid));
@@ -107,7 +120,9 @@ export const serve = (...options) => startServer("serve", "--listen", "127.0.0.1
 // Profilers end as a user would end them, so that sanitizers say what they have to say.
 export async function endAll() {
   await Promise.all(Array.from(running, (process) => process.end(profilers.has(process) ? "SIGINT" : "SIGKILL")));
-  const complaints = Array.from(profilers, (profiler) => profiler.err).filter((text) => /Sanitizer|runtime error:/.test(text));
+  const complaints = Array.from(profilers, (profiler) => profiler.err).filter((text) =>
+    /Sanitizer|runtime error:/.test(text)
+  );
   profilers.clear();
   if (complaints.length > 0) throw new Error("a sanitizer complains: " + complaints.join("\n"));
 }

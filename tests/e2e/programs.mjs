@@ -18,18 +18,24 @@ const CYTHON = { source: "modules/cython_bodies.pyx", words: ["-m", "Cython.Buil
 // threads or that tasks wait there.
 export const PROGRAMS = [
   { title: "threaded WSGI server", script: "flask_queries.py", name: "customer", kind: "running" },
-  { title: "aiohttp server", script: "aiohttp_lock.py", name: "handle", kind: "tasks", options: ["--async-mode", "all"] },
+  { title: "aiohttp server", script: "aiohttp_lock.py", name: "handle", kind: "tasks",
+    options: ["--async-mode", "all"] },
   { title: "command of Django", script: "django_import.py", name: "save", kind: "waiting" },
   { title: "pool of joblib", script: "joblib_pool.py", name: "score", kind: "running", options: ["--subprocesses"] },
-  { title: "mypyc", script: "compiled.py", words: ["mypyc_scores"], file: "modules/mypyc_scores.py", name: "distance", kind: "compiled", options: ["--native=full"], module: MYPYC },
-  { title: "Cython", script: "compiled.py", words: ["cython_bodies"], file: "modules/cython_bodies.pyx", name: "pull", kind: "compiled", options: ["--native=full"], module: CYTHON },
-  { title: "kernel of a notebook", script: "jupyter_kernel.py", file: "jupyter_cell.py", name: "totals", kind: "running" },
+  { title: "mypyc", script: "compiled.py", words: ["mypyc_scores"], file: "modules/mypyc_scores.py", name: "distance",
+    kind: "compiled", options: ["--native=full"], module: MYPYC },
+  { title: "Cython", script: "compiled.py", words: ["cython_bodies"], file: "modules/cython_bodies.pyx", name: "pull",
+    kind: "compiled", options: ["--native=full"], module: CYTHON },
+  { title: "kernel of a notebook", script: "jupyter_kernel.py", file: "jupyter_cell.py", name: "totals",
+    kind: "running" },
   { title: "threads that need the GIL", script: "gil_threads.py", name: "checksum", kind: "running" },
 ];
 
 // Why they do not run here, or null.
 export function whyNot() {
-  return existsSync(join(VENV, "fetched")) ? null : "needs Flask, aiohttp, Django and others: run scripts/get-consumers";
+  return existsSync(join(VENV, "fetched"))
+    ? null
+    : "needs Flask, aiohttp, Django and others: run scripts/get-consumers";
 }
 
 export function answerLine({ script, file = script }) {
@@ -43,7 +49,8 @@ function compile({ source, words }) {
   if (existsSync(to) && readFileSync(to, "utf8") === readFileSync(from, "utf8")) return;
   mkdirSync(COMPILED, { recursive: true });
   copyFileSync(from, to);
-  const { status, stdout, stderr } = spawnSync(PYTHON, [...words, name], { cwd: COMPILED, encoding: "utf8", timeout: COMPILE_MS });
+  const { status, stdout, stderr } = spawnSync(PYTHON, [...words, name], { cwd: COMPILED, encoding: "utf8",
+    timeout: COMPILE_MS });
   if (status === 0) return;
   rmSync(to);
   throw new Error("cannot compile " + name + ": " + stdout + stderr);

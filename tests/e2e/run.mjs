@@ -7,7 +7,8 @@ import { findChromium } from "../web/support/chromium.mjs";
 import { endAll, findPython, PROGRAM, start, startVictim } from "./processes.mjs";
 import { whyNot } from "./programs.mjs";
 
-const GROUPS = { page: ["page", "host"], answers: ["answers"], truth: ["truth"], links: ["share", "compare", "manual"] };
+const GROUPS = { page: ["page", "host"], answers: ["answers"], truth: ["truth"],
+  links: ["share", "compare", "manual"] };
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
 function skip(reason) {
@@ -15,7 +16,8 @@ function skip(reason) {
   process.exit(77);
 }
 
-if (Number(process.versions.node.split(".")[0]) < 18) skip("node " + process.versions.node + " is too old, 18 is needed");
+if (Number(process.versions.node.split(".")[0]) < 18)
+  skip("node " + process.versions.node + " is too old, 18 is needed");
 if (findChromium() === null) skip("no Chromium is installed");
 const python = findPython();
 if (python === null) skip("no interpreter of a supported version is on this machine");
@@ -27,6 +29,9 @@ await endAll();
 if (code === 3) skip(attempt.err.trim());
 console.log("sampling " + python);
 const wanted = GROUPS[process.argv[2]] ?? null;
-const files = readdirSync(FOLDER).filter((file) => file.endsWith(".test.mjs") && (wanted === null || wanted.includes(file.split(".")[0])));
-const result = spawnSync(process.execPath, ["--test", ...files.map((file) => FOLDER + file)], { stdio: "inherit", env: { ...process.env, PYTHON: python } });
+const files = readdirSync(FOLDER).filter((file) =>
+  file.endsWith(".test.mjs") && (wanted === null || wanted.includes(file.split(".")[0]))
+);
+const result = spawnSync(process.execPath, ["--test", ...files.map((file) => FOLDER + file)], { stdio: "inherit",
+  env: { ...process.env, PYTHON: python } });
 process.exit(result.status ?? 1);

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { after, afterEach, before, test } from "node:test";
+import { HOST_TEXT } from "../../web/text/host.js";
+import { TEXT } from "../../web/text/session.js";
 import { launchChromium } from "../web/support/chromium.mjs";
 import { ALL_PARTS, hook, openPage } from "./page.mjs";
 import { attach, endAll, startVictim, VICTIM_SECONDS } from "./processes.mjs";
-import { HOST_TEXT } from "../../web/text/host.js";
-import { TEXT } from "../../web/text/session.js";
 
 let browser;
 
@@ -45,7 +45,8 @@ test("a copied address says what to do in another browser; a shared link shows t
   await shown.until("fetch('api/v1/access').then((answer) => answer.json()).then(({ scope }) => scope === 'viewer')");
   await shown.press("share");
   await shown.until(hook("share-copy") + " !== null");
-  assert.match(await shown.evaluate(hook("share-dialog") + ".textContent"), new RegExp(HOST_TEXT.share.viewer.slice(0, 40)));
+  assert.match(await shown.evaluate(hook("share-dialog") + ".textContent"),
+    new RegExp(HOST_TEXT.share.viewer.slice(0, 40)));
   await shown.evaluate(hook("share-dialog") + ".close()");
   // Revoked, the page says whom to ask.
   await page.press("share-revoke");
@@ -62,15 +63,21 @@ test("a page of another port of this host cannot have the browser sample anythin
   const wanted = profiler.origin + "/debug/pprof/profile?seconds=1";
   const other = createServer((request, response) => {
     response.setHeader("Content-Type", "text/html");
-    response.end("<img src='" + wanted + "&rate_hz=1'><iframe src='" + wanted + "&rate_hz=2'></iframe><link rel=prefetch href='" + wanted + "&rate_hz=3'>"
-      + "<a href='" + wanted + "&rate_hz=4'>here</a><script>fetch('" + wanted + "&rate_hz=5', { mode: 'no-cors', credentials: 'include' }).catch(() => 0)</script>");
+    response.end(
+      "<img src='" + wanted + "&rate_hz=1'><iframe src='" + wanted + "&rate_hz=2'></iframe><link rel=prefetch href='"
+        + wanted + "&rate_hz=3'>"
+        + "<a href='" + wanted + "&rate_hz=4'>here</a><script>fetch('" + wanted
+        + "&rate_hz=5', { mode: 'no-cors', credentials: 'include' }).catch(() => 0)</script>",
+    );
   }).listen(0, "127.0.0.1");
   context.after(() => other.close());
   await once(other, "listening");
   const page = await openPage(browser, profiler.url);
   await page.drawn();
   const counts = async () => {
-    const text = await (await fetch(profiler.origin + "/metrics", { headers: { Authorization: "Bearer " + profiler.token } })).text();
+    const text =
+      await (await fetch(profiler.origin + "/metrics", { headers: { Authorization: "Bearer " + profiler.token } }))
+        .text();
     const found = text.matchAll(/route="\/debug\/pprof\/profile",code="(\d+)"} (\d+)/g);
     return Object.fromEntries(Array.from(found, ([, code, count]) => [code, Number(count)]));
   };

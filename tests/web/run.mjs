@@ -15,11 +15,13 @@ function skip(reason) {
   process.exit(77);
 }
 
-const filesIn = (folder) => readdirSync(join(HERE, folder)).filter((file) => file.endsWith(".test.mjs")).map((file) => join(HERE, folder, file));
+const filesIn = (folder) =>
+  readdirSync(join(HERE, folder)).filter((file) => file.endsWith(".test.mjs")).map((file) => join(HERE, folder, file));
 
 // A group of browser tests is one file or several, as page.test.mjs and page-views.test.mjs.
 function filesOf(group) {
-  if (BROWSER_GROUPS.includes(group)) return filesIn("browser").filter((path) => basename(path).split(/[-.]/)[0] === group);
+  if (BROWSER_GROUPS.includes(group))
+    return filesIn("browser").filter((path) => basename(path).split(/[-.]/)[0] === group);
   return (FOLDERS[group] ?? []).flatMap(filesIn);
 }
 
@@ -29,7 +31,8 @@ if (files.length === 0) {
   console.error("usage: node tests/web/run.mjs " + [...Object.keys(FOLDERS), ...BROWSER_GROUPS].join("|"));
   process.exit(2);
 }
-if (Number(process.versions.node.split(".")[0]) < 18) skip("node " + process.versions.node + " is too old, 18 is needed");
+if (Number(process.versions.node.split(".")[0]) < 18)
+  skip("node " + process.versions.node + " is too old, 18 is needed");
 if (BROWSER_GROUPS.includes(group) && findChromium() === null) skip("no Chromium is installed");
 if (group === "access" && findAxe() === null) skip("axe-core is not there: run scripts/get-consumers");
 const result = spawnSync(process.execPath, ["--test", ...files], { stdio: "inherit" });

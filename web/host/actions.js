@@ -2,15 +2,16 @@
 //   {state, source, overlay, toasts, menu, themes, sessions(), setAddress(changes, how), again()},
 // and returns actions by name.
 
-import { captureTitle, defaultProfile, formatBytes, profileRequest, sessionTitle } from "../model/host/sessions.js";
+import { visibleText } from "../model/base/text.js";
 import { formatHostAddress, sortedBy } from "../model/host/address.js";
 import { processKey, programName } from "../model/host/processes.js";
+import { captureTitle, defaultProfile, formatBytes, profileRequest, sessionTitle } from "../model/host/sessions.js";
 import { nextTheme } from "../model/page/state.js";
-import { visibleText } from "../model/base/text.js";
 import { captureFile, sessionReport } from "../source/host.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el } from "../view/elements/dom.js";
-import { openConfirmDialog, openDialog, openProfileDialog, openRateDialog, openReasonDialog, openWordsDialog } from "./dialogs.js";
+import { openConfirmDialog, openDialog, openProfileDialog, openRateDialog, openReasonDialog,
+  openWordsDialog } from "./dialogs.js";
 import { openShareDialog } from "./share.js";
 
 const CAPTURES_STEP = 200;
@@ -61,7 +62,12 @@ function deleteLater(page, key, text, path) {
   };
   leaving.add(key);
   page.again();
-  page.toasts.show({ text, action: { label: HOST_TEXT.undo, run: bring }, onGone: () => deleting.push(trySend(page, "DELETE", path).then((answer) => (answer === undefined ? bring() : setTimeout(bring, DELETED_MS)))) });
+  page.toasts.show({ text, action: { label: HOST_TEXT.undo, run: bring }, onGone: () =>
+    deleting.push(
+      trySend(page, "DELETE", path).then((
+        answer,
+      ) => (answer === undefined ? bring() : setTimeout(bring, DELETED_MS))),
+    ) });
 }
 
 function toggled(map, key, value, on) {
@@ -71,7 +77,9 @@ function toggled(map, key, value, on) {
 
 // session: {id, title} of the shared session, or null for the whole host.
 function openShare({ source, overlay, toasts }, fragment, session) {
-  const copy = (text) => copyHostText(text).then(() => toasts.show({ text: HOST_TEXT.copied }), (problem) => sayProblem({ toasts }, problem));
+  const copy = (text) =>
+    copyHostText(text).then(() => toasts.show({ text: HOST_TEXT.copied }),
+      (problem) => sayProblem({ toasts }, problem));
   openShareDialog(overlay, { send: source.send, copy, fragment, session });
 }
 
@@ -93,7 +101,8 @@ export function listActions({ state, source, themes, setAddress, again }) {
     },
     selectAll(processes, on) {
       state.selected.clear();
-      if (on) for (const process of processes.slice(0, SELECTED_MAX)) state.selected.set(processKey(process), process);
+      if (on) { for (const process of processes.slice(0, SELECTED_MAX)) state.selected.set(processKey(process),
+            process); }
       again();
     },
     selected: () => Array.from(state.selected.values()),
@@ -119,17 +128,27 @@ export function processActions(page) {
   async function startSession(body, title) {
     const session = await source.send("POST", "/sessions", body);
     state.selected.clear();
-    toasts.show({ text: HOST_TEXT.processes.starting(title), action: { label: HOST_TEXT.processes.open, href: sessionLink(session.id) } });
+    toasts.show({ text: HOST_TEXT.processes.starting(title),
+      action: { label: HOST_TEXT.processes.open, href: sessionLink(session.id) } });
     again();
   }
 
   return {
-    profile: ({ pid }) => source.send("POST", "/sessions", profileRequest([pid], defaultProfile()).body).then(({ id }) => (location.hash = sessionLink(id)), (problem) => sayProblem(page, problem)),
+    profile: ({ pid }) =>
+      source.send("POST", "/sessions", profileRequest([pid], defaultProfile()).body).then(
+        ({ id }) => (location.hash = sessionLink(id)),
+        (problem) => sayProblem(page, problem),
+      ),
     options(processes) {
-      const what = processes.length === 1 ? titleOfProcess(processes[0]) : HOST_TEXT.processes.together(processes.length);
-      openProfileDialog(overlay, { pids: processes.map((process) => process.pid), title: HOST_TEXT.profile.title(what) }, (body) => asForm(startSession(body, what)));
+      const what = processes.length === 1
+        ? titleOfProcess(processes[0])
+        : HOST_TEXT.processes.together(processes.length);
+      openProfileDialog(overlay, { pids: processes.map((process) => process.pid),
+        title: HOST_TEXT.profile.title(what) }, (body) => asForm(startSession(body, what)));
     },
-    explain: (process) => openReasonDialog(overlay, { title: HOST_TEXT.processes.named(titleOfProcess(process), process.pid), reason: process.reason ?? "" }),
+    explain: (process) =>
+      openReasonDialog(overlay, { title: HOST_TEXT.processes.named(titleOfProcess(process), process.pid),
+        reason: process.reason ?? "" }),
   };
 }
 
@@ -139,22 +158,40 @@ export function sessionActions(page) {
   const titleOf = (session) => visibleText(sessionTitle(session));
   const change = (session) => (body) => asForm(source.send("PATCH", pathOf(session), body));
 
-  const edit = (session) => openWordsDialog(overlay, { title: HOST_TEXT.sessions.editTitle(session.id), first: "name", words: { title: session.name ?? "", note: session.note ?? "" } }, change(session));
-  const setRate = (session) => openRateDialog(overlay, { title: HOST_TEXT.sessions.rateTitle(titleOf(session)), rate: session.settings.rate_hz }, change(session));
-  const forget = (session) => deleteLater(page, "session " + session.id, HOST_TEXT.sessions.forgot(titleOf(session)), pathOf(session));
+  const edit = (session) =>
+    openWordsDialog(overlay, { title: HOST_TEXT.sessions.editTitle(session.id), first: "name",
+      words: { title: session.name ?? "", note: session.note ?? "" } }, change(session));
+  const setRate = (session) =>
+    openRateDialog(overlay, { title: HOST_TEXT.sessions.rateTitle(titleOf(session)), rate: session.settings.rate_hz },
+      change(session));
+  const forget = (session) =>
+    deleteLater(page, "session " + session.id, HOST_TEXT.sessions.forgot(titleOf(session)), pathOf(session));
 
   return {
-    togglePause: (session) => trySend(page, "PATCH", pathOf(session), { state: session.state === "paused" ? "running" : "paused" }),
-    stop: (session) => openConfirmDialog(overlay, { title: HOST_TEXT.sessions.stopTitle(titleOf(session)), text: HOST_TEXT.sessions.stopText, yes: HOST_TEXT.sessions.stop }, () => trySend(page, "PATCH", pathOf(session), { state: "ended" })),
+    togglePause: (session) =>
+      trySend(page, "PATCH", pathOf(session), { state: session.state === "paused" ? "running" : "paused" }),
+    stop: (session) =>
+      openConfirmDialog(overlay, { title: HOST_TEXT.sessions.stopTitle(titleOf(session)),
+        text: HOST_TEXT.sessions.stopText, yes: HOST_TEXT.sessions.stop }, () =>
+        trySend(page, "PATCH", pathOf(session), { state: "ended" })),
     sessionMenu(session, button) {
       const over = session.state === "ended" || session.state === "failed";
       menu.open(button, [
         state.operator && { label: HOST_TEXT.sessions.edit, testid: "session-edit", run: () => edit(session) },
-        state.operator && !over && session.state !== "starting" && { label: HOST_TEXT.sessions.rate, testid: "session-rate", run: () => setRate(session) },
-        { label: HOST_TEXT.sessions.report, hint: HOST_TEXT.sessions.reportHint, href: sessionReport(session.id), testid: "session-report" },
-        session.capture && { label: HOST_TEXT.sessions.capture, hint: HOST_TEXT.sessions.captureHint, href: captureFile(session.capture), testid: "session-capture" },
-        state.canShare && { label: HOST_TEXT.sessions.share, hint: HOST_TEXT.sessions.shareHint, testid: "session-share", run: () => openShare(page, sessionLink(session.id), { id: session.id, title: sessionTitle(session) }) },
-        state.operator && over && { label: HOST_TEXT.sessions.forget, hint: session.capture ? HOST_TEXT.sessions.forgetKept : HOST_TEXT.sessions.forgetLost, testid: "session-delete", run: () => forget(session) },
+        state.operator && !over && session.state !== "starting"
+        && { label: HOST_TEXT.sessions.rate, testid: "session-rate", run: () => setRate(session) },
+        { label: HOST_TEXT.sessions.report, hint: HOST_TEXT.sessions.reportHint, href: sessionReport(session.id),
+          testid: "session-report" },
+        session.capture
+        && { label: HOST_TEXT.sessions.capture, hint: HOST_TEXT.sessions.captureHint,
+          href: captureFile(session.capture), testid: "session-capture" },
+        state.canShare
+        && { label: HOST_TEXT.sessions.share, hint: HOST_TEXT.sessions.shareHint, testid: "session-share",
+          run: () => openShare(page, sessionLink(session.id), { id: session.id, title: sessionTitle(session) }) },
+        state.operator && over
+        && { label: HOST_TEXT.sessions.forget,
+          hint: session.capture ? HOST_TEXT.sessions.forgetKept : HOST_TEXT.sessions.forgetLost,
+          testid: "session-delete", run: () => forget(session) },
       ]);
     },
   };
@@ -165,12 +202,18 @@ export function captureActions(page) {
   const pathOf = (capture) => "/captures/" + encodeURIComponent(capture.name);
   const titleOf = (capture) => visibleText(captureTitle(capture));
   const isDeletable = ({ state: now }) => now !== "recording" && now !== "file";
-  const remove = (capture) => deleteLater(page, "capture " + capture.name, HOST_TEXT.captures.deleted(titleOf(capture)), pathOf(capture));
-  const edit = (capture) => openWordsDialog(overlay, { title: capture.name, first: "title", words: { title: capture.title, note: capture.note, labels: capture.labels } }, (body) => asForm(source.send("PATCH", pathOf(capture), body)));
+  const remove = (capture) =>
+    deleteLater(page, "capture " + capture.name, HOST_TEXT.captures.deleted(titleOf(capture)), pathOf(capture));
+  const edit = (capture) =>
+    openWordsDialog(overlay, { title: capture.name, first: "title",
+      words: { title: capture.title, note: capture.note, labels: capture.labels } }, (body) =>
+      asForm(source.send("PATCH", pathOf(capture), body)));
 
   // The list of captures may be some seconds old: a session that it names may be gone.
   async function openedSession(capture) {
-    const open = page.sessions().find((session) => capture.sessions.includes(session.id) && !state.leaving.has("session " + session.id));
+    const open = page.sessions().find((session) =>
+      capture.sessions.includes(session.id) && !state.leaving.has("session " + session.id)
+    );
     if (open !== undefined) return open;
     // While a session of the capture is being deleted, the server would answer with that one.
     await Promise.all(state.deleting.splice(0));
@@ -194,12 +237,16 @@ export function captureActions(page) {
   }
 
   return {
-    openCapture: (capture) => openedSession(capture).then((session) => (location.hash = sessionLink(session.id)), (problem) => sayProblem(page, problem)),
+    openCapture: (capture) =>
+      openedSession(capture).then((session) => (location.hash = sessionLink(session.id)), (problem) =>
+        sayProblem(page, problem)),
     captureMenu(capture, button) {
       menu.open(button, [
         state.operator && { label: HOST_TEXT.captures.edit, testid: "capture-edit", run: () => edit(capture) },
-        { label: HOST_TEXT.captures.download, hint: formatBytes(capture.bytes) + ", " + capture.name + ".pyro", href: captureFile(capture.name), testid: "capture-download" },
-        state.operator && isDeletable(capture) && { label: HOST_TEXT.captures.delete, testid: "capture-delete", run: () => remove(capture) },
+        { label: HOST_TEXT.captures.download, hint: formatBytes(capture.bytes) + ", " + capture.name + ".pyro",
+          href: captureFile(capture.name), testid: "capture-download" },
+        state.operator && isDeletable(capture)
+        && { label: HOST_TEXT.captures.delete, testid: "capture-delete", run: () => remove(capture) },
       ]);
     },
     deleteChosen() {
@@ -210,7 +257,9 @@ export function captureActions(page) {
       const [older, newer] = Array.from(state.chosen.values()).sort((a, b) => a.started_at.localeCompare(b.started_at));
       const gone = toasts.show({ text: HOST_TEXT.captures.comparing(titleOf(older), titleOf(newer)) });
       try {
-        const [baseline, current] = await Promise.all([older, newer].map((capture) => openedSession(capture).then(readSession)));
+        const [baseline, current] = await Promise.all(
+          [older, newer].map((capture) => openedSession(capture).then(readSession)),
+        );
         clearChosen();
         gone();
         location.hash = sessionLink(current) + "&view=diff&against=" + encodeURIComponent(baseline);
@@ -226,7 +275,12 @@ export function pageActions(page) {
   const { state, overlay } = page;
   return {
     share: () => openShare(page, "#" + formatHostAddress(state.address), null),
-    help: () => openDialog(overlay, { title: HOST_TEXT.help.title, testid: "help-dialog" }, el("p", {}, el("a", { href: "manual", target: "_blank", rel: "noopener", "data-testid": "manual" }, HOST_TEXT.help.manual)), el("dl", {}, ...HOST_TEXT.help.keys.map(([key, meaning]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, meaning)))),
-      el("p", { class: "soft" }, HOST_TEXT.help.about)),
+    help: () =>
+      openDialog(overlay, { title: HOST_TEXT.help.title, testid: "help-dialog" },
+        el("p", {},
+          el("a", { href: "manual", target: "_blank", rel: "noopener", "data-testid": "manual" },
+            HOST_TEXT.help.manual)), el("dl", {}, ...HOST_TEXT.help.keys.map(([key, meaning]) =>
+            el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, meaning)))),
+        el("p", { class: "soft" }, HOST_TEXT.help.about)),
   };
 }

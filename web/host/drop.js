@@ -1,7 +1,7 @@
 // Files dropped anywhere on the page, and the progress of their upload.
 
-import { formatBytes } from "../model/host/sessions.js";
 import { visibleText } from "../model/base/text.js";
+import { formatBytes } from "../model/host/sessions.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, isolated, setText } from "../view/elements/dom.js";
 
@@ -46,8 +46,10 @@ export function createUploads(root, send, onCapture) {
   async function uploadOne(file) {
     const bar = el("progress", { max: "1", value: "0", "aria-label": HOST_TEXT.upload.label(visibleText(file.name)) });
     const said = el("span", { class: "soft", role: "status" }, formatBytes(file.size));
-    const close = el("button", { type: "button", class: "link", "aria-label": HOST_TEXT.dismiss, hidden: true, on: { click: () => line.remove() } }, "×");
-    const line = el("li", { class: "upload", "data-testid": "upload" }, isolated(visibleText(file.name), { class: "upload-name" }), bar, said, close);
+    const close = el("button", { type: "button", class: "link", "aria-label": HOST_TEXT.dismiss, hidden: true,
+      on: { click: () => line.remove() } }, "×");
+    const line = el("li", { class: "upload", "data-testid": "upload" },
+      isolated(visibleText(file.name), { class: "upload-name" }), bar, said, close);
     list.append(line);
     try {
       const capture = await send(file, (share) => (bar.value = share));

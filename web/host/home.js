@@ -21,7 +21,8 @@ export function listenForPlaces() {
   return {
     session,
     showWayBack() {
-      const link = el("a", { class: "way-back", href: "#v=1", "data-testid": "home", "data-hint": TEXT.header.homeHint }, TEXT.header.home);
+      const link = el("a", { class: "way-back", href: "#v=1", "data-testid": "home",
+        "data-hint": TEXT.header.homeHint }, TEXT.header.home);
       document.querySelector("#header .identity").prepend(link);
     },
   };

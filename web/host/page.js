@@ -1,9 +1,9 @@
 // The page of a host: wires its source to its state and that to its views. One state, one queued render.
 
-import { openedFiles, orderSessions } from "../model/host/sessions.js";
+import { visibleText } from "../model/base/text.js";
 import { captureQuery, formatHostAddress, parseHostAddress } from "../model/host/address.js";
 import { processKey } from "../model/host/processes.js";
-import { visibleText } from "../model/base/text.js";
+import { openedFiles, orderSessions } from "../model/host/sessions.js";
 import { createHostSource, uploadCapture } from "../source/host.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el } from "../view/elements/dom.js";
@@ -23,7 +23,8 @@ const WIDE = "(min-width: 1000px)";
 
 // Elements of a session's page are taken away; what floats stays.
 function clearBody() {
-  for (const child of Array.from(document.body.children)) if (!["SCRIPT", "NOSCRIPT"].includes(child.tagName) && child.id !== "overlay") child.remove();
+  for (const child of Array.from(document.body.children))
+    if (!["SCRIPT", "NOSCRIPT"].includes(child.tagName) && child.id !== "overlay") child.remove();
   const root = el("div", { class: "host", "data-testid": "host" });
   document.body.prepend(root);
   return { root, overlay: document.getElementById("overlay") };
@@ -31,9 +32,28 @@ function clearBody() {
 
 function createHostState(access, theme) {
   return {
-    operator: access.scope !== "viewer", canShare: access.can_share === true, theme, address: parseHostAddress(location.hash), tab: "processes", now: Date.now(), cutOff: false,
-    connection: { state: "connecting", detail: "", retryAt: null }, host: null, processes: null, activity: null, continuous: new Set(), sessions: null, captures: undefined, files: [], folder: undefined, captureLimit: CAPTURES_FIRST,
-    selected: new Map(), chosen: new Map(), sparks: new Map(), leaving: new Set(), deleting: [],
+    operator: access.scope !== "viewer",
+    canShare: access.can_share === true,
+    theme,
+    address: parseHostAddress(location.hash),
+    tab: "processes",
+    now: Date.now(),
+    cutOff: false,
+    connection: { state: "connecting", detail: "", retryAt: null },
+    host: null,
+    processes: null,
+    activity: null,
+    continuous: new Set(),
+    sessions: null,
+    captures: undefined,
+    files: [],
+    folder: undefined,
+    captureLimit: CAPTURES_FIRST,
+    selected: new Map(),
+    chosen: new Map(),
+    sparks: new Map(),
+    leaving: new Set(),
+    deleting: [],
   };
 }
 
@@ -64,11 +84,17 @@ function arrange(state, sessions, isWide) {
   state.now = Date.now();
   state.cutOff = connection.state === "lost" || connection.state === "denied";
   state.tab = address.host === "sessions" && isWide ? "processes" : address.host;
-  state.sessions = state.host === null && sessions.length === 0 ? null : orderSessions(sessions.filter((session) => !leaving.has("session " + session.id)));
-  state.continuous = new Set(sessions.filter((session) => session.source === "continuous").map((session) => session.id));
+  state.sessions = state.host === null && sessions.length === 0
+    ? null
+    : orderSessions(sessions.filter((session) => !leaving.has("session " + session.id)));
+  state.continuous = new Set(
+    sessions.filter((session) => session.source === "continuous").map((session) => session.id),
+  );
   if (state.folder === undefined) return;
   state.files = openedFiles(sessions, address, state.now);
-  state.captures = [...state.files, ...(state.folder?.captures ?? [])].filter((capture) => !leaving.has("capture " + capture.name) && !leaving.has(capture.name));
+  state.captures = [...state.files, ...(state.folder?.captures ?? [])].filter((capture) =>
+    !leaving.has("capture " + capture.name) && !leaving.has(capture.name)
+  );
 }
 
 // Asks for captures, and for the time lines that are drawn.
@@ -93,7 +119,8 @@ export function startHost(access, themes) {
     watchHost(source, state);
     root.dataset.tab = state.tab;
     root.dataset.connection = state.connection.state;
-    document.title = (state.sessions?.running.length ? "● " : "") + (state.host === null ? HOST_TEXT.title : visibleText(state.host.host) + " – " + HOST_TEXT.title);
+    document.title = (state.sessions?.running.length ? "● " : "")
+      + (state.host === null ? HOST_TEXT.title : visibleText(state.host.host) + " – " + HOST_TEXT.title);
     for (const view of views) view.update(state);
   }
 
@@ -112,13 +139,15 @@ export function startHost(access, themes) {
   }
 
   const source = createHostSource(hostHandlers(state, all, again));
-  const page = { state, source, overlay, themes, toasts: createToasts(overlay), menu: createHostMenu(overlay), sessions: () => all.sessions, setAddress, again };
+  const page = { state, source, overlay, themes, toasts: createToasts(overlay), menu: createHostMenu(overlay),
+    sessions: () => all.sessions, setAddress, again };
   const upload = createUploads(overlay, uploadCapture, (captures, wanted) => {
     source.hurry();
     if (captures.length === 1 && wanted === 1) act.openCapture(captures[0]);
     else if (captures.length > 0) setAddress({ host: "captures" }, "push");
   });
-  const act = { ...listActions(page), ...processActions(page), ...sessionActions(page), ...captureActions(page), ...pageActions(page), upload };
+  const act = { ...listActions(page), ...processActions(page), ...sessionActions(page), ...captureActions(page),
+    ...pageActions(page), upload };
   listenForDrops(overlay, () => state.operator && state.folder !== null, upload);
 
   createHint(overlay);
@@ -129,7 +158,8 @@ export function startHost(access, themes) {
   root.append(main);
   const lists = el("div", { class: "host-lists" });
   main.append(lists);
-  views = [header, banner, toolbar, createHottest(lists), createProcessTable(lists, act), createCaptureTable(lists, act), createSessionList(main, act)];
+  views = [header, banner, toolbar, createHottest(lists), createProcessTable(lists, act),
+    createCaptureTable(lists, act), createSessionList(main, act)];
   listenForHostKeys(act, toolbar, state);
   window.addEventListener("popstate", () => {
     state.address = parseHostAddress(location.hash);
@@ -143,12 +173,20 @@ export function startHost(access, themes) {
 function listenForHostKeys(act, toolbar, state) {
   const tab = (host) => () => act.address({ host }, "push");
   const keys = new Map([
-    ["/", toolbar.focusSearch], ["1", tab("processes")], ["2", tab("sessions")], ["3", tab("captures")], ["t", act.nextTheme], ["?", act.help],
-    ["Escape", () => (state.selected.size + state.chosen.size > 0 ? act.clear() : act.address(state.tab === "captures" ? { find: "" } : { search: "" }, "replace"))],
+    ["/", toolbar.focusSearch],
+    ["1", tab("processes")],
+    ["2", tab("sessions")],
+    ["3", tab("captures")],
+    ["t", act.nextTheme],
+    ["?", act.help],
+    ["Escape", () => (state.selected.size + state.chosen.size > 0
+      ? act.clear()
+      : act.address(state.tab === "captures" ? { find: "" } : { search: "" }, "replace"))],
   ]);
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest?.("input:not([type=checkbox]), textarea, select") || document.querySelector("dialog[open], :popover-open")) return;
+    if (event.target.closest?.("input:not([type=checkbox]), textarea, select")
+      || document.querySelector("dialog[open], :popover-open")) return;
     const run = keys.get(event.key);
     if (run === undefined) return;
     event.preventDefault();

@@ -1,10 +1,10 @@
 // The Python processes of the host. Values change every second; rows keep their places while the pointer or the focus is on them.
 
-import { arrangeProcesses, commonRefusal, placeName, processKey, programName } from "../model/host/processes.js";
-import { activityByPid, activityLink, startedSessions } from "../model/host/activity.js";
-import { formatAge, formatBytes } from "../model/host/sessions.js";
 import { formatCount } from "../model/base/numbers.js";
 import { sentenceText, visibleText } from "../model/base/text.js";
+import { activityByPid, activityLink, startedSessions } from "../model/host/activity.js";
+import { arrangeProcesses, commonRefusal, placeName, processKey, programName } from "../model/host/processes.js";
+import { formatAge, formatBytes } from "../model/host/sessions.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, icon, isolated, setAttribute, setSentence, setText } from "../view/elements/dom.js";
 import { ICONS } from "../view/elements/icons.js";
@@ -14,7 +14,8 @@ const ROWS_STEP = 500;
 
 function createProcessRow(act) {
   const row = { process: null };
-  const box = el("input", { type: "checkbox", "data-role": "select", on: { change: () => act.select(row.process, box.checked) } });
+  const box = el("input", { type: "checkbox", "data-role": "select",
+    on: { change: () => act.select(row.process, box.checked) } });
   const name = isolated("", { class: "program" });
   const last = el("a", { class: "program-link", "data-testid": "process-last" });
   const activity = createActivityCells();
@@ -23,20 +24,31 @@ function createProcessRow(act) {
   const headline = isolated("", { class: "row-headline", "data-testid": "process-headline" });
   const fill = el("i", {});
   const cpu = el("span", { class: "share" });
-  const cells = Object.fromEntries(["memory", "threads", "pid", "python", "user", "container", "uptime"].map((key) => [key, el("td", { class: "col-" + key }, el("bdi", {}))]));
-  const open = el("a", { class: "watch", "data-role": "act", "data-testid": "process-open" }, el("span", { class: "live-dot" }), el("span", {}));
-  const start = el("button", { type: "button", class: "start", "data-role": "act", "data-testid": "profile", on: { click: () => act.profile(row.process) } }, HOST_TEXT.processes.profile);
-  const more = el("button", { type: "button", class: "start more", "aria-label": HOST_TEXT.processes.options, "data-hint": HOST_TEXT.processes.optionsHint, "data-role": "more", "data-testid": "profile-options", on: { click: () => act.options([row.process]) } }, icon(ICONS.chevron, 12));
+  const cells = Object.fromEntries(
+    ["memory", "threads", "pid", "python", "user", "container", "uptime"].map((
+      key,
+    ) => [key, el("td", { class: "col-" + key }, el("bdi", {}))]),
+  );
+  const open = el("a", { class: "watch", "data-role": "act", "data-testid": "process-open" },
+    el("span", { class: "live-dot" }), el("span", {}));
+  const start = el("button", { type: "button", class: "start", "data-role": "act", "data-testid": "profile",
+    on: { click: () => act.profile(row.process) } }, HOST_TEXT.processes.profile);
+  const more = el("button", { type: "button", class: "start more", "aria-label": HOST_TEXT.processes.options,
+    "data-hint": HOST_TEXT.processes.optionsHint, "data-role": "more", "data-testid": "profile-options",
+    on: { click: () => act.options([row.process]) } }, icon(ICONS.chevron, 12));
   const split = el("span", { class: "split" }, start, more);
-  const refused = el("button", { type: "button", class: "link refused", "data-role": "act", "data-testid": "refused", on: { click: () => act.explain(row.process) } }, HOST_TEXT.processes.refused);
-  const element = el("tr", { "data-testid": "process" },
-    el("td", { class: "col-select" }, box),
-    el("th", { scope: "row", class: "col-command" }, el("div", { class: "stacked" }, el("span", { class: "one-line" }, last, name, " ", rest), headline, under, activity.under)),
-    el("td", { class: "col-cpu" }, el("div", { class: "cpu" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), activity.svg, cpu)),
-    activity.hottestCell, activity.waitsCell,
-    cells.memory, cells.threads, cells.pid, cells.python, cells.user, cells.container, cells.uptime,
-    el("td", { class: "col-act" }, open, split, refused));
-  return Object.assign(row, { element, box, name, last, activity, rest, headline, under, fill, cpu, cells, open, start, more, split, refused, key: null });
+  const refused = el("button", { type: "button", class: "link refused", "data-role": "act", "data-testid": "refused",
+    on: { click: () => act.explain(row.process) } }, HOST_TEXT.processes.refused);
+  const element = el("tr", { "data-testid": "process" }, el("td", { class: "col-select" }, box),
+    el("th", { scope: "row", class: "col-command" },
+      el("div", { class: "stacked" }, el("span", { class: "one-line" }, last, name, " ", rest), headline, under,
+        activity.under)),
+    el("td", { class: "col-cpu" },
+      el("div", { class: "cpu" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), activity.svg, cpu)),
+    activity.hottestCell, activity.waitsCell, cells.memory, cells.threads, cells.pid, cells.python, cells.user,
+    cells.container, cells.uptime, el("td", { class: "col-act" }, open, split, refused));
+  return Object.assign(row, { element, box, name, last, activity, rest, headline, under, fill, cpu, cells, open, start,
+    more, split, refused, key: null });
 }
 
 // Fills in what does not change while a process lives.
@@ -57,11 +69,17 @@ function fillNumbers(row, process) {
   const percent = process.cpu_percent;
   row.fill.style.width = Math.min(100, percent ?? 0) + "%";
   setAttribute(row.fill, "data-over", (percent ?? 0) > 100 || null);
-  setText(row.cpu, typeof percent === "number" ? (percent < 9.95 ? percent.toFixed(1) : Math.round(percent)) + " %" : "—");
+  setText(row.cpu,
+    typeof percent === "number" ? (percent < 9.95 ? percent.toFixed(1) : Math.round(percent)) + " %" : "—");
   const container = placeName(process);
   const texts = {
-    memory: formatBytes(process.rss_bytes), threads: formatCount(process.threads), pid: String(process.pid), python: process.python ?? "—", user: visibleText(process.user ?? "", "—"),
-    container: visibleText(container, ""), uptime: formatAge(process.uptime_s),
+    memory: formatBytes(process.rss_bytes),
+    threads: formatCount(process.threads),
+    pid: String(process.pid),
+    python: process.python ?? "—",
+    user: visibleText(process.user ?? "", "—"),
+    container: visibleText(container, ""),
+    uptime: formatAge(process.uptime_s),
   };
   for (const [key, text] of Object.entries(texts)) setText(row.cells[key].firstChild, text);
   setAttribute(row.cells.uptime, "title", HOST_TEXT.processes.since(process.started_at));
@@ -89,7 +107,8 @@ function fillActions(row, process, gone, state) {
   row.open.hidden = gone || sampled === undefined;
   if (sampled !== undefined) {
     setAttribute(row.open, "href", "#v=1&session=" + encodeURIComponent(sampled));
-    setText(row.open.lastChild, started.length > 1 ? HOST_TEXT.processes.openSome(started.length) : HOST_TEXT.processes.open);
+    setText(row.open.lastChild,
+      started.length > 1 ? HOST_TEXT.processes.openSome(started.length) : HOST_TEXT.processes.open);
   }
   row.split.hidden = gone || !state.operator || !process.can_attach || sampled !== undefined;
   row.start.disabled = state.cutOff;
@@ -107,7 +126,9 @@ function moveFocus(event, body) {
   event.preventDefault();
   const rows = Array.from(body.rows).filter((row) => !row.hidden);
   for (let at = rows.indexOf(event.target.closest("tr")) + step; at >= 0 && at < rows.length; at += step) {
-    const found = Array.from(rows[at].querySelectorAll('[data-role="' + role + '"]')).find((control) => !control.disabled && control.checkVisibility());
+    const found = Array.from(rows[at].querySelectorAll('[data-role="' + role + '"]')).find((control) =>
+      !control.disabled && control.checkVisibility()
+    );
     if (found) return found.focus();
   }
   return undefined;
@@ -115,22 +136,41 @@ function moveFocus(event, body) {
 
 function sortHeads(act) {
   return Object.entries(HOST_TEXT.processes.columns).map(([key, [label, hint]]) => ({
-    key, element: el("th", { scope: "col", class: "col-" + key }, el("button", { type: "button", "data-hint": hint, "data-testid": "sort-" + key, on: { click: () => act.sort(key) } }, label)),
+    key,
+    element: el("th", { scope: "col", class: "col-" + key },
+      el("button", { type: "button", "data-hint": hint, "data-testid": "sort-" + key,
+        on: { click: () => act.sort(key) } }, label)),
   }));
 }
 
 export function createProcessTable(root, act) {
   const heads = sortHeads(act);
-  const plain = Object.entries(HOST_TEXT.activity.columns).map(([key, [label, hint]]) => el("th", { scope: "col", class: "plain-head col-" + key }, el("span", { "data-hint": hint }, label)));
+  const plain = Object.entries(HOST_TEXT.activity.columns).map(([key, [label, hint]]) =>
+    el("th", { scope: "col", class: "plain-head col-" + key }, el("span", { "data-hint": hint }, label))
+  );
   const [command, cpu, ...others] = heads.map((head) => head.element);
-  const every = el("input", { type: "checkbox", "aria-label": HOST_TEXT.processes.selectAll, "data-testid": "select-all", on: { change: () => act.selectAll(shownRows.filter((row) => row.process.can_attach && !row.gone).map((row) => row.process), every.checked) } });
+  const every = el("input", { type: "checkbox", "aria-label": HOST_TEXT.processes.selectAll,
+    "data-testid": "select-all", on: {
+      change: () =>
+        act.selectAll(shownRows.filter((row) => row.process.can_attach && !row.gone).map((row) => row.process),
+          every.checked),
+    } });
   const body = el("tbody", {});
   const table = el("table", { class: "grid", "data-testid": "processes", "aria-label": HOST_TEXT.processes.tableLabel },
-    el("thead", {}, el("tr", {}, el("th", { class: "col-select" }, every), command, cpu, ...plain, ...others, el("th", { class: "col-act" }, el("span", { class: "offscreen" }, HOST_TEXT.processes.profile)))), body);
-  const empty = el("div", { class: "blank", "data-testid": "processes-empty" }, el("h2", {}), el("p", { class: "soft" }), el("button", { type: "button", on: { click: () => act.address({ search: "", only: false }, "replace") } }, HOST_TEXT.processes.showAll));
+    el("thead", {},
+      el("tr", {}, el("th", { class: "col-select" }, every), command, cpu, ...plain, ...others,
+        el("th", { class: "col-act" }, el("span", { class: "offscreen" }, HOST_TEXT.processes.profile)))), body);
+  const empty = el("div", { class: "blank", "data-testid": "processes-empty" }, el("h2", {}),
+    el("p", { class: "soft" }),
+    el("button", { type: "button", on: { click: () => act.address({ search: "", only: false }, "replace") } },
+      HOST_TEXT.processes.showAll));
   const refusal = el("p", { class: "remark", role: "status", "data-testid": "refusal" });
-  const more = el("button", { type: "button", class: "more-rows", "data-testid": "more-processes", on: { click: () => { limit += ROWS_STEP; act.again(); } } });
-  const element = el("section", { class: "list", "aria-label": HOST_TEXT.processes.label }, refusal, table, empty, more);
+  const more = el("button", { type: "button", class: "more-rows", "data-testid": "more-processes", on: { click: () => {
+    limit += ROWS_STEP;
+    act.again();
+  } } });
+  const element = el("section", { class: "list", "aria-label": HOST_TEXT.processes.label }, refusal, table, empty,
+    more);
   root.append(element);
   let limit = ROWS_STEP;
   let shownRows = [];
@@ -187,11 +227,13 @@ export function createProcessTable(root, act) {
     const filtered = (state.processes?.length ?? 0) > 0;
     all.hidden = !filtered;
     setText(head, filtered ? HOST_TEXT.processes.noMatch : HOST_TEXT.processes.none);
-    setText(text, filtered ? HOST_TEXT.processes.noMatchHint(formatCount(state.processes.length)) : HOST_TEXT.processes.noneHint);
+    setText(text,
+      filtered ? HOST_TEXT.processes.noMatchHint(formatCount(state.processes.length)) : HOST_TEXT.processes.noneHint);
   }
 
   function updateHeads({ sort, up }) {
-    for (const head of heads) setAttribute(head.element, "aria-sort", head.key !== sort ? null : up ? "ascending" : "descending");
+    for (const head of heads)
+      setAttribute(head.element, "aria-sort", head.key !== sort ? null : up ? "ascending" : "descending");
   }
 
   return {
@@ -208,11 +250,14 @@ export function createProcessTable(root, act) {
       updateEmpty(state);
       const common = state.operator ? commonRefusal(state.processes) : null;
       refusal.hidden = common === null;
-      if (common !== null) setText(refusal, HOST_TEXT.processes.noneProfilable(formatCount(common.count), visibleText(common.reason)));
+      if (common !== null)
+        setText(refusal, HOST_TEXT.processes.noneProfilable(formatCount(common.count), visibleText(common.reason)));
       setAttribute(table, "data-activity", (state.activity !== null && state.activity.session !== null) || null);
-      setAttribute(table, "data-containers", state.processes.some((process) => process.container || process.pod) || null);
+      setAttribute(table, "data-containers",
+        state.processes.some((process) => process.container || process.pod) || null);
       every.hidden = !state.operator;
-      every.checked = state.selected.size > 0 && shownRows.every((row) => row.gone || !row.process.can_attach || state.selected.has(processKey(row.process)));
+      every.checked = state.selected.size > 0
+        && shownRows.every((row) => row.gone || !row.process.can_attach || state.selected.has(processKey(row.process)));
       more.hidden = shownRows.length <= limit;
       setText(more, HOST_TEXT.processes.more(formatCount(shownRows.length - limit)));
     },

@@ -1,9 +1,9 @@
 // The sessions: a card for each running one, a line for each that ended.
 
-import { isOver, orderSessions, sessionTitle, SPARK_PARTS, sparkSlots, sparkThreads } from "../model/host/sessions.js";
 import { formatClock, formatRate, formatShortCount } from "../model/base/numbers.js";
-import { programName } from "../model/host/processes.js";
 import { visibleText } from "../model/base/text.js";
+import { programName } from "../model/host/processes.js";
+import { isOver, orderSessions, sessionTitle, SPARK_PARTS, sparkSlots, sparkThreads } from "../model/host/sessions.js";
 import { CONTROL_TEXT } from "../text/controls.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, icon, isolated, setAttribute, setText } from "../view/elements/dom.js";
@@ -38,7 +38,8 @@ function sparkPaths(slots) {
       const height = slot.heights[i] * SPARK_HEIGHT;
       if (height < 0.01) return;
       const [x, width] = [slot.x * SPARK_WIDTH, Math.max(1, slot.width * SPARK_WIDTH - 3)];
-      paths[i] += "M" + x.toFixed(1) + " " + floor.toFixed(1) + "h" + width.toFixed(1) + "v" + (-height).toFixed(1) + "h" + (-width).toFixed(1) + "z";
+      paths[i] += "M" + x.toFixed(1) + " " + floor.toFixed(1) + "h" + width.toFixed(1) + "v" + (-height).toFixed(1)
+        + "h" + (-width).toFixed(1) + "z";
       floor -= height;
     });
   }
@@ -49,9 +50,13 @@ function drawSpark(spark, drawn, numbers) {
   if (spark.drawn === drawn) return;
   spark.drawn = drawn;
   if (drawn === null) return;
-  sparkPaths(sparkSlots(drawn.timeline, drawn.from, drawn.to)).forEach((path, i) => spark.layers[i].setAttribute("d", path));
+  sparkPaths(sparkSlots(drawn.timeline, drawn.from, drawn.to)).forEach((path, i) =>
+    spark.layers[i].setAttribute("d", path)
+  );
   const threads = sparkThreads(drawn.timeline);
-  const text = threads === null ? HOST_TEXT.sessions.noSpark : HOST_TEXT.sessions.spark(...threads.map((count) => count.toFixed(1)));
+  const text = threads === null
+    ? HOST_TEXT.sessions.noSpark
+    : HOST_TEXT.sessions.spark(...threads.map((count) => count.toFixed(1)));
   setText(numbers, text);
   spark.svg.setAttribute("aria-label", HOST_TEXT.sessions.sparkLabel(text));
 }
@@ -59,19 +64,28 @@ function drawSpark(spark, drawn, numbers) {
 function createSessionCard(act) {
   const card = { session: null };
   const title = isolated("");
-  const link = el("a", { class: "session-title", "data-testid": "session-open" }, el("span", { class: "live-dot" }), title);
+  const link = el("a", { class: "session-title", "data-testid": "session-open" }, el("span", { class: "live-dot" }),
+    title);
   const clock = el("span", { class: "clock" });
   const facts = isolated("", { class: "session-facts" });
   const note = isolated("", { class: "session-note" });
   const spark = createSpark();
   const numbers = el("span", { class: "spark-numbers" });
   const samples = el("span", { class: "samples" });
-  const pause = el("button", { type: "button", class: "quiet", "data-testid": "session-pause", on: { click: () => act.togglePause(card.session) } });
-  const stop = el("button", { type: "button", class: "quiet", "aria-label": HOST_TEXT.sessions.stop, "data-hint": HOST_TEXT.sessions.stopHint, "data-testid": "session-stop", on: { click: () => act.stop(card.session) } }, icon(ICONS.stop));
-  const more = el("button", { type: "button", class: "quiet", "aria-label": HOST_TEXT.sessions.more, "aria-haspopup": "menu", "data-testid": "session-more", on: { click: () => act.sessionMenu(card.session, more) } }, icon(ICONS.more));
-  const foot = el("div", { class: "session-foot" }, el("span", { class: "session-numbers" }, numbers, samples), pause, stop, more);
-  const element = el("li", { class: "session", "data-testid": "session" }, el("div", { class: "session-head" }, link, clock), facts, note, spark.svg, foot);
-  return Object.assign(card, { element, link, title, clock, facts, note, spark, numbers, samples, pause, stop, more, shownPaused: null });
+  const pause = el("button", { type: "button", class: "quiet", "data-testid": "session-pause",
+    on: { click: () => act.togglePause(card.session) } });
+  const stop = el("button", { type: "button", class: "quiet", "aria-label": HOST_TEXT.sessions.stop,
+    "data-hint": HOST_TEXT.sessions.stopHint, "data-testid": "session-stop",
+    on: { click: () => act.stop(card.session) } }, icon(ICONS.stop));
+  const more = el("button", { type: "button", class: "quiet", "aria-label": HOST_TEXT.sessions.more,
+    "aria-haspopup": "menu", "data-testid": "session-more", on: { click: () => act.sessionMenu(card.session, more) } },
+    icon(ICONS.more));
+  const foot = el("div", { class: "session-foot" }, el("span", { class: "session-numbers" }, numbers, samples), pause,
+    stop, more);
+  const element = el("li", { class: "session", "data-testid": "session" },
+    el("div", { class: "session-head" }, link, clock), facts, note, spark.svg, foot);
+  return Object.assign(card, { element, link, title, clock, facts, note, spark, numbers, samples, pause, stop, more,
+    shownPaused: null });
 }
 
 // The state of a session that does not run, with its reason: of an ended one the reason says enough.
@@ -87,8 +101,11 @@ function factsText(session) {
   const { name, rest } = programName(target.command);
   const processes = session.processes?.attached ?? session.targets?.length ?? 1;
   return [
-    stateText(session), session.capture_error ?? null,
-    !target.command?.length ? null : session.name || isOver(session) ? name : rest || name, processes > 1 ? HOST_TEXT.sessions.processes(processes) : HOST_TEXT.sessions.pid(target.pid), isOver(session) ? null : formatRate(session.settings?.rate_hz) + " Hz",
+    stateText(session),
+    session.capture_error ?? null,
+    !target.command?.length ? null : session.name || isOver(session) ? name : rest || name,
+    processes > 1 ? HOST_TEXT.sessions.processes(processes) : HOST_TEXT.sessions.pid(target.pid),
+    isOver(session) ? null : formatRate(session.settings?.rate_hz) + " Hz",
   ].filter(Boolean).join(" · ");
 }
 
@@ -117,17 +134,24 @@ function fillCard(card, session, state) {
   if (card.shownPaused === paused) return;
   card.shownPaused = paused;
   card.pause.replaceChildren(icon(paused ? ICONS.play : ICONS.pause));
-  setAttribute(card.pause, "aria-label", paused ? HOST_TEXT.sessions.resumeOf(title) : HOST_TEXT.sessions.pauseOf(title));
+  setAttribute(card.pause, "aria-label",
+    paused ? HOST_TEXT.sessions.resumeOf(title) : HOST_TEXT.sessions.pauseOf(title));
   setAttribute(card.pause, "data-hint", paused ? HOST_TEXT.sessions.resumeHint : HOST_TEXT.sessions.pauseHint);
 }
 
 export function createSessionList(root, act) {
   const running = el("ol", { class: "sessions", "data-testid": "running", "aria-label": HOST_TEXT.sessions.running });
-  const ends = ["opened", "over"].map((group) => [el("h3", {}, HOST_TEXT.sessions[group]), el("ol", { class: "sessions over", "data-testid": group })]);
+  const ends = ["opened", "over"].map((
+    group,
+  ) => [el("h3", {}, HOST_TEXT.sessions[group]), el("ol", { class: "sessions over", "data-testid": group })]);
   const blank = el("p", { class: "soft blank-line", "data-testid": "sessions-empty" });
-  const legend = el("p", { class: "spark-legend", "aria-hidden": "true" }, ...SPARK_PARTS.map((part) => el("span", {}, el("i", { class: "part", "data-part": part }), CONTROL_TEXT.parts[part][0])));
+  const legend = el("p", { class: "spark-legend", "aria-hidden": "true" },
+    ...SPARK_PARTS.map((part) =>
+      el("span", {}, el("i", { class: "part", "data-part": part }), CONTROL_TEXT.parts[part][0])
+    ));
   const count = el("span", { class: "soft" });
-  const element = el("aside", { class: "watched", "aria-label": HOST_TEXT.sessions.label }, el("h2", {}, HOST_TEXT.sessions.running + " ", count), blank, running, legend, ...ends.flat());
+  const element = el("aside", { class: "watched", "aria-label": HOST_TEXT.sessions.label },
+    el("h2", {}, HOST_TEXT.sessions.running + " ", count), blank, running, legend, ...ends.flat());
   root.append(element);
   const cards = new Map();
 

@@ -25,8 +25,15 @@ export function createToasts(root) {
       timer = setTimeout(() => leave(false), TOAST_MS);
     };
     if (action?.href) toast.append(el("a", { href: action.href }, action.label));
-    else if (action) toast.append(el("button", { type: "button", class: "link", "data-testid": "toast-action", on: { click: () => { leave(true); action.run(); } } }, action.label));
-    toast.append(el("button", { type: "button", class: "link close", "aria-label": HOST_TEXT.dismiss, on: { click: () => leave(false) } }, "×"));
+    else if (action)
+      toast.append(el("button", { type: "button", class: "link", "data-testid": "toast-action", on: { click: () => {
+        leave(true);
+        action.run();
+      } } }, action.label));
+    toast.append(
+      el("button", { type: "button", class: "link close", "aria-label": HOST_TEXT.dismiss,
+        on: { click: () => leave(false) } }, "×"),
+    );
     toast.addEventListener("pointerenter", () => clearTimeout(timer));
     toast.addEventListener("focusin", () => clearTimeout(timer));
     toast.addEventListener("pointerleave", wait);

@@ -6,7 +6,8 @@ const TREES_MAX = 64;
 
 // A query being followed: how far it was read, and whether it ever was.
 function createFollowed({ threads, states, parts, from, to, until, baseline, against }) {
-  return { threads, states, parts, from: from ?? null, to: to ?? null, until: until ?? null, baseline: baseline ?? null, against: against ?? null, since: 0, isAnswered: false };
+  return { threads, states, parts, from: from ?? null, to: to ?? null, until: until ?? null, baseline: baseline ?? null,
+    against: against ?? null, since: 0, isAnswered: false };
 }
 
 // feed: see pollers.js; its `followed`, `recounts` and `epoch` are kept here.
@@ -42,7 +43,8 @@ export function createDeliveries(feed) {
     const trees = view.epoch === feed.epoch ? await readTrees(view.generation) : null;
     if (trees === null) return false;
     const current = asked === feed.followed;
-    const delivery = { restart, recount: current && (asked.since === 0 || view.since === 0), trees, view: current ? view : null };
+    const delivery = { restart, recount: current && (asked.since === 0 || view.since === 0), trees,
+      view: current ? view : null };
     if (delivery.recount) feed.recounts += 1;
     restart = false;
     answered = view.generation;
@@ -67,6 +69,7 @@ export function createDeliveries(feed) {
       treeGeneration = 0;
       restart = true;
     },
-    isCaughtUp: () => feed.followed.since !== 0 && feed.followed.since >= feed.session.generation && feed.epoch === feed.session.epoch,
+    isCaughtUp: () =>
+      feed.followed.since !== 0 && feed.followed.since >= feed.session.generation && feed.epoch === feed.session.epoch,
   };
 }

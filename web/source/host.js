@@ -3,7 +3,7 @@
 // and calls its handlers onProcesses, onSessions, onActivity, onCaptures(answer, null: no folder), onSpark(id, {timeline, from, to}), onConnection.
 
 import { HOST_TEXT } from "../text/host.js";
-import { API, HttpProblem, createRequests, problemOf, send } from "./requests.js";
+import { API, createRequests, HttpProblem, problemOf, send } from "./requests.js";
 import { createRounds } from "./rounds.js";
 
 const HOST_ROUND_MS = 1000;
@@ -40,7 +40,8 @@ export function uploadCapture(file, onProgress) {
     request.open("PUT", API + "/captures?title=" + encodeURIComponent(file.name.replace(/\.pyro$/, "").slice(0, 40)));
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.setRequestHeader("X-Pyrometer", "1");
-    request.upload.addEventListener("progress", (event) => onProgress(event.lengthComputable ? event.loaded / event.total : 0));
+    request.upload.addEventListener("progress",
+      (event) => onProgress(event.lengthComputable ? event.loaded / event.total : 0));
     request.addEventListener("load", () => {
       if (request.status >= 200 && request.status < 300) done(JSON.parse(request.responseText));
       else failed(problemOf(request.status, request.responseText));
@@ -69,7 +70,8 @@ export function createHostSource(handlers) {
   async function readSpark({ id, elapsed }) {
     const from = Math.max(0, Math.floor(elapsed - SPARK_SECONDS));
     try {
-      const timeline = await requests.get("/sessions/" + id + "/timeline?slots=" + SPARK_SLOTS + "&from=" + from, "spark " + id);
+      const timeline = await requests.get("/sessions/" + id + "/timeline?slots=" + SPARK_SLOTS + "&from=" + from,
+        "spark " + id);
       if (timeline !== null) handlers.onSpark(id, { timeline, from, to: Math.max(elapsed, from + 1) });
     } catch (problem) {
       if (!(problem instanceof HttpProblem)) throw problem;
@@ -79,11 +81,17 @@ export function createHostSource(handlers) {
   function readSparks(rounds) {
     const many = watched.sparks.length;
     const turn = many <= SPARKS_PER_ROUND ? 0 : (rounds * SPARKS_PER_ROUND) % many;
-    return Promise.all(Array.from({ length: Math.min(many, SPARKS_PER_ROUND) }, (_, i) => readSpark(watched.sparks[(turn + i) % many])));
+    return Promise.all(
+      Array.from({ length: Math.min(many, SPARKS_PER_ROUND) }, (_, i) => readSpark(watched.sparks[(turn + i) % many])),
+    );
   }
 
   async function round({ urgent, count }) {
-    const [processes, sessions, activity] = await Promise.all([requests.get("/processes?limit=" + PROCESSES_MAX, "processes"), requests.get("/sessions", "sessions"), requests.get("/activity", "activity")]);
+    const [processes, sessions, activity] = await Promise.all([
+      requests.get("/processes?limit=" + PROCESSES_MAX, "processes"),
+      requests.get("/sessions", "sessions"),
+      requests.get("/activity", "activity"),
+    ]);
     if (activity !== null) handlers.onActivity(activity);
     if (processes !== null) handlers.onProcesses(processes);
     if (sessions !== null) handlers.onSessions(sessions);

@@ -17,11 +17,12 @@ import { rangeText } from "../model/time/timeline.js";
 import { TEXT } from "../text/session.js";
 import { createDeliveries } from "./deliveries.js";
 import { createPollers } from "./pollers.js";
-import { API, HttpProblem, createRequests, queryText, send } from "./requests.js";
+import { API, createRequests, HttpProblem, queryText, send } from "./requests.js";
 import { createRounds } from "./rounds.js";
 
 // The formats of server/report that a session can be downloaded in, beside the report.
-export const FORMATS = ["summary", "summary-markdown", "summary-json", "collapsed", "heatmap", "svg", "pstats-text", "pstats", "pprof", "speedscope", "gecko", "chrome-trace", "jsonl"];
+export const FORMATS = ["summary", "summary-markdown", "summary-json", "collapsed", "heatmap", "svg", "pstats-text",
+  "pstats", "pprof", "speedscope", "gecko", "chrome-trace", "jsonl"];
 
 // Those that distinguish the parts of time, and have all of them unless some are chosen.
 const WITH_PARTS = ["summary", "summary-markdown", "summary-json", "heatmap", "gecko", "jsonl"];
@@ -36,15 +37,25 @@ const ENDED_ROUND_MS = 5000;
 function sessionWithOther({ session, other, followed }) {
   if (other === null || followed.against !== other.session.id) return session;
   const wholeOf = ({ elapsed_s: seconds }) => ({ whole: true, duration_s: seconds, to_s: seconds });
-  const partOf = ({ from, to }, end) => ({ whole: false, text: rangeText({ from, to }), duration_s: (to ?? end) - from, to_s: to ?? end });
-  return { ...session, selection: wholeOf(session), baseline: { by: "samples", session: other.session, selection: followed.baseline === null ? wholeOf(other.session) : partOf(followed.baseline, other.session.elapsed_s) } };
+  const partOf = ({ from, to }, end) => ({ whole: false, text: rangeText({ from, to }), duration_s: (to ?? end) - from,
+    to_s: to ?? end });
+  return { ...session, selection: wholeOf(session),
+    baseline: { by: "samples", session: other.session, selection: followed.baseline === null
+      ? wholeOf(other.session)
+      : partOf(followed.baseline, other.session.elapsed_s) } };
 }
 
 function createFeed(requests, handlers) {
   const path = (rest) => "/sessions/" + feed.session.id + rest;
   const feed = {
-    handlers, session: null, other: null, epoch: null, paused: false, range: null,
-    watched: { heat: false, gil: false, tasks: false, quality: false, running: false, blocks: false, runs: null, matches: null, instructions: null, lanes: [], summary: null },
+    handlers,
+    session: null,
+    other: null,
+    epoch: null,
+    paused: false,
+    range: null,
+    watched: { heat: false, gil: false, tasks: false, quality: false, running: false, blocks: false, runs: null,
+      matches: null, instructions: null, lanes: [], summary: null },
     get: (rest, tag) => requests.get(path(rest), tag),
     forget: requests.forget,
     getText: (rest) => send("GET", path(rest)).then((response) => response.text()),
@@ -61,8 +72,12 @@ function downloadsOf(session, query) {
   const base = API + "/sessions/" + session.id;
   const asked = { ...query, until: null };
   return [
-    { key: "report", label: TEXT.download.report, hint: TEXT.download.reportHint, href: base + "/report.html" + queryText({}, asked) },
-    ...FORMATS.map((format) => ({ key: format, label: TEXT.download.formats[format][0], hint: TEXT.download.formats[format][1], href: base + "/export" + queryText({ format }, WITH_PARTS.includes(format) ? asked : { ...asked, parts: query.shown }) })),
+    { key: "report", label: TEXT.download.report, hint: TEXT.download.reportHint,
+      href: base + "/report.html" + queryText({}, asked) },
+    ...FORMATS.map((format) => ({ key: format, label: TEXT.download.formats[format][0],
+      hint: TEXT.download.formats[format][1], href: base + "/export"
+        + queryText({ format }, WITH_PARTS.includes(format) ? asked : { ...asked, parts: query.shown }) })
+    ),
   ];
 }
 

@@ -8,11 +8,11 @@
 // The feed: {session, followed, recounts (how often its counts began again), epoch, paused, range (of the time strip), watched: {heat, gil, tasks, quality, running, blocks,
 // matches, runs, instructions, lanes}, handlers, get(path[, tag]), forget(tag), getOther(session, path), post(path, body), readTrees(generation), hurry(), showSession()}; paths are those below the session.
 
+import { PARTS, RUNNING } from "../model/profile/parts.js";
+import { runsOfAnswer } from "../model/profile/runs.js";
+import { addThreads } from "../model/profile/states.js";
 import { emptyHeat, withHeat } from "../model/time/heatmap.js";
 import { emptyMatches, runsOf } from "../model/time/matches.js";
-import { runsOfAnswer } from "../model/profile/runs.js";
-import { PARTS, RUNNING } from "../model/profile/parts.js";
-import { addThreads } from "../model/profile/states.js";
 import { continuesTimeline, emptyTimeline, withTimeline } from "../model/time/timeline.js";
 import { TEXT } from "../text/session.js";
 import { HttpProblem, queryText } from "./requests.js";
@@ -64,7 +64,8 @@ const POLLERS = {
   // The baseline of a comparison; read once unless it has no end.
   baseline({ followed: { baseline, against, threads, states, parts }, get, handlers, readTrees }) {
     if (baseline === null || against !== null) return null;
-    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, parts, from: baseline.from, to: baseline.to });
+    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, parts, from: baseline.from,
+      to: baseline.to });
     return {
       question: query,
       once: baseline.to !== null,
@@ -80,7 +81,8 @@ const POLLERS = {
   against(feed) {
     const { followed: { against, baseline, states, parts }, getOther, handlers } = feed;
     if (against === null) return null;
-    const query = queryText({ native: "everything", blocks: 1 }, { states, parts, from: baseline?.from, to: baseline?.to });
+    const query = queryText({ native: "everything", blocks: 1 }, { states, parts, from: baseline?.from,
+      to: baseline?.to });
     return {
       question: against + query,
       once: true,
@@ -110,7 +112,9 @@ const POLLERS = {
       read: (since) => get("/view" + queryText({ since, native: "everything" }, asked)),
       async take(view) {
         const trees = await readTrees(view.generation);
-        return trees !== null && handlers.onRunning({ recount: view.since === 0, trees, view }) ? view.generation : undefined;
+        return trees !== null && handlers.onRunning({ recount: view.since === 0, trees, view })
+          ? view.generation
+          : undefined;
       },
     };
   },
@@ -141,7 +145,9 @@ const POLLERS = {
       read: () => get("/runs" + query),
       async take(answer) {
         const trees = await readTrees(answer.generation);
-        return trees !== null && handlers.onRuns({ trees, runs: runsOfAnswer(ids.join(), answer) }) ? answer.generation : undefined;
+        return trees !== null && handlers.onRuns({ trees, runs: runsOfAnswer(ids.join(), answer) })
+          ? answer.generation
+          : undefined;
       },
     };
   },
@@ -167,7 +173,9 @@ const POLLERS = {
     return {
       question: query + " " + body,
       subject: term,
-      read: async () => (isTooMuch ? { ...emptyMatches(), error: TEXT.heat.tooMany } : post("/matches" + query, { functions })),
+      read: async () => (isTooMuch
+        ? { ...emptyMatches(), error: TEXT.heat.tooMany }
+        : post("/matches" + query, { functions })),
       take: (answer) => passed(handlers.onMatches)({ ...answer, term }),
     };
   },
@@ -184,7 +192,9 @@ const POLLERS = {
   },
 
   quality({ watched, get, handlers }) {
-    return !watched.quality ? null : { question: "", always: true, read: () => get("/quality"), take: passed(handlers.onQuality) };
+    return !watched.quality
+      ? null
+      : { question: "", always: true, read: () => get("/quality"), take: passed(handlers.onQuality) };
   },
 };
 
@@ -206,13 +216,15 @@ export function createPollers(feed) {
       return true;
     }
     const known = kept.get(name)?.question === wanted.question ? kept.get(name) : null;
-    if (known !== null && !wanted.always && (wanted.once || feed.paused || known.generation >= feed.session.generation)) return true;
+    if (known !== null && !wanted.always && (wanted.once || feed.paused || known.generation >= feed.session.generation))
+      return true;
     const asked = feed.session.generation;
     const answer = await wanted.read(known?.generation ?? 0, known?.value ?? null);
     if (answer.epoch !== undefined && answer.epoch !== feed.epoch) return false;
     if (subjectOf(poller(feed, keptOf)) !== subjectOf(wanted)) return true;
     const value = await wanted.take(answer, known?.value ?? null);
-    if (value !== undefined) kept.set(name, { question: wanted.question, generation: answer.generation ?? asked, value });
+    if (value !== undefined)
+      kept.set(name, { question: wanted.question, generation: answer.generation ?? asked, value });
     return true;
   }
 
@@ -249,7 +261,8 @@ function createInstructionPoller(feed) {
   // True if it was never answered, or some time ago.
   function isDue(question) {
     if (question !== last.question) return true;
-    return last.found && !feed.paused && last.generation < feed.session.generation && Date.now() - last.at > Math.max(INSTRUCTIONS_MS, INSTRUCTIONS_TIMES * last.took);
+    return last.found && !feed.paused && last.generation < feed.session.generation
+      && Date.now() - last.at > Math.max(INSTRUCTIONS_MS, INSTRUCTIONS_TIMES * last.took);
   }
 
   function say(path, answer) {
@@ -290,7 +303,8 @@ function createSummaryPoller(feed) {
 
   function isDue(question) {
     if (question !== last.question) return true;
-    return !feed.paused && last.generation < feed.session.generation && Date.now() - last.at > Math.max(SUMMARY_MS, INSTRUCTIONS_TIMES * last.took);
+    return !feed.paused && last.generation < feed.session.generation
+      && Date.now() - last.at > Math.max(SUMMARY_MS, INSTRUCTIONS_TIMES * last.took);
   }
 
   return {
@@ -326,15 +340,21 @@ function createLanePoller(feed) {
       if (range !== feed.range) timelines = new Map();
       range = feed.range;
       const asked = range;
-      const isDue = (ids) => !timelines.has(ids.join()) || (!feed.paused && timelines.get(ids.join()).generation < feed.session.generation);
+      const isDue = (ids) =>
+        !timelines.has(ids.join()) || (!feed.paused && timelines.get(ids.join()).generation < feed.session.generation);
       const due = feed.watched.lanes.filter(isDue);
       if (due.length === 0) return;
-      const chosen = Array.from({ length: Math.min(LANES_AT_ONCE, due.length) }, (_, i) => due[(next + i) % due.length]);
+      const chosen = Array.from({ length: Math.min(LANES_AT_ONCE, due.length) },
+        (_, i) => due[(next + i) % due.length]);
       next += chosen.length;
-      const answers = await Promise.all(chosen.map((threads) => feed.get("/timeline" + queryText({ slots: LANE_SLOTS }, { threads, ...asked }))));
+      const answers = await Promise.all(
+        chosen.map((threads) => feed.get("/timeline" + queryText({ slots: LANE_SLOTS }, { threads, ...asked }))),
+      );
       if (asked !== feed.range) return;
       timelines = new Map(timelines);
-      chosen.forEach((ids, i) => timelines.set(ids.join(), { ...withTimeline(emptyTimeline(), answers[i]), generation: answers[i].generation }));
+      chosen.forEach((ids, i) =>
+        timelines.set(ids.join(), { ...withTimeline(emptyTimeline(), answers[i]), generation: answers[i].generation })
+      );
       feed.handlers.onLanes(timelines);
       if (due.some((ids) => !timelines.has(ids.join()))) feed.hurry();
     },

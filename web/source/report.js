@@ -1,16 +1,17 @@
 // The data of a report as a source: the same interface as live.js, answered from memory. A report may have a baseline of its own,
 // of another session: {by, session, selection, tree, cells}.
 
-import { addCellParts, blocksOfCells, createAsked, slotsInRange, threadsOfCells, viewOfCells } from "../model/profile/cells.js";
+import { addCellParts, blocksOfCells, createAsked, slotsInRange, threadsOfCells,
+  viewOfCells } from "../model/profile/cells.js";
 import { foldedStacks } from "../model/profile/folded.js";
-import { gilOfCells } from "../model/threads/gil.js";
-import { emptyHeat, withHeat } from "../model/time/heatmap.js";
 import { PARTS, RUNNING } from "../model/profile/parts.js";
+import { applyTree, createProfile } from "../model/profile/profile.js";
 import { runsOfCells } from "../model/profile/report-runs.js";
 import { keptRuns } from "../model/profile/runs.js";
+import { gilOfCells } from "../model/threads/gil.js";
+import { emptyHeat, withHeat } from "../model/time/heatmap.js";
 import { emptyMatches, matchesOfCells } from "../model/time/matches.js";
 import { timelineOfCells } from "../model/time/timeline.js";
-import { applyTree, createProfile } from "../model/profile/profile.js";
 import { BLOCKS_MAX } from "../model/trees/blocks.js";
 import { TEXT } from "../text/session.js";
 import { inflateText } from "./inflate.js";
@@ -21,7 +22,9 @@ const REPORT_VERSION = 1;
 function sameThreads(report, threads) {
   const nameOf = ({ tree }, id) => tree.strings.values[tree.threads.name[id]];
   const names = new Set(threads.map((id) => nameOf(report, id)));
-  const same = report.baseline.tree.threads.name.flatMap((_, id) => (names.has(nameOf(report.baseline, id)) ? [id] : []));
+  const same = report.baseline.tree.threads.name.flatMap((_,
+    id) => (names.has(nameOf(report.baseline, id)) ? [id] : [])
+  );
   return threads.length > 0 && same.length === 0 ? [-1] : same;
 }
 
@@ -34,7 +37,9 @@ function whyNoSource({ session, sources, holds_all_sources: holdsAll }) {
 // As /view answers, with blocks where there are times.
 function viewWithBlocks(report, asked, range) {
   const blocks = blocksOfCells(report, asked, range, BLOCKS_MAX);
-  return { ...viewOfCells(report, asked, range), in_jit: viewOfCells(report, { ...asked, states: [...asked.states, "in_jit"] }, range), ...(blocks === null ? {} : { blocks }) };
+  return { ...viewOfCells(report, asked, range),
+    in_jit: viewOfCells(report, { ...asked, states: [...asked.states, "in_jit"] }, range),
+    ...(blocks === null ? {} : { blocks }) };
 }
 
 function sourceOf(report, id) {
@@ -54,17 +59,22 @@ function foldedText(report, query) {
 // The baseline of what is asked for, if there is one.
 function deliverBaseline(report, asked, handlers) {
   const { baseline } = report;
-  if (report.slots !== undefined && asked.baseline) handlers.onBaseline({ trees: [], view: viewWithBlocks(report, asked, asked.baseline) });
-  else if (baseline !== undefined) handlers.onBaseline({ trees: [], other: baseline.tree, view: viewWithBlocks(baseline, { ...asked, threads: sameThreads(report, asked.threads) }, null) });
+  if (report.slots !== undefined && asked.baseline)
+    handlers.onBaseline({ trees: [], view: viewWithBlocks(report, asked, asked.baseline) });
+  else if (baseline !== undefined)
+    handlers.onBaseline({ trees: [], other: baseline.tree,
+      view: viewWithBlocks(baseline, { ...asked, threads: sameThreads(report, asked.threads) }, null) });
 }
 
 export function createReportSource(base64, handlers) {
   let report = null;
-  const watched = { running: false, gil: false, lanes: "", instructions: "", matches: "", runs: "", heat: false, summary: false };
+  const watched = { running: false, gil: false, lanes: "", instructions: "", matches: "", runs: "", heat: false,
+    summary: false };
   let asked = { threads: [], states: [], parts: [], from: null, to: null };
 
   function deliver(isFirst) {
-    handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewWithBlocks(report, asked, asked) });
+    handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [],
+      view: viewWithBlocks(report, asked, asked) });
     if (watched.running) watch.running(true);
     handlers.onThreadStates(threadsOfCells(report, asked));
     deliverBaseline(report, asked, handlers);
@@ -78,7 +88,8 @@ export function createReportSource(base64, handlers) {
       if (report.version !== REPORT_VERSION) throw new Error(TEXT.banner.version(report.version));
       for (const one of [report, report.baseline]) if (one !== undefined) addCellParts(one);
       const { by, session, selection } = report.baseline ?? {};
-      handlers.onSession({ ...report.session, links: report.links, selection: report.selection ?? null, baseline: report.baseline === undefined ? null : { by, session, selection } });
+      handlers.onSession({ ...report.session, links: report.links, selection: report.selection ?? null,
+        baseline: report.baseline === undefined ? null : { by, session, selection } });
       deliver(true);
       handlers.onQuality(report.quality ?? report.session.quality);
       handlers.onConnection({ state: "ok", detail: "", retryAt: null });
@@ -96,7 +107,9 @@ export function createReportSource(base64, handlers) {
     },
     running(on) {
       watched.running = on;
-      if (on) handlers.onRunning({ recount: true, trees: [], view: viewOfCells(report, { ...asked, parts: [PARTS[RUNNING]] }, asked) });
+      if (on)
+        handlers.onRunning({ recount: true, trees: [],
+          view: viewOfCells(report, { ...asked, parts: [PARTS[RUNNING]] }, asked) });
     },
     gil(on) {
       watched.gil = on;
@@ -105,13 +118,19 @@ export function createReportSource(base64, handlers) {
     matches(wanted) {
       if ((wanted?.term ?? "") === watched.matches) return;
       watched.matches = wanted?.term ?? "";
-      if (wanted !== null) handlers.onMatches({ ...(matchesOfCells(report, wanted.matched) ?? { ...emptyMatches(), error: TEXT.heat.noTimes }), term: watched.matches });
+      if (wanted !== null)
+        handlers.onMatches({
+          ...(matchesOfCells(report, wanted.matched) ?? { ...emptyMatches(), error: TEXT.heat.noTimes }),
+          term: watched.matches,
+        });
     },
     instructions(file) {
       if ((file?.path ?? "") === watched.instructions) return;
       watched.instructions = file?.path ?? "";
       const found = (report.instructions ?? []).find((one) => one.path === watched.instructions);
-      if (file !== null) handlers.onInstructions(watched.instructions, found ?? { error: report.instructions === undefined ? "" : TEXT.source.reportHasHottest });
+      if (file !== null)
+        handlers.onInstructions(watched.instructions,
+          found ?? { error: report.instructions === undefined ? "" : TEXT.source.reportHasHottest });
     },
     runs(wanted) {
       const key = wanted?.ids.join() ?? watched.runs;
@@ -154,7 +173,8 @@ export function createReportSource(base64, handlers) {
     zoomTimeline() {},
     downloads(query) {
       if (report === null) return [];
-      return [{ key: "collapsed", label: TEXT.download.formats.collapsed[0], hint: TEXT.download.formats.collapsed[1], name: "profile.collapsed.txt", make: () => foldedText(report, { ...query, parts: query.shown }) }];
+      return [{ key: "collapsed", label: TEXT.download.formats.collapsed[0], hint: TEXT.download.formats.collapsed[1],
+        name: "profile.collapsed.txt", make: () => foldedText(report, { ...query, parts: query.shown }) }];
     },
   };
 }

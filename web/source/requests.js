@@ -28,7 +28,11 @@ export async function send(method, path, body, headers = {}) {
   const marks = { "X-Pyrometer": "1" };
   if (body !== undefined) marks["Content-Type"] = "application/json";
   const response = await fetch(API + path, {
-    method, headers: { Accept: "application/json", ...marks, ...headers }, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS),
+    method,
+    headers: { Accept: "application/json", ...marks, ...headers },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    cache: "no-store",
+    signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   if (!response.ok && response.status !== 304) throw problemOf(response.status, await response.text());
   return response;

@@ -19,7 +19,8 @@ export function createRounds({ round, waitMs, onConnection, onProblem = () => {}
     failures += 1;
     onProblem(problem);
     const denied = problem.status === 401 || problem.status === 403;
-    onConnection({ state: denied ? "denied" : "lost", detail: problem instanceof HttpProblem ? problem.message : "", retryAt: Date.now() + wait });
+    onConnection({ state: denied ? "denied" : "lost", detail: problem instanceof HttpProblem ? problem.message : "",
+      retryAt: Date.now() + wait });
     return wait;
   }
 

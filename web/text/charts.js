@@ -4,7 +4,9 @@ import { counted, nounOf, samples } from "./counts.js";
 
 export const CHART_TEXT = {
   stacks: {
-    label: (thread, span) => "Stack chart of " + thread + ", " + span + ". Drag to select a time range; arrow keys go from frame to frame, Shift and an arrow key move the chart, plus and minus zoom, Home shows everything, Enter selects the time of the frame.",
+    label: (thread, span) =>
+      "Stack chart of " + thread + ", " + span
+      + ". Drag to select a time range; arrow keys go from frame to frame, Shift and an arrow key move the chart, plus and minus zoom, Home shows everything, Enter selects the time of the frame.",
     thread: "Thread",
     zoomIn: "Zoom in",
     zoomInHint: "Zoom in  ( + , or turn the wheel )",
@@ -20,14 +22,18 @@ export const CHART_TEXT = {
     loading: "Reading the stacks of this thread…",
     nothing: "This thread has no samples here.",
     noTimes: "This report does not tell times apart, so it has no stack chart.",
-    inReport: "Not in the order of time: this report keeps only sums over short spans of time of this thread. In each span the largest stacks stand first.",
-    unordered: (share) => "Not in the order of time: " + share + " of what is shown (hatched). Only sums are left of it; the largest stacks stand first within each part.",
+    inReport:
+      "Not in the order of time: this report keeps only sums over short spans of time of this thread. In each span the largest stacks stand first.",
+    unordered: (share) =>
+      "Not in the order of time: " + share
+      + " of what is shown (hatched). Only sums are left of it; the largest stacks stand first within each part.",
     joined: (runs) => runs + " short runs are one box here, which shows the longest.",
     unknownOrder: "Order in time unknown.",
     runs: counted("run"),
   },
   tree: {
-    label: "Call tree. Arrow keys move, and open and close rows; Enter zooms the flame graph to a row; the star opens everything below it.",
+    label:
+      "Call tree. Arrow keys move, and open and close rows; Enter zooms the flame graph to a row; the star opens everything below it.",
     columns: ["Function", "Total", "Self"],
     openAll: "Open all",
     closeAll: "Close all",
@@ -37,6 +43,8 @@ export const CHART_TEXT = {
     columns: ["Innermost frame", "From", "Duration", "State", "In order of time"],
     yes: "yes",
     no: "no",
-    caption: (shown, count) => (shown === count ? count : "the longest " + shown + " of " + count) + " " + nounOf("run")(count) + " in the order of time",
+    caption: (shown, count) =>
+      (shown === count ? count : "the longest " + shown + " of " + count) + " " + nounOf("run")(count)
+      + " in the order of time",
   },
 };

@@ -3,7 +3,8 @@
 import { functions, samples } from "./counts.js";
 
 export const CONTROL_TEXT = {
-  charts: { flame: "Flame graph", stacks: "Stack chart", sandwich: "Sandwich", heatmap: "Heat map", threads: "Threads", gil: "GIL", diff: "Comparison", strip: "Timeline" },
+  charts: { flame: "Flame graph", stacks: "Stack chart", sandwich: "Sandwich", heatmap: "Heat map", threads: "Threads",
+    gil: "GIL", diff: "Comparison", strip: "Timeline" },
 
   strip: {
     started: (service, count) => service + (count > 1 ? " started, " + count + " processes" : " started"),
@@ -13,7 +14,8 @@ export const CONTROL_TEXT = {
     zoomInHint: "Zoom in to the selected range  ( + )",
     zoomOut: "Show the whole session",
     zoomOutHint: "Show the whole session  ( - )",
-    label: "Time range. Drag to select; arrow keys move the range, Shift and an arrow key move its end; Escape clears it.",
+    label:
+      "Time range. Drag to select; arrow keys move the range, Shift and an arrow key move its end; Escape clears it.",
     whole: "whole session",
     none: "no samples",
     now: "now",
@@ -84,7 +86,8 @@ export const CONTROL_TEXT = {
     from: (percent) => percent + " % or more",
     neutral: (percent) => "idle, or C code below " + percent + " %",
     waitsFor: "Waits:",
-    waits: { gil: "GIL", processor: "processor", idle: "for work", lock: "lock or queue", network: "network", disk: "disk", process: "pipe or child process" },
+    waits: { gil: "GIL", processor: "processor", idle: "for work", lock: "lock or queue", network: "network",
+      disk: "disk", process: "pipe or child process" },
   },
 
   // The five parts of time: title, meaning, and a short title for where there is little room.
@@ -92,7 +95,8 @@ export const CONTROL_TEXT = {
     label: "Parts of time",
     running: ["running", "On a processor, or not known to wait"],
     needs_gil: ["needs the GIL", "Waits for the GIL, which another thread holds", "GIL"],
-    needs_processor: ["needs a processor", "Ready to run, without a processor; only the kernel engine shows this", "processor"],
+    needs_processor: ["needs a processor", "Ready to run, without a processor; only the kernel engine shows this",
+      "processor"],
     blocked: ["blocked", "Waits for something that is not work for it: disk, network, lock, child process"],
     idle: ["idle", "Waits for work or for time: event loop, worker without work, sleep, accept"],
     allButIdle: "all but idle",
@@ -108,8 +112,12 @@ export const CONTROL_TEXT = {
 
   states: {
     label: "Marks",
-    marks: { has_gil: "The thread held the GIL", in_gc: "The garbage collector was running", has_exception: "The thread was handling an exception", in_jit: "Code that CPython's JIT has made executed the innermost Python frame" },
-    facts: { on_cpu: "on a processor", has_gil: "holds the GIL", waits_gil: "needs the GIL", in_gc: "collecting garbage", in_native: "in native code", has_exception: "handling an exception", runnable: "needs a processor", in_jit: "JIT" },
+    marks: { has_gil: "The thread held the GIL", in_gc: "The garbage collector was running",
+      has_exception: "The thread was handling an exception",
+      in_jit: "Code that CPython's JIT has made executed the innermost Python frame" },
+    facts: { on_cpu: "on a processor", has_gil: "holds the GIL", waits_gil: "needs the GIL",
+      in_gc: "collecting garbage", in_native: "in native code", has_exception: "handling an exception",
+      runnable: "needs a processor", in_jit: "JIT" },
     signs: { "": "", "!": "not: ", "~": "all but: " },
     isUnknown: ": unknown",
     isKnown: ": known",
@@ -126,7 +134,8 @@ export const CONTROL_TEXT = {
     button: "Filter",
     mark: "mark",
     label: "Add a filter: focus, ignore, hide, show or show-from, then a pattern",
-    examples: ["focus module:app", "ignore function:poll", "hide libraries", "show file:views", "show-from /regex/", "focus wait:network"],
+    examples: ["focus module:app", "ignore function:poll", "hide libraries", "show file:views", "show-from /regex/",
+      "focus wait:network"],
     meanings: {
       focus: "Keep samples with a matching frame",
       ignore: "Drop samples with a matching frame",
@@ -147,11 +156,14 @@ export const CONTROL_TEXT = {
     selected: (count) => count + " selected",
     remove: (kind, text) => "Remove " + kind + " " + text,
     libraries: "Hide libraries",
-    librariesHint: "Hide frames of the standard library and of installed packages; their samples go to the caller  ( l )",
+    librariesHint:
+      "Hide frames of the standard library and of installed packages; their samples go to the caller  ( l )",
     malformed: "Start with focus, ignore, hide, show or show-from, for example: ignore function:poll",
     noPattern: (verb) => "Add a pattern, for example: " + verb + " function:poll",
     notSimple: "Filters do not support lookaround, back-references, named groups or Unicode classes.",
-    unknownRecorded: (number) => (number === 1 ? "One recorded filter is" : number + " recorded filters are") + " not applied: this page cannot read " + (number === 1 ? "it." : "them."),
+    unknownRecorded: (number) =>
+      (number === 1 ? "One recorded filter is" : number + " recorded filters are")
+      + " not applied: this page cannot read " + (number === 1 ? "it." : "them."),
     tooMany: (most) => "There may be at most " + most + " filters.",
   },
 
@@ -172,8 +184,13 @@ export const CONTROL_TEXT = {
     unknown: "Thread of unknown id",
     process: (pid) => "Process " + pid,
     of: (thread, pid) => thread + " of " + pid,
-    lanes: ["Thread", "Timeline", "Samples", "Running", "Needs the GIL", "Needs a processor", "Blocked", "Idle", "Holds the GIL"],
-    lanesCaption: (shown, all) => (shown === all ? all + (all === "1" ? " thread." : " threads.") : shown + " of " + all + " threads: the selected or the busiest.") + " Samples: share of all. Other columns: share of the thread.",
+    lanes: ["Thread", "Timeline", "Samples", "Running", "Needs the GIL", "Needs a processor", "Blocked", "Idle",
+      "Holds the GIL"],
+    lanesCaption: (shown, all) =>
+      (shown === all
+        ? all + (all === "1" ? " thread." : " threads.")
+        : shown + " of " + all + " threads: the selected or the busiest.")
+      + " Samples: share of all. Other columns: share of the thread.",
     only: "Show only this thread",
   },
 

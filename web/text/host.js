@@ -89,11 +89,13 @@ export const HOST_TEXT = {
     since: (time) => "since " + time,
     pid: (pid) => "PID " + pid,
     noMatch: "No matching processes",
-    noMatchHint: (number) => count(number, "Python process runs", "Python processes run") + " here; none matches the search and filters.",
+    noMatchHint: (number) =>
+      count(number, "Python process runs", "Python processes run") + " here; none matches the search and filters.",
     none: "No Python processes",
     noneHint: "A process appears here within a second of starting.",
     showAll: "Show all processes",
-    noneProfilable: (number, reason) => "None of these processes can be profiled. Reason for " + number + " of them: " + reason,
+    noneProfilable: (number, reason) =>
+      "None of these processes can be profiled. Reason for " + number + " of them: " + reason,
     more: (left) => "Show more (" + left + " left)",
     together: (number) => number + " processes as one session",
     starting: (title) => "Profiling " + title,
@@ -101,8 +103,10 @@ export const HOST_TEXT = {
 
   activity: {
     columns: {
-      hottest: ["Hottest line", "Where its running threads were most in the last minutes: the innermost line of your code"],
-      waits: ["Waits for", "What its threads waited for most in the last minutes; the function they waited in if the cause is unknown"],
+      hottest: ["Hottest line",
+        "Where its running threads were most in the last minutes: the innermost line of your code"],
+      waits: ["Waits for",
+        "What its threads waited for most in the last minutes; the function they waited in if the cause is unknown"],
     },
     functions: "Hottest functions",
     note: (range, processes) => "last " + range + ", " + count(processes, "process", "processes"),
@@ -119,8 +123,21 @@ export const HOST_TEXT = {
     waitsIn: (place) => "in " + place,
     unknownCause: "unknown cause",
     causes: {
-      gil: "the GIL", processor: "a processor", sleep: "sleep", pause: "pause", event_loop: "event loop", worker: "idle worker", threads: "threads", terminal: "terminal", queue: "queue or condition", lock: "lock",
-      network_read: "network read", network_write: "network write", pipe: "pipe", disk: "disk", child: "child process",
+      gil: "the GIL",
+      processor: "a processor",
+      sleep: "sleep",
+      pause: "pause",
+      event_loop: "event loop",
+      worker: "idle worker",
+      threads: "threads",
+      terminal: "terminal",
+      queue: "queue or condition",
+      lock: "lock",
+      network_read: "network read",
+      network_write: "network write",
+      pipe: "pipe",
+      disk: "disk",
+      child: "child process",
     },
     notYet: "not sampled yet",
     idleProcess: "no running thread",
@@ -174,7 +191,8 @@ export const HOST_TEXT = {
   captures: {
     label: "Captures",
     tableLabel: "Saved captures",
-    columns: [["command", "Capture"], ["host", "Host"], ["started", "Started"], ["length", "Length"], ["python", "Python"], ["size", "Size"]],
+    columns: [["command", "Capture"], ["host", "Host"], ["started", "Started"], ["length", "Length"], ["python",
+      "Python"], ["size", "Size"]],
     recording: "recording",
     recordingHint: "Still being written. It opens up to the last complete block.",
     cut: "incomplete",
@@ -266,10 +284,12 @@ export const HOST_TEXT = {
 
   problems: {
     rate: "Rate must be 1 to 10,000 Hz, for example 1000 or 2.5 kHz.",
-    duration: "Duration must be at most 7 days, for example 30 s, 5 min or 2 h. Leave it empty to record until stopped.",
+    duration:
+      "Duration must be at most 7 days, for example 30 s, 5 min or 2 h. Leave it empty to record until stopped.",
     name: (most) => "Name must have at most " + most + " bytes.",
     note: (most) => "Note must have at most " + most + " bytes.",
-    labels: (most, bytes) => "There may be at most " + most + " labels of at most " + bytes + " bytes each, separated by commas.",
+    labels: (most, bytes) =>
+      "There may be at most " + most + " labels of at most " + bytes + " bytes each, separated by commas.",
     noProcess: "No process selected.",
     tooMany: (most, selected) => "A session may have at most " + most + " processes; " + selected + " are selected.",
   },
@@ -283,7 +303,8 @@ export const HOST_TEXT = {
   share: {
     title: "Share everything",
     titleOne: (title) => "Share " + title,
-    text: "Read-only link to this host: all processes with their arguments, all sessions and all captures. To share one session only, use its menu.",
+    text:
+      "Read-only link to this host: all processes with their arguments, all sessions and all captures. To share one session only, use its menu.",
     textOne: "Read-only link to this session only. It ends with the session.",
     everything: "everything",
     session: (id) => "session " + id,
@@ -299,7 +320,8 @@ export const HOST_TEXT = {
     copy: "Copy",
     copyAddress: "Copy address",
     open: "This server needs no token: the address of this page works wherever the server can be reached.",
-    viewer: "You may view, but not make links. Ask whoever started Pyrometer or sent you your link: Share makes a link for others there. This address works only in a browser that has opened such a link.",
+    viewer:
+      "You may view, but not make links. Ask whoever started Pyrometer or sent you your link: Share makes a link for others there. This address works only in a browser that has opened such a link.",
     unknown: "The server does not answer. This address works only in a browser that has opened a link to it.",
     active: "Active links",
     none: "No active links.",
@@ -316,9 +338,14 @@ export const HOST_TEXT = {
     title: "Help",
     manual: "Manual",
     keys: [
-      ["/", "search"], ["1  2  3", "processes, sessions, captures"], ["↑ ↓", "previous and next row, once one has the focus"], ["Esc", "clear the search, or the selection"],
-      ["t", "theme: system, light, dark"], ["?", "this help"],
+      ["/", "search"],
+      ["1  2  3", "processes, sessions, captures"],
+      ["↑ ↓", "previous and next row, once one has the focus"],
+      ["Esc", "clear the search, or the selection"],
+      ["t", "theme: system, light, dark"],
+      ["?", "this help"],
     ],
-    about: "Values are updated every second. Rows keep their places while the pointer or the keyboard focus is on them.",
+    about:
+      "Values are updated every second. Rows keep their places while the pointer or the keyboard focus is on them.",
   },
 };

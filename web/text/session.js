@@ -35,7 +35,8 @@ export const TEXT = {
     noCommand: "(no command line)",
     python: (version) => "Python " + (version ?? "unknown"),
     untested: " (untested version)",
-    processes: (pid, others) => "PID " + pid + (others === "" ? "" : " and " + others + (others === "1" ? " other process" : " other processes")),
+    processes: (pid, others) =>
+      "PID " + pid + (others === "" ? "" : " and " + others + (others === "1" ? " other process" : " other processes")),
     anonymized: "anonymized",
     selected: (selection) => "selected: " + selection,
     pause: "Pause",
@@ -143,7 +144,8 @@ export const TEXT = {
     viaHint: "Samples of the running function that came through these callers",
     timeHint: "Time of all threads that these samples stand for",
     intervalHint: "95 % confidence interval of the share",
-    scope: (count, who, state, range) => "of " + samples(count) + " of " + [who, state, range].filter(Boolean).join(", "),
+    scope: (count, who, state, range) =>
+      "of " + samples(count) + " of " + [who, state, range].filter(Boolean).join(", "),
     allThreads: "all threads",
     oneThread: "the selected thread",
     someThreads: (count) => "the " + count + " selected threads",
@@ -175,7 +177,12 @@ export const TEXT = {
   },
 
   own: {
-    title: ({ kind, packages = [] }) => (packages.length > 0 ? "Hottest lines of " + packages.slice(0, 3).join(", ") : ({ cells: "Hottest cells", dynamic: "Hottest dynamic code", library: "Hottest lines of Python" })[kind] ?? "Your hottest lines"),
+    title: (
+      { kind, packages = [] },
+    ) => (packages.length > 0
+      ? "Hottest lines of " + packages.slice(0, 3).join(", ")
+      : ({ cells: "Hottest cells", dynamic: "Hottest dynamic code", library: "Hottest lines of Python" })[kind]
+        ?? "Your hottest lines"),
     waiting: "Where it waits",
     tasks: "Where tasks wait",
     note: (share, count) => share + " of " + count + " run there, or in what these lines call",
@@ -185,7 +192,8 @@ export const TEXT = {
     setting: "What counts as your code",
     patterns: "Paths of your code",
     placeholder: "src/, /apps\\/(web|jobs)/",
-    about: "Parts of paths, or /regular expressions/, separated by commas. Empty: all but libraries and generated code.",
+    about:
+      "Parts of paths, or /regular expressions/, separated by commas. Empty: all but libraries and generated code.",
   },
 
   menu: {
@@ -228,7 +236,7 @@ export const TEXT = {
     label: "Command palette",
     input: "Command, part of time, format, thread, file or function",
     placeholder: "Type a command, or a part of a name",
-    none: (text) => "Nothing has a name with \"" + text + "\".",
+    none: (text) => 'Nothing has a name with "' + text + '".',
     thread: (name) => "Thread: " + name,
     file: (path) => "File: " + path,
     part: (label) => "Show only: " + label,
@@ -273,7 +281,8 @@ export const TEXT = {
       ["1 … 9, 0", "flame graph, stack chart, sandwich, functions, source, heat map, threads, GIL, compare, tasks"],
       ["k or Ctrl+K", "command palette: commands, threads, files and functions by name"],
       ["/", "search: text, or /a regular expression/"],
-      ["f", "filter frames: focus, ignore, hide, show or show-from, then a pattern; function:, file:, module:, library:, wait: or context: may precede it"],
+      ["f",
+        "filter frames: focus, ignore, hide, show or show-from, then a pattern; function:, file:, module:, library:, wait: or context: may precede it"],
       ["l", "show or hide library frames"],
       ["r", "timeline: arrow keys move the range, Shift and an arrow key move its end, + and - zoom"],
       ["n  N", "source: next and previous line with samples"],
@@ -287,6 +296,7 @@ export const TEXT = {
       ["t", "theme: system, light, dark"],
       ["?", "this help"],
     ],
-    about: "Each frame is a function. Its width is the share of samples with the function on the stack, its colour the share of self samples. The address of this page holds the view.",
+    about:
+      "Each frame is a function. Its width is the share of samples with the function on the stack, its colour the share of self samples. The address of this page holds the view.",
   },
 };

@@ -25,7 +25,9 @@ export const VIEW_TEXT = {
     intervals: "95 % intervals",
     find: "Details, in the flame graph",
     sandwich: "Callers and callees",
-    caption: (shown, all, byLine, count) => shown + (shown === all ? "" : " of " + all) + " " + nounOf(byLine ? "line" : "function")(all) + ", " + samples(count),
+    caption: (shown, all, byLine, count) =>
+      shown + (shown === all ? "" : " of " + all) + " " + nounOf(byLine ? "line" : "function")(all) + ", "
+      + samples(count),
   },
 
   sandwich: {
@@ -35,10 +37,15 @@ export const VIEW_TEXT = {
     noCallees: "Callees: none",
     choose: "The hottest function. Click a frame, or choose a function in any view.",
     missing: (live) => "The linked function has no samples" + (live ? " yet." : "."),
-    numbers: (total, self, count, time) => total + " total  ·  " + self + " self  ·  " + samples(count) + "  ·  ≈ " + time,
+    numbers: (total, self, count, time) =>
+      total + " total  ·  " + self + " self  ·  " + samples(count) + "  ·  ≈ " + time,
     frame: (ofAll, ofThis, count) => [ofAll + " of all", ofThis + " of this function", samples(count)],
-    callersLabel: (name) => "Callers of " + name + ", a flame graph that grows upwards. Arrow keys move, Enter shows the callers and callees of a frame.",
-    calleesLabel: (name) => "Callees of " + name + ", a flame graph that grows downwards. Arrow keys move, Enter shows the callers and callees of a frame.",
+    callersLabel: (name) =>
+      "Callers of " + name
+      + ", a flame graph that grows upwards. Arrow keys move, Enter shows the callers and callees of a frame.",
+    calleesLabel: (name) =>
+      "Callees of " + name
+      + ", a flame graph that grows downwards. Arrow keys move, Enter shows the callers and callees of a frame.",
   },
 
   source: {
@@ -46,12 +53,14 @@ export const VIEW_TEXT = {
     kinds: { own: "Project", library: "Standard library", package: "Packages" },
     others: "No source file",
     outline: functions,
-    sums: (selfShare, totalShare, self, total, all) => selfShare + " self (" + self + "), " + totalShare + " total (" + total + ") of " + samples(all) + ".",
+    sums: (selfShare, totalShare, self, total, all) =>
+      selfShare + " self (" + self + "), " + totalShare + " total (" + total + ") of " + samples(all) + ".",
     hotOnly: "Only lines with samples",
     lineUnknown: "(line unknown)",
     heads: ["line", "self", "total"],
     code: "source",
-    linesLabel: "Lines of the file. N goes to the next line with samples, Shift+N to the previous one, Enter shows the bytecode of the selected line.",
+    linesLabel:
+      "Lines of the file. N goes to the next line with samples, Shift+N to the previous one, Enter shows the bytecode of the selected line.",
     lineSamples: (self, total) => self + " self samples, " + total + " in total",
     reading: "Reading the source…",
     missing: (problem) => "Source not available: " + problem,
@@ -97,10 +106,15 @@ export const VIEW_TEXT = {
     all: "all",
     measureHint: (label) => "Colour counts threads: " + label,
     most: (count) => count + "+ samples per cell",
-    hint: (seconds, latest) => "Drag to select a range; Shift-drag to set the baseline. Showing " + (latest ? "the last " : "") + seconds + " s.",
+    hint: (seconds, latest) =>
+      "Drag to select a range; Shift-drag to set the baseline. Showing " + (latest ? "the last " : "") + seconds
+      + " s.",
     none: "No samples yet.",
     noneInReport: "This report has no cells of 20 ms. Drag on the timeline above to select a range.",
-    label: (span, chosen) => "Samples in cells of 20 ms, one column per second, " + span + ". " + (chosen === null ? "No range selected." : "Selected: " + chosen + ".") + " Arrow keys select a second and move it.",
+    label: (span, chosen) =>
+      "Samples in cells of 20 ms, one column per second, " + span + ". "
+      + (chosen === null ? "No range selected." : "Selected: " + chosen + ".")
+      + " Arrow keys select a second and move it.",
     rows: ["0 ms", "250", "500", "750"],
     noSamples: "no samples",
     matchesUnknown: "matches unknown",
@@ -110,7 +124,9 @@ export const VIEW_TEXT = {
     problem: (problem) => "Matches cannot be shown: " + problem + ".",
     nothingKnown: "No match data for this time.",
     found: (matching, all, share) => matching + " of " + all + " samples match (" + share + ").",
-    finely: (length) => " Cells with matches are bright; a thicker bar means more of them. Matches are known per " + length + ", for all threads.",
+    finely: (length) =>
+      " Cells with matches are bright; a thicker bar means more of them. Matches are known per " + length
+      + ", for all threads.",
     between: (least, most) => least + " to " + most,
     tooMany: "too many functions match",
     noTimes: "this report does not keep times",
@@ -122,11 +138,14 @@ export const VIEW_TEXT = {
     matrixLabel: "GIL contention by thread",
     list: "Functions holding the GIL",
     stacks: "Stacks that held the GIL; the width is the time that others waited",
-    stacksLabel: (time) => "Stacks that held the GIL while others waited " + time + ". Arrow keys move, Enter shows the callers and callees of a frame.",
+    stacksLabel: (time) =>
+      "Stacks that held the GIL while others waited " + time
+      + ". Arrow keys move, Enter shows the callers and callees of a frame.",
     waited: "Threads waited ",
     forGil: " for the GIL: ",
     ofSamples: (count, chosen) => " of " + (chosen ? "the selected threads' " : "all ") + count + " samples.",
-    how: (moment) => "The waiting time in each interval (" + moment + ") is divided among the threads that held the GIL in it.",
+    how: (moment) =>
+      "The waiting time in each interval (" + moment + ") is divided among the threads that held the GIL in it.",
     moment: "250 ms, longer for old data",
     still: " Tables do not change while you use them.",
     unattributed: (share) => " No holder was seen for " + share + ".",
@@ -152,7 +171,8 @@ export const VIEW_TEXT = {
     halves: "Compare the second half with the first",
     reading: "Reading the baseline…",
     how: "Select a range, set it as the baseline, then select another. Or compare with another session or capture.",
-    verdicts: { same: "not significant", few: "too few samples", more: "more", less: "less", new: "new", gone: "removed" },
+    verdicts: { same: "not significant", few: "too few samples", more: "more", less: "less", new: "new",
+      gone: "removed" },
     width: "Width",
     widths: { both: "both", current: "current", baseline: "baseline" },
     by: "Colour by change of",
@@ -160,13 +180,17 @@ export const VIEW_TEXT = {
     selected: (selection) => " (" + selection + ")",
     bySamples: "Compared by share of samples.",
     byTime: "Compared by time.",
-    method: (rate, least, relative) => "Colours mark significant changes: larger than chance makes them between slices of time, at a false discovery rate of " + rate + ", and at least " + least + " and " + relative + " of the share.",
+    method: (rate, least, relative) =>
+      "Colours mark significant changes: larger than chance makes them between slices of time, at a false discovery rate of "
+      + rate + ", and at least " + least + " and " + relative + " of the share.",
     noBlocks: "Times are not known here, so nothing is significant.",
     blocksLater: "Reading the slices of time; until then nothing is significant.",
     heads: ["Function", "Self, change", "Baseline", "Current", "Total, change", "Result", "q"],
     more: (count) => "Show " + functions(count),
     fewer: "Show fewer functions",
-    caption: (count, baseline, current) => functions(count) + "; " + samples(baseline) + " in the baseline, " + current + " in the current profile. Changes in percentage points (pp).",
+    caption: (count, baseline, current) =>
+      functions(count) + "; " + samples(baseline) + " in the baseline, " + current
+      + " in the current profile. Changes in percentage points (pp).",
     flame: "Differential flame graph; click a frame to zoom in. The table above shows the same as text.",
   },
 
@@ -178,7 +202,8 @@ export const VIEW_TEXT = {
     suggested: "Suggestions",
     all: "Sessions and captures",
     kinds: { session: "session", capture: "capture" },
-    suggestions: { day: "The same hours, a day before", week: "The same hours, a week before", restart: "Before the last restart" },
+    suggestions: { day: "The same hours, a day before", week: "The same hours, a week before",
+      restart: "Before the last restart" },
     loading: "Loading …",
     opening: "Opening the capture …",
     none: "There is nothing else to compare with: only `pyrometer serve` keeps sessions and captures.",
@@ -201,11 +226,14 @@ export const VIEW_TEXT = {
     inReport: "Reports have no list of tasks. When recorded with --async-aware, their stacks start with the tasks.",
     inCapture: "Captures have no list of tasks; their stacks start with the tasks.",
     off: "Tasks were not recorded. Start with --async-aware to see where each asyncio task waits and what awaits it.",
-    offHere: "Tasks were not recorded. Sample the program again with its tasks to see where each waits and what awaits it.",
+    offHere:
+      "Tasks were not recorded. Sample the program again with its tasks to see where each waits and what awaits it.",
     again: "Sample again with asyncio tasks",
     none: "No asyncio task was seen.",
     greenlets: "Greenlets that are switched out cannot be listed; the one that runs in each thread is sampled.",
-    summary: (count, cut, running, waiting, longest) => [count + (cut ? " or more tasks" : count === "1" ? " task" : " tasks"), running + " running", waiting + " waiting"].join(", ") + (longest === null ? "" : ", the longest for " + longest) + ".",
+    summary: (count, cut, running, waiting, longest) =>
+      [count + (cut ? " or more tasks" : count === "1" ? " task" : " tasks"), running + " running",
+        waiting + " waiting"].join(", ") + (longest === null ? "" : ", the longest for " + longest) + ".",
   },
 
   // Charts as tables.
@@ -255,14 +283,18 @@ export const VIEW_TEXT = {
     allThreads: "Show all threads",
     quality: "Data quality details",
     filtered: (count) => "Filters exclude every sample (" + samples(count) + ").",
-    filteredState: (count, whose, state) => "Filters exclude every sample: none of the " + samples(count) + whose + " is “" + state + "”.",
-    filteredUnknown: (count, whose) => "Filters exclude every sample: this state is unknown for all " + samples(count) + whose + ".",
+    filteredState: (count, whose, state) =>
+      "Filters exclude every sample: none of the " + samples(count) + whose + " is “" + state + "”.",
+    filteredUnknown: (count, whose) =>
+      "Filters exclude every sample: this state is unknown for all " + samples(count) + whose + ".",
     unknownFor: (count) => " It is unknown for " + count + ".",
     ofThreads: " of the selected threads",
     onlyMain: "Only the main thread is sampled (--main-thread); start again without it for the others.",
-    filteredThreads: (count) => "Filters exclude every sample: none of the " + samples(count) + " is of the selected threads.",
+    filteredThreads: (count) =>
+      "Filters exclude every sample: none of the " + samples(count) + " is of the selected threads.",
     noneIn: (range) => "No samples in " + range + ".",
-    mode: (mode, count) => "--mode " + mode + " left out all " + samples(count) + ". Record without --mode to keep them.",
+    mode: (mode, count) =>
+      "--mode " + mode + " left out all " + samples(count) + ". Record without --mode to keep them.",
     connecting: "Connecting…",
     reading: "Reading the samples…",
     denied: "Access expired before any sample was received. Open the link that pyrometer printed.",

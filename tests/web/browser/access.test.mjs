@@ -17,19 +17,26 @@ const VIEWS = [
   ["stack chart", "&view=stacks", "document.querySelector('[data-testid=stacks]')?.height > 60"],
   ["call tree", "&tables=flame", "document.querySelectorAll('[data-testid=call-tree] tbody tr').length > 2"],
   ["sandwich", "&view=sandwich", "document.querySelectorAll('.sandwich-side g.frame').length > 3"],
-  ["sandwich searched", "&view=sandwich&search=price", "document.querySelectorAll('.sandwich-side g.frame.match').length > 0"],
+  ["sandwich searched", "&view=sandwich&search=price",
+    "document.querySelectorAll('.sandwich-side g.frame.match').length > 0"],
   ["functions", "&view=table", "document.querySelectorAll('tbody tr').length > 10"],
   ["source", "&view=source&file=%2Fsrv%2Fshop%2Fpricing.py", "document.querySelectorAll('.line').length > 10"],
-  ["source with a line open", "&view=source&file=%2Fsrv%2Fshop%2Fpricing.py", "(document.querySelector('.line-open') ?? (document.querySelector('.line .line-self:not(:empty)')?.closest('li').click(), null)) !== null && document.querySelectorAll('.instruction').length === 3"],
-  ["heat map searched", "&view=heatmap&search=price", "document.querySelector('[data-testid=heat-found]')?.textContent.includes('samples match')"],
-  ["heat map with a range and a filter", "&view=heatmap&range=1~3&filter=hide+x", "document.querySelector('.heat-canvas')?.width > 10"],
+  ["source with a line open", "&view=source&file=%2Fsrv%2Fshop%2Fpricing.py",
+    "(document.querySelector('.line-open') ?? (document.querySelector('.line .line-self:not(:empty)')?.closest('li').click(), null)) !== null && document.querySelectorAll('.instruction').length === 3"],
+  ["heat map searched", "&view=heatmap&search=price",
+    "document.querySelector('[data-testid=heat-found]')?.textContent.includes('samples match')"],
+  ["heat map with a range and a filter", "&view=heatmap&range=1~3&filter=hide+x",
+    "document.querySelector('.heat-canvas')?.width > 10"],
   ["threads", "&view=threads", "document.querySelectorAll('[data-testid=lane]').length > 3"],
   ["GIL", "&view=gil", "document.querySelectorAll('[data-testid=gil-flame] g.frame').length > 3"],
-  ["tasks", "&view=tasks", "(document.querySelector('.task-open[aria-expanded=false]')?.click(), document.querySelectorAll('.task-stack').length > 0)"],
-  ["comparison", "&view=diff&baseline=0~2&range=2~4", "document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10"],
+  ["tasks", "&view=tasks",
+    "(document.querySelector('.task-open[aria-expanded=false]')?.click(), document.querySelectorAll('.task-stack').length > 0)"],
+  ["comparison", "&view=diff&baseline=0~2&range=2~4",
+    "document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10"],
 ];
 // Every chart has a table that says the same.
-const CHARTS = [["flame graph", "strip,flame"], ["sandwich", "sandwich"], ["heat map with a range and a filter", "heatmap,flame"], ["threads", "threads"], ["GIL", "gil"], ["comparison", "diff"]];
+const CHARTS = [["flame graph", "strip,flame"], ["sandwich", "sandwich"], ["heat map with a range and a filter",
+  "heatmap,flame"], ["threads", "threads"], ["GIL", "gil"], ["comparison", "diff"]];
 const DIALOGS = ["help", "quality-open", "threads", "download", "share"];
 // Opened by name from the palette.
 const FROM_PALETTE = [["editor and repository", "links-dialog"], ["compare with another", "picker"]];
@@ -47,7 +54,10 @@ before(async () => {
   const bundled = join(folder, "page.html");
   execFileSync(join(ROOT, "scripts/bundle-web"), [bundled]);
   const path = join(folder, "report.html");
-  writeFileSync(path, reportPage(bundled, { ...program.report({}), sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: true, text: "def price():\n    return 1\n".repeat(80) }] }));
+  writeFileSync(path,
+    reportPage(bundled, { ...program.report({}),
+      sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: true,
+        text: "def price():\n    return 1\n".repeat(80) }] }));
   reportUrl = "file://" + path;
   server = createMockServer(program, bundled);
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -59,7 +69,8 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const FAULTS = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')"
+const FAULTS =
+  "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')"
   + ".map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((node) => node.html.slice(0, 150)).join(' | ')))";
 
 async function open(fragment, dark, size = {}) {
@@ -95,9 +106,14 @@ for (const dark of [false, true]) {
 test("charts as tables, live and in a report", async () => {
   for (const [i, [name, tables]] of CHARTS.entries()) {
     const [, fragment, ready] = VIEWS.find(([view]) => view === name);
-    const page = i % 2 === 0 ? await open(fragment + "&tables=" + tables, i % 4 === 0) : await browser.open(reportUrl + "#v=1" + fragment + "&tables=" + tables);
+    const page = i % 2 === 0
+      ? await open(fragment + "&tables=" + tables, i % 4 === 0)
+      : await browser.open(reportUrl + "#v=1" + fragment + "&tables=" + tables);
     await page.until(ready);
-    for (const key of tables.split(",")) await page.until("document.querySelectorAll('#as-table-" + key + ":not([hidden]) tbody th[scope=row]').length > 2");
+    for (const key of tables.split(","))
+      await page.until(
+        "document.querySelectorAll('#as-table-" + key + ":not([hidden]) tbody th[scope=row]').length > 2",
+      );
     await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
     assert.deepEqual(await page.evaluate(FAULTS), [], name);
     await page.close();
@@ -131,8 +147,10 @@ for (const [where, size] of [["on a desktop", {}], ["on a phone", PHONE]]) {
       await page.press("Escape");
       await page.until("document.querySelector('dialog[open]') === null");
     }
-    await page.evaluate("(() => { const frame = document.querySelectorAll('g.frame')[2]; frame.scrollIntoView({ block: 'center' }); const at = frame.querySelector('rect').getBoundingClientRect();"
-      + " frame.dispatchEvent(new PointerEvent('contextmenu', { bubbles: true, cancelable: true, pointerType: 'mouse', clientX: at.x + 2, clientY: at.y + 2 })); })()");
+    await page.evaluate(
+      "(() => { const frame = document.querySelectorAll('g.frame')[2]; frame.scrollIntoView({ block: 'center' }); const at = frame.querySelector('rect').getBoundingClientRect();"
+        + " frame.dispatchEvent(new PointerEvent('contextmenu', { bubbles: true, cancelable: true, pointerType: 'mouse', clientX: at.x + 2, clientY: at.y + 2 })); })()",
+    );
     await page.until("document.querySelector('[data-testid=context-menu]:popover-open') !== null");
     assert.deepEqual(await page.evaluate(FAULTS), [], "context menu");
     await page.close();

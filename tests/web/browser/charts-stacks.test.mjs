@@ -4,25 +4,30 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { CHART_TEXT } from "../../../web/text/charts.js";
 import { createProgram } from "../support/made-up-program.mjs";
 import { reportPage } from "../support/mock-server.mjs";
 import { browser, bundled, byId, click, folder, inAllParts, live, textOf } from "../support/open-page.mjs";
-import { CHART_TEXT } from "../../../web/text/charts.js";
 
 const canvas = byId("stacks");
 // How many different colours a row of the canvas has, so many pixels from above.
-const coloursAt = (y) => "(() => { const c = " + canvas + "; const d = c.getContext('2d').getImageData(0, " + y + ", c.width, 1).data; const seen = new Set(); for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 0) seen.add(d[i] + ',' + d[i + 1] + ',' + d[i + 2]); return seen.size; })()";
+const coloursAt = (y) =>
+  "(() => { const c = " + canvas + "; const d = c.getContext('2d').getImageData(0, " + y
+  + ", c.width, 1).data; const seen = new Set(); for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 0) seen.add(d[i] + ',' + d[i + 1] + ',' + d[i + 2]); return seen.size; })()";
 const drawn = (page) => page.until(canvas + "?.width > 300 && " + coloursAt(24) + " > 0");
 // Chromium advises against what these tests do: reading the canvas.
 const assertQuiet = (page) => assert.deepEqual(page.said.filter((text) => !text.includes("getImageData")), []);
 const spanOf = (page) => page.evaluate("document.querySelector('.stacks-span').textContent");
 
 async function at(page, x, y) {
-  const box = await page.evaluate("(() => { const r = " + canvas + ".getBoundingClientRect(); return { x: r.x, y: r.y, width: r.width }; })()");
+  const box = await page.evaluate(
+    "(() => { const r = " + canvas + ".getBoundingClientRect(); return { x: r.x, y: r.y, width: r.width }; })()",
+  );
   return { x: box.x + x * box.width, y: box.y + y };
 }
 
-const mouse = (page, type, { x, y }, more = {}) => page.call("Input.dispatchMouseEvent", { type, x, y, button: "none", ...more });
+const mouse = (page, type, { x, y }, more = {}) =>
+  page.call("Input.dispatchMouseEvent", { type, x, y, button: "none", ...more });
 
 test("a thread's stacks stand in the order of time, and a click selects a function", async () => {
   const { page } = await live({ fragment: "#v=1&view=stacks&thread=4711~MainThread" });
@@ -80,7 +85,10 @@ test("dragging selects a time range for all views, and the chart stays", async (
   assert.ok(Number(to) > Number(from));
   await page.evaluate("document.querySelector('[data-testid=view] [data-value=table]').click()");
   const { total } = program.view({ from: Number(from), to: Number(to) });
-  await page.until(byId("table") + "?.querySelector('caption').textContent.includes(" + JSON.stringify(total.toLocaleString("en-US")) + ")");
+  await page.until(
+    byId("table") + "?.querySelector('caption').textContent.includes(" + JSON.stringify(total.toLocaleString("en-US"))
+      + ")",
+  );
   assertQuiet(page);
   await page.close();
 });
@@ -88,8 +96,13 @@ test("dragging selects a time range for all views, and the chart stays", async (
 test("another thread is another chart, and what has no order is said", async () => {
   const { page } = await live({ seconds: 6, orderedFrom: 3, fragment: "#v=1&view=stacks" });
   await drawn(page);
-  await page.until(byId("stacks-note") + ".textContent.startsWith(" + JSON.stringify(CHART_TEXT.stacks.unordered("").split(":")[0]) + ")");
-  await page.evaluate("(() => { const s = " + byId("stacks-thread") + "; s.selectedIndex = 3; s.dispatchEvent(new Event('change')); })()");
+  await page.until(
+    byId("stacks-note") + ".textContent.startsWith(" + JSON.stringify(CHART_TEXT.stacks.unordered("").split(":")[0])
+      + ")",
+  );
+  await page.evaluate(
+    "(() => { const s = " + byId("stacks-thread") + "; s.selectedIndex = 3; s.dispatchEvent(new Event('change')); })()",
+  );
   await page.until("location.hash.includes('thread=')");
   assert.equal(await page.evaluate(byId("stacks-thread") + ".selectedIndex"), 3);
   await drawn(page);
@@ -101,11 +114,17 @@ test("a search dims what it does not match", async () => {
   const { page } = await live({ fragment: "#v=1&view=stacks&thread=4711~MainThread&colour=module" });
   await drawn(page);
   const colours = await page.evaluate(coloursAt(24));
-  await page.evaluate("(() => { const s = " + byId("search") + "; s.value = 'nothing_matches_this'; s.dispatchEvent(new Event('input', { bubbles: true })); })()");
+  await page.evaluate(
+    "(() => { const s = " + byId("search")
+      + "; s.value = 'nothing_matches_this'; s.dispatchEvent(new Event('input', { bubbles: true })); })()",
+  );
   await page.until("location.hash.includes('search=')");
   const first = "JSON.stringify(Array.from(" + canvas + ".getContext('2d').getImageData(60, 20, 1, 1).data))";
   const dimmed = await page.until(first);
-  await page.evaluate("(() => { const s = " + byId("search") + "; s.value = 'module'; s.dispatchEvent(new Event('input', { bubbles: true })); })()");
+  await page.evaluate(
+    "(() => { const s = " + byId("search")
+      + "; s.value = 'module'; s.dispatchEvent(new Event('input', { bubbles: true })); })()",
+  );
   await page.until(first + " !== " + JSON.stringify(dimmed));
   assert.ok(colours > 0);
   assertQuiet(page);

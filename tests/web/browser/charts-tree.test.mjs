@@ -7,7 +7,8 @@ import { assertQuiet, byId, click, drawn, live } from "../support/open-page.mjs"
 const tree = byId("call-tree");
 const rows = "Array.from(" + tree + "?.querySelectorAll('tbody tr') ?? [])";
 const nameOf = (row) => row + "?.querySelector('.tree-name').textContent";
-const rowNamed = (name) => rows + ".find((row) => row.querySelector('.tree-name').textContent === " + JSON.stringify(name) + ")";
+const rowNamed = (name) =>
+  rows + ".find((row) => row.querySelector('.tree-name').textContent === " + JSON.stringify(name) + ")";
 const selected = rows + ".find((row) => row.getAttribute('aria-selected') === 'true')";
 
 async function opened(fragment, options = {}) {
@@ -29,7 +30,9 @@ test("the heaviest way is open; arrow keys move, open and close; Enter zooms", a
   await page.press("ArrowRight");
   await page.until(selected + ".getAttribute('aria-expanded') === 'true'");
   await page.press("ArrowRight");
-  await page.until(nameOf(selected) + " !== " + JSON.stringify(first) + " && " + selected + ".getAttribute('aria-level') === '2'");
+  await page.until(
+    nameOf(selected) + " !== " + JSON.stringify(first) + " && " + selected + ".getAttribute('aria-level') === '2'",
+  );
   await page.until(byId("details-name") + "?.textContent === " + nameOf(selected));
   await page.press("ArrowLeft");
   await page.press("ArrowLeft");
@@ -51,7 +54,9 @@ test("a link opens what leads to its frame", async () => {
   await page.until(rowNamed("TaxTable.lookup") + " === undefined");
   const again = "document.body.dataset.again = '1'";
   await page.evaluate("(" + again + ", location.replace(" + JSON.stringify(url) + " + '?again' + location.hash), 0)");
-  await page.until("document.body?.dataset.again === undefined && " + tree + " && " + nameOf(selected) + " === 'TaxTable.lookup'");
+  await page.until(
+    "document.body?.dataset.again === undefined && " + tree + " && " + nameOf(selected) + " === 'TaxTable.lookup'",
+  );
   assert.match(hash, /tables=flame/);
   await page.close();
 });
@@ -62,7 +67,10 @@ test("of tens of thousands of rows only those in view exist", async () => {
   await page.until("Number(" + tree + ".getAttribute('aria-rowcount')) > 45000");
   assert.ok(await page.evaluate(rows + ".length") < 200);
   const region = byId("as-table-flame");
-  await page.until("(" + region + ".scrollTop = 1e9) && Number(" + rows + ".at(-1).getAttribute('aria-rowindex')) === Number(" + tree + ".getAttribute('aria-rowcount'))");
+  await page.until(
+    "(" + region + ".scrollTop = 1e9) && Number(" + rows + ".at(-1).getAttribute('aria-rowindex')) === Number(" + tree
+      + ".getAttribute('aria-rowcount'))",
+  );
   assertQuiet(page);
   await page.close();
 });
@@ -76,7 +84,9 @@ test("bottom-up, filters and the search apply; native code has a badge", async (
   await page.evaluate("(location.hash += '&filter=ignore+sorted', 0)");
   await page.until(rowNamed("sorted") + " === undefined");
   await page.evaluate("(location.hash += '&search=discount', 0)");
-  await page.until(rows + ".some((row) => row.dataset.mark === 'match') && " + rows + ".some((row) => row.dataset.mark === 'other')");
+  await page.until(
+    rows + ".some((row) => row.dataset.mark === 'match') && " + rows + ".some((row) => row.dataset.mark === 'other')",
+  );
   assertQuiet(page);
   await page.close();
 });

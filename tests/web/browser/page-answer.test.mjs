@@ -8,9 +8,11 @@ import { formatShare } from "../../../web/model/base/numbers.js";
 import { TEXT } from "../../../web/text/session.js";
 import { createProgram } from "../support/made-up-program.mjs";
 import { reportPage, SUMMARY } from "../support/mock-server.mjs";
-import { assertQuiet, browser, bundled, byId, click, drawn, folder, live, part, shownNumber, textOf } from "../support/open-page.mjs";
+import { assertQuiet, browser, bundled, byId, click, drawn, folder, live, part, shownNumber,
+  textOf } from "../support/open-page.mjs";
 
-const ownLines = "Array.from(document.querySelectorAll('[data-testid=own-line]'), (row) => ({ path: row.dataset.path, line: Number(row.dataset.line), share: parseFloat(row.querySelector('.share').textContent), code: row.querySelector('code')?.textContent ?? '' }))";
+const ownLines =
+  "Array.from(document.querySelectorAll('[data-testid=own-line]'), (row) => ({ path: row.dataset.path, line: Number(row.dataset.line), share: parseFloat(row.querySelector('.share').textContent), code: row.querySelector('code')?.textContent ?? '' }))";
 
 async function assertAnswered(page) {
   await page.until(ownLines + ".length === 5");
@@ -18,7 +20,10 @@ async function assertAnswered(page) {
   assert.ok(rows.every(({ path }) => path.startsWith("/srv/shop/")), JSON.stringify(rows));
   assert.deepEqual(rows.map(({ share }) => share), rows.map(({ share }) => share).sort((a, b) => b - a));
   assert.ok(rows.reduce((sum, { share }) => sum + share, 0) <= 100.5);
-  assert.equal(await page.evaluate("document.querySelector('.own-list').getBoundingClientRect().bottom < innerHeight / 2"), true);
+  assert.equal(
+    await page.evaluate("document.querySelector('.own-list').getBoundingClientRect().bottom < innerHeight / 2"),
+    true,
+  );
   return rows;
 }
 
@@ -29,7 +34,8 @@ test("the first screen has the hottest lines of your own code; each opens Source
   await page.until(ownLines + ".every(({ code }) => code !== '')");
   await click(page, "own-line");
   await page.until("location.hash.includes('view=source')");
-  assert.equal(await page.evaluate("decodeURIComponent(location.hash)"), "#v=1&view=source&file=" + path + "&line=" + line);
+  assert.equal(await page.evaluate("decodeURIComponent(location.hash)"),
+    "#v=1&view=source&file=" + path + "&line=" + line);
   await page.until("document.querySelector('.line[aria-current]')?.dataset.line === '" + line + "'");
   await page.evaluate("history.back()");
   await page.until("!" + byId("own") + ".hidden");
@@ -40,9 +46,15 @@ test("the first screen has the hottest lines of your own code; each opens Source
 test("below what runs and what waits stands where tasks wait, in shares of them", async () => {
   const { page } = await live({ asOpened: true, waiting: 3 });
   await drawn(page);
-  const tasks = "Array.from(document.querySelectorAll('[data-testid=own-task]'), (row) => [row.dataset.path, row.dataset.line, row.querySelector('.share').textContent, row.querySelector('.own-name').textContent])";
+  const tasks =
+    "Array.from(document.querySelectorAll('[data-testid=own-task]'), (row) => [row.dataset.path, row.dataset.line, row.querySelector('.share').textContent, row.querySelector('.own-name').textContent])";
   await page.until(tasks + ".length > 0");
-  assert.deepEqual(await page.evaluate(tasks), [["/srv/shop/pricing.py", "20", "75.0 %", "handle\\u202e"], ["/srv/shop/app.py", "7", "12.5 %", "main"]]);
+  assert.deepEqual(await page.evaluate(tasks), [["/srv/shop/pricing.py", "20", "75.0 %", "handle\\u202e"], [
+    "/srv/shop/app.py",
+    "7",
+    "12.5 %",
+    "main",
+  ]]);
   assert.match(await textOf(page, "own-tasks-note"), /^87\.5 % of 4,000 samples /);
   await assertAnswered(page);
   await click(page, "own-task");
@@ -55,17 +67,22 @@ test("the first lines are the headline, what is hottest and where it waits; the 
   const { page, program } = await live({ asOpened: true });
   await drawn(page);
   await page.until(byId("headline") + ".textContent === " + JSON.stringify(SUMMARY.headline.replaceAll("`", "")));
-  const tops = await page.evaluate("['[data-testid=headline]', '[data-testid=parts]', '[data-testid=own-line]', '[data-testid=own-wait]', 'g.frame'].map((one) => document.querySelector(one).getBoundingClientRect().top)");
+  const tops = await page.evaluate(
+    "['[data-testid=headline]', '[data-testid=parts]', '[data-testid=own-line]', '[data-testid=own-wait]', 'g.frame'].map((one) => document.querySelector(one).getBoundingClientRect().top)",
+  );
   assert.deepEqual(tops, tops.toSorted((a, b) => a - b));
-  const shares = "Array.from(document.querySelectorAll('[data-testid=part]'), (one) => [one.dataset.value, parseFloat(one.querySelector('.chip-share').textContent)])";
+  const shares =
+    "Array.from(document.querySelectorAll('[data-testid=part]'), (one) => [one.dataset.value, parseFloat(one.querySelector('.chip-share').textContent)])";
   await page.until(shares + ".every(([, share]) => share >= 0)");
   const shown = await page.evaluate(shares);
   assert.ok(Math.abs(shown.reduce((sum, [, share]) => sum + share, 0) - 100) < 0.3, JSON.stringify(shown));
   const all = program.view({}).total;
-  for (const [part, share] of shown) assert.ok(Math.abs(share - (100 * program.view({ parts: [part] }).total) / all) <= 0.0501, part);
+  for (const [part, share] of shown)
+    assert.ok(Math.abs(share - (100 * program.view({ parts: [part] }).total) / all) <= 0.0501, part);
   await page.until(byId("summary") + " !== null");
   const summary = (await page.evaluate(byId("summary") + ".textContent")).replaceAll("\u00a0", " ");
-  for (const [part, share] of shown) assert.ok(summary.includes(formatShare(share / 100) + " " + TEXT.parts[part][0]), summary);
+  for (const [part, share] of shown)
+    assert.ok(summary.includes(formatShare(share / 100) + " " + TEXT.parts[part][0]), summary);
   assert.equal(await page.evaluate("document.querySelectorAll('[data-testid=own-wait]').length"), 3);
   assert.match(await page.evaluate("document.querySelector('[data-testid=own-wait]').textContent"), /GIL [\d.]+ %/);
   assertQuiet(page);
@@ -85,7 +102,10 @@ test("below the headline a click begins with native stacks, if the server agrees
   assert.equal(await page.evaluate(byId("record-native") + ".checkVisibility()"), true);
   program.change = agrees;
   await click(page, "record-native");
-  await page.until("!" + byId("native-offer") + ".checkVisibility() && " + byId("note") + ".textContent === " + JSON.stringify(TEXT.nativeOffer.begun));
+  await page.until(
+    "!" + byId("native-offer") + ".checkVisibility() && " + byId("note") + ".textContent === "
+      + JSON.stringify(TEXT.nativeOffer.begun),
+  );
   assert.equal(program.session().settings.native, "full");
   assert.deepEqual(page.said.filter((line) => !line.includes("409")), []);
   await page.close();
@@ -94,14 +114,23 @@ test("below the headline a click begins with native stacks, if the server agrees
 test("the lists are of what the bar shows", async () => {
   const { page, program } = await live({ asOpened: true });
   await drawn(page);
-  const listed = (id) => "Array.from(document.querySelectorAll('[data-testid=" + id + "]')).filter((row) => row.checkVisibility()).length";
+  const listed = (id) =>
+    "Array.from(document.querySelectorAll('[data-testid=" + id + "]')).filter((row) => row.checkVisibility()).length";
   await page.until(listed("own-line") + " === 5 && " + listed("own-wait") + " === 3");
   await page.evaluate(part("blocked") + ".click()");
-  await page.until(shownNumber + " === " + program.view({ parts: ["blocked"] }).total + " && " + listed("own-line") + " === 0 && " + listed("own-wait") + " > 0");
+  await page.until(
+    shownNumber + " === " + program.view({ parts: ["blocked"] }).total + " && " + listed("own-line") + " === 0 && "
+      + listed("own-wait") + " > 0",
+  );
   await page.evaluate(part("running") + ".click()");
-  await page.until(shownNumber + " === " + program.view({ parts: ["running"] }).total + " && " + listed("own-line") + " === 5 && " + listed("own-wait") + " === 0");
+  await page.until(
+    shownNumber + " === " + program.view({ parts: ["running"] }).total + " && " + listed("own-line") + " === 5 && "
+      + listed("own-wait") + " === 0",
+  );
   await page.evaluate(part("idle") + ".click()");
-  await page.until(shownNumber + " === " + program.view({ parts: ["idle"] }).total + " && !" + byId("own") + ".checkVisibility()");
+  await page.until(
+    shownNumber + " === " + program.view({ parts: ["idle"] }).total + " && !" + byId("own") + ".checkVisibility()",
+  );
   assertQuiet(page);
   await page.close();
 });
@@ -113,10 +142,13 @@ test("a frame that is chosen inside a folded chain marks the chain", async () =>
   assert.equal(await page.evaluate("document.querySelector('g.frame[data-selected]')"), null);
   // The call tree shows every frame.
   await page.evaluate("(location.hash = '#v=1&tables=flame', 0)");
-  const inChain = "Array.from(document.querySelectorAll('.call-tree tbody tr')).find((row) => row.textContent.includes('Thread._bootstrap_inner'))";
+  const inChain =
+    "Array.from(document.querySelectorAll('.call-tree tbody tr')).find((row) => row.textContent.includes('Thread._bootstrap_inner'))";
   await page.until(inChain + " !== undefined");
   await page.evaluate("(" + inChain + ".click(), 0)");
-  await page.until("location.hash.includes('frame=') && document.querySelector('g.frame.folded[data-selected]') !== null");
+  await page.until(
+    "location.hash.includes('frame=') && document.querySelector('g.frame.folded[data-selected]') !== null",
+  );
   assertQuiet(page);
   await page.close();
 });
@@ -126,7 +158,9 @@ test("on a phone, the graph comes after the headline and the bar, and the lists 
   await page.resize(390, 844);
   await drawn(page);
   await page.until(byId("own-line") + " !== null");
-  const tops = await page.evaluate("['[data-testid=headline]', '[data-testid=parts]', 'g.frame', '[data-testid=own-line]', '[data-testid=own-wait]', '[data-testid=hottest]'].map((one) => document.querySelector(one).getBoundingClientRect().top)");
+  const tops = await page.evaluate(
+    "['[data-testid=headline]', '[data-testid=parts]', 'g.frame', '[data-testid=own-line]', '[data-testid=own-wait]', '[data-testid=hottest]'].map((one) => document.querySelector(one).getBoundingClientRect().top)",
+  );
   assert.deepEqual(tops, tops.toSorted((a, b) => a - b));
   assert.ok(tops[2] < 844, String(tops));
   assertQuiet(page);
@@ -160,7 +194,9 @@ test("the panel has the rest of the summary, and copies it as Markdown", async (
 test("the panel beside other views has the summary too, of what is selected there", async () => {
   const { page } = await live({ asOpened: true, seconds: 4, fragment: "#v=1&view=heatmap" });
   await page.until(byId("summary") + " !== null");
-  await page.evaluate("(window.asked = [], window.fetch = ((before) => (url, ...more) => (asked.push(String(url)), before(url, ...more)))(fetch), location.hash = '#v=1&view=stacks&range=1~2', 0)");
+  await page.evaluate(
+    "(window.asked = [], window.fetch = ((before) => (url, ...more) => (asked.push(String(url)), before(url, ...more)))(fetch), location.hash = '#v=1&view=stacks&range=1~2', 0)",
+  );
   await page.until("asked.some((url) => /summary\\?.*from=1&to=2/.test(url))");
   await page.until(byId("summary") + ".checkVisibility()");
   assertQuiet(page);
@@ -200,7 +236,10 @@ test("the panel stays as it is while text in it is selected", async () => {
   const list = "document.querySelector('[data-testid=hottest]')";
   await page.until(list + " !== null");
   // The list may be replaced right before it is selected.
-  await page.until("(" + list + ".dataset.kept = 'yes', getSelection().selectAllChildren(" + list + ".firstElementChild), getSelection().toString() !== '')");
+  await page.until(
+    "(" + list + ".dataset.kept = 'yes', getSelection().selectAllChildren(" + list
+      + ".firstElementChild), getSelection().toString() !== '')",
+  );
   const before = await page.evaluate(byId("drawing-note") + ".textContent");
   advance(2);
   await page.until(byId("drawing-note") + ".textContent !== " + JSON.stringify(before));
@@ -218,7 +257,9 @@ test("the panel keeps its place when its numbers change", async () => {
   await drawn(page);
   const panel = byId("details");
   await page.until(panel + ".scrollHeight > " + panel + ".clientHeight + 60");
-  await page.evaluate("(" + panel + ".scrollTop = 50, document.querySelector('[data-testid=hottest]').dataset.kept = 'yes', 0)");
+  await page.evaluate(
+    "(" + panel + ".scrollTop = 50, document.querySelector('[data-testid=hottest]').dataset.kept = 'yes', 0)",
+  );
   await page.until(panel + ".scrollTop === 50");
   await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
   advance(2);

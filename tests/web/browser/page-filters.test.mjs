@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertQuiet, byId, click, dragStrip, drawn, frameNamed, frames, live, mark, part, samplesShown, shownNumber, textOf } from "../support/open-page.mjs";
 import { TEXT } from "../../../web/text/session.js";
+import { assertQuiet, byId, click, dragStrip, drawn, frameNamed, frames, live, mark, part, samplesShown, shownNumber,
+  textOf } from "../support/open-page.mjs";
 
 test("threads are chosen by name, downloads follow the choice", async () => {
   const { page, program } = await live();
@@ -24,8 +25,10 @@ test("threads are chosen by process where there are several", async () => {
   assert.match(await textOf(page, "facts"), /PID 4711 and 1 other/);
   await click(page, "threads");
   await page.until("document.querySelectorAll('[data-testid=thread-process] .share')[1]?.textContent.endsWith('%')");
-  const order = "Array.from(document.querySelectorAll('.thread-list [data-testid]'), (row) => row.dataset.pid ?? row.dataset.tid)";
-  assert.deepEqual((await page.evaluate(order)).sort(), ["4711", "4711", "4712", "4712", "4713", "4714", "4715", "4716", "4717", "4718"]);
+  const order =
+    "Array.from(document.querySelectorAll('.thread-list [data-testid]'), (row) => row.dataset.pid ?? row.dataset.tid)";
+  assert.deepEqual((await page.evaluate(order)).sort(), ["4711", "4711", "4712", "4712", "4713", "4714", "4715", "4716",
+    "4717", "4718"]);
   await page.evaluate("document.querySelector('[data-pid=\"4712\"] input').click()");
   await page.until(shownNumber + " === " + program.view({ threads: [1, 3, 5, 7] }).total);
   await page.evaluate("document.querySelector('[data-tid=\"4712\"] input').click()");
@@ -43,10 +46,19 @@ test("every thread has a bar of what it did", async () => {
   await page.until("document.querySelectorAll('[data-testid=thread]').length === 8");
   const alike = "document.querySelector('[data-testid=thread-alike]')";
   assert.match(await page.evaluate(alike + ".textContent"), /ThreadPoolExecutor × 5/);
-  assert.equal(await page.evaluate("Array.from(document.querySelectorAll('[data-testid=thread]')).filter((row) => row.checkVisibility()).length"), 3);
+  assert.equal(
+    await page.evaluate(
+      "Array.from(document.querySelectorAll('[data-testid=thread]')).filter((row) => row.checkVisibility()).length",
+    ),
+    3,
+  );
   await page.evaluate(alike + ".querySelector('[data-testid=thread-unfold]').click()");
-  await page.until("Array.from(document.querySelectorAll('[data-testid=thread]')).every((row) => row.checkVisibility())");
-  const bars = await page.evaluate("Array.from(document.querySelectorAll('[data-testid=thread] .part-bar'), (bar) => [bar.getBoundingClientRect().width, Array.from(bar.children).reduce((sum, part) => sum + part.getBoundingClientRect().width, 0), bar.dataset.hint])");
+  await page.until(
+    "Array.from(document.querySelectorAll('[data-testid=thread]')).every((row) => row.checkVisibility())",
+  );
+  const bars = await page.evaluate(
+    "Array.from(document.querySelectorAll('[data-testid=thread] .part-bar'), (bar) => [bar.getBoundingClientRect().width, Array.from(bar.children).reduce((sum, part) => sum + part.getBoundingClientRect().width, 0), bar.dataset.hint])",
+  );
   for (const [whole, parts, hint] of bars) {
     assert.ok(Math.abs(whole - parts) < 1, whole + " " + parts);
     assert.match(hint, /^\d+ samples: .*%/);
@@ -76,9 +88,15 @@ test("the page opens without what is idle, says how much that is; a click shows 
   await drawn(page);
   const totalOf = (...parts) => program.view({ parts }).total;
   await page.until(shownNumber + " === " + totalOf("running", "needs_gil", "needs_processor", "blocked"));
-  assert.deepEqual(await page.evaluate("Array.from(document.querySelectorAll('[data-testid=part]'), (one) => one.getAttribute('aria-pressed') + ' ' + one.querySelector('.part-hidden').checkVisibility())"), [...Array(4).fill("true false"), "false true"]);
+  assert.deepEqual(
+    await page.evaluate(
+      "Array.from(document.querySelectorAll('[data-testid=part]'), (one) => one.getAttribute('aria-pressed') + ' ' + one.querySelector('.part-hidden').checkVisibility())",
+    ),
+    [...Array(4).fill("true false"), "false true"],
+  );
   assert.match(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /report\.html$/);
-  const press = (key, modifiers = "") => page.evaluate(part(key) + ".dispatchEvent(new MouseEvent('click', { bubbles: true" + modifiers + " }))");
+  const press = (key, modifiers = "") =>
+    page.evaluate(part(key) + ".dispatchEvent(new MouseEvent('click', { bubbles: true" + modifiers + " }))");
   await press("blocked");
   await page.until(shownNumber + " === " + totalOf("blocked"));
   assert.equal(await page.evaluate("location.hash"), "#v=1&parts=blocked");
@@ -86,13 +104,17 @@ test("the page opens without what is idle, says how much that is; a click shows 
   await press("idle", ", ctrlKey: true");
   await page.until(shownNumber + " === " + totalOf("blocked", "idle"));
   await page.evaluate(part("running") + ".focus()");
-  await page.call("Input.dispatchKeyEvent", { type: "keyDown", key: "Enter", modifiers: 8, windowsVirtualKeyCode: 13, text: "\r" });
+  await page.call("Input.dispatchKeyEvent", { type: "keyDown", key: "Enter", modifiers: 8, windowsVirtualKeyCode: 13,
+    text: "\r" });
   await page.call("Input.dispatchKeyEvent", { type: "keyUp", key: "Enter", modifiers: 8, windowsVirtualKeyCode: 13 });
   await page.until("location.hash.endsWith('parts=running,blocked,idle')");
   await page.press("Enter");
   await page.until("location.hash.endsWith('parts=running')");
   await page.press("Enter");
-  await page.until("location.hash === '#v=1' && " + shownNumber + " === " + totalOf("running", "needs_gil", "needs_processor", "blocked"));
+  await page.until(
+    "location.hash === '#v=1' && " + shownNumber + " === "
+      + totalOf("running", "needs_gil", "needs_processor", "blocked"),
+  );
   assertQuiet(page);
   await page.close();
 });
@@ -100,25 +122,36 @@ test("the page opens without what is idle, says how much that is; a click shows 
 test("a hint of what a click moves beneath the pointer does not show until the pointer comes to it", async () => {
   const { page } = await live();
   await drawn(page);
-  const at = await page.evaluate("(() => { const box = " + part("blocked") + ".getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()");
+  const at = await page.evaluate(
+    "(() => { const box = " + part("blocked")
+      + ".getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()",
+  );
   await page.point(...at);
   await page.until("!document.getElementById('hint').hidden");
   await page.point(...at, true);
   await page.until("location.hash.includes('parts=blocked') && document.getElementById('hint').hidden");
-  await page.evaluate("(() => { const cover = document.createElement('div'); cover.dataset.hint = 'moved'; cover.style.cssText = 'position:fixed;z-index:50;width:40px;height:40px;left:" + (at[0] - 20) + "px;top:" + (at[1] - 20) + "px'; document.body.append(cover); })()");
+  await page.evaluate(
+    "(() => { const cover = document.createElement('div'); cover.dataset.hint = 'moved'; cover.style.cssText = 'position:fixed;z-index:50;width:40px;height:40px;left:"
+      + (at[0] - 20) + "px;top:" + (at[1] - 20) + "px'; document.body.append(cover); })()",
+  );
   // As the browser does when what is under a still pointer changes.
   await page.point(...at);
   assert.equal(await page.evaluate("document.getElementById('hint').hidden"), true);
   await page.point(at[0], at[1] + 300);
   await page.point(...at);
-  await page.until("document.getElementById('hint').textContent === 'moved' && !document.getElementById('hint').hidden");
+  await page.until(
+    "document.getElementById('hint').textContent === 'moved' && !document.getElementById('hint').hidden",
+  );
   await page.close();
 });
 
 test("a filter that leaves nothing says what there is, and leads back", async () => {
   const { page, program } = await live({ fragment: "#v=1&state=in_gc&thread=4711~MainThread" });
   await page.until(byId("empty") + "?.textContent.includes('“collecting garbage”')");
-  await page.evaluate("Array.from(" + byId("empty") + ".querySelectorAll('button')).find((b) => b.textContent === '" + TEXT.empty.allParts + "').click()");
+  await page.evaluate(
+    "Array.from(" + byId("empty") + ".querySelectorAll('button')).find((b) => b.textContent === '" + TEXT.empty.allParts
+      + "').click()",
+  );
   await page.until(shownNumber + " === " + program.view({ threads: [0] }).total);
   assertQuiet(page);
   await page.close();
@@ -135,7 +168,10 @@ test("a mode says what it left out", async () => {
 test("waits for the GIL that nobody knows are nowhere 0", async () => {
   const { page } = await live({ gilWaits: false, fragment: "#v=1&view=heatmap&tables=strip,heatmap" });
   const measure = "document.querySelector('[data-testid=heat-measure] [data-value=needs_gil]')";
-  const columnOf = (table, label) => "(() => { const table = " + byId("as-table-" + table) + "?.querySelector('table'); const at = Array.from(table?.tHead?.rows[0]?.cells ?? []).findIndex((cell) => cell.textContent.toLowerCase() === " + JSON.stringify(label.toLowerCase())
+  const columnOf = (table, label) =>
+    "(() => { const table = " + byId("as-table-" + table)
+    + "?.querySelector('table'); const at = Array.from(table?.tHead?.rows[0]?.cells ?? []).findIndex((cell) => cell.textContent.toLowerCase() === "
+    + JSON.stringify(label.toLowerCase())
     + "); return at < 0 ? [] : Array.from(table.tBodies[0].rows, (row) => row.cells[at].textContent); })()";
   await page.until(measure + "?.getAttribute('aria-disabled') === 'true'");
   assert.ok((await page.evaluate(measure + ".dataset.hint")).endsWith(TEXT.states.unavailable));
@@ -159,10 +195,14 @@ test("a range is chosen on the strip, is in the address, narrows everything, and
   await page.until("location.hash.includes('range=2~4')");
   const range = { from: 2, to: 4 };
   await page.until(shownNumber + " === " + program.view(range).total);
-  await page.until(part("running") + ".dataset.hint.includes('of " + program.view(range).total.toLocaleString("en-US") + " samples')");
+  await page.until(
+    part("running") + ".dataset.hint.includes('of " + program.view(range).total.toLocaleString("en-US") + " samples')",
+  );
   assert.match(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /report\.html\?from=2&to=4$/);
   advance(2);
-  await page.until(byId("quality-samples") + ".textContent === '" + program.session().quality.samples.toLocaleString("en-US") + "'");
+  await page.until(
+    byId("quality-samples") + ".textContent === '" + program.session().quality.samples.toLocaleString("en-US") + "'",
+  );
   assert.equal(await samplesShown(page), program.view(range).total);
   assert.match(await textOf(page, "applied"), /0:02 – 0:04/);
   await page.evaluate("document.querySelector('[data-kind=time] button').click()");
@@ -227,7 +267,8 @@ test("parts stand in one row, with a range too; marks are among the filters", as
   const { page } = await live({ seconds: 8, asOpened: true, fragment: "#v=1&range=2~6" });
   await drawn(page);
   await page.until(mark("has_gil") + "?.checkVisibility() === false");
-  const rows = "new Set(Array.from(document.querySelectorAll('.states .chip'), (one) => Math.round(one.getBoundingClientRect().top))).size";
+  const rows =
+    "new Set(Array.from(document.querySelectorAll('.states .chip'), (one) => Math.round(one.getBoundingClientRect().top))).size";
   for (const width of [1280, 1366, 1440, 1920]) {
     await page.resize(width, 800);
     await page.until("innerWidth === " + width);
@@ -245,7 +286,13 @@ test("the search stays in the row of the views on a screen of 1024", async () =>
   for (const width of [1024, 1280]) {
     await page.resize(width, 800);
     await page.until("innerWidth === " + width);
-    assert.equal(await page.evaluate("new Set(Array.from(document.querySelectorAll('#toolbar > *'), (one) => { const box = one.getBoundingClientRect(); return Math.round(box.top + box.height / 2); })).size"), 1, String(width));
+    assert.equal(
+      await page.evaluate(
+        "new Set(Array.from(document.querySelectorAll('#toolbar > *'), (one) => { const box = one.getBoundingClientRect(); return Math.round(box.top + box.height / 2); })).size",
+      ),
+      1,
+      String(width),
+    );
   }
   await page.close();
 });

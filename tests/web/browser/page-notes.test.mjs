@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { assertQuiet, browser, bundled, byId, click, dragStrip, drawn, folder, inAllParts, live, shownNumber, textOf } from "../support/open-page.mjs";
 import { reportPage } from "../support/mock-server.mjs";
+import { assertQuiet, browser, bundled, byId, click, dragStrip, drawn, folder, inAllParts, live, shownNumber,
+  textOf } from "../support/open-page.mjs";
 
 const HOSTILE = "</script><img src=x onerror=document.title=1> \u202egnp";
 const rows = "Array.from(document.querySelectorAll('[data-testid=range-note]'))";
@@ -34,14 +35,19 @@ test("a note is pinned to the selected range, leads back to it, and is removed",
   assert.equal(note.text, "slow here");
   assert.equal(await page.evaluate(field + ".value"), "");
   assert.ok((await page.evaluate(rows + "[0].textContent")).startsWith("slow here"));
-  const [pin, strip] = await page.evaluate("[" + pins + "[0], " + byId("strip") + "].map((e) => { const r = e.getBoundingClientRect(); return [r.left, r.width]; })");
+  const [pin, strip] = await page.evaluate(
+    "[" + pins + "[0], " + byId("strip")
+      + "].map((e) => { const r = e.getBoundingClientRect(); return [r.left, r.width]; })",
+  );
   assert.ok(Math.abs((pin[0] - strip[0]) / strip[1] - note.from_s / 8) < 0.02, JSON.stringify([pin, strip, note]));
   // The link of the range is the link of the note.
   await page.evaluate("(document.activeElement.blur(), " + byId("strip") + ".focus(), 0)");
   await page.press("Escape");
   await page.until("!location.hash.includes('range=')");
   await page.evaluate("(" + rows + "[0].click(), document.activeElement.blur(), 0)");
-  await page.until("location.hash === " + JSON.stringify(hash) + " && " + rows + "[0]?.getAttribute('aria-current') === 'true'");
+  await page.until(
+    "location.hash === " + JSON.stringify(hash) + " && " + rows + "[0]?.getAttribute('aria-current') === 'true'",
+  );
   await write(page, HOSTILE);
   await page.until(rows + ".length === 2");
   const shown = await page.evaluate(rows + ".map((row) => row.textContent).join()");
@@ -75,8 +81,13 @@ test("a report shows its notes, and changes none", async () => {
   writeFileSync(path, reportPage(bundled, program.report({})));
   const page = await browser.open("file://" + path + inAllParts("#v=1&range=1~2"));
   await drawn(page);
-  await page.until(rows + ".length === 1 && " + pins + ".length === 1 && " + rows + "[0].getAttribute('aria-current') === 'true'");
-  assert.deepEqual(await page.evaluate("[" + field + ", " + byId("range-note-remove") + ", document.querySelector('img')]"), [null, null, null]);
+  await page.until(
+    rows + ".length === 1 && " + pins + ".length === 1 && " + rows + "[0].getAttribute('aria-current') === 'true'",
+  );
+  assert.deepEqual(
+    await page.evaluate("[" + field + ", " + byId("range-note-remove") + ", document.querySelector('img')]"),
+    [null, null, null],
+  );
   assert.ok((await textOf(page, "range-note")).includes("onerror"));
   assertQuiet(page);
   await page.close();

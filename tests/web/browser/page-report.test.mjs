@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createProgram } from "../support/made-up-program.mjs";
 import { reportPage } from "../support/mock-server.mjs";
-import { assertQuiet, browser, bundled, byId, click, dragStrip, drawn, folder, inAllParts, part, samplesShown, shownNumber, textOf } from "../support/open-page.mjs";
+import { assertQuiet, browser, bundled, byId, click, dragStrip, drawn, folder, inAllParts, part, samplesShown,
+  shownNumber, textOf } from "../support/open-page.mjs";
 
 const ALL = inAllParts("");
 
@@ -27,10 +28,19 @@ test("a report has the text of its hottest files, cut to what matters, and the c
   program.advance(3);
   const text = Array.from({ length: 500 }, (_, i) => (i % 100 < 30 ? "</script>line " + (i + 1) : "")).join("\n");
   const path = join(folder, "text.html");
-  writeFileSync(path, reportPage(bundled, { ...program.report({}), sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: false, text }] }));
+  writeFileSync(path,
+    reportPage(bundled, { ...program.report({}),
+      sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: false, text }] }));
   const page = await browser.open("file://" + path + ALL + "&view=source&file=/srv/shop/pricing.py");
-  await page.until("document.querySelectorAll('.line').length > 5 && document.querySelectorAll('.line-gap').length > 0");
-  assert.match(await page.evaluate("document.querySelector('.line[aria-current], .line[data-heat=h2], .line').querySelector('.line-code').textContent"), /^<\/script>line \d+$/);
+  await page.until(
+    "document.querySelectorAll('.line').length > 5 && document.querySelectorAll('.line-gap').length > 0",
+  );
+  assert.match(
+    await page.evaluate(
+      "document.querySelector('.line[aria-current], .line[data-heat=h2], .line').querySelector('.line-code').textContent",
+    ),
+    /^<\/script>line \d+$/,
+  );
   await page.evaluate("document.querySelector('[data-value=heatmap]').click()");
   await page.until(byId("heatmap") + "?.getBoundingClientRect().width > 50");
   assertQuiet(page);
@@ -41,9 +51,14 @@ test("the report of a part says what was selected and how long that lasted, host
   const program = createProgram({ threads: 3, now: () => 0 });
   program.advance(3);
   const text = "1.0 s to 2.25 s of 3.0 s; process 4712; thread <img src=x> (1)\u202e; hide function:main";
-  const selection = { text, whole: false, from_s: 1, to_s: 2.25, duration_s: 1.25, session_s: 3, samples: 10, seconds: 0.1, process_count: 1 };
-  for (const [name, part, facts] of [["part", selection, /selected: 1\.0 s to 2\.25 s of 3\.0 s; process 4712; thread <img src=x> \(1\)[^\u202e]*; hide function:main$/],
-    ["whole", { ...selection, whole: true, duration_s: 3 }, /^(?!.*selected)/], ["old", undefined, /^(?!.*selected)/]]) {
+  const selection = { text, whole: false, from_s: 1, to_s: 2.25, duration_s: 1.25, session_s: 3, samples: 10,
+    seconds: 0.1, process_count: 1 };
+  for (const [name, part, facts] of [["part", selection,
+    /selected: 1\.0 s to 2\.25 s of 3\.0 s; process 4712; thread <img src=x> \(1\)[^\u202e]*; hide function:main$/], [
+    "whole",
+    { ...selection, whole: true, duration_s: 3 },
+    /^(?!.*selected)/,
+  ], ["old", undefined, /^(?!.*selected)/]]) {
     const path = join(folder, "selection-" + name + ".html");
     writeFileSync(path, reportPage(bundled, { ...program.report({}), selection: part }));
     const page = await browser.open("file://" + path + ALL);
@@ -103,14 +118,17 @@ test("native frames have their library, a colour, and a choice that is in the ad
   writeFileSync(path, reportPage(bundled, withLibrary(program.report({}), "TaxTable.lookup")));
   const page = await browser.open("file://" + path + ALL + "&view=table");
   const pressed = "document.querySelector('[data-testid=native] [aria-pressed=true]')?.dataset.value";
-  const libraries = "[...document.querySelectorAll('td.row-library')].map((cell) => cell.textContent).filter(Boolean).join()";
+  const libraries =
+    "[...document.querySelectorAll('td.row-library')].map((cell) => cell.textContent).filter(Boolean).join()";
   await page.until(pressed + " === 'leaf' && " + libraries + " === 'libz.so.1'");
   await page.evaluate("document.querySelector('[data-testid=native] [data-value=hidden]').click()");
   await page.until(pressed + " === 'hidden' && " + libraries + " === ''");
   assert.match(await page.evaluate("location.hash"), /native=hidden/);
   await page.evaluate("document.querySelector('[data-testid=native] [data-value=library]').click()");
   await page.evaluate("document.querySelector('[data-testid=view] [data-value=flame]').click()");
-  await page.until("[...document.querySelectorAll('.frame.native')].some((frame) => frame.textContent.includes('libz.so.1'))");
+  await page.until(
+    "[...document.querySelectorAll('.frame.native')].some((frame) => frame.textContent.includes('libz.so.1'))",
+  );
   assertQuiet(page);
   await page.close();
 });
@@ -123,7 +141,10 @@ test("a report without native code has no choice of native frames", async () => 
   const page = await browser.open("file://" + path + ALL + "&view=table");
   await page.until("document.querySelectorAll('.row-name').length > 3");
   assert.equal(await page.evaluate("document.querySelector('[data-testid=native]').getBoundingClientRect().width"), 0);
-  assert.equal(await page.evaluate("document.querySelector('[data-testid=library-head]').getBoundingClientRect().width"), 0);
+  assert.equal(
+    await page.evaluate("document.querySelector('[data-testid=library-head]').getBoundingClientRect().width"),
+    0,
+  );
   assertQuiet(page);
   await page.close();
 });
@@ -135,28 +156,36 @@ test("states and filters of a report change the hottest functions, which have th
   writeFileSync(path, reportPage(bundled, program.report({})));
   const page = await browser.open("file://" + path + ALL);
   await drawn(page);
-  const hottest = "Array.from(document.querySelectorAll('.hottest[data-key]'), (row) => row.querySelector('bdi').textContent + ' ' + row.querySelector('.share').textContent)";
+  const hottest =
+    "Array.from(document.querySelectorAll('.hottest[data-key]'), (row) => row.querySelector('bdi').textContent + ' ' + row.querySelector('.share').textContent)";
   const painted = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
   const before = await page.evaluate(hottest);
   await page.evaluate(part("running") + ".click()");
   await page.until(hottest + ".join() !== " + JSON.stringify(before.join()));
   await page.evaluate(painted);
   const onCpu = await page.evaluate(hottest);
-  await page.evaluate("Array.from(document.querySelectorAll('#applied button')).find((button) => button.textContent === 'Hide libraries').click()");
+  await page.evaluate(
+    "Array.from(document.querySelectorAll('#applied button')).find((button) => button.textContent === 'Hide libraries').click()",
+  );
   await page.until(hottest + ".join() !== " + JSON.stringify(onCpu.join()));
   await page.evaluate(painted);
   const hidden = await page.evaluate(hottest);
   await page.evaluate("document.querySelectorAll('.hottest[data-key]')[0].click()");
-  const time = "Array.from(document.querySelectorAll('#details .soft'), (text) => text.textContent).find((text) => text.startsWith('≈'))";
+  const time =
+    "Array.from(document.querySelectorAll('#details .soft'), (text) => text.textContent).find((text) => text.startsWith('≈'))";
   await page.until(time + " !== undefined");
   const seconds = await page.evaluate(time);
   await page.evaluate("document.querySelector('[data-value=table]').click()");
-  const rows = "Array.from(" + byId("table") + "?.querySelectorAll('tbody tr') ?? [], (row) => row.querySelector('bdi').textContent + ' ' + row.querySelector('.share').textContent)";
+  const rows = "Array.from(" + byId("table")
+    + "?.querySelectorAll('tbody tr') ?? [], (row) => row.querySelector('bdi').textContent + ' ' + row.querySelector('.share').textContent)";
   await page.until(rows + ".length > 3");
   const table = await page.evaluate(rows);
   assert.deepEqual(hidden.filter((row) => !table.includes(row)), []);
-  const times = "Array.from(" + byId("table") + ".querySelectorAll('tbody tr')).find((row) => row.querySelector('bdi').textContent + ' ' + row.querySelector('.share').textContent === " + JSON.stringify(hidden[0]) + ").querySelectorAll('.time')";
-  assert.ok((await page.evaluate("Array.from(" + times + ", (cell) => '≈ ' + cell.textContent)")).includes(seconds), seconds);
+  const times = "Array.from(" + byId("table")
+    + ".querySelectorAll('tbody tr')).find((row) => row.querySelector('bdi').textContent + ' ' + row.querySelector('.share').textContent === "
+    + JSON.stringify(hidden[0]) + ").querySelectorAll('.time')";
+  assert.ok((await page.evaluate("Array.from(" + times + ", (cell) => '≈ ' + cell.textContent)")).includes(seconds),
+    seconds);
   assertQuiet(page);
   await page.close();
 });

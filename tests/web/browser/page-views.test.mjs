@@ -4,22 +4,25 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createProgram } from "../support/made-up-program.mjs";
-import { reportPage } from "../support/mock-server.mjs";
-import { assertQuiet, browser, bundled, byId, click, drawn, folder, inAllParts, live, pointAt, samplesShown, shownNumber, textOf } from "../support/open-page.mjs";
 import { VIEWS } from "../../../web/model/page/address.js";
 import { TEXT } from "../../../web/text/session.js";
+import { createProgram } from "../support/made-up-program.mjs";
+import { reportPage } from "../support/mock-server.mjs";
+import { assertQuiet, browser, bundled, byId, click, drawn, folder, inAllParts, live, pointAt, samplesShown,
+  shownNumber, textOf } from "../support/open-page.mjs";
 
 test("a function has one time: in the table, in the panel and in the sandwich", async () => {
   const { page } = await live({ fragment: "#v=1&view=table" });
-  const row = "Array.from(document.querySelectorAll('[data-testid=table] tbody tr')).find((one) => one.querySelector('.row-name')?.textContent === 'price_basket')";
+  const row =
+    "Array.from(document.querySelectorAll('[data-testid=table] tbody tr')).find((one) => one.querySelector('.row-name')?.textContent === 'price_basket')";
   await page.until(row + " !== undefined");
   const inTable = await page.evaluate("Array.from(" + row + ".querySelectorAll('.time'), (time) => time.textContent)");
   assert.match(inTable.join(" "), /^[\d.]+ m?s [\d.]+ m?s$/);
   await page.evaluate(row + ".querySelector('.row-name').click()");
   const inPanel = (measure) => byId(measure + "-share") + "?.parentElement.querySelector('.soft').textContent";
   await page.until(byId("total-share") + " !== null");
-  assert.deepEqual([await page.evaluate(inPanel("self")), await page.evaluate(inPanel("total"))], inTable.map((time) => "≈ " + time));
+  assert.deepEqual([await page.evaluate(inPanel("self")), await page.evaluate(inPanel("total"))],
+    inTable.map((time) => "≈ " + time));
   await page.evaluate("(location.hash = location.hash.replace(/view=[a-z]+/, '') + '&view=sandwich', 0)");
   await page.until(byId("sandwich") + "?.checkVisibility()");
   await page.until(byId("sandwich") + ".textContent.includes(" + JSON.stringify(inTable[1]) + ")");
@@ -30,7 +33,8 @@ test("a function has one time: in the table, in the panel and in the sandwich", 
 test("C functions of the table are marked native", async () => {
   const { page } = await live({ fragment: "#v=1&view=table" });
   await page.until(byId("table") + "?.querySelectorAll('tbody tr').length > 5");
-  const places = "Array.from(" + byId("table") + ".querySelectorAll('tbody tr'), (row) => row.querySelector('.place').textContent)";
+  const places = "Array.from(" + byId("table")
+    + ".querySelectorAll('tbody tr'), (row) => row.querySelector('.place').textContent)";
   const found = await page.evaluate(places);
   assert.ok(found.includes("native") && found.some((place) => place.includes(".py")), JSON.stringify(found));
   await page.close();
@@ -39,16 +43,25 @@ test("C functions of the table are marked native", async () => {
 test("the table has the name first, then where it is in the short form, whose title is the whole path", async () => {
   const { page } = await live({ fragment: "#v=1&view=table" });
   await page.until(byId("table") + "?.querySelectorAll('tbody tr').length > 5");
-  const place = "Array.from(" + byId("table") + ".querySelectorAll('.place')).find((one) => one.textContent.startsWith('sqlkit/sql/'))";
+  const place = "Array.from(" + byId("table")
+    + ".querySelectorAll('.place')).find((one) => one.textContent.startsWith('sqlkit/sql/'))";
   await page.until(place + " !== undefined");
-  assert.deepEqual(await page.evaluate("[" + place + ".textContent, " + place + ".title, " + place + ".scrollWidth <= " + place + ".clientWidth, " + place + ".closest('tr').firstElementChild.tagName]"), ["sqlkit/sql/compiler.py:4410", "/srv/shop/.venv/lib/python3.13/site-packages/sqlkit/sql/compiler.py:4410", true, "TH"]);
+  assert.deepEqual(
+    await page.evaluate(
+      "[" + place + ".textContent, " + place + ".title, " + place + ".scrollWidth <= " + place + ".clientWidth, "
+        + place + ".closest('tr').firstElementChild.tagName]",
+    ),
+    ["sqlkit/sql/compiler.py:4410", "/srv/shop/.venv/lib/python3.13/site-packages/sqlkit/sql/compiler.py:4410", true,
+      "TH"],
+  );
   await page.close();
 });
 
 test("intervals are in the table on request", async () => {
   const { page } = await live({ fragment: "#v=1&view=table" });
   await page.until(byId("table") + "?.querySelectorAll('tbody tr').length > 5");
-  const intervals = "Array.from(" + byId("table") + ".querySelectorAll('tbody .interval')).filter((one) => one.checkVisibility()).length";
+  const intervals = "Array.from(" + byId("table")
+    + ".querySelectorAll('tbody .interval')).filter((one) => one.checkVisibility()).length";
   assert.equal(await page.evaluate(intervals), 0);
   await click(page, "intervals");
   await page.until(intervals + " > 5 && " + byId("intervals") + ".getAttribute('aria-pressed') === 'true'");
@@ -60,16 +73,25 @@ test("the table is a real one and sorts", async () => {
   await page.until("document.querySelectorAll('tbody tr').length > 10");
   await click(page, "sort-total");
   await page.until(byId("sort-total") + ".closest('th').getAttribute('aria-sort') === 'descending'");
-  const shares = await page.evaluate("Array.from(document.querySelectorAll('tbody tr:not([hidden]) td:nth-child(3) .samples')).map((cell) => Number(cell.textContent.replaceAll(',', '')))");
+  const shares = await page.evaluate(
+    "Array.from(document.querySelectorAll('tbody tr:not([hidden]) td:nth-child(3) .samples')).map((cell) => Number(cell.textContent.replaceAll(',', '')))",
+  );
   assert.deepEqual(shares, shares.slice().sort((a, b) => b - a));
-  assert.equal(await page.evaluate("document.querySelectorAll('tbody th[scope=row]').length === document.querySelectorAll('tbody tr').length"), true);
+  assert.equal(
+    await page.evaluate(
+      "document.querySelectorAll('tbody th[scope=row]').length === document.querySelectorAll('tbody tr').length",
+    ),
+    true,
+  );
   await page.close();
 });
 
 test("a function stands between its callers and callees, from the table and from a frame, live", async () => {
   const { page, program, advance } = await live({ fragment: "#v=1&view=table" });
   await page.until("document.querySelectorAll('tbody tr').length > 10");
-  await page.evaluate("Array.from(document.querySelectorAll('tbody tr')).find((row) => row.querySelector('.row-name').textContent === 'price_basket').querySelector('.row-about').click()");
+  await page.evaluate(
+    "Array.from(document.querySelectorAll('tbody tr')).find((row) => row.querySelector('.row-name').textContent === 'price_basket').querySelector('.row-about').click()",
+  );
   await page.until("location.hash.includes('about=') && " + byId("sandwich-name") + ".textContent === 'price_basket'");
   const inside = (side) => "Array.from(" + byId(side) + ".querySelectorAll('g.frame'), (g) => g.getAttribute('name'))";
   await page.until(inside("sandwich-callers") + ".some((name) => name.startsWith('CheckoutView.post'))");
@@ -77,7 +99,10 @@ test("a function stands between its callers and callees, from the table and from
   const numbers = await textOf(page, "sandwich-numbers");
   advance(2);
   await page.until(byId("sandwich-numbers") + ".textContent !== " + JSON.stringify(numbers));
-  await page.evaluate("Array.from(" + byId("sandwich-callees") + ".querySelectorAll('g.frame')).find((g) => g.getAttribute('name').startsWith('TaxTable.lookup')).dispatchEvent(new MouseEvent('click', { bubbles: true }))");
+  await page.evaluate(
+    "Array.from(" + byId("sandwich-callees")
+      + ".querySelectorAll('g.frame')).find((g) => g.getAttribute('name').startsWith('TaxTable.lookup')).dispatchEvent(new MouseEvent('click', { bubbles: true }))",
+  );
   await page.until(byId("sandwich-name") + ".textContent === 'TaxTable.lookup'");
   await page.evaluate("history.back()");
   await page.until(byId("sandwich-name") + ".textContent === 'price_basket'");
@@ -91,17 +116,28 @@ test("a table of 50,000 functions has a few rows, and scrolls to its end", async
   await page.until(byId("table") + "?.getAttribute('aria-rowcount') > 50000", 30000);
   assert.ok(await page.evaluate("document.querySelectorAll('tbody tr').length < 400"));
   await click(page, "sort-name");
-  await page.until("(" + byId("table") + ".closest('.table').scrollTop = 1e9) && Number(Array.from(document.querySelectorAll('tbody tr')).at(-1).getAttribute('aria-rowindex')) === Number(" + byId("table") + ".getAttribute('aria-rowcount'))");
+  await page.until(
+    "(" + byId("table")
+      + ".closest('.table').scrollTop = 1e9) && Number(Array.from(document.querySelectorAll('tbody tr')).at(-1).getAttribute('aria-rowindex')) === Number("
+      + byId("table") + ".getAttribute('aria-rowcount'))",
+  );
   await page.close();
 });
 
 test("a stretch of the heat map gives its flame graph; another one with Shift is compared with it", async () => {
   const { page, program } = await live({ seconds: 8, fragment: "#v=1&view=heatmap" });
   await drawn(page);
-  await page.until(byId("heatmap") + ".getBoundingClientRect().width > 50 && !" + byId("heatmap") + ".closest('[hidden]')");
+  await page.until(
+    byId("heatmap") + ".getBoundingClientRect().width > 50 && !" + byId("heatmap") + ".closest('[hidden]')",
+  );
   const drag = async (from, to, modifiers) => {
-    const at = await page.evaluate("(() => { const r = " + byId("heatmap") + ".getBoundingClientRect(); return { x: r.x, y: r.y, width: r.width, height: r.height }; })()");
-    const mouse = (type, [x, y], button) => page.call("Input.dispatchMouseEvent", { type, x: at.x + x * at.width, y: at.y + y * at.height, button, buttons: button === "left" ? 1 : 0, clickCount: 1, modifiers });
+    const at = await page.evaluate(
+      "(() => { const r = " + byId("heatmap")
+        + ".getBoundingClientRect(); return { x: r.x, y: r.y, width: r.width, height: r.height }; })()",
+    );
+    const mouse = (type, [x, y], button) =>
+      page.call("Input.dispatchMouseEvent", { type, x: at.x + x * at.width, y: at.y + y * at.height, button,
+        buttons: button === "left" ? 1 : 0, clickCount: 1, modifiers });
     await mouse("mouseMoved", from, "none");
     await mouse("mousePressed", from, "left");
     await mouse("mouseMoved", to, "left");
@@ -113,7 +149,8 @@ test("a stretch of the heat map gives its flame graph; another one with Shift is
   await drag([0.55, 0.01], [0.95, 0.99], 8);
   await page.until("location.hash.includes('view=diff') && location.hash.includes('baseline=4~8')");
   await page.until("document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10");
-  assert.match(await textOf(page, "diff-table"), new RegExp(program.view({ from: 4, to: 8 }).total.toLocaleString("en-US") + " samples in the base"));
+  assert.match(await textOf(page, "diff-table"),
+    new RegExp(program.view({ from: 4, to: 8 }).total.toLocaleString("en-US") + " samples in the base"));
   await page.until("document.querySelectorAll('[data-testid=diff-flame] g.frame').length > 10");
   await click(page, "diff-swap");
   await page.until("location.hash.includes('range=4~8') && location.hash.includes('baseline=1~4')");
@@ -131,7 +168,9 @@ test("two halves are compared in a report too", async () => {
   await click(page, "diff-halves");
   await page.until("document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10");
   // It writes JSON from its fourth second on.
-  await page.until("Array.from(document.querySelectorAll('[data-testid=diff-table] tbody tr')).some((row) => ['new', 'more'].includes(row.dataset.verdict) && row.textContent.includes('JSONEncoder'))");
+  await page.until(
+    "Array.from(document.querySelectorAll('[data-testid=diff-table] tbody tr')).some((row) => ['new', 'more'].includes(row.dataset.verdict) && row.textContent.includes('JSONEncoder'))",
+  );
   assertQuiet(page);
   await page.close();
 });
@@ -141,11 +180,14 @@ test("who held the GIL while whom waited, live and in a report", async () => {
   const rows = byId("gil-matrix") + "?.querySelectorAll('tbody tr')";
   await page.until(rows + "?.length > 3 && document.querySelectorAll('[data-testid=gil-flame] g.frame').length > 5");
   const whole = program.gil({});
-  assert.match(await textOf(page, "gil-summary"), new RegExp("of all " + program.view({}).total.toLocaleString("en-US") + " samples"));
+  assert.match(await textOf(page, "gil-summary"),
+    new RegExp("of all " + program.view({}).total.toLocaleString("en-US") + " samples"));
   const kept = await page.evaluate(rows + ".length");
   assert.equal(kept, whole.pairs.filter((row) => row.some((samples) => samples > 0)).length);
   await page.evaluate(byId("gil-matrix") + ".querySelector('thead button').click()");
-  await page.until("location.hash.includes('thread=') && " + byId("gil-matrix") + ".querySelectorAll('thead th').length === 2");
+  await page.until(
+    "location.hash.includes('thread=') && " + byId("gil-matrix") + ".querySelectorAll('thead th').length === 2",
+  );
   assert.match(await textOf(page, "gil-summary"), /of the selected threads' /);
   await page.evaluate(byId("gil-list") + ".querySelector('button').click()");
   await page.until("location.hash.includes('view=sandwich') && location.hash.includes('about=')");
@@ -162,11 +204,18 @@ test("who held the GIL while whom waited, live and in a report", async () => {
 test("where no holder of the GIL was seen there is no empty matrix", async () => {
   const { page } = await live({ seconds: 4, threads: 8 });
   await drawn(page);
-  const noHolder = "window.fetch = ((before) => async (url, ...more) => { const answer = await before(url, ...more); if (!/\\/gil\\b/.test(String(url))) return answer;"
+  const noHolder =
+    "window.fetch = ((before) => async (url, ...more) => { const answer = await before(url, ...more); if (!/\\/gil\\b/.test(String(url))) return answer;"
     + " const gil = await answer.json(); return new Response(JSON.stringify({ ...gil, unattributed: gil.waited, threads: [], pairs: [], node: [], waits_caused: [] }), { headers: answer.headers }); })(fetch)";
   await page.evaluate("(" + noHolder + ", location.hash = '#v=1&view=gil', 0)");
   await page.until(byId("gil") + "?.textContent.includes('No holder was seen for 100 %')");
-  assert.equal(await page.evaluate("Array.from(" + byId("gil") + ".querySelectorAll('h3, table, [data-testid=gil-flame]')).some((part) => part.checkVisibility())"), false);
+  assert.equal(
+    await page.evaluate(
+      "Array.from(" + byId("gil")
+        + ".querySelectorAll('h3, table, [data-testid=gil-flame]')).some((part) => part.checkVisibility())",
+    ),
+    false,
+  );
   assertQuiet(page);
   await page.close();
 });
@@ -184,9 +233,14 @@ test("files by heat, their lines with their text, and the way from line to line"
   await page.press("n");
   await page.until("Number(/line=(\\d+)/.exec(location.hash)[1]) !== " + first);
   assert.match(await textOf(page, "source-about"), /Called from/);
-  await page.evaluate("Array.from(" + byId("source-about") + ".querySelectorAll('button')).find((button) => button.textContent.includes('checkout.py')).click()");
+  await page.evaluate(
+    "Array.from(" + byId("source-about")
+      + ".querySelectorAll('button')).find((button) => button.textContent.includes('checkout.py')).click()",
+  );
   await page.until(byId("source-path") + ".textContent === '/srv/shop/views/checkout.py'");
-  await page.evaluate("Array.from(document.querySelectorAll('.source-file')).find((button) => button.title.includes('evil')).click()");
+  await page.evaluate(
+    "Array.from(document.querySelectorAll('.source-file')).find((button) => button.title.includes('evil')).click()",
+  );
   await page.until(byId("source-path") + ".textContent.includes('<b>evil</b>')");
   assert.equal(await page.evaluate("document.querySelectorAll('main b').length"), 0);
   assertQuiet(page);
@@ -197,11 +251,15 @@ test("times below the timeline are whole, or not there", async () => {
   const { page } = await live({ seconds: 10, fragment: "#v=1&view=heatmap" });
   const axes = "Array.from(document.querySelectorAll('.strip-axis')).filter((axis) => axis.checkVisibility())";
   // The box of the text of a label, and of its axis.
-  const cut = axes + ".flatMap((axis) => Array.from(axis.children, (label) => { const range = document.createRange(); range.selectNodeContents(label); const [a, b] = [range.getBoundingClientRect(), axis.getBoundingClientRect()];"
+  const cut = axes
+    + ".flatMap((axis) => Array.from(axis.children, (label) => { const range = document.createRange(); range.selectNodeContents(label); const [a, b] = [range.getBoundingClientRect(), axis.getBoundingClientRect()];"
     + " const text = Array.from(range.getClientRects()).at(-1); return text.top < b.bottom - 2 && (text.right > b.right + 1 || a.width === 0) ? label.textContent : null; })).filter(Boolean)";
   for (const width of [1280, 1310, 1340, 390, 420]) {
     await page.resize(width, 800);
-    await page.until("innerWidth === " + width + " && " + axes + ".length > 1 && " + axes + ".every((axis) => axis.children.length > 0)");
+    await page.until(
+      "innerWidth === " + width + " && " + axes + ".length > 1 && " + axes
+        + ".every((axis) => axis.children.length > 0)",
+    );
     await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");
     assert.deepEqual(await page.evaluate(cut), [], String(width));
   }
@@ -211,18 +269,29 @@ test("times below the timeline are whole, or not there", async () => {
 test("every thread has a lane, live and in a report", async () => {
   const { page, program } = await live({ fragment: "#v=1&view=threads" });
   const lanes = "Array.from(document.querySelectorAll('[data-testid=lane]'))";
-  await page.until(lanes + ".length === 8 && " + lanes + ".every((lane) => lane.querySelectorAll('path[d]:not([d=\"\"])').length > 0)");
-  assert.match(await page.evaluate(lanes + "[0].querySelector('.lane-plot').getAttribute('aria-label')"), /^[\d,]+ samples: /);
+  await page.until(
+    lanes + ".length === 8 && " + lanes + ".every((lane) => lane.querySelectorAll('path[d]:not([d=\"\"])').length > 0)",
+  );
+  assert.match(await page.evaluate(lanes + "[0].querySelector('.lane-plot').getAttribute('aria-label')"),
+    /^[\d,]+ samples: /);
   // Everything that is drawn has a column.
   const heads = "Array.from(document.querySelectorAll('.lanes thead th'), (th) => th.textContent)";
   assert.deepEqual((await page.evaluate(heads)).slice(3), TEXT.threads.lanes.slice(3));
-  assert.equal(await page.evaluate(lanes + ".every((lane) => lane.querySelectorAll('td').length === 8 && Array.from(lane.querySelectorAll('td.number')).every((cell) => /%$|^—$/.test(cell.textContent)))"), true);
+  assert.equal(
+    await page.evaluate(
+      lanes
+        + ".every((lane) => lane.querySelectorAll('td').length === 8 && Array.from(lane.querySelectorAll('td.number')).every((cell) => /%$|^—$/.test(cell.textContent)))",
+    ),
+    true,
+  );
   assertQuiet(page);
   const path = join(folder, "lanes.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
   await page.close();
   const report = await browser.open("file://" + path + inAllParts("") + "&view=threads");
-  await report.until(lanes + ".length === 8 && " + lanes + ".every((lane) => lane.querySelectorAll('path[d]:not([d=\"\"])').length > 0)");
+  await report.until(
+    lanes + ".length === 8 && " + lanes + ".every((lane) => lane.querySelectorAll('path[d]:not([d=\"\"])').length > 0)",
+  );
   await report.evaluate("document.querySelector('[data-tid=\"4712\"] .row-name').click()");
   await report.until(shownNumber + " === " + program.view({ threads: [1] }).total);
   assertQuiet(report);
@@ -261,9 +330,12 @@ test("rows stay under the pointer while their numbers go on, and are sorted agai
   const { page, program, advance } = await live({ fragment: "#v=1&view=table" });
   await page.until("document.querySelectorAll('tbody tr').length > 10");
   const names = "Array.from(document.querySelectorAll('.functions .row-name'), (name) => name.textContent)";
-  const own = "Array.from(document.querySelectorAll('.functions tbody td:first-child .samples'), (cell) => Number(cell.textContent.replaceAll(',', '')))";
+  const own =
+    "Array.from(document.querySelectorAll('.functions tbody td:first-child .samples'), (cell) => Number(cell.textContent.replaceAll(',', '')))";
   const total = byId("table") + ".caption.textContent.includes(', ' + (%).toLocaleString('en-US') + ' samples')";
-  const [x, y] = await page.evaluate("(() => { const at = document.querySelectorAll('.functions tbody tr')[3].getBoundingClientRect(); return [at.x + 40, at.y + at.height / 2]; })()");
+  const [x, y] = await page.evaluate(
+    "(() => { const at = document.querySelectorAll('.functions tbody tr')[3].getBoundingClientRect(); return [at.x + 40, at.y + at.height / 2]; })()",
+  );
   await page.point(x, y);
   await page.until("document.querySelector('.functions tbody').matches(':hover')");
   const before = await page.evaluate(names);
@@ -273,7 +345,9 @@ test("rows stay under the pointer while their numbers go on, and are sorted agai
     assert.deepEqual((await page.evaluate(names)).slice(0, before.length), before);
   }
   await page.point(x, 5);
-  await page.until("(() => { const counts = " + own + "; return counts.every((count, i) => i === 0 || count <= counts[i - 1]); })()");
+  await page.until(
+    "(() => { const counts = " + own + "; return counts.every((count, i) => i === 0 || count <= counts[i - 1]); })()",
+  );
   assertQuiet(page);
   await page.close();
 });
@@ -286,16 +360,24 @@ test("asyncio tasks stand by coroutine, open to where each waits and to their st
   await page.until(groups + ".length > 0");
   assert.match(await textOf(page, "tasks-summary"), /^40 tasks, 1 running, 38 waiting, the longest for 2\.\d+ s\.$/);
   assert.equal(await page.evaluate(groups + "[0].dataset.state"), "running");
-  assert.deepEqual(await page.evaluate("[" + count(groups) + ", " + rows + ".length, " + groups + ".length < 10]"), [40, 0, true]);
-  await page.evaluate(groups + ".forEach((row) => document.querySelector('[data-testid=task-group] > td > .task-open[aria-expanded=false]').click())");
+  assert.deepEqual(await page.evaluate("[" + count(groups) + ", " + rows + ".length, " + groups + ".length < 10]"), [40,
+    0, true]);
+  await page.evaluate(
+    groups
+      + ".forEach((row) => document.querySelector('[data-testid=task-group] > td > .task-open[aria-expanded=false]').click())",
+  );
   assert.equal(await page.evaluate(count(rows)), 40);
-  assert.equal(await page.evaluate("document.title.includes('PWNED') || document.querySelector('.task-table img') !== null"), false);
+  assert.equal(
+    await page.evaluate("document.title.includes('PWNED') || document.querySelector('.task-table img') !== null"),
+    false,
+  );
   await page.evaluate(rows + ".at(-1).querySelector('.task-open').click()");
   await page.until("document.querySelectorAll('.task-stack li').length > 2");
   const before = await textOf(page, "tasks-summary");
   advance(2);
   await page.until(byId("tasks-summary") + ".textContent !== " + JSON.stringify(before));
-  assert.deepEqual(await page.evaluate("[document.querySelectorAll('.task-stack').length, " + count(rows) + "]"), [1, 40]);
+  assert.deepEqual(await page.evaluate("[document.querySelectorAll('.task-stack').length, " + count(rows) + "]"), [1,
+    40]);
   await page.evaluate("document.querySelector('.task-stack .row-name').click()");
   await page.until("location.hash.includes('search=') && !location.hash.includes('view=tasks')");
   assertQuiet(page);
@@ -326,11 +408,19 @@ test("without colours of ours what is pressed is framed, charts keep theirs, and
   await page.until("document.querySelectorAll('[data-testid=diff-flame] g.frame').length > 5");
   await page.call("Emulation.setEmulatedMedia", { features: [{ name: "forced-colors", value: "active" }] });
   await page.until("matchMedia('(forced-colors: active)').matches");
-  const frame = (selector) => page.evaluate("getComputedStyle(document.querySelector('" + selector + "')).outlineStyle");
+  const frame = (selector) =>
+    page.evaluate("getComputedStyle(document.querySelector('" + selector + "')).outlineStyle");
   assert.equal(await frame("[data-testid=view] [aria-pressed=true]"), "solid");
   assert.equal(await frame("[data-testid=view] [aria-pressed=false]"), "none");
-  for (const selector of [".diff-plot .flame-chart", ".strip-plot", ".swatch", ".part"]) assert.equal(await page.evaluate("getComputedStyle(document.querySelector('" + selector + "')).forcedColorAdjust"), "none", selector);
-  assert.equal(await page.evaluate("Array.from(document.querySelectorAll('[data-testid=diff-flame] g.frame')).every((g) => !/more-|less-/.test(g.getAttribute('class')) || /^[+−↑↓] /.test(g.getAttribute('name')))"), true);
+  for (const selector of [".diff-plot .flame-chart", ".strip-plot", ".swatch", ".part"])
+    assert.equal(await page.evaluate("getComputedStyle(document.querySelector('" + selector + "')).forcedColorAdjust"),
+      "none", selector);
+  assert.equal(
+    await page.evaluate(
+      "Array.from(document.querySelectorAll('[data-testid=diff-flame] g.frame')).every((g) => !/more-|less-/.test(g.getAttribute('class')) || /^[+−↑↓] /.test(g.getAttribute('name')))",
+    ),
+    true,
+  );
   assertQuiet(page);
   await page.close();
 });
@@ -338,7 +428,8 @@ test("without colours of ours what is pressed is framed, charts keep theirs, and
 test("frames stay where they are while one is pointed at, and follow when the pointer leaves", async () => {
   const { page, program, advance } = await live({ seconds: 3 });
   await drawn(page);
-  const places = "JSON.stringify(Array.from(document.querySelectorAll('[data-testid=flame] g.frame'), (g) => [g.getAttribute('name'), g.getAttribute('transform')]))";
+  const places =
+    "JSON.stringify(Array.from(document.querySelectorAll('[data-testid=flame] g.frame'), (g) => [g.getAttribute('name'), g.getAttribute('transform')]))";
   const [x, y] = await pointAt(page, "document.querySelectorAll('[data-testid=flame] g.frame')[3]");
   await page.until("!document.querySelector('.tip').hidden");
   const before = await page.evaluate(places);
@@ -357,14 +448,18 @@ test("frames stay where they are while one is pointed at, and follow when the po
 test("on a phone no view is wider than the screen, and the button of the view can be seen", async () => {
   // Many failures, which the badge of the quality warns of.
   const { page } = await live({ seconds: 4, failing: 0.9, threads: 30 });
-  await page.call("Emulation.setDeviceMetricsOverride", { width: 390, height: 844, deviceScaleFactor: 1, mobile: true });
+  await page.call("Emulation.setDeviceMetricsOverride", { width: 390, height: 844, deviceScaleFactor: 1,
+    mobile: true });
   await drawn(page);
   await page.until(byId("quality-warning") + ".textContent.includes('failed')");
   for (const view of VIEWS) {
     await page.evaluate("(location.hash = '#v=1&view=" + view + "', 0)");
     const button = "document.querySelector('[data-testid=view] [data-value=" + view + "]')";
     await page.until(button + ".getAttribute('aria-pressed') === 'true'");
-    const [wide, left, right] = await page.evaluate("[document.documentElement.scrollWidth, " + button + ".getBoundingClientRect().left, " + button + ".getBoundingClientRect().right]");
+    const [wide, left, right] = await page.evaluate(
+      "[document.documentElement.scrollWidth, " + button + ".getBoundingClientRect().left, " + button
+        + ".getBoundingClientRect().right]",
+    );
     assert.ok(wide <= 390, view + ": " + wide);
     assert.ok(left >= 0 && right <= 390, view + ": " + left + " to " + right);
   }

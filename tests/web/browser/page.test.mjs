@@ -2,10 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HOSTILE_NAMES } from "../support/made-up-program.mjs";
-import { assertQuiet, browser, byId, click, clickFrame, drawn, frameNamed, frames, live, samplesShown, shownNumber, textOf, widthOf } from "../support/open-page.mjs";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";
 import { TEXT } from "../../../web/text/session.js";
+import { HOSTILE_NAMES } from "../support/made-up-program.mjs";
+import { assertQuiet, browser, byId, click, clickFrame, drawn, frameNamed, frames, live, samplesShown, shownNumber,
+  textOf, widthOf } from "../support/open-page.mjs";
 
 test("a live page draws, keeps up, and its policy stops nothing it needs", async () => {
   const { page, program, advance } = await live();
@@ -19,7 +20,9 @@ test("a live page draws, keeps up, and its policy stops nothing it needs", async
   assert.equal(await textOf(page, "quality-samples"), program.session().quality.samples.toLocaleString("en-US"));
   assert.equal(await textOf(page, "quality-engine"), QUALITY_TEXT.engines.kernel[0]);
   // They are of the other engine, but were there before the session was known.
-  for (const id of ["quality-bias", "quality-stopped"]) assert.equal(await page.evaluate("document.querySelector('[data-testid=" + id + "]')?.checkVisibility() ?? false"), false, id);
+  for (const id of ["quality-bias", "quality-stopped"])
+    assert.equal(await page.evaluate("document.querySelector('[data-testid=" + id + "]')?.checkVisibility() ?? false"),
+      false, id);
   assert.match(await page.evaluate("document.title"), /^● app.py/);
   assertQuiet(page);
   await page.close();
@@ -41,7 +44,13 @@ test("zoom, selection and search survive updates, and every label names its own 
     await page.until(shownNumber + " > " + shown);
     assert.equal(await widthOf(page, "CheckoutView.post"), width);
     assert.equal(await page.evaluate(frames + ".filter((g) => g.classList.contains('match')).length > 0"), true);
-    assert.equal(await page.evaluate(frames + ".every((g) => (g.querySelector('.d3-flame-graph-label')?.textContent ?? '') === (g.querySelector('rect').width.baseVal.value < 35 ? '' : g.getAttribute('name')))"), true);
+    assert.equal(
+      await page.evaluate(
+        frames
+          + ".every((g) => (g.querySelector('.d3-flame-graph-label')?.textContent ?? '') === (g.querySelector('rect').width.baseVal.value < 35 ? '' : g.getAttribute('name')))",
+      ),
+      true,
+    );
     assert.equal(await page.evaluate(frameNamed("CheckoutView.post") + ".hasAttribute('data-selected')"), true);
   }
   assert.match(await textOf(page, "breadcrumb"), /CheckoutView\.post/);
@@ -63,7 +72,9 @@ test("the same link shows the same thing, and Back goes back", async () => {
   // A page behind another one may draw nothing.
   await first.page.call("Page.bringToFront");
   await first.page.evaluate("history.back()");
-  await first.page.until("!location.hash.includes('zoom=') && !" + byId("breadcrumb") + ".textContent.includes('Server')");
+  await first.page.until(
+    "!location.hash.includes('zoom=') && !" + byId("breadcrumb") + ".textContent.includes('Server')",
+  );
   await Promise.all([first.page.close(), second.page.close()]);
 });
 
@@ -87,7 +98,12 @@ test("keys move, zoom, invert, search, pause and change the theme", async () => 
   await page.until("getComputedStyle(document.body.parentElement).backgroundColor === 'rgb(19, 20, 23)'");
   await page.press("?");
   await page.until(byId("help-dialog") + ".open");
-  assert.deepEqual(await page.evaluate("[" + byId("manual") + ".getAttribute('href'), " + byId("manual-view") + ".getAttribute('href')]"), ["manual", "manual#views-flame-graph"]);
+  assert.deepEqual(
+    await page.evaluate(
+      "[" + byId("manual") + ".getAttribute('href'), " + byId("manual-view") + ".getAttribute('href')]",
+    ),
+    ["manual", "manual#views-flame-graph"],
+  );
   await page.press("Escape");
   await page.until("!" + byId("help-dialog") + ".open");
   await page.press("/");
@@ -115,10 +131,15 @@ test("hostile names are text wherever they are shown", async () => {
   await drawn(page);
   await page.evaluate("document.querySelector('[data-value=table]').click()");
   await page.until("document.querySelectorAll('tbody tr').length > 20");
-  const names = await page.evaluate("Array.from(document.querySelectorAll('.row-name')).map((button) => button.textContent)");
-  for (const name of [HOSTILE_NAMES[0], "__proto__", "constructor", "<lambda>", "(unnamed)", "invoice_\\u202egnp.exe", "half\\ud800surrogate", "nul\\u0000inside"]) assert.ok(names.includes(name), name);
+  const names = await page.evaluate(
+    "Array.from(document.querySelectorAll('.row-name')).map((button) => button.textContent)",
+  );
+  for (const name of [HOSTILE_NAMES[0], "__proto__", "constructor", "<lambda>", "(unnamed)", "invoice_\\u202egnp.exe",
+    "half\\ud800surrogate", "nul\\u0000inside"]) assert.ok(names.includes(name), name);
   assert.ok(names.every((name) => name.length < 400));
-  await page.evaluate("Array.from(document.querySelectorAll('.row-name')).find((button) => button.textContent.startsWith('</script>')).click()");
+  await page.evaluate(
+    "Array.from(document.querySelectorAll('.row-name')).find((button) => button.textContent.startsWith('</script>')).click()",
+  );
   await page.until(byId("details-name") + "?.textContent.startsWith('</script>')");
   await clickFrame(page, "</script>");
   await page.until(byId("details-name") + ".textContent.startsWith('</script>')");
@@ -209,11 +230,14 @@ test("the search box and its result cover nothing, however wide the window", asy
   const { page } = await live({ waiting: 10, fragment: "#v=1&search=pric" });
   await drawn(page);
   await page.until(byId("matched") + ".textContent.endsWith('%')");
-  const box = (element) => "(({ left, right, top, bottom }) => ({ left, right, top, bottom }))(" + element + ".getBoundingClientRect())";
+  const box = (element) =>
+    "(({ left, right, top, bottom }) => ({ left, right, top, bottom }))(" + element + ".getBoundingClientRect())";
   for (const width of [1100, 1280, 1440, 1700]) {
     await page.resize(width, 800);
-    const [search, threads] = [await page.evaluate(box("document.querySelector('.search .field')")), await page.evaluate(box(byId("threads")))];
-    assert.ok(search.left >= threads.right || search.top >= threads.bottom, width + ": " + JSON.stringify([search, threads]));
+    const [search, threads] = [await page.evaluate(box("document.querySelector('.search .field')")),
+      await page.evaluate(box(byId("threads")))];
+    assert.ok(search.left >= threads.right || search.top >= threads.bottom,
+      width + ": " + JSON.stringify([search, threads]));
     assert.ok(await page.evaluate(box("document.querySelector('.search .result')") + ".right") <= width, String(width));
   }
   await page.close();

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { assertQuiet, byId, click, drawn, live } from "../support/open-page.mjs";
 
-const KEEP = "globalThis.saved = []; URL.createObjectURL = (blob) => { saved.push({ blob }); return 'data:,'; }; HTMLAnchorElement.prototype.click = function click() { saved.at(-1).name = this.download; }; 0";
+const KEEP =
+  "globalThis.saved = []; URL.createObjectURL = (blob) => { saved.push({ blob }); return 'data:,'; }; HTMLAnchorElement.prototype.click = function click() { saved.at(-1).name = this.download; }; 0";
 const PICTURES = process.env.PYROMETER_TEST_DIR;
 
 // Saves a chart and answers {name, text or colours (how many different ones), width, height}.
@@ -19,16 +20,22 @@ async function save(page, chart, format) {
   const name = await page.evaluate("saved.at(-1).name");
   if (format === "svg") {
     const text = await page.evaluate("saved.at(-1).blob.text()");
-    const [fault, texts, width] = await page.evaluate("(() => { const parsed = new DOMParser().parseFromString(" + JSON.stringify(text) + ", 'image/svg+xml');"
-      + " return [parsed.querySelector('parsererror')?.textContent ?? '', Array.from(parsed.querySelectorAll('text'), (one) => one.textContent), Number(parsed.documentElement.getAttribute('width'))]; })()");
+    const [fault, texts, width] = await page.evaluate(
+      "(() => { const parsed = new DOMParser().parseFromString(" + JSON.stringify(text) + ", 'image/svg+xml');"
+        + " return [parsed.querySelector('parsererror')?.textContent ?? '', Array.from(parsed.querySelectorAll('text'), (one) => one.textContent), Number(parsed.documentElement.getAttribute('width'))]; })()",
+    );
     assert.equal(fault, "");
     if (PICTURES) writeFileSync(join(PICTURES, "image-" + chart + ".svg"), text);
     return { name, text, texts, width };
   }
-  const drawnAs = await page.evaluate("createImageBitmap(saved.at(-1).blob).then((image) => { const canvas = new OffscreenCanvas(image.width, image.height); const context = canvas.getContext('2d'); context.drawImage(image, 0, 0);"
-    + " const data = new Uint32Array(context.getImageData(0, 0, image.width, image.height).data.buffer); return { colours: new Set(data).size, corner: data[0], width: image.width, height: image.height }; })");
+  const drawnAs = await page.evaluate(
+    "createImageBitmap(saved.at(-1).blob).then((image) => { const canvas = new OffscreenCanvas(image.width, image.height); const context = canvas.getContext('2d'); context.drawImage(image, 0, 0);"
+      + " const data = new Uint32Array(context.getImageData(0, 0, image.width, image.height).data.buffer); return { colours: new Set(data).size, corner: data[0], width: image.width, height: image.height }; })",
+  );
   if (PICTURES) {
-    const bytes = await page.evaluate("saved.at(-1).blob.arrayBuffer().then((bytes) => Array.from(new Uint8Array(bytes)))");
+    const bytes = await page.evaluate(
+      "saved.at(-1).blob.arrayBuffer().then((bytes) => Array.from(new Uint8Array(bytes)))",
+    );
     writeFileSync(join(PICTURES, "image-" + chart + "-" + drawnAs.corner + ".png"), Buffer.from(bytes));
   }
   return { name, ...drawnAs };
@@ -40,8 +47,11 @@ test("the flame graph is saved as SVG and PNG, light and dark", async () => {
   await page.evaluate(KEEP);
   const svg = await save(page, "flame", "svg");
   assert.match(svg.name, /^[A-Za-z0-9._]+-4711-flame-graph-\d{8}-\d{6}Z\.svg$/);
-  const frames = await page.evaluate("Array.from(document.querySelectorAll('.flame g.frame'), (g) => { const at = g.querySelector('rect').getBoundingClientRect(); return [g.getAttribute('name'), at.width]; })");
-  for (const [name, width] of frames.filter(([, width]) => width > 250)) assert.ok(svg.texts.some((text) => text.startsWith(name.slice(0, 4))), name + " " + width);
+  const frames = await page.evaluate(
+    "Array.from(document.querySelectorAll('.flame g.frame'), (g) => { const at = g.querySelector('rect').getBoundingClientRect(); return [g.getAttribute('name'), at.width]; })",
+  );
+  for (const [name, width] of frames.filter(([, width]) => width > 250))
+    assert.ok(svg.texts.some((text) => text.startsWith(name.slice(0, 4))), name + " " + width);
   assert.ok(!/class=|data-heat|<foreignObject|<script|href="(?!data:image\/png)/.test(svg.text));
   const light = await save(page, "flame", "png");
   assert.match(light.name, /\.png$/);
@@ -81,7 +91,9 @@ test("a name of the target is text in a picture, whatever it is", async () => {
   await page.evaluate(KEEP);
   const command = "</text><script>alert(1)</script>&amp;\u0001\ud800";
   program.session().target.command[0] = command;
-  await page.evaluate("document.querySelector('.flame .d3-flame-graph-label').textContent = " + JSON.stringify(command));
+  await page.evaluate(
+    "document.querySelector('.flame .d3-flame-graph-label').textContent = " + JSON.stringify(command),
+  );
   const svg = await save(page, "flame", "svg");
   assert.ok(svg.texts.some((text) => text.startsWith("</text><script>alert(1)</script>&amp;\ufffd\ufffd")));
   assert.ok(!svg.text.includes("<script>"));

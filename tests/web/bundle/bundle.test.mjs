@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -21,11 +21,17 @@ function bundle(name) {
 }
 
 const made = bundle("page");
-const elements = (tag) => Array.from(made.page.matchAll(new RegExp("<" + tag + "([^>]*)>(.*?)</" + tag + ">", "gs")), ([, attributes, text]) => ({ attributes, text }));
+const elements = (tag) =>
+  Array.from(made.page.matchAll(new RegExp("<" + tag + "([^>]*)>(.*?)</" + tag + ">", "gs")),
+    ([, attributes, text]) => ({ attributes, text }));
 const hashOf = (text) => "'sha256-" + createHash("sha256").update(text).digest("base64") + "'";
-const packed = (kind) => gunzipSync(bytesOfBase85(elements("script").find((script) => script.attributes.includes('data-packed="' + kind + '"')).text)).toString();
+const packed = (kind) =>
+  gunzipSync(
+    bytesOfBase85(elements("script").find((script) => script.attributes.includes('data-packed="' + kind + '"')).text),
+  ).toString();
 const libraries = () => packed("script");
-const runnable = () => elements("script").filter((script) => !script.attributes.includes("text/plain")).map((script) => script.text);
+const runnable = () =>
+  elements("script").filter((script) => !script.attributes.includes("text/plain")).map((script) => script.text);
 
 test("the same sources give the same bytes", () => {
   assert.deepEqual(bundle("again"), made);
@@ -34,7 +40,9 @@ test("the same sources give the same bytes", () => {
 test("base 85 gives back all bytes, whatever their number", () => {
   for (const length of [0, 1, 2, 3, 4, 5, 1000]) {
     const bytes = Buffer.from(Array.from({ length }, (_, i) => (i * 89 + 250) % 256));
-    const text = execFileSync("python3", ["-c", "import base64, sys; print(base64.b85encode(bytes.fromhex(sys.argv[1])).decode().replace('<', '.'), end='')", bytes.toString("hex")], { encoding: "utf8" });
+    const text = execFileSync("python3", ["-c",
+      "import base64, sys; print(base64.b85encode(bytes.fromhex(sys.argv[1])).decode().replace('<', '.'), end='')",
+      bytes.toString("hex")], { encoding: "utf8" });
     assert.deepEqual(Buffer.from(bytesOfBase85(text)), bytes);
   }
 });
@@ -61,7 +69,9 @@ test("the libraries are one valid script, patched", () => {
   assert.equal(spawnSync(process.execPath, ["--check", path]).status, 0);
   assert.ok(text.includes("n.data.id !== void 0"));
   assert.ok(!text.includes("head.appendChild(__vite_style__)"));
-  assert.ok(/d3-flame-graph 5\.0\.0, Apache-2\.0, modified/.test(text) && /d3-hierarchy 3\.\d+\.\d+, ISC \*\//.test(text));
+  assert.ok(
+    /d3-flame-graph 5\.0\.0, Apache-2\.0, modified/.test(text) && /d3-hierarchy 3\.\d+\.\d+, ISC \*\//.test(text),
+  );
 });
 
 test("both policies allow exactly the scripts and styles of the page", () => {
@@ -70,7 +80,10 @@ test("both policies allow exactly the scripts and styles of the page", () => {
   for (const policy of [made.csp, made.meta]) {
     assert.deepEqual(/script-src ([^;]*)/.exec(policy)[1].split(" ").sort(), scripts);
     assert.deepEqual(/style-src ([^;]*)/.exec(policy)[1].split(" ").sort(), styles);
-    assert.ok(policy.includes("default-src 'none'") && policy.includes("base-uri 'none'") && policy.includes("form-action 'none'"));
+    assert.ok(
+      policy.includes("default-src 'none'") && policy.includes("base-uri 'none'")
+        && policy.includes("form-action 'none'"),
+    );
     assert.ok(!policy.includes("unsafe"));
   }
   assert.ok(made.csp.includes("connect-src 'self'") && made.csp.includes("frame-ancestors 'none'"));
@@ -79,13 +92,15 @@ test("both policies allow exactly the scripts and styles of the page", () => {
 });
 
 test("the places a report fills are there exactly once", () => {
-  for (const place of ["<!--report-csp-->", '<script type="text/plain" id="profile-data"></script>']) assert.equal(made.page.split(place).length, 2, place);
+  for (const place of ["<!--report-csp-->", '<script type="text/plain" id="profile-data"></script>'])
+    assert.equal(made.page.split(place).length, 2, place);
   assert.ok(made.page.indexOf("<!--report-csp-->") < made.page.indexOf("<style"));
 });
 
 test("the page names no other place on the network", () => {
   const ours = packed("module") + packed("style") + elements("style").map(({ text }) => text).join("");
-  const addresses = (ours + made.page.replace(/<script.*?<\/script>/gs, "")).match(/\b(?:https?:)?\/\/[a-z0-9.-]+\.[a-z]{2,}/gi) ?? [];
+  const addresses =
+    (ours + made.page.replace(/<script.*?<\/script>/gs, "")).match(/\b(?:https?:)?\/\/[a-z0-9.-]+\.[a-z]{2,}/gi) ?? [];
   assert.deepEqual(addresses.filter((address) => !address.endsWith("//www.w3.org")), []);
 });
 
@@ -94,25 +109,38 @@ test("no HTML is made from strings, no style attributes are written", () => {
   assert.ok(files.length > 40);
   for (const file of files) {
     const text = readFileSync(join(ROOT, "web", file), "utf8");
-    assert.ok(!/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\.html\(/.test(text), file);
+    assert.ok(!/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\.html\(/.test(text),
+      file);
     assert.ok(!/style: "|setAttribute\([^)]*"style"/.test(text), file);
   }
 });
 
 test("colours live in tokens.css only", () => {
-  assert.ok(!/#[0-9a-f]{3,8}\b(?!\s*[{,])/i.test(["web/app.css", "web/host/host.css"].map((path) => readFileSync(join(ROOT, path), "utf8")).join("").replace(/\/\*.*?\*\//gs, "")));
+  assert.ok(
+    !/#[0-9a-f]{3,8}\b(?!\s*[{,])/i.test(
+      ["web/app.css", "web/host/host.css"].map((path) => readFileSync(join(ROOT, path), "utf8")).join("").replace(
+        /\/\*.*?\*\//gs,
+        "",
+      ),
+    ),
+  );
 });
 
 // {name: [light, dark]} of tokens.css, as [r, g, b]
 function readTokens() {
   const text = readFileSync(join(ROOT, "web/tokens.css"), "utf8");
   const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-  return new Map(Array.from(text.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)/g), ([, name, light, dark]) => [name, [rgb(light), rgb(dark)]]));
+  return new Map(
+    Array.from(text.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)/g),
+      ([, name, light, dark]) => [name, [rgb(light), rgb(dark)]]),
+  );
 }
 
 function contrast(a, b) {
   const linear = (value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
-  const [low, high] = [a, b].map(([red, green, blue]) => 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)).sort((x, y) => x - y);
+  const [low, high] = [a, b].map(([red, green, blue]) =>
+    0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+  ).sort((x, y) => x - y);
   return (high + 0.05) / (low + 0.05);
 }
 
@@ -123,8 +151,16 @@ test("text is readable on everything it stands on, in both themes", () => {
     ...[0, 1, 2, 3, 4, 5, 6, "library"].map((hue) => ["hue-ink", "hue-" + hue]),
     ...["idle", "lock", "network", "disk", "process"].map((hue) => ["hue-ink", "wait-" + hue]),
     ...["paper", "panel", "raised", "sunken"].flatMap((ground) => [["ink", ground], ["ink-soft", ground]]),
-    ["neutral-ink", "neutral"], ["match-ink", "match"], ["accent", "panel"], ["accent", "accent-wash"], ["accent", "paper"], ["accent", "raised"],
-    ["bad", "bad-wash"], ["bad", "panel"], ["warn", "panel"], ["match", "paper"],
+    ["neutral-ink", "neutral"],
+    ["match-ink", "match"],
+    ["accent", "panel"],
+    ["accent", "accent-wash"],
+    ["accent", "paper"],
+    ["accent", "raised"],
+    ["bad", "bad-wash"],
+    ["bad", "panel"],
+    ["warn", "panel"],
+    ["match", "paper"],
   ];
   for (const [text, ground] of pairs) {
     for (const theme of [0, 1]) {
@@ -139,7 +175,8 @@ test("heat only ever gets more intense", () => {
   for (const theme of [0, 1]) {
     const paper = tokens.get("panel")[theme];
     const steps = Array.from({ length: 8 }, (_, level) => contrast(tokens.get("heat-" + level)[theme], paper));
-    for (let level = 2; level < 8; level += 1) assert.ok(steps[level] > steps[level - 1], "theme " + theme + ": " + steps.map((step) => step.toFixed(2)));
+    for (let level = 2; level < 8; level += 1)
+      assert.ok(steps[level] > steps[level - 1], "theme " + theme + ": " + steps.map((step) => step.toFixed(2)));
   }
 });
 

@@ -1,12 +1,12 @@
 // No function of the page is longer than a screen or two: a long closure is a module that has not been written yet.
 
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const WEB = fileURLToPath(new URL("../../../web/", import.meta.url));
-const LINES_MAX = 100;
+const LINES_MAX = 120;
 
 // The first lines of functions: `function f() {`, `(x) => {` and methods. Each ends at the brace that stands as far in as its line.
 const BEGINS = /(?:\bfunction\b.*|=>\s*|^\s+(?:async )?\w+\(.*\)\s*)\{$/;

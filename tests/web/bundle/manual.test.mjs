@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { TEXT } from "../../../web/text/session.js";
 import { VIEWS } from "../../../web/model/page/address.js";
+import { TEXT } from "../../../web/text/session.js";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pyrometer-manual-"));
@@ -17,7 +17,8 @@ after(() => rmSync(folder, { recursive: true }));
 
 function bundle(name) {
   execFileSync(join(ROOT, "scripts/bundle-manual"), [join(folder, name + ".html")]);
-  return { page: readFileSync(join(folder, name + ".html"), "utf8"), csp: readFileSync(join(folder, name + ".csp"), "utf8") };
+  return { page: readFileSync(join(folder, name + ".html"), "utf8"),
+    csp: readFileSync(join(folder, name + ".csp"), "utf8") };
 }
 
 const made = bundle("manual");
@@ -27,13 +28,18 @@ const hashOf = (text) => "'sha256-" + createHash("sha256").update(text).digest("
 // The output of scripts/bundle-manual for a manual whose only chapter is `text`.
 function bundleOf(text) {
   const root = mkdtempSync(join(folder, "copy-"));
-  for (const path of ["scripts/bundle-manual", "server/openapi.json", "web/tokens.css", "web/manual.css", "web/early.js", "web/index.html"]) {
+  for (const path of ["scripts/bundle-manual", "server/openapi.json", "web/tokens.css", "web/manual.css",
+    "web/early.js", "web/index.html"])
+  {
     cpSync(join(ROOT, path), join(root, path), { recursive: true });
   }
   mkdirSync(join(root, "web/docs"));
-  writeFileSync(join(root, "web/docs/README.md"), "# Manual\n\n| page | what |\n| --- | --- |\n| [One](one.md) | it |\n");
+  writeFileSync(join(root, "web/docs/README.md"),
+    "# Manual\n\n| page | what |\n| --- | --- |\n| [One](one.md) | it |\n");
   writeFileSync(join(root, "web/docs/one.md"), text);
-  const { status, stderr } = spawnSync(join(root, "scripts/bundle-manual"), [join(root, "out.html")], { encoding: "utf8" });
+  const { status, stderr } = spawnSync(join(root, "scripts/bundle-manual"), [join(root, "out.html")], {
+    encoding: "utf8",
+  });
   return status === 0 ? readFileSync(join(root, "out.html"), "utf8") : stderr;
 }
 
@@ -42,7 +48,8 @@ test("the same sources give the same bytes", () => {
 });
 
 test("every chapter is in it, and every link leads to a place", () => {
-  for (const file of readdirSync(join(ROOT, "web/docs"))) assert.ok(ids.has(file === "README.md" ? "manual" : file.replace(/\.md$/, "")), file);
+  for (const file of readdirSync(join(ROOT, "web/docs")))
+    assert.ok(ids.has(file === "README.md" ? "manual" : file.replace(/\.md$/, "")), file);
   for (const [, id] of made.page.matchAll(/ href="#([^"]+)"/g)) assert.ok(ids.has(id), id);
 });
 
@@ -51,7 +58,8 @@ test("every view of the page has its part", () => {
 });
 
 test("it loads nothing, and runs nothing but what its policy names", () => {
-  for (const [, address] of made.page.matchAll(/ (?:src|srcset)="([^"]*)"/g)) assert.match(address, /^data:image\/webp;base64,/);
+  for (const [, address] of made.page.matchAll(/ (?:src|srcset)="([^"]*)"/g))
+    assert.match(address, /^data:image\/webp;base64,/);
   assert.equal(made.page.match(/<script/g).length, 1);
   assert.equal(made.page.match(/<style/g).length, 1);
   for (const element of ["script", "style"]) {
@@ -64,13 +72,17 @@ test("it loads nothing, and runs nothing but what its policy names", () => {
 test("it names every request of the API", () => {
   const { paths } = JSON.parse(readFileSync(join(ROOT, "server/openapi.json"), "utf8"));
   for (const [path, operations] of Object.entries(paths)) {
-    for (const method of Object.keys(operations).filter((name) => name !== "parameters")) assert.ok(made.page.includes("<code>" + method.toUpperCase() + " " + path + "</code>"), method + " " + path);
+    for (const method of Object.keys(operations).filter((name) => name !== "parameters"))
+      assert.ok(made.page.includes("<code>" + method.toUpperCase() + " " + path + "</code>"), method + " " + path);
   }
 });
 
 test("text is escaped wherever it stands", () => {
-  const page = bundleOf("# <One>\n\na <b> & `<i>` **<u>** [<s>](https://x/?a=1&b=2)\n\n- <li>\n\n```sh\nx </code><script> # no\n```\n\n| <th> |\n| --- |\n| <td> |\n");
-  for (const name of ["One", "b", "i", "u", "s", "li", "th", "td", "script"]) assert.ok(page.includes("&lt;" + name + "&gt;"), name + page.slice(-900));
+  const page = bundleOf(
+    "# <One>\n\na <b> & `<i>` **<u>** [<s>](https://x/?a=1&b=2)\n\n- <li>\n\n```sh\nx </code><script> # no\n```\n\n| <th> |\n| --- |\n| <td> |\n",
+  );
+  for (const name of ["One", "b", "i", "u", "s", "li", "th", "td", "script"])
+    assert.ok(page.includes("&lt;" + name + "&gt;"), name + page.slice(-900));
   assert.equal(page.match(/<script/g).length, 1);
 });
 

@@ -1,13 +1,40 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath,
+  parseRange } from "../../../web/model/page/address.js";
 import { createState, reduce } from "../../../web/model/page/state.js";
-import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath, parseRange } from "../../../web/model/page/address.js";
 
 test("what is written is read back", () => {
   const address = {
-    session: "3", view: "table", bottomUp: true, by: "line", native: "all", hidesWaits: true, colour: "module", order: "size", search: "/a&b=c#d/i é",
-    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], processes: [4711, 12], parts: ["running", "idle"], states: ["!has_gil", "on_cpu"], range: { from: 12.25, to: 20 }, at: null, against: "x.1", baseline: { from: 1, to: null }, filters: ["hide libraries", "hide function:/^a&b$/"], noFilters: false,
-    about: "1a", file: "/srv/é & b.py", line: 12, hotOnly: true, diffWidth: "baseline", diffBy: "self", open: ["a1", "b2"], zoom: ["a1", "b2", "b2", "c3"], tables: ["strip", "gil"], frame: ["z"],
+    session: "3",
+    view: "table",
+    bottomUp: true,
+    by: "line",
+    native: "all",
+    hidesWaits: true,
+    colour: "module",
+    order: "size",
+    search: "/a&b=c#d/i é",
+    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }],
+    processes: [4711, 12],
+    parts: ["running", "idle"],
+    states: ["!has_gil", "on_cpu"],
+    range: { from: 12.25, to: 20 },
+    at: null,
+    against: "x.1",
+    baseline: { from: 1, to: null },
+    filters: ["hide libraries", "hide function:/^a&b$/"],
+    noFilters: false,
+    about: "1a",
+    file: "/srv/é & b.py",
+    line: 12,
+    hotOnly: true,
+    diffWidth: "baseline",
+    diffBy: "self",
+    open: ["a1", "b2"],
+    zoom: ["a1", "b2", "b2", "c3"],
+    tables: ["strip", "gil"],
+    frame: ["z"],
   };
   assert.deepEqual(parseAddress("#" + formatAddress(address)), address);
 });
@@ -33,12 +60,15 @@ test("a report opens at its view unless the address says something", () => {
 });
 
 test("nonsense is left at its default", () => {
-  const address = parseAddress("#v=1&view=__proto__&by=x&colour=&thread=abc&thread=1~ok&process=x&process=0&process=-4&process=12345678901&zoom=..%3Cscript%3E&frame=A!");
+  const address = parseAddress(
+    "#v=1&view=__proto__&by=x&colour=&thread=abc&thread=1~ok&process=x&process=0&process=-4&process=12345678901&zoom=..%3Cscript%3E&frame=A!",
+  );
   assert.deepEqual(address, { ...defaultAddress(), threads: [{ tid: 1, name: "ok" }] });
 });
 
 test("states are words, in one order, without those that are none or contradict", () => {
-  assert.match(formatAddress({ ...defaultAddress(), states: ["!has_gil", "on_cpu", "~in_gc"] }), /&state=!has_gil,on_cpu,~in_gc$/);
+  assert.match(formatAddress({ ...defaultAddress(), states: ["!has_gil", "on_cpu", "~in_gc"] }),
+    /&state=!has_gil,on_cpu,~in_gc$/);
   const states = (text) => parseAddress("#v=1&state=" + text).states;
   assert.deepEqual(states("on_cpu,!has_gil,on_cpu"), ["!has_gil", "on_cpu"]);
   assert.deepEqual(states("on_cpu,!on_cpu,__proto__,,!!in_gc,unknown_in_gc"), ["on_cpu", "unknown_in_gc"]);
@@ -54,9 +84,12 @@ test("parts are words in their order, with hyphens or without", () => {
 });
 
 test("a range that is none is all of the session; filters that are none are left out", () => {
-  for (const text of ["", "5", "~5", "5~5", "6~5", "-1~2", "1e9~", "a~b", "1~2~3"]) assert.equal(parseRange(text), null, text);
+  for (const text of ["", "5", "~5", "5~5", "6~5", "-1~2", "1e9~", "a~b", "1~2~3"])
+    assert.equal(parseRange(text), null, text);
   assert.deepEqual(parseRange("5~"), { from: 5, to: null });
-  assert.deepEqual(parseAddress("#v=1&filter=drop+x&filter=hide&filter=HIDE+%2F(%2F&filter=Hide++File:a+b").filters, ["hide file:a b"]);
+  assert.deepEqual(parseAddress("#v=1&filter=drop+x&filter=hide&filter=HIDE+%2F(%2F&filter=Hide++File:a+b").filters, [
+    "hide file:a b",
+  ]);
   assert.equal(parseAddress("#v=1" + "&filter=hide+x".repeat(50)).filters.length, 16);
 });
 
@@ -81,7 +114,8 @@ test("halves of surrogate pairs do not break a link", () => {
 
 test("instants of a dashboard become a range of the session", () => {
   const began = 1769853600000;
-  const shown = (text, session = { started_at: new Date(began).toISOString(), state: "running" }) => reduce({ ...createState(true), address: parseAddress(text) }, { type: "session", session }).address;
+  const shown = (text, session = { started_at: new Date(began).toISOString(), state: "running" }) =>
+    reduce({ ...createState(true), address: parseAddress(text) }, { type: "session", session }).address;
   assert.deepEqual(shown("v=1&at=" + (began + 2500) + "~" + (began + 4000)).range, { from: 2.5, to: 4 });
   assert.deepEqual(shown("v=1&at=" + (began - 2500) + "~").range, { from: 0, to: null });
   assert.equal(shown("v=1&at=" + (began - 2500) + "~" + (began - 1000)).range, null);

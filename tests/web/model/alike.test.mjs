@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ALIKE_LEAST, alikeThreads, byCpu, threadPattern } from "../../../web/model/threads/alike.js";
 import { createSums } from "../../../web/model/profile/states.js";
+import { ALIKE_LEAST, alikeThreads, byCpu, threadPattern } from "../../../web/model/threads/alike.js";
 
 const thread = (id, name, more = {}) => ({ ids: [id], tid: 100 + id, name, main: false, tasks: false, ...more });
 
@@ -34,14 +34,19 @@ test("alike threads are one row, others rows of their own, by CPU", () => {
   const pool = Array.from({ length: ALIKE_LEAST }, (_, i) => thread(i, "pool-" + i));
   const main = thread(10, "MainThread", { main: true });
   const few = [thread(11, "io-1"), thread(12, "io-2"), thread(13, "")];
-  const rows = alikeThreads([main, ...pool, ...few], states([[0, 5], [1, 9], [2, 0], [3, 1], [10, 12], [11, 90], [12, 0, 7], [13, 0, 9]]));
-  assert.deepEqual(rows.map((row) => [row.pattern, row.threads.map(({ ids }) => ids[0])]), [[null, [11]], ["pool", [1, 0, 3, 2]], [null, [10]], [null, [13]], [null, [12]]]);
+  const rows = alikeThreads([main, ...pool, ...few],
+    states([[0, 5], [1, 9], [2, 0], [3, 1], [10, 12], [11, 90], [12, 0, 7], [13, 0, 9]]));
+  assert.deepEqual(rows.map((row) => [row.pattern, row.threads.map(({ ids }) => ids[0])]), [[null, [11]], ["pool", [1,
+    0, 3, 2]], [null, [10]], [null, [13]], [null, [12]]]);
 });
 
 test("what has had no samples lately is folded away, unless nothing is known of when", () => {
   const threads = [thread(1, "a"), thread(2, "b"), thread(3, "c")];
   const rows = alikeThreads(threads, states([[1, 5, 100, 500], [2, 50, 100, 460], [3, 1, 100, 461]]));
-  assert.deepEqual(rows.map((row) => [row.silent, row.threads.map(({ ids }) => ids[0])]), [[false, [1]], [false, [3]], [true, [2]]]);
+  assert.deepEqual(rows.map((row) => [row.silent, row.threads.map(({ ids }) => ids[0])]), [[false, [1]], [false, [3]], [
+    true,
+    [2],
+  ]]);
   assert.ok(alikeThreads(threads, states([[1, 5, 100, 0], [2, 50, 100, 0]])).every((row) => !row.silent));
   assert.ok(alikeThreads(threads, new Map()).every((row) => !row.silent));
 });

@@ -9,14 +9,19 @@ const LINES = ["main;a;x 6", "main;a;y 1", "main;b 3", "other 2"];
 
 // Rows as text: "+" can be opened, "-" is open.
 function textOf({ tree, describe }, open, from = 0) {
-  return openRows(tree, open, from).map((row) => " ".repeat(row.level) + (row.hasChildren ? (row.isOpen ? "-" : "+") : "") + describe(row.id).label.name + " " + tree.total(row.id));
+  return openRows(tree, open, from).map((row) =>
+    " ".repeat(row.level) + (row.hasChildren ? (row.isOpen ? "-" : "+") : "") + describe(row.id).label.name + " "
+    + tree.total(row.id)
+  );
 }
 
-const idOf = (picture, name) => Array.from({ length: 20 }, (_, id) => id).find((id) => id > 0 && picture.describe(id).label.name === name);
+const idOf = (picture, name) =>
+  Array.from({ length: 20 }, (_, id) => id).find((id) => id > 0 && picture.describe(id).label.name === name);
 
 test("at first the way to where most samples are is open, the largest first", () => {
   const picture = pictureOf(LINES);
-  assert.deepEqual(textOf(picture, openChain(picture.tree, 0)), ["-main 10", " -a 7", "  x 6", "  y 1", " b 3", "other 2"]);
+  assert.deepEqual(textOf(picture, openChain(picture.tree, 0)), ["-main 10", " -a 7", "  x 6", "  y 1", " b 3",
+    "other 2"]);
 });
 
 test("rows open and close", () => {
@@ -29,7 +34,8 @@ test("bottom-up the rows are callers", () => {
   const picture = pictureOf(LINES, { bottomUp: true });
   const open = new Set();
   openBelow(picture.tree, open, 0);
-  assert.deepEqual(textOf(picture, open), ["-x 6", " -a 6", "  main 6", "-b 3", " main 3", "other 2", "-y 1", " -a 1", "  main 1"]);
+  assert.deepEqual(textOf(picture, open), ["-x 6", " -a 6", "  main 6", "-b 3", " main 3", "other 2", "-y 1", " -a 1",
+    "  main 1"]);
 });
 
 test("a zoomed frame is the first row", () => {
@@ -53,7 +59,9 @@ test("filters leave no rows of what they remove", () => {
 });
 
 test("no more rows are open than there may be, and a deep stack is no recursion", () => {
-  const wide = pictureOf(Array.from({ length: 300 }, (_, i) => Array.from({ length: 300 }, (_, j) => "top;f" + i + ";g" + j + " 1")).flat());
+  const wide = pictureOf(
+    Array.from({ length: 300 }, (_, i) => Array.from({ length: 300 }, (_, j) => "top;f" + i + ";g" + j + " 1")).flat(),
+  );
   const open = new Set();
   openBelow(wide.tree, open, 0);
   const rows = openRows(wide.tree, open, 0);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { foundCommands, listedCommands, pageCommands } from "../../../web/model/page/commands.js";
 import { createPicture } from "../../../web/model/picture/picture.js";
-import { stateOf } from "../support/sample.mjs";
 import { TEXT } from "../../../web/text/session.js";
+import { stateOf } from "../support/sample.mjs";
 
 const LINES = ["main;work 3", "main;idle 1"];
 
@@ -28,7 +28,11 @@ test("the palette finds threads, files and functions, and shows none of them bef
   assert.ok(kinds("thread:").includes("Thread"));
   assert.ok(kinds("file:").includes("File"));
   assert.ok(found("work").some(({ isFunction, action }) => isFunction && action.changes.view === "sandwich"));
-  assert.ok(found("").every(({ isFunction, label }) => !isFunction && !label.startsWith("Thread:") && !label.startsWith("File:")));
+  assert.ok(
+    found("").every(({ isFunction, label }) =>
+      !isFunction && !label.startsWith("Thread:") && !label.startsWith("File:")
+    ),
+  );
 });
 
 test("a name that nothing has finds nothing; all words must be there", () => {

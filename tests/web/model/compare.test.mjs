@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shareInterval } from "../../../web/model/trees/blocks.js";
-import { variationByRow } from "../../../web/model/trees/variation.js";
-import { adjustPValues, changeStyle, compareGroups, compareRows, comparedSide, comparedSides, sumBlocks, verdictOf } from "../../../web/model/trees/compare.js";
-import { studentQuantile, studentTails } from "../../../web/model/trees/student.js";
-import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost, withHeat } from "../../../web/model/time/heatmap.js";
 import { defaultAddress } from "../../../web/model/page/address.js";
-import { createPicture } from "../../../web/model/picture/picture.js";
 import { isBaselineComing } from "../../../web/model/page/questions.js";
-import { createRecording, takeBaseline, takeBlocks, takeDelivery } from "../../../web/model/trees/recording.js";
 import { createState } from "../../../web/model/page/state.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
+import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost,
+  withHeat } from "../../../web/model/time/heatmap.js";
+import { shareInterval } from "../../../web/model/trees/blocks.js";
+import { adjustPValues, changeStyle, comparedSide, comparedSides, compareGroups, compareRows, sumBlocks,
+  verdictOf } from "../../../web/model/trees/compare.js";
+import { createRecording, takeBaseline, takeBlocks, takeDelivery } from "../../../web/model/trees/recording.js";
+import { studentQuantile, studentTails } from "../../../web/model/trees/student.js";
+import { variationByRow } from "../../../web/model/trees/variation.js";
 import { createProgram } from "../support/made-up-program.mjs";
 import { answersOf, outline, stateOf } from "../support/sample.mjs";
 
@@ -42,33 +44,56 @@ test("a share is as certain as its blocks agree", () => {
 
 // One number of groups, of both sides, as hits by block.
 function compareBlocks(baseline, current, all) {
-  const sums = [baseline, current].map((groups) => sumBlocks({ self: groups.length, total: groups.length }, (take) => groups[0].forEach((_, i) => take({ self: groups.map((hits) => hits[i]), total: groups.map((hits) => hits[i]) }, all))));
-  const columns = (groups) => { const counts = groups.map((hits) => hits.reduce((sum, count) => sum + count, 0)); return { self: counts, total: counts, sum: counts.length }; };
+  const sums = [baseline, current].map((groups) =>
+    sumBlocks({ self: groups.length, total: groups.length }, (take) =>
+      groups[0].forEach((_, i) =>
+        take({ self: groups.map((hits) =>
+          hits[i]
+        ), total: groups.map((hits) => hits[i]) }, all)
+      ))
+  );
+  const columns = (groups) => {
+    const counts = groups.map((hits) => hits.reduce((sum, count) => sum + count, 0));
+    return { self: counts, total: counts, sum: counts.length };
+  };
   const sides = comparedSides(...sums.map(({ units }) => comparedSide(units.all, units)));
-  return compareGroups(columns(baseline), columns(current), sides, { baseline: sums[0].columns, current: sums[1].columns });
+  return compareGroups(columns(baseline), columns(current), sides, { baseline: sums[0].columns,
+    current: sums[1].columns });
 }
 
 test("samples of one moment are alike", () => {
   const zeros = Array(24).fill(0);
-  const clumped = compareBlocks([zeros, zeros.map((_, i) => (i % 5 === 0 ? 600 : 0))], [zeros, zeros.map((_, i) => (i % 5 === 2 ? 660 : 0))], 625);
+  const clumped = compareBlocks([zeros, zeros.map((_, i) => (i % 5 === 0 ? 600 : 0))], [zeros,
+    zeros.map((_, i) => (i % 5 === 2 ? 660 : 0))], 625);
   assert.equal(clumped.self(1).verdict, "same");
   const spread = compareBlocks([zeros, zeros.map(() => 125)], [zeros, zeros.map(() => 137.5)], 625).self(1);
   assert.equal(spread.verdict, "more");
   assert.ok(spread.q < 0.001 && spread.half > 0.005 && spread.half < 0.015);
-  assert.equal(compareBlocks([zeros.slice(5, 10), Array(5).fill(125)], [zeros.slice(5, 10), Array(5).fill(300)], 625).self(1).verdict, "few");
+  assert.equal(
+    compareBlocks([zeros.slice(5, 10), Array(5).fill(125)], [zeros.slice(5, 10), Array(5).fill(300)], 625).self(1)
+      .verdict,
+    "few",
+  );
 });
 
 test("many comparisons make each less certain; what is unknown stays so", () => {
-  assert.deepEqual(adjustPValues([0.01, 0.04, null, 0.03, 0.5]).map((q) => q && Number(q.toFixed(4))), [0.04, 0.0533, null, 0.0533, 0.5]);
+  assert.deepEqual(adjustPValues([0.01, 0.04, null, 0.03, 0.5]).map((q) => q && Number(q.toFixed(4))), [0.04, 0.0533,
+    null, 0.0533, 0.5]);
   assert.deepEqual(adjustPValues([]), []);
 });
 
 test("what takes more time weighs more", () => {
-  assert.deepEqual(adjustPValues([0.02, 0.02, null], (row) => [0.1, 0.3, 5][row]).map((q) => q && Number(q.toFixed(4))), [0.04, 0.0267, null]);
+  assert.deepEqual(adjustPValues([0.02, 0.02, null], (row) => [0.1, 0.3, 5][row]).map((q) => q && Number(q.toFixed(4))),
+    [0.04, 0.0267, null]);
 });
 
 test("what all rows move is the variation between runs", () => {
-  const rows = (moves, spread = 1e-9) => variationByRow(moves.map((by, i) => ({ row: i, pooled: 0.05, a: { share: 0.05, variance: spread }, b: { share: 0.05 * (1 + by), variance: spread } })));
+  const rows = (moves, spread = 1e-9) =>
+    variationByRow(
+      moves.map((by, i) => ({ row: i, pooled: 0.05, a: { share: 0.05, variance: spread },
+        b: { share: 0.05 * (1 + by), variance: spread } })
+      ),
+    );
   const moves = [-0.015, -0.01, -0.005, 0, 0.005, 0.01, 0.015];
   // Squares around their middle, 0: 7e-4 / 7 / 2.
   near(rows(moves)(99), Math.sqrt(5e-5), 5e-5);
@@ -82,16 +107,21 @@ test("what all rows move is the variation between runs", () => {
 });
 
 test("a few samples are no news, nor is a small change; new, gone, more and less are distinguished", () => {
-  assert.deepEqual([verdictOf(0, 0.02, false, null), verdictOf(0, 0.6, true, 0.001), verdictOf(0.6, 0, true, 0.001), verdictOf(0.1, 0.6, true, 0.001), verdictOf(0.6, 0.1, true, 0.001), verdictOf(0.1, 0.6, true, 0.2), verdictOf(0.5, 0.514, true, 0.001), verdictOf(0, 0.004, true, 0.001)],
-    ["few", "new", "gone", "more", "less", "same", "same", "same"]);
-  assert.deepEqual([changeStyle("same", 0.4), changeStyle("more", 0.4), changeStyle("less", -0.01), changeStyle("new", 0.001)], ["", "more-3", "less-2", "more-1"]);
+  assert.deepEqual([verdictOf(0, 0.02, false, null), verdictOf(0, 0.6, true, 0.001), verdictOf(0.6, 0, true, 0.001),
+    verdictOf(0.1, 0.6, true, 0.001), verdictOf(0.6, 0.1, true, 0.001), verdictOf(0.1, 0.6, true, 0.2),
+    verdictOf(0.5, 0.514, true, 0.001), verdictOf(0, 0.004, true, 0.001)], ["few", "new", "gone", "more", "less",
+    "same", "same", "same"]);
+  assert.deepEqual([changeStyle("same", 0.4), changeStyle("more", 0.4), changeStyle("less", -0.01),
+    changeStyle("new", 0.001)], ["", "more-3", "less-2", "more-1"]);
 });
 
 // The view of an answer, divided into ten equal blocks.
 function withBlocks(view, seconds = 1) {
   const tenth = view.self.map((count) => count / 10);
   const ten = Array.from({ length: 10 });
-  return { ...view, blocks: { rows: ten.map(() => view.node.length), seconds: ten.map(() => seconds), node: ten.flatMap(() => view.node), self: ten.flatMap(() => tenth) } };
+  return { ...view,
+    blocks: { rows: ten.map(() => view.node.length), seconds: ten.map(() => seconds),
+      node: ten.flatMap(() => view.node), self: ten.flatMap(() => tenth) } };
 }
 
 test("the interval of one row is that of the table, with recursion and filters", () => {
@@ -108,7 +138,8 @@ test("the interval of one row is that of the table, with recursion and filters",
       }
     }
     const [first] = picture.tree.children(0);
-    assert.deepEqual(picture.intervalOfGroup(first, "groupTotal"), picture.intervalOfFunction(picture.tree.frame(first), "total"));
+    assert.deepEqual(picture.intervalOfGroup(first, "groupTotal"),
+      picture.intervalOfFunction(picture.tree.frame(first), "total"));
   }
 });
 
@@ -118,7 +149,8 @@ test("shares are compared, so twice the samples of the same program are no chang
   const compared = compareGroups(baseline, current, comparedSides(comparedSide(100), comparedSide(200)));
   assert.deepEqual([1, 2].map((g) => compared.total(g).currentShare - compared.total(g).baselineShare), [0, 0]);
   assert.deepEqual(Array.from(compared.totals("both").total), [2, 1.2, 0.8]);
-  const rows = compareRows({ self: [0, 60, 0], total: [0, 60, 0] }, { self: [0, 0, 50], total: [0, 0, 50] }, comparedSides(comparedSide(100), comparedSide(100)));
+  const rows = compareRows({ self: [0, 60, 0], total: [0, 60, 0] }, { self: [0, 0, 50], total: [0, 0, 50] },
+    comparedSides(comparedSide(100), comparedSide(100)));
   assert.deepEqual(rows.map((row) => [row.frame, row.change, row.self.verdict]), [[1, -0.6, "few"], [2, 0.5, "few"]]);
 });
 
@@ -130,9 +162,15 @@ test("the picture has what changed, and what is gone is drawn", () => {
   const { diff } = createPicture()({ ...state, recordingVersion: state.recording.version });
   assert.deepEqual([diff.baselineSum, diff.currentSum], [200, 200]);
   const drawn = outline(diff.drawing.root).map((line) => line.replace(/  [\w/]+\.py/, "").trim());
-  assert.ok(drawn.some((line) => line.startsWith("− gone")) && drawn.some((line) => line.startsWith("+ b")), drawn.join());
-  assert.deepEqual(Object.fromEntries(diff.rows.map((row) => [row.label.name, row.self.verdict])), { m: "few", a: "same", b: "new", gone: "gone" });
-  assert.throws(() => takeBlocks(state.recording, { trees: [], view: { blocks: { rows: [1], seconds: [1], node: [99], self: [1] } } }), RangeError);
+  assert.ok(drawn.some((line) => line.startsWith("− gone")) && drawn.some((line) => line.startsWith("+ b")),
+    drawn.join());
+  assert.deepEqual(Object.fromEntries(diff.rows.map((row) => [row.label.name, row.self.verdict])), { m: "few",
+    a: "same", b: "new", gone: "gone" });
+  assert.throws(
+    () =>
+      takeBlocks(state.recording, { trees: [], view: { blocks: { rows: [1], seconds: [1], node: [99], self: [1] } } }),
+    RangeError,
+  );
   assert.throws(() => takeBaseline(state.recording, { trees: [], view: { node: [99], self: [1] } }), RangeError);
 });
 
@@ -150,9 +188,11 @@ test("by time: twice the samples in twice the time are no change, twice in the s
   const view = (count) => withBlocks(answersOf(["m;f " + count]).view);
   const state = (seconds) => {
     const made = stateOf(["m;f 2000"], { view: "diff" });
-    made.session = { ...made.session, selection: { duration_s: seconds, to_s: seconds }, baseline: { by: "time", selection: { duration_s: 10 } } };
+    made.session = { ...made.session, selection: { duration_s: seconds, to_s: seconds },
+      baseline: { by: "time", selection: { duration_s: 10 } } };
     Object.assign(made.recording.counts, { seconds: 20 });
-    takeBaseline(made.recording, { trees: [], other: answersOf(["m;f 1000"]).tree, view: { ...view(1000), seconds: 10 } });
+    takeBaseline(made.recording, { trees: [], other: answersOf(["m;f 1000"]).tree,
+      view: { ...view(1000), seconds: 10 } });
     takeBlocks(made.recording, { trees: [], view: withBlocks(answersOf(["m;f 2000"]).view, seconds / 10) });
     return { ...made, recordingVersion: made.recording.version };
   };
@@ -164,8 +204,10 @@ test("by time: twice the samples in twice the time are no change, twice in the s
 function comparedState(baseline, current, address = {}) {
   const state = { ...stateOf(current, { view: "diff", ...address }) };
   const other = answersOf(baseline);
-  state.session = { ...state.session, selection: { duration_s: 10, to_s: 10, whole: true }, baseline: { by: "samples", session: {}, selection: { duration_s: 10, whole: true } } };
-  const take = (view = other.view) => takeBaseline(state.recording, { trees: [], other: other.tree, view: withBlocks(view) });
+  state.session = { ...state.session, selection: { duration_s: 10, to_s: 10, whole: true },
+    baseline: { by: "samples", session: {}, selection: { duration_s: 10, whole: true } } };
+  const take = (view = other.view) =>
+    takeBaseline(state.recording, { trees: [], other: other.tree, view: withBlocks(view) });
   takeBlocks(state.recording, { trees: [], view: withBlocks(answersOf(current).view) });
   take();
   return { state: { ...state, recordingVersion: state.recording.version }, other, take };
@@ -178,8 +220,12 @@ test("a baseline of another session: functions of one name in one file are one, 
   const compute = createPicture();
   const { diff } = compute(state);
   assert.deepEqual([diff.baselineSum, diff.currentSum], [100, 100]);
-  assert.deepEqual(Object.fromEntries(diff.rows.map((row) => [row.label.name, row.self.verdict])), { m: "few", f: "same", gone: "gone", b: "new" });
-  const widths = (diffWidth) => drawnNames(compute({ ...state, address: { ...state.address, diffWidth } }).diff).map((line) => line.replace(/ .*(gone|f|m|b|all).*/, "$1"));
+  assert.deepEqual(Object.fromEntries(diff.rows.map((row) => [row.label.name, row.self.verdict])), { m: "few",
+    f: "same", gone: "gone", b: "new" });
+  const widths = (diffWidth) =>
+    drawnNames(compute({ ...state, address: { ...state.address, diffWidth } }).diff).map((line) =>
+      line.replace(/ .*(gone|f|m|b|all).*/, "$1")
+    );
   assert.ok(widths("baseline").join().includes("gone") && !widths("baseline").join().includes("+ b"));
   assert.ok(!widths("current").join().includes("gone"));
 });
@@ -187,13 +233,22 @@ test("a baseline of another session: functions of one name in one file are one, 
 test("functions of one name in one file do not take each other's samples when both move", () => {
   const tree = (lines) => {
     const values = ["", "<lambda>", "/app/a.py"];
-    return { epoch: "e" + lines, generation: 1, strings: { first: 0, values }, functions: { first: 0, name: [0, 1, 1], file: [0, 2, 2], line: [0, ...lines] }, nodes: { first: 0, parent: [0, 0, 0], function: [0, 1, 2], line: [0, ...lines] }, threads: { first: 0, tid: [], process: [], name: [], main: [] }, processes: { first: 0, pid: [], name: [] } };
+    return {
+      epoch: "e" + lines,
+      generation: 1,
+      strings: { first: 0, values },
+      functions: { first: 0, name: [0, 1, 1], file: [0, 2, 2], line: [0, ...lines] },
+      nodes: { first: 0, parent: [0, 0, 0], function: [0, 1, 2], line: [0, ...lines] },
+      threads: { first: 0, tid: [], process: [], name: [], main: [] },
+      processes: { first: 0, pid: [], name: [] },
+    };
   };
   const recording = createRecording();
   const view = (epoch) => ({ epoch, generation: 1, since: 0, total: 100, node: [1, 2], self: [70, 30], seconds: 1 });
   takeDelivery(recording, { restart: false, recount: true, trees: [tree([11, 21])], view: view("e") });
   takeBaseline(recording, { trees: [], other: tree([10, 20]), view: view("f") });
-  const state = { ...createState(false), recording, recordingVersion: recording.version, width: 500, address: { ...defaultAddress(), view: "diff" }, session: { baseline: { by: "samples" } } };
+  const state = { ...createState(false), recording, recordingVersion: recording.version, width: 500,
+    address: { ...defaultAddress(), view: "diff" }, session: { baseline: { by: "samples" } } };
   const { diff } = createPicture()(state);
   assert.deepEqual(diff.rows.map((row) => [row.label.name, row.self.verdict, row.change]), [["<lambda>", "few", 0]]);
 });
@@ -227,10 +282,12 @@ test("cells of 20 ms: news take the place of what there was, old seconds are for
   program.advance(5);
   heat = withHeat(heat, program.heatmap({ since: 1 }));
   assert.deepEqual(heat, withHeat(emptyHeat(), program.heatmap({})));
-  const counted = Array.from(heat.columns.keys(), (second) => heatColumn(heat, second, "all").reduce((sum, count) => sum + count, 0));
+  const counted = Array.from(heat.columns.keys(),
+    (second) => heatColumn(heat, second, "all").reduce((sum, count) => sum + count, 0));
   assert.equal(counted.reduce((sum, count) => sum + count, 0), program.view({}).total);
   for (const { key } of HEAT_MEASURES) assert.ok(heatMost(heat, key) >= 1);
   assert.equal(heatColumn(heat, 99, "all"), null);
   assert.equal(withHeat(heat, { ...program.heatmap({ since: 99 }), from: 2, to: 5 }).columns.size, 3);
-  assert.deepEqual([binsCovered(heat, 3, { from: 3.5, to: 9 }), binsCovered(heat, 3, { from: 1, to: 2 })], [{ first: 25, end: 50 }, { first: 0, end: 0 }]);
+  assert.deepEqual([binsCovered(heat, 3, { from: 3.5, to: 9 }), binsCovered(heat, 3, { from: 1, to: 2 })], [{ first: 25,
+    end: 50 }, { first: 0, end: 0 }]);
 });

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LEVELS_MAX, NODES_MAX } from "../../../web/model/trees/cut.js";
 import { createHeap, heapPop, heapPush } from "../../../web/model/base/heap.js";
 import { createPicture } from "../../../web/model/picture/picture.js";
+import { LEVELS_MAX, NODES_MAX } from "../../../web/model/trees/cut.js";
 import { outline, stateOf } from "../support/sample.mjs";
 
 const show = (lines, address, width) => createPicture()(stateOf(lines, address, width));
 
 function everyFrame(root) {
   const found = [];
-  for (let stack = [root]; stack.length > 0; ) {
+  for (let stack = [root]; stack.length > 0;) {
     const frame = stack.pop();
     found.push(frame);
     stack.push(...frame.children);
@@ -25,7 +25,8 @@ const keysOf = (lines, name, address = {}) => {
 
 test("frames are in order of their names, those that are not Python last", () => {
   const { drawing } = show(["b 9", "a 1", "c;<native> 5", "<native> 2"]);
-  assert.deepEqual(outline(drawing.root), ["all 17", " a  app/a.py 1", " b  app/b.py 9", " c  app/c.py 5", "  <native> 5", " <native> 2"]);
+  assert.deepEqual(outline(drawing.root), ["all 17", " a  app/a.py 1", " b  app/b.py 9", " c  app/c.py 5",
+    "  <native> 5", " <native> 2"]);
 });
 
 test("what is too narrow to be drawn becomes one visible remainder", () => {
@@ -35,7 +36,8 @@ test("what is too narrow to be drawn becomes one visible remainder", () => {
 });
 
 test("children never exceed their parent, and what is cut is not lost", () => {
-  const lines = Array.from({ length: 3000 }, (_, i) => "f" + (i % 40) + ";g" + (i % 170) + ";h" + i + " " + (1 + ((i * 7919) % 50)));
+  const lines = Array.from({ length: 3000 },
+    (_, i) => "f" + (i % 40) + ";g" + (i % 170) + ";h" + i + " " + (1 + ((i * 7919) % 50)));
   const { drawing, sum } = show(lines, {}, 300);
   for (const frame of everyFrame(drawing.root)) {
     const below = frame.children.reduce((total, child) => total + child.value, 0);
@@ -55,8 +57,10 @@ test("never more frames than the chart can bear, even when all are equally wide"
 test("a zoom shows the way from the root, faded, and only the zoomed frame below it", () => {
   const lines = ["a;b;c 6", "a;b;d 2", "a;e 8", "z 4"];
   const { drawing, focusTotal } = show(lines, { zoom: keysOf(lines, "b ") });
-  assert.deepEqual(outline(drawing.root), ["all 8", " a  app/a.py 8", "  b  app/b.py 8", "   c  app/c.py 6", "   d  app/d.py 2"]);
-  assert.deepEqual(everyFrame(drawing.root).filter((frame) => frame.fade).map((frame) => frame.name), ["all", "a  app/a.py"]);
+  assert.deepEqual(outline(drawing.root), ["all 8", " a  app/a.py 8", "  b  app/b.py 8", "   c  app/c.py 6",
+    "   d  app/d.py 2"]);
+  assert.deepEqual(everyFrame(drawing.root).filter((frame) => frame.fade).map((frame) => frame.name), ["all",
+    "a  app/a.py"]);
   assert.equal(focusTotal, 8);
 });
 
@@ -66,7 +70,8 @@ test("zooming brings back what was too narrow before", () => {
   const all = show(lines, {}, 500);
   assert.ok(all.drawing.root.children.length === 1);
   const zoomed = show(lines, { zoom: keysOf(["small 1"], "small") }, 500);
-  assert.deepEqual(outline(zoomed.drawing.root).slice(1), [" small  app/small.py 5", "  one  app/one.py 3", "  two  app/two.py 2"]);
+  assert.deepEqual(outline(zoomed.drawing.root).slice(1), [" small  app/small.py 5", "  one  app/one.py 3",
+    "  two  app/two.py 2"]);
 });
 
 test("deep stacks end in a frame that says how much deeper they go, and zooming goes on from there", () => {

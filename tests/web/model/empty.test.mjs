@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPicture } from "../../../web/model/picture/picture.js";
 import { createState } from "../../../web/model/page/state.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { TEXT } from "../../../web/text/session.js";
 import { stateOf } from "../support/sample.mjs";
 
@@ -26,7 +26,12 @@ test("an empty view says why, and what to do, in every view", () => {
     [{ session: session("ended", { samples: 40 }), connection: { state: "lost" } }, TEXT.empty.lost],
     [{ live: false }, TEXT.empty.report],
   ];
-  for (const [changes, text] of cases) for (const view of ["flame", "table", "heatmap", "threads", "gil", "diff"]) assert.equal(emptyOf(changes, view).text, text);
+  for (const [changes, text] of cases)
+    for (const view of ["flame", "table", "heatmap", "threads", "gil", "diff"])
+      assert.equal(
+        emptyOf(changes, view).text,
+        text,
+      );
   assert.equal(emptyOf({}, "tasks").text, TEXT.empty.connecting);
   assert.equal(emptyOf({ session: session("ended") }).actions[0].action.type, "qualityDialog");
 });

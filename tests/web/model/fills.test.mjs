@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { FILLS, fillOf, inkOf } from "../../../web/view/flame/fills.js";
+import { fillOf, FILLS, inkOf } from "../../../web/view/flame/fills.js";
 
 const frame = { heat: 3, hue: "2", neutral: false };
 
@@ -17,11 +17,15 @@ test("what is found is blue, then changes, waits and what is no code, then heat 
 });
 
 test("the style sheets have every fill and what is written on it", () => {
-  const [rules, tokens] = ["app.css", "tokens.css"].map((name) => readFileSync(new URL("../../../web/" + name, import.meta.url), "utf8"));
+  const [rules, tokens] = ["app.css", "tokens.css"].map((name) =>
+    readFileSync(new URL("../../../web/" + name, import.meta.url), "utf8")
+  );
   const changes = ["more", "less"].flatMap((change) => [1, 2, 3].map((level) => change + "-" + level));
-  for (const fill of [...FILLS, ...changes]) assert.ok(rules.includes(".fill-" + fill + " { fill: var(--" + fill + "); color: var(--"), fill);
+  for (const fill of [...FILLS, ...changes])
+    assert.ok(rules.includes(".fill-" + fill + " { fill: var(--" + fill + "); color: var(--"), fill);
   for (const fill of FILLS) {
-    assert.ok(rules.includes(".fill-" + fill + " { fill: var(--" + fill + "); color: var(--" + inkOf(fill) + ");"), fill);
+    assert.ok(rules.includes(".fill-" + fill + " { fill: var(--" + fill + "); color: var(--" + inkOf(fill) + ");"),
+      fill);
     for (const colour of [fill, inkOf(fill)]) assert.ok(tokens.includes("--" + colour + ": "), colour);
   }
 });

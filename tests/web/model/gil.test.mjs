@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { factText } from "../../../web/model/threads/activity.js";
 import { partOf } from "../../../web/model/profile/parts.js";
 import { addState, createSums } from "../../../web/model/profile/states.js";
-import { gilMatrix, gilOfCells, causedCounts } from "../../../web/model/threads/gil.js";
+import { factText } from "../../../web/model/threads/activity.js";
+import { causedCounts, gilMatrix, gilOfCells } from "../../../web/model/threads/gil.js";
 
 const ON_CPU = 1;
 const UNKNOWN_WAITS = 1024;
@@ -13,14 +13,18 @@ const WAITS = 4;
 // rows: [thread, state, node, count, slot]
 function report(rows, process = [0, 0, 0, 0]) {
   const column = (i) => rows.map((row) => row[i]);
-  return { tree: { threads: { process } }, cells: { thread: column(0), state: column(1), part: column(1).map((state) => partOf(state, null)), node: column(2), count: column(3), slot: column(4) } };
+  return { tree: { threads: { process } },
+    cells: { thread: column(0), state: column(1), part: column(1).map((state) => partOf(state, null)), node: column(2),
+      count: column(3), slot: column(4) } };
 }
 
-const ROWS = [[0, HOLDS, 1, 30, 0], [1, HOLDS, 2, 10, 0], [1, WAITS, 3, 6, 0], [2, WAITS, 3, 20, 0], [1, HOLDS, 2, 100, 1]];
+const ROWS = [[0, HOLDS, 1, 30, 0], [1, HOLDS, 2, 10, 0], [1, WAITS, 3, 6, 0], [2, WAITS, 3, 20, 0], [1, HOLDS, 2, 100,
+  1]];
 
 test("waiting is shared out among those that held the GIL in the same slot, as the server does it", () => {
   const gil = gilOfCells(report(ROWS), [], null);
-  assert.deepEqual(gil, { waited: 26, unattributed: 0, threads: [0, 1, 2], pairs: [[0, 6, 15], [0, 0, 5], [0, 0, 0]], node: [1, 2], waits_caused: [21, 5] });
+  assert.deepEqual(gil, { waited: 26, unattributed: 0, threads: [0, 1, 2], pairs: [[0, 6, 15], [0, 0, 5], [0, 0, 0]],
+    node: [1, 2], waits_caused: [21, 5] });
   assert.equal(gilOfCells(report(ROWS), [2], null).waited, 20);
   assert.equal(gilOfCells(report(ROWS), [], [false, true]).waited, 0);
 });
@@ -54,13 +58,16 @@ test("a thread that was renamed is one; those beyond the most are the others", (
   assert.deepEqual(whole.cells, [[8, 0, 1], [0, 1, 0]]);
   assert.equal(whole.hottest, 8);
   const short = gilMatrix(gil, threads, 2);
-  assert.deepEqual(short.waiters.map((side) => [side.thread?.tid ?? null, side.count, side.samples]), [[2, 1, 8], [null, 2, 2]]);
+  assert.deepEqual(short.waiters.map((side) => [side.thread?.tid ?? null, side.count, side.samples]), [[2, 1, 8], [null,
+    2, 2]]);
   assert.equal(short.cells.flat().reduce((sum, samples) => sum + samples, 0), 10);
-  assert.deepEqual(gilMatrix({ threads: [], pairs: [] }, threads, 9), { holders: [], waiters: [], cells: [], hottest: 0 });
+  assert.deepEqual(gilMatrix({ threads: [], pairs: [] }, threads, 9), { holders: [], waiters: [], cells: [],
+    hottest: 0 });
 });
 
 test("a report too has rows for those that waited and held most, and one for the rest", () => {
-  const rows = Array.from({ length: 100 }, (_, thread) => [thread, HOLDS, 1, thread + 1, 0]).concat([[100, WAITS, 2, 5050, 0]]);
+  const rows = Array.from({ length: 100 }, (_, thread) => [thread, HOLDS, 1, thread + 1, 0]).concat([[100, WAITS, 2,
+    5050, 0]]);
   const gil = gilOfCells(report(rows, new Array(101).fill(0)), [], null);
   assert.equal(gil.threads.length, 64);
   assert.deepEqual([gil.threads[0], gil.threads[63]], [37, 100]);
@@ -72,5 +79,9 @@ test("a report too has rows for those that waited and held most, and one for the
   const { holders } = gilMatrix(gil, threads, 12);
   assert.equal(holders.length, 12);
   assert.deepEqual([holders[11].thread, holders[11].count], [null, 0]);
-  assert.equal(gilMatrix({ ...gil, threads: gil.threads.slice(0, 20), pairs: gil.pairs.slice(0, 20).map((row) => row.slice(0, 20).map(() => 1)) }, threads, 12).holders[11].count, 9);
+  assert.equal(
+    gilMatrix({ ...gil, threads: gil.threads.slice(0, 20),
+      pairs: gil.pairs.slice(0, 20).map((row) => row.slice(0, 20).map(() => 1)) }, threads, 12).holders[11].count,
+    9,
+  );
 });

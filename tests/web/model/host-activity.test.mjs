@@ -2,26 +2,38 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { activityByPid, activityLink, activityPlace, mainWait, meanRunning, sampledRange, sparkHeights, sparkPath, startedSessions } from "../../../web/model/host/activity.js";
-import { HOST_TEXT } from "../../../web/text/host.js";
+import { activityByPid, activityLink, activityPlace, mainWait, meanRunning, sampledRange, sparkHeights, sparkPath,
+  startedSessions } from "../../../web/model/host/activity.js";
 import { parseAddress } from "../../../web/model/page/address.js";
+import { HOST_TEXT } from "../../../web/text/host.js";
 
-const row = (parts, waits = null) => ({ parts: { running: 5, needs_gil: 0, needs_processor: 0, blocked: 0, idle: 0, ...parts }, waits });
-const poll = { name: "<native> select.epoll.poll", file: "~", line: 0, own: false, seconds: 8, cause: null, idle: null, peer: null };
-const read = { name: "fetch", file: "/srv/app.py", line: 4, own: true, seconds: 12, cause: "network_read", idle: false, peer: "10.0.0.5:5432" };
+const row = (parts, waits = null) => ({
+  parts: { running: 5, needs_gil: 0, needs_processor: 0, blocked: 0, idle: 0, ...parts },
+  waits,
+});
+const poll = { name: "<native> select.epoll.poll", file: "~", line: 0, own: false, seconds: 8, cause: null, idle: null,
+  peer: null };
+const read = { name: "fetch", file: "/srv/app.py", line: 4, own: true, seconds: 12, cause: "network_read", idle: false,
+  peer: "10.0.0.5:5432" };
 
 test("a function is named with its file, C code without", () => {
-  assert.deepEqual(activityPlace({ name: "parse", file: "/srv/app.py", line: 22 }), { name: "parse", place: "srv/app.py:22" });
-  assert.deepEqual(activityPlace({ name: "parse", file: "/srv/app.py", line: 0 }), { name: "parse", place: "srv/app.py" });
+  assert.deepEqual(activityPlace({ name: "parse", file: "/srv/app.py", line: 22 }), { name: "parse",
+    place: "srv/app.py:22" });
+  assert.deepEqual(activityPlace({ name: "parse", file: "/srv/app.py", line: 0 }), { name: "parse",
+    place: "srv/app.py" });
   assert.deepEqual(activityPlace(poll), { name: "select.epoll.poll", place: "" });
 });
 
 test("the main wait is what took most of the waiting: the GIL, a processor, a cause, or a place of unknown cause", () => {
   assert.equal(mainWait(row({})), null);
-  assert.deepEqual(mainWait(row({ needs_gil: 6, needs_processor: 1, idle: 3 }, poll)), { kind: "gil", place: null, share: 0.6 });
-  assert.deepEqual(mainWait(row({ needs_gil: 1, needs_processor: 3 })), { kind: "processor", place: null, share: 0.75 });
-  assert.deepEqual(mainWait(row({ needs_gil: 2, blocked: 4, idle: 10 }, poll)), { kind: "unknown", place: poll, share: 0.5 });
-  assert.deepEqual(mainWait(row({ needs_processor: 1, blocked: 15 }, read)), { kind: "network_read", place: read, share: 0.75 });
+  assert.deepEqual(mainWait(row({ needs_gil: 6, needs_processor: 1, idle: 3 }, poll)), { kind: "gil", place: null,
+    share: 0.6 });
+  assert.deepEqual(mainWait(row({ needs_gil: 1, needs_processor: 3 })), { kind: "processor", place: null,
+    share: 0.75 });
+  assert.deepEqual(mainWait(row({ needs_gil: 2, blocked: 4, idle: 10 }, poll)), { kind: "unknown", place: poll,
+    share: 0.5 });
+  assert.deepEqual(mainWait(row({ needs_processor: 1, blocked: 15 }, read)), { kind: "network_read", place: read,
+    share: 0.75 });
   assert.equal(mainWait(row({ idle: 14 })), null);
 });
 
@@ -45,7 +57,8 @@ test("a link opens the process, the range, and the line where there is source", 
   const open = (...words) => parseAddress(activityLink(activity, ...words));
   const place = { name: "f", file: "/srv/a b/ä&=#.py", line: 7 };
   const source = open(4711, place);
-  assert.deepEqual([source.session, source.view, source.file, source.line, source.processes, source.range], ["3", "source", place.file, 7, [4711], { from: 100, to: null }]);
+  assert.deepEqual([source.session, source.view, source.file, source.line, source.processes, source.range], ["3",
+    "source", place.file, 7, [4711], { from: 100, to: null }]);
   for (const file of ["~", "<string>", "", "/lib/libz.so"]) {
     const other = open(4711, { name: "g", file, line: 3 });
     assert.deepEqual([other.view, other.file, other.processes], ["flame", "", [4711]]);
@@ -64,5 +77,6 @@ test("rows are found by pid, and sessions that sample all the time are not someb
 test("every cause that the server names has a word", async () => {
   const { readFile } = await import("node:fs/promises");
   const api = JSON.parse(await readFile(new URL("../../../server/openapi.json", import.meta.url), "utf8"));
-  for (const cause of api.components.schemas.WaitCause.enum) if (cause !== "unknown") assert.ok(HOST_TEXT.activity.causes[cause], cause);
+  for (const cause of api.components.schemas.WaitCause.enum)
+    if (cause !== "unknown") assert.ok(HOST_TEXT.activity.causes[cause], cause);
 });

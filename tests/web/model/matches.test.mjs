@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { foundMatches, matchAt, matchedShare, matchesOfCells, runsOf, windowLengths } from "../../../web/model/time/matches.js";
+import { foundMatches, matchAt, matchedShare, matchesOfCells, runsOf,
+  windowLengths } from "../../../web/model/time/matches.js";
 
 test("ids as runs", () => {
   assert.deepEqual(runsOf([false, true, true, false, true]), [1, 2, 4, 4]);

@@ -39,10 +39,12 @@ test("bottom-up trees have the samples of top-down ones", () => {
 test("a label names the library, and the place its source or its library", () => {
   const { frames } = currentGrouping(recording, "function", [], "all");
   const label = (key) => frameLabel(frames, profile, frames.function.indexOf(keys.indexOf(key) + 1));
-  assert.deepEqual([label("gemm").library, label("gemm").hue, label("gemm").label], ["libopenblas-r0.so", "native", "cblas_dgemm  libopenblas-r0.so"]);
+  assert.deepEqual([label("gemm").library, label("gemm").hue, label("gemm").label], ["libopenblas-r0.so", "native",
+    "cblas_dgemm  libopenblas-r0.so"]);
   assert.equal(label("own").place, "/srv/own.cc:7");
   assert.equal(label("main").library, "");
-  assert.deepEqual(["own", "gemm", "main", "gc"].map((key) => hasSource(profile, keys.indexOf(key) + 1)), [true, false, true, false]);
+  assert.deepEqual(["own", "gemm", "main", "gc"].map((key) => hasSource(profile, keys.indexOf(key) + 1)), [true, false,
+    true, false]);
 });
 
 test("functions of a baseline are those of the same library", () => {
@@ -68,5 +70,6 @@ test("the address has the choice, a session or a report the default", () => {
 
 test("a library that does not exist is refused", () => {
   const bad = { ...answered, functions: { ...answered.functions, library: answered.functions.library.map(() => 99) } };
-  assert.throws(() => takeDelivery(createRecording(), { restart: true, recount: true, trees: [bad], view }), RangeError);
+  assert.throws(() => takeDelivery(createRecording(), { restart: true, recount: true, trees: [bad], view }),
+    RangeError);
 });

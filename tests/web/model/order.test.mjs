@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { takeDelivery } from "../../../web/model/trees/recording.js";
-import { createPicture } from "../../../web/model/picture/picture.js";
 import { shownOrder } from "../../../web/model/page/state.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
+import { takeDelivery } from "../../../web/model/trees/recording.js";
 import { outline, stateOf } from "../support/sample.mjs";
 
 const LINES = ["main;a 1", "main;b 5", "main;c 3", "main;<native> d 9"];
@@ -13,12 +13,15 @@ test("siblings stand by name, those that are no Python functions behind", () => 
 });
 
 test("on request the largest stands first", () => {
-  assert.deepEqual(drawnWith({ order: "size" }).slice(2), ["  d  native 9", "  b  app/b.py 5", "  c  app/c.py 3", "  a  app/a.py 1"]);
+  assert.deepEqual(drawnWith({ order: "size" }).slice(2), ["  d  native 9", "  b  app/b.py 5", "  c  app/c.py 3",
+    "  a  app/a.py 1"]);
 });
 
 test("what has ended opens with the largest first, what goes on by name", () => {
-  const orderOf = (state, live, order = null) => shownOrder({ live, connection: { state: "ok" }, session: { state }, paused: false, address: { order } });
-  assert.deepEqual([orderOf("running", true), orderOf("paused", true), orderOf("ended", true), orderOf("failed", true), orderOf("ended", false)], ["name", "name", "size", "size", "size"]);
+  const orderOf = (state, live, order = null) =>
+    shownOrder({ live, connection: { state: "ok" }, session: { state }, paused: false, address: { order } });
+  assert.deepEqual([orderOf("running", true), orderOf("paused", true), orderOf("ended", true), orderOf("failed", true),
+    orderOf("ended", false)], ["name", "name", "size", "size", "size"]);
   assert.deepEqual([orderOf("running", true, "size"), orderOf("ended", false, "name")], ["size", "name"]);
 });
 
@@ -55,7 +58,8 @@ test("a sandwich without a function is of the hottest, which it stays while numb
   const other = stateOf([...lines.slice(0, 1), "a;g 1"], { view: "sandwich" });
   assert.equal(compute(other).sandwich.label.name, "g");
   assert.equal(createPicture()(other).sandwich.label.name, "f");
-  // The sandwich of another range, in which it did nothing.
-  takeDelivery(other.recording, { restart: false, recount: true, trees: [], view: { generation: 2, node: [2], self: [3] } });
+  // Of another range, in which it did nothing.
+  takeDelivery(other.recording, { restart: false, recount: true, trees: [],
+    view: { generation: 2, node: [2], self: [3] } });
   assert.equal(compute({ ...other, recordingVersion: other.recording.version }).sandwich.label.name, "f");
 });

@@ -11,7 +11,10 @@ test("every pair is found again under its id and no other is, however many there
       assert.equal(takePair(pairs, ...known[known.length - 1], known.length), known.length);
     }
   }
-  const all = () => known.every(([first, second], i) => findPair(pairs, first, second) === i + 1 && takePair(pairs, first, second, known.length + 1) === i + 1);
+  const all = () =>
+    known.every(([first, second], i) =>
+      findPair(pairs, first, second) === i + 1 && takePair(pairs, first, second, known.length + 1) === i + 1
+    );
   assert.ok(all());
   reservePairs(pairs, 100000);
   assert.ok(all());

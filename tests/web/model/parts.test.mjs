@@ -12,7 +12,8 @@ import { answersOf, recordingOf } from "../support/sample.mjs";
 const table = JSON.parse(readFileSync(new URL("../../parts.json", import.meta.url), "utf8"));
 const TITLES = { worker: "idle worker", queue: "queue or condition", gil: "GIL", child: "child process" };
 
-const bitOf = (word) => 1 << (word.startsWith("unknown_") ? STATE_FACTS.indexOf(word.slice(8)) + 8 : STATE_FACTS.indexOf(word));
+const bitOf = (word) =>
+  1 << (word.startsWith("unknown_") ? STATE_FACTS.indexOf(word.slice(8)) + 8 : STATE_FACTS.indexOf(word));
 const waitOfCause = (cause) => readWait("<waits: " + (TITLES[cause] ?? cause.replaceAll("_", " ")) + ">");
 
 test("parts have the names that they have on the server", () => {
@@ -24,7 +25,8 @@ test("a sample is in the part that it is in on the server", () => {
   for (const { state, cause, part } of table.rows) {
     const wait = cause === null || cause === "unknown" ? null : waitOfCause(cause);
     assert.notEqual(wait === null, cause !== null && cause !== "unknown", cause);
-    assert.equal(PARTS[partOf(state.reduce((bits, word) => bits | bitOf(word), 0), wait)], part, JSON.stringify({ state, cause }));
+    assert.equal(PARTS[partOf(state.reduce((bits, word) => bits | bitOf(word), 0), wait)], part,
+      JSON.stringify({ state, cause }));
   }
 });
 
@@ -32,7 +34,8 @@ test("the mark at the end of a stack decides", () => {
   const lines = ["main;<waits: disk> 1", "main;<waits: event loop> 1", "main 1"];
   const { nodes } = answersOf(lines);
   const partAt = createPartAt(recordingOf(lines).profile);
-  assert.deepEqual(Array.from(nodes.values(), (node) => PARTS[partAt(0, node)]), ["blocked", "blocked", "blocked", "idle"]);
+  assert.deepEqual(Array.from(nodes.values(), (node) => PARTS[partAt(0, node)]), ["blocked", "blocked", "blocked",
+    "idle"]);
   assert.equal(PARTS[partAt(1, nodes.get("main;<waits: event loop>"))], "running");
 });
 

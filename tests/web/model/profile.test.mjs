@@ -4,7 +4,6 @@ import { applyTree, createProfile, functionCount, nodeCount } from "../../../web
 import { applyView, createCounts, createRecording, takeDelivery } from "../../../web/model/trees/recording.js";
 import { answersOf } from "../support/sample.mjs";
 
-
 test("tables grow by what is new, and a row sent twice is one row", () => {
   const profile = createProfile();
   const { tree } = answersOf(["main;work 3"]);

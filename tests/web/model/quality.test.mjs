@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { engineValue, measureGroups, qualityBadge, qualityValues, qualityVerdict, warningsValue } from "../../../web/model/page/quality.js";
+import { engineValue, measureGroups, qualityBadge, qualityValues, qualityVerdict,
+  warningsValue } from "../../../web/model/page/quality.js";
 import { CHART_TEXT } from "../../../web/text/charts.js";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";
 import { VIEW_TEXT } from "../../../web/text/views.js";
 
 const QUALITY = {
-  samples: 52001, ticks: 12480, requested_hz: 1000, achieved_hz: 998.4, missed_ticks: 20, exact: 51900, retried: 90, truncated: 11,
+  samples: 52001,
+  ticks: 12480,
+  requested_hz: 1000,
+  achieved_hz: 998.4,
+  missed_ticks: 20,
+  exact: 51900,
+  retried: 90,
+  truncated: 11,
   failed: { gone: 3, fault: 0, perm: 0, corrupt: 1 },
 };
 const valueOf = (quality, key) => qualityValues(quality).find((value) => value.key === key);
@@ -15,7 +23,8 @@ test("every value is there and says what it means", () => {
   const values = qualityValues(QUALITY);
   const keys = ["samples", "rate", "bias", "stopped", "exact", "retried", "truncated", "failed", "missed"];
   assert.deepEqual(values.map((value) => value.key), keys);
-  assert.deepEqual(qualityValues(QUALITY, { engine: "kernel" }).map((value) => value.key), keys.filter((key) => key !== "bias" && key !== "stopped"));
+  assert.deepEqual(qualityValues(QUALITY, { engine: "kernel" }).map((value) => value.key),
+    keys.filter((key) => key !== "bias" && key !== "stopped"));
   for (const value of values) assert.ok(value.meaning.length > 20, value.key);
   assert.equal(valueOf(QUALITY, "samples").value, "52,001");
   assert.equal(valueOf(QUALITY, "exact").value, "99.8 %");
@@ -23,18 +32,22 @@ test("every value is there and says what it means", () => {
 });
 
 test("a measured bias has an error and names the functions", () => {
-  const bias = { share: 0.031, error: 0.019, functions: [{ name: "walk", share: 0.018 }, { name: "visit", share: -0.012 }] };
+  const bias = { share: 0.031, error: 0.019,
+    functions: [{ name: "walk", share: 0.018 }, { name: "visit", share: -0.012 }] };
   const shown = valueOf({ ...QUALITY, bias }, "bias");
   assert.deepEqual([shown.value, shown.label, shown.level], ["3 ± 2 points", "bias", "plain"]);
   assert.match(shown.meaning, /walk \+1\.8 points, visit -1\.2 points\.$/);
-  assert.equal(valueOf({ ...QUALITY, bias: { share: 0.002, error: 0.004, functions: [] } }, "bias").value, "0.2 ± 0.4 points");
+  assert.equal(valueOf({ ...QUALITY, bias: { share: 0.002, error: 0.004, functions: [] } }, "bias").value,
+    "0.2 ± 0.4 points");
   assert.equal(valueOf({ ...QUALITY, bias: { ...bias, share: 0.06 } }, "bias").level, "warn");
-  assert.equal(valueOf({ ...QUALITY, bias: { share: 0, error: 0, functions: [] } }, "bias").value, QUALITY_TEXT.bias.none);
+  assert.equal(valueOf({ ...QUALITY, bias: { share: 0, error: 0, functions: [] } }, "bias").value,
+    QUALITY_TEXT.bias.none);
 });
 
 test("an unmeasured bias says why, and how much is uncertain", () => {
   const quality = { ...QUALITY, bias: null, samples: 1000, exact: 850, stops_refused: 0 };
-  const shown = (changes, stop) => qualityValues({ ...quality, ...changes }, { stop }).find((value) => value.key === "bias");
+  const shown = (changes, stop) =>
+    qualityValues({ ...quality, ...changes }, { stop }).find((value) => value.key === "bias");
   assert.deepEqual([shown({}, "never").label, shown({}, "never").level], ["15.0 % uncertain", "warn"]);
   assert.equal(shown({}, "never").meaning, QUALITY_TEXT.bias.never);
   assert.equal(shown({ exact: 1000 }, "never").level, "plain");
@@ -43,12 +56,15 @@ test("an unmeasured bias says why, and how much is uncertain", () => {
 });
 
 test("samples of stopped threads are a share of all, and the stops one of the time", () => {
-  const shown = valueOf({ ...QUALITY, samples: 1000, stopped: 970, stopped_s: 0.09, duration_s: 10, stops_refused: 0 }, "stopped");
+  const shown = valueOf({ ...QUALITY, samples: 1000, stopped: 970, stopped_s: 0.09, duration_s: 10, stops_refused: 0 },
+    "stopped");
   assert.deepEqual([shown.value, shown.label, shown.level], ["97.0 %", "read stopped, 0.9 % of the time", "plain"]);
   assert.ok(!shown.meaning.includes("page faults"));
-  const faulting = valueOf({ ...QUALITY, samples: 1000, stopped: 970, stopped_s: 0.09, duration_s: 10, page_faults: 200000 }, "stopped");
+  const faulting = valueOf({ ...QUALITY, samples: 1000, stopped: 970, stopped_s: 0.09, duration_s: 10,
+    page_faults: 200000 }, "stopped");
   assert.match(faulting.meaning, /has 20,000 page faults a second\./);
-  assert.equal(valueOf({ ...QUALITY, stopped: 0, stopped_s: 0, duration_s: 10, stops_refused: 1 }, "stopped").level, "warn");
+  assert.equal(valueOf({ ...QUALITY, stopped: 0, stopped_s: 0, duration_s: 10, stops_refused: 1 }, "stopped").level,
+    "warn");
 });
 
 test("failed samples are a share of all that were tried, with their causes", () => {
@@ -87,48 +103,74 @@ test("one of a kind is not several", () => {
   const [samples] = qualityValues({ ...QUALITY, samples: 1, ticks: 1 });
   assert.equal(samples.value + " " + samples.label, "1 sample");
   assert.match(samples.meaning, /: 1 sample in 1 tick\.$/);
-  assert.equal(VIEW_TEXT.flame.above("1") + VIEW_TEXT.tasks.left("1"), "(1 caller above)And 1 more task in smaller groups.");
+  assert.equal(VIEW_TEXT.flame.above("1") + VIEW_TEXT.tasks.left("1"),
+    "(1 caller above)And 1 more task in smaller groups.");
   assert.equal(CHART_TEXT.table.caption("1", "1"), "1 run in the order of time");
 });
 
 test("what is not sampled of a program is a warning of the badge, which names the processes", () => {
-  const value = warningsValue([{ pid: 7, warnings: [] }, { pid: 8, warnings: ["another Python\u0007 runs"] }, { pid: 9 }]);
+  const value = warningsValue([{ pid: 7, warnings: [] }, { pid: 8, warnings: ["another Python\u0007 runs"] }, {
+    pid: 9,
+  }]);
   assert.match(value.meaning, /^8: another Python.* runs$/);
   assert.equal(qualityBadge([...qualityValues(QUALITY), value]).warning, "1 warning");
   assert.equal(warningsValue([{ pid: 7, warnings: ["x", "y"] }]).label, "warnings");
-  assert.match(warningsValue(Array.from({ length: 20 }, (_, pid) => ({ pid, warnings: ["x"] }))).meaning, /^0: x; 1: x; .*7: x$/);
+  assert.match(warningsValue(Array.from({ length: 20 }, (_, pid) => ({ pid, warnings: ["x"] }))).meaning,
+    /^0: x; 1: x; .*7: x$/);
   for (const none of [undefined, [], [{ pid: 7, warnings: [] }]]) assert.equal(warningsValue(none), null);
 });
 
 test("processes that are left out are a warning with the number and the cause", () => {
-  const value = warningsValue([{ pid: 7, warnings: ["x"] }], { attached: 22, running: 22, over_limit: 0, short_of_files: 20, denied: 1, not_permitted: 5 });
+  const value = warningsValue([{ pid: 7, warnings: ["x"] }], { attached: 22, running: 22, over_limit: 0,
+    short_of_files: 20, denied: 1, not_permitted: 5 });
   assert.equal(value.value + " " + value.label, "3 warnings");
   assert.match(value.meaning, /^20 left out: too many files are open \(ulimit -n\); 1 left out: cannot be read; 7: x$/);
   assert.equal(warningsValue([], { short_of_files: 0, not_permitted: 5 }), null);
 });
 
 test("gaps of native stacks are counted by cause, where there are any", () => {
-  const counted = { samples: 100, native_complete: 90, native_gaps: 10, native_gaps_no_table: 8, native_gaps_copy: 2, native_gaps_register: 0, native_gaps_other: 0 };
-  const rowsOf = (quality) => Object.fromEntries(measureGroups(quality).find(({ title }) => title === QUALITY_TEXT.groups.native).rows.map(({ key, value, share }) => [key, value + " " + share]));
+  const counted = { samples: 100, native_complete: 90, native_gaps: 10, native_gaps_no_table: 8, native_gaps_copy: 2,
+    native_gaps_register: 0, native_gaps_other: 0 };
+  const rowsOf = (quality) =>
+    Object.fromEntries(
+      measureGroups(quality).find(({ title }) => title === QUALITY_TEXT.groups.native).rows.map((
+        { key, value, share },
+      ) => [key, value + " " + share]),
+    );
   const rows = rowsOf(counted);
-  assert.deepEqual([rows.native_gaps, rows.native_gaps_no_table, rows.native_gaps_other], ["10 10.0 %", "8 80.0 %", "0 0 %"]);
-  assert.deepEqual(Object.keys(rowsOf({ ...counted, native_complete: 100, native_gaps: 0, native_gaps_no_table: 0, native_gaps_copy: 0 })), ["native_complete", "native_gaps"]);
+  assert.deepEqual([rows.native_gaps, rows.native_gaps_no_table, rows.native_gaps_other], ["10 10.0 %", "8 80.0 %",
+    "0 0 %"]);
+  assert.deepEqual(
+    Object.keys(
+      rowsOf({ ...counted, native_complete: 100, native_gaps: 0, native_gaps_no_table: 0, native_gaps_copy: 0 }),
+    ),
+    ["native_complete", "native_gaps"],
+  );
 });
 
 test("native stacks that are missing are counted by cause, where any are", () => {
-  const counted = { samples: 100, native_complete: 48, native_none: 52, native_none_unstopped: 50, native_none_waiting: 0, native_none_truncated: 0, native_none_copy: 2 };
+  const counted = { samples: 100, native_complete: 48, native_none: 52, native_none_unstopped: 50,
+    native_none_waiting: 0, native_none_truncated: 0, native_none_copy: 2 };
   const rows = measureGroups(counted).find(({ title }) => title === QUALITY_TEXT.groups.native).rows;
   assert.deepEqual(rows.map(({ key, share }) => [key, share]), [
-    ["native_complete", "48.0 %"], ["native_none", "52.0 %"],
-    ["native_none_unstopped", "96.2 %"], ["native_none_waiting", "0 %"], ["native_none_truncated", "0 %"], ["native_none_copy", "3.8 %"],
+    ["native_complete", "48.0 %"],
+    ["native_none", "52.0 %"],
+    ["native_none_unstopped", "96.2 %"],
+    ["native_none_waiting", "0 %"],
+    ["native_none_truncated", "0 %"],
+    ["native_none_copy", "3.8 %"],
   ]);
-  const rest = measureGroups({ ...counted, native_complete: 100, native_none: 0 }).find(({ title }) => title === QUALITY_TEXT.groups.native).rows;
+  const rest =
+    measureGroups({ ...counted, native_complete: 100, native_none: 0 }).find(({ title }) =>
+      title === QUALITY_TEXT.groups.native
+    ).rows;
   assert.deepEqual(rest.map(({ key }) => key), ["native_complete", "native_none"]);
 });
 
 test("the verdict is in words: nothing yet, good, or what is wrong", () => {
   const verdictOf = (quality) => qualityVerdict(qualityValues(quality, { engine: "kernel" }));
-  const good = { samples: 100, ticks: 100, missed_ticks: 0, requested_hz: 100, achieved_hz: 100, exact: 100, retried: 0, truncated: 0, failed: { gone: 0 } };
+  const good = { samples: 100, ticks: 100, missed_ticks: 0, requested_hz: 100, achieved_hz: 100, exact: 100, retried: 0,
+    truncated: 0, failed: { gone: 0 } };
   assert.equal(verdictOf(good), QUALITY_TEXT.verdict.good);
   assert.equal(verdictOf({}), QUALITY_TEXT.verdict.none);
   assert.equal(verdictOf({ ...good, samples: 0 }), QUALITY_TEXT.verdict.none);

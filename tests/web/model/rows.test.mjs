@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultAddress, formatAddress, parseAddress } from "../../../web/model/page/address.js";
+import { diffRows, heatRows, laneRows, ROWS_SHOWN_MAX, sandwichRows, stackRows,
+  stripRows } from "../../../web/model/page/rows.js";
 import { createPicture } from "../../../web/model/picture/picture.js";
-import { diffRows, heatRows, laneRows, ROWS_SHOWN_MAX, sandwichRows, stackRows, stripRows } from "../../../web/model/page/rows.js";
 import { PARTS } from "../../../web/model/profile/parts.js";
 import { emptyRuns } from "../../../web/model/profile/runs.js";
 import { takeRuns } from "../../../web/model/trees/recording.js";
@@ -12,7 +13,10 @@ import { answersOf, stateOf } from "../support/sample.mjs";
 const parts = (counts) => PARTS.map((key) => counts[key] ?? 0);
 
 // A timeline of slots of a second: {part: count, ...} each.
-const timelineOf = (...seconds) => ({ width: 1, from: 0, to: seconds.length, slots: seconds.map((counts, i) => ({ slot: i, start: i, end: i + 1, samples: parts(counts).reduce((a, b) => a + b), parts: parts(counts), inGc: counts.gc ?? 0 })) });
+const timelineOf = (...seconds) => ({ width: 1, from: 0, to: seconds.length,
+  slots: seconds.map((counts, i) => ({ slot: i, start: i, end: i + 1, samples: parts(counts).reduce((a, b) => a + b),
+    parts: parts(counts), inGc: counts.gc ?? 0 })
+  ) });
 
 test("of many frames the heaviest are rows, each after the frame it stands on", () => {
   const lines = Array.from({ length: 900 }, (_, i) => "top;f;f" + i + " " + (i < 50 ? 9 : 2));
@@ -31,10 +35,13 @@ test("a stack chart is a row a run, in the order of time", () => {
   const lines = ["main;a 5", "main;b 5"];
   const state = stateOf(lines, { view: "stacks" });
   const { nodes } = answersOf(lines);
-  const runs = { ...emptyRuns(), key: "0", to: 3, start: Float64Array.of(0, 1), end: Float64Array.of(1, 3), node: Int32Array.of(nodes.get("main;b"), nodes.get("main;a")), state: Int32Array.of(1, 0), ordered: Uint8Array.of(0, 1), runs: Int32Array.of(1, 1) };
+  const runs = { ...emptyRuns(), key: "0", to: 3, start: Float64Array.of(0, 1), end: Float64Array.of(1, 3),
+    node: Int32Array.of(nodes.get("main;b"), nodes.get("main;a")), state: Int32Array.of(1, 0),
+    ordered: Uint8Array.of(0, 1), runs: Int32Array.of(1, 1) };
   takeRuns(state.recording, { trees: [], runs });
   const { rows, columns, caption } = stackRows(createPicture()(state).stacks, { from: 0, to: 3 });
-  assert.deepEqual(rows.map((row) => [row.level, row.name.split(" ")[0], ...row.cells]), [[2, "b", "0:00.000", "1.00 s", TEXT.parts.running[0], "no"], [2, "a", "0:01.000", "2.00 s", TEXT.parts.blocked[0], "yes"]]);
+  assert.deepEqual(rows.map((row) => [row.level, row.name.split(" ")[0], ...row.cells]), [[2, "b", "0:00.000", "1.00 s",
+    TEXT.parts.running[0], "no"], [2, "a", "0:01.000", "2.00 s", TEXT.parts.blocked[0], "yes"]]);
   assert.equal(columns.length, 2 + rows[0].cells.length);
   assert.match(caption, /^2 runs/);
 });
@@ -46,7 +53,11 @@ test("a sandwich is both sides, each beginning with the function itself", () => 
   const { sandwich, sum } = compute({ ...state, address: { ...state.address, view: "sandwich", about } });
   const { rows } = sandwichRows(sandwich, sum);
   assert.deepEqual(rows.map((row) => [row.side, row.level, row.name.split(" ")[0], row.cells[1]]), [
-    ["callers", 0, "f", "100 %"], ["callers", 1, "a", "75.0 %"], ["callers", 1, "c", "25.0 %"], ["callees", 0, "f", "100 %"], ["callees", 1, "b", "75.0 %"],
+    ["callers", 0, "f", "100 %"],
+    ["callers", 1, "a", "75.0 %"],
+    ["callers", 1, "c", "25.0 %"],
+    ["callees", 0, "f", "100 %"],
+    ["callees", 1, "b", "75.0 %"],
   ]);
 });
 
@@ -72,8 +83,10 @@ test("threads along time say how much they ran, and where nothing was seen", () 
 
 test("a second of the heat map says in which 20 ms most ran", () => {
   const bins = (value) => Array.from({ length: 50 }, (_, i) => (i === 7 ? value : 0));
-  const heat = { from: 0, to: 4, bins: 50, columns: new Map([[3, PARTS.map((key) => bins(key === "running" ? 5 : 0))], [1, PARTS.map(() => bins(0))]]) };
-  assert.deepEqual(heatRows(heat).rows.map((row) => [row.name, ...row.cells]), [["0:01", "0", "0", "0", "0", "0", "0", "", ""], ["0:03", "5", "0", "0", "0", "0", "5", "5", "140 ms"]]);
+  const heat = { from: 0, to: 4, bins: 50,
+    columns: new Map([[3, PARTS.map((key) => bins(key === "running" ? 5 : 0))], [1, PARTS.map(() => bins(0))]]) };
+  assert.deepEqual(heatRows(heat).rows.map((row) => [row.name, ...row.cells]), [["0:01", "0", "0", "0", "0", "0", "0",
+    "", ""], ["0:03", "5", "0", "0", "0", "0", "5", "5", "140 ms"]]);
   const matches = { start: [1, 2.5], end: [2, 3.5], samples: [4, 8], matching: [1, 8] };
   assert.deepEqual(heatRows(heat, null, true).rows[1].cells, ["5", "—", "0", "0", "0", "5", "5", "140 ms"]);
   const searched = heatRows(heat, matches);
@@ -83,10 +96,17 @@ test("a second of the heat map says in which 20 ms most ran", () => {
 
 test("what changed is a row a frame, in percentage points, total and self", () => {
   const number = (baselineShare, currentShare, verdict) => ({ baselineShare, currentShare, verdict });
-  const frame = (label, total, self, children = []) => ({ label, changes: { total, self }, value: 1, id: label, children });
+  const frame = (label, total, self, children = []) => ({ label, changes: { total, self }, value: 1, id: label,
+    children });
   const { less, few } = TEXT.compare.verdicts;
-  const { rows } = diffRows({ drawing: { root: { label: "all", value: 1, id: "0", children: [frame("a", number(0.5, 0.25, "less"), number(0, 0.5, "few"))] } } });
-  assert.deepEqual(rows.map((row) => row.cells), [Array(8).fill(""), ["50.0 %", "25.0 %", "−25.0 pp", less, "0 %", "50.0 %", "+50.0 pp", few]]);
+  const { rows } = diffRows({
+    drawing: {
+      root: { label: "all", value: 1, id: "0",
+        children: [frame("a", number(0.5, 0.25, "less"), number(0, 0.5, "few"))] },
+    },
+  });
+  assert.deepEqual(rows.map((row) => row.cells), [Array(8).fill(""), ["50.0 %", "25.0 %", "−25.0 pp", less, "0 %",
+    "50.0 %", "+50.0 pp", few]]);
 });
 
 test("which tables are open is in the address", () => {

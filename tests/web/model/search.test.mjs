@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPicture } from "../../../web/model/picture/picture.js";
 import { parseSearch } from "../../../web/model/filters/search.js";
+import { createPicture } from "../../../web/model/picture/picture.js";
 import { stateOf } from "../support/sample.mjs";
 
 const matches = (lines, search, address = {}) => createPicture()(stateOf(lines, { search, ...address })).matches;
@@ -39,7 +39,8 @@ test("a sample counts once, however many of its frames match", () => {
 
 test("the matched share is the same bottom-up, by line and zoomed", () => {
   const lines = ["main:1;work:2 5", "main:2;work:3 2", "main:2 3"];
-  for (const address of [{ bottomUp: true }, { by: "line" }, { zoom: ["x"] }]) assert.equal(matches(lines, "work", address).share, 0.7);
+  for (const address of [{ bottomUp: true }, { by: "line" }, { zoom: ["x"] }])
+    assert.equal(matches(lines, "work", address).share, 0.7);
 });
 
 test("files are searched too", () => {

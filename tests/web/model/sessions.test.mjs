@@ -1,15 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatWhen } from "../../../web/model/base/instants.js";
-import { captureTitle, formatAge, formatBytes, openedFiles, orderSessions, parseDuration, parseLabels, parseRate, profileRequest, rateRequest, defaultProfile, sessionTitle, sparkSlots, sparkThreads, wordsRequest } from "../../../web/model/host/sessions.js";
-import { captureQuery, defaultHostAddress, formatHostAddress, parseHostAddress, sessionOf, sortedBy } from "../../../web/model/host/address.js";
-import { arrangeProcesses, commonRefusal, countProcesses, matchesProcess, programName, sortProcesses } from "../../../web/model/host/processes.js";
+import { captureQuery, defaultHostAddress, formatHostAddress, parseHostAddress, sessionOf,
+  sortedBy } from "../../../web/model/host/address.js";
+import { arrangeProcesses, commonRefusal, countProcesses, matchesProcess, programName,
+  sortProcesses } from "../../../web/model/host/processes.js";
+import { captureTitle, defaultProfile, formatAge, formatBytes, openedFiles, orderSessions, parseDuration, parseLabels,
+  parseRate, profileRequest, rateRequest, sessionTitle, sparkSlots, sparkThreads,
+  wordsRequest } from "../../../web/model/host/sessions.js";
 
-const process = (pid, more = {}) => ({ pid, command: ["python3", "app" + pid + ".py"], python: "3.12.1", user: "ann", container: null, threads: 1, cpu_percent: 0, rss_bytes: 1, started_at: "2026-01-01T00:00:0" + (pid % 10) + "Z", uptime_s: 5, sessions: [], can_attach: true, reason: null, ...more });
+const process = (pid, more = {}) => ({ pid, command: ["python3", "app" + pid + ".py"], python: "3.12.1", user: "ann",
+  container: null, threads: 1, cpu_percent: 0, rss_bytes: 1, started_at: "2026-01-01T00:00:0" + (pid % 10) + "Z",
+  uptime_s: 5, sessions: [], can_attach: true, reason: null, ...more });
 const pids = (rows) => rows.map((row) => (row.process ?? row).pid);
 
 test("the address of the host page comes back as it was, and whatever is wrong is left out", () => {
-  const address = { host: "captures", search: "a b&c", sort: "memory", up: true, only: true, find: "ä=1", label: "x", on: "web3", age: "week" };
+  const address = { host: "captures", search: "a b&c", sort: "memory", up: true, only: true, find: "ä=1", label: "x",
+    on: "web3", age: "week" };
   assert.deepEqual(parseHostAddress("#" + formatHostAddress(address)), address);
   assert.equal(formatHostAddress(defaultHostAddress()), "v=1");
   assert.deepEqual(parseHostAddress("#v=1&host=attic&sort=__proto__&age=ever"), defaultHostAddress());
@@ -26,10 +33,25 @@ test("another press on a head turns the order; words begin at A and numbers at t
 
 test("a program is called by its script or module", () => {
   for (const [command, name] of [
-    [["python3", "/srv/app.py", "-v"], "app.py"], [["/usr/bin/python3.11", "-m", "http.server"], "http.server"], [["python3", "-c", "x"], "python3 -c"], [["python3"], "python3"], [["/opt/uwsgi", "--ini"], "uwsgi"],
-    [["python3", "-X", "dev"], "python3"], [["python3", "-X", "dev", "-Wignore", "a.py"], "a.py"], [["python3", "manage.py", "serve", "-c", "own.cfg"], "manage.py"],
-    [["python3", "/srv/app.py", "-m", "x"], "app.py"], [["python3", "-Im", "app"], "app"], [["python3", "-mapp", "x"], "app"], [["python3", "-Ic", "import app"], "python3 -c"],
-    [["python3", "--check-hash-based-pycs", "never", "a.py"], "a.py"], [["python3", "-", "a"], "python3"], [["python3", "-m"], "python3"], [[], "(no command line)"], [["/"], "/"], [["python3", "dir/"], "dir/"], [["pypy3", "-u", "a.py"], "a.py"],
+    [["python3", "/srv/app.py", "-v"], "app.py"],
+    [["/usr/bin/python3.11", "-m", "http.server"], "http.server"],
+    [["python3", "-c", "x"], "python3 -c"],
+    [["python3"], "python3"],
+    [["/opt/uwsgi", "--ini"], "uwsgi"],
+    [["python3", "-X", "dev"], "python3"],
+    [["python3", "-X", "dev", "-Wignore", "a.py"], "a.py"],
+    [["python3", "manage.py", "serve", "-c", "own.cfg"], "manage.py"],
+    [["python3", "/srv/app.py", "-m", "x"], "app.py"],
+    [["python3", "-Im", "app"], "app"],
+    [["python3", "-mapp", "x"], "app"],
+    [["python3", "-Ic", "import app"], "python3 -c"],
+    [["python3", "--check-hash-based-pycs", "never", "a.py"], "a.py"],
+    [["python3", "-", "a"], "python3"],
+    [["python3", "-m"], "python3"],
+    [[], "(no command line)"],
+    [["/"], "/"],
+    [["python3", "dir/"], "dir/"],
+    [["pypy3", "-u", "a.py"], "a.py"],
   ]) assert.equal(programName(command).name, name, command.join(" "));
 });
 
@@ -45,7 +67,8 @@ test("processes are found by every word, wherever it is", () => {
 });
 
 test("processes sort by what they are, versions as numbers, the unknown last", () => {
-  const all = [process(1, { python: "3.9.1", cpu_percent: 5 }), process(2, { python: "3.12.0", cpu_percent: null }), process(3, { python: null, cpu_percent: 50 })];
+  const all = [process(1, { python: "3.9.1", cpu_percent: 5 }), process(2, { python: "3.12.0", cpu_percent: null }),
+    process(3, { python: null, cpu_percent: 50 })];
   assert.deepEqual(pids(sortProcesses(all, { sort: "cpu", up: false })), [3, 1, 2]);
   assert.deepEqual(pids(sortProcesses(all, { sort: "python", up: false })), [2, 1, 3]);
   assert.deepEqual(pids(sortProcesses(all, { sort: "pid", up: true })), [1, 2, 3]);
@@ -53,25 +76,38 @@ test("processes sort by what they are, versions as numbers, the unknown last", (
 });
 
 test("files that the server was started with are captures, found as these are", () => {
-  const session = (id, more = {}) => ({ id, source: "capture", name: "", note: "", capture: null, started_at: "2026-01-31T10:00:00Z", target: { host: "web3", command: ["python3", "app.py"] }, ...more });
+  const session = (id, more = {}) => ({ id, source: "capture", name: "", note: "", capture: null,
+    started_at: "2026-01-31T10:00:00Z", target: { host: "web3", command: ["python3", "app.py"] }, ...more });
   const all = [session("1"), session("2", { source: "live" }), session("3", { capture: "20260131" })];
-  const found = (address) => openedFiles(all, { ...defaultHostAddress(), ...address }, Date.parse("2026-01-31T10:30:00Z")).map(({ name, sessions }) => [name, sessions]);
+  const found = (address) =>
+    openedFiles(all, { ...defaultHostAddress(), ...address }, Date.parse("2026-01-31T10:30:00Z")).map((
+      { name, sessions },
+    ) => [name, sessions]);
   assert.deepEqual(found({}), [["session 1", ["1"]]]);
-  for (const address of [{ find: "APP web" }, { on: "web3" }, { age: "hour" }]) assert.equal(found(address).length, 1, JSON.stringify(address));
-  for (const address of [{ find: "app other" }, { on: "web4" }, { label: "x" }]) assert.equal(found(address).length, 0, JSON.stringify(address));
-  assert.equal(openedFiles(all, { ...defaultHostAddress(), age: "hour" }, Date.parse("2026-01-31T12:00:00Z")).length, 0);
+  for (const address of [{ find: "APP web" }, { on: "web3" }, { age: "hour" }])
+    assert.equal(found(address).length, 1, JSON.stringify(address));
+  for (const address of [{ find: "app other" }, { on: "web4" }, { label: "x" }])
+    assert.equal(found(address).length, 0, JSON.stringify(address));
+  assert.equal(openedFiles(all, { ...defaultHostAddress(), age: "hour" }, Date.parse("2026-01-31T12:00:00Z")).length,
+    0);
 });
 
 test("held rows keep their places: what is gone is said to be, what is new comes last, a pid used again is another process", () => {
   const address = { ...defaultHostAddress() };
-  const before = arrangeProcesses([process(1, { cpu_percent: 9 }), process(2, { cpu_percent: 5 }), process(3)], address, null);
+  const before = arrangeProcesses([process(1, { cpu_percent: 9 }), process(2, { cpu_percent: 5 }), process(3)], address,
+    null);
   assert.deepEqual(pids(before), [1, 2, 3]);
-  const now = [process(1), process(3, { cpu_percent: 99 }), process(2, { started_at: "2026-02-02T00:00:00Z" }), process(4, { cpu_percent: 70 })];
+  const now = [process(1), process(3, { cpu_percent: 99 }), process(2, { started_at: "2026-02-02T00:00:00Z" }),
+    process(4, { cpu_percent: 70 })];
   const held = arrangeProcesses(now, address, before);
-  assert.deepEqual(held.map((row) => [row.process.pid, row.gone]), [[1, false], [2, true], [3, false], [4, false], [2, false]]);
+  assert.deepEqual(held.map((row) => [row.process.pid, row.gone]), [[1, false], [2, true], [3, false], [4, false], [2,
+    false]]);
   assert.equal(held[2].process.cpu_percent, 99);
   assert.deepEqual(pids(arrangeProcesses(now, address, null)), [3, 4, 1, 2]);
-  assert.deepEqual(pids(arrangeProcesses([process(1, { can_attach: false }), process(2)], { ...address, only: true }, null)), [2]);
+  assert.deepEqual(
+    pids(arrangeProcesses([process(1, { can_attach: false }), process(2)], { ...address, only: true }, null)),
+    [2],
+  );
 });
 
 test("what cannot be attached is counted, and its reason said when it is all there is", () => {
@@ -84,9 +120,15 @@ test("what cannot be attached is counted, and its reason said when it is all the
 
 test("a form becomes a request, or says which field is wrong", () => {
   const form = { ...defaultProfile(), rate: "2.5 kHz", duration: "5 min", name: "n" };
-  assert.deepEqual(profileRequest([4], form).body, { pids: [4], rate_hz: 2500, duration_s: 300, threads: "all", mode: "wall", async: "off", engine: "auto", native: "off", gc: true, opcodes: false, subprocesses: false, stop: "auto", name: "n", note: "" });
+  assert.deepEqual(profileRequest([4], form).body, { pids: [4], rate_hz: 2500, duration_s: 300, threads: "all",
+    mode: "wall", async: "off", engine: "auto", native: "off", gc: true, opcodes: false, subprocesses: false,
+    stop: "auto", name: "n", note: "" });
   assert.equal(profileRequest([4], defaultProfile()).body.duration_s, null);
-  for (const [changes, field] of [[{ rate: "0" }, "rate"], [{ rate: "20khz" }, "rate"], [{ rate: "fast" }, "rate"], [{ duration: "8d" }, "duration"], [{ duration: "soon" }, "duration"], [{ duration: "0" }, "duration"], [{ name: "ä".repeat(61) }, "name"], [{ note: "n".repeat(1001) }, "note"]]) {
+  for (const [changes, field] of [[{ rate: "0" }, "rate"], [{ rate: "20khz" }, "rate"], [{ rate: "fast" }, "rate"], [{
+    duration: "8d",
+  }, "duration"], [{ duration: "soon" }, "duration"], [{ duration: "0" }, "duration"], [{ name: "ä".repeat(61) },
+    "name"], [{ note: "n".repeat(1001) }, "note"]])
+  {
     assert.equal(profileRequest([4], { ...form, ...changes }).field, field, JSON.stringify(changes));
   }
   assert.match(profileRequest([], form).problem, /No process/);
@@ -101,11 +143,16 @@ test("a rate is changed within the same limits", () => {
 });
 
 test("names, notes and labels have their limits", () => {
-  assert.deepEqual(wordsRequest({ title: " a ", note: "b", labels: "web, before,,web" }, "title"), { body: { title: "a", note: "b", labels: ["web", "before"] } });
+  assert.deepEqual(wordsRequest({ title: " a ", note: "b", labels: "web, before,,web" }, "title"), {
+    body: { title: "a", note: "b", labels: ["web", "before"] },
+  });
   assert.deepEqual(wordsRequest({ title: "a", note: "" }, "name"), { body: { name: "a", note: "" } });
   assert.equal(wordsRequest({ title: "x".repeat(121), note: "" }, "name").field, "title");
   assert.equal(wordsRequest({ title: "", note: "x".repeat(1001) }, "name").field, "note");
-  assert.equal(wordsRequest({ title: "", note: "", labels: Array.from({ length: 17 }, (_, i) => i).join() }, "title").field, "labels");
+  assert.equal(
+    wordsRequest({ title: "", note: "", labels: Array.from({ length: 17 }, (_, i) => i).join() }, "title").field,
+    "labels",
+  );
   assert.equal(parseLabels("x".repeat(61)), null);
 });
 
@@ -113,26 +160,33 @@ test("captures are asked for by what was chosen; a minute asks the same question
   const now = 1770000000000;
   assert.equal(captureQuery(defaultHostAddress(), now).toString(), "");
   const address = { ...defaultHostAddress(), find: "a&b", on: "web3", label: "x", age: "hour" };
-  assert.equal(captureQuery(address, now).toString(), "search=a%26b&host=web3&label=x&from=" + (Math.floor(now / 60000) * 60 - 3600));
+  assert.equal(captureQuery(address, now).toString(),
+    "search=a%26b&host=web3&label=x&from=" + (Math.floor(now / 60000) * 60 - 3600));
   assert.equal(captureQuery(address, now + 1000).toString(), captureQuery(address, now).toString());
 });
 
 test("sessions and captures have names; those that run come first", () => {
-  const session = (id, state, more = {}) => ({ id, state, name: "", target: { command: ["python3", "a.py"] }, targets: [{}], ...more });
-  const groups = orderSessions([session("2", "ended"), session("9", "running"), session("10", "paused"), session("3", "failed"), session("4", "ended", { source: "capture" })]);
-  assert.deepEqual(Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, group.map(({ id }) => id)])), { running: ["10", "9"], over: ["3", "2"], opened: ["4"] });
+  const session = (id, state, more = {}) => ({ id, state, name: "", target: { command: ["python3", "a.py"] },
+    targets: [{}], ...more });
+  const groups = orderSessions([session("2", "ended"), session("9", "running"), session("10", "paused"),
+    session("3", "failed"), session("4", "ended", { source: "capture" })]);
+  assert.deepEqual(Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, group.map(({ id }) => id)])),
+    { running: ["10", "9"], over: ["3", "2"], opened: ["4"] });
   assert.equal(sessionTitle(session("1", "running", { targets: [{}, {}, {}] })), "a.py and 2 more");
   assert.equal(sessionTitle(session("1", "running", { name: "n" })), "n");
-  assert.equal(sessionTitle({ id: "1", state: "starting", name: "", target: { pid: 7, command: [] }, targets: [] }), "process 7");
+  assert.equal(sessionTitle({ id: "1", state: "starting", name: "", target: { pid: 7, command: [] }, targets: [] }),
+    "process 7");
   assert.equal(captureTitle({ title: "", target: { command: ["x"] } }), "x");
   assert.equal(captureTitle({ title: "" }), "(no command line)");
 });
 
 test("bytes, ages and instants are as people say them", () => {
-  assert.deepEqual([0, 1023, 1024, 10240, 1047552, 5e9, null].map(formatBytes), ["0 B", "1023 B", "1.0 KiB", "10 KiB", "1023 KiB", "4.7 GiB", "—"]);
+  assert.deepEqual([0, 1023, 1024, 10240, 1047552, 5e9, null].map(formatBytes), ["0 B", "1023 B", "1.0 KiB", "10 KiB",
+    "1023 KiB", "4.7 GiB", "—"]);
   assert.deepEqual([0.5, 59, 61, 7300, 90000, NaN].map(formatAge), ["0 s", "59 s", "1 min", "2 h", "1 d", "—"]);
   const now = new Date(2026, 5, 4, 12, 0).getTime();
-  const zone = (month, year = 2026) => new Date(year, month, 4, 9, 5).toLocaleTimeString("en", { timeZoneName: "short" }).split(" ").at(-1);
+  const zone = (month, year = 2026) =>
+    new Date(year, month, 4, 9, 5).toLocaleTimeString("en", { timeZoneName: "short" }).split(" ").at(-1);
   assert.match(zone(4), /^[A-Z]+([+-][0-9:]+)?$/);
   assert.equal(formatWhen(new Date(2026, 5, 4, 9, 5).toISOString(), now), "today 09:05 " + zone(5));
   assert.equal(formatWhen(new Date(2026, 4, 4, 9, 5).toISOString(), now), "4 May, 09:05 " + zone(4));
@@ -142,13 +196,17 @@ test("bytes, ages and instants are as people say them", () => {
 });
 
 test("a spark line is what the threads did on average, cut to its range", () => {
-  const timeline = { start: [0, 2, 4], end: [2, 4, 6], seconds: { running: [2, 2, 0], needs_gil: [0, 4, 0], needs_processor: [0, 2, 0] } };
+  const timeline = { start: [0, 2, 4], end: [2, 4, 6],
+    seconds: { running: [2, 2, 0], needs_gil: [0, 4, 0], needs_processor: [0, 2, 0] } };
   const slots = sparkSlots(timeline, 2, 6);
   assert.deepEqual(slots.map(({ x, width }) => [x, width]), [[0, 0.5], [0.5, 0.5]]);
   assert.deepEqual(slots[0].heights, [0.25, 0.5, 0.25]);
   assert.deepEqual(sparkThreads(timeline), [4 / 6, 4 / 6, 2 / 6]);
   assert.equal(sparkThreads({ start: [], end: [], seconds: {} }), null);
   // At 1 Hz, slots of a quarter of a second: most have no sample, and each sample stands for a second.
-  assert.deepEqual(sparkThreads({ start: [0, 1, 2, 3], end: [0.25, 1.25, 2.25, 4], seconds: { running: [1, 1, 1, 1] } }), [1, 0, 0]);
+  assert.deepEqual(
+    sparkThreads({ start: [0, 1, 2, 3], end: [0.25, 1.25, 2.25, 4], seconds: { running: [1, 1, 1, 1] } }),
+    [1, 0, 0],
+  );
   assert.deepEqual(sparkSlots(timeline, 5, 5), []);
 });

@@ -30,7 +30,8 @@ test("filters leave what they leave on the server", () => {
 });
 
 test("filters are sent as they are", () => {
-  assert.deepEqual(filterParameters(["hide libraries", "show-from  Function:a b", "focus /^x/i", "nonsense"]), [["hide", "libraries"], ["show_from", "function:a b"], ["focus", "/^x/i"]]);
+  assert.deepEqual(filterParameters(["hide libraries", "show-from  Function:a b", "focus /^x/i", "nonsense"]), [["hide",
+    "libraries"], ["show_from", "function:a b"], ["focus", "/^x/i"]]);
   for (const [pattern] of patterns) {
     const [[, sent]] = filterParameters(["hide " + pattern]);
     assert.equal(cleanTerm("hide " + sent), cleanTerm("hide " + pattern));

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatAddress, parseAddress } from "../../../web/model/page/address.js";
 import { memoise } from "../../../web/model/base/memoise.js";
+import { formatAddress, parseAddress } from "../../../web/model/page/address.js";
+import { createState, newerSamples, nextTheme, reduce, statusOf } from "../../../web/model/page/state.js";
 import { heatLevel } from "../../../web/model/picture/drawing.js";
 import { createPicture } from "../../../web/model/picture/picture.js";
-import { createState, newerSamples, nextTheme, reduce, statusOf } from "../../../web/model/page/state.js";
 import { TEXT } from "../../../web/text/session.js";
 import { outline, stateOf } from "../support/sample.mjs";
 
@@ -98,8 +98,10 @@ test("a sandwich counts every sample once, recursion or not", () => {
   const lines = ["m;a;f;x 4", "m;b;f 3", "m;a;f;f;y 2", "m;a;f;f 1", "m;a 9"];
   const sandwich = about("f", lines);
   assert.deepEqual([sandwich.total, sandwich.self], [10, 4]);
-  assert.deepEqual(outline(sandwich.callers.root).map((line) => line.replace(/  [\w/]+\.py/, "")), ["f 10", " a 7", "  m 7", " b 3", "  m 3"]);
-  assert.deepEqual(outline(sandwich.callees.root).map((line) => line.replace(/  [\w/]+\.py/, "")), ["f 10", " f 3", "  y 2", " x 4"]);
+  assert.deepEqual(outline(sandwich.callers.root).map((line) => line.replace(/  [\w/]+\.py/, "")), ["f 10", " a 7",
+    "  m 7", " b 3", "  m 3"]);
+  assert.deepEqual(outline(sandwich.callees.root).map((line) => line.replace(/  [\w/]+\.py/, "")), ["f 10", " f 3",
+    "  y 2", " x 4"]);
   assert.equal(createPicture()({ ...stateOf(lines, { view: "sandwich", about: "zzz" }) }).sandwich, null);
 });
 
@@ -107,7 +109,8 @@ test("a filter that leaves nothing says so and offers a way back", () => {
   const state = stateOf(["a 0"], { threads: [{ tid: 7, name: "MainThread" }] });
   const { empty } = createPicture()({ ...state, session: session("running", 400) });
   assert.equal(empty.text, TEXT.empty.filteredThreads("400"));
-  assert.deepEqual(empty.actions, [{ label: TEXT.empty.allThreads, action: { type: "address", changes: { threads: [] }, how: "push" } }]);
+  assert.deepEqual(empty.actions, [{ label: TEXT.empty.allThreads,
+    action: { type: "address", changes: { threads: [] }, how: "push" } }]);
 });
 
 test("heat rises with the share", () => {
@@ -123,15 +126,21 @@ test("memoise keeps one result", () => {
   assert.deepEqual([add(1, 2), add(1, 2), add(2, 2), made], [3, 3, 4, 2]);
 });
 
-const recorded = (...filters) => ({ ...session("ended", 1), settings: { filters: filters.map(([filter, pattern]) => ({ filter, pattern })) } });
+const recorded = (...filters) => ({ ...session("ended", 1),
+  settings: { filters: filters.map(([filter, pattern]) => ({ filter, pattern })) } });
 
 test("a page begins with the filters of the recording, unless its address names others or none", () => {
-  const open = (fragment) => reduce({ ...createState(true), address: parseAddress(fragment) }, { type: "session", session: recorded(["hide", "libraries"], ["show_from", "main"]) });
+  const open = (fragment) =>
+    reduce({ ...createState(true), address: parseAddress(fragment) }, { type: "session",
+      session: recorded(["hide", "libraries"], ["show_from", "main"]) });
   assert.deepEqual(open("#v=1&session=1&zoom=a").address.filters, ["hide libraries", "show-from main"]);
   assert.deepEqual(open("#v=1&session=1&zoom=a").address.zoom, ["a"]);
   assert.deepEqual(open("#v=1&filter=focus+x").address.filters, ["focus x"]);
   assert.deepEqual(open("#v=1&filter").address.filters, []);
-  assert.deepEqual(reduce({ ...createState(false) }, { type: "session", session: recorded(["hide", "x"]) }).address.filters, []);
+  assert.deepEqual(
+    reduce({ ...createState(false) }, { type: "session", session: recorded(["hide", "x"]) }).address.filters,
+    [],
+  );
 });
 
 test("a capture that is being opened brings its filters once it is open", () => {
@@ -145,24 +154,31 @@ test("filters of the recording that were removed stay away, and come back where 
   assert.match(formatAddress(removed.address), /&filter$/);
   assert.deepEqual(reduce(removed, { type: "session", session: recorded(["hide", "x"]) }).address.filters, []);
   assert.deepEqual(reduce(removed, { type: "address", changes: { view: "table" } }).address.filters, []);
-  assert.deepEqual(reduce(removed, { type: "address", changes: parseAddress("#" + formatAddress(removed.address)) }).address.filters, []);
+  assert.deepEqual(
+    reduce(removed, { type: "address", changes: parseAddress("#" + formatAddress(removed.address)) }).address.filters,
+    [],
+  );
   assert.deepEqual(reduce(removed, { type: "address", changes: parseAddress("#v=1") }).address.filters, ["hide x"]);
-  const own = reduce(reduce(createState(true), { type: "session", session: recorded() }), { type: "filter", text: "hide y" });
+  const own = reduce(reduce(createState(true), { type: "session", session: recorded() }), { type: "filter",
+    text: "hide y" });
   assert.equal(formatAddress(reduce(own, { type: "address", changes: { filters: [] } }).address), "v=1");
 });
 
 test("a recorded filter that the page cannot read is reported", () => {
-  const state = reduce(createState(true), { type: "session", session: recorded(["hide", "/(/"], ["hide", "fine"], ["what", "x"]) });
+  const state = reduce(createState(true), { type: "session",
+    session: recorded(["hide", "/(/"], ["hide", "fine"], ["what", "x"]) });
   assert.deepEqual(state.address.filters, ["hide fine"]);
   assert.equal(state.filterError, TEXT.filters.unknownRecorded(2));
-  assert.equal(reduce(createState(true), { type: "session", session: recorded(["hide", "/(/"]) }).filterError, TEXT.filters.unknownRecorded(1));
+  assert.equal(reduce(createState(true), { type: "session", session: recorded(["hide", "/(/"]) }).filterError,
+    TEXT.filters.unknownRecorded(1));
 });
 
 test("each view remembers the width of its charts; another window forgets those of the others", () => {
   const show = (state, view) => reduce(state, { type: "address", changes: { view } });
   const widen = (state, width) => reduce(state, { type: "width", width });
   const both = widen(show(widen(createState(true), 1000), "sandwich"), 1400);
-  assert.deepEqual([both.width, show(both, "flame").width, show(show(both, "flame"), "sandwich").width], [1400, 1000, 1400]);
+  assert.deepEqual([both.width, show(both, "flame").width, show(show(both, "flame"), "sandwich").width], [1400, 1000,
+    1400]);
   assert.equal(show(both, "gil").width, 1400);
   const smaller = widen(show(both, "flame"), 900);
   assert.deepEqual(smaller.widths, { flame: 900 });

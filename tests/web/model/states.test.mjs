@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { filteredText, markChips, partItems, partsAfter, selectionLabel } from "../../../web/model/filters/selection.js";
-import { factText, isWithoutGil, partShares, partsText } from "../../../web/model/threads/activity.js";
+import { filteredText, markChips, partItems, partsAfter,
+  selectionLabel } from "../../../web/model/filters/selection.js";
 import { measureGroups } from "../../../web/model/page/quality.js";
 import { createPicture } from "../../../web/model/picture/picture.js";
 import { partOf, PARTS, shownParts, usualParts } from "../../../web/model/profile/parts.js";
-import { addState, addThreads, cleanWords, createSums, stateMatches, stateQuery, sumThreads } from "../../../web/model/profile/states.js";
+import { addState, addThreads, cleanWords, createSums, stateMatches, stateQuery,
+  sumThreads } from "../../../web/model/profile/states.js";
+import { factText, isWithoutGil, partShares, partsText } from "../../../web/model/threads/activity.js";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";
 import { TEXT } from "../../../web/text/session.js";
 import { createProgram } from "../support/made-up-program.mjs";
 import { stateOf } from "../support/sample.mjs";
 
-const ON_CPU = 1, HAS_GIL = 2, WAITS_GIL = 4, UNKNOWN_ON_CPU = 256, UNKNOWN_WAITS_GIL = 1024, UNKNOWN_HAS_EXCEPTION = 8192, RUNNABLE = 64, UNKNOWN_RUNNABLE = 16384;
+const ON_CPU = 1, HAS_GIL = 2, WAITS_GIL = 4, UNKNOWN_ON_CPU = 256, UNKNOWN_WAITS_GIL = 1024,
+  UNKNOWN_HAS_EXCEPTION = 8192, RUNNABLE = 64, UNKNOWN_RUNNABLE = 16384;
 
 // [[state bits, count], ...]
 function sumsOf(rows) {
@@ -36,7 +39,11 @@ test("words choose as they do on the server", () => {
   ];
   for (const [words, expected] of rows) {
     const query = stateQuery(words);
-    assert.deepEqual([0, ON_CPU, ON_CPU | HAS_GIL, WAITS_GIL, UNKNOWN_ON_CPU, RUNNABLE].filter((state) => stateMatches(state, query)), expected, words.join());
+    assert.deepEqual(
+      [0, ON_CPU, ON_CPU | HAS_GIL, WAITS_GIL, UNKNOWN_ON_CPU, RUNNABLE].filter((state) => stateMatches(state, query)),
+      expected,
+      words.join(),
+    );
   }
 });
 
@@ -70,7 +77,8 @@ test("the shares of the bar add up to all, and each is what its part alone would
   const items = partItems(sums, PARTS);
   assert.ok(Math.abs(items.reduce((sum, { share }) => sum + share, 0) - 1) < 1e-9);
   assert.ok(items.filter(({ share }) => share > 0).length >= 4);
-  for (const { key, share } of items) assert.equal(program.view({ parts: [key] }).total, Math.round(share * program.view({}).total), key);
+  for (const { key, share } of items)
+    assert.equal(program.view({ parts: [key] }).total, Math.round(share * program.view({}).total), key);
   for (const chip of markChips(sums, [])) {
     const left = program.view({ states: chip.words }).total / program.view({}).total;
     assert.ok(Math.abs(parseFloat(chip.share) - left * 100) <= 0.051, chip.key + ": " + chip.share + ", " + left);
@@ -83,9 +91,14 @@ test("waiting tasks are in no part, and make none smaller", () => {
 });
 
 test("knowing only of the holder that it does not wait for the GIL is not knowing", () => {
-  assert.equal(itemOf(sumsOf([[ON_CPU | HAS_GIL, 40], [UNKNOWN_WAITS_GIL, 60]]), "needs_gil").text, TEXT.states.unknown);
+  assert.equal(itemOf(sumsOf([[ON_CPU | HAS_GIL, 40], [UNKNOWN_WAITS_GIL, 60]]), "needs_gil").text,
+    TEXT.states.unknown);
   assert.equal(itemOf(sumsOf([[ON_CPU | HAS_GIL, 40], [0, 1], [UNKNOWN_WAITS_GIL, 59]]), "needs_gil").text, "0 %");
-  assert.ok(itemOf(sumsOf([[ON_CPU | HAS_GIL, 40], [UNKNOWN_WAITS_GIL, 60]]), "needs_gil").hint.includes(TEXT.states.unavailable));
+  assert.ok(
+    itemOf(sumsOf([[ON_CPU | HAS_GIL, 40], [UNKNOWN_WAITS_GIL, 60]]), "needs_gil").hint.includes(
+      TEXT.states.unavailable,
+    ),
+  );
 });
 
 test("that a thread which waits is not runnable says nothing of those that run", () => {
@@ -119,7 +132,8 @@ test("what is shown has a name", () => {
   assert.equal(selectionLabel(PARTS, []), "");
   assert.equal(selectionLabel(PARTS.slice(0, 4), []), TEXT.parts.allButIdle);
   assert.equal(selectionLabel(["running", "blocked"], ["in_gc"]), "running + blocked, collecting garbage");
-  assert.equal(selectionLabel(PARTS, ["unknown_in_gc", "!unknown_on_cpu", "~has_gil"]), "collecting garbage: unknown, on a processor: known, all but: holds the GIL");
+  assert.equal(selectionLabel(PARTS, ["unknown_in_gc", "!unknown_on_cpu", "~has_gil"]),
+    "collecting garbage: unknown, on a processor: known, all but: holds the GIL");
 });
 
 test("a click shows one part alone and then the usual ones again; with a modifier parts come and go", () => {
@@ -133,9 +147,12 @@ test("a click shows one part alone and then the usual ones again; with a modifie
 });
 
 test("a filter that leaves nothing says what there is instead", () => {
-  assert.equal(filteredText(["running"], [], sumsOf([[0, 4000]]), ""), TEXT.empty.filteredState("4,000", "", "running"));
-  assert.equal(filteredText(PARTS, ["has_gil"], sumsOf([[0, 30]]), TEXT.empty.ofThreads), TEXT.empty.filteredState("30", TEXT.empty.ofThreads, "holds the GIL"));
-  assert.equal(filteredText(PARTS, ["on_cpu"], sumsOf([[0, 30], [UNKNOWN_ON_CPU, 5]]), ""), TEXT.empty.filteredState("35", "", "on a processor") + TEXT.empty.unknownFor("5"));
+  assert.equal(filteredText(["running"], [], sumsOf([[0, 4000]]), ""),
+    TEXT.empty.filteredState("4,000", "", "running"));
+  assert.equal(filteredText(PARTS, ["has_gil"], sumsOf([[0, 30]]), TEXT.empty.ofThreads),
+    TEXT.empty.filteredState("30", TEXT.empty.ofThreads, "holds the GIL"));
+  assert.equal(filteredText(PARTS, ["on_cpu"], sumsOf([[0, 30], [UNKNOWN_ON_CPU, 5]]), ""),
+    TEXT.empty.filteredState("35", "", "on a processor") + TEXT.empty.unknownFor("5"));
   assert.equal(filteredText(PARTS, ["on_cpu"], sumsOf([[UNKNOWN_ON_CPU, 5]]), ""), TEXT.empty.filteredUnknown("5", ""));
 });
 
@@ -143,8 +160,10 @@ test("an empty picture offers the way back to all parts", () => {
   const state = { ...stateOf(["a 0"], { states: ["in_gc"] }), threadStates: new Map([[0, sumsOf([[ON_CPU, 12]])]]) };
   const { empty } = createPicture()(state);
   assert.equal(empty.text, TEXT.empty.filteredState("12", "", TEXT.parts.allButIdle + ", collecting garbage"));
-  assert.deepEqual(empty.actions, [{ label: TEXT.empty.allParts, action: { type: "address", changes: { parts: PARTS, states: [] }, how: "push" } }]);
-  const main = createPicture()({ ...state, session: { state: "running", settings: { mode: "wall", threads: "main" } } });
+  assert.deepEqual(empty.actions, [{ label: TEXT.empty.allParts,
+    action: { type: "address", changes: { parts: PARTS, states: [] }, how: "push" } }]);
+  const main = createPicture()({ ...state,
+    session: { state: "running", settings: { mode: "wall", threads: "main" } } });
   assert.equal(main.empty.text, empty.text + " " + TEXT.empty.onlyMain);
 });
 
@@ -171,7 +190,8 @@ test("an interpreter without a lock has no shares of it", () => {
   assert.equal(isWithoutGil(session, sumsOf([[ON_CPU, 5], [HAS_GIL, 1]])), false);
   assert.equal(factText(sums, "has_gil", true), TEXT.doing.noGil);
   assert.equal(factText(sums, "on_cpu", true), "100 %");
-  for (const item of partItems(sums, PARTS, true)) assert.equal(item.text === TEXT.doing.noGil, item.key === "needs_gil", item.key);
+  for (const item of partItems(sums, PARTS, true))
+    assert.equal(item.text === TEXT.doing.noGil, item.key === "needs_gil", item.key);
 });
 
 test("every number of quality is in the panel, those nobody has heard of too", () => {
@@ -194,13 +214,17 @@ test("the numbers of a session alone make a panel too, and none makes none", () 
   const program = createProgram({ threads: 3, now: () => 0 });
   program.advance(1);
   const groups = measureGroups(program.session().quality);
-  assert.deepEqual(groups.map((group) => group.title), [QUALITY_TEXT.groups.rate, QUALITY_TEXT.groups.samples, QUALITY_TEXT.groups.bias, QUALITY_TEXT.groups.failed, QUALITY_TEXT.groups.target]);
+  assert.deepEqual(groups.map((group) => group.title), [QUALITY_TEXT.groups.rate, QUALITY_TEXT.groups.samples,
+    QUALITY_TEXT.groups.bias, QUALITY_TEXT.groups.failed, QUALITY_TEXT.groups.target]);
   assert.deepEqual(measureGroups(null), []);
 });
 
 test("idle is hidden; a comparison leaves out what needs a processor too, until parts are chosen", () => {
   const shown = (view, parts = null, session = null) => shownParts({ address: { view, parts }, session });
-  assert.deepEqual([shown("flame"), shown("diff"), shown("diff", ["idle"])], [PARTS.slice(0, 4), ["running", "needs_gil", "blocked"], ["idle"]]);
+  assert.deepEqual([shown("flame"), shown("diff"), shown("diff", ["idle"])], [PARTS.slice(0, 4), ["running",
+    "needs_gil", "blocked"], ["idle"]]);
   const ofReport = (view, parts) => usualParts({ address: { view }, session: { selection: { parts } } });
-  assert.deepEqual([ofReport("flame", "blocked,idle"), ofReport("flame", "idle"), ofReport("flame", ""), ofReport("diff", PARTS.slice(0, 4).join())], [["blocked"], ["idle"], PARTS.slice(0, 4), ["running", "needs_gil", "blocked"]]);
+  assert.deepEqual([ofReport("flame", "blocked,idle"), ofReport("flame", "idle"), ofReport("flame", ""),
+    ofReport("diff", PARTS.slice(0, 4).join())], [["blocked"], ["idle"], PARTS.slice(0, 4), ["running", "needs_gil",
+    "blocked"]]);
 });

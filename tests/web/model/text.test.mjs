@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { baseName, commandText, distinctNames, hashText, shortCommand, shortenText, shortPath, visibleText } from "../../../web/model/base/text.js";
+import { baseName, commandText, distinctNames, hashText, shortCommand, shortenText, shortPath,
+  visibleText } from "../../../web/model/base/text.js";
 
 test("text that is text is shown as it is", () => {
   assert.equal(visibleText("名前_日本語 😀 é"), "名前_日本語 😀 é");
@@ -47,7 +48,8 @@ test("base names are what follows the last slash", () => {
 
 test("files of one name are distinguished by the folders they are in", () => {
   const names = distinctNames(["/a/db/base.py", "/a/core/base.py", "/b/core/base.py", "/a/app.py", "app.py"]);
-  assert.deepEqual(Array.from(names.values()), ["db/base.py", "a/core/base.py", "b/core/base.py", "a/app.py", "app.py"]);
+  assert.deepEqual(Array.from(names.values()), ["db/base.py", "a/core/base.py", "b/core/base.py", "a/app.py",
+    "app.py"]);
   assert.equal(distinctNames(["/x/__proto__"]).get("/x/__proto__"), "x/__proto__");
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { groupThreads, listThreads, processLabel, resolveThreads, threadIds, threadLabel, threadPlace, threadsWithStates } from "../../../web/model/threads/threads.js";
+import { groupThreads, listThreads, processLabel, resolveThreads, threadIds, threadLabel, threadPlace,
+  threadsWithStates } from "../../../web/model/threads/threads.js";
 
 const profile = {
   processes: [{ pid: 100, name: "app" }],
@@ -15,7 +16,8 @@ const profile = {
 };
 
 test("the main thread comes first, then names as people count", () => {
-  assert.deepEqual(listThreads(profile).map(threadLabel), ["MainThread", "renamed", "Thread 22", "Thread-9", "Thread-9"]);
+  assert.deepEqual(listThreads(profile).map(threadLabel), ["MainThread", "renamed", "Thread 22", "Thread-9",
+    "Thread-9"]);
 });
 
 test("a renamed thread is one thread with all its rows", () => {
@@ -35,7 +37,10 @@ test("threads stand with their processes, as these joined", () => {
   };
   const threads = listThreads(several);
   const groups = groupThreads(threads);
-  assert.deepEqual(groups.map((group) => [group.pid, processLabel(group), group.threads.map((thread) => thread.tid)]), [[300, "python3", [300, 301]], [100, "Process 100", [100]]]);
+  assert.deepEqual(groups.map((group) => [group.pid, processLabel(group), group.threads.map((thread) => thread.tid)]), [
+    [300, "python3", [300, 301]],
+    [100, "Process 100", [100]],
+  ]);
   assert.equal(threadPlace(threads[0], threads), "MainThread of 300");
   assert.equal(threadPlace(threads[0], groups[0].threads), "MainThread");
   assert.deepEqual(groupThreads([]), []);
@@ -60,24 +65,30 @@ test("waiting tasks are no thread whose states count, unless they are asked for"
 
 test("threads of unknown number are apart by their names", () => {
   const row = (id, name) => ({ id, process: 0, tid: 0, name, main: false });
-  const threads = listThreads({ processes: [{ pid: 7, name: "app.py" }], threads: [row(0, "one"), row(1, "two"), row(2, "one"), row(3, "waiting tasks")] });
-  assert.deepEqual(threads.map(({ name, ids, tasks }) => [name, ids, tasks]), [["one", [0, 2], false], ["two", [1], false], ["waiting tasks", [3], true]]);
+  const threads = listThreads({ processes: [{ pid: 7, name: "app.py" }],
+    threads: [row(0, "one"), row(1, "two"), row(2, "one"), row(3, "waiting tasks")] });
+  assert.deepEqual(threads.map(({ name, ids, tasks }) => [name, ids, tasks]), [["one", [0, 2], false], ["two", [1],
+    false], ["waiting tasks", [3], true]]);
 });
 
 test("a link finds the thread by its number and any of its names", () => {
-  const { chosen, missing } = resolveThreads(listThreads(profile), [{ tid: 20, name: "Thread-10" }, { tid: 22, name: "" }]);
+  const { chosen, missing } = resolveThreads(listThreads(profile), [{ tid: 20, name: "Thread-10" }, { tid: 22,
+    name: "" }]);
   assert.deepEqual(threadIds(chosen), [0, 3, 4]);
   assert.equal(missing, 0);
 });
 
 test("in another run a link finds threads of the same name", () => {
-  const { chosen, missing } = resolveThreads(listThreads(profile), [{ tid: 999, name: "Thread-9" }, { tid: 998, name: "gone" }]);
+  const { chosen, missing } = resolveThreads(listThreads(profile), [{ tid: 999, name: "Thread-9" }, { tid: 998,
+    name: "gone" }]);
   assert.deepEqual(threadIds(chosen), [2, 5]);
   assert.equal(missing, 1);
 });
 
 test("a link to a process finds all its threads, also new ones", () => {
-  const several = { processes: [{ pid: 300, name: "a" }, { pid: 100, name: "b" }], threads: [{ id: 0, process: 0, tid: 300, name: "MainThread", main: true }, { id: 1, process: 1, tid: 100, name: "MainThread", main: true }, { id: 2, process: 1, tid: 101, name: "feed", main: false }] };
+  const several = { processes: [{ pid: 300, name: "a" }, { pid: 100, name: "b" }],
+    threads: [{ id: 0, process: 0, tid: 300, name: "MainThread", main: true }, { id: 1, process: 1, tid: 100,
+      name: "MainThread", main: true }, { id: 2, process: 1, tid: 101, name: "feed", main: false }] };
   const { chosen, missing } = resolveThreads(listThreads(several), [{ tid: 300, name: "MainThread" }], [100, 7]);
   assert.deepEqual([threadIds(chosen), missing], [[0, 1, 2], 1]);
   assert.deepEqual(threadIds(resolveThreads(listThreads(several), [], [100]).chosen), [1, 2]);

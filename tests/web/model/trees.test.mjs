@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { heldRows, nameRanks, sortedRows, tableRows, topFrames } from "../../../web/model/code/table.js";
 import { frameKey, frameLabel, isSynthetic, originOf } from "../../../web/model/profile/frames.js";
 import { countFrames, groupTotals } from "../../../web/model/trees/grouping.js";
 import { currentGrouping, takeDelivery } from "../../../web/model/trees/recording.js";
-import { heldRows, nameRanks, sortedRows, tableRows, topFrames } from "../../../web/model/code/table.js";
 import { bottomUpTree, createMergedNames, resolveKeys, topDownTree, treeKeys } from "../../../web/model/trees/trees.js";
 import { answersOf, recordingOf } from "../support/sample.mjs";
 
@@ -18,7 +18,11 @@ const nameOf = ({ grouping, profile }, tree, id) => frameLabel(grouping.frames, 
 
 function asText(seen, tree, id = 0, level = 0) {
   const below = Array.from(tree.children(id)).sort((a, b) => (nameOf(seen, tree, a) < nameOf(seen, tree, b) ? -1 : 1));
-  return below.flatMap((child) => [" ".repeat(level) + nameOf(seen, tree, child) + " " + tree.total(child), ...asText(seen, tree, child, level + 1)]);
+  return below.flatMap((
+    child,
+  ) => [" ".repeat(level) + nameOf(seen, tree, child) + " " + tree.total(child),
+    ...asText(seen, tree, child, level + 1)]
+  );
 }
 
 test("totals are what is below, self is what is here", () => {
@@ -51,7 +55,8 @@ test("bottomUp totals of the first level add up to all samples", () => {
 test("recursion is kept as it was, in both directions", () => {
   const seen = treeOf(["f;f;f 2", "f;f 1"]);
   assert.deepEqual(asText(seen, topDownTree(seen.grouping, seen.totals)), ["f 3", " f 3", "  f 2"]);
-  assert.deepEqual(asText(seen, bottomUpTree(createMergedNames(), seen.grouping, seen.totals)), ["f 3", " f 3", "  f 2"]);
+  assert.deepEqual(asText(seen, bottomUpTree(createMergedNames(), seen.grouping, seen.totals)), ["f 3", " f 3",
+    "  f 2"]);
 });
 
 test("ids stay the same while the profile grows", () => {
@@ -61,8 +66,12 @@ test("ids stay the same while the profile grows", () => {
     const totals = groupTotals(grouping, recording.counts);
     const tree = topDownTree(grouping, totals);
     const bottomUp = bottomUpTree(grouping.bottomUpNames, grouping, totals);
-    const z = resolveKeys(tree, grouping.frames, recording.profile, treeKeys(tree, grouping.frames, recording.profile, 2)).id;
-    return [z, Array.from(bottomUp.children(0)).find((id) => frameLabel(grouping.frames, recording.profile, bottomUp.frame(id)).name === "z")];
+    const z =
+      resolveKeys(tree, grouping.frames, recording.profile, treeKeys(tree, grouping.frames, recording.profile, 2)).id;
+    return [z,
+      Array.from(bottomUp.children(0)).find((id) =>
+        frameLabel(grouping.frames, recording.profile, bottomUp.frame(id)).name === "z"
+      )];
   };
   const before = ids("function");
   const more = answersOf(["m;z 1", "m;a 5", "b 3"], { generation: 2 });
@@ -97,7 +106,8 @@ test("keys depend on name, file and line, not on ids", () => {
 
 test("names that are properties of objects are just names", () => {
   const seen = treeOf(["__proto__;constructor;toString 3", "hasOwnProperty 1"]);
-  assert.deepEqual(asText(seen, topDownTree(seen.grouping, seen.totals)), ["__proto__ 3", " constructor 3", "  toString 3", "hasOwnProperty 1"]);
+  assert.deepEqual(asText(seen, topDownTree(seen.grouping, seen.totals)), ["__proto__ 3", " constructor 3",
+    "  toString 3", "hasOwnProperty 1"]);
 });
 
 test("synthetic frames are distinguished from functions that only look like them", () => {
@@ -110,7 +120,9 @@ test("synthetic frames are distinguished from functions that only look like them
 test("the table counts a sample once however often a function recurs", () => {
   const seen = treeOf(["f;f;f 2", "f;g;f 3", "g 5"]);
   const rows = tableRows(countFrames(seen.grouping, seen.totals));
-  const found = rows.map((row) => [frameLabel(seen.grouping.frames, seen.profile, row.frame).name, row.self, row.total]);
+  const found = rows.map((
+    row,
+  ) => [frameLabel(seen.grouping.frames, seen.profile, row.frame).name, row.self, row.total]);
   assert.deepEqual(found.sort(), [["f", 5, 5], ["g", 5, 8]]);
 });
 
@@ -129,7 +141,13 @@ test("names are put in order by function and file, lines of a function by number
   const seen = treeOf(["b:10 1", "b:9 1", "a:2 1", "b:100 1", "__proto__:1 1"], "line");
   const ranks = nameRanks(seen.grouping.frames, seen.profile);
   const named = tableRows(countFrames(seen.grouping, seen.totals)).sort((a, b) => ranks[a.frame] - ranks[b.frame]);
-  assert.deepEqual(named.map((row) => frameLabel(seen.grouping.frames, seen.profile, row.frame).label), ["__proto__  app/__proto__.py:1", "a  app/a.py:2", "b  app/b.py:9", "b  app/b.py:10", "b  app/b.py:100"]);
+  assert.deepEqual(named.map((row) => frameLabel(seen.grouping.frames, seen.profile, row.frame).label), [
+    "__proto__  app/__proto__.py:1",
+    "a  app/a.py:2",
+    "b  app/b.py:9",
+    "b  app/b.py:10",
+    "b  app/b.py:100",
+  ]);
 });
 
 test("the hottest rows are the first of all of them sorted", () => {

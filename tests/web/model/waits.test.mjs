@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { waitOf, waitShares } from "../../../web/model/profile/waits.js";
 import { createPicture } from "../../../web/model/picture/picture.js";
-import { readSharedCases } from "../support/shared-cases.mjs";
+import { waitOf, waitShares } from "../../../web/model/profile/waits.js";
 import { outline, stateOf } from "../support/sample.mjs";
+import { readSharedCases } from "../support/shared-cases.mjs";
 
 const { cases: all, keys, recording, shown, checkPatterns } = readSharedCases("waits.json");
 const { waits, cases } = all;
@@ -14,7 +14,8 @@ const { profile } = recording;
 test("a pattern matches what it matches on the server", checkPatterns);
 
 test("stacks are what they are on the server", () => {
-  for (const [showsWaits, filters, lines] of cases) assert.deepEqual(shown(filters, showsWaits), lines.toSorted(), showsWaits + " " + filters.join(", "));
+  for (const [showsWaits, filters, lines] of cases)
+    assert.deepEqual(shown(filters, showsWaits), lines.toSorted(), showsWaits + " " + filters.join(", "));
 });
 
 test("functions say what they say on the server", () => {
@@ -39,14 +40,20 @@ const STACKS = ["main;recv;<waits: network read 10.0.0.5:5432> 6", "main;poll;<w
 
 test("stacks end with what they wait for, in a hue of its own", () => {
   const picture = createPicture()(stateOf(STACKS));
-  assert.deepEqual(outline(picture.drawing.root), ["all 11", " main  app/main.py 11", "  poll  app/poll.py 3", "   waits: event loop 3", "  recv  app/recv.py 6", "   waits: network read 10.0.0.5:5432 6", "  work  app/work.py 2"]);
+  assert.deepEqual(outline(picture.drawing.root), ["all 11", " main  app/main.py 11", "  poll  app/poll.py 3",
+    "   waits: event loop 3", "  recv  app/recv.py 6", "   waits: network read 10.0.0.5:5432 6",
+    "  work  app/work.py 2"]);
   const leaf = picture.drawing.root.children[0].children[1].children[0];
   assert.deepEqual([leaf.hue, leaf.neutral, leaf.foreign], ["wait-network", false, true]);
   assert.deepEqual(picture.waitHues, ["network", "idle"]);
   // A waiting sample counts at what it waits for, so no function has what it did not do.
   assert.deepEqual(picture.hottest.map(({ label, self }) => label.name + " " + self), ["work 2"]);
   const { table } = createPicture()(stateOf(STACKS, { view: "table" }));
-  assert.deepEqual(table.rows.slice(0, 3).map((row) => table.labelOf(row).name + " " + row.self), ["waits: network read 10.0.0.5:5432 6", "waits: event loop 3", "work 2"]);
+  assert.deepEqual(table.rows.slice(0, 3).map((row) => table.labelOf(row).name + " " + row.self), [
+    "waits: network read 10.0.0.5:5432 6",
+    "waits: event loop 3",
+    "work 2",
+  ]);
 });
 
 test("the address may leave them out", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { createRecording, takeDelivery, takeRunning } from "../../../web/model/trees/recording.js";
 import { sumThreads } from "../../../web/model/profile/states.js";
+import { createRecording, takeDelivery, takeRunning } from "../../../web/model/trees/recording.js";
 import { createLiveSource } from "../../../web/source/live.js";
 import { queryText } from "../../../web/source/requests.js";
 import { createProgram } from "../support/made-up-program.mjs";
@@ -9,10 +9,11 @@ import { createProgram } from "../support/made-up-program.mjs";
 // A server in memory, and a clock that runs a round on request.
 function createScene({ threads = 4 } = {}) {
   let now = 0;
-  const scene = { program: createProgram({ threads, now: () => 0 }), asked: [], broken: null, due: null, sessions: [], connections: [], deliveries: [], threads: null, qualities: [], instructions: [], matches: [] };
+  const scene = { program: createProgram({ threads, now: () => 0 }), asked: [], broken: null, due: null, sessions: [],
+    connections: [], deliveries: [], threads: null, qualities: [], instructions: [], matches: [] };
   const recording = createRecording();
   scene.recording = recording;
-  scene.advance = (seconds) => scene.program.advance((now += seconds));
+  scene.advance = (seconds) => scene.program.advance(now += seconds);
   globalThis.document = { hidden: false, addEventListener() {} };
   globalThis.setTimeout = (run, ms) => {
     scene.due = { run, ms };
@@ -25,9 +26,25 @@ function createScene({ threads = 4 } = {}) {
     const url = new URL(path, "http://localhost");
     scene.asked.push(url.pathname.replace("/api/v1", "") + url.search);
     if (scene.broken !== null) return scene.broken(url);
-    const query = { since: Number(url.searchParams.get("since") ?? 0), threads: url.searchParams.getAll("thread").map(Number), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), parts: (url.searchParams.get("parts") ?? "").split(",").filter(Boolean), from: url.searchParams.has("from") ? Number(url.searchParams.get("from")) : null, to: url.searchParams.has("to") ? Number(url.searchParams.get("to")) : null };
+    const query = {
+      since: Number(url.searchParams.get("since") ?? 0),
+      threads: url.searchParams.getAll("thread").map(Number),
+      states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean),
+      parts: (url.searchParams.get("parts") ?? "").split(",").filter(Boolean),
+      from: url.searchParams.has("from") ? Number(url.searchParams.get("from")) : null,
+      to: url.searchParams.has("to") ? Number(url.searchParams.get("to")) : null,
+    };
     const name = url.pathname.split("/").at(-1);
-    const answer = { sessions: () => ({ sessions: [scene.program.session()] }), tree: () => scene.program.tree(query.since), view: () => scene.program.view(query), threads: () => scene.program.threadStates(query), timeline: () => scene.program.timeline(query), quality: scene.program.fullQuality, lines: () => scene.program.lines(Number(url.searchParams.get("function"))), matches: () => scene.program.matches(JSON.parse(body).functions) }[name] ?? scene.program.session;
+    const answer = {
+      sessions: () => ({ sessions: [scene.program.session()] }),
+      tree: () => scene.program.tree(query.since),
+      view: () => scene.program.view(query),
+      threads: () => scene.program.threadStates(query),
+      timeline: () => scene.program.timeline(query),
+      quality: scene.program.fullQuality,
+      lines: () => scene.program.lines(Number(url.searchParams.get("function"))),
+      matches: () => scene.program.matches(JSON.parse(body).functions),
+    }[name] ?? scene.program.session;
     const text = JSON.stringify(answer());
     const etag = '"' + text.length + "-" + scene.program.session().generation + '"';
     if (headers["If-None-Match"] === etag) return new Response(null, { status: 304 });
@@ -237,7 +254,8 @@ test("a server that began again is read again", async () => {
   const renewed = createProgram({ threads: 2, seed: 9, now: () => 0 });
   renewed.advance(1);
   const other = (answer) => (query) => ({ ...answer(query), epoch: "other" });
-  scene.program = { ...renewed, session: other(renewed.session), tree: other(renewed.tree), view: other(renewed.view), threadStates: other(renewed.threadStates), timeline: other(renewed.timeline), advance: old.advance };
+  scene.program = { ...renewed, session: other(renewed.session), tree: other(renewed.tree), view: other(renewed.view),
+    threadStates: other(renewed.threadStates), timeline: other(renewed.timeline), advance: old.advance };
   await scene.round();
   await scene.round();
   assert.equal(scene.recording.profile.epoch, "other");
@@ -305,9 +323,15 @@ test("downloads are links that keep the choice of threads and states", async () 
 
 test("downloads that cannot tell idle time from other time have what is shown", async () => {
   const scene = await started();
-  const hrefs = (query) => new Map(scene.source.downloads({ threads: [], states: [], ...query }).map((item) => [item.key, item.href.split("?")[1] ?? ""]));
+  const hrefs = (query) =>
+    new Map(
+      scene.source.downloads({ threads: [], states: [], ...query }).map((
+        item,
+      ) => [item.key, item.href.split("?")[1] ?? ""]),
+    );
   const usual = hrefs({ parts: [], shown: ["running", "blocked"] });
-  for (const key of ["collapsed", "svg", "speedscope", "pprof", "pstats", "chrome-trace"]) assert.equal(usual.get(key), "format=" + key + "&parts=running%2Cblocked");
+  for (const key of ["collapsed", "svg", "speedscope", "pprof", "pstats", "chrome-trace"])
+    assert.equal(usual.get(key), "format=" + key + "&parts=running%2Cblocked");
   assert.equal(usual.get("report"), "");
   for (const key of ["summary", "heatmap", "gecko"]) assert.equal(usual.get(key), "format=" + key);
   assert.equal(hrefs({ parts: ["idle"], shown: ["idle"] }).get("report"), "parts=idle");
@@ -316,7 +340,8 @@ test("downloads that cannot tell idle time from other time have what is shown", 
 test("queries without anything are no query", () => {
   assert.equal(queryText({}), "");
   assert.equal(queryText({}, { threads: [], states: [], to: null }), "");
-  assert.equal(queryText({ since: 3 }, { threads: [1], states: ["on_cpu"], to: 2.5 }), "?since=3&thread=1&state=on_cpu&to=2.5");
+  assert.equal(queryText({ since: 3 }, { threads: [1], states: ["on_cpu"], to: 2.5 }),
+    "?since=3&thread=1&state=on_cpu&to=2.5");
 });
 
 test("instructions are asked for while a line is open, and nothing waits for them", async () => {
@@ -379,7 +404,9 @@ test("when the slots of the timeline get wider, all of it is read again", async 
   scene.advance(1);
   scene.asked.length = 0;
   await scene.round();
-  assert.deepEqual(scene.asked.filter((path) => path.includes("/timeline")), ["/sessions/1/timeline?since=2&slots=480"]);
+  assert.deepEqual(scene.asked.filter((path) => path.includes("/timeline")), [
+    "/sessions/1/timeline?since=2&slots=480",
+  ]);
 });
 
 test("what runs is read beside the rest while it is wanted, and only what is new of it", async () => {

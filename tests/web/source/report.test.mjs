@@ -40,7 +40,9 @@ const encode = (value) => gzipSync(JSON.stringify(value)).toString("base64");
 test("a report answers as the server did", () => {
   const { program, report } = recorded();
   for (const threads of [[], [1], [0, 3]]) {
-    for (const [states, parts] of [[[], []], [["on_cpu"], []], [["!on_cpu", "~has_gil"], ["idle"]], [["unknown_on_cpu"], []], [["has_exception"], ["running"]], [[], ["blocked", "needs_gil"]]]) {
+    for (const [states, parts] of [[[], []], [["on_cpu"], []], [["!on_cpu", "~has_gil"], ["idle"]], [["unknown_on_cpu"],
+      []], [["has_exception"], ["running"]], [[], ["blocked", "needs_gil"]]])
+    {
       const { total, node, self } = viewOfCells(report, { threads, states, parts });
       const there = program.view({ threads, states, parts });
       assert.deepEqual({ total, node, self }, { total: there.total, node: there.node, self: there.self });
@@ -61,7 +63,12 @@ test("a report's samples stand for the time that it says of each, else for what 
   assert.ok(Math.abs(some.seconds - some.total / 50) < 1e-9);
   report.cells.ns = report.cells.count.map((count, i) => count * (report.cells.thread[i] === 1 ? 1e6 : 1e7));
   assert.ok(Math.abs(viewOfCells(report, { threads: [1], states: [] }).seconds - some.total / 1000) < 1e-9);
-  assert.ok(Math.abs(viewOfCells(report, { threads: [2], states: [] }).seconds - viewOfCells(report, { threads: [2], states: [] }).total / 100) < 1e-9);
+  assert.ok(
+    Math.abs(
+      viewOfCells(report, { threads: [2], states: [] }).seconds
+        - viewOfCells(report, { threads: [2], states: [] }).total / 100,
+    ) < 1e-9,
+  );
 });
 
 test("an embedded report opens, hostile names and all", async () => {
@@ -89,7 +96,8 @@ test("a report says which of the samples code of the JIT executed", async () => 
 });
 
 test("data that cannot be read says so", async () => {
-  for (const text of ["%%%", "aGVsbG8=", encode({ version: 99 })]) assert.equal((await open(text)).connection.state, "unreadable", text);
+  for (const text of ["%%%", "aGVsbG8=", encode({ version: 99 })])
+    assert.equal((await open(text)).connection.state, "unreadable", text);
 });
 
 test("folded stacks have one line a stack, counts last, most frequent first", () => {
@@ -103,22 +111,27 @@ test("folded stacks have one line a stack, counts last, most frequent first", ()
   for (const line of lines) assert.match(line, /^tid:\d+( [^;]+)?;/);
   const one = foldedStacks(profile, report.cells, createAsked(report, { threads: [0], states: [] }));
   assert.ok(one.split("\n").filter(Boolean).every((line) => /^tid:4711[ ;]/.test(line)));
-  const held = foldedStacks(profile, report.cells, createAsked(report, { threads: [], states: ["has_gil"] })).trimEnd().split("\n");
-  assert.equal(held.reduce((sum, line) => sum + Number(/ (\d+)$/.exec(line)[1]), 0), viewOfCells(report, { threads: [], states: ["has_gil"] }).total);
+  const held = foldedStacks(profile, report.cells, createAsked(report, { threads: [], states: ["has_gil"] })).trimEnd()
+    .split("\n");
+  assert.equal(held.reduce((sum, line) => sum + Number(/ (\d+)$/.exec(line)[1]), 0),
+    viewOfCells(report, { threads: [], states: ["has_gil"] }).total);
 });
 
 test("a copied stack has a line a frame, with its place", () => {
-  assert.equal(stackText([{ name: "a", place: "/x.py:3" }, { name: "<native>", place: "" }]), "a (/x.py:3)\n<native>\n");
+  assert.equal(stackText([{ name: "a", place: "/x.py:3" }, { name: "<native>", place: "" }]),
+    "a (/x.py:3)\n<native>\n");
 });
 
 test("a report answers with the runs that it keeps of a thread, and else with the sums of its slots", async () => {
   const { report } = recorded();
-  report.runs = [{ threads: [1, 2], from: 0, to: 3, gap_us: [500, 0, 1000], length_us: [1500, 500, 250000], node: [3, 2, 3], state: [1, 0, 1], ordered: [1, 1, 0], runs: [1, 4, 1] }];
+  report.runs = [{ threads: [1, 2], from: 0, to: 3, gap_us: [500, 0, 1000], length_us: [1500, 500, 250000],
+    node: [3, 2, 3], state: [1, 0, 1], ordered: [1, 1, 0], runs: [1, 4, 1] }];
   const { source, ...seen } = await open(encode(report));
   assert.equal(keptRuns(report, [1]), null);
   assert.equal(keptRuns({}, [1, 2]), null);
   const { key, start, end, node, ordered } = keptRuns(report, [1, 2]);
-  assert.deepEqual([key, Array.from(start), Array.from(end)], ["1,2", [0.0005, 0.002, 0.0035], [0.002, 0.0025, 0.2535]]);
+  assert.deepEqual([key, Array.from(start), Array.from(end)], ["1,2", [0.0005, 0.002, 0.0035], [0.002, 0.0025,
+    0.2535]]);
   assert.deepEqual([Array.from(node), Array.from(ordered)], [[3, 2, 3], [1, 1, 0]]);
   assert.equal(seen.runs, undefined);
 });

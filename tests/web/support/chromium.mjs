@@ -8,8 +8,16 @@ import { fileURLToPath } from "node:url";
 
 const PATHS = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const FLAGS = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync", "--remote-debugging-pipe", "--hide-scrollbars",
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--remote-debugging-pipe",
+  "--hide-scrollbars",
 ];
 
 export function findChromium() {
@@ -27,8 +35,10 @@ export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 export async function launchChromium(size = { width: 1440, height: 900 }) {
   const profile = mkdtempSync(join(tmpdir(), "pyrometer-chromium-"));
-  const child = spawn(findChromium(), [...FLAGS, "--user-data-dir=" + profile, "--window-size=" + size.width + "," + size.height, "about:blank"],
-    { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+  const child = spawn(findChromium(), [...FLAGS, "--user-data-dir=" + profile,
+    "--window-size=" + size.width + "," + size.height, "about:blank"], {
+    stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
+  });
   const waiting = new Map();
   const listeners = [];
   let next = 1;
@@ -38,7 +48,7 @@ export async function launchChromium(size = { width: 1440, height: 900 }) {
     rest = parts.pop();
     for (const part of parts) {
       const message = JSON.parse(part);
-      if (message.id === undefined) for (const listener of listeners) listener(message);
+      if (message.id === undefined) { for (const listener of listeners) listener(message); }
       else {
         const { resolve, reject } = waiting.get(message.id);
         waiting.delete(message.id);
@@ -75,17 +85,23 @@ async function openPage(send, listeners, url, { width, height, dark = false, mob
   listeners.push((message) => {
     if (message.sessionId !== sessionId) return;
     const { method, params } = message;
-    if (method === "Runtime.consoleAPICalled") said.push(params.type + ": " + params.args.map((arg) => arg.value ?? arg.description).join(" "));
-    if (method === "Runtime.exceptionThrown") said.push("exception: " + (params.exceptionDetails.exception?.description ?? params.exceptionDetails.text));
-    if (method === "Log.entryAdded") said.push(params.entry.level + ": " + params.entry.text + " " + (params.entry.url ?? ""));
+    if (method === "Runtime.consoleAPICalled")
+      said.push(params.type + ": " + params.args.map((arg) => arg.value ?? arg.description).join(" "));
+    if (method === "Runtime.exceptionThrown")
+      said.push("exception: " + (params.exceptionDetails.exception?.description ?? params.exceptionDetails.text));
+    if (method === "Log.entryAdded")
+      said.push(params.entry.level + ": " + params.entry.text + " " + (params.entry.url ?? ""));
   });
   await Promise.all([call("Runtime.enable"), call("Log.enable"), call("Page.enable")]);
   await call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile });
-  await call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }] });
+  await call("Emulation.setEmulatedMedia", {
+    features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }],
+  });
   await call("Page.navigate", { url });
 
   async function evaluate(source) {
-    const { result, exceptionDetails } = await call("Runtime.evaluate", { expression: source, awaitPromise: true, returnByValue: true });
+    const { result, exceptionDetails } = await call("Runtime.evaluate", { expression: source, awaitPromise: true,
+      returnByValue: true });
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value;
   }
@@ -99,7 +115,8 @@ async function openPage(send, listeners, url, { width, height, dark = false, mob
       const deadline = Date.now() + ms;
       for (;;) {
         const value = await evaluate(source).catch((problem) => {
-          if (!/navigated or closed|context was destroyed|default execution context/.test(problem.message)) throw problem;
+          if (!/navigated or closed|context was destroyed|default execution context/.test(problem.message))
+            throw problem;
           return false;
         });
         if (value) return value;
@@ -109,7 +126,10 @@ async function openPage(send, listeners, url, { width, height, dark = false, mob
     },
     async press(key, code = 0) {
       const text = key.length === 1 ? key : key === "Enter" ? "\r" : undefined;
-      const common = { key, windowsVirtualKeyCode: code || (key.length === 1 ? key.toUpperCase().charCodeAt(0) : { Enter: 13, Escape: 27, ArrowUp: 38, ArrowDown: 40, ArrowLeft: 37, ArrowRight: 39, Tab: 9 }[key]) };
+      const common = { key, windowsVirtualKeyCode: code
+        || (key.length === 1
+          ? key.toUpperCase().charCodeAt(0)
+          : { Enter: 13, Escape: 27, ArrowUp: 38, ArrowDown: 40, ArrowLeft: 37, ArrowRight: 39, Tab: 9 }[key]) };
       await call("Input.dispatchKeyEvent", { type: "keyDown", text, ...common });
       await call("Input.dispatchKeyEvent", { type: "keyUp", ...common });
     },
@@ -126,8 +146,12 @@ async function openPage(send, listeners, url, { width, height, dark = false, mob
       const { data } = await call("Page.captureScreenshot", { format: "png" });
       writeFileSync(path, Buffer.from(data, "base64"));
     },
-    dark: (on) => call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: on ? "dark" : "light" }] }),
-    resize: (w, h) => call("Emulation.setDeviceMetricsOverride", { width: w, height: h, deviceScaleFactor: 1, mobile: false }),
+    dark: (on) =>
+      call("Emulation.setEmulatedMedia", {
+        features: [{ name: "prefers-color-scheme", value: on ? "dark" : "light" }],
+      }),
+    resize: (w, h) =>
+      call("Emulation.setDeviceMetricsOverride", { width: w, height: h, deviceScaleFactor: 1, mobile: false }),
     close: () => call("Page.close").catch(() => {}),
   };
 }

@@ -2,11 +2,11 @@
 // functions with hostile names. Deterministic apart from the clock it is advanced by.
 
 import { addCellParts, slotsInRange } from "../../../web/model/profile/cells.js";
-import { gilOfCells } from "../../../web/model/threads/gil.js";
-import { matchesOfCells } from "../../../web/model/time/matches.js";
 import { partOf, PARTS, partSet } from "../../../web/model/profile/parts.js";
 import { addState, createSums, STATE_FACTS, stateMatches, stateQuery } from "../../../web/model/profile/states.js";
 import { readWait } from "../../../web/model/profile/wait-causes.js";
+import { gilOfCells } from "../../../web/model/threads/gil.js";
+import { matchesOfCells } from "../../../web/model/time/matches.js";
 
 export const HOSTILE_NAMES = [
   "</script><img src=x onerror=\"document.title='PWNED'\">",
@@ -61,9 +61,9 @@ const FUNCTIONS = {
 
 const REQUEST = ["bootstrap", "inner", "run", "worker", "item", "serve", "dispatch"];
 
-// Causes of waits of threads with these stacks when they do not run: by the frame before the last; workers without work
-// by that before it.
-const WAITS = { fetch: "network read 10.0.0.5:5432", get: "idle worker", wait: "queue or condition", parse: "disk", main: "event loop" };
+// What threads with these stacks wait for when they do not run: by the frame before the last; workers without work by that before it.
+const WAITS = { fetch: "network read 10.0.0.5:5432", get: "idle worker", wait: "queue or condition", parse: "disk",
+  main: "event loop" };
 
 // [weight, from second, stack]
 const WEB = [
@@ -112,11 +112,14 @@ const UNKNOWN_HAS_EXCEPTION = 8192;
 function madeUpState(names, random, facts) {
   const leaf = names.at(-1);
   const luck = random();
-  const rest = UNKNOWN_IN_NATIVE | (facts.exceptions ? 0 : UNKNOWN_HAS_EXCEPTION) | (facts.waits ? 0 : UNKNOWN_WAITS_GIL);
-  if (leaf === "native" || leaf === "wait" || leaf === "idle") return rest | (luck < 0.004 ? UNKNOWN_ON_CPU : luck < 0.02 ? ON_CPU : 0);
+  const rest = UNKNOWN_IN_NATIVE | (facts.exceptions ? 0 : UNKNOWN_HAS_EXCEPTION)
+    | (facts.waits ? 0 : UNKNOWN_WAITS_GIL);
+  if (leaf === "native" || leaf === "wait" || leaf === "idle")
+    return rest | (luck < 0.004 ? UNKNOWN_ON_CPU : luck < 0.02 ? ON_CPU : 0);
   if (leaf === "gc") return rest | ON_CPU | HAS_GIL | IN_GC;
   const handles = facts.exceptions && leaf === "discount" && luck > 0.9 ? HAS_EXCEPTION : 0;
-  return rest | handles | (luck < 0.35 ? ON_CPU | HAS_GIL : luck < 0.39 ? HAS_GIL : luck < 0.45 ? ON_CPU : facts.waits ? WAITS_GIL : 0);
+  return rest | handles
+    | (luck < 0.35 ? ON_CPU | HAS_GIL : luck < 0.39 ? HAS_GIL : luck < 0.45 ? ON_CPU : facts.waits ? WAITS_GIL : 0);
 }
 
 // The mark at the end of such a stack in that state; null: it has none.
@@ -139,10 +142,14 @@ function createRandom(seed) {
 
 function createTables() {
   const tables = {
-    strings: [""], stringIds: new Map([["", 0]]),
-    functions: [{ name: 0, file: 0, line: 0 }], functionIds: new Map(),
-    nodes: [{ parent: 0, function: 0, line: 0 }], nodeIds: new Map(),
-    threads: [], processes: [],
+    strings: [""],
+    stringIds: new Map([["", 0]]),
+    functions: [{ name: 0, file: 0, line: 0 }],
+    functionIds: new Map(),
+    nodes: [{ parent: 0, function: 0, line: 0 }],
+    nodeIds: new Map(),
+    threads: [],
+    processes: [],
   };
   return tables;
 }
@@ -154,7 +161,9 @@ function stringId(tables, text) {
 
 function functionId(tables, [name, file, line]) {
   const key = JSON.stringify([name, file, line]);
-  if (!tables.functionIds.has(key)) tables.functionIds.set(key, tables.functions.push({ name: stringId(tables, name), file: stringId(tables, file), line }) - 1);
+  if (!tables.functionIds.has(key))
+    tables.functionIds.set(key,
+      tables.functions.push({ name: stringId(tables, name), file: stringId(tables, file), line }) - 1);
   return tables.functionIds.get(key);
 }
 
@@ -175,7 +184,11 @@ function columns(rows, first, names) {
   return table;
 }
 
-export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, gilWaits = true, mode = "wall", filters = [], waiting = 0, orderedFrom = 0, failing = 0.0002, cFunction = null, seed = 7, now = () => Date.now() / 1000 } = {}) {
+export function createProgram(
+  { threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true,
+    gilWaits = true, mode = "wall", filters = [], waiting = 0, orderedFrom = 0, failing = 0.0002, cFunction = null,
+    seed = 7, now = () => Date.now() / 1000 } = {},
+) {
   const tables = createTables();
   const random = createRandom(seed);
   const stateRandom = createRandom(seed + 1);
@@ -184,8 +197,9 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
   const epoch = "9f3c2a11d4e5b607";
   const sizes = [{ strings: 0, functions: 0, nodes: 0, threads: 0, processes: 0 }];
   const log = [];
-  const quality = { samples: 0, ticks: 0, requested_hz: 1000, achieved_hz: 0, missed_ticks: 0, exact: 0, retried: 0, truncated: 0, filtered: 0, failed: { gone: 0, fault: 0, perm: 0, corrupt: 0 },
-    duration_s: 0, moving: 0, stopped: 0, stops_refused: 0, stopped_s: 0, bias: null };
+  const quality = { samples: 0, ticks: 0, requested_hz: 1000, achieved_hz: 0, missed_ticks: 0, exact: 0, retried: 0,
+    truncated: 0, filtered: 0, failed: { gone: 0, fault: 0, perm: 0, corrupt: 0 }, duration_s: 0, moving: 0, stopped: 0,
+    stops_refused: 0, stopped_s: 0, bias: null };
   let generation = 0;
   let elapsed = 0;
   let ended = null;
@@ -193,10 +207,12 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
 
   function addThread(name, work, main) {
     people.push({ id: tables.threads.length, work });
-    tables.threads.push({ process: tables.threads.length % processes, tid: 4711 + tables.threads.length, name: stringId(tables, name), main: main ? 1 : 0 });
+    tables.threads.push({ process: tables.threads.length % processes, tid: 4711 + tables.threads.length,
+      name: stringId(tables, name), main: main ? 1 : 0 });
   }
 
-  for (let i = 0; i < processes; i += 1) tables.processes.push({ pid: 4711 + i, name: stringId(tables, i === 0 ? "app.py" : "/srv/worker.py") });
+  for (let i = 0; i < processes; i += 1)
+    tables.processes.push({ pid: 4711 + i, name: stringId(tables, i === 0 ? "app.py" : "/srv/worker.py") });
   addThread("MainThread", MAIN, true);
   for (let i = 1; i < threads; i += 1) {
     if (i % 6 === 5) addThread(i % 12 === 5 ? "feed <b>" + i + "</b>" : "feed-" + i, FEED, false);
@@ -211,7 +227,8 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
 
   // Many functions with a sample each.
   for (let i = 0; i < functions; i += 1) {
-    const node = stackNode(tables, [[FUNCTIONS.module, 3], [["generated_" + i, "/srv/shop/generated/part_" + (i % 97) + ".py", 1 + i], 2 + i]]);
+    const node = stackNode(tables, [[FUNCTIONS.module, 3], [["generated_" + i,
+      "/srv/shop/generated/part_" + (i % 97) + ".py", 1 + i], 2 + i]]);
     countSample(0, node, ON_CPU, 0);
   }
 
@@ -221,19 +238,27 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     if (deep > 0 && person.id === 0 && random() < 0.5) return { names: ["fib"], stack: deepStack() };
     if (random() < 0.03) {
       const name = HOSTILE_NAMES[Math.floor(random() * HOSTILE_NAMES.length)];
-      return { names: ["hostile"], stack: [[FUNCTIONS.module, 3], [["hostile", "/srv/shop/<b>evil</b>.py", 1], 2], [[name, name === "" ? "" : "/tmp/</style>" + name.slice(0, 20) + ".py", 6], 6]] };
+      return { names: ["hostile"],
+        stack: [[FUNCTIONS.module, 3], [["hostile", "/srv/shop/<b>evil</b>.py", 1], 2], [[name,
+          name === "" ? "" : "/tmp/</style>" + name.slice(0, 20) + ".py", 6], 6]] };
     }
     const usable = person.work.filter(([, from]) => from <= elapsed);
     let left = random() * usable.reduce((sum, [weight]) => sum + weight, 0);
     const [, , names] = usable.find(([weight]) => (left -= weight) < 0) ?? usable[0];
     const stack = names.map((name, i) => [FUNCTIONS[name], lineOf(name, i === names.length - 1)]);
-    if (names.at(-1) === "fib") for (let depth = Math.floor(random() * 24); depth > 0; depth -= 1) stack.push([FUNCTIONS.fib, 9]);
-    if (names.at(-1) === "match") for (let rule = Math.floor(random() * 3); rule > 0; rule -= 1) stack.push([["rule_" + Math.floor(random() ** 3 * 400), "/srv/shop/feed/rules.py", 10], 12]);
+    if (names.at(-1) === "fib") {
+      for (let depth = Math.floor(random() * 24); depth > 0; depth -= 1) stack.push([FUNCTIONS.fib, 9]);
+    }
+    if (names.at(-1) === "match") {
+      for (let rule = Math.floor(random() * 3); rule > 0; rule -= 1)
+        stack.push([["rule_" + Math.floor(random() ** 3 * 400), "/srv/shop/feed/rules.py", 10], 12]);
+    }
     return { names, stack };
   }
 
   function countSample(thread, node, state, at, part = partOf(state, null)) {
-    log.push({ generation: generation + 1, thread, state, part, node, at, window: Math.floor(at / WINDOW_SECONDS) * WINDOW_SECONDS });
+    log.push({ generation: generation + 1, thread, state, part, node, at,
+      window: Math.floor(at / WINDOW_SECONDS) * WINDOW_SECONDS });
     quality.samples += 1;
     const luck = random();
     quality[luck < 0.9975 ? "exact" : luck < 0.9999 ? "retried" : "truncated"] += 1;
@@ -250,7 +275,8 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
       else {
         const waits = waitMark(names, state);
         if (waits !== null) stack.push([["<waits: " + waits + ">", "~", 0], 0]);
-        countSample(person.id, stackNode(tables, stack), state, at, partOf(state, waits === null ? null : readWait("<waits: " + waits + ">")));
+        countSample(person.id, stackNode(tables, stack), state, at,
+          partOf(state, waits === null ? null : readWait("<waits: " + waits + ">")));
       }
     }
   }
@@ -269,10 +295,15 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     quality.stopped = Math.floor(quality.samples * 0.62);
     quality.stopped_s = elapsed * 0.0087;
     quality.moving = Math.floor(quality.samples * 0.3);
-    quality.bias = quality.samples < 40 ? null : { share: 0.031, error: 0.019, functions: [{ name: "Basket.total", share: 0.018 }, { name: "price_of", share: -0.0121 }] };
+    quality.bias = quality.samples < 40
+      ? null
+      : { share: 0.031, error: 0.019,
+        functions: [{ name: "Basket.total", share: 0.018 }, { name: "price_of", share: -0.0121 }] };
     generation += 1;
-    sizes[generation] = { strings: tables.strings.length, functions: tables.functions.length, nodes: tables.nodes.length, threads: tables.threads.length, processes: 1 };
-    if (endsAfter > 0 && elapsed >= endsAfter) ended = new Date((begun + elapsed) * 1000).toISOString().replace(/\.\d+Z/, "Z");
+    sizes[generation] = { strings: tables.strings.length, functions: tables.functions.length,
+      nodes: tables.nodes.length, threads: tables.threads.length, processes: 1 };
+    if (endsAfter > 0 && elapsed >= endsAfter)
+      ended = new Date((begun + elapsed) * 1000).toISOString().replace(/\.\d+Z/, "Z");
   }
 
   let notes = [];
@@ -281,18 +312,31 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
 
   function session() {
     return {
-      id: "1", state: ended === null ? (elapsed < quietFor ? "starting" : "running") : "ended", reason: ended === null ? null : "target exited",
-      target: { pid: 4711, command: ["python3", "/srv/shop/app.py", "--workers", "16"], executable: "/usr/bin/python3.13", python: "3.13.1", validated: true, host: "build7" },
+      id: "1",
+      state: ended === null ? (elapsed < quietFor ? "starting" : "running") : "ended",
+      reason: ended === null ? null : "target exited",
+      target: { pid: 4711, command: ["python3", "/srv/shop/app.py", "--workers", "16"],
+        executable: "/usr/bin/python3.13", python: "3.13.1", validated: true, host: "build7" },
       processes: { attached: processes, running: processes, over_limit: 0, denied: 0 },
-      settings: { rate_hz: 50, duration_s: null, threads: "all", mode, native, engine: "kernel", engine_reason: null, async: waiting > 0 ? "all" : "off", filters },
-      started_at: startedAt, ended_at: ended, elapsed_s: elapsed, epoch, generation, quality: structuredClone(quality), notes: structuredClone(notes), pyrometer: "0.1.0",
+      settings: { rate_hz: 50, duration_s: null, threads: "all", mode, native, engine: "kernel", engine_reason: null,
+        async: waiting > 0 ? "all" : "off", filters },
+      started_at: startedAt,
+      ended_at: ended,
+      elapsed_s: elapsed,
+      epoch,
+      generation,
+      quality: structuredClone(quality),
+      notes: structuredClone(notes),
+      pyrometer: "0.1.0",
     };
   }
 
   function tree(since) {
     const from = sizes[Math.min(since, generation)];
     return {
-      epoch, generation, since,
+      epoch,
+      generation,
+      since,
       strings: { first: from.strings, values: tables.strings.slice(from.strings) },
       functions: columns(tables.functions, from.functions, ["name", "file", "line"]),
       nodes: columns(tables.nodes, from.nodes, ["parent", "function", "line"]),
@@ -301,15 +345,27 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     };
   }
 
-  const isAsked = (sample, since, from, to, query, within = null) => sample.generation > since && sample.window >= (from ?? 0) && (to === null || sample.window < to) && stateMatches(sample.state, query) && (within === null || within[sample.part]);
+  const isAsked = (sample, since, from, to, query, within = null) =>
+    sample.generation > since && sample.window >= (from ?? 0) && (to === null || sample.window < to)
+    && stateMatches(sample.state, query) && (within === null || within[sample.part]);
 
   // Slices of time, as /view answers with `blocks`.
   function blocksOf(query) {
-    const windows = Array.from(new Set(log.filter((sample) => isAsked(sample, 0, query.from ?? null, query.to ?? null, stateQuery([]))).map((sample) => sample.window))).sort((a, b) => a - b);
+    const windows = Array.from(
+      new Set(
+        log.filter((sample) => isAsked(sample, 0, query.from ?? null, query.to ?? null, stateQuery([]))).map((sample) =>
+          sample.window
+        ),
+      ),
+    ).sort((a, b) => a - b);
     const each = Math.ceil(windows.length / 24) || 1;
     const starts = windows.filter((_, i) => i % each === 0);
-    const views = starts.map((from, i) => view({ ...query, blocks: false, since: 0, from, to: starts[i + 1] ?? query.to }));
-    return { rows: views.map(({ node }) => node.length), seconds: starts.map((from, i) => (starts[i + 1] ?? windows.at(-1) + 0.25) - from), node: views.flatMap(({ node }) => node), self: views.flatMap(({ self }) => self) };
+    const views = starts.map((from, i) =>
+      view({ ...query, blocks: false, since: 0, from, to: starts[i + 1] ?? query.to })
+    );
+    return { rows: views.map(({ node }) => node.length),
+      seconds: starts.map((from, i) => (starts[i + 1] ?? windows.at(-1) + 0.25) - from),
+      node: views.flatMap(({ node }) => node), self: views.flatMap(({ self }) => self) };
   }
 
   function view({ since = 0, threads: wanted = [], states = [], parts = [], from = null, to = null, blocks = false }) {
@@ -330,7 +386,9 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
 
   // Numbers of one sums, or of many as columns.
   function sumColumns(read) {
-    const facts = STATE_FACTS.map((fact, i) => [fact, { yes: read((sums) => sums.yes[i]), unknown: read((sums) => sums.unknown[i]) }]);
+    const facts = STATE_FACTS.map((fact,
+      i) => [fact, { yes: read((sums) => sums.yes[i]), unknown: read((sums) => sums.unknown[i]) }]
+    );
     const parts = Object.fromEntries(PARTS.map((name, i) => [name, read((sums) => sums.parts[i])]));
     return { samples: read((sums) => sums.samples), ...Object.fromEntries(facts), parts };
   }
@@ -364,8 +422,17 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     const samples = { all: column((sums) => sums.samples), in_gc: column((sums) => sums.yes[3]) };
     PARTS.forEach((part, i) => (samples[part] = column((sums) => sums.parts[i])));
     return {
-      epoch, generation, since, from: from ?? 0, to: to ?? elapsed, width: WINDOW_SECONDS,
-      slot: starts.map((start) => start / WINDOW_SECONDS), start: starts, end: starts.map((start) => start + WINDOW_SECONDS), samples, seconds: {},
+      epoch,
+      generation,
+      since,
+      from: from ?? 0,
+      to: to ?? elapsed,
+      width: WINDOW_SECONDS,
+      slot: starts.map((start) => start / WINDOW_SECONDS),
+      start: starts,
+      end: starts.map((start) => start + WINDOW_SECONDS),
+      samples,
+      seconds: {},
     };
   }
 
@@ -378,10 +445,13 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
       const last = rows[rows.length - 1];
       const start = Math.max(at - SECONDS_PER_TICK * 20, last?.end ?? 0);
       const ordered = at >= orderedFrom ? 1 : 0;
-      if (last !== undefined && last.node === node && last.state === state && last.ordered === ordered && start - last.end < 1e-6) last.end = at;
+      if (last !== undefined && last.node === node && last.state === state && last.ordered === ordered
+        && start - last.end < 1e-6) last.end = at;
       else rows.push({ start, end: at, node, state, ordered, runs: 1 });
     }
-    return { epoch, generation, from: from ?? 0, to: Math.min(to ?? elapsed, elapsed), ...Object.fromEntries(["start", "end", "node", "state", "ordered", "runs"].map((name) => [name, rows.map((row) => row[name])])) };
+    return { epoch, generation, from: from ?? 0, to: Math.min(to ?? elapsed, elapsed), ...Object.fromEntries(
+      ["start", "end", "node", "state", "ordered", "runs"].map((name) => [name, rows.map((row) => row[name])]),
+    ) };
   }
 
   // Bins of 20 ms of the whole seconds there are.
@@ -397,8 +467,11 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
       if (sample.generation > since) fresh.add(second);
     }
     const seconds = Array.from(fresh).sort((a, b) => a - b);
-    const columns = Object.fromEntries(PARTS.map((part, i) => [part, seconds.flatMap((second) => rows.get(second)[i])]));
-    return { epoch, generation, since, ...range, fine_from: 0, bins: 50, second: seconds, ...columns, steps: { width: 1, first: 0 }, lost: 0 };
+    const columns = Object.fromEntries(
+      PARTS.map((part, i) => [part, seconds.flatMap((second) => rows.get(second)[i])]),
+    );
+    return { epoch, generation, since, ...range, fine_from: 0, bins: 50, second: seconds, ...columns,
+      steps: { width: 1, first: 0 }, lost: 0 };
   }
 
   // A file in which every line says where it is.
@@ -406,33 +479,68 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     const fn = tables.functions[id];
     if (fn === undefined || fn.line === 0) return null;
     const path = tables.strings[fn.file];
-    return { path, changed: false, text: Array.from({ length: 500 }, (_, i) => (i % 7 === 0 ? "</script><b>" : "") + "line " + (i + 1) + " of " + path).join("\n") };
+    return { path, changed: false,
+      text: Array.from({ length: 500 },
+        (_, i) => (i % 7 === 0 ? "</script><b>" : "") + "line " + (i + 1) + " of " + path).join("\n") };
   }
 
   // Every line of the file executed the same three instructions, one of which nobody knows.
   function lines(id) {
     const file = tables.functions[id].file;
-    const seen = Array.from(new Set(tables.nodes.filter((node) => tables.functions[node.function].file === file).map((node) => node.line))).sort((a, b) => a - b);
+    const seen = Array.from(
+      new Set(tables.nodes.filter((node) => tables.functions[node.function].file === file).map((node) => node.line)),
+    ).sort((a, b) => a - b);
     const column = (...three) => seen.flatMap(() => three);
     return {
-      epoch, generation, samples: log.length, path: tables.strings[file], names: ["", "</script><b>CALL\u202e", "CALL"], line: seen.flatMap((line) => [line, line, line]), end_line: seen.flatMap((line) => [line, line, line]),
-      column: column(0, 5, -1), end_column: column(4, 7, -1), opcode: column(1, 2, 0), base_opcode: column(2, 2, 0), self: column(9, 2, 1), total: column(9, 30, 1), omitted: 4,
+      epoch,
+      generation,
+      samples: log.length,
+      path: tables.strings[file],
+      names: ["", "</script><b>CALL\u202e", "CALL"],
+      line: seen.flatMap((line) => [line, line, line]),
+      end_line: seen.flatMap((line) => [line, line, line]),
+      column: column(0, 5, -1),
+      end_column: column(4, 7, -1),
+      opcode: column(1, 2, 0),
+      base_opcode: column(2, 2, 0),
+      self: column(9, 2, 1),
+      total: column(9, 30, 1),
+      omitted: 4,
     };
   }
 
   function threadStates({ since = 0, states = [], from = null, to = null }) {
     const { all, ids, byThread } = sumsSince(since, states, from, to);
-    return { epoch, generation, since, all: sumColumns((pick) => pick(all)), threads: { thread: ids, ...sumColumns((pick) => ids.map((id) => pick(byThread.get(id)))) } };
+    return { epoch, generation, since, all: sumColumns((pick) => pick(all)),
+      threads: { thread: ids, ...sumColumns((pick) => ids.map((id) => pick(byThread.get(id)))) } };
   }
 
   function fullQuality() {
     const { all } = sumsSince(0, []);
-    const states = STATE_FACTS.map((fact, i) => [fact, { yes: all.yes[i], unknown: all.unknown[i], at_least: all.yes[i] / all.samples, at_most: (all.yes[i] + all.unknown[i]) / all.samples }]);
+    const states = STATE_FACTS.map((fact,
+      i) => [fact, { yes: all.yes[i], unknown: all.unknown[i], at_least: all.yes[i] / all.samples,
+      at_most: (all.yes[i] + all.unknown[i]) / all.samples }]
+    );
     const numbers = {
-      ...structuredClone(quality), extrapolated: 0, control: 412, current_hz: 50, cpu_user_s: elapsed / 200, cpu_sys_s: elapsed / 150,
-      rss_bytes: 7340032, rss_peak_bytes: 8126464, reads: quality.samples * 1.02, read_bytes: quality.samples * 2310, code_hits: quality.samples * 9, code_misses: 61, code_stale: 0,
+      ...structuredClone(quality),
+      extrapolated: 0,
+      control: 412,
+      current_hz: 50,
+      cpu_user_s: elapsed / 200,
+      cpu_sys_s: elapsed / 150,
+      rss_bytes: 7340032,
+      rss_peak_bytes: 8126464,
+      reads: quality.samples * 1.02,
+      read_bytes: quality.samples * 2310,
+      code_hits: quality.samples * 9,
+      code_misses: 61,
+      code_stale: 0,
     };
-    const meaning = Object.fromEntries([...Object.keys(numbers), "failed_gone", "failed_fault", "failed_perm", "failed_corrupt"].map((key) => [key, "what " + key + " means, in a sentence of the server"]));
+    const meaning = Object.fromEntries(
+      [...Object.keys(numbers), "failed_gone", "failed_fault", "failed_perm", "failed_corrupt"].map((
+        key,
+      ) => [key, "what " + key + " means, in a sentence of the server"]),
+    );
     return { ...numbers, states: Object.fromEntries(states), meaning };
   }
 
@@ -450,14 +558,19 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     const slotOf = new Map(starts.map((start, slot) => [start, slot]));
     const cells = new Map();
     for (const { thread, state, part, node, window } of log) {
-      if ((chosen.size > 0 && !chosen.has(thread)) || !stateMatches(state, query) || (within !== null && !within[part])) continue;
+      if ((chosen.size > 0 && !chosen.has(thread)) || !stateMatches(state, query) || (within !== null && !within[part]))
+        continue;
       const key = [thread, state, node, slotOf.get(window)].join(" ");
       cells.set(key, (cells.get(key) ?? 0) + 1);
     }
     const kept = Array.from(cells, ([key, count]) => [...key.split(" ").map(Number), count]);
     return {
-      version: 1, session: session(), quality: reportQuality(), tree: tree(0),
-      cells: { thread: kept.map((cell) => cell[0]), state: kept.map((cell) => cell[1]), node: kept.map((cell) => cell[2]), slot: kept.map((cell) => cell[3]), count: kept.map((cell) => cell[4]) },
+      version: 1,
+      session: session(),
+      quality: reportQuality(),
+      tree: tree(0),
+      cells: { thread: kept.map((cell) => cell[0]), state: kept.map((cell) => cell[1]),
+        node: kept.map((cell) => cell[2]), slot: kept.map((cell) => cell[3]), count: kept.map((cell) => cell[4]) },
       slots: { width: WINDOW_SECONDS, start: starts, end: starts.map((start) => start + WINDOW_SECONDS) },
       heat: heatmap({}),
     };
@@ -465,7 +578,9 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
 
   // Matches in the whole session, whatever range is asked for.
   function matches(runs) {
-    const matched = tables.functions.map((fn, id) => runs.some((first, i) => i % 2 === 0 && id >= first && id <= runs[i + 1]));
+    const matched = tables.functions.map((fn, id) =>
+      runs.some((first, i) => i % 2 === 0 && id >= first && id <= runs[i + 1])
+    );
     return { epoch, generation, ...matchesOfCells(report({}), matched) };
   }
 
@@ -481,10 +596,19 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     const column = (of) => Array.from({ length: waiting }, (_, i) => of(i));
     const isLast = (i) => i === waiting - 1;
     return {
-      epoch, generation, sampled_s: elapsed, limit_reached: false, process: column(() => 4711), thread: column(() => 4711),
-      name: column((i) => (isLast(i) ? "everyone's" : i % 3 === 0 ? HOSTILE_NAMES[i % HOSTILE_NAMES.length] : "Task-" + i)),
+      epoch,
+      generation,
+      sampled_s: elapsed,
+      limit_reached: false,
+      process: column(() => 4711),
+      thread: column(() => 4711),
+      name: column((
+        i,
+      ) => (isLast(i) ? "everyone's" : i % 3 === 0 ? HOSTILE_NAMES[i % HOSTILE_NAMES.length] : "Task-" + i)),
       state: column((i) => (i === 0 ? "running" : i === 1 ? "moving" : "waiting")),
-      node: column((i) => nodes[(i % 3) % nodes.length]), first_seen_s: column(() => 0.5), unchanged_since_s: column((i) => (elapsed * i) / waiting),
+      node: column((i) => nodes[(i % 3) % nodes.length]),
+      first_seen_s: column(() => 0.5),
+      unchanged_since_s: column((i) => (elapsed * i) / waiting),
       awaited_by: column((i) => (isLast(i) ? [] : [waiting - 1])),
     };
   }
@@ -504,10 +628,11 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
       notes = notes.filter(({ id }) => id !== what);
       return { status: 204 };
     }
-    const note = { id: (lastNote += 1), ...what };
+    const note = { id: lastNote += 1, ...what };
     notes = [...notes, note].sort((a, b) => a.from_s - b.from_s);
     return { status: 201, value: note };
   }
 
-  return { advance, change, changeNotes, wantedFor, session, tasks, tree, view, timeline, heatmap, gil, runs, source, lines, matches, threadStates, fullQuality, report };
+  return { advance, change, changeNotes, wantedFor, session, tasks, tree, view, timeline, heatmap, gil, runs, source,
+    lines, matches, threadStates, fullQuality, report };
 }

@@ -7,7 +7,7 @@
 // With --host it is the server of a whole host. Without --page the page is bundled again on every load. --report also writes a standalone report when it ends or stops.
 
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync, mkdtempSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,10 +25,13 @@ export const SUMMARY = {
   parts: { running: 0.3, needs_gil: 0.3, needs_processor: 0, blocked: 0.2, idle: 0.2 },
   observed: { samples: 1000 },
   waiting: {
-    samples: 400, share: 0.4, functions: [{ name: "<native> select.epoll.poll", share: 0.5 }],
+    samples: 400,
+    share: 0.4,
+    functions: [{ name: "<native> select.epoll.poll", share: 0.5 }],
     causes: [
       { cause: "event_loop", title: "event loop", share: 0.5, peers: [] },
-      { cause: "network_read", title: "network read", share: 0.3, peers: [{ peer: "</script><img src=x onerror=alert(1)>" }] },
+      { cause: "network_read", title: "network read", share: 0.3,
+        peers: [{ peer: "</script><img src=x onerror=alert(1)>" }] },
       { cause: "unknown", title: "unknown", share: 0.2, peers: [] },
     ],
   },
@@ -39,8 +42,10 @@ export const SUMMARY = {
   quality: { text: "99.0 % of the samples exact" },
 };
 
-// The summary of a program with waiting tasks.
-const AWAITING = { samples: 4000, lines: [{ name: "handle\u202e", file: "/srv/shop/pricing.py", line: 20, function: 1, samples: 3000 }, { name: "main", file: "/srv/shop/app.py", line: 7, function: 2, samples: 500 }] };
+// The same of a program with waiting tasks.
+const AWAITING = { samples: 4000,
+  lines: [{ name: "handle\u202e", file: "/srv/shop/pricing.py", line: 20, function: 1, samples: 3000 }, { name: "main",
+    file: "/srv/shop/app.py", line: 7, function: 2, samples: 500 }] };
 
 function pageFiles(given) {
   if (given) return given;
@@ -54,7 +59,8 @@ export function reportPage(pagePath, report) {
   const data = gzipSync(JSON.stringify(report)).toString("base64");
   const page = readFileSync(pagePath, "utf8");
   const meta = readFileSync(pagePath.replace(/html$/, "meta"), "utf8");
-  return page.replace("<!--report-csp-->", () => meta).replace(PLACEHOLDER, () => PLACEHOLDER.replace("><", ">" + data + "<"));
+  return page.replace("<!--report-csp-->", () => meta).replace(PLACEHOLDER,
+    () => PLACEHOLDER.replace("><", ">" + data + "<"));
 }
 
 function answerJson(request, response, value) {
@@ -65,7 +71,9 @@ function answerJson(request, response, value) {
   const headers = { ETag: etag, "Cache-Control": "private, no-cache", Vary: "Accept-Encoding" };
   if (request.headers["if-none-match"] === etag) return response.writeHead(304, headers).end();
   const zipped = gzipSync(body);
-  return response.writeHead(200, { ...headers, "Content-Type": "application/json", "Content-Encoding": "gzip" }).end(zipped);
+  return response.writeHead(200, { ...headers, "Content-Type": "application/json", "Content-Encoding": "gzip" }).end(
+    zipped,
+  );
 }
 
 function answerProblem(response, status, detail) {
@@ -76,18 +84,29 @@ function answerProblem(response, status, detail) {
 function answerPage(response, given) {
   const path = pageFiles(given);
   const policy = readFileSync(path.replace(/html$/, "csp"), "utf8").trim();
-  const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache" };
+  const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy,
+    "X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache" };
   response.writeHead(200, headers).end(readFileSync(path));
 }
 
 function answerFile(response, name, type, body) {
-  response.writeHead(200, { "Content-Type": type, "Content-Disposition": 'attachment; filename="' + name + '"' }).end(body);
+  response.writeHead(200, { "Content-Type": type, "Content-Disposition": 'attachment; filename="' + name + '"' }).end(
+    body,
+  );
 }
 
 function readQuery(url) {
   const numberOr = (name) => (url.searchParams.has(name) ? Number(url.searchParams.get(name)) : null);
   const numbers = (name) => url.searchParams.getAll(name).map(Number);
-  return { since: Number(url.searchParams.get("since") ?? 0), threads: numbers("thread"), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), parts: (url.searchParams.get("parts") ?? "").split(",").filter(Boolean), from: numberOr("from"), to: numberOr("to"), blocks: url.searchParams.get("blocks") === "1" };
+  return {
+    since: Number(url.searchParams.get("since") ?? 0),
+    threads: numbers("thread"),
+    states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean),
+    parts: (url.searchParams.get("parts") ?? "").split(",").filter(Boolean),
+    from: numberOr("from"),
+    to: numberOr("to"),
+    blocks: url.searchParams.get("blocks") === "1",
+  };
 }
 
 async function readBody(request) {
@@ -101,14 +120,16 @@ async function readBody(request) {
 async function answerHost(host, request, response, url) {
   if (!url.pathname.startsWith("/api/v1/")) return false;
   const unsafe = request.method !== "GET";
-  if (unsafe && request.headers["x-pyrometer"] !== "1") return answerProblem(response, 403, "X-Pyrometer is missing"), true;
+  if (unsafe && request.headers["x-pyrometer"] !== "1")
+    return answerProblem(response, 403, "X-Pyrometer is missing"), true;
   const body = unsafe ? await readBody(request) : undefined;
   const answer = host.answer(request.method, url.pathname.slice("/api/v1/".length), url.searchParams, body);
   if (answer === null) return false;
   const { status = 200, value } = answer;
   if (status === 200 && !unsafe) answerJson(request, response, value);
   else if (status === 204) response.writeHead(204).end();
-  else response.writeHead(status, { "Content-Type": status < 400 ? "application/json" : "application/problem+json" }).end(JSON.stringify(value));
+  else response.writeHead(status, { "Content-Type": status < 400 ? "application/json" : "application/problem+json" })
+      .end(JSON.stringify(value));
   return true;
 }
 
@@ -118,7 +139,9 @@ export function createMockServer(program, page, host = null) {
     const url = new URL(request.url, "http://localhost");
     if (host !== null && (await answerHost(host, request, response, url))) return undefined;
     if (host !== null) url.pathname = url.pathname.replace(/^(\/api\/v1\/sessions\/)[^/]+/, "$11");
-    if (url.pathname === "/api/v1/access") return answerJson(request, response, { scope: "operator", share: null, expires_at: null, can_share: false, host: false });
+    if (url.pathname === "/api/v1/access")
+      return answerJson(request, response, { scope: "operator", share: null, expires_at: null, can_share: false,
+        host: false });
     const rest = url.pathname.replace(/^\/api\/v1\/sessions\/1/, "");
     if (url.pathname === "/") return answerPage(response, page);
     if (url.pathname === "/api/v1/sessions") return answerJson(request, response, { sessions: [program.session()] });
@@ -137,19 +160,34 @@ export function createMockServer(program, page, host = null) {
     if (rest === "/heatmap") return answerJson(request, response, program.heatmap(readQuery(url)));
     if (rest === "/source") {
       const found = program.source(Number(url.searchParams.get("function")));
-      return found === null ? answerProblem(response, 404, "there is no such source file") : answerJson(request, response, found);
+      return found === null
+        ? answerProblem(response, 404, "there is no such source file")
+        : answerJson(request, response, found);
     }
-    if (rest === "/matches" && request.method === "POST") return answerJson(request, response, program.matches((await readBody(request)).functions, readQuery(url)));
+    if (rest === "/matches" && request.method === "POST")
+      return answerJson(request, response, program.matches((await readBody(request)).functions, readQuery(url)));
     if (rest === "/notes") {
-      const { status, value } = program.changeNotes(request.method, request.method === "POST" ? await readBody(request) : Number(url.searchParams.get("note")));
-      return response.writeHead(status, { "Content-Type": "application/json" }).end(value === undefined ? undefined : JSON.stringify(value));
+      const { status, value } = program.changeNotes(request.method,
+        request.method === "POST" ? await readBody(request) : Number(url.searchParams.get("note")));
+      return response.writeHead(status, { "Content-Type": "application/json" }).end(
+        value === undefined ? undefined : JSON.stringify(value),
+      );
     }
-    if (rest === "/lines") return answerJson(request, response, program.lines(Number(url.searchParams.get("function"))));
+    if (rest === "/lines")
+      return answerJson(request, response, program.lines(Number(url.searchParams.get("function"))));
     if (rest === "/quality") return answerJson(request, response, program.fullQuality());
-    if (rest === "/summary") return url.searchParams.get("format") === "markdown" ? answerFile(response, "summary.md", "text/markdown", "## `made up`\n") : answerJson(request, response, { ...SUMMARY, ...(program.session().settings.async === "all" ? { tasks: AWAITING } : {}), native: { ...SUMMARY.native, wanted_for: program.wantedFor() } });
+    if (rest === "/summary")
+      return url.searchParams.get("format") === "markdown"
+        ? answerFile(response, "summary.md", "text/markdown", "## `made up`\n")
+        : answerJson(request, response, { ...SUMMARY,
+          ...(program.session().settings.async === "all" ? { tasks: AWAITING } : {}),
+          native: { ...SUMMARY.native, wanted_for: program.wantedFor() } });
     if (rest === "/view") return answerJson(request, response, program.view(readQuery(url)));
-    if (rest === "/report.html") return answerFile(response, "report.html", "text/html; charset=utf-8", reportPage(pageFiles(page), program.report(readQuery(url))));
-    if (rest === "/export") return answerFile(response, "profile.collapsed.txt", "text/plain; charset=utf-8", "made up 1\n");
+    if (rest === "/report.html")
+      return answerFile(response, "report.html", "text/html; charset=utf-8",
+        reportPage(pageFiles(page), program.report(readQuery(url))));
+    if (rest === "/export")
+      return answerFile(response, "profile.collapsed.txt", "text/plain; charset=utf-8", "made up 1\n");
     return answerProblem(response, 404, "nothing at " + url.pathname);
   });
 }
@@ -169,7 +207,11 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     mode: option("mode", "wall"),
     waiting: Number(option("tasks", 0)),
   });
-  const host = option("host", null) === null ? null : createHost({ processes: Number(option("host", 24)), sessions: Number(option("sessions", 4)), hostile: option("hostile", null) !== null, scope: option("scope", "operator"), continuous: option("continuous", null) !== null });
+  const host = option("host", null) === null
+    ? null
+    : createHost({ processes: Number(option("host", 24)), sessions: Number(option("sessions", 4)),
+      hostile: option("hostile", null) !== null, scope: option("scope", "operator"),
+      continuous: option("continuous", null) !== null });
   host?.advance(Number(option("age", 0)));
   const timer = setInterval(() => program.advance(), 100);
   if (host !== null) setInterval(() => host.advance(1), 1000);

@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
-import { launchChromium } from "./chromium.mjs";
 import { PARTS } from "../../../web/model/profile/parts.js";
+import { launchChromium } from "./chromium.mjs";
 import { createProgram } from "./made-up-program.mjs";
 import { createMockServer } from "./mock-server.mjs";
 
@@ -39,7 +39,9 @@ export async function serve(program) {
 
 // A fragment that shows all states, unless it says which.
 const ALL_PARTS = "&parts=" + PARTS.join();
-export const inAllParts = (fragment) => [fragment === "" ? "#v=1" : fragment, fragment.includes("parts=") ? "" : ALL_PARTS, fragment.includes("open=") ? "" : "&open=all"].join("");
+export const inAllParts = (fragment) =>
+  [fragment === "" ? "#v=1" : fragment, fragment.includes("parts=") ? "" : ALL_PARTS,
+    fragment.includes("open=") ? "" : "&open=all"].join("");
 
 // A page on a program that moves on request. Without `asOpened` it shows all parts of time, and nothing is folded.
 export async function live({ seconds = 3, fragment = "", asOpened = false, ...options } = {}) {
@@ -48,7 +50,7 @@ export async function live({ seconds = 3, fragment = "", asOpened = false, ...op
   program.advance(clock);
   const { server, url } = await serve(program);
   const page = await browser.open(url + (asOpened ? fragment : inAllParts(fragment)));
-  return { page, program, server, url, advance: (by) => program.advance((clock += by)) };
+  return { page, program, server, url, advance: (by) => program.advance(clock += by) };
 }
 
 export const byId = (id) => "document.querySelector('[data-testid=\"" + id + "\"]')";
@@ -57,10 +59,15 @@ export const mark = (key) => "document.querySelector('[data-testid=mark][data-va
 export const textOf = (page, id) => page.evaluate(byId(id) + ".textContent");
 export const click = (page, id) => page.evaluate(byId(id) + ".click()");
 export const frames = "Array.from(document.querySelectorAll('g.frame'))";
-export const frameNamed = (name) => frames + ".find((g) => g.getAttribute('name').startsWith(" + JSON.stringify(name) + "))";
+export const frameNamed = (name) =>
+  frames + ".find((g) => g.getAttribute('name').startsWith(" + JSON.stringify(name) + "))";
 // With the hottest lines above the flame graph, which move it down.
-export const drawn = (page) => page.until(frames + ".length > 10 && (" + byId("own") + "?.hidden === false || /view=(?!flame)/.test(location.hash))");
-export const widthOf = (page, name) => page.evaluate(frameNamed(name) + ".querySelector('rect').getBoundingClientRect().width");
+export const drawn = (page) =>
+  page.until(
+    frames + ".length > 10 && (" + byId("own") + "?.hidden === false || /view=(?!flame)/.test(location.hash))",
+  );
+export const widthOf = (page, name) =>
+  page.evaluate(frameNamed(name) + ".querySelector('rect').getBoundingClientRect().width");
 // The first number of the line over the drawing: samples in view, or under the zoomed frame.
 export const shownNumber = "parseInt(" + byId("drawing-note") + ".textContent.replaceAll(',', ''))";
 export const samplesShown = (page) => page.evaluate(shownNumber);
@@ -69,9 +76,13 @@ export const samplesShown = (page) => page.evaluate(shownNumber);
 // stay where they are.
 export async function pointAt(page, frame) {
   for (let tries = 0; tries < 100; tries += 1) {
-    const [x, y] = await page.evaluate("(() => { const r = " + frame + ".querySelector('rect').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()");
+    const [x, y] = await page.evaluate(
+      "(() => { const r = " + frame
+        + ".querySelector('rect').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()",
+    );
     await page.point(x, y);
-    if (await page.evaluate("document.elementFromPoint(" + x + ", " + y + ")?.closest('g.frame') === " + frame)) return [x, y];
+    if (await page.evaluate("document.elementFromPoint(" + x + ", " + y + ")?.closest('g.frame') === " + frame))
+      return [x, y];
   }
   throw new Error("something is above " + frame);
 }
@@ -86,8 +97,13 @@ export function assertQuiet(page) {
 
 // Presses at one share of the strip's width and lets go at another.
 export async function dragStrip(page, from, to) {
-  const at = await page.evaluate("(() => { const r = " + byId("strip") + ".getBoundingClientRect(); return { x: r.x, y: r.y + r.height / 2, width: r.width }; })()");
-  const mouse = (type, share, button) => page.call("Input.dispatchMouseEvent", { type, x: at.x + share * at.width, y: at.y, button, buttons: button === "left" ? 1 : 0, clickCount: 1 });
+  const at = await page.evaluate(
+    "(() => { const r = " + byId("strip")
+      + ".getBoundingClientRect(); return { x: r.x, y: r.y + r.height / 2, width: r.width }; })()",
+  );
+  const mouse = (type, share, button) =>
+    page.call("Input.dispatchMouseEvent", { type, x: at.x + share * at.width, y: at.y, button,
+      buttons: button === "left" ? 1 : 0, clickCount: 1 });
   await mouse("mouseMoved", from, "none");
   await mouse("mousePressed", from, "left");
   await mouse("mouseMoved", (from + to) / 2, "left");

@@ -1,7 +1,7 @@
 // Small profiles for the tests: stacks written as text, "main;work:3;<native> 12".
 
-import { createRecording, takeDelivery } from "../../../web/model/trees/recording.js";
 import { createState, reduce } from "../../../web/model/page/state.js";
+import { createRecording, takeDelivery } from "../../../web/model/trees/recording.js";
 
 // A frame is NAME or NAME:LINE; names in <...> are synthetic, all others are of /app/NAME.py, first line 10.
 function parseFrame(text) {
@@ -13,7 +13,8 @@ function tableOf(tables, frame) {
   const synthetic = /^<(native|GC|waits|context)\b/.test(frame.name);
   const file = synthetic ? "~" : "/app/" + frame.name.split(".")[0] + ".py";
   const key = JSON.stringify([frame.name, file]);
-  if (!tables.functions.has(key)) tables.functions.set(key, { id: tables.functions.size + 1, name: frame.name, file, line: synthetic ? 0 : 10 });
+  if (!tables.functions.has(key))
+    tables.functions.set(key, { id: tables.functions.size + 1, name: frame.name, file, line: synthetic ? 0 : 10 });
   return tables.functions.get(key).id;
 }
 
@@ -36,17 +37,22 @@ export function answersOf(lines, { epoch = "e1", generation = 1 } = {}) {
     self.set(node, (self.get(node) ?? 0) + Number(count));
   }
   const functions = [{ name: "", file: "", line: 0 }, ...tables.functions.values()];
-  const strings = ["", ...new Set(functions.flatMap((fn) => [fn.name, fn.file]).filter((text) => text !== "")), "MainThread"];
+  const strings = ["", ...new Set(functions.flatMap((fn) => [fn.name, fn.file]).filter((text) => text !== "")),
+    "MainThread"];
   const stringIds = new Map(strings.map((text, id) => [text, id]));
   const nodes = Array.from(tables.nodes.values());
   const column = (rows, read) => rows.map(read);
   const node = Array.from(self.keys()).sort((a, b) => a - b);
   return {
     tree: {
-      epoch, generation, since: 0,
+      epoch,
+      generation,
+      since: 0,
       strings: { first: 0, values: strings },
-      functions: { first: 0, name: column(functions, (fn) => stringIds.get(fn.name)), file: column(functions, (fn) => stringIds.get(fn.file)), line: column(functions, (fn) => fn.line) },
-      nodes: { first: 0, parent: column(nodes, (row) => row.parent), function: column(nodes, (row) => row.fn), line: column(nodes, (row) => row.line) },
+      functions: { first: 0, name: column(functions, (fn) => stringIds.get(fn.name)),
+        file: column(functions, (fn) => stringIds.get(fn.file)), line: column(functions, (fn) => fn.line) },
+      nodes: { first: 0, parent: column(nodes, (row) => row.parent), function: column(nodes, (row) => row.fn),
+        line: column(nodes, (row) => row.line) },
       threads: { first: 0, process: [0], tid: [7], name: [strings.length - 1], main: [1] },
       processes: { first: 0, pid: [7], name: [0] },
     },
@@ -60,7 +66,9 @@ export function recordingOf(lines, inJit = []) {
   const recording = createRecording();
   const { tree, view, nodes } = answersOf(lines);
   const executed = inJit.map((text) => /^(.*) (\d+)$/s.exec(text));
-  const marked = { ...view, in_jit: { node: executed.map(([, stack]) => nodes.get(stack)), self: executed.map(([, , count]) => Number(count)) } };
+  const marked = { ...view,
+    in_jit: { node: executed.map(([, stack]) => nodes.get(stack)),
+      self: executed.map(([, , count]) => Number(count)) } };
   takeDelivery(recording, { restart: true, recount: true, trees: [tree], view: inJit.length > 0 ? marked : view });
   return recording;
 }
@@ -74,5 +82,7 @@ export function stateOf(lines, address = {}, width = 1000, inJit = []) {
 
 // The drawing as indented text: "name value" by level.
 export function outline(frame, level = 0) {
-  return frame.children.reduce((lines, child) => [...lines, ...outline(child, level + 1)], [" ".repeat(level) + frame.name + " " + frame.value]);
+  return frame.children.reduce((lines, child) => [...lines, ...outline(child, level + 1)], [
+    " ".repeat(level) + frame.name + " " + frame.value,
+  ]);
 }

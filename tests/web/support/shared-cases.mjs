@@ -40,7 +40,12 @@ function answers({ functions, stacks, interpreter, packages, own_code }) {
     view.node.push(parent);
     view.self.push(count);
   }
-  return { tree: { epoch: "e", generation: 1, since: 0, packages, own_code, strings: { first: 0, values: strings }, libraries, functions: { first: 0, ...columns }, nodes, threads: { first: 0, process: [0], tid: [7], name: [0], main: [1] }, processes: { first: 0, pid: [7], name: [0] } }, view };
+  return {
+    tree: { epoch: "e", generation: 1, since: 0, packages, own_code, strings: { first: 0, values: strings }, libraries,
+      functions: { first: 0, ...columns }, nodes, threads: { first: 0, process: [0], tid: [7], name: [0], main: [1] },
+      processes: { first: 0, pid: [7], name: [0] } },
+    view,
+  };
 }
 
 function shown(recording, keys, filters, native, showsWaits) {
@@ -48,8 +53,13 @@ function shown(recording, keys, filters, native, showsWaits) {
   const tree = topDownTree(grouping, groupTotals(grouping, recording.counts));
   const lines = [];
   const walk = [[0, []]];
-  const isLibrary = (frame) => native === "library" && libraryName(recording.profile, grouping.frames.function[frame]) !== "";
-  const nameOf = (frame) => (isLibrary(frame) ? frameLabel(grouping.frames, recording.profile, frame).name : keys[grouping.frames.function[frame] - 1]);
+  const isLibrary = (frame) =>
+    native === "library" && libraryName(recording.profile, grouping.frames.function[frame]) !== "";
+  const nameOf = (
+    frame,
+  ) => (isLibrary(frame)
+    ? frameLabel(grouping.frames, recording.profile, frame).name
+    : keys[grouping.frames.function[frame] - 1]);
   while (walk.length > 0) {
     const [id, path] = walk.pop();
     if (tree.self(id) > 0) lines.push(path.join(";") + " " + tree.self(id));
@@ -78,13 +88,18 @@ export function readSharedCases(name) {
   const { tree: answered, view } = answers(cases);
   const recording = recordingOf(answered, view);
   return {
-    cases, keys, recording, answered, view,
+    cases,
+    keys,
+    recording,
+    answered,
+    view,
     shown: (filters, showsWaits = false, native = "leaf") => shown(recording, keys, filters, native, showsWaits),
     checkPatterns() {
       for (const [pattern, matched] of cases.patterns) {
         const term = parseTerm("hide " + pattern);
         assert.equal(term.error, null, pattern);
-        assert.deepEqual(keys.filter((_, i) => term.matches(recording.profile, i + 1)).sort(), matched.toSorted(), pattern);
+        assert.deepEqual(keys.filter((_, i) => term.matches(recording.profile, i + 1)).sort(), matched.toSorted(),
+          pattern);
       }
     },
   };

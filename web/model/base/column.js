@@ -1,9 +1,11 @@
 // A column of 32-bit integers that only grows.
 
+/** @returns {Column} */
 export function createColumn(capacity = 1024) {
   return { values: new Int32Array(capacity), length: 0 };
 }
 
+/** @param {Column} column @param {number} value */
 export function columnPush(column, value) {
   if (column.length === column.values.length) {
     const grown = new Int32Array(column.values.length * 2);
@@ -15,6 +17,7 @@ export function columnPush(column, value) {
   return column.length - 1;
 }
 
+/** @param {Column} column @returns {Column} */
 export function copyColumn({ values, length }) {
   return { values: values.slice(), length };
 }

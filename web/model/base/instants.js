@@ -12,5 +12,6 @@ export function formatWhen(text, now) {
   const today = new Date(now);
   if (at.toDateString() === today.toDateString()) return "today " + time;
   const month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][at.getMonth()];
-  return at.getDate() + " " + month + (at.getFullYear() === today.getFullYear() ? "" : " " + at.getFullYear()) + ", " + time;
+  return at.getDate() + " " + month + (at.getFullYear() === today.getFullYear() ? "" : " " + at.getFullYear()) + ", "
+    + time;
 }

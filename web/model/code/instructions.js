@@ -9,7 +9,8 @@ export function lineInstructions(answer, line) {
   for (let i = 0; i < answer.line.length; i += 1) {
     if (answer.line[i] !== line) continue;
     const nameOf = (id) => answer.names[id] ?? "";
-    rows.push({ name: nameOf(answer.opcode[i]), base: nameOf(answer.base_opcode[i]), line, endLine: answer.end_line[i], column: answer.column[i], endColumn: answer.end_column[i], self: answer.self[i], total: answer.total[i] });
+    rows.push({ name: nameOf(answer.opcode[i]), base: nameOf(answer.base_opcode[i]), line, endLine: answer.end_line[i],
+      column: answer.column[i], endColumn: answer.end_column[i], self: answer.self[i], total: answer.total[i] });
   }
   return rows.sort((a, b) => b.self - a.self || b.total - a.total || a.column - b.column);
 }
@@ -41,7 +42,7 @@ export function hotPieces(text, rows) {
   const heat = new Float64Array(text.length);
   for (const row of rows) {
     const place = placeInLine(text, row);
-    if (place !== null) for (let i = place.from; i < place.to; i += 1) heat[i] = Math.max(heat[i], row.total);
+    if (place !== null) { for (let i = place.from; i < place.to; i += 1) heat[i] = Math.max(heat[i], row.total); }
   }
   const pieces = [];
   for (let i = 0; i < text.length; i += 1) {

@@ -4,12 +4,12 @@
 
 import { createColumn, grownArray } from "../base/column.js";
 import { createPairs, takePair } from "../base/pairs.js";
-import { fileText, functionText, originOf } from "../profile/frames.js";
-import { waitOf } from "../profile/waits.js";
-import { functionCount, nodeCount } from "../profile/profile.js";
+import { visibleText } from "../base/text.js";
 import { isCounted } from "../filters/filter.js";
 import { parseSearch } from "../filters/search.js";
-import { visibleText } from "../base/text.js";
+import { fileText, functionText, originOf } from "../profile/frames.js";
+import { functionCount, nodeCount } from "../profile/profile.js";
+import { waitOf } from "../profile/waits.js";
 
 const OWN_LENGTH_MAX = 500;
 // The least share of the samples of your code: below that a line is no answer.
@@ -23,7 +23,9 @@ const LAUNCHER = /(?:^|\/)bin\/[^./]+$/;
 
 // "src/, /apps\/[ab]/" -> what its paths match: one of the parts. Nothing: null.
 function pathMatcher(text) {
-  const parts = text.slice(0, OWN_LENGTH_MAX).split(",").map((part) => parseSearch(part.trim())).filter((part) => part.active);
+  const parts = text.slice(0, OWN_LENGTH_MAX).split(",").map((part) => parseSearch(part.trim())).filter((part) =>
+    part.active
+  );
   return parts.length === 0 ? null : (path) => parts.some((part) => part.test(path));
 }
 
@@ -38,7 +40,8 @@ function classOf(profile, id, { kind, name }, matches) {
   if (id === 0 || kind === "synthetic" || profile.functionLibrary.values[id] !== 0) return null;
   const path = fileText(profile, id);
   if (matches !== null) return matches(path) ? "files" : null;
-  if (path === "" || path.length >= 4096 || STARTS.test(path) || isPexOfVenv(path) || (functionText(profile, id) === "<module>" && LAUNCHER.test(path))) return null;
+  if (path === "" || path.length >= 4096 || STARTS.test(path) || isPexOfVenv(path)
+    || (functionText(profile, id) === "<module>" && LAUNCHER.test(path))) return null;
   if (kind === "package") return "package " + name;
   if (kind !== "own") return kind;
   return GENERATED.test(path) ? "dynamic" : "files";
@@ -47,8 +50,14 @@ function classOf(profile, id, { kind, name }, matches) {
 // The lines of your code that the nodes of a profile are called from; grows with the profile. `patterns`: a text, "" for the rule.
 export function createOwnLines(patterns) {
   return {
-    matches: pathMatcher(patterns), own: [], classes: [], waits: [],
-    lineOf: createColumn(), index: createPairs(), line: [0], function: [0],
+    matches: pathMatcher(patterns),
+    own: [],
+    classes: [],
+    waits: [],
+    lineOf: createColumn(),
+    index: createPairs(),
+    line: [0],
+    function: [0],
   };
 }
 
@@ -72,7 +81,8 @@ function extendFunctions(lines, profile) {
 // level: of profile.ownCode.
 export function extendOwnLines(lines, profile, { kind, packages } = profile.ownCode[0]) {
   extendFunctions(lines, profile);
-  const [functions, parents, nodeLines] = [profile.nodeFunction.values, profile.nodeParent.values, profile.nodeLine.values];
+  const [functions, parents, nodeLines] = [profile.nodeFunction.values, profile.nodeParent.values,
+    profile.nodeLine.values];
   const [files, firstLines] = [profile.functionFile.values, profile.functionLine.values];
   const nodes = nodeCount(profile);
   const wanted = packages.map((name) => "package " + name);
@@ -84,7 +94,9 @@ export function extendOwnLines(lines, profile, { kind, packages } = profile.ownC
   lineOf.values = grownArray(lineOf.values, nodes);
   for (let node = lineOf.length; node < nodes; node += 1) {
     const id = functions[node];
-    lineOf.values[node] = own[id] ? lineAt(lines, files[id], nodeLines[node] || firstLines[id], id) : lineOf.values[parents[node]];
+    lineOf.values[node] = own[id]
+      ? lineAt(lines, files[id], nodeLines[node] || firstLines[id], id)
+      : lineOf.values[parents[node]];
   }
   lineOf.length = nodes;
 }
@@ -96,12 +108,14 @@ function hottestRows(lines, profile, sums, samples, most) {
     if (sums[at] === 0 || (hot.length === most && sums[at] <= sums[hot[most - 1]])) continue;
     if (hot.length < most) hot.push(at);
     else hot[most - 1] = at;
-    for (let i = hot.length - 1; i > 0 && sums[hot[i]] > sums[hot[i - 1]]; i -= 1) [hot[i], hot[i - 1]] = [hot[i - 1], hot[i]];
+    for (let i = hot.length - 1; i > 0 && sums[hot[i]] > sums[hot[i - 1]]; i -= 1)
+      [hot[i], hot[i - 1]] = [hot[i - 1], hot[i]];
   }
   const row = (at) => {
     const id = lines.function[at];
     const raw = functionText(profile, id);
-    return { at, path: fileText(profile, id), line: lines.line[at], function: id, raw, name: visibleText(raw), samples: sums[at] };
+    return { at, path: fileText(profile, id), line: lines.line[at], function: id, raw, name: visibleText(raw),
+      samples: sums[at] };
   };
   return hot.filter((at) => sums[at] >= LEAST_SHARE * samples).map(row);
 }
@@ -112,7 +126,8 @@ function eachShown(lines, profile, { filter, seen, groupOfNode }, self, count) {
   const nodes = Math.min(lines.lineOf.length, self.length, groupOfNode.length);
   for (let node = 1; node < nodes; node += 1) {
     if (self[node] === 0) continue;
-    if (isFiltering ? isCounted(seen.values[node], groupOfNode.values[node]) : groupOfNode.values[node] !== 0) count(node, lines.lineOf.values[node]);
+    if (isFiltering ? isCounted(seen.values[node], groupOfNode.values[node]) : groupOfNode.values[node] !== 0)
+      count(node, lines.lineOf.values[node]);
   }
 }
 
@@ -147,6 +162,8 @@ export function waitingOwnLines(lines, profile, grouping, counts, running, most)
     const cause = wait?.cause ?? "";
     causes.get(line).set(cause, (causes.get(line).get(cause) ?? 0) + waited);
   });
-  const causesOf = (at) => Array.from(causes.get(at), ([cause, count]) => ({ cause, samples: count })).sort((a, b) => b.samples - a.samples);
-  return { rows: hottestRows(lines, profile, sums, samples, most).map((row) => ({ ...row, causes: causesOf(row.at) })), samples, all: samples + sums[0] };
+  const causesOf = (at) =>
+    Array.from(causes.get(at), ([cause, count]) => ({ cause, samples: count })).sort((a, b) => b.samples - a.samples);
+  return { rows: hottestRows(lines, profile, sums, samples, most).map((row) => ({ ...row, causes: causesOf(row.at) })),
+    samples, all: samples + sums[0] };
 }

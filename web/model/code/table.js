@@ -1,13 +1,15 @@
 // The function table: self and total samples per frame; recursion counts a sample once.
 
-import { fileText, functionText } from "../profile/frames.js";
 import { findPair } from "../base/pairs.js";
 import { baseName } from "../base/text.js";
+import { fileText, functionText } from "../profile/frames.js";
 
 const LINE_MAX = 2 ** 31;
 
 // countFrames() as rows {frame, self, total, places}, by frame; frames without samples are left out.
-export function tableRows({ self, total, places }) {
+/** @param {{ self: Float64Array, total: Float64Array, places: Int32Array }} counts */
+export function tableRows(counts) {
+  const { self, total, places } = counts;
   const rows = [];
   for (let frame = 1; frame < total.length; frame += 1) {
     if (total[frame] > 0) rows.push({ frame, self: self[frame], total: total[frame], places: places[frame] });
@@ -30,7 +32,8 @@ function functionRanks(profile, functions) {
 export function nameRanks(frames, profile) {
   const ordered = functionRanks(profile, Array.from(new Set(frames.function.slice(1))));
   const rankOf = new Map(ordered.map((id, rank) => [id, rank]));
-  const keys = Float64Array.from(frames.function.slice(1), (id, i) => rankOf.get(id) * LINE_MAX + frames.line[i + 1]).sort();
+  const keys = Float64Array.from(frames.function.slice(1), (id, i) => rankOf.get(id) * LINE_MAX + frames.line[i + 1])
+    .sort();
   const ranks = new Int32Array(frames.function.length);
   keys.forEach((key, i) => {
     const line = key % LINE_MAX;

@@ -13,12 +13,12 @@
 // and ignore see whole stacks, then native frames that are not shown are left out, then hide and show remove frames, then show-from sees the rest. A sample without a frame left is dropped.
 
 import { TEXT } from "../../text/session.js";
-import { originOf, fileText, functionText, libraryName } from "../profile/frames.js";
-import { functionCount } from "../profile/profile.js";
+import { baseName } from "../base/text.js";
 import { contextText } from "../profile/contexts.js";
+import { fileText, functionText, libraryName, originOf } from "../profile/frames.js";
+import { functionCount } from "../profile/profile.js";
 import { waitText } from "../profile/waits.js";
 import { parseSearch, searchedText } from "./search.js";
-import { baseName } from "../base/text.js";
 
 export const FILTERS_MAX = 16;
 export const FILTER_VERBS = ["focus", "ignore", "hide", "show", "show-from"];
@@ -43,7 +43,8 @@ function moduleText(profile, id) {
   return ["own", "system"].includes(origin.kind) ? baseName(origin.name).replace(/\.py$/, "") : origin.name;
 }
 
-const TEXTS = { function: functionText, file: fileText, module: moduleText, library: libraryName, wait: waitText, context: contextText, any: searchedText };
+const TEXTS = { function: functionText, file: fileText, module: moduleText, library: libraryName, wait: waitText,
+  context: contextText, any: searchedText };
 
 function isLibrary(profile, id) {
   const { kind } = originOf(profile, id);
@@ -63,13 +64,17 @@ export function parseTerm(text) {
   const what = found[2]?.toLowerCase() ?? "any";
   const pattern = found[3].trim();
   if (pattern === "") return { error: TEXT.filters.noPattern(verb) };
-  if (what === "any" && LIBRARIES.test(pattern)) return { verb, what: "libraries", pattern: "", error: null, matches: isLibrary };
+  if (what === "any" && LIBRARIES.test(pattern))
+    return { verb, what: "libraries", pattern: "", error: null, matches: isLibrary };
   const search = parseSearch(pattern);
   if (search.error !== null) return { error: search.error };
   if (search.isExpression && !isSimple(pattern)) return { error: TEXT.filters.notSimple };
   const textOf = TEXTS[what];
-  const applies = ["library", "wait", "context"].includes(what) ? (profile, id) => textOf(profile, id) !== "" : () => true;
-  return { verb, what, pattern, error: null, matches: (profile, id) => applies(profile, id) && search.test(textOf(profile, id)) };
+  const applies = ["library", "wait", "context"].includes(what)
+    ? (profile, id) => textOf(profile, id) !== ""
+    : () => true;
+  return { verb, what, pattern, error: null,
+    matches: (profile, id) => applies(profile, id) && search.test(textOf(profile, id)) };
 }
 
 function patternText({ what, pattern }) {
@@ -99,7 +104,8 @@ export function recordedTerms(session) {
 
 // A pattern that matches this text and nothing else.
 export function exactPattern(text) {
-  return "/^" + text.slice(0, TERM_LENGTH_MAX / 4).replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + (text.length > TERM_LENGTH_MAX / 4 ? "/" : "$/");
+  return "/^" + text.slice(0, TERM_LENGTH_MAX / 4).replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")
+    + (text.length > TERM_LENGTH_MAX / 4 ? "/" : "$/");
 }
 
 // The terms as a filter: {terms, start (the bits before the first frame), showsSome, matched (verbs by function, a bit
@@ -107,13 +113,16 @@ export function exactPattern(text) {
 export function createFilter(texts) {
   const terms = texts.map(parseTerm).filter((term) => term.error === null).slice(0, FILTERS_MAX);
   const has = (verb) => terms.some((term) => term.verb === verb);
-  return { terms, start: (has("focus") ? 0 : FOCUSED) | (has("show-from") ? 0 : STARTED), showsSome: has("show"), matched: [] };
+  return { terms, start: (has("focus") ? 0 : FOCUSED) | (has("show-from") ? 0 : STARTED), showsSome: has("show"),
+    matched: [] };
 }
 
 export function extendFilter(filter, profile) {
   const bits = filter.terms.map(({ verb }) => 1 << FILTER_VERBS.indexOf(verb));
   for (let id = filter.matched.length; id < functionCount(profile); id += 1) {
-    filter.matched.push(id === 0 ? 0 : filter.terms.reduce((verbs, term, i) => verbs | (term.matches(profile, id) ? bits[i] : 0), 0));
+    filter.matched.push(
+      id === 0 ? 0 : filter.terms.reduce((verbs, term, i) => verbs | (term.matches(profile, id) ? bits[i] : 0), 0),
+    );
   }
 }
 

@@ -29,7 +29,8 @@ export function parseSearch(term) {
       const compiled = compile(expression[1], expression[2]);
       return { active: true, isExpression: true, error: null, test: (text) => compiled.test(text) };
     } catch (problem) {
-      const said = String(problem.message).replace(/^Invalid regular expression: /, "");
+      const said = String(problem instanceof Error ? problem.message : problem).replace(/^Invalid regular expression: /,
+        "");
       return { ...none, error: TEXT.search.invalid(said) };
     }
   }
@@ -39,7 +40,8 @@ export function parseSearch(term) {
 
 export function searchedText(profile, functionId) {
   const library = libraryName(profile, functionId);
-  const text = functionText(profile, functionId) + " " + fileText(profile, functionId) + ":" + profile.functionLine.values[functionId] + (library === "" ? "" : " " + library);
+  const text = functionText(profile, functionId) + " " + fileText(profile, functionId) + ":"
+    + profile.functionLine.values[functionId] + (library === "" ? "" : " " + library);
   return text.length > SEARCHED_LENGTH_MAX ? text.slice(0, SEARCHED_LENGTH_MAX) : text;
 }
 

@@ -34,20 +34,32 @@ export function partItems(sums, shown, withoutGil = false) {
     const isNone = withoutGil && part === NEEDS_GIL;
     const isUnknown = !isNone && isPartUnknown(sums, part);
     const share = ratio(sums.parts[part], all);
-    const counted = isNone ? TEXT.states.freeThreaded : isUnknown ? TEXT.states.unavailable : all === 0 ? "." : TEXT.states.counted(formatCount(sums.parts[part]), formatCount(all));
-    return { key, label, share, text: all === 0 ? "" : isNone ? TEXT.doing.noGil : isUnknown ? TEXT.states.unknown : formatShare(share), hint: meaning + counted + " " + TEXT.parts.how, isShown: shown.includes(key) };
+    const counted = isNone
+      ? TEXT.states.freeThreaded
+      : isUnknown
+      ? TEXT.states.unavailable
+      : all === 0
+      ? "."
+      : TEXT.states.counted(formatCount(sums.parts[part]), formatCount(all));
+    return { key, label, share,
+      text: all === 0 ? "" : isNone ? TEXT.doing.noGil : isUnknown ? TEXT.states.unknown : formatShare(share),
+      hint: meaning + counted + " " + TEXT.parts.how, isShown: shown.includes(key) };
   });
 }
 
 // The parts after a click on one: that alone, or all usual ones again; `isSeveral`: it comes or goes. null: the usual ones.
 export function partsAfter(shown, usual, key, isSeveral) {
-  const next = isSeveral ? PARTS.filter((part) => (part === key) !== shown.includes(part)) : shown.join() === key ? [] : [key];
+  const next = isSeveral
+    ? PARTS.filter((part) => (part === key) !== shown.includes(part))
+    : shown.join() === key
+    ? []
+    : [key];
   return next.length === 0 || next.join() === usual.join() ? null : next;
 }
 
 // "!has_gil" -> "not: holds the GIL"
 function wordLabel(word) {
-  const [, sign, unknown, fact] = /^([!~]?)(unknown_)?(.*)$/.exec(word);
+  const [, sign, unknown, fact] = /^([!~]?)(unknown_)?(.*)$/.exec(word) ?? ["", "", "", ""];
   const label = TEXT.states.facts[fact] ?? fact;
   if (unknown) return label + (sign === "" ? TEXT.states.isUnknown : TEXT.states.isKnown);
   return TEXT.states.signs[sign] + label;
@@ -61,17 +73,25 @@ export function markChips(sums, words) {
     const matters = (key === "has_gil" ? sums.parts[NEEDS_GIL] : samples) >= Math.max(1, LEAST_MARKED * sums.samples);
     const after = isPressed ? words.filter((word) => word !== key) : [...words, key].sort();
     const share = sums.samples === 0 ? "" : formatShare(ratio(samples, sums.samples));
-    return { key, label: TEXT.states.facts[key], share, hint: TEXT.states.marks[key] + TEXT.states.counted(formatCount(samples), formatCount(sums.samples)), isPressed, words: after, isShown: isPressed || matters };
+    return { key, label: TEXT.states.facts[key], share,
+      hint: TEXT.states.marks[key] + TEXT.states.counted(formatCount(samples), formatCount(sums.samples)), isPressed,
+      words: after, isShown: isPressed || matters };
   });
   const others = words.filter((word) => !MARK_FACTS.includes(word));
-  if (others.length > 0) chips.push({ key: "link", label: others.map(wordLabel).join(", "), share: "", hint: TEXT.states.fromLink, isPressed: true, words: words.filter((word) => MARK_FACTS.includes(word)), isShown: true });
+  if (others.length > 0)
+    chips.push({ key: "link", label: others.map(wordLabel).join(", "), share: "", hint: TEXT.states.fromLink,
+      isPressed: true, words: words.filter((word) => MARK_FACTS.includes(word)), isShown: true });
   return chips.filter(({ isShown }) => isShown);
 }
 
 // The selection in words; "" when it is all.
 export function selectionLabel(parts, words) {
   const isUsual = parts.length === PARTS.length - 1 && !parts.includes(PARTS[IDLE]);
-  const ofParts = parts.length === PARTS.length ? "" : isUsual ? TEXT.parts.allButIdle : parts.map((part) => TEXT.parts[part][0]).join(" + ");
+  const ofParts = parts.length === PARTS.length
+    ? ""
+    : isUsual
+    ? TEXT.parts.allButIdle
+    : parts.map((part) => TEXT.parts[part][0]).join(" + ");
   return [ofParts, ...words.map(wordLabel)].filter((text) => text !== "").join(", ");
 }
 
@@ -80,5 +100,6 @@ export function filteredText(parts, words, sums, whose) {
   const samples = formatCount(sums.samples);
   const unknown = words.length === 1 ? sums.unknown[factAt(words[0])] ?? 0 : 0;
   if (unknown > 0 && unknown === sums.samples) return TEXT.empty.filteredUnknown(samples, whose);
-  return TEXT.empty.filteredState(samples, whose, selectionLabel(parts, words)) + (unknown > 0 ? TEXT.empty.unknownFor(formatCount(unknown)) : "");
+  return TEXT.empty.filteredState(samples, whose, selectionLabel(parts, words))
+    + (unknown > 0 ? TEXT.empty.unknownFor(formatCount(unknown)) : "");
 }

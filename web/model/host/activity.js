@@ -1,7 +1,7 @@
 // Activity of a host's processes in the last minutes (GET /activity): by process, and as what a row shows of it.
 
-import { shortPath } from "../base/text.js";
 import { ratio } from "../base/numbers.js";
+import { shortPath } from "../base/text.js";
 
 const NATIVE_PREFIX = "<native> ";
 const SPARK_FLOOR = 0.04;
@@ -27,14 +27,17 @@ export function mainWait(row) {
   if (!(all > 0)) return null;
   const most = times.indexOf(Math.max(...times));
   if (most < 2) return { kind: most === 0 ? "gil" : "processor", place: null, share: times[most] / all };
-  return row.waits === null ? null : { kind: row.waits.cause ?? "unknown", place: row.waits, share: Math.min(1, row.waits.seconds / all) };
+  return row.waits === null
+    ? null
+    : { kind: row.waits.cause ?? "unknown", place: row.waits, share: Math.min(1, row.waits.seconds / all) };
 }
 
 // Heights of 0 to 1 at the right end of `slots` places, one running thread being 1 unless there were more at once.
 export function sparkHeights(running, slots) {
   const shown = running.slice(-slots);
   const most = shown.reduce((peak, value) => Math.max(peak, value), 1);
-  return [...new Array(slots - shown.length).fill(null), ...shown.map((value) => (value > 0 ? Math.max(SPARK_FLOOR, value / most) : 0))];
+  return [...new Array(slots - shown.length).fill(null),
+    ...shown.map((value) => (value > 0 ? Math.max(SPARK_FLOOR, value / most) : 0))];
 }
 
 // The area under them as the path of an SVG of `width` by `height`.
@@ -44,7 +47,8 @@ export function sparkPath(heights, width, height) {
   heights.forEach((value, i) => {
     if (value === null || value === 0) return;
     const tall = value * height;
-    path += "M" + (i * step).toFixed(1) + " " + height + "v" + (-tall).toFixed(1) + "h" + step.toFixed(1) + "v" + tall.toFixed(1) + "z";
+    path += "M" + (i * step).toFixed(1) + " " + height + "v" + (-tall).toFixed(1) + "h" + step.toFixed(1) + "v"
+      + tall.toFixed(1) + "z";
   });
   return path;
 }
@@ -60,6 +64,7 @@ export function meanRunning(activity, row) {
 }
 
 // Opens the last minutes of a process, or of the host without a pid, at a line where it has one.
+/** @param {{ session: string, from_s: number }} activity @param {number | null} pid @param {{ file: string, line: number } | null} place */
 export function activityLink(activity, pid, place = null) {
   const link = new URLSearchParams({ v: "1", session: activity.session });
   const range = Math.max(0, activity.from_s) + "~";

@@ -11,7 +11,8 @@ const AGE_SECONDS = { hour: 3600, day: 86400, week: 7 * 86400, month: 30 * 86400
 const ASCENDING_FIRST = new Set(["pid", "command", "python", "user", "container"]);
 
 export function defaultHostAddress() {
-  return { host: "processes", search: "", sort: "cpu", up: false, only: false, find: "", label: "", on: "", age: "any" };
+  return { host: "processes", search: "", sort: "cpu", up: false, only: false, find: "", label: "", on: "",
+    age: "any" };
 }
 
 export function formatHostAddress(address) {
@@ -33,8 +34,15 @@ export function parseHostAddress(text) {
   const given = new URLSearchParams(text.replace(/^#/, ""));
   const words = (key) => (given.get(key) ?? "").slice(0, TEXT_LENGTH_MAX);
   return {
-    host: knownOr(given.get("host"), TABS), search: words("search"), sort: knownOr(given.get("sort"), PROCESS_SORTS), up: given.has("up"), only: given.has("only"),
-    find: words("find"), label: words("label"), on: words("on"), age: knownOr(given.get("age"), AGES),
+    host: knownOr(given.get("host"), TABS),
+    search: words("search"),
+    sort: knownOr(given.get("sort"), PROCESS_SORTS),
+    up: given.has("up"),
+    only: given.has("only"),
+    find: words("find"),
+    label: words("label"),
+    on: words("on"),
+    age: knownOr(given.get("age"), AGES),
   };
 }
 

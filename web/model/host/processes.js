@@ -37,7 +37,8 @@ export function containerName(container) {
 export const placeName = (process) => process.pod || containerName(process.container);
 
 function haystack(process) {
-  return [process.pid, ...(process.command ?? []), process.python ?? "", process.user ?? "", process.pod ?? "", containerName(process.container)].join(" ").toLowerCase();
+  return [process.pid, ...(process.command ?? []), process.python ?? "", process.user ?? "", process.pod ?? "",
+    containerName(process.container)].join(" ").toLowerCase();
 }
 
 // Every word must be somewhere in the process.
@@ -76,7 +77,9 @@ export function sortProcesses(processes, { sort, up }) {
 // The rows to show. With `held` (the rows shown before) nothing moves: what is gone stays, said to be, and what is new
 // comes last. A process is known by pid and start, as pids are used again.
 export function arrangeProcesses(processes, address, held) {
-  const wanted = processes.filter((process) => (!address.only || process.can_attach) && matchesProcess(process, address.search));
+  const wanted = processes.filter((process) =>
+    (!address.only || process.can_attach) && matchesProcess(process, address.search)
+  );
   const sorted = sortProcesses(wanted, address);
   if (held === null) return sorted.map((process) => ({ process, gone: false }));
   const here = new Map(sorted.map((process) => [processKey(process), process]));

@@ -20,7 +20,8 @@ export function isOver(session) {
 
 export function sessionTitle(session) {
   if (session.name) return session.name;
-  if (!session.target?.command?.length) return HOST_TEXT.sessions.process(session.target?.pid ?? session.targets?.[0]?.pid ?? "");
+  if (!session.target?.command?.length)
+    return HOST_TEXT.sessions.process(session.target?.pid ?? session.targets?.[0]?.pid ?? "");
   const more = (session.targets?.length ?? 1) - 1;
   const { name } = programName(session.target?.command);
   return more > 0 ? HOST_TEXT.sessions.andMore(name, more) : name;
@@ -32,9 +33,11 @@ export function captureTitle(capture) {
 
 // The newest of each first. A capture that is open did not end here.
 export function orderSessions(sessions) {
+  /** @type {Record<"running" | "over" | "opened", { id: number }[]>} */
   const groups = { running: [], over: [], opened: [] };
   sessions.sort((a, b) => b.id - a.id);
-  for (const session of sessions) groups[session.source === "capture" ? "opened" : isOver(session) ? "over" : "running"].push(session);
+  for (const session of sessions)
+    groups[session.source === "capture" ? "opened" : isOver(session) ? "over" : "running"].push(session);
   return groups;
 }
 
@@ -43,9 +46,17 @@ export function openedFiles(sessions, address, now) {
   const { find, label, on } = address;
   const from = Number(captureQuery(address, now).get("from") ?? 0);
   const files = sessions.filter(({ source, capture }) => source === "capture" && !capture)
-    .map((session) => ({ ...session, session, name: "session " + session.id, title: session.name, labels: [], state: "file", sessions: [session.id] }));
-  const isFound = ({ title, note, target }) => find.toLowerCase().split(/\s+/).every((word) => [title, note, target.host, ...target.command].join(" ").toLowerCase().includes(word));
-  return files.filter((file) => label === "" && (on === "" || file.target.host === on) && Date.parse(file.started_at) / 1000 >= from && isFound(file));
+    .map((session) => ({ ...session, session, name: "session " + session.id, title: session.name, labels: [],
+      state: "file", sessions: [session.id] })
+    );
+  const isFound = ({ title, note, target }) =>
+    find.toLowerCase().split(/\s+/).every((word) =>
+      [title, note, target.host, ...target.command].join(" ").toLowerCase().includes(word)
+    );
+  return files.filter((file) =>
+    label === "" && (on === "" || file.target.host === on) && Date.parse(file.started_at) / 1000 >= from
+    && isFound(file)
+  );
 }
 
 export function formatBytes(bytes) {
@@ -60,7 +71,9 @@ export function formatBytes(bytes) {
 // How long something runs, in its largest unit: "4 d".
 export function formatAge(seconds) {
   if (typeof seconds !== "number" || !Number.isFinite(seconds)) return "—";
-  const [size, unit] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([least]) => seconds >= least) ?? [1, "s"];
+  /** @type {[number, string][]} */
+  const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+  const [size, unit] = units.find(([least]) => seconds >= least) ?? [1, "s"];
   return Math.floor(seconds / size) + " " + unit;
 }
 
@@ -83,7 +96,8 @@ function bytesOf(text) {
 }
 
 export function defaultProfile() {
-  return { rate: "1000", duration: "", threads: "all", mode: "wall", async: "off", engine: "auto", native: "off", gc: true, opcodes: false, subprocesses: false, stop: "auto", name: "", note: "" };
+  return { rate: "1000", duration: "", threads: "all", mode: "wall", async: "off", engine: "auto", native: "off",
+    gc: true, opcodes: false, subprocesses: false, stop: "auto", name: "", note: "" };
 }
 
 // A form -> {body} for POST /sessions, or {problem, field}.
@@ -94,18 +108,24 @@ export function profileRequest(pids, form) {
   const rate = parseRate(form.rate);
   if (!(rate >= 1 && rate <= RATE_MAX_HZ)) return wrong("rate", HOST_TEXT.problems.rate);
   const duration = parseDuration(form.duration);
-  if (duration !== null && !(duration > 0 && duration <= DURATION_MAX_S)) return wrong("duration", HOST_TEXT.problems.duration);
+  if (duration !== null && !(duration > 0 && duration <= DURATION_MAX_S))
+    return wrong("duration", HOST_TEXT.problems.duration);
   if (bytesOf(form.name) > NAME_BYTES_MAX) return wrong("name", HOST_TEXT.problems.name(NAME_BYTES_MAX));
   if (bytesOf(form.note) > NOTE_BYTES_MAX) return wrong("note", HOST_TEXT.problems.note(NOTE_BYTES_MAX));
   const mode = MODES.includes(form.mode) ? form.mode : MODES[0];
   const { threads, async: tasks, engine, native, gc, opcodes, subprocesses, stop, name, note } = form;
-  return { body: { pids, rate_hz: rate, duration_s: duration, threads, mode, async: tasks, engine, native, gc, opcodes, subprocesses, stop, name, note } };
+  return {
+    body: { pids, rate_hz: rate, duration_s: duration, threads, mode, async: tasks, engine, native, gc, opcodes,
+      subprocesses, stop, name, note },
+  };
 }
 
 // -> {body} of PATCH, or {problem, field}
 export function rateRequest(text) {
   const rate = parseRate(text);
-  return rate >= 1 && rate <= RATE_MAX_HZ ? { body: { rate_hz: rate } } : { field: "rate", problem: HOST_TEXT.problems.rate };
+  return rate >= 1 && rate <= RATE_MAX_HZ
+    ? { body: { rate_hz: rate } }
+    : { field: "rate", problem: HOST_TEXT.problems.rate };
 }
 
 // "web, before" -> ["web", "before"], none twice; null when there are too many or one is too long.

@@ -6,7 +6,7 @@
 // the session began; without TO a range goes on. `against` is another session to compare with, all of it, or what `baseline` says of it. TERM is one of filter.js; "filter" alone says that none applies, not even those
 // that the session was recorded with.
 
-import { FILTERS_MAX, cleanTerm } from "../filters/filter.js";
+import { cleanTerm, FILTERS_MAX } from "../filters/filter.js";
 import { readParts } from "../profile/parts.js";
 import { cleanWords } from "../profile/states.js";
 import { NATIVE_SETTINGS } from "../trees/native.js";
@@ -45,13 +45,45 @@ export const ALL_OPEN = "all";
 // Charts that can be had as tables too (view/page/as-table.js).
 export const TABLES = ["strip", "heatmap", "flame", "stacks", "sandwich", "threads", "gil", "diff"];
 
+/** @returns {Address} */
 export function defaultAddress() {
-  return { session: null, view: "flame", bottomUp: false, by: "function", native: null, hidesWaits: false, colour: "heat", order: null, search: "", threads: [], processes: [], parts: null, states: [], range: null, at: null, baseline: null, against: null, filters: [], noFilters: false, about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", open: [], zoom: [], frame: [], tables: [] };
+  return {
+    session: null,
+    view: "flame",
+    bottomUp: false,
+    by: "function",
+    native: null,
+    hidesWaits: false,
+    colour: "heat",
+    order: null,
+    search: "",
+    threads: [],
+    processes: [],
+    parts: null,
+    states: [],
+    range: null,
+    at: null,
+    baseline: null,
+    against: null,
+    filters: [],
+    noFilters: false,
+    about: "",
+    file: "",
+    line: 0,
+    hotOnly: false,
+    diffWidth: "both",
+    diffBy: "total",
+    open: [],
+    zoom: [],
+    frame: [],
+    tables: [],
+  };
 }
 
+/** @param {string[]} keys */
 export function formatPath(keys) {
   const parts = [];
-  for (let i = 0; i < keys.length; ) {
+  for (let i = 0; i < keys.length;) {
     let same = i + 1;
     while (same < keys.length && keys[same] === keys[i]) same += 1;
     parts.push(same - i > 1 ? keys[i] + "*" + (same - i) : keys[i]);
@@ -60,6 +92,7 @@ export function formatPath(keys) {
   return parts.join(".");
 }
 
+/** @param {string} text @returns {string[]} */
 export function parsePath(text) {
   const keys = [];
   if (text === "") return keys;
@@ -74,12 +107,14 @@ export function parsePath(text) {
 
 const listOf = (text) => (text ?? "").slice(0, WORDS_LENGTH_MAX).split(",");
 
+/** @param {string} text */
 function parseThread(text) {
   const found = /^(\d{1,15})~(.*)$/s.exec(text);
   return found ? { tid: Number(found[1]), name: found[2] } : null;
 }
 
 // "12.5~20" -> {from, to}; "12.5~" goes on: to is null. Anything else is null.
+/** @param {string} text @returns {TimeRange | null} */
 export function parseRange(text) {
   const found = /^(\d{1,9}(?:\.\d{1,6})?)~(\d{1,9}(?:\.\d{1,6})?)?$/.exec(text);
   if (!found) return null;
@@ -88,6 +123,7 @@ export function parseRange(text) {
 }
 
 // "1700000000000~1700000060000", milliseconds since 1970 as dashboards have them, as seconds: {from, to}; or null.
+/** @param {string} text @returns {TimeRange | null} */
 function parseInstants(text) {
   const found = /^(\d{12,14})~(\d{12,14})?$/.exec(text);
   return found && { from: Number(found[1]) / 1000, to: found[2] === undefined ? null : Number(found[2]) / 1000 };
@@ -98,10 +134,12 @@ export function formatRange({ from, to }) {
   return text(from) + "~" + (to === null ? "" : text(to));
 }
 
+/** @param {string | null} value @param {string[]} allowed */
 function oneOf(value, allowed) {
-  return allowed.includes(value) ? value : allowed[0];
+  return value !== null && allowed.includes(value) ? value : allowed[0];
 }
 
+/** @param {Address} address */
 export function formatAddress(address) {
   const out = new URLSearchParams();
   out.set("v", String(ADDRESS_VERSION));
@@ -153,7 +191,9 @@ export function parseAddress(text, view = "flame") {
   address.order = ORDERS.find((order) => order === given.get("order")) ?? null;
   address.search = (given.get("search") ?? "").slice(0, SEARCH_LENGTH_MAX);
   address.threads = given.getAll("thread").slice(0, THREADS_MAX).map(parseThread).filter((thread) => thread !== null);
-  address.processes = given.getAll("process").slice(0, PROCESSES_OF_ADDRESS_MAX).filter((pid) => /^[1-9]\d{0,9}$/.test(pid)).map(Number);
+  address.processes = given.getAll("process").slice(0, PROCESSES_OF_ADDRESS_MAX).filter((pid) =>
+    /^[1-9]\d{0,9}$/.test(pid)
+  ).map(Number);
   address.parts = readParts(listOf(given.get("parts")));
   address.states = cleanWords(listOf(given.get("state")));
   address.range = parseRange(given.get("range") ?? "");

@@ -18,19 +18,24 @@ export function pointsText(share, error = 0) {
 
 // -> [{name, text}]: "+1.8 points"
 export function biasedFunctions(bias) {
-  return (bias?.functions ?? []).map(({ name, share }) => ({ name: visibleText(String(name)), text: (share > 0 ? "+" : "") + pointsText(share) + " " + BIAS.points }));
+  return (bias?.functions ?? []).map(({ name, share }) => ({ name: visibleText(String(name)),
+    text: (share > 0 ? "+" : "") + pointsText(share) + " " + BIAS.points })
+  );
 }
 
 function unmeasuredText({ samples, exact, stops_refused: refused }, stop) {
   const uncertain = 1 - ratio(exact, samples);
   const why = stop === "never" ? BIAS.never : refused > 0 ? BIAS.refused : BIAS.few;
-  return { value: BIAS.unmeasured, label: BIAS.uncertain(formatShare(uncertain)), meaning: why, level: refused > 0 || uncertain > HIGH_UNCERTAIN ? "warn" : "plain" };
+  return { value: BIAS.unmeasured, label: BIAS.uncertain(formatShare(uncertain)), meaning: why,
+    level: refused > 0 || uncertain > HIGH_UNCERTAIN ? "warn" : "plain" };
 }
 
 function measuredText({ share, error, functions }) {
   const named = biasedFunctions({ functions }).map(({ name, text }) => BIAS.differs(name, text));
   return {
-    value: pointsText(share, error) + " ± " + pointsText(error, error) + " " + BIAS.points, label: BIAS.label, level: share - error > HIGH_BIAS ? "warn" : "plain",
+    value: pointsText(share, error) + " ± " + pointsText(error, error) + " " + BIAS.points,
+    label: BIAS.label,
+    level: share - error > HIGH_BIAS ? "warn" : "plain",
     meaning: BIAS.meaning + (named.length > 0 ? BIAS.concerns(named) : ""),
   };
 }
@@ -38,22 +43,30 @@ function measuredText({ share, error, functions }) {
 // -> {key, label, value, meaning, level}, as qualityValues says it
 export function biasValue(quality, settings) {
   const { samples, bias } = quality;
-  const shown = bias === undefined || !(samples > 0) ? { value: UNKNOWN, label: BIAS.label, meaning: BIAS.meaning, level: "plain" }
-    : bias === null ? unmeasuredText(quality, settings?.stop)
-    : bias.error === 0 ? { value: BIAS.none, label: BIAS.noneLabel, meaning: BIAS.noneMeaning, level: "plain" }
+  const shown = bias === undefined || !(samples > 0)
+    ? { value: UNKNOWN, label: BIAS.label, meaning: BIAS.meaning, level: "plain" }
+    : bias === null
+    ? unmeasuredText(quality, settings?.stop)
+    : bias.error === 0
+    ? { value: BIAS.none, label: BIAS.noneLabel, meaning: BIAS.noneMeaning, level: "plain" }
     : measuredText(bias);
   return { key: "bias", ...shown };
 }
 
-// The row for the samples of stopped threads.
-export function stoppedValue({ samples, stopped, stopped_s: seconds, duration_s: duration, stops_refused: refused, page_faults: faults }) {
+// The same, for the samples of stopped threads.
+export function stoppedValue(
+  { samples, stopped, stopped_s: seconds, duration_s: duration, stops_refused: refused, page_faults: faults },
+) {
   const texts = QUALITY_TEXT.stopped;
   const share = ratio(stopped, samples), time = ratio(seconds, duration);
   const counted = isKnown(share) ? QUALITY_TEXT.of(formatCount(stopped), formatCount(samples)) : QUALITY_TEXT.notKnown;
   const faultsHz = ratio(faults, duration);
   const many = stopped > 0 && faultsHz >= FEW_FAULTS_HZ ? texts.faults(formatCount(Math.round(faultsHz))) : "";
   return {
-    key: "stopped", value: formatShare(share), label: texts.label + (stopped > 0 && isKnown(time) ? texts.time(formatShare(time)) : ""),
-    meaning: texts.meaning + counted + many + (refused > 0 ? " " + BIAS.refused : ""), level: refused > 0 ? "warn" : "plain",
+    key: "stopped",
+    value: formatShare(share),
+    label: texts.label + (stopped > 0 && isKnown(time) ? texts.time(formatShare(time)) : ""),
+    meaning: texts.meaning + counted + many + (refused > 0 ? " " + BIAS.refused : ""),
+    level: refused > 0 ? "warn" : "plain",
   };
 }

@@ -3,13 +3,15 @@
 // maps)}, of the server (server/report/source_links.h), of the report, or of this browser. Names and paths are the
 // target's: percent-encoded, and no path has a part that would lead elsewhere.
 
-import { isLibraryPath } from "../profile/frames.js";
 import { TEXT } from "../../text/session.js";
+import { isLibraryPath } from "../profile/frames.js";
 
-export const EDITORS = { vscode: "vscode://file{path}:{line}", cursor: "cursor://file{path}:{line}", pycharm: "pycharm://open?file={path}&line={line}" };
+export const EDITORS = { vscode: "vscode://file{path}:{line}", cursor: "cursor://file{path}:{line}",
+  pycharm: "pycharm://open?file={path}&line={line}" };
 
-// Schemes, equal to those of server/report/source_links.c; tests/source-links.json holds cases that both must pass.
-const EDITOR_SCHEMES = ["http", "https", "vscode", "vscode-insiders", "vscodium", "cursor", "zed", "windsurf", "jetbrains", "idea", "subl", "pycharm", "txmt", "mvim", "emacs", "x-mine"];
+// The same as those of server/report/source_links.c; tests/source-links.json holds cases that both must pass.
+const EDITOR_SCHEMES = ["http", "https", "vscode", "vscode-insiders", "vscodium", "cursor", "zed", "windsurf",
+  "jetbrains", "idea", "subl", "pycharm", "txmt", "mvim", "emacs", "x-mine"];
 const TEMPLATE_MAX = 1000;
 const MAPS_MAX = 64;
 const MAP_MAX = 4096;
@@ -23,7 +25,7 @@ export function noLinks() {
 
 // The fault of a template, or null.
 function templateProblem(text) {
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1].toLowerCase();
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1].toLowerCase() ?? "";
   if (text.length > TEMPLATE_MAX) return TEXT.links.long;
   if (!text.includes("{path}")) return TEXT.links.noPath;
   if (!/^[!-~]+$/.test(text) || /[{}]/.test(text.replace(/\{(?:path|line|commit)\}/g, ""))) return TEXT.links.braces;
@@ -42,7 +44,9 @@ export function repositoryProblem(text) {
 
 export function serviceProblem(text) {
   if (text.length > TEMPLATE_MAX || !/^https?:\/\/[^/?#{}\\]+\//i.test(text)) return TEXT.links.host;
-  return !/^[!-~]+$/.test(text) || /[{}]/.test(text.replace(/\{(?:service|host|pid|from|to)\}/g, "")) ? TEXT.links.braces : null;
+  return !/^[!-~]+$/.test(text) || /[{}]/.test(text.replace(/\{(?:service|host|pid|from|to)\}/g, ""))
+    ? TEXT.links.braces
+    : null;
 }
 
 export function mapProblem(text) {
@@ -50,31 +54,41 @@ export function mapProblem(text) {
 }
 
 // Settings as they came, from a server, a report or the browser's memory: what is wrong in them is left out.
+/** @param {{ [setting: string]: unknown } | null} [given] */
 export function cleanLinks(given) {
-  const text = (value, problem) => (typeof value === "string" && value !== "" && problem(value) === null ? value : null);
+  const text = (value,
+    problem) => (typeof value === "string" && value !== "" && problem(value) === null ? value : null);
   return {
     editor: text(given?.editor, editorProblem),
     repository: text(given?.repository, repositoryProblem),
-    commit: text(given?.commit, (value) => (/^[!-~]+$/.test(value) && value.length <= COMMIT_MAX ? null : TEXT.links.commit)),
+    commit: text(given?.commit,
+      (value) => (/^[!-~]+$/.test(value) && value.length <= COMMIT_MAX ? null : TEXT.links.commit)),
     service: text(given?.service, serviceProblem),
-    maps: (Array.isArray(given?.maps) ? given.maps : []).filter((map) => text(map, mapProblem) !== null).slice(0, MAPS_MAX),
+    maps: (Array.isArray(given?.maps) ? given.maps : []).filter((map) => text(map, mapProblem) !== null).slice(0,
+      MAPS_MAX),
     checkout: [],
   };
 }
 
 // Those of this browser before those that came with the page, and the commit of `checkout`, the git checkout that your code is in, after both.
+/** @param {ReturnType<typeof cleanLinks>} came @param {ReturnType<typeof cleanLinks>} own @param {{ commit: string, root: string } | null} checkout */
 export function mergeLinks(came, own, checkout = null) {
   const found = cleanLinks({ commit: checkout?.commit, maps: [checkout?.root + "=/"] });
-  return { editor: own.editor ?? came.editor, repository: own.repository ?? came.repository, commit: own.commit ?? came.commit ?? found.commit, service: came.service, maps: [...own.maps, ...came.maps], checkout: found.maps };
+  return { editor: own.editor ?? came.editor, repository: own.repository ?? came.repository,
+    commit: own.commit ?? came.commit ?? found.commit, service: came.service, maps: [...own.maps, ...came.maps],
+    checkout: found.maps };
 }
 
 // The longest folder that `path` is below: {to, rest}, where rest has no slash at its start; or null.
+/** @param {string} path @param {string[]} maps */
 function mapped(path, maps) {
+  /** @type {{ length: number, to: string, rest: string } | null} */
   let best = null;
   for (const map of maps) {
     const at = map.indexOf("=");
     const from = map.slice(0, at).replace(/\/+$/, "");
-    if (path.startsWith(from + "/") && (best === null || from.length > best.length)) best = { length: from.length, to: map.slice(at + 1).replace(/\/+$/, ""), rest: path.slice(from.length + 1) };
+    if (path.startsWith(from + "/") && (best === null || from.length > best.length))
+      best = { length: from.length, to: map.slice(at + 1).replace(/\/+$/, ""), rest: path.slice(from.length + 1) };
   }
   return best;
 }
@@ -124,9 +138,11 @@ export function serviceUrl({ service }, session, range) {
   const instant = (seconds) => String(Math.round(began + 1000 * seconds));
   // A name of dots would lead to another path.
   const named = (text) => (/^\.*$/.test(text) ? "-" : text);
-  const values = { service: named(target.service ?? ""), host: named(target.host ?? ""), pid: String(target.pid), from: instant(range?.from ?? 0), to: instant(range?.to ?? session.elapsed_s) };
+  const values = { service: named(target.service ?? ""), host: named(target.host ?? ""), pid: String(target.pid),
+    from: instant(range?.from ?? 0), to: instant(range?.to ?? session.elapsed_s) };
   try {
-    return { url: service.replace(/\{(service|host|pid|from|to)\}/g, (_, name) => encodeURIComponent(values[name])), host: new URL(service.replace(/[{}]/g, "")).host };
+    return { url: service.replace(/\{(service|host|pid|from|to)\}/g, (_, name) => encodeURIComponent(values[name])),
+      host: new URL(service.replace(/[{}]/g, "")).host };
   } catch {
     return null; // Half a character.
   }

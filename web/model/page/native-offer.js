@@ -1,7 +1,7 @@
 // The offer to record native stacks, where what runs ends in a C function of which nothing more is known.
 
-import { NATIVE_MARK } from "../profile/frames.js";
 import { visibleText } from "../base/text.js";
+import { NATIVE_MARK } from "../profile/frames.js";
 import { isOfMore, mayOperate } from "./state.js";
 
 const RECORDING = ["running", "paused"];

@@ -2,9 +2,10 @@
 // Every value says what it means; unknown is "—".
 
 import { QUALITY_TEXT } from "../../text/quality.js";
-import { biasedFunctions, biasValue, pointsText, stoppedValue } from "./bias.js";
-import { formatCount, formatDuration, formatRate, formatShare, formatShortCount, isKnown, ratio } from "../base/numbers.js";
+import { formatCount, formatDuration, formatRate, formatShare, formatShortCount, isKnown,
+  ratio } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
+import { biasedFunctions, biasValue, pointsText, stoppedValue } from "./bias.js";
 
 // A share of missed ticks above which the rest is no fair choice of instants.
 const MANY_MISSED = 0.05;
@@ -17,14 +18,17 @@ function failedSamples(failed) {
 function failureText(failed) {
   if (failed === null || typeof failed !== "object") return "";
   const parts = Object.entries(failed).filter(([, count]) => count > 0);
-  return parts.map(([cause, count]) => QUALITY_TEXT.cause(formatCount(count), QUALITY_TEXT.causes[cause] ?? cause)).join("");
+  return parts.map(([cause, count]) => QUALITY_TEXT.cause(formatCount(count), QUALITY_TEXT.causes[cause] ?? cause))
+    .join("");
 }
 
 function shareValue(key, count, all, warnAbove) {
   const [label, meaning] = QUALITY_TEXT[key];
   const part = ratio(count, all);
   return {
-    key, label, value: formatShare(part),
+    key,
+    label,
+    value: formatShare(part),
     meaning: meaning + (isKnown(part) ? QUALITY_TEXT.of(formatCount(count), formatCount(all)) : QUALITY_TEXT.notKnown),
     level: isKnown(part) && part > warnAbove ? "warn" : "plain",
   };
@@ -32,14 +36,18 @@ function shareValue(key, count, all, warnAbove) {
 
 function samplesValue({ samples, ticks }) {
   const [label, meaning] = QUALITY_TEXT.samples;
-  return { key: "samples", label: label(formatShortCount(samples)), value: formatShortCount(samples), level: "plain", meaning: meaning(formatCount(samples), formatCount(ticks)) };
+  return { key: "samples", label: label(formatShortCount(samples)), value: formatShortCount(samples), level: "plain",
+    meaning: meaning(formatCount(samples), formatCount(ticks)) };
 }
 
 function rateValue({ ticks, achieved_hz: achieved, requested_hz: requested }) {
   const [unit, meaning] = QUALITY_TEXT.rate;
   const slow = ticks > 0 && isKnown(achieved) && isKnown(requested) && achieved < 0.9 * requested;
   return {
-    key: "rate", label: unit + " " + QUALITY_TEXT.requested(formatRate(requested)), value: formatRate(achieved), level: slow ? "warn" : "plain",
+    key: "rate",
+    label: unit + " " + QUALITY_TEXT.requested(formatRate(requested)),
+    value: formatRate(achieved),
+    level: slow ? "warn" : "plain",
     meaning: meaning(formatRate(achieved), formatRate(requested)) + (slow ? QUALITY_TEXT.slow : ""),
   };
 }
@@ -48,15 +56,18 @@ function missedValue({ ticks, missed_ticks: missed }) {
   const [label, meaning] = QUALITY_TEXT.missed;
   const due = isKnown(ticks) && isKnown(missed) ? ticks + missed : NaN;
   const share = ratio(missed, due);
-  return { key: "missed", label, value: formatShortCount(missed), level: share > MANY_MISSED ? "warn" : "plain", meaning: meaning + (isKnown(due) ? QUALITY_TEXT.missedShare(formatShare(share)) : ".") };
+  return { key: "missed", label, value: formatShortCount(missed), level: share > MANY_MISSED ? "warn" : "plain",
+    meaning: meaning + (isKnown(due) ? QUALITY_TEXT.missedShare(formatShare(share)) : ".") };
 }
 
 // -> the same, or null before the session has started; `settings` as in a SESSION, or null
+/** @param {{ engine: string, engine_reason?: string } | null} settings */
 export function engineValue(settings) {
   const [value, meaning] = QUALITY_TEXT.engines[settings?.engine] ?? [];
   if (value === undefined) return null;
-  const reason = visibleText(settings.engine_reason ?? "", "");
-  return { key: "engine", label: reason, value: value + (reason === "" ? "" : ":"), level: "plain", meaning: meaning + (reason === "" ? "" : QUALITY_TEXT.engineReason(reason)) };
+  const reason = visibleText(settings?.engine_reason ?? "", "");
+  return { key: "engine", label: reason, value: value + (reason === "" ? "" : ":"), level: "plain",
+    meaning: meaning + (reason === "" ? "" : QUALITY_TEXT.engineReason(reason)) };
 }
 
 // -> the same of what is not sampled, or null; `targets` and `processes` as in a SESSION
@@ -66,10 +77,14 @@ export function warningsValue(targets = [], processes = {}) {
     ...leftOut.map((cause) => QUALITY_TEXT.leftOut[cause](formatCount(processes[cause]))),
     ...targets.flatMap(({ pid, warnings = [] }) => warnings.map((text) => visibleText(pid + ": " + text))),
   ];
-  return said.length === 0 ? null : { key: "warnings", value: formatCount(said.length), label: QUALITY_TEXT.warnings(formatCount(said.length)), level: "warn", meaning: said.slice(0, 8).join("; ") };
+  return said.length === 0
+    ? null
+    : { key: "warnings", value: formatCount(said.length), label: QUALITY_TEXT.warnings(formatCount(said.length)),
+      level: "warn", meaning: said.slice(0, 8).join("; ") };
 }
 
 // -> [{key, label, value, meaning, level}]; `quality` and `settings` as in a SESSION, or null
+/** @param {{ engine: string, stop?: string } | null} settings */
 export function qualityValues(quality, settings = null) {
   const q = quality ?? {};
   const { samples } = q;
@@ -78,8 +93,12 @@ export function qualityValues(quality, settings = null) {
   // The kernel engine copies a stack in one instant, and stops nothing.
   const fromOutside = settings?.engine === "kernel" ? [] : [biasValue(q, settings), stoppedValue(q)];
   return [
-    samplesValue(q), rateValue(q), ...fromOutside,
-    shareValue("exact", q.exact, samples, 1), shareValue("retried", q.retried, samples, 0.2), shareValue("truncated", q.truncated, samples, 0.01),
+    samplesValue(q),
+    rateValue(q),
+    ...fromOutside,
+    shareValue("exact", q.exact, samples, 1),
+    shareValue("retried", q.retried, samples, 0.2),
+    shareValue("truncated", q.truncated, samples, 0.01),
     { ...failures, meaning: failures.meaning + failureText(q.failed ?? null) },
     missedValue(q),
   ];
@@ -88,8 +107,11 @@ export function qualityValues(quality, settings = null) {
 // The values in one sentence: that of the first that is a warning, if there is one.
 export function qualityVerdict(values) {
   const warned = values.filter(({ level }) => level === "warn");
-  if (values.every(({ key, value }) => key !== "samples" || value === formatShortCount(NaN) || value === "0")) return QUALITY_TEXT.verdict.none;
-  return warned.length === 0 ? QUALITY_TEXT.verdict.good : QUALITY_TEXT.verdict.warned(warned.map(({ value, label }) => value + " " + label).join(", "));
+  if (values.every(({ key, value }) => key !== "samples" || value === formatShortCount(NaN) || value === "0"))
+    return QUALITY_TEXT.verdict.none;
+  return warned.length === 0
+    ? QUALITY_TEXT.verdict.good
+    : QUALITY_TEXT.verdict.warned(warned.map(({ value, label }) => value + " " + label).join(", "));
 }
 
 // The badge of the values: {exact, warning: the first that is one, or ""}
@@ -116,27 +138,65 @@ const framesOf = (q) => q.code_hits + q.code_misses;
 const samplesOf = (q) => q.samples;
 const durationOf = (q) => q.duration_s;
 
+/** @type {(whole: string, ...causes: string[]) => [string, (value: number) => string, (quality: { [measure: string]: number }) => number][]} */
 const causesOf = (whole, ...causes) => causes.map((cause) => [whole + "_" + cause, formatCount, (q) => q[whole]]);
 
 // Group: [key of a measure, text of a value, whole of which it is a share]
+/** @type {{ [group: string]: [string, (value: number) => string, ((quality: { [measure: string]: number }) => number)?][] }} */
 const GROUPS = {
   rate: [
-    ["achieved_hz", hertzText], ["requested_hz", hertzText], ["current_hz", hertzText], ["ticks", formatCount, dueOf], ["missed_ticks", formatCount, dueOf], ["duration_s", formatDuration],
-    ["interval_min_s", formatDuration], ["interval_mean_s", formatDuration], ["interval_max_s", formatDuration],
+    ["achieved_hz", hertzText],
+    ["requested_hz", hertzText],
+    ["current_hz", hertzText],
+    ["ticks", formatCount, dueOf],
+    ["missed_ticks", formatCount, dueOf],
+    ["duration_s", formatDuration],
+    ["interval_min_s", formatDuration],
+    ["interval_mean_s", formatDuration],
+    ["interval_max_s", formatDuration],
   ],
   samples: [
-    ["samples", formatCount], ["exact", formatCount, samplesOf], ["retried", formatCount, samplesOf], ["truncated", formatCount, samplesOf],
-    ["filtered", formatCount, (q) => q.samples + q.filtered], ["extrapolated", formatCount, samplesOf], ["unmatched", formatCount, samplesOf], ["overflowed", formatCount, samplesOf], ["undelivered", formatCount, samplesOf],
+    ["samples", formatCount],
+    ["exact", formatCount, samplesOf],
+    ["retried", formatCount, samplesOf],
+    ["truncated", formatCount, samplesOf],
+    ["filtered", formatCount, (q) => q.samples + q.filtered],
+    ["extrapolated", formatCount, samplesOf],
+    ["unmatched", formatCount, samplesOf],
+    ["overflowed", formatCount, samplesOf],
+    ["undelivered", formatCount, samplesOf],
   ],
-  native: [["native_complete", formatCount, samplesOf], ["native_gaps", formatCount, samplesOf], ...causesOf("native_gaps", "no_table", "copy", "register", "switch", "other"), ["native_mismatched", formatCount, samplesOf], ["native_none", formatCount, samplesOf], ...causesOf("native_none", "unstopped", "waiting", "truncated", "copy"), ["native_entries", formatCount], ["native_placed", formatCount, (q) => q.native_entries]],
+  native: [["native_complete", formatCount, samplesOf], ["native_gaps", formatCount, samplesOf],
+    ...causesOf("native_gaps", "no_table", "copy", "register", "switch", "other"), ["native_mismatched", formatCount,
+    samplesOf], ["native_none", formatCount, samplesOf],
+    ...causesOf("native_none", "unstopped", "waiting", "truncated", "copy"), ["native_entries", formatCount], [
+    "native_placed",
+    formatCount,
+    (q) => q.native_entries,
+  ]],
   bias: [
-    ["bias_share", sharePoints], ["bias_error", sharePoints], ["control", formatCount], ["moving", formatCount, samplesOf], ["stopped", formatCount, samplesOf], ["stops_refused", formatCount], ["page_faults", formatCount],
+    ["bias_share", sharePoints],
+    ["bias_error", sharePoints],
+    ["control", formatCount],
+    ["moving", formatCount, samplesOf],
+    ["stopped", formatCount, samplesOf],
+    ["stops_refused", formatCount],
+    ["page_faults", formatCount],
   ],
-  failed: [["failed_gone", formatCount, triedOf], ["failed_fault", formatCount, triedOf], ["failed_perm", formatCount, triedOf], ["failed_corrupt", formatCount, triedOf]],
-  target: [["stopped_s", formatDuration, durationOf], ["taken_s", formatDuration, durationOf], ["reads", formatCount], ["read_bytes", bytesText]],
-  host: [["cpu_user_s", formatDuration, durationOf], ["cpu_sys_s", formatDuration, durationOf], ["rss_bytes", bytesText], ["rss_peak_bytes", bytesText], ["profile_bytes", bytesText], ["profile_limit_bytes", bytesText]],
-  code: [["code_hits", formatCount, framesOf], ["code_misses", formatCount, framesOf], ["code_stale", formatCount], ["code_clears", formatCount]],
-  tasks: [["tasks", formatCount], ["tasks_moving", formatCount, (q) => q.tasks], ["tasks_unread", formatCount, (q) => q.tasks], ["tasks_cut", formatCount], ["awaiters_cut", formatCount]],
+  failed: [["failed_gone", formatCount, triedOf], ["failed_fault", formatCount, triedOf], ["failed_perm", formatCount,
+    triedOf], ["failed_corrupt", formatCount, triedOf]],
+  target: [["stopped_s", formatDuration, durationOf], ["taken_s", formatDuration, durationOf], ["reads", formatCount], [
+    "read_bytes",
+    bytesText,
+  ]],
+  host: [["cpu_user_s", formatDuration, durationOf], ["cpu_sys_s", formatDuration, durationOf], ["rss_bytes",
+    bytesText], ["rss_peak_bytes", bytesText], ["profile_bytes", bytesText], ["profile_limit_bytes", bytesText]],
+  code: [["code_hits", formatCount, framesOf], ["code_misses", formatCount, framesOf], ["code_stale", formatCount], [
+    "code_clears",
+    formatCount,
+  ]],
+  tasks: [["tasks", formatCount], ["tasks_moving", formatCount, (q) => q.tasks], ["tasks_unread", formatCount,
+    (q) => q.tasks], ["tasks_cut", formatCount], ["awaiters_cut", formatCount]],
 };
 const MEASURED = new Set(Object.values(GROUPS).flatMap((rows) => rows.map(([key]) => key)));
 
@@ -153,10 +213,13 @@ function biasedRow({ name, text }) {
   return { key: "biased_" + name, label: name, value: text, share: "", meaning: QUALITY_TEXT.bias.differsMeaning };
 }
 
+/** @param {[string, (value: number) => string, ((quality: { [measure: string]: number }) => number)?]} row @param {{ [measure: string]: number }} numbers */
 function numberRow([key, text, whole], numbers, quality) {
   const share = whole === undefined ? NaN : ratio(numbers[key], whole(quality));
   const meaning = quality.descriptions?.[key];
-  return { key, label: QUALITY_TEXT.measures[key] ?? key.replaceAll("_", " "), value: text(numbers[key]), share: isKnown(share) ? formatShare(share) : "", meaning: meaning === undefined ? "" : visibleText(String(meaning)) };
+  return { key, label: QUALITY_TEXT.measures[key] ?? key.replaceAll("_", " "), value: text(numbers[key]),
+    share: isKnown(share) ? formatShare(share) : "",
+    meaning: meaning === undefined ? "" : visibleText(String(meaning)) };
 }
 
 function stateRow(key, states) {
@@ -164,8 +227,15 @@ function stateRow(key, states) {
   const { at_least: low, at_most: high } = states[key] ?? {};
   const same = formatShare(low) === formatShare(high);
   const isUnknown = low === 0 && high === 1;
-  const value = !isKnown(low) ? formatShare(NaN) : isUnknown ? QUALITY_TEXT.unknown : same ? formatShare(low) : QUALITY_TEXT.between(formatShare(low), formatShare(high));
-  return { key: "state_" + key, label, value, share: "", meaning: QUALITY_TEXT.stateMeaning(source, same || isUnknown ? "" : formatShare(high - low)) };
+  const value = !isKnown(low)
+    ? formatShare(NaN)
+    : isUnknown
+    ? QUALITY_TEXT.unknown
+    : same
+    ? formatShare(low)
+    : QUALITY_TEXT.between(formatShare(low), formatShare(high));
+  return { key: "state_" + key, label, value, share: "",
+    meaning: QUALITY_TEXT.stateMeaning(source, same || isUnknown ? "" : formatShare(high - low)) };
 }
 
 // -> [{title, rows: [{key, label, value, share, meaning}]}]; `quality` as /quality says it, or as a SESSION does
@@ -173,14 +243,20 @@ export function measureGroups(quality) {
   if (quality === null || typeof quality !== "object") return [];
   const numbers = flatNumbers(quality);
   // Without native stacks, none of these counts anything.
-  if (!GROUPS.native.some(([key]) => numbers[key] > 0)) for (const [key] of GROUPS.native) delete numbers[key];
+  if (!GROUPS.native.some(([key]) => numbers[key] > 0)) { for (const [key] of GROUPS.native) delete numbers[key]; }
   for (const [key, , whole] of GROUPS.native) if (whole?.(numbers) === 0) delete numbers[key];
   const groups = Object.entries(GROUPS).map(([name, rows]) => ({
-    title: QUALITY_TEXT.groups[name], rows: rows.filter(([key]) => key in numbers).map((row) => numberRow(row, numbers, quality)),
+    title: QUALITY_TEXT.groups[name],
+    rows: rows.filter(([key]) => key in numbers).map((row) => numberRow(row, numbers, quality)),
   }));
-  groups.find(({ title }) => title === QUALITY_TEXT.groups.bias).rows.push(...biasedFunctions(quality.bias).map(biasedRow));
+  groups.find(({ title }) => title === QUALITY_TEXT.groups.bias)?.rows.push(
+    ...biasedFunctions(quality.bias).map(biasedRow),
+  );
   const others = Object.keys(numbers).filter((key) => !MEASURED.has(key));
-  groups.push({ title: QUALITY_TEXT.groups.other, rows: others.map((key) => numberRow([key, formatCount], numbers, quality)) });
-  if (quality.states) groups.push({ title: QUALITY_TEXT.groups.states, rows: Object.keys(QUALITY_TEXT.states).map((key) => stateRow(key, quality.states)) });
+  groups.push({ title: QUALITY_TEXT.groups.other,
+    rows: others.map((key) => numberRow([key, formatCount], numbers, quality)) });
+  if (quality.states)
+    groups.push({ title: QUALITY_TEXT.groups.states,
+      rows: Object.keys(QUALITY_TEXT.states).map((key) => stateRow(key, quality.states)) });
   return groups.filter((group) => group.rows.length > 0);
 }

@@ -8,7 +8,8 @@ export function questionOf({ address, paused, session }, threads) {
   const { range, baseline, view, states } = address;
   const parts = shownParts({ address, session });
   const until = paused ? session?.elapsed_s ?? null : null;
-  return { threads, states, parts, from: range?.from ?? null, to: range?.to ?? null, until, baseline: view === "diff" ? baseline : null, against: view === "diff" ? address.against : null };
+  return { threads, states, parts, from: range?.from ?? null, to: range?.to ?? null, until,
+    baseline: view === "diff" ? baseline : null, against: view === "diff" ? address.against : null };
 }
 
 // The baseline that came with the report, or another session, unless a range of this session is the baseline: {session, selection, by (samples or time)}, or null.
@@ -24,12 +25,16 @@ export function isBaselineComing({ address, missing, recording }) {
 
 // True if both have one answer; a pause alone asks nothing.
 export function isSameQuestion(a, b) {
-  return ["threads", "states", "parts", "from", "to", "baseline", "against"].every((part) => JSON.stringify(a[part]) === JSON.stringify(b[part]));
+  return ["threads", "states", "parts", "from", "to", "baseline", "against"].every((part) =>
+    JSON.stringify(a[part]) === JSON.stringify(b[part])
+  );
 }
 
 // Functions that the heat map highlights: those that the search matches. Null: nothing.
 export function searchedFor({ address: { view, search } }, picture) {
-  return view === "heatmap" && search.trim() !== "" && picture.matched !== null ? { term: search, matched: picture.matched } : null;
+  return view === "heatmap" && search.trim() !== "" && picture.matched !== null
+    ? { term: search, matched: picture.matched }
+    : null;
 }
 
 // Whose instructions are shown: those of the file of the chosen line. Null: none.

@@ -1,9 +1,9 @@
 // Which thread a stack chart shows, and from when to when.
 
-import { statusOf } from "./state.js";
 import { shownParts } from "../profile/parts.js";
 import { busiestThread } from "../threads/threads.js";
 import { timelineSpan } from "../time/timeline.js";
+import { statusOf } from "./state.js";
 
 // How much of a running session is followed.
 const FOLLOWED_S = 10;
@@ -59,11 +59,14 @@ export function movedSpan({ from, to }, by, whole) {
 // -> follow(state, chosen, threads): the thread whose stacks are shown, {thread, isBusiest}: one of those chosen, where some are. It
 // stays while the chart is open; the chart opens on the busiest one when something else is shown than before.
 export function createFollowedThread() {
+  /** @type {{ tid: number, process: number } | null} */
   let before = null;
   let question = "";
   let wasOpen = false;
   return ({ address, session, threadStates }, chosen, threads) => {
-    const able = threads.filter((thread) => !thread.tasks && (chosen.every((one) => one.tasks) || chosen.includes(thread)));
+    const able = threads.filter((thread) =>
+      !thread.tasks && (chosen.every((one) => one.tasks) || chosen.includes(thread))
+    );
     const isOpen = address.view === "stacks";
     if (!isOpen || able.length === 0) {
       wasOpen = wasOpen && isOpen;
@@ -72,7 +75,9 @@ export function createFollowedThread() {
     const shown = shownParts({ address, session });
     const asked = JSON.stringify([address.range, shown]);
     const busiest = busiestThread(able, threadStates, shown);
-    const same = able.find((thread) => before !== null && thread.tid === before.tid && thread.process === before.process);
+    const same = able.find((thread) =>
+      before !== null && thread.tid === before.tid && thread.process === before.process
+    );
     const thread = !wasOpen && asked !== question ? busiest : same ?? busiest;
     // Before the states of threads are known, none is the busiest.
     if (threadStates.size > 0) [before, question, wasOpen] = [thread, asked, true];
@@ -86,16 +91,19 @@ export function wantedRuns(state, picture) {
   const { from, to } = stackSpan(state);
   const around = (to - from) / 2;
   const tidy = (seconds) => Math.round(seconds * 1e4) / 1e4;
-  return { ids: picture.stackThread.ids, from: Math.max(0, tidy(from - around)), to: isFollowing(state) ? null : tidy(to + around), slots: Math.min(SLOTS_MAX, Math.max(64, 3 * state.width)) };
+  return { ids: picture.stackThread.ids, from: Math.max(0, tidy(from - around)),
+    to: isFollowing(state) ? null : tidy(to + around), slots: Math.min(SLOTS_MAX, Math.max(64, 3 * state.width)) };
 }
 
-const FINE_STEPS = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400];
+const FINE_STEPS = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30,
+  60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400];
 
 // Marks of a time axis, finer than those of the strip: [{at, text}], at most `most`.
 export function fineMarks({ from, to }, most) {
   const step = FINE_STEPS.find((candidate) => (to - from) / candidate <= most) ?? FINE_STEPS[FINE_STEPS.length - 1];
   const marks = [];
-  for (let n = Math.ceil(from / step - 1e-6); n * step <= to; n += 1) marks.push({ at: n * step, text: fineTime(n * step, step) });
+  for (let n = Math.ceil(from / step - 1e-6); n * step <= to; n += 1)
+    marks.push({ at: n * step, text: fineTime(n * step, step) });
   return marks;
 }
 

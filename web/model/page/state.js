@@ -1,15 +1,15 @@
 // The state of a session page and how actions change it. No drawing, no network, no browser.
 
 import { TEXT } from "../../text/session.js";
-import { defaultAddress } from "./address.js";
-import { cleanLinks, noLinks } from "./links.js";
 import { cleanTerm, FILTERS_MAX, parseTerm, recordedTerms } from "../filters/filter.js";
 import { emptyGil } from "../threads/gil.js";
+import { emptyTasks } from "../threads/tasks.js";
 import { emptyHeat } from "../time/heatmap.js";
 import { emptyMatches } from "../time/matches.js";
-import { createRecording } from "../trees/recording.js";
-import { emptyTasks } from "../threads/tasks.js";
 import { emptyTimeline } from "../time/timeline.js";
+import { createRecording } from "../trees/recording.js";
+import { defaultAddress } from "./address.js";
+import { cleanLinks, noLinks } from "./links.js";
 
 export function createState(live) {
   return {
@@ -59,21 +59,26 @@ function withAddress(state, changes) {
   const address = { ...state.address, ...(changes.threads === undefined ? {} : { processes: [] }), ...changes };
   // A range is one of this session unless something else is said with it.
   if (changes.baseline !== undefined && changes.against === undefined) address.against = null;
-  const otherTree = address.by !== state.address.by || address.native !== state.address.native || address.hidesWaits !== state.address.hidesWaits || address.bottomUp !== state.address.bottomUp;
+  const otherTree = address.by !== state.address.by || address.native !== state.address.native
+    || address.hidesWaits !== state.address.hidesWaits || address.bottomUp !== state.address.bottomUp;
   const otherFilters = address.filters.join("\n") !== state.address.filters.join("\n");
   const width = state.widths[address.view] ?? state.width;
   if ((otherTree || otherFilters) && changes.zoom === undefined) Object.assign(address, { zoom: [], frame: [] });
   if (changes.filters !== undefined && changes.noFilters === undefined) {
     address.noFilters = changes.filters.length === 0 && recordedTerms(state.session).terms.length > 0;
   }
-  return { ...state, address, width, hover: otherTree || otherFilters ? null : state.hover, filterError: otherFilters ? "" : state.filterError };
+  return { ...state, address, width, hover: otherTree || otherFilters ? null : state.hover,
+    filterError: otherFilters ? "" : state.filterError };
 }
 
 // An address that says nothing of filters gets those that the session was recorded with; a report was made with them.
 function withRecordedFilters(state) {
   const { terms, unknown } = recordedTerms(state.session);
-  if (!state.live || state.address.noFilters || state.address.filters.length > 0 || terms.length + unknown === 0) return state;
-  const next = terms.length > 0 ? withAddress(state, { filters: terms, zoom: state.address.zoom, frame: state.address.frame }) : state;
+  if (!state.live || state.address.noFilters || state.address.filters.length > 0 || terms.length + unknown === 0)
+    return state;
+  const next = terms.length > 0
+    ? withAddress(state, { filters: terms, zoom: state.address.zoom, frame: state.address.frame })
+    : state;
   return { ...next, filterError: unknown > 0 ? TEXT.filters.unknownRecorded(unknown) : "" };
 }
 
@@ -114,7 +119,9 @@ function withFilter(state, text) {
   if (error !== null) return { ...state, filterError: error };
   if (filters.length >= FILTERS_MAX) return { ...state, filterError: TEXT.filters.tooMany(FILTERS_MAX) };
   const term = cleanTerm(text);
-  return filters.includes(term) ? { ...state, filterError: "" } : { ...withAddress(state, { filters: [...filters, term] }), filterError: "" };
+  return filters.includes(term)
+    ? { ...state, filterError: "" }
+    : { ...withAddress(state, { filters: [...filters, term] }), filterError: "" };
 }
 
 export const LIBRARIES_TERM = "hide libraries";
@@ -122,7 +129,9 @@ export const LIBRARIES_TERM = "hide libraries";
 function withLibraries(state) {
   const { filters } = state.address;
   const on = filters.includes(LIBRARIES_TERM);
-  return withAddress(state, { filters: on ? filters.filter((term) => term !== LIBRARIES_TERM) : [...filters, LIBRARIES_TERM] });
+  return withAddress(state, {
+    filters: on ? filters.filter((term) => term !== LIBRARIES_TERM) : [...filters, LIBRARIES_TERM],
+  });
 }
 
 // Esc: out of the zoom first, then of the selection, then of the search.
@@ -149,10 +158,13 @@ const REDUCERS = new Map([
   ["zoomTimeline", (state, action) => ({ ...state, timelineZoom: action.range })],
   ["stackSpan", (state, action) => ({ ...state, stackSpan: action.span })],
   ["links", (state, action) => ({ ...state, links: { ...state.links, ...action.links } })],
-  ["access", (state, action) => ({ ...state, access: action.access, links: { ...state.links, came: cleanLinks(action.access?.links) } })],
+  ["access",
+    (state, action) => ({ ...state, access: action.access,
+      links: { ...state.links, came: cleanLinks(action.access?.links) } })],
   ["picker", (state, action) => ({ ...state, picker: action.picker })],
   // A dialog that was closed meanwhile stays closed.
-  ["pickerFound", (state, action) => (state.picker === null ? state : { ...state, picker: { ...state.picker, ...action.found } })],
+  ["pickerFound",
+    (state, action) => (state.picker === null ? state : { ...state, picker: { ...state.picker, ...action.found } })],
   ["missing", (state, action) => ({ ...state, missing: action.id })],
   ["linksDialog", (state, action) => ({ ...state, linksOpen: action.open })],
   ["own", (state, action) => ({ ...state, ownPatterns: action.patterns })],
@@ -166,7 +178,8 @@ const REDUCERS = new Map([
   ["threadStates", (state, action) => ({ ...state, threadStates: action.threads })],
   ["summary", (state, action) => ({ ...state, summary: action.summary, summaryVersion: state.summaryVersion + 1 })],
   ["quality", (state, action) => ({ ...state, quality: action.quality })],
-  ["pause", (state, action) => ({ ...state, paused: action.paused, samplesAtPause: state.session?.quality?.samples ?? 0 })],
+  ["pause",
+    (state, action) => ({ ...state, paused: action.paused, samplesAtPause: state.session?.quality?.samples ?? 0 })],
   ["hover", (state, action) => ({ ...state, hover: action.id })],
   ["width", (state, action) => withWidth(state, action.width)],
   ["theme", (state, action) => ({ ...state, theme: action.theme })],

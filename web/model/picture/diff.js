@@ -5,7 +5,7 @@ import { formatPoints } from "../base/numbers.js";
 import { otherBaseline } from "../page/questions.js";
 import { shownOrder } from "../page/state.js";
 import { frameLabel } from "../profile/frames.js";
-import { changeStyle, compareGroups, compareRows, comparedSide, comparedSides } from "../trees/compare.js";
+import { changeStyle, comparedSide, comparedSides, compareGroups, compareRows } from "../trees/compare.js";
 import { countFrames, groupTotals } from "../trees/grouping.js";
 import { resolveKeys, topDownTree, treeKeys } from "../trees/trees.js";
 import { drawTree, markDrawing, rootFields, siblingOrder } from "./drawing.js";
@@ -20,7 +20,8 @@ const READING_MARKS = ["<truncated>", "<gap>", "<native stack>", "<name not kept
 // Both sides of the sums, of {self, total} by frame or by group.
 function sidesOfSums(baseline, current, self, total) {
   if (baseline === null || current === null) return null;
-  return { baseline: { self: baseline.columns[self], total: baseline.columns[total] }, current: { self: current.columns[self], total: current.columns[total] } };
+  return { baseline: { self: baseline.columns[self], total: baseline.columns[total] },
+    current: { self: current.columns[self], total: current.columns[total] } };
 }
 
 // Changes from the baseline to the current query, and the functions by change: {groups (of compareGroups), rows, count,
@@ -30,16 +31,24 @@ function makeCompared(recording, version, grouping, totals, baselineTime, curren
   const baseline = groupTotals(grouping, recording.baseline);
   if (baseline.sum === 0 && totals.sum === 0) return null;
   const isRate = baselineTime > 0;
-  const [before, after] = [blockSums(recording, grouping, recording.blocks.baseline, isRate ? recording.baseline : null, true), blockSums(recording, grouping, recording.blocks.current, isRate ? recording.counts : null, true)];
+  const [before, after] = [
+    blockSums(recording, grouping, recording.blocks.baseline, isRate ? recording.baseline : null, true),
+    blockSums(recording, grouping, recording.blocks.current, isRate ? recording.counts : null, true),
+  ];
   const sides = comparedSides(
     comparedSide(isRate ? samplesInTime(baselineTime, recording.baseline) : baseline.sum, before?.units ?? null),
-    comparedSide(isRate ? samplesInTime(currentTime, recording.counts) : totals.sum, after?.units ?? null), isRate);
+    comparedSide(isRate ? samplesInTime(currentTime, recording.counts) : totals.sum, after?.units ?? null),
+    isRate,
+  );
   const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
   const mayDiffer = (frame) => !READING_MARKS.includes(labelOf(frame).raw);
-  const rows = compareRows(countFrames(grouping, baseline), countFrames(grouping, totals), sides, sidesOfSums(before, after, "self", "total"), mayDiffer)
+  const rows = compareRows(countFrames(grouping, baseline), countFrames(grouping, totals), sides,
+    sidesOfSums(before, after, "self", "total"), mayDiffer)
     .map((row) => ({ ...row, label: labelOf(row.frame), key: functionKey(recording, grouping, row.frame) }));
-  const groups = compareGroups(baseline, totals, sides, sidesOfSums(before, after, "groupSelf", "groupTotal"), (group) => mayDiffer(grouping.frame.values[group]));
-  return { groups, rows, count: rows.length, baselineSum: baseline.sum, currentSum: totals.sum, hasBlocks: before !== null && after !== null };
+  const groups = compareGroups(baseline, totals, sides, sidesOfSums(before, after, "groupSelf", "groupTotal"),
+    (group) => mayDiffer(grouping.frame.values[group]));
+  return { groups, rows, count: rows.length, baselineSum: baseline.sum, currentSum: totals.sum,
+    hasBlocks: before !== null && after !== null };
 }
 
 // The comparison as it is drawn: what makeCompared() gives and {drawing, focus, keysTo(id)}; zoom, widthOf and by are those of the address.
@@ -56,13 +65,26 @@ function makeDiff(compared, recording, grouping, width, zoom, widthOf, by, order
     const { verdict, baselineShare, currentShare } = changes[by];
     const points = verdict === "same" || verdict === "few" ? "" : "  " + formatPoints(currentShare - baselineShare);
     // Siblings are in the order of the flame graph, by name without a sign.
-    return { name: (DIFF_SIGNS[verdict] ?? "") + label.label + points, label: label.label, heat: 0, hue: label.wait === null ? label.hue : "none", neutral: false, foreign: label.synthetic, change: changeStyle(verdict, currentShare - baselineShare), changes, function: frames.function[tree.frame(id)] };
+    return {
+      name: (DIFF_SIGNS[verdict] ?? "") + label.label + points,
+      label: label.label,
+      heat: 0,
+      hue: label.wait === null ? label.hue : "none",
+      neutral: false,
+      foreign: label.synthetic,
+      change: changeStyle(verdict, currentShare - baselineShare),
+      changes,
+      function: frames.function[tree.frame(id)],
+    };
   };
   const { id, missing } = resolveKeys(tree, frames, recording.profile, zoom);
   const focus = missing === 0 && tree.total(id) > 0 ? id : 0;
   return {
-    ...compared, focus,
-    drawing: width > 0 && totals.sum > 0 ? drawTree(tree, focus, width, fields, totals.sum, siblingOrder(order, false)) : null,
+    ...compared,
+    focus,
+    drawing: width > 0 && totals.sum > 0
+      ? drawTree(tree, focus, width, fields, totals.sum, siblingOrder(order, false))
+      : null,
     keysTo: (to) => treeKeys(tree, frames, recording.profile, Number(to)),
   };
 }
@@ -98,7 +120,11 @@ export function diffSelectors() {
       const totals = isOther ? totalsOf(recording, version, grouping) : picture.functionTotals;
       const times = timesOf(state);
       const compared = comparedOf(recording, version, grouping, totals, times.baseline, times.current);
-      return markedOf(diffOf(compared, recording, grouping, state.width, address.zoom, address.diffWidth, address.diffBy, shownOrder(state)), matcher);
+      return markedOf(
+        diffOf(compared, recording, grouping, state.width, address.zoom, address.diffWidth, address.diffBy,
+          shownOrder(state)),
+        matcher,
+      );
     },
   };
 }

@@ -39,7 +39,8 @@ export const siblingOrder = (order, isBottomUp) => (order === "size" || isBottom
 
 // Fields that the root is drawn with.
 export function rootFields(totals) {
-  return { name: TEXT.all, label: TEXT.all, self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
+  return { name: TEXT.all, label: TEXT.all, self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true,
+    foreign: true };
 }
 
 // -> fields(id) of a tree of a grouping with these totals
@@ -72,14 +73,14 @@ export function drawTree(tree, focus, width, fields, sum, order) {
 
 // Every drawn frame by its id, with the frame above it and its level; a folded chain by the ids of all its frames.
 function indexDrawing(root) {
+  /** @type {Map<string, { frame: object, parent: object | null, level: number }>} */
   const byId = new Map([[root.id, { frame: root, parent: null, level: 0 }]]);
-  const stack = [root];
-  while (stack.length > 0) {
-    const frame = stack.pop();
-    const level = byId.get(frame.id).level + 1;
+  const stack = [{ frame: root, level: 1 }];
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const { frame, level } = next;
     for (const child of frame.children) {
       for (const id of child.ids ?? [child.id]) byId.set(id, { frame: child, parent: frame, level });
-      stack.push(child);
+      stack.push({ frame: child, level: level + 1 });
     }
   }
   return byId;
@@ -88,5 +89,6 @@ function indexDrawing(root) {
 // The drawing with what a search makes of its frames, isMatch(frame): only their style differs, not their place.
 export function markDrawing(drawing, matcher) {
   if (drawing === null || !matcher.search.active) return drawing;
-  return { ...drawing, isMatch: (frame) => (frame.functions ?? [frame.function ?? 0]).some((id) => matcher.matched[id]) };
+  return { ...drawing,
+    isMatch: (frame) => (frame.functions ?? [frame.function ?? 0]).some((id) => matcher.matched[id]) };
 }

@@ -23,29 +23,33 @@ function makeDrawing(recording, version, grouping, totals, tree, focus, width, o
 // A frame that stands for a chain of them.
 function foldedFields(fieldsOf, tree, fold, id) {
   if (fold === null) return fieldsOf(id);
-  const [functions, ids] = [[], []];
-  for (let at = id; at !== tree.parent(fold.first); at = tree.parent(at)) {
-    functions.push(fieldsOf(at));
-    ids.push(String(at));
-  }
-  const label = TEXT.flame.folded(formatCount(fold.count), functions.at(-1).label, functions[0].label);
-  return { ...functions[0], name: label, label, neutral: true, fold: fold.key, ids, functions: functions.map((one) => one.function) };
+  const chain = [id];
+  while (chain[chain.length - 1] !== fold.first) chain.push(tree.parent(chain[chain.length - 1]));
+  const functions = chain.map(fieldsOf);
+  const [last, first] = [functions[0], functions[functions.length - 1]];
+  const label = TEXT.flame.folded(formatCount(fold.count), first.label, last.label);
+  return { ...last, name: label, label, neutral: true, fold: fold.key, ids: chain.map(String),
+    functions: functions.map((one) => one.function) };
 }
 
 // The details of a frame of the tree.
 function describeFrame(recording, grouping, tree, id) {
   const label = frameLabel(grouping.frames, recording.profile, tree.frame(id));
-  return { id: String(id), label, key: functionKey(recording, grouping, tree.frame(id)), self: tree.self(id), total: tree.total(id) };
+  return { id: String(id), label, key: functionKey(recording, grouping, tree.frame(id)), self: tree.self(id),
+    total: tree.total(id) };
 }
 
 export function flameSelectors() {
-  const treeOf = memoise((recording, version, grouping, totals, isBottomUp) => (isBottomUp ? bottomUpTree(grouping.bottomUpNames, grouping, totals) : topDownTree(grouping, totals)));
+  const treeOf = memoise((recording, version, grouping, totals,
+    isBottomUp) => (isBottomUp ? bottomUpTree(grouping.bottomUpNames, grouping, totals) : topDownTree(grouping, totals))
+  );
   const focusOf = memoise(resolveKeys);
   const selectedOf = memoise(resolveKeys);
   const drawingOf = memoise(makeDrawing);
   const markedOf = memoise(markDrawing);
   return {
-    tree: ({ recording, version, address, grouping, totals }) => treeOf(recording, version, grouping, totals, address.bottomUp && address.view !== "stacks"),
+    tree: ({ recording, version, address, grouping, totals }) =>
+      treeOf(recording, version, grouping, totals, address.bottomUp && address.view !== "stacks"),
     focus: ({ profile, address, grouping, tree }) => focusOf(tree, grouping.frames, profile, address.zoom),
     focusTotal: ({ tree, focus }) => tree.total(focus.id),
     selected({ profile, address, grouping, tree }) {
@@ -55,12 +59,17 @@ export function flameSelectors() {
     drawing({ state, recording, version, address: { view, bottomUp, open }, grouping, totals, tree, focus, matcher }) {
       if (!FLAME_VIEWS.includes(view)) return null;
       const order = siblingOrder(shownOrder(state), bottomUp);
-      return markedOf(drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, order, bottomUp || open.includes(ALL_OPEN) ? null : open), matcher);
+      return markedOf(
+        drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, order,
+          bottomUp || open.includes(ALL_OPEN) ? null : open),
+        matcher,
+      );
     },
     isMatch: ({ grouping, tree, matcher }) => (id) => matcher.matched[grouping.frames.function[tree.frame(id)]],
     // Frames are asked for by the id they are drawn under.
     describe: ({ recording, grouping, tree }) => (id) => describeFrame(recording, grouping, tree, Number(id)),
-    pathTo: ({ recording, grouping, tree }) => (id) => treePath(tree, Number(id)).map((at) => describeFrame(recording, grouping, tree, at)),
+    pathTo: ({ recording, grouping, tree }) => (id) =>
+      treePath(tree, Number(id)).map((at) => describeFrame(recording, grouping, tree, at)),
     keysTo: ({ profile, grouping, tree }) => (id) => treeKeys(tree, grouping.frames, profile, Number(id)),
   };
 }

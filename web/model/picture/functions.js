@@ -9,7 +9,8 @@ const WAITS_AMONG_HOTTEST = 24;
 
 // The frame that a link calls `key`, or 0.
 export function frameOfKey(frames, profile, key) {
-  for (let frame = 1; frame < frames.function.length; frame += 1) if (frameKey(frames, profile, frame) === key) return frame;
+  for (let frame = 1; frame < frames.function.length; frame += 1)
+    if (frameKey(frames, profile, frame) === key) return frame;
   return 0;
 }
 
@@ -21,8 +22,13 @@ export function functionKey(recording, grouping, frame) {
 }
 
 // The frames with the most self samples, without what threads wait for: [{label, self, key}]
-export function hottestFunctions(recording, grouping, { self }) {
+/** @param {{ profile: Profile }} recording @param {Grouping} grouping @param {{ self: Float64Array }} counts */
+export function hottestFunctions(recording, grouping, counts) {
   const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
-  const hottest = topFrames(self, HOTTEST_COUNT + WAITS_AMONG_HOTTEST).map((frame) => ({ frame, label: labelOf(frame), self: self[frame] }));
-  return hottest.filter(({ label }) => label.wait === null).slice(0, HOTTEST_COUNT).map(({ frame, label, self: samples }) => ({ label, self: samples, key: functionKey(recording, grouping, frame) }));
+  const hottest = topFrames(counts.self, HOTTEST_COUNT + WAITS_AMONG_HOTTEST).map((frame) => ({ frame,
+    label: labelOf(frame), self: counts.self[frame] })
+  );
+  return hottest.filter(({ label }) => label.wait === null).slice(0, HOTTEST_COUNT).map((
+    { frame, label, self: samples },
+  ) => ({ label, self: samples, key: functionKey(recording, grouping, frame) }));
 }

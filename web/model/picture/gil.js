@@ -19,7 +19,8 @@ function gilReason(gil, sums, withoutGil) {
   if (sums.samples === 0) return TEXT.noSamples;
   if (withoutGil) return TEXT.gil.freeThreaded;
   const holds = STATE_FACTS.indexOf("has_gil");
-  if (sums.yes[waits] === 0 && sums.unknown[waits] > 0 && sums.unknown[waits] + sums.yes[holds] >= sums.samples) return TEXT.gil.unknown;
+  if (sums.yes[waits] === 0 && sums.unknown[waits] > 0 && sums.unknown[waits] + sums.yes[holds] >= sums.samples)
+    return TEXT.gil.unknown;
   return gil.waited > 0 ? null : TEXT.gil.none;
 }
 
@@ -34,7 +35,10 @@ function makeGil(recording, version, grouping, gil, threads, sums, withoutGil, w
     caused: totals.sum,
     matrix: gilMatrix(gil, threads, GIL_SIDES_MAX),
     hottest: hottestFunctions(recording, grouping, countFrames(grouping, totals)),
-    drawing: totals.sum > 0 && width > 0 ? drawTree(tree, 0, width, (id) => (id === 0 ? rootFields(totals) : fieldsOf(id)), totals.sum, siblingOrder("name", false)) : null,
+    drawing: totals.sum > 0 && width > 0
+      ? drawTree(tree, 0, width, (id) => (id === 0 ? rootFields(totals) : fieldsOf(id)), totals.sum,
+        siblingOrder("name", false))
+      : null,
     keyOf: (id) => (Number(id) === 0 ? "" : functionKey(recording, grouping, tree.frame(Number(id)))),
   };
 }

@@ -13,14 +13,17 @@ export function samplesInTime(seconds, counts) {
 
 // Sums over the blocks of a side: {units, columns: {self, total (by frame)[, groupSelf, groupTotal]}}, or null without blocks.
 // counts: of the side, where its time counts; null: its samples do.
+/** @param {{ profile: Profile }} recording @param {Grouping} grouping @param {{ rows: number[], seconds: number[], node: number[], self: number[] } | null} blocks @param {{ seconds: number, total: number } | null} counts @param {boolean} withGroups */
 export function blockSums(recording, grouping, blocks, counts, withGroups) {
   if (blocks === null) return null;
   const [groups, frames] = [grouping.frame.length, grouping.frames.function.length];
-  return sumBlocks({ self: frames, total: frames, ...(withGroups ? { groupSelf: groups, groupTotal: groups } : {}) }, (take) =>
-    forEachBlock(blocks, nodeCount(recording.profile), (block, i) => {
-      const { self, total, sum } = groupTotals(grouping, block);
-      take({ ...countFrames(grouping, { self, total, sum }), groupSelf: self, groupTotal: total }, counts === null ? sum : samplesInTime(blocks.seconds[i], counts));
-    }));
+  return sumBlocks({ self: frames, total: frames, ...(withGroups ? { groupSelf: groups, groupTotal: groups } : {}) },
+    (take) =>
+      forEachBlock(blocks, nodeCount(recording.profile), (block, i) => {
+        const { self, total, sum } = groupTotals(grouping, block);
+        take({ ...countFrames(grouping, { self, total, sum }), groupSelf: self, groupTotal: total },
+          counts === null ? sum : samplesInTime(blocks.seconds[i], counts));
+      }));
 }
 
 const NO_INTERVAL = { low: NaN, high: NaN };
@@ -84,6 +87,7 @@ export function intervalSelectors() {
     // "groupSelf" or "groupTotal" of a frame of the top-down tree.
     intervalOfGroup: ({ recording, version, grouping }) => groupIntervalsOf(recording, version, grouping),
     // "self" or "total" of a function, however the tree is grouped.
-    intervalOfFunction: ({ recording, version, functionGrouping }) => functionIntervalsOf(recording, version, functionGrouping),
+    intervalOfFunction: ({ recording, version, functionGrouping }) =>
+      functionIntervalsOf(recording, version, functionGrouping),
   };
 }

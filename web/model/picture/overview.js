@@ -17,7 +17,10 @@ function makeShares(shares, recording, { filter, seen, groupOfNode }) {
 // The description of a function, wherever it is called: null when it has no samples.
 function describeFunction(recording, functions, { self, total }, key) {
   const frame = frameOfKey(functions.frames, recording.profile, key);
-  return frame === 0 || !(total[frame] > 0) ? null : { label: frameLabel(functions.frames, recording.profile, frame), key, frame, self: self[frame], total: total[frame] };
+  return frame === 0 || !(total[frame] > 0)
+    ? null
+    : { label: frameLabel(functions.frames, recording.profile, frame), key, frame, self: self[frame],
+      total: total[frame] };
 }
 
 export function overviewSelectors() {
@@ -29,10 +32,20 @@ export function overviewSelectors() {
     waits: ({ recording, version, grouping }) => waitsOf(recording, version, grouping),
     contexts: ({ recording, version, grouping }) => contextsOf(recording, version, grouping),
     // Those of wait-causes.js that are drawn.
-    waitHues: (picture) => (picture.grouping.waits ? WAIT_HUES.filter((hue) => picture.waits.some((wait) => wait.hue === hue)) : []),
+    waitHues: (
+      picture,
+    ) => (picture.grouping.waits ? WAIT_HUES.filter((hue) => picture.waits.some((wait) => wait.hue === hue)) : []),
     // The function that the address is about.
-    about: (picture) => (picture.address.about === "" ? null : describeFunction(picture.recording, picture.functionGrouping, picture.functionCounts, picture.address.about)),
+    about: (
+      picture,
+    ) => (picture.address.about === ""
+      ? null
+      : describeFunction(picture.recording, picture.functionGrouping, picture.functionCounts, picture.address.about)),
     // All with samples, most total samples first: [{label, key}].
-    functions: ({ recording, grouping, rows }) => rows.slice().sort((a, b) => b.total - a.total).map(({ frame }) => ({ label: frameLabel(grouping.frames, recording.profile, frame), key: functionKey(recording, grouping, frame) })),
+    functions: ({ recording, grouping, rows }) =>
+      rows.slice().sort((a, b) => b.total - a.total).map(({ frame }) => ({
+        label: frameLabel(grouping.frames, recording.profile, frame),
+        key: functionKey(recording, grouping, frame),
+      })),
   };
 }

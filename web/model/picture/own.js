@@ -30,7 +30,8 @@ function makeOwn(recording, version, runningVersion, grouping, lines, words) {
   };
   const waiting = waits ? find(() => waitingOwnLines(lines, profile, grouping, counts, running, OWN_WAITS)) : null;
   // Nothing that waits is no news; that none of your code runs is.
-  return { running: runs ? find(() => hottestOwnLines(lines, profile, grouping, counts, running, OWN_COUNT)) : null, waiting: waiting?.rows.length > 0 ? waiting : null };
+  return { running: runs ? find(() => hottestOwnLines(lines, profile, grouping, counts, running, OWN_COUNT)) : null,
+    waiting: waiting?.rows.length > 0 ? waiting : null };
 }
 
 export function ownSelectors() {
@@ -40,7 +41,8 @@ export function ownSelectors() {
     // null while it is not known yet what runs: of what is counted, or, `anyway`, of any of it.
     own: ({ state, recording, version, grouping }) => (anyway) => {
       if (isRunningAPart(state) && (anyway ? recording.running === null : isRunningBehind(recording))) return null;
-      return ownOf(recording, version, recording.runningVersion, grouping, linesOf(recording.profile, state.ownPatterns), shownParts(state).join());
+      return ownOf(recording, version, recording.runningVersion, grouping,
+        linesOf(recording.profile, state.ownPatterns), shownParts(state).join());
     },
   };
 }

@@ -39,17 +39,22 @@ function sumSelectors() {
     nativeFrames: ({ state: { address, session, live } }) => nativeSetting(address, session, live),
     // null: there are none.
     native: ({ profile, nativeFrames }) => (profile.libraries.length > 1 ? nativeFrames : null),
-    groupingBy: ({ recording, address, nativeFrames }) => (by) => currentGrouping(recording, by, address.filters, nativeFrames, !address.hidesWaits),
+    groupingBy: ({ recording, address, nativeFrames }) => (by) =>
+      currentGrouping(recording, by, address.filters, nativeFrames, !address.hidesWaits),
     grouping: ({ address, groupingBy }) => groupingBy(address.by),
     totals: ({ recording, version, grouping }) => totalsOf(recording, version, grouping),
     sum: ({ totals }) => totals.sum,
     counts: ({ version, grouping, totals }) => countsOf(version, grouping, totals),
     rows: ({ counts }) => rowsOf(counts),
     functionGrouping: ({ groupingBy }) => groupingBy("function"),
-    functionTotals: ({ recording, version, functionGrouping }) => functionTotalsOf(recording, version, functionGrouping),
-    functionCounts: ({ version, functionGrouping, functionTotals }) => functionCountsOf(version, functionGrouping, functionTotals),
+    functionTotals: ({ recording, version, functionGrouping }) =>
+      functionTotalsOf(recording, version, functionGrouping),
+    functionCounts: ({ version, functionGrouping, functionTotals }) =>
+      functionCountsOf(version, functionGrouping, functionTotals),
     secondsPerSample({ state: { recording: { counts }, session } }) {
-      return isKnown(counts.seconds) && counts.seconds > 0 ? ratio(counts.seconds, counts.total) : 1 / (session?.quality?.achieved_hz || NaN);
+      return isKnown(counts.seconds) && counts.seconds > 0
+        ? ratio(counts.seconds, counts.total)
+        : 1 / (session?.quality?.achieved_hz || NaN);
     },
     // Why there is nothing to see, or null.
     empty: ({ state, sum, sums, diff }) => emptyReason(state, sum, sums, diff !== null),
@@ -58,7 +63,8 @@ function sumSelectors() {
 
 // -> compute(state): the picture of the state.
 export function createPicture() {
-  const views = [flameSelectors, searchSelectors, tableSelectors, intervalSelectors, sandwichSelectors, sourceSelectors, stackSelectors, ownSelectors, overviewSelectors, diffSelectors, threadSelectors, gilSelectors];
+  const views = [flameSelectors, searchSelectors, tableSelectors, intervalSelectors, sandwichSelectors, sourceSelectors,
+    stackSelectors, ownSelectors, overviewSelectors, diffSelectors, threadSelectors, gilSelectors];
   const prototype = lazyPrototype(Object.assign(sumSelectors(), ...views.map((selectors) => selectors())));
   const followedThread = createFollowedThread();
   return (state) => {

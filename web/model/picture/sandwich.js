@@ -13,14 +13,20 @@ function makeSandwich(recording, version, grouping, totals, key, width, names, o
   if (frame === 0 || totals.sum === 0) return null;
   const trees = sandwichTrees(names, grouping, totals, frame);
   const label = frameLabel(grouping.frames, recording.profile, frame);
-  if (trees.sum === 0 || width <= 0) return { label, key, total: trees.sum, self: trees.self, callers: null, callees: null, keyOf: () => key };
-  const draw = (tree, isBottomUp) => drawTree(tree, 0, width, createFields(recording, grouping, totals, tree), totals.sum, siblingOrder(order, isBottomUp));
+  if (trees.sum === 0 || width <= 0)
+    return { label, key, total: trees.sum, self: trees.self, callers: null, callees: null, keyOf: () => key };
+  const draw = (tree, isBottomUp) =>
+    drawTree(tree, 0, width, createFields(recording, grouping, totals, tree), totals.sum,
+      siblingOrder(order, isBottomUp));
   const keyOf = (side, id) => frameKey(grouping.frames, recording.profile, trees[side].frame(Number(id)));
-  return { label, key, total: trees.sum, self: trees.self, callers: draw(trees.callers, true), callees: draw(trees.callees, false), keyOf };
+  return { label, key, total: trees.sum, self: trees.self, callers: draw(trees.callers, true),
+    callees: draw(trees.callees, false), keyOf };
 }
 
 function markSandwich(sandwich, matcher) {
-  return sandwich && { ...sandwich, callers: markDrawing(sandwich.callers, matcher), callees: markDrawing(sandwich.callees, matcher) };
+  return sandwich
+    && { ...sandwich, callers: markDrawing(sandwich.callers, matcher),
+      callees: markDrawing(sandwich.callees, matcher) };
 }
 
 // sandwich: of the function of the address, else of the one that was the hottest when it was first asked for, or when that no longer had samples.
@@ -44,7 +50,11 @@ export function sandwichSelectors() {
       if (picture.address.view !== "sandwich") return null;
       const { state, recording, version, functionGrouping, functionTotals, matcher } = picture;
       const key = keyOf(picture);
-      return markedOf(sandwichOf(recording, version, functionGrouping, functionTotals, key, state.width, namesOf(functionGrouping, key), shownOrder(state)), matcher);
+      return markedOf(
+        sandwichOf(recording, version, functionGrouping, functionTotals, key, state.width,
+          namesOf(functionGrouping, key), shownOrder(state)),
+        matcher,
+      );
     },
   };
 }

@@ -6,7 +6,8 @@ import { createMatcher, extendMatcher } from "../filters/search.js";
 import { matchedSamples } from "../trees/grouping.js";
 
 function makeMatches(recording, version, grouping, totals, matcher) {
-  if (!matcher.search.active) return { active: false, error: matcher.search.error, samples: 0, share: NaN, functions: 0 };
+  if (!matcher.search.active)
+    return { active: false, error: matcher.search.error, samples: 0, share: NaN, functions: 0 };
   const functionOf = grouping.frames.function;
   const { samples } = matchedSamples(grouping, totals, (frame) => matcher.matched[functionOf[frame]]);
   const functions = matcher.matched.reduce((count, matched) => count + Number(matched), 0);
@@ -22,7 +23,8 @@ export function searchSelectors() {
       extendMatcher(matcher, profile);
       return matcher;
     },
-    matches: ({ recording, version, grouping, totals, matcher }) => matchesOf(recording, version, grouping, totals, matcher),
+    matches: ({ recording, version, grouping, totals, matcher }) =>
+      matchesOf(recording, version, grouping, totals, matcher),
     // For every function whether the search matches it; null while nothing is searched for.
     matched: ({ matcher }) => (matcher.search.active ? matcher.matched : null),
   };

@@ -1,7 +1,7 @@
 // Samples by file and line.
 
-import { distinctNames } from "../base/text.js";
 import { memoise } from "../base/memoise.js";
+import { distinctNames } from "../base/text.js";
 import { lineNeighbours, sourceLines, sourcePaths } from "../code/lines.js";
 import { frameLabel } from "../profile/frames.js";
 import { groupTotals } from "../trees/grouping.js";
@@ -13,7 +13,9 @@ const TOP_LINES = 20;
 function makeSource(recording, version, grouping) {
   const totals = groupTotals(grouping, recording.counts);
   const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
-  const { files, others, top } = totals.sum === 0 ? { files: [], others: [], top: () => [] } : sourceLines(grouping, recording.profile, totals, groupTotals(grouping, recording.inJit));
+  const { files, others, top } = totals.sum === 0
+    ? { files: [], others: [], top: () => [] }
+    : sourceLines(grouping, recording.profile, totals, groupTotals(grouping, recording.inJit));
   return {
     files,
     others,
@@ -29,7 +31,9 @@ export function sourceSelectors() {
   const sourceOf = memoise(makeSource);
   const pathsOf = memoise((profile, count) => sourcePaths(profile));
   return {
-    source: ({ recording, version, address, groupingBy }) => (address.view === "source" ? sourceOf(recording, version, groupingBy("line")) : null),
+    source: (
+      { recording, version, address, groupingBy },
+    ) => (address.view === "source" ? sourceOf(recording, version, groupingBy("line")) : null),
     // The files of all functions.
     paths: ({ profile }) => pathsOf(profile, profile.functionName.length),
   };

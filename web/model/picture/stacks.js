@@ -22,7 +22,8 @@ export function stackSelectors() {
       if (picture.address.view !== "stacks") return null;
       const { recording, version, grouping, totals, followed: { thread, isBusiest } } = picture;
       const isKnown = thread !== null && recording.runs.key === thread.ids.join();
-      return { thread, isBusiest, layout: isKnown ? layoutOf(recording.runs, grouping, groupCount(grouping)) : null, faceOf: facesOf(recording, version, grouping, totals) };
+      return { thread, isBusiest, layout: isKnown ? layoutOf(recording.runs, grouping, groupCount(grouping)) : null,
+        faceOf: facesOf(recording, version, grouping, totals) };
     },
   };
 }

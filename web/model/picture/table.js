@@ -15,9 +15,11 @@ export function inJitBadge(inJit, self) {
 }
 
 // -> the badge of a frame, for the rows of the table
-function makeInJit(recording, version, grouping, { self }) {
+/** @param {{ profile: Profile, inJit: NodeCounts }} recording @param {number} version @param {Grouping} grouping @param {{ self: Float64Array }} counts */
+function makeInJit(recording, version, grouping, counts) {
   const { self: inJit } = countFrames(grouping, groupTotals(grouping, recording.inJit));
-  return (frame) => inJitBadge(inJitOf(recording.profile, grouping.frames.function[frame], inJit[frame]), self[frame]);
+  return (frame) =>
+    inJitBadge(inJitOf(recording.profile, grouping.frames.function[frame], inJit[frame]), counts.self[frame]);
 }
 
 // All rows in their order; labels are made where they are shown.
@@ -26,7 +28,8 @@ function makeTable(recording, version, grouping, all, matcher, table, ranks) {
   const rows = matcher.search.active ? all.filter((row) => matcher.matched[frames.function[row.frame]]) : all;
   const labelOf = (row) => frameLabel(frames, recording.profile, row.frame);
   const sorted = sortedRows(rows, table.sort, table.descending, ranks);
-  return { rows: sorted, count: rows.length, functions: all.length, labelOf, keyOf: (row) => functionKey(recording, grouping, row.frame) };
+  return { rows: sorted, count: rows.length, functions: all.length, labelOf,
+    keyOf: (row) => functionKey(recording, grouping, row.frame) };
 }
 
 export function tableSelectors() {

@@ -11,7 +11,9 @@ function makeTasks(recording, version, tasks, reason, again) {
 
 export function threadSelectors() {
   const chosenThreads = createChosenThreads();
-  const sumsOf = memoise((threadStates, chosen, threads) => sumThreads(threadStates, threadIds(threadsWithStates(chosen.chosen, threads))));
+  const sumsOf = memoise((threadStates, chosen, threads) =>
+    sumThreads(threadStates, threadIds(threadsWithStates(chosen.chosen, threads)))
+  );
   const tasksOf = memoise(makeTasks);
   return {
     threadChoice: ({ state }) => chosenThreads(state),
@@ -23,7 +25,10 @@ export function threadSelectors() {
     stackThread: ({ followed }) => followed.thread,
     tasks({ state, recording, version, address }) {
       const { session, live, tasks } = state;
-      return address.view === "tasks" ? tasksOf(recording, version, tasks, tasksReason(tasks, session, live, recording.profile), tasksRequest(state) !== null) : null;
+      return address.view === "tasks"
+        ? tasksOf(recording, version, tasks, tasksReason(tasks, session, live, recording.profile),
+          tasksRequest(state) !== null)
+        : null;
     },
   };
 }

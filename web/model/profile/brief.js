@@ -29,7 +29,8 @@ function withoutArguments(name) {
     if (depth === 0) shown += character;
     if (closes && depth > 0 && --depth === 0) {
       const content = name.slice(opened + 1, at);
-      shown += name[opened] + (content.length < SHORT_ARGUMENTS || WHOLE_ARGUMENTS.has(content) ? content : "…") + character;
+      shown += name[opened] + (content.length < SHORT_ARGUMENTS || WHOLE_ARGUMENTS.has(content) ? content : "…")
+        + character;
     }
   }
   return depth === 0 ? shown : shown + name.slice(opened);
@@ -45,5 +46,7 @@ export function briefName(name) {
 // The name of a native function; without a symbol, its offset, as its library stands beside it.
 export function nativeName(name, library) {
   const start = "<" + library + "+";
-  return library !== "" && name.startsWith(start) && name.endsWith(">") ? name.slice(start.length - 1, -1) : briefName(name);
+  return library !== "" && name.startsWith(start) && name.endsWith(">")
+    ? name.slice(start.length - 1, -1)
+    : briefName(name);
 }

@@ -15,7 +15,9 @@ export function addCellParts({ cells, tree }) {
 // For every slot of time whether it is in the range; null when all are, or when the report does not tell times apart.
 export function slotsInRange(report, range) {
   if (report.slots === undefined || range === null || (range.from ?? null) === null) return null;
-  return report.slots.start.map((start) => start >= range.from - 1e-6 && ((range.to ?? null) === null || start < range.to - 1e-6));
+  return report.slots.start.map((start) =>
+    start >= range.from - 1e-6 && ((range.to ?? null) === null || start < range.to - 1e-6)
+  );
 }
 
 // A predicate that is true if cell number i is asked for: of these threads (ids; all when there are none), words of
@@ -24,7 +26,9 @@ export function createAsked({ cells }, { threads, states, parts = [] }) {
   const query = stateQuery(states);
   const within = partSet(parts);
   const wanted = new Set(threads);
-  return (i) => (wanted.size === 0 || wanted.has(cells.thread[i])) && stateMatches(cells.state[i], query) && (within === null || within[cells.part[i]]);
+  return (i) =>
+    (wanted.size === 0 || wanted.has(cells.thread[i])) && stateMatches(cells.state[i], query)
+    && (within === null || within[cells.part[i]]);
 }
 
 // -> what /view answers, for {threads, states, parts} and a range {from, to}
@@ -42,7 +46,9 @@ export function viewOfCells(report, asked, range = null) {
     ns += cells.ns?.[i] ?? 0;
   }
   const node = Array.from(perNode.keys()).sort((a, b) => a - b);
-  return { epoch: tree.epoch, generation: tree.generation, since: 0, total, node, self: node.map((id) => perNode.get(id)), seconds: cells.ns === undefined ? total * secondsPerSample(report) : ns / 1e9 };
+  return { epoch: tree.epoch, generation: tree.generation, since: 0, total, node,
+    self: node.map((id) => perNode.get(id)),
+    seconds: cells.ns === undefined ? total * secondsPerSample(report) : ns / 1e9 };
 }
 
 // NaN where the report does not say it.
@@ -73,13 +79,17 @@ export function blocksOfCells(report, asked, range, most) {
   const each = Math.ceil(chosen.length / most);
   const blockOf = new Map(chosen.map((slot, i) => [slot, Math.floor(i / each)]));
   const blocks = Array.from({ length: Math.ceil(chosen.length / each) || 0 }, () => new Map());
-  const seconds = blocks.map((_, i) => end[chosen[Math.min(chosen.length, (i + 1) * each) - 1]] - start[chosen[i * each]]);
+  const seconds = blocks.map((_, i) =>
+    end[chosen[Math.min(chosen.length, (i + 1) * each) - 1]] - start[chosen[i * each]]
+  );
   const isAsked = createAsked(report, asked);
   const { cells } = report;
   for (let i = 0; i < cells.node.length; i += 1) {
-    if (!blockOf.has(cells.slot[i]) || !isAsked(i)) continue;
-    const block = blocks[blockOf.get(cells.slot[i])];
+    const at = blockOf.get(cells.slot[i]);
+    if (at === undefined || !isAsked(i)) continue;
+    const block = blocks[at];
     block.set(cells.node[i], (block.get(cells.node[i]) ?? 0) + cells.count[i]);
   }
-  return { rows: blocks.map((block) => block.size), seconds, node: blocks.flatMap((block) => Array.from(block.keys())), self: blocks.flatMap((block) => Array.from(block.values())) };
+  return { rows: blocks.map((block) => block.size), seconds, node: blocks.flatMap((block) => Array.from(block.keys())),
+    self: blocks.flatMap((block) => Array.from(block.values())) };
 }

@@ -1,7 +1,7 @@
 // Stacks as text: one for the clipboard, all as folded lines "tid:7 MainThread;app.py:main:12;… 34".
 
-import { fileText, functionText, isSynthetic } from "./frames.js";
 import { baseName } from "../base/text.js";
+import { fileText, functionText, isSynthetic } from "./frames.js";
 
 function foldedFrame(profile, node) {
   const id = profile.nodeFunction.values[node];
@@ -35,5 +35,7 @@ export function foldedStacks(profile, cells, isAsked) {
 
 // Innermost first, as a traceback read from below.
 export function stackText(labels) {
-  return labels.map((label) => (label.place === "" ? label.name : label.name + " (" + label.place + ")") + "\n").join("");
+  return labels.map((label) => (label.place === "" ? label.name : label.name + " (" + label.place + ")") + "\n").join(
+    "",
+  );
 }

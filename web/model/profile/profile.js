@@ -4,11 +4,12 @@
 import { columnPush, createColumn } from "../base/column.js";
 import { createPairs, takePair } from "../base/pairs.js";
 
+/** @returns {Profile} */
 export function createProfile() {
   return {
     epoch: null,
     generation: 0,
-    packages: { __proto__: null },
+    packages: Object.create(null),
     ownCode: [{ kind: "files", packages: [] }],
     strings: [],
     functionName: createColumn(),
@@ -24,10 +25,12 @@ export function createProfile() {
   };
 }
 
+/** @param {Profile} profile */
 export function functionCount(profile) {
   return profile.functionName.length;
 }
 
+/** @param {Profile} profile */
 export function nodeCount(profile) {
   return profile.nodeParent.length;
 }
@@ -39,7 +42,8 @@ function newRows(table, length, have, what) {
 }
 
 function checkedId(value, limit, what) {
-  if (!Number.isInteger(value) || value < 0 || value >= limit) throw new RangeError(what + " " + value + " does not exist");
+  if (!Number.isInteger(value) || value < 0 || value >= limit)
+    throw new RangeError(what + " " + value + " does not exist");
   return value;
 }
 
@@ -57,7 +61,8 @@ function appendLibraries(profile, table) {
   const rows = newRows(table, table.path.length, profile.libraries.length, "libraries");
   const text = (id) => profile.strings[checkedId(id, profile.strings.length, "string")];
   for (let i = Math.max(rows.from, 1 - table.first); i < rows.to; i += 1) {
-    profile.libraries.push({ path: text(table.path[i]), buildId: text(table.build_id[i]), interpreter: Boolean(table.interpreter[i]) });
+    profile.libraries.push({ path: text(table.path[i]), buildId: text(table.build_id[i]),
+      interpreter: Boolean(table.interpreter[i]) });
   }
 }
 
@@ -101,7 +106,8 @@ function appendThreads(profile, table) {
 function appendProcesses(profile, table) {
   const rows = newRows(table, table.pid.length, profile.processes.length, "processes");
   for (let i = rows.from; i < rows.to; i += 1) {
-    profile.processes.push({ pid: table.pid[i], name: profile.strings[checkedId(table.name[i], profile.strings.length, "string")] });
+    profile.processes.push({ pid: table.pid[i],
+      name: profile.strings[checkedId(table.name[i], profile.strings.length, "string")] });
   }
 }
 
@@ -125,6 +131,7 @@ function placeNumber(file, library) {
   return library === 0 ? file : -library;
 }
 
+/** @param {Profile} profile @param {number} id */
 export function functionPlace(profile, id) {
   return placeNumber(profile.functionFile.values[id], profile.functionLibrary.values[id]);
 }
@@ -142,7 +149,9 @@ export function mergeTree(profile, tree) {
     takePair(known, name, place, id);
   }
   const merged = (text) => stringOf.get(text) ?? stringOf.set(text, profile.strings.push(text) - 1).get(text);
-  const libraries = other.libraries.map((library) => libraryOf.get(library?.path) ?? profile.libraries.push(library) - 1);
+  const libraries = other.libraries.map((library) =>
+    libraryOf.get(library?.path) ?? profile.libraries.push(library) - 1
+  );
   const functions = [0];
   for (let id = 1; id < functionCount(other); id += 1) {
     const name = merged(other.strings[other.functionName.values[id]]);

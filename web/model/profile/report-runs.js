@@ -6,7 +6,8 @@ import { emptyRuns } from "./runs.js";
 // The place of every node of `counts` (Map of node -> count) in a tree whose children stand the largest first: Map of node -> place.
 export function heavyPlaces(parent, counts) {
   const weight = new Map();
-  for (const [node, count] of counts) for (let at = node; at !== 0; at = parent[at]) weight.set(at, (weight.get(at) ?? 0) + count);
+  for (const [node, count] of counts)
+    for (let at = node; at !== 0; at = parent[at]) weight.set(at, (weight.get(at) ?? 0) + count);
   const children = new Map();
   for (const node of weight.keys()) {
     if (!children.has(parent[node])) children.set(parent[node], []);
@@ -43,13 +44,16 @@ export function runsOfCells({ cells, slots, tree, selection }, ids) {
   const each = selection?.samples > 0 ? selection.seconds / selection.samples : NaN;
   const bySlot = cellsBySlot(cells, ids);
   const counts = new Map();
-  for (const inSlot of bySlot.values()) for (const i of inSlot) counts.set(cells.node[i], (counts.get(cells.node[i]) ?? 0) + cells.count[i]);
+  for (const inSlot of bySlot.values())
+    for (const i of inSlot) counts.set(cells.node[i], (counts.get(cells.node[i]) ?? 0) + cells.count[i]);
   const place = heavyPlaces(tree.nodes.parent, counts);
   const order = [];
   const start = [];
   const end = [];
   for (const at of Array.from(bySlot.keys()).sort((a, b) => a - b)) {
-    const inSlot = bySlot.get(at).sort((a, b) => place.get(cells.node[a]) - place.get(cells.node[b]) || cells.state[a] - cells.state[b]);
+    const inSlot = bySlot.get(at).sort((a, b) =>
+      place.get(cells.node[a]) - place.get(cells.node[b]) || cells.state[a] - cells.state[b]
+    );
     const seconds = (i) => (cells.ns === undefined ? cells.count[i] * each : cells.ns[i] / 1e9);
     const room = slots.end[at] - slots.start[at];
     const sum = inSlot.reduce((all, i) => all + seconds(i), 0);
@@ -64,7 +68,15 @@ export function runsOfCells({ cells, slots, tree, selection }, ids) {
     }
   }
   return {
-    ...emptyRuns(), key: ids.join(), from: slots.start[0] ?? 0, to: slots.end[slots.end.length - 1] ?? 0, start: Float64Array.from(start), end: Float64Array.from(end),
-    node: Int32Array.from(order, (i) => cells.node[i]), state: Int32Array.from(order, (i) => cells.state[i]), ordered: new Uint8Array(order.length), runs: new Int32Array(order.length).fill(1),
+    ...emptyRuns(),
+    key: ids.join(),
+    from: slots.start[0] ?? 0,
+    to: slots.end[slots.end.length - 1] ?? 0,
+    start: Float64Array.from(start),
+    end: Float64Array.from(end),
+    node: Int32Array.from(order, (i) => cells.node[i]),
+    state: Int32Array.from(order, (i) => cells.state[i]),
+    ordered: new Uint8Array(order.length),
+    runs: new Int32Array(order.length).fill(1),
   };
 }

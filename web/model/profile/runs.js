@@ -5,13 +5,21 @@
 export const INSTANT_S = 1.5e-6;
 
 export function emptyRuns() {
-  return { key: "", from: 0, to: 0, start: new Float64Array(0), end: new Float64Array(0), node: new Int32Array(0), state: new Int32Array(0), part: new Uint8Array(0), ordered: new Uint8Array(0), runs: new Int32Array(0) };
+  return { key: "", from: 0, to: 0, start: new Float64Array(0), end: new Float64Array(0), node: new Int32Array(0),
+    state: new Int32Array(0), part: new Uint8Array(0), ordered: new Uint8Array(0), runs: new Int32Array(0) };
 }
 
 export function runsOfAnswer(key, answer) {
   return {
-    key, from: answer.from, to: answer.to, start: Float64Array.from(answer.start), end: Float64Array.from(answer.end),
-    node: Int32Array.from(answer.node), state: Int32Array.from(answer.state), ordered: Uint8Array.from(answer.ordered), runs: Int32Array.from(answer.runs),
+    key,
+    from: answer.from,
+    to: answer.to,
+    start: Float64Array.from(answer.start),
+    end: Float64Array.from(answer.end),
+    node: Int32Array.from(answer.node),
+    state: Int32Array.from(answer.state),
+    ordered: Uint8Array.from(answer.ordered),
+    runs: Int32Array.from(answer.runs),
   };
 }
 
@@ -20,7 +28,8 @@ export function checkedRuns(runs, nodes) {
   let end = -Infinity;
   for (let i = 0; i < runs.node.length; i += 1) {
     if (runs.node[i] < 0 || runs.node[i] >= nodes) throw new RangeError("node " + runs.node[i] + " does not exist");
-    if (!(runs.start[i] >= end - INSTANT_S) || !(runs.end[i] >= runs.start[i])) throw new RangeError("run " + i + " is out of order");
+    if (!(runs.start[i] >= end - INSTANT_S) || !(runs.end[i] >= runs.start[i]))
+      throw new RangeError("run " + i + " is out of order");
     end = runs.end[i];
   }
   return runs;

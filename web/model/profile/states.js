@@ -5,7 +5,8 @@
 import { PARTS } from "./parts.js";
 
 // Fact number N is bit N, and bit N + 8 when it is unknown.
-export const STATE_FACTS = ["on_cpu", "has_gil", "waits_gil", "in_gc", "in_native", "has_exception", "runnable", "in_jit"];
+export const STATE_FACTS = ["on_cpu", "has_gil", "waits_gil", "in_gc", "in_native", "has_exception", "runnable",
+  "in_jit"];
 
 const UNKNOWN_SHIFT = 8;
 const WORD = /^([!~]?)(unknown_)?([a-z_]+)$/;
@@ -13,7 +14,7 @@ const WORD = /^([!~]?)(unknown_)?([a-z_]+)$/;
 function bitsOf(word) {
   const found = WORD.exec(word);
   const fact = found ? STATE_FACTS.indexOf(found[3]) : -1;
-  if (fact < 0) return null;
+  if (found === null || fact < 0) return null;
   const yes = 1 << fact;
   const unknown = yes << UNKNOWN_SHIFT;
   const meant = found[2] ? unknown : yes;
@@ -95,7 +96,9 @@ export function addThreads(threads, answer) {
 // The sums of these threads (ids), of all of them when there are none.
 export function sumThreads(threads, ids) {
   const sums = createSums();
-  const wanted = ids.length > 0 ? ids.map((id) => threads.get(id)).filter((found) => found !== undefined) : threads.values();
+  const wanted = ids.length > 0
+    ? ids.map((id) => threads.get(id)).filter((found) => found !== undefined)
+    : threads.values();
   for (const one of wanted) addSums(sums, one);
   return sums;
 }

@@ -4,7 +4,8 @@ import { functionText, isSynthetic } from "./frames.js";
 import { functionCount, nodeCount } from "./profile.js";
 import { readWait, waitWords } from "./wait-causes.js";
 
-// The parts of a mark, as readWait() gives them, or null if the function is no such mark.
+// What a mark says, as readWait() does, or null if the function is no such mark.
+/** @param {Profile} profile @param {number} functionId @returns {Wait | null} */
 export function waitOf(profile, functionId) {
   return isSynthetic(profile, functionId) ? readWait(functionText(profile, functionId)) : null;
 }
@@ -20,16 +21,16 @@ export const isWait = (profile, functionId) => waitOf(profile, functionId) !== n
 // Samples by what their threads waited for, the most first: [{text (of filters), name, idle, hue, samples}]. counted(node): its samples count.
 export function waitShares(profile, counts, counted) {
   const rows = new Map();
-  const count = functionCount(profile);
-  const isMark = Uint8Array.from({ length: count }, (_, id) => (isWait(profile, id) ? 1 : 0));
-  if (!isMark.includes(1)) return [];
+  const waits = Array.from({ length: functionCount(profile) }, (_, id) => waitOf(profile, id));
+  if (waits.every((wait) => wait === null)) return [];
   const nodes = Math.min(nodeCount(profile), counts.self.length);
   for (let node = 1; node < nodes; node += 1) {
     const id = profile.nodeFunction.values[node];
-    if (isMark[id] === 0 || !(counts.self[node] > 0) || !counted(node)) continue;
+    const wait = waits[id];
+    if (wait === null || !(counts.self[node] > 0) || !counted(node)) continue;
     if (!rows.has(id)) {
-      const wait = waitOf(profile, id);
-      rows.set(id, { text: waitText(profile, id), name: [wait.cause, wait.peer].filter((part) => part !== "").join(" "), idle: wait.idle, hue: wait.hue, samples: 0 });
+      rows.set(id, { text: waitText(profile, id), name: [wait.cause, wait.peer].filter((part) => part !== "").join(" "),
+        idle: wait.idle, hue: wait.hue, samples: 0 });
     }
     rows.get(id).samples += counts.self[node];
   }

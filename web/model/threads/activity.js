@@ -15,7 +15,9 @@ export function partShares(sums) {
 
 export function partsText(sums) {
   if (sums.samples === 0) return TEXT.doing.none;
-  const said = partShares(sums).filter((part) => part.share > 0).map((part) => formatShare(part.share) + " " + part.label);
+  const said = partShares(sums).filter((part) => part.share > 0).map((part) =>
+    formatShare(part.share) + " " + part.label
+  );
   return TEXT.samples(formatCount(sums.samples)) + ": " + said.join(", ");
 }
 

@@ -41,10 +41,18 @@ export function alikeThreads(threads, threadStates) {
     if (byPattern.has(key)) byPattern.get(key).push(thread);
     else byPattern.set(key, [thread]);
   }
-  const rows = Array.from(byPattern, ([key, same]) => (same.length >= ALIKE_LEAST ? [{ threads: same, pattern: key, silent: false }] : same.map((thread) => ({ threads: [thread], pattern: null, silent: false })))).flat();
-  const keyed = rows.map((row) => ({ row: { ...row, threads: byCpu(row.threads, threadStates) }, ...busyOf(row.threads, threadStates) }));
+  const rows = Array.from(byPattern, (
+    [key, same],
+  ) => (same.length >= ALIKE_LEAST
+    ? [{ threads: same, pattern: key, silent: false }]
+    : same.map((thread) => ({ threads: [thread], pattern: null, silent: false })))).flat();
+  const keyed = rows.map((row) => ({ row: { ...row, threads: byCpu(row.threads, threadStates) },
+    ...busyOf(row.threads, threadStates) })
+  );
   keyed.sort((a, b) => b.cpu - a.cpu || b.samples - a.samples);
-  const quiet = silent.size === 0 ? [] : [{ threads: byCpu(Array.from(silent), threadStates), pattern: null, silent: true }];
+  const quiet = silent.size === 0
+    ? []
+    : [{ threads: byCpu(Array.from(silent), threadStates), pattern: null, silent: true }];
   return [...keyed.map(({ row }) => row), ...quiet];
 }
 

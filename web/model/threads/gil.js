@@ -77,8 +77,11 @@ function weightsOf(moments) {
   for (const { held, rates } of moments) {
     const heldAll = sumOf(held);
     const ratesAll = sumOf(rates);
-    for (const [waiter, rate] of rates) if (rate > 0) addTo(weights, waiter, rate * (heldAll - (held.get(waiter) ?? 0)));
-    for (const [holder, count] of held) if (ratesAll - (rates.get(holder) ?? 0) > 0) addTo(weights, holder, count * (ratesAll - (rates.get(holder) ?? 0)));
+    for (const [waiter, rate] of rates)
+      if (rate > 0) addTo(weights, waiter, rate * (heldAll - (held.get(waiter) ?? 0)));
+    for (const [holder, count] of held)
+      if (ratesAll - (rates.get(holder) ?? 0) > 0)
+        addTo(weights, holder, count * (ratesAll - (rates.get(holder) ?? 0)));
   }
   return weights;
 }
@@ -104,7 +107,8 @@ function squareOf(moments) {
     for (const [thread, rate] of rates) rowRate[rowFor(thread)] += rate;
     for (let holder = 0; holder < size; holder += 1) {
       if (rowHeld[holder] === 0) continue;
-      for (let waiter = 0; waiter < size; waiter += 1) square[holder][waiter] += rowHeld[holder] * rowRate[waiter] - (holder === waiter ? itself[holder] : 0);
+      for (let waiter = 0; waiter < size; waiter += 1)
+        square[holder][waiter] += rowHeld[holder] * rowRate[waiter] - (holder === waiter ? itself[holder] : 0);
     }
   }
   return { threads, pairs: square.map((row) => row.map((samples) => Math.max(0, rounded(samples)))) };
@@ -126,7 +130,7 @@ export function gilOfCells(report, threads, within) {
       moments.push(moment);
     }
     for (const { thread, node, count } of slot.places) {
-      const rate = rateSums.get(processOf[thread]) - (processes.get(processOf[thread]).rates.get(thread) ?? 0);
+      const rate = (rateSums.get(processOf[thread]) ?? 0) - (processes.get(processOf[thread])?.rates.get(thread) ?? 0);
       if (rate > 0) addTo(caused, node, count * rate);
     }
   }
@@ -154,10 +158,14 @@ function sidesOf(gil, threads, most, amountOf) {
     sides.get(thread).rows.push(row);
     sides.get(thread).samples += amountOf(row);
   }
-  const sorted = Array.from(sides.values()).filter((side) => side.samples > 0).sort((a, b) => (a.thread === null) - (b.thread === null) || b.samples - a.samples);
+  const sorted = Array.from(sides.values()).filter((side) => side.samples > 0).sort((a, b) =>
+    Number(a.thread === null) - Number(b.thread === null) || b.samples - a.samples
+  );
   if (sorted.length <= most) return sorted.map((side) => ({ ...side, count: 1 }));
   const rest = sorted.slice(most - 1);
-  return [...sorted.slice(0, most - 1).map((side) => ({ ...side, count: 1 })), { thread: null, rows: rest.flatMap((side) => side.rows), samples: rest.reduce((sum, side) => sum + side.samples, 0), count: rest.some((side) => side.thread === null) ? 0 : rest.length }];
+  return [...sorted.slice(0, most - 1).map((side) => ({ ...side, count: 1 })), { thread: null,
+    rows: rest.flatMap((side) => side.rows), samples: rest.reduce((sum, side) => sum + side.samples, 0),
+    count: rest.some((side) => side.thread === null) ? 0 : rest.length }];
 }
 
 // -> {holders, waiters: [{thread | null, count, samples}], cells: [holder][waiter], hottest (of single threads)}
@@ -165,7 +173,12 @@ export function gilMatrix(gil, threads, most) {
   const rows = gil.pairs.map((_, row) => row);
   const holders = sidesOf(gil, threads, most, (row) => gil.pairs[row].reduce((sum, samples) => sum + samples, 0));
   const waiters = sidesOf(gil, threads, most, (row) => rows.reduce((sum, holder) => sum + gil.pairs[holder][row], 0));
-  const cells = holders.map((holder) => waiters.map((waiter) => holder.rows.reduce((sum, row) => sum + waiter.rows.reduce((inner, column) => inner + gil.pairs[row][column], 0), 0)));
+  const cells = holders.map((holder) =>
+    waiters.map((waiter) =>
+      holder.rows.reduce((sum, row) => sum + waiter.rows.reduce((inner, column) => inner + gil.pairs[row][column], 0),
+        0)
+    )
+  );
   const single = cells.flatMap((row, i) => row.filter((_, j) => holders[i].count === 1 && waiters[j].count === 1));
   return { holders, waiters, cells, hottest: Math.max(0, ...(single.length > 0 ? single : cells.flat())) };
 }

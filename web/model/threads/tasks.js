@@ -1,11 +1,11 @@
 // Asyncio tasks, as in /tasks, by coroutine. Tasks of one that wait at the same place for the same reason are one row.
 
 import { TEXT } from "../../text/session.js";
-import { createFrames, fileText, frameLabel, frameOf } from "../profile/frames.js";
 import { memoise } from "../base/memoise.js";
 import { formatCount, formatDuration } from "../base/numbers.js";
-import { functionCount, nodeCount } from "../profile/profile.js";
 import { visibleText } from "../base/text.js";
+import { createFrames, fileText, frameLabel, frameOf } from "../profile/frames.js";
+import { functionCount, nodeCount } from "../profile/profile.js";
 
 // The name that asyncio gives says nothing.
 const NUMBERED = /^Task-\d+$/;
@@ -14,7 +14,8 @@ const ORDER = ["running", "moving", "waiting"];
 export const TASK_ROWS_MAX = 500;
 
 export function emptyTasks() {
-  return { sampled_s: 0, limit_reached: false, process: [], thread: [], name: [], state: [], node: [], first_seen_s: [], unchanged_since_s: [], awaited_by: [] };
+  return { sampled_s: 0, limit_reached: false, process: [], thread: [], name: [], state: [], node: [], first_seen_s: [],
+    unchanged_since_s: [], awaited_by: [] };
 }
 
 function nameOf(tasks, i) {
@@ -31,7 +32,8 @@ function stackOf(profile, frames, node) {
   const labels = [];
   for (let at = node < nodeCount(profile) ? node : 0; at !== 0; at = profile.nodeParent.values[at]) {
     const functionId = profile.nodeFunction.values[at];
-    labels.push({ functionId, ...frameLabel(frames, profile, frameOf(frames, functionId, profile.nodeLine.values[at])) });
+    labels.push({ functionId,
+      ...frameLabel(frames, profile, frameOf(frames, functionId, profile.nodeLine.values[at])) });
   }
   return labels.reverse();
 }
@@ -42,7 +44,8 @@ function functionsBelow(profile, nodes) {
   const found = new Map();
   for (let at = nodes.size > 0 ? 1 : nodeCount(profile); at < nodeCount(profile); at += 1) {
     const parent = nodeParent.values[at];
-    if (nodes.has(parent)) found.set(parent, [undefined, nodeFunction.values[at]].includes(found.get(parent)) ? nodeFunction.values[at] : 0);
+    if (nodes.has(parent))
+      found.set(parent, [undefined, nodeFunction.values[at]].includes(found.get(parent)) ? nodeFunction.values[at] : 0);
   }
   return found;
 }
@@ -50,7 +53,12 @@ function functionsBelow(profile, nodes) {
 function createTaskRow(tasks, i, key, stack, awaiters, below) {
   const own = stack.slice(stack.findLastIndex((label) => MARK.test(label.raw)) + 1);
   return {
-    key, stack, state: tasks.state[i], count: 0, longest: 0, examples: [],
+    key,
+    stack,
+    state: tasks.state[i],
+    count: 0,
+    longest: 0,
+    examples: [],
     name: visibleText(nameOf(tasks, i), ""),
     coroutine: own[0]?.functionId ?? below.get(tasks.node[i]) ?? 0,
     at: own.at(-1) ?? null,
@@ -71,14 +79,16 @@ function placeRows(tasks, profile, frames) {
     const row = rows.get(key);
     row.count += 1;
     row.longest = Math.max(row.longest, tasks.sampled_s - tasks.unchanged_since_s[i]);
-    if (row.name === "" && row.examples.length < 3 && tasks.name[i] !== "") row.examples.push(visibleText(tasks.name[i]));
+    if (row.name === "" && row.examples.length < 3 && tasks.name[i] !== "")
+      row.examples.push(visibleText(tasks.name[i]));
   }
   return Array.from(rows.values()).sort(byUrgency);
 }
 
 // Running ones first, then the most, then those that wait longest.
 function byUrgency(a, b) {
-  return ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || b.count - a.count || b.longest - a.longest || (a.key < b.key ? -1 : 1);
+  return ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || b.count - a.count || b.longest - a.longest
+    || (a.key < b.key ? -1 : 1);
 }
 
 const countOf = (rows) => rows.reduce((sum, row) => sum + row.count, 0);
@@ -89,12 +99,17 @@ const shownOf = (rows) => ({ rows: rows.slice(0, TASK_ROWS_MAX), left: countOf(r
 function createGroup(profile, frames, id, rows) {
   const waiting = rows.filter((row) => row.state === "waiting");
   return {
-    key: String(id), ...shownOf(rows),
+    key: String(id),
+    ...shownOf(rows),
     coroutine: id === 0 ? null : frameLabel(frames, profile, frameOf(frames, id, 0)),
     state: rows[0].state,
-    states: ORDER.map((state) => [state, countOf(rows.filter((row) => row.state === state))]).filter(([, count]) => count > 0),
-    count: countOf(rows), longest: longestOf(rows),
-    at: waiting[0]?.at ?? null, places: new Set(waiting.map((row) => row.at?.place)).size,
+    states: ORDER.map((state) => [state, countOf(rows.filter((row) => row.state === state))]).filter(([, count]) =>
+      count > 0
+    ),
+    count: countOf(rows),
+    longest: longestOf(rows),
+    at: waiting[0]?.at ?? null,
+    places: new Set(waiting.map((row) => row.at?.place)).size,
   };
 }
 
@@ -102,11 +117,15 @@ function createGroup(profile, frames, id, rows) {
 export function taskGroups(tasks, profile) {
   const frames = createFrames(true);
   const rows = placeRows(tasks, profile, frames);
+  /** @type {Map<number, object[]>} */
   const byCoroutine = new Map(rows.map((row) => [row.coroutine, []]));
-  for (const row of rows) byCoroutine.get(row.coroutine).push(row);
-  const { rows: groups, left } = shownOf(Array.from(byCoroutine, ([id, ofOne]) => createGroup(profile, frames, id, ofOne)).sort(byUrgency));
+  for (const row of rows) byCoroutine.get(row.coroutine)?.push(row);
+  const { rows: groups, left } = shownOf(
+    Array.from(byCoroutine, ([id, ofOne]) => createGroup(profile, frames, id, ofOne)).sort(byUrgency),
+  );
   const inState = (state) => countOf(rows.filter((row) => row.state === state));
-  return { groups, left, count: tasks.name.length, running: inState("running"), waiting: inState("waiting"), longest: longestOf(rows), cut: tasks.limit_reached };
+  return { groups, left, count: tasks.name.length, running: inState("running"), waiting: inState("waiting"),
+    longest: longestOf(rows), cut: tasks.limit_reached };
 }
 
 const GREENLETS = /\/(?:gevent|eventlet)\//;
@@ -124,17 +143,27 @@ const areOff = (session) => (session?.settings?.async ?? "off") === "off";
 // True if the view of tasks has something to show, or says how to get it: {live, session, recording} -> bool
 export function createTasksOffer() {
   const asyncioOf = memoise((profile, count) => usesAsyncio(profile));
-  return ({ live, session, recording: { profile } }) => !areOff(session) || (live && asyncioOf(profile, functionCount(profile)));
+  return ({ live, session, recording: { profile } }) =>
+    !areOff(session) || (live && asyncioOf(profile, functionCount(profile)));
 }
 
 // The body of POST /sessions that samples the same processes with their tasks; null where this page cannot start a session.
 export function tasksRequest({ live, access, session }) {
-  if (!live || access?.host !== true || access.scope !== "operator" || session === null || !areOff(session)) return null;
-  const pids = (session.targets ?? []).filter((target) => target.parent === null && target.to_s === null).map((target) => target.pid);
+  if (!live || access?.host !== true || access.scope !== "operator" || session === null || !areOff(session))
+    return null;
+  const pids = (session.targets ?? []).filter((target) => target.parent === null && target.to_s === null).map((
+    target,
+  ) => target.pid);
   if (pids.length === 0 || session.source === "capture") return null;
-  const { rate_hz, threads, subprocesses, mode, native, gc, opcodes, engine, stop, max_stop_percent, filters = [] } = session.settings;
-  const kept = Object.fromEntries(filters.map(({ filter }) => [filter, filters.filter((other) => other.filter === filter).map((other) => other.pattern)]));
-  return { pids, rate_hz, duration_s: null, threads, subprocesses, mode, native, gc, opcodes, engine, stop, max_stop_percent, ...kept, name: session.name ?? "", async: "all" };
+  const { rate_hz, threads, subprocesses, mode, native, gc, opcodes, engine, stop, max_stop_percent, filters = [] } =
+    session.settings;
+  const kept = Object.fromEntries(
+    filters.map((
+      { filter },
+    ) => [filter, filters.filter((other) => other.filter === filter).map((other) => other.pattern)]),
+  );
+  return { pids, rate_hz, duration_s: null, threads, subprocesses, mode, native, gc, opcodes, engine, stop,
+    max_stop_percent, ...kept, name: session.name ?? "", async: "all" };
 }
 
 // Why there are no tasks to show, or null.
@@ -148,5 +177,6 @@ export function tasksReason(tasks, session, live, profile) {
 }
 
 export function tasksText({ count, running, waiting, longest, cut }) {
-  return TEXT.tasks.summary(formatCount(count), cut, formatCount(running), formatCount(waiting), waiting > 0 ? formatDuration(longest) : null);
+  return TEXT.tasks.summary(formatCount(count), cut, formatCount(running), formatCount(waiting),
+    waiting > 0 ? formatDuration(longest) : null);
 }

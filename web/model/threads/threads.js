@@ -1,11 +1,11 @@
 // Threads as users know them: all rows of one native thread, which may be renamed, are one thread with its last name. Of threads
 // whose number is unknown, 0, those of one name are one.
 
-import { memoise } from "../base/memoise.js";
 import { TEXT } from "../../text/session.js";
+import { memoise } from "../base/memoise.js";
+import { visibleText } from "../base/text.js";
 import { BLOCKED, IDLE, PARTS } from "../profile/parts.js";
 import { sumThreads } from "../profile/states.js";
-import { visibleText } from "../base/text.js";
 
 // Waiting tasks share one pseudo-thread, as the profile calls it: it holds no lock and no CPU, and is none of those that do.
 const WAITING_TASKS = "waiting tasks";
@@ -20,7 +20,8 @@ export function listThreads(profile) {
     const known = byPlace.get(place);
     if (known === undefined) {
       const { pid, name: program = "" } = profile.processes[row.process] ?? {};
-      byPlace.set(place, { ids: [row.id], tid: row.tid, process: row.process, pid, program, name: row.name, names: [row.name], main: row.main, tasks });
+      byPlace.set(place, { ids: [row.id], tid: row.tid, process: row.process, pid, program, name: row.name,
+        names: [row.name], main: row.main, tasks });
     } else {
       known.ids.push(row.id);
       known.names.push(row.name);
@@ -30,7 +31,9 @@ export function listThreads(profile) {
   }
   const order = new Intl.Collator("en", { numeric: true });
   return Array.from(byPlace.values()).sort(
-    (a, b) => a.process - b.process || Number(b.main) - Number(a.main) || order.compare(threadLabel(a), threadLabel(b)) || a.tid - b.tid,
+    (a, b) =>
+      a.process - b.process || Number(b.main) - Number(a.main) || order.compare(threadLabel(a), threadLabel(b))
+      || a.tid - b.tid,
   );
 }
 
@@ -58,7 +61,9 @@ export function threadPlace(thread, threads) {
 }
 
 export function threadLabel(thread) {
-  return thread.name === "" ? (thread.tid === 0 ? TEXT.threads.unknown : TEXT.threads.thread(thread.tid)) : visibleText(thread.name);
+  return thread.name === ""
+    ? (thread.tid === 0 ? TEXT.threads.unknown : TEXT.threads.thread(thread.tid))
+    : visibleText(thread.name);
 }
 
 // The key of a thread in an address.
@@ -102,7 +107,12 @@ export function busiestThreads(threads, threadStates, most) {
 
 // The thread with the most samples of these parts (words); null when there are none.
 export function busiestThread(threads, threadStates, shown) {
-  const weights = threads.map(({ ids }) => sumThreads(threadStates, ids).parts.reduce((sum, samples, part) => (shown.includes(PARTS[part]) ? sum + samples : sum), 0));
+  const weights = threads.map(({ ids }) =>
+    sumThreads(threadStates, ids).parts.reduce(
+      (sum, samples, part) => (shown.includes(PARTS[part]) ? sum + samples : sum),
+      0,
+    )
+  );
   return threads[weights.indexOf(Math.max(...weights))] ?? null;
 }
 

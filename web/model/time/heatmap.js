@@ -26,14 +26,15 @@ export function withHeat(heat, answer) {
 export function heatColumn(heat, second, measure) {
   const rows = heat.columns.get(second);
   if (rows === undefined) return null;
-  const wanted = HEAT_MEASURES.find((one) => one.key === measure).parts.map((part) => rows[part]);
+  const wanted = (HEAT_MEASURES.find((one) => one.key === measure)?.parts ?? []).map((part) => rows[part]);
   return Array.from({ length: heat.bins }, (_, bin) => wanted.reduce((sum, counts) => sum + counts[bin], 0));
 }
 
 // The count that is drawn hottest: all but the few highest stay below it.
 export function heatMost(heat, measure) {
   const counts = [];
-  for (const second of heat.columns.keys()) for (const count of heatColumn(heat, second, measure)) if (count > 0) counts.push(count);
+  for (const second of heat.columns.keys())
+    for (const count of heatColumn(heat, second, measure) ?? []) if (count > 0) counts.push(count);
   counts.sort((a, b) => a - b);
   return counts[Math.floor((counts.length - 1) * 0.98)] ?? 1;
 }

@@ -23,7 +23,10 @@ export function matchesOfCells(report, matched) {
   const { parent, function: functions } = tree.nodes;
   const within = new Uint8Array(parent.length);
   // Parents come before children.
-  for (let node = 1; node < parent.length; node += 1) within[node] = within[parent[node]] || matched[functions[node]] ? 1 : 0;
+  for (let node = 1; node < parent.length; node += 1)
+    within[node] = within[parent[node]] || matched[functions[node]]
+      ? 1
+      : 0;
   const samples = slots.start.map(() => 0);
   const matching = slots.start.map(() => 0);
   for (let i = 0; i < cells.node.length; i += 1) {
@@ -44,7 +47,8 @@ export function matchAt(matches, time) {
   }
   const at = low - 1;
   if (at < 0 || time >= matches.end[at]) return null;
-  return { start: matches.start[at], end: matches.end[at], samples: matches.samples[at], matching: matches.matching[at] };
+  return { start: matches.start[at], end: matches.end[at], samples: matches.samples[at],
+    matching: matches.matching[at] };
 }
 
 // The share that matches of the samples of all windows that reach into a range; NaN where there are none.
@@ -66,6 +70,8 @@ export function foundMatches(matches, search) {
 
 // How long the windows within a range are: {least, most} in seconds, null where there are none.
 export function windowLengths(matches, { from, to }) {
-  const lengths = matches.start.map((start, i) => ({ start, end: matches.end[i] })).filter(({ start, end }) => end > from && start < to).map(({ start, end }) => end - start);
+  const lengths = matches.start.map((start, i) => ({ start, end: matches.end[i] })).filter(({ start, end }) =>
+    end > from && start < to
+  ).map(({ start, end }) => end - start);
   return lengths.length === 0 ? null : { least: Math.min(...lengths), most: Math.max(...lengths) };
 }

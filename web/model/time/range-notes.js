@@ -12,7 +12,8 @@ export function notesAt(notes, time) {
 
 // True if the range of the address is that of the note.
 export function isNoteRange({ from_s: from, to_s: to }, range) {
-  return range !== null && range.to !== null && Math.abs(range.from - from) < SAME_S && Math.abs(range.to - to) < SAME_S;
+  return range !== null && range.to !== null && Math.abs(range.from - from) < SAME_S
+    && Math.abs(range.to - to) < SAME_S;
 }
 
 // The body of a request for a note on a range, whose open end is now; null if nothing can be noted there.

@@ -1,7 +1,7 @@
 // When services of a session started again: each process that began after the session, and that none of the others started. [{at, service, version (or ""), count}], in order.
 
-import { visibleText } from "../base/text.js";
 import { TEXT } from "../../text/session.js";
+import { visibleText } from "../base/text.js";
 
 // A program that pyrometer runs starts as the session does.
 const FIRST_S = 1;

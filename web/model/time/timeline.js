@@ -11,8 +11,12 @@ export function emptyTimeline() {
 
 function slotsOf(answer) {
   return answer.slot.map((slot, i) => ({
-    slot, start: answer.start[i], end: answer.end[i], samples: answer.samples.all[i],
-    parts: PARTS.map((part) => answer.samples[part][i]), inGc: answer.samples.in_gc[i],
+    slot,
+    start: answer.start[i],
+    end: answer.end[i],
+    samples: answer.samples.all[i],
+    parts: PARTS.map((part) => answer.samples[part][i]),
+    inGc: answer.samples.in_gc[i],
   }));
 }
 
@@ -34,7 +38,9 @@ export function withTimeline(timeline, answer) {
 export function timelineOfCells(report, threads) {
   const { start, end } = report.slots;
   const wanted = new Set(threads);
-  const slots = start.map((from, i) => ({ slot: i, start: from, end: end[i], samples: 0, parts: PARTS.map(() => 0), inGc: 0 }));
+  const slots = start.map((from, i) => ({ slot: i, start: from, end: end[i], samples: 0, parts: PARTS.map(() => 0),
+    inGc: 0 })
+  );
   const { cells } = report;
   for (let i = 0; i < cells.node.length; i += 1) {
     const slot = slots[cells.slot[i]];
@@ -43,7 +49,8 @@ export function timelineOfCells(report, threads) {
     slot.parts[cells.part[i]] += cells.count[i];
     if (cells.state[i] & IN_GC) slot.inGc += cells.count[i];
   }
-  return { width: report.slots.width ?? 0, from: start[0] ?? 0, to: end[end.length - 1] ?? 0, slots: slots.filter((slot) => slot.samples > 0) };
+  return { width: report.slots.width ?? 0, from: start[0] ?? 0, to: end[end.length - 1] ?? 0,
+    slots: slots.filter((slot) => slot.samples > 0) };
 }
 
 // From when to when there is anything to show: {from, to}.
@@ -66,6 +73,7 @@ export function stackedLayers(timeline, span) {
   const rate = (slot) => slot.samples / Math.max(slot.end - slot.start, 1e-9);
   const shown = timeline.slots.filter((slot) => slot.end > span.from && slot.start < span.to);
   const most = steadyMost(shown.map(rate));
+  /** @type {{ x0: number, x1: number, y0: number, y1: number }[][]} */
   const layers = PARTS.map(() => []);
   for (const slot of shown) {
     const x0 = (slot.start - span.from) / length;
@@ -108,7 +116,8 @@ export function rangeText({ from, to }) {
   return timeLabel(from, step) + " – " + (to === null ? TEXT.strip.now : timeLabel(to, step));
 }
 
-const STEPS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
+const STEPS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200,
+  86400];
 
 // Marks of an axis: {step, marks}, at most `most` of them.
 export function axisMarks(span, most) {

@@ -10,7 +10,9 @@ const CHAIN_MAX = 40;
 
 // The children with samples, the largest first; of equals those that were seen first.
 export function heavyChildren(tree, id) {
-  return Array.from(tree.children(id)).filter((child) => tree.total(child) > 0).sort((a, b) => tree.total(b) - tree.total(a) || a - b);
+  return Array.from(tree.children(id)).filter((child) => tree.total(child) > 0).sort((a, b) =>
+    tree.total(b) - tree.total(a) || a - b
+  );
 }
 
 const hasChildren = (tree, id) => {
@@ -57,12 +59,12 @@ export function openBelow(tree, open, id) {
 export function openRows(tree, open, from) {
   const rows = [];
   const stack = (from === 0 ? heavyChildren(tree, 0) : [from]).reverse().map((id) => ({ id, level: 0 }));
-  while (stack.length > 0 && rows.length < TREE_ROWS_MAX) {
-    const { id, level } = stack.pop();
+  for (let next = stack.pop(); next !== undefined && rows.length < TREE_ROWS_MAX; next = stack.pop()) {
+    const { id, level } = next;
     const able = hasChildren(tree, id);
     const isOpen = able && open.has(id);
     rows.push({ id, level, isOpen, hasChildren: able });
-    if (isOpen) for (const child of heavyChildren(tree, id).reverse()) stack.push({ id: child, level: level + 1 });
+    if (isOpen) { for (const child of heavyChildren(tree, id).reverse()) stack.push({ id: child, level: level + 1 }); }
   }
   return rows;
 }

@@ -15,6 +15,7 @@ export function comparedSides(baseline, current, isRate = false) {
   return { isRate, baseline, current };
 }
 
+/** @param {number} all @param {BlockUnits | null} units */
 export function comparedSide(all, units = null) {
   return { all, units };
 }
@@ -36,17 +37,20 @@ const shareOf = (count, all) => (all > 0 ? count / all : 0);
 // estimateOf())}.
 function estimatesOf({ isRate, baseline, current }, sums, row) {
   const pooled = (sums.baseline.hits[row] + sums.current.hits[row]) / (baseline.units.all + current.units.all);
-  return { row, pooled, a: estimateOf(baseline.units, sums.baseline, row, pooled, isRate), b: estimateOf(current.units, sums.current, row, pooled, isRate) };
+  return { row, pooled, a: estimateOf(baseline.units, sums.baseline, row, pooled, isRate),
+    b: estimateOf(current.units, sums.current, row, pooled, isRate) };
 }
 
 // {change, error, degrees} of the estimates of a row.
 function differenceOf({ pooled, a, b }, variation) {
   const variance = a.variance + b.variance + 2 * (variation * pooled) ** 2;
   const squares = a.variance ** 2 / a.degrees + b.variance ** 2 / b.degrees;
-  return { change: b.share - a.share, error: Math.sqrt(variance), degrees: squares > 0 ? variance ** 2 / squares : 1e6 };
+  return { change: b.share - a.share, error: Math.sqrt(variance),
+    degrees: squares > 0 ? variance ** 2 / squares : 1e6 };
 }
 
 // P-values turned into q-values, in place; null stays null. A row weighs as much as weightOf(row) among the others.
+/** @param {(number | null)[]} pValues @param {(row: number) => number} weightOf */
 export function adjustPValues(pValues, weightOf = () => 1) {
   const ranks = [];
   let all = 0;
@@ -88,9 +92,10 @@ function countedNumber(baseline, current, sides, sums, mayDiffer) {
   const after = (row) => shareOf(current[row], sides.current.all);
   const isEnough = (row) => has && baselineOf(row) + current[row] >= HITS_LEAST;
   const estimates = (row) => estimatesOf(sides, sums, row);
-  const candidates = Array.from(current, (_, row) => (isEnough(row) && before(row) + after(row) >= CHANGE_LEAST && mayDiffer(row) ? estimates(row) : null))
+  const candidates = Array.from(current,
+    (_, row) => (isEnough(row) && before(row) + after(row) >= CHANGE_LEAST && mayDiffer(row) ? estimates(row) : null))
     // Blocks may be older than the counts, and know nothing of a row.
-    .map((found) => (found?.pooled > 0 ? found : null));
+    .map((found) => (found !== null && found.pooled > 0 ? found : null));
   return { baselineOf, currentOf: (row) => current[row], before, after, isEnough, estimates, candidates };
 }
 
@@ -102,9 +107,16 @@ function judgeNumber({ baselineOf, currentOf, before, after, isEnough, estimates
     return error > 0 ? studentTails(change / error, degrees) : 1;
   }), (row) => candidates[row].pooled);
   return (row) => {
-    const { error, degrees } = isEnough(row) ? differenceOf(estimates(row), variationOf(row)) : { error: NaN, degrees: 1 };
+    const { error, degrees } = isEnough(row)
+      ? differenceOf(estimates(row), variationOf(row))
+      : { error: NaN, degrees: 1 };
     return {
-      baseline: baselineOf(row), current: currentOf(row), baselineShare: before(row), currentShare: after(row), half: error * quantileOf(Math.round(degrees)), q: qValues[row],
+      baseline: baselineOf(row),
+      current: currentOf(row),
+      baselineShare: before(row),
+      currentShare: after(row),
+      half: error * quantileOf(Math.round(degrees)),
+      q: qValues[row],
       verdict: verdictOf(before(row), after(row), isEnough(row), qValues[row]),
     };
   };
@@ -114,7 +126,9 @@ const numbersOf = (sums, name) => sums && { baseline: sums.baseline[name], curre
 
 // {self(row), total(row)} of judgeNumber(). What self samples of rows say of the variation between runs holds for their totals, too.
 function compareNumbers(baseline, current, sides, sums, mayDiffer) {
-  const [self, total] = ["self", "total"].map((name) => countedNumber(baseline[name], current[name], sides, numbersOf(sums, name), mayDiffer));
+  const [self, total] = ["self", "total"].map((name) =>
+    countedNumber(baseline[name], current[name], sides, numbersOf(sums, name), mayDiffer)
+  );
   const variationOf = variationByRow(self.candidates.filter((found) => found !== null));
   return { self: judgeNumber(self, variationOf), total: judgeNumber(total, variationOf) };
 }
@@ -123,12 +137,15 @@ const WIDTHS = { both: [1, 1], current: [0, 1], baseline: [1, 0] };
 
 // For every group what became of it: {total(g), self(g) (as judgeNumber), totals(width)}; totals() are shares to draw, those of
 // `width`: both, current or baseline. sums: {baseline, current: {total, self}} over blocks, or null.
+/** @param {Totals} baseline @param {Totals} current @param {ReturnType<typeof comparedSides>} sides @param {BothSums | null} sums @param {(row: number) => boolean} mayDiffer */
 export function compareGroups(baseline, current, sides, sums = null, mayDiffer = () => true) {
   return {
     ...compareNumbers(baseline, current, sides, sums, mayDiffer),
     totals(width) {
       const [ofBaseline, ofCurrent] = WIDTHS[width];
-      const shares = (before, now) => Float64Array.from(now, (count, g) => ofCurrent * shareOf(count, sides.current.all) + ofBaseline * shareOf(before[g] ?? 0, sides.baseline.all));
+      const shares = (before, now) =>
+        Float64Array.from(now, (count, g) =>
+          ofCurrent * shareOf(count, sides.current.all) + ofBaseline * shareOf(before[g] ?? 0, sides.baseline.all));
       const total = shares(baseline.total, current.total);
       return { total, self: shares(baseline.self, current.self), sum: total[0] };
     },
@@ -137,16 +154,22 @@ export function compareGroups(baseline, current, sides, sums = null, mayDiffer =
 
 // Functions of both sides, by frame: rows {frame, self, total (as judgeNumber), change, totalChange}, largest change of self first. Columns are
 // {self, total} by frame.
+/** @param {{ self: Float64Array, total: Float64Array }} baseline @param {{ self: Float64Array, total: Float64Array }} current @param {ReturnType<typeof comparedSides>} sides @param {BothSums | null} sums @param {(row: number) => boolean} mayDiffer */
 export function compareRows(baseline, current, sides, sums = null, mayDiffer = () => true) {
   const { self, total } = compareNumbers(baseline, current, sides, sums, mayDiffer);
   const rows = [];
   for (let frame = 1; frame < current.total.length; frame += 1) {
     if (!(current.total[frame] > 0) && !((baseline.total[frame] ?? 0) > 0)) continue;
     const [ofSelf, ofTotal] = [self(frame), total(frame)];
-    rows.push({ frame, self: ofSelf, total: ofTotal, change: ofSelf.currentShare - ofSelf.baselineShare, totalChange: ofTotal.currentShare - ofTotal.baselineShare });
+    rows.push({ frame, self: ofSelf, total: ofTotal, change: ofSelf.currentShare - ofSelf.baselineShare,
+      totalChange: ofTotal.currentShare - ofTotal.baselineShare });
   }
-  const rank = ({ self: { verdict: a }, total: { verdict: b } }) => [a, b].every((verdict) => verdict === "same" || verdict === "few");
-  return rows.sort((a, b) => rank(a) - rank(b) || Math.abs(b.change) - Math.abs(a.change) || Math.abs(b.totalChange) - Math.abs(a.totalChange) || a.frame - b.frame);
+  const rank = ({ self: { verdict: a }, total: { verdict: b } }) =>
+    Number([a, b].every((verdict) => verdict === "same" || verdict === "few"));
+  return rows.sort((a, b) =>
+    rank(a) - rank(b) || Math.abs(b.change) - Math.abs(a.change) || Math.abs(b.totalChange) - Math.abs(a.totalChange)
+    || a.frame - b.frame
+  );
 }
 
 const CHANGE_STEPS = [0.005, 0.03];

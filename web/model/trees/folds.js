@@ -9,7 +9,9 @@ const FOLD_LEAST = 2;
 // The kind of a frame: "own", "library", or "other": what is no Python code, and code of a terminal.
 function kindOfFrame(frames, profile, frame) {
   const { kind, name } = (frames.origins[frame] ??= originOf(profile, frames.function[frame]));
-  if (kind === "own" || (kind === "package" && profile.ownCode.some((level) => level.kind === "program" && level.packages.includes(name)))) return "own";
+  if (kind === "own"
+    || (kind === "package"
+      && profile.ownCode.some((level) => level.kind === "program" && level.packages.includes(name)))) return "own";
   return kind === "library" || kind === "package" ? "library" : "other";
 }
 
@@ -22,7 +24,9 @@ function groupsAboveOwn(grouping, totals, profile) {
   if (known !== undefined) return known;
   const above = new Uint8Array(groupCount(grouping));
   for (let group = above.length - 1; group > 0; group -= 1) {
-    if (totals.total[group] > 0 && (above[group] === 1 || kindOfFrame(grouping.frames, profile, grouping.frame.values[group]) === "own")) above[grouping.parent.values[group]] = 1;
+    if (totals.total[group] > 0
+      && (above[group] === 1 || kindOfFrame(grouping.frames, profile, grouping.frame.values[group]) === "own"))
+      above[grouping.parent.values[group]] = 1;
   }
   groupsAbove.set(totals, above);
   return above;
@@ -34,7 +38,9 @@ export function foldTree(tree, grouping, totals, profile, open) {
   const above = groupsAboveOwn(grouping, totals, profile);
   const folds = new Map();
 
-  const isLibrary = (id) => id !== 0 && tree.self(id) === 0 && above[id] === 1 && kindOfFrame(grouping.frames, profile, tree.frame(id)) === "library";
+  const isLibrary = (id) =>
+    id !== 0 && tree.self(id) === 0 && above[id] === 1
+    && kindOfFrame(grouping.frames, profile, tree.frame(id)) === "library";
 
   // The only child with samples, or 0.
   function onlyChild(id) {
@@ -62,7 +68,11 @@ export function foldTree(tree, grouping, totals, profile, open) {
   return {
     ...tree,
     // In a chain that is open, or that is zoomed into, nothing begins.
-    children: (id) => (isLibrary(id) && !folds.has(id) && onlyChild(id) !== 0 ? tree.children(id) : Array.from(tree.children(id), (child) => (isLibrary(child) ? lastOf(child) : child))),
+    children: (
+      id,
+    ) => (isLibrary(id) && !folds.has(id) && onlyChild(id) !== 0
+      ? tree.children(id)
+      : Array.from(tree.children(id), (child) => (isLibrary(child) ? lastOf(child) : child))),
     foldOf: (id) => folds.get(id) ?? null,
   };
 }

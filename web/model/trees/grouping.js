@@ -2,11 +2,12 @@
 // group. Groups are append-only, parents before children, so their ids are stable while the profile grows.
 
 import { columnPush, copyColumn, createColumn, grownArray } from "../base/column.js";
-import { createFilter, extendFilter, isCounted, isHidden, isKept, keepsUnmatched, leaveFilter, stepFilter } from "../filters/filter.js";
-import { createFrames, frameOf } from "../profile/frames.js";
-import { frameKind, isKeptBelow, isKeptHere, isMarkKind, NATIVE_ROOT, replacesCallers, stepNative } from "./native.js";
 import { copyPairs, createPairs, findPair, reservePairs, takePair } from "../base/pairs.js";
+import { createFilter, extendFilter, isCounted, isHidden, isKept, keepsUnmatched, leaveFilter,
+  stepFilter } from "../filters/filter.js";
+import { createFrames, frameOf } from "../profile/frames.js";
 import { functionCount, functionPlace, nodeCount } from "../profile/profile.js";
+import { frameKind, isKeptBelow, isKeptHere, isMarkKind, NATIVE_ROOT, replacesCallers, stepNative } from "./native.js";
 
 const CHAINED_MAX = 10;
 
@@ -18,6 +19,7 @@ export function framesFor(by, native) {
 // by: "function", "line", or "name": functions of one name in one file are one. filters: terms of filter.js; native: a setting of
 // native.js. waits: stacks end with what they wait for; frames: those of framesFor(), which groupings of one profile may share. A node
 // has two groups: that of its own samples, and that of Python frames below it.
+/** @param {string} by @param {string[]} filters @param {string} native @param {boolean} waits @param {Frames} frames @returns {Grouping} */
 export function createGrouping(by, filters = [], native = "leaf", waits = true, frames = framesFor(by, native)) {
   const grouping = {
     by,
@@ -49,10 +51,12 @@ export function createGrouping(by, filters = [], native = "leaf", waits = true, 
   return grouping;
 }
 
+/** @param {Grouping} grouping */
 export function groupCount(grouping) {
   return grouping.parent.length;
 }
 
+/** @param {Grouping} grouping @param {number} parent @param {number} frame */
 function groupUnder(grouping, parent, frame) {
   const fresh = grouping.parent.length;
   const [beside, frameOf] = [grouping.nextBeside.values, grouping.frame.values];
@@ -83,6 +87,7 @@ function firstOfName({ named }, profile, id) {
 }
 
 // The group of a node's frame below another; neighbours of one library are one.
+/** @param {Grouping} grouping @param {Profile} profile @param {number} parent @param {number} node */
 function groupOfFrame(grouping, profile, parent, node) {
   const { frames } = grouping;
   const known = frames.ofNode.values[node];
@@ -97,8 +102,9 @@ function groupOfFrame(grouping, profile, parent, node) {
   }
   const above = frames.function[grouping.frame.values[parent]];
   if (parent !== 0 && profile.functionLibrary.values[above] === library) return parent;
-  if (!frames.firstOfLibrary.has(library)) frames.firstOfLibrary.set(library, functionId);
-  return groupUnder(grouping, parent, frameOf(frames, frames.firstOfLibrary.get(library), 0, true));
+  const first = frames.firstOfLibrary.get(library) ?? functionId;
+  frames.firstOfLibrary.set(library, first);
+  return groupUnder(grouping, parent, frameOf(frames, first, 0, true));
 }
 
 // A node below a group where `before` was known of the stack: {group, seen}.
@@ -108,7 +114,9 @@ function placeNode(grouping, profile, node, group, before, isShown) {
   return { seen, group: isKept(seen) ? groupOfFrame(grouping, profile, group, node) : group };
 }
 
-const columnsOfNodes = ({ nativeBits, groupOfNode, seen, groupBelow, seenBelow, frames }) => [nativeBits, groupOfNode, seen, groupBelow, seenBelow, frames.ofNode];
+const columnsOfNodes = (
+  { nativeBits, groupOfNode, seen, groupBelow, seenBelow, frames },
+) => [nativeBits, groupOfNode, seen, groupBelow, seenBelow, frames.ofNode];
 
 function putNode(grouping, node, bits, here, below) {
   grouping.nativeBits.values[node] = bits;
@@ -131,6 +139,7 @@ function putPython(grouping, profile, node, parent, bits) {
   grouping.seenBelow.values[node] = seen;
 }
 
+/** @param {Grouping} grouping @param {Profile} profile @param {number} node @param {string[]} kinds */
 function extendNode(grouping, profile, node, kinds) {
   const parent = profile.nodeParent.values[node];
   const kind = (kinds[profile.nodeFunction.values[node]] ??= frameKind(profile, profile.nodeFunction.values[node]));
@@ -139,8 +148,10 @@ function extendNode(grouping, profile, node, kinds) {
     putPython(grouping, profile, node, parent, bits);
     return;
   }
-  const ofSamples = (isShown) => placeNode(grouping, profile, node, grouping.groupOfNode.values[parent], grouping.seen.values[parent], isShown);
-  const ofCalls = (isShown) => placeNode(grouping, profile, node, grouping.groupBelow.values[parent], grouping.seenBelow.values[parent], isShown);
+  const ofSamples = (isShown) =>
+    placeNode(grouping, profile, node, grouping.groupOfNode.values[parent], grouping.seen.values[parent], isShown);
+  const ofCalls = (isShown) =>
+    placeNode(grouping, profile, node, grouping.groupBelow.values[parent], grouping.seenBelow.values[parent], isShown);
   if (isMarkKind(kind)) {
     const both = ofSamples(kind === "mark" || (kind === "wait" && grouping.waits));
     putNode(grouping, node, bits, both, both);
@@ -151,6 +162,7 @@ function extendNode(grouping, profile, node, kinds) {
 }
 
 // Takes in the nodes that `profile` gained since the last call.
+/** @param {Grouping} grouping @param {Profile} profile */
 export function extendGrouping(grouping, profile) {
   const nodes = nodeCount(profile);
   const { filter } = grouping;
@@ -167,21 +179,23 @@ export function extendGrouping(grouping, profile) {
   if (groupCount(grouping) !== before) Object.assign(grouping, { children: null, outermost: null });
 }
 
-// A grouping with filters, as createGrouping() makes it, but begun with what a grouping without filters has, as most
-// filters move few stacks: those with a hidden frame. Groups that only these had stay, without samples. `plain` is up
-// to date with the profile.
+// The same as createGrouping() with filters, but begun with what a grouping without filters has, as most filters move few stacks: those with a hidden
+// frame. Groups that only these had stay, without samples. `plain` is up to date with the profile.
+/** @param {Grouping} plain @param {string[]} filters @param {Profile} profile */
 export function filterGrouping(plain, filters, profile) {
   const grouping = createGrouping(plain.by, filters, plain.native, plain.waits, plain.frames);
   const { filter } = grouping;
   if (keepsUnmatched(filter) && plain.groupOfNode.length > 0) {
     extendFilter(filter, profile);
-    for (const name of ["parent", "frame", "depth", "firstBelow", "nextBeside", "nativeBits", "groupOfNode", "groupBelow", "seen", "seenBelow"]) grouping[name] = copyColumn(plain[name]);
+    for (const name of ["parent", "frame", "depth", "firstBelow", "nextBeside", "nativeBits", "groupOfNode",
+      "groupBelow", "seen", "seenBelow"]) grouping[name] = copyColumn(plain[name]);
     grouping.index = copyPairs(plain.index);
     moveHidden(grouping, profile);
   }
   return grouping;
 }
 
+/** @param {Grouping} grouping @param {Profile} profile */
 function moveHidden(grouping, profile) {
   const { filter, seen: { values: seen }, seenBelow: { values: seenBelow } } = grouping;
   const kinds = new Array(functionCount(profile));
@@ -202,6 +216,7 @@ function moveHidden(grouping, profile) {
 }
 
 // Children of every group: those of g are order[start[g]] .. order[start[g + 1] - 1].
+/** @param {Grouping} grouping */
 export function groupChildren(grouping) {
   if (grouping.children === null) {
     const count = groupCount(grouping);
@@ -217,13 +232,15 @@ export function groupChildren(grouping) {
   return grouping.children;
 }
 
-// True if the samples of a node count: a stack that had a frame and has none left does not.
+// Whether the samples of a node count: a stack that had a frame and has none left does not.
+/** @param {Grouping} grouping @param {number} node */
 export function isCountedNode({ filter, seen, groupOfNode }, node) {
   const group = groupOfNode.values[node];
   return filter.terms.length > 0 ? isCounted(seen.values[node], group) : node === 0 || group !== 0;
 }
 
 // Self and total samples of every group: {self, total, sum}.
+/** @param {Grouping} grouping @param {NodeCounts} counts @returns {Totals} */
 export function groupTotals(grouping, counts) {
   const count = groupCount(grouping);
   const self = new Float64Array(count);
@@ -243,6 +260,7 @@ export function groupTotals(grouping, counts) {
 }
 
 // For every group whether no group above it has its frame, kept until there are more groups.
+/** @param {Grouping} grouping */
 function outermostFrames(grouping) {
   if (grouping.outermost !== null) return grouping.outermost;
   const outermost = new Uint8Array(groupCount(grouping));
@@ -265,6 +283,7 @@ function outermostFrames(grouping) {
 }
 
 // Self and total samples, and the number of places, by frame: recursion counts a sample once.
+/** @param {Grouping} grouping @param {Totals} totals */
 export function countFrames(grouping, totals) {
   const outermost = outermostFrames(grouping);
   const frames = grouping.frames.function.length;
@@ -281,6 +300,7 @@ export function countFrames(grouping, totals) {
 }
 
 // For every group 1 if isTop(group) of it or of a group above it.
+/** @param {Grouping} grouping @param {(group: number) => boolean} isTop */
 export function groupsBelow(grouping, isTop) {
   const below = new Uint8Array(groupCount(grouping));
   const parent = grouping.parent.values;
@@ -289,6 +309,7 @@ export function groupsBelow(grouping, isTop) {
 }
 
 // For every group 1 if it or a group above it is matched, and the samples so reached, each counted once.
+/** @param {Grouping} grouping @param {Totals} totals @param {(frame: number) => boolean} matchesFrame */
 export function matchedSamples(grouping, totals, matchesFrame) {
   const frame = grouping.frame.values;
   const below = groupsBelow(grouping, (group) => matchesFrame(frame[group]));

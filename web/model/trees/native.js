@@ -1,8 +1,8 @@
 // Which native frames of a stack are shown; sampler/profile/views/native_frames.h says what each setting means.
 // tests/native-frames.json holds cases for both.
 
-import { functionText, isSynthetic, libraryName, libraryOf } from "../profile/frames.js";
 import { isContext } from "../profile/contexts.js";
+import { functionText, isSynthetic, libraryName, libraryOf } from "../profile/frames.js";
 import { isWait } from "../profile/waits.js";
 
 export const NATIVE_SETTINGS = ["hidden", "leaf", "library", "all", "everything"];
@@ -31,7 +31,12 @@ const C_LIBRARY = /^(libc\.so(\.|$)|libc-2\.|libpthread|ld-linux|ld-musl-)/;
 export function frameKind(profile, functionId) {
   const library = libraryOf(profile, functionId);
   if (library === null && !isSynthetic(profile, functionId)) return "python";
-  if (library === null) return isWait(profile, functionId) ? "wait" : isContext(profile, functionId) ? "context" : "mark";
+  if (library === null)
+    return isWait(profile, functionId)
+      ? "wait"
+      : isContext(profile, functionId)
+      ? "context"
+      : "mark";
   const name = functionText(profile, functionId);
   if (name === GAP) return "gap";
   if (library.interpreter) return "interpreter";

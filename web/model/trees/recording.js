@@ -2,12 +2,12 @@
 // It changes in place; `version` changes with it.
 
 import { grownArray } from "../base/column.js";
-import { createGrouping, extendGrouping, filterGrouping, framesFor } from "./grouping.js";
-import { applyTree, createProfile, mergeTree, nodeCount } from "../profile/profile.js";
-import { movedBlocks } from "./blocks.js";
-import { createMergedNames } from "./trees.js";
 import { createPartAt } from "../profile/parts.js";
+import { applyTree, createProfile, mergeTree, nodeCount } from "../profile/profile.js";
 import { checkedRuns, emptyRuns } from "../profile/runs.js";
+import { movedBlocks } from "./blocks.js";
+import { createGrouping, extendGrouping, filterGrouping, framesFor } from "./grouping.js";
+import { createMergedNames } from "./trees.js";
 
 const GROUPINGS_MAX = 6;
 
@@ -32,7 +32,21 @@ export function applyView(counts, view, nodes) {
 }
 
 export function createRecording() {
-  return { profile: createProfile(), counts: createCounts(), inJit: createCounts(), running: null, runningVersion: 0, baseline: createCounts(), blocks: { current: null, baseline: null }, runs: emptyRuns(), other: null, otherNode: null, groupings: new Map(), frames: new Map(), version: 0 };
+  return {
+    profile: createProfile(),
+    counts: createCounts(),
+    inJit: createCounts(),
+    running: null,
+    runningVersion: 0,
+    baseline: createCounts(),
+    blocks: { current: null, baseline: null },
+    runs: emptyRuns(),
+    other: null,
+    otherNode: null,
+    groupings: new Map(),
+    frames: new Map(),
+    version: 0,
+  };
 }
 
 // delivery: {restart, recount, trees, view}: answers of /tree and at most one of /view, and whether to forget
@@ -47,8 +61,10 @@ export function takeDelivery(recording, delivery) {
   }
   for (const tree of delivery.trees) applyTree(recording.profile, tree);
   if (delivery.view !== null) applyView(recording.counts, delivery.view, nodeCount(recording.profile));
-  if (delivery.view?.in_jit !== undefined) applyView(recording.inJit, delivery.view.in_jit, nodeCount(recording.profile));
-  if (delivery.view?.blocks !== undefined) recording.blocks.current = checkedBlocks(delivery.view.blocks, nodeCount(recording.profile));
+  if (delivery.view?.in_jit !== undefined)
+    applyView(recording.inJit, delivery.view.in_jit, nodeCount(recording.profile));
+  if (delivery.view?.blocks !== undefined)
+    recording.blocks.current = checkedBlocks(delivery.view.blocks, nodeCount(recording.profile));
   recording.version += 1;
 }
 
@@ -103,10 +119,14 @@ export function takeRuns(recording, { trees, runs }) {
 export function takeBaseline(recording, { trees, view, other = null }) {
   const counts = createCounts();
   for (const tree of trees) applyTree(recording.profile, tree);
-  if (other !== null && other !== recording.other) Object.assign(recording, { other, otherNode: mergeTree(recording.profile, other) });
-  applyView(counts, other === null ? view : { ...view, node: view.node.map(recording.otherNode) }, nodeCount(recording.profile));
+  if (other !== null && other !== recording.other)
+    Object.assign(recording, { other, otherNode: mergeTree(recording.profile, other) });
+  applyView(counts, other === null ? view : { ...view, node: view.node.map(recording.otherNode) },
+    nodeCount(recording.profile));
   const { blocks } = view;
-  recording.blocks.baseline = blocks === undefined ? null : checkedBlocks(other === null ? blocks : movedBlocks(blocks, recording.otherNode), nodeCount(recording.profile));
+  recording.blocks.baseline = blocks === undefined
+    ? null
+    : checkedBlocks(other === null ? blocks : movedBlocks(blocks, recording.otherNode), nodeCount(recording.profile));
   recording.baseline = counts;
   recording.version += 1;
 }
@@ -119,7 +139,9 @@ export function currentGrouping(recording, by, filters = [], native = "leaf", wa
   if (!recording.frames.has(framesKey)) recording.frames.set(framesKey, framesFor(by, native));
   const plain = recording.groupings.get([by, native, waits].join("\n"));
   if (plain !== undefined) extendGrouping(plain, recording.profile);
-  const grouping = useGrouping(recording.groupings, key, () => (plain === undefined ? createGrouping(by, filters, native, waits, recording.frames.get(framesKey)) : filterGrouping(plain, filters, recording.profile)));
+  const grouping = useGrouping(recording.groupings, key, () => (plain === undefined
+    ? createGrouping(by, filters, native, waits, recording.frames.get(framesKey))
+    : filterGrouping(plain, filters, recording.profile)));
   extendGrouping(grouping, recording.profile);
   return grouping;
 }

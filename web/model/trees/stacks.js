@@ -1,9 +1,9 @@
 // The boxes of a stack chart: a level for each depth, in which neighbouring runs below the same frame are one box.
 
-import { isCountedNode } from "./grouping.js";
 import { BLOCKED, IDLE, partSet } from "../profile/parts.js";
-import { stateMatches, stateQuery } from "../profile/states.js";
 import { INSTANT_S } from "../profile/runs.js";
+import { stateMatches, stateQuery } from "../profile/states.js";
+import { isCountedNode } from "./grouping.js";
 
 const createLevel = () => ({ start: [], end: [], group: [] });
 
@@ -84,7 +84,7 @@ export function runAt({ shown, runs }, time) {
 export function eachVisible(level, { from, to }, pxPerSecond, draw) {
   const count = level.end.length;
   const px = (time) => Math.round((time - from) * pxPerSecond);
-  for (let i = firstAt(count, (at) => level.end[at] > from); i < count && level.start[i] < to; ) {
+  for (let i = firstAt(count, (at) => level.end[at] > from); i < count && level.start[i] < to;) {
     const x0 = Math.max(0, px(level.start[i]));
     const x1 = Math.max(x0 + 1, px(Math.min(level.end[i], to)));
     draw(i, x0, x1);
@@ -97,7 +97,8 @@ export function eachVisible(level, { from, to }, pxPerSecond, draw) {
 export function createPale(words, parts) {
   const chosen = stateQuery(words);
   const within = partSet(parts);
-  return (state, part) => part === BLOCKED || part === IDLE || !stateMatches(state, chosen) || (within !== null && !within[part]);
+  return (state, part) =>
+    part === BLOCKED || part === IDLE || !stateMatches(state, chosen) || (within !== null && !within[part]);
 }
 
 // The parts of a span in which the order is unknown, joined: [{from, to}].

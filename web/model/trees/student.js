@@ -6,7 +6,8 @@ const TINY = 1e-300;
 const HALVINGS_MAX = 100;
 const QUANTILE_MAX = 1e8;
 // Lanczos' approximation of the logarithm of the gamma function, with g = 7, to 1e-15.
-const LANCZOS = [0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059, 12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7];
+const LANCZOS = [0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059,
+  12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7];
 
 function logGamma(x) {
   const at = x - 1;
@@ -23,7 +24,8 @@ function betaFraction(a, b, x) {
   let d = 1 / awayFromZero(1 - ((a + b) * x) / (a + 1));
   let value = d;
   for (let m = 1; m <= TERMS_MAX; m += 1) {
-    const terms = [(m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m)), (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1))];
+    const terms = [(m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m)),
+      (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1))];
     for (const term of terms) {
       d = 1 / awayFromZero(1 + term * d);
       c = awayFromZero(1 + term / c);

@@ -3,10 +3,11 @@
 //   children(id) -> ids, total(id), self(id), frame(id), parent(id)
 
 import { columnPush, createColumn } from "../base/column.js";
+import { createPairs, takePair } from "../base/pairs.js";
 import { frameKey } from "../profile/frames.js";
 import { groupChildren, groupCount } from "./grouping.js";
-import { createPairs, takePair } from "../base/pairs.js";
 
+/** @param {Grouping} grouping @param {Totals} totals @returns {Tree} */
 export function topDownTree(grouping, totals) {
   const { start, order } = groupChildren(grouping);
   return {
@@ -55,6 +56,7 @@ function addChildren(tree, names, grouping, id, groups, weights) {
 }
 
 // One step towards the root: callers of `groups`, with what they carry added up; samples that began here end.
+/** @param {Grouping} grouping @param {number[]} groups @param {number[]} weights @returns {Weighted} */
 function callersOf(grouping, groups, weights) {
   const carried = new Map();
   for (let i = 0; i < groups.length; i += 1) {
@@ -69,7 +71,12 @@ function calleesOf(grouping, totals) {
   const { start, order } = groupChildren(grouping);
   return (groups) => {
     const called = [];
-    for (const group of groups) for (let at = start[group]; at < start[group + 1]; at += 1) if (totals.total[order[at]] > 0) called.push(order[at]);
+    for (const group of groups)
+      for (let at = start[group]; at < start[group + 1]; at += 1)
+        if (totals.total[order[at]] > 0)
+          called.push(
+            order[at],
+          );
     return { groups: called, weights: called.map((group) => totals.total[group]) };
   };
 }
@@ -99,6 +106,7 @@ function mergedTree(names, grouping, sum, first, step) {
 
 // Bottom up: below the root the functions that were running, below each its callers.
 export function bottomUpTree(names, grouping, totals) {
+  /** @type {Weighted} */
   const leaves = { groups: [], weights: [] };
   for (let g = 1; g < groupCount(grouping); g += 1) {
     if (totals.self[g] > 0) {
@@ -106,13 +114,16 @@ export function bottomUpTree(names, grouping, totals) {
       leaves.weights.push(totals.self[g]);
     }
   }
-  const tree = mergedTree(names, grouping, totals.sum, leaves, (groups, weights) => callersOf(grouping, groups, weights));
+  const tree = mergedTree(names, grouping, totals.sum, leaves,
+    (groups, weights) => callersOf(grouping, groups, weights));
   return { ...tree, self: (id) => (id !== 0 && tree.parent(id) === 0 ? tree.total(id) : 0) };
 }
 
-// The groups in which a frame is outermost: recursion below belongs to it.
+// Where a frame stands outermost: recursion below belongs to it.
+/** @param {Grouping} grouping @param {Totals} totals @param {number} frame */
 function outermostGroups(grouping, totals, frame) {
   const below = new Uint8Array(groupCount(grouping));
+  /** @type {Weighted & { sum: number }} */
   const found = { groups: [], weights: [], sum: 0 };
   for (let g = 1; g < below.length; g += 1) {
     const parent = grouping.parent.values[g];
@@ -146,17 +157,20 @@ export function sandwichTrees(names, grouping, totals, frame) {
 }
 
 // Ids from the first below the root to `id`.
+/** @param {Pick<Tree, "parent">} tree @param {number} id */
 export function treePath(tree, id) {
   const path = [];
   for (let at = id; at !== 0; at = tree.parent(at)) path.push(at);
   return path.reverse();
 }
 
+/** @param {Tree} tree @param {Frames} frames @param {Profile} profile @param {number} id */
 export function treeKeys(tree, frames, profile, id) {
   return treePath(tree, id).map((at) => frameKey(frames, profile, tree.frame(at)));
 }
 
-// The node that a link's path of frame keys leads to, as far as it exists: {id, missing}.
+// Where a link's path of frame keys leads, as far as it exists: {id, missing}.
+/** @param {Tree} tree @param {Frames} frames @param {Profile} profile @param {string[]} keys */
 export function resolveKeys(tree, frames, profile, keys) {
   let id = 0;
   for (let i = 0; i < keys.length; i += 1) {

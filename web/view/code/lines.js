@@ -1,10 +1,10 @@
 // The lines of one file with self and total samples, and marks of the hot ones beside them.
 
-import { heatLevel } from "../../model/picture/drawing.js";
-import { inJitBadge } from "../../model/picture/table.js";
-import { hottestLines, shownLines } from "../../model/code/lines.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { escapeInvisible, shortenText } from "../../model/base/text.js";
+import { hottestLines, shownLines } from "../../model/code/lines.js";
+import { heatLevel } from "../../model/picture/drawing.js";
+import { inJitBadge } from "../../model/picture/table.js";
 import { TEXT } from "../../text/session.js";
 import { el, setAttribute, setText, swatch } from "../elements/dom.js";
 
@@ -26,11 +26,15 @@ export function linesMax(live) {
 function lineNumbers(file, source, isWhole, { live, address }) {
   const max = linesMax(live);
   const hot = hottestLines(file.lines, max.hot);
-  const known = Array.from(new Set([...hot, ...file.functions.slice(0, max.hot)].map(({ line }) => line))).sort((a, b) => a - b);
+  const known = Array.from(new Set([...hot, ...file.functions.slice(0, max.hot)].map(({ line }) => line))).sort((a,
+    b) => a - b
+  );
   if (address.hotOnly) return hot.map((line) => line.line);
   if (source === null) return known;
   // Lines that a capture or a report leaves out are empty.
-  const shown = isWhole ? shownLines(source.length, known, max.whole, AROUND_LINES) : shownLines(source.length, [...known, ...source.map((line, i) => (line === "" ? -1 : i + 1))], 0, 1);
+  const shown = isWhole
+    ? shownLines(source.length, known, max.whole, AROUND_LINES)
+    : shownLines(source.length, [...known, ...source.map((line, i) => (line === "" ? -1 : i + 1))], 0, 1);
   // The file may have been longer when it was run; of some samples the line is unknown.
   return [...known.filter((line) => line < 1), ...shown, ...known.filter((line) => line > source.length)];
 }
@@ -39,7 +43,8 @@ function lineNumbers(file, source, isWhole, { live, address }) {
 // -> {list, minimap (elements), rows (Map of line number -> {row, self, total, code, text}), rebuild(file, text, state), fill(file, sum,
 // chosen line), scrollTo(line number)}
 export function createSourceLines(toggle, choose) {
-  const list = el("ol", { class: "source-lines", tabindex: "0", "data-testid": "source-lines", "aria-label": TEXT.source.linesLabel });
+  const list = el("ol", { class: "source-lines", tabindex: "0", "data-testid": "source-lines",
+    "aria-label": TEXT.source.linesLabel });
   const minimap = el("div", { class: "source-map", "aria-hidden": "true", "data-testid": "source-map" });
   const rows = new Map();
 
@@ -56,7 +61,9 @@ export function createSourceLines(toggle, choose) {
     const count = Math.max(1, list.children.length);
     const places = new Map(Array.from(list.children, (row, i) => [Number(row.dataset.line), i / count]));
     minimap.replaceChildren(...file.lines.filter((line) => line.self > 0 && places.has(line.line)).map((line) => {
-      const mark = swatch("heat-" + Math.max(2, heatLevel(line.self / sum)), { on: { click: () => choose(line.line) } });
+      const mark = swatch("heat-" + Math.max(2, heatLevel(line.self / sum)), {
+        on: { click: () => choose(line.line) },
+      });
       mark.style.top = places.get(line.line) * 100 + "%";
       return mark;
     }));
@@ -73,11 +80,14 @@ export function createSourceLines(toggle, choose) {
       const isWhole = text?.whole !== false;
       const lineOf = new Map(file.lines.map((line) => [line.line, line]));
       const functionAt = new Map(file.functions.map((one) => [one.line, one]));
-      const nameOf = (number) => functionAt.get(number)?.name ?? (lineOf.has(number) ? state.picture.source.nameOf(lineOf.get(number)) : "");
+      const nameOf = (number) =>
+        functionAt.get(number)?.name ?? (lineOf.has(number) ? state.picture.source.nameOf(lineOf.get(number)) : "");
       list.replaceChildren(...lineNumbers(file, source, isWhole, state).map((number) => {
         if (number === null) return el("li", { class: "line-gap" }, "⋯");
         const line = source?.[number - 1];
-        rows.set(number, createLine(number, number < 1 ? TEXT.source.lineUnknown : isWhole ? line ?? nameOf(number) : line || nameOf(number)));
+        rows.set(number,
+          createLine(number,
+            number < 1 ? TEXT.source.lineUnknown : isWhole ? line ?? nameOf(number) : line || nameOf(number)));
         return rows.get(number).row;
       }));
       setAttribute(list, "data-text", source === null ? "no" : "yes");
@@ -92,7 +102,8 @@ export function createSourceLines(toggle, choose) {
         const line = hot.get(number);
         setText(row.self, line?.self > 0 ? formatShare(ratio(line.self, sum)) : "");
         setText(row.total, line === undefined ? "" : formatShare(ratio(line.total, sum)));
-        setAttribute(row.self, "title", line === undefined ? null : TEXT.source.lineSamples(formatCount(line.self), formatCount(line.total)));
+        setAttribute(row.self, "title",
+          line === undefined ? null : TEXT.source.lineSamples(formatCount(line.self), formatCount(line.total)));
         setAttribute(row.total, "data-heat", line === undefined ? null : "h" + heatLevel(line.total / sum));
         setAttribute(row.row, "data-heat", line === undefined ? null : "h" + heatLevel(line.self / sum));
         setAttribute(row.code, "data-jit", inJitBadge(line?.inJit, line?.self));
@@ -102,7 +113,9 @@ export function createSourceLines(toggle, choose) {
     },
     scrollTo(number) {
       const row = rows.get(number)?.row;
-      if (row !== undefined) list.scrollTop += row.getBoundingClientRect().top - list.getBoundingClientRect().top - (list.clientHeight - row.offsetHeight) / 2;
+      if (row !== undefined)
+        list.scrollTop += row.getBoundingClientRect().top - list.getBoundingClientRect().top
+          - (list.clientHeight - row.offsetHeight) / 2;
     },
   };
 }

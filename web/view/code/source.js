@@ -1,12 +1,12 @@
 // The index of files, and of one file its functions and lines with the callers and callees of the selected one.
 
-import { chosenFile, placedFile } from "../../model/code/lines.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
-import { inJitBadge } from "../../model/picture/table.js";
 import { visibleText } from "../../model/base/text.js";
-import { offerMenu } from "../elements/menu.js";
+import { chosenFile, placedFile } from "../../model/code/lines.js";
+import { inJitBadge } from "../../model/picture/table.js";
 import { TEXT } from "../../text/session.js";
 import { el, isolated, pathText, setAttribute, setText } from "../elements/dom.js";
+import { offerMenu } from "../elements/menu.js";
 import { createSourceIndex } from "./index.js";
 import { createInstructionRows } from "./instructions.js";
 import { createSourceLines, linesMax } from "./lines.js";
@@ -20,21 +20,33 @@ function createNeighbours(change) {
   function neighbour({ frame, samples }, { picture }) {
     const { label, key } = picture.source.describe(frame);
     const go = !label.hasSource ? { view: "sandwich", about: key } : { file: label.file, line: label.line };
-    return el("li", {}, el("button", { type: "button", class: "link", on: { click: () => change(go) } }, isolated(label.synthetic ? label.name : label.label)), " ",
-      el("span", { class: "soft", title: TEXT.samples(formatCount(samples)) }, formatShare(ratio(samples, picture.sum))));
+    return el("li", {},
+      el("button", { type: "button", class: "link", on: { click: () => change(go) } },
+        isolated(label.synthetic ? label.name : label.label)), " ",
+      el("span", { class: "soft", title: TEXT.samples(formatCount(samples)) },
+        formatShare(ratio(samples, picture.sum))));
   }
 
   function list(name, edges, none, state) {
-    const more = edges.length > NEIGHBOURS_MAX ? [el("li", { class: "soft" }, TEXT.details.more(formatCount(edges.length - NEIGHBOURS_MAX)))] : [];
-    return el("section", {}, el("h3", {}, name), edges.length === 0 ? el("p", { class: "soft" }, none) : el("ul", {}, ...edges.slice(0, NEIGHBOURS_MAX).map((edge) => neighbour(edge, state)), ...more));
+    const more = edges.length > NEIGHBOURS_MAX
+      ? [el("li", { class: "soft" }, TEXT.details.more(formatCount(edges.length - NEIGHBOURS_MAX)))]
+      : [];
+    return el("section", {}, el("h3", {}, name), edges.length === 0
+      ? el("p", { class: "soft" }, none)
+      : el("ul", {}, ...edges.slice(0, NEIGHBOURS_MAX).map((edge) => neighbour(edge, state)), ...more));
   }
 
   // The panel about what `title` names: {self, total, inC, frames}.
   function about(title, { self, total, inC = 0, frames }, state) {
     const { source, sum } = state.picture;
     const { callers, callees } = source.neighbours({ frames });
-    return [el("p", {}, isolated(title), ": ", el("strong", {}, formatShare(ratio(self, sum))), TEXT.source.selfShare(formatCount(self)), el("strong", {}, formatShare(ratio(total, sum))), TEXT.source.totalShare(formatCount(total)), inC > 0 ? TEXT.source.inC(formatCount(inC)) : ""),
-      list(TEXT.source.callers, callers, TEXT.source.noCallers, state), list(TEXT.source.callees, callees, TEXT.source.noCallees, state)];
+    return [
+      el("p", {}, isolated(title), ": ", el("strong", {}, formatShare(ratio(self, sum))),
+        TEXT.source.selfShare(formatCount(self)), el("strong", {}, formatShare(ratio(total, sum))),
+        TEXT.source.totalShare(formatCount(total)), inC > 0 ? TEXT.source.inC(formatCount(inC)) : ""),
+      list(TEXT.source.callers, callers, TEXT.source.noCallers, state),
+      list(TEXT.source.callees, callees, TEXT.source.noCallees, state),
+    ];
   }
 
   return {
@@ -43,7 +55,8 @@ function createNeighbours(change) {
       const line = file.lines.find((one) => one.line === state.address.line);
       const functions = file.functions.filter((one) => one.line === state.address.line);
       element.hidden = line === undefined && functions.length === 0;
-      element.replaceChildren(...functions.flatMap((one) => about(visibleText(one.name), one, state)), ...(line === undefined ? [] : about(TEXT.source.summary(line.line), line, state)));
+      element.replaceChildren(...functions.flatMap((one) => about(visibleText(one.name), one, state)),
+        ...(line === undefined ? [] : about(TEXT.source.summary(line.line), line, state)));
     },
   };
 }
@@ -52,19 +65,27 @@ function createNeighbours(change) {
 function createOutline(change) {
   const summary = el("summary", {});
   const body = el("tbody", {});
-  const head = el("thead", {}, el("tr", {}, ...[TEXT.table.function, ...TEXT.source.heads.slice(1)].map((text) => el("th", { scope: "col" }, text))));
-  const element = el("details", { class: "source-outline", "data-testid": "source-outline" }, summary, el("table", {}, head, body));
+  const head = el("thead", {},
+    el("tr", {},
+      ...[TEXT.table.function, ...TEXT.source.heads.slice(1)].map((text) => el("th", { scope: "col" }, text))));
+  const element = el("details", { class: "source-outline", "data-testid": "source-outline" }, summary,
+    el("table", {}, head, body));
   let shown = "";
 
   function row({ name, line, self, inJit, total }, sum) {
-    const cell = (count) => el("td", { class: "number", title: TEXT.samples(formatCount(count)) }, formatShare(ratio(count, sum)));
-    return el("tr", {}, el("th", { scope: "row" }, el("button", { type: "button", class: "row-name", "data-jit": inJitBadge(inJit, self), on: { click: () => change({ line }) } }, isolated(visibleText(name)))), cell(self), cell(total));
+    const cell = (count) =>
+      el("td", { class: "number", title: TEXT.samples(formatCount(count)) }, formatShare(ratio(count, sum)));
+    return el("tr", {},
+      el("th", { scope: "row" },
+        el("button", { type: "button", class: "row-name", "data-jit": inJitBadge(inJit, self),
+          on: { click: () => change({ line }) } }, isolated(visibleText(name)))), cell(self), cell(total));
   }
 
   return {
     element,
     update({ picture, address }, file) {
-      const signature = [file.path, ...file.functions.map((one) => one.line + " " + one.self + " " + one.inJit + " " + one.total)].join("\n");
+      const signature = [file.path,
+        ...file.functions.map((one) => one.line + " " + one.self + " " + one.inJit + " " + one.total)].join("\n");
       setText(summary, TEXT.source.outline(formatCount(file.functions.length)));
       if (signature === shown || element.contains(document.activeElement)) return;
       shown = signature;
@@ -77,12 +98,15 @@ function plainNote(text, file, { session, live }) {
   if (text === undefined || text.loading) return TEXT.source.reading;
   if (text.error !== undefined) return TEXT.source.missing(visibleText(text.error));
   if (file.kind === "native") return TEXT.source.native;
-  return (text.changed ? TEXT.source.changed : "") + (live && text.whole === false ? TEXT.source.part : "") + TEXT.source.self + (session?.settings?.opcodes === true ? TEXT.source.clickForBytecode : "") + TEXT.source.nextKey;
+  return (text.changed ? TEXT.source.changed : "") + (live && text.whole === false ? TEXT.source.part : "")
+    + TEXT.source.self + (session?.settings?.opcodes === true ? TEXT.source.clickForBytecode : "")
+    + TEXT.source.nextKey;
 }
 
 function noteText(text, file, state) {
   const { hot } = linesMax(state.live);
-  return plainNote(text, file, state) + (file.lines.length > hot ? TEXT.source.hottest(formatCount(hot), formatCount(file.lines.length)) : "");
+  return plainNote(text, file, state)
+    + (file.lines.length > hot ? TEXT.source.hottest(formatCount(hot), formatCount(file.lines.length)) : "");
 }
 
 // The subject of the menu of a line: the pointed line, else the chosen one.
@@ -99,15 +123,19 @@ export function createSource(root, dispatch) {
   const note = el("p", { class: "soft", "data-testid": "source-note" });
   const change = (changes, how = "push") => dispatch({ type: "address", changes, how });
   const sums = el("p", { "data-testid": "source-sums" });
-  const hotOnly = el("input", { type: "checkbox", "data-testid": "source-hot-only", on: { change: () => change({ hotOnly: hotOnly.checked }) } });
+  const hotOnly = el("input", { type: "checkbox", "data-testid": "source-hot-only",
+    on: { change: () => change({ hotOnly: hotOnly.checked }) } });
   const index = createSourceIndex(change);
   const outline = createOutline((changes) => change({ file: current().path, ...changes }));
   const lines = createSourceLines(toggleLine, (number) => change({ file: current().path, line: number }, "replace"));
   const instructions = createInstructionRows(lines);
   const about = createNeighbours(change);
-  const heads = el("div", { class: "line-head", "aria-hidden": "true" }, ...TEXT.source.heads.map((text) => el("span", {}, text)), el("span", { class: "line-code" }, TEXT.source.code));
+  const heads = el("div", { class: "line-head", "aria-hidden": "true" },
+    ...TEXT.source.heads.map((text) => el("span", {}, text)), el("span", { class: "line-code" }, TEXT.source.code));
   const main = el("div", { class: "source-main" },
-    el("div", { class: "source-head" }, title, sums, note, el("div", { class: "source-tools" }, outline.element, el("label", {}, hotOnly, " ", TEXT.source.hotOnly))), heads, el("div", { class: "source-text" }, lines.list, lines.minimap), about.element);
+    el("div", { class: "source-head" }, title, sums, note,
+      el("div", { class: "source-tools" }, outline.element, el("label", {}, hotOnly, " ", TEXT.source.hotOnly))), heads,
+    el("div", { class: "source-text" }, lines.list, lines.minimap), about.element);
   const element = el("div", { class: "source" }, index.element, main);
   root.append(element);
   let state = null;
@@ -136,7 +164,9 @@ export function createSource(root, dispatch) {
     const hot = current().lines.filter((line) => line.self > 0).map((line) => line.line);
     if (hot.length === 0) return;
     const at = stepped ?? state.address.line;
-    const next = by > 0 ? hot.find((line) => line > at) ?? hot[0] : hot.findLast((line) => line < at) ?? hot[hot.length - 1];
+    const next = by > 0
+      ? hot.find((line) => line > at) ?? hot[0]
+      : hot.findLast((line) => line < at) ?? hot[hot.length - 1];
     stepped = next;
     change({ file: current().path, line: next }, "replace");
   }
@@ -144,7 +174,10 @@ export function createSource(root, dispatch) {
   // Shows the lines; true if there are others than before.
   function showLines(file, text) {
     const hasText = text?.text !== undefined;
-    const key = [file.path, hasText, state.address.hotOnly, state.address.hotOnly || !hasText || (file.lines.length > 0 && lines.rows.size < 1) ? file.lines.map((line) => line.line).join() : ""].join("\n");
+    const key = [file.path, hasText, state.address.hotOnly,
+      state.address.hotOnly || !hasText || (file.lines.length > 0 && lines.rows.size < 1)
+        ? file.lines.map((line) => line.line).join()
+        : ""].join("\n");
     const isNew = key !== shownText;
     if (isNew) {
       lines.rebuild(file, text, state);
@@ -159,7 +192,8 @@ export function createSource(root, dispatch) {
     const { line } = state.address;
     const at = file.path + ":" + line;
     if ((at !== shownLine || isNew) && line > 0) lines.scrollTo(line);
-    else if (isNew) lines.scrollTo(file.lines.reduce((best, one) => (one.self > best.self ? one : best), file.lines[0]).line);
+    else if (isNew)
+      lines.scrollTo(file.lines.reduce((best, one) => (one.self > best.self ? one : best), file.lines[0]).line);
     shownLine = at;
   }
 
@@ -170,7 +204,10 @@ export function createSource(root, dispatch) {
     const path = visibleText(file.kind === "native" && text?.path !== undefined ? text.path : file.path);
     setAttribute(title, "title", path);
     if (title.textContent !== path) title.replaceChildren(pathText(path));
-    setText(sums, TEXT.source.sums(formatShare(ratio(file.self, state.picture.sum)), formatShare(ratio(file.total, state.picture.sum)), formatCount(file.self), formatCount(file.total), formatCount(state.picture.sum)));
+    setText(sums,
+      TEXT.source.sums(formatShare(ratio(file.self, state.picture.sum)),
+        formatShare(ratio(file.total, state.picture.sum)), formatCount(file.self), formatCount(file.total),
+        formatCount(state.picture.sum)));
     setText(note, noteText(text, file, state));
     hotOnly.checked = state.address.hotOnly;
     const isNew = showLines(file, text);

@@ -3,9 +3,9 @@
 
 import { formatCount, formatDuration, formatInterval, formatShare, ratio } from "../../model/base/numbers.js";
 import { heldRows } from "../../model/code/table.js";
-import { offerMenu } from "../elements/menu.js";
 import { TEXT } from "../../text/session.js";
 import { afterPaint, el, isInUse, isolated, setAttribute, setText } from "../elements/dom.js";
+import { offerMenu } from "../elements/menu.js";
 
 const COLUMNS = [
   { key: "self", label: TEXT.table.self, meaning: TEXT.table.selfHint },
@@ -22,7 +22,8 @@ function createCell() {
   const samples = el("span", { class: "samples" });
   const time = el("span", { class: "time" });
   const interval = el("span", { class: "interval" });
-  const parts = el("div", { class: "measured" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), share, samples, time, interval);
+  const parts = el("div", { class: "measured" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), share,
+    samples, time, interval);
   return { fill, share, samples, time, interval, element: el("td", {}, parts) };
 }
 
@@ -31,10 +32,12 @@ function createTableRow(find, about) {
   const place = isolated("", { class: "place" });
   const library = isolated("");
   const button = el("button", { type: "button", class: "row-name", "data-hint": TEXT.table.find }, name);
-  const sandwich = el("button", { type: "button", class: "quiet row-about", "data-hint": TEXT.table.sandwich, "aria-label": TEXT.table.sandwich }, "⇅");
+  const sandwich = el("button", { type: "button", class: "quiet row-about", "data-hint": TEXT.table.sandwich,
+    "aria-label": TEXT.table.sandwich }, "⇅");
   const self = createCell();
   const total = createCell();
-  const element = el("tr", {}, el("th", { scope: "row" }, el("div", { class: "row-head" }, button, place, sandwich)), self.element, total.element, el("td", { class: "row-library" }, library));
+  const element = el("tr", {}, el("th", { scope: "row" }, el("div", { class: "row-head" }, button, place, sandwich)),
+    self.element, total.element, el("td", { class: "row-library" }, library));
   const row = { element, button, name, place, library, self, total, label: null };
   button.addEventListener("click", () => find(row.shown));
   sandwich.addEventListener("click", () => about(row.shown));
@@ -53,13 +56,23 @@ function fillCell(cell, samples, interval, { sum, secondsPerSample }) {
 // The heads of the columns: [{key, element}].
 function createTableHeads(dispatch) {
   const sortBy = (key) => () => dispatch({ type: "sort", sort: key });
-  const units = () => el("span", { class: "measured units", "aria-hidden": "true" }, el("span", {}), el("span", { class: "share" }, TEXT.table.units.share), el("span", { class: "samples" }, TEXT.table.units.samples), el("span", { class: "time" }, TEXT.table.units.time), el("span", { class: "interval" }, TEXT.table.units.interval));
-  const heads = [{ key: "name", element: el("th", { scope: "col" }, el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } }, TEXT.table.function)) }];
+  const units = () =>
+    el("span", { class: "measured units", "aria-hidden": "true" }, el("span", {}),
+      el("span", { class: "share" }, TEXT.table.units.share),
+      el("span", { class: "samples" }, TEXT.table.units.samples), el("span", { class: "time" }, TEXT.table.units.time),
+      el("span", { class: "interval" }, TEXT.table.units.interval));
+  const heads = [{ key: "name",
+    element: el("th", { scope: "col" },
+      el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } },
+        TEXT.table.function)) }];
   heads.push(...COLUMNS.map((column) => ({
     key: column.key,
-    element: el("th", { scope: "col" }, el("button", { type: "button", "data-hint": column.meaning, "data-testid": "sort-" + column.key, on: { click: sortBy(column.key) } }, column.label), units()),
+    element: el("th", { scope: "col" },
+      el("button", { type: "button", "data-hint": column.meaning, "data-testid": "sort-" + column.key,
+        on: { click: sortBy(column.key) } }, column.label), units()),
   })));
-  heads.push({ key: "library", element: el("th", { scope: "col", class: "row-library", "data-testid": "library-head" }, TEXT.table.library) });
+  heads.push({ key: "library",
+    element: el("th", { scope: "col", class: "row-library", "data-testid": "library-head" }, TEXT.table.library) });
   return heads;
 }
 
@@ -71,7 +84,8 @@ function createScroll(element) {
     measure(row) {
       const isScroller = element.scrollHeight > element.clientHeight + 1;
       const above = isScroller ? element.scrollTop : Math.max(0, -element.getBoundingClientRect().top);
-      place = { height: Math.max(1, row?.offsetHeight ?? ROW_PX), above, room: isScroller ? element.clientHeight : window.innerHeight };
+      place = { height: Math.max(1, row?.offsetHeight ?? ROW_PX), above,
+        room: isScroller ? element.clientHeight : window.innerHeight };
     },
     rowsOf(count, around) {
       const { height, above, room } = place;
@@ -98,12 +112,14 @@ function createRowPool(body, create) {
 // How much is shown, and the switch of the intervals.
 function createTableCaption(dispatch) {
   const counted = el("span", {});
-  const intervals = el("button", { type: "button", class: "link", "data-testid": "intervals", on: { click: () => dispatch({ type: "intervals" }) } }, TEXT.table.intervals);
+  const intervals = el("button", { type: "button", class: "link", "data-testid": "intervals",
+    on: { click: () => dispatch({ type: "intervals" }) } }, TEXT.table.intervals);
   return {
     element: el("caption", {}, counted, " ", intervals),
     update({ picture: { table, sum }, table: order, address: { by } }) {
       setAttribute(intervals, "aria-pressed", String(order.intervals));
-      setText(counted, TEXT.table.caption(formatCount(table.count), formatCount(table.functions), by === "line", formatCount(sum)));
+      setText(counted,
+        TEXT.table.caption(formatCount(table.count), formatCount(table.functions), by === "line", formatCount(sum)));
     },
   };
 }
@@ -112,7 +128,8 @@ export function createTable(root, dispatch) {
   const heads = createTableHeads(dispatch);
   const body = el("tbody", {});
   const caption = createTableCaption(dispatch);
-  const table = el("table", { class: "functions", "data-testid": "table" }, caption.element, el("thead", {}, el("tr", {}, ...heads.map((head) => head.element))), body);
+  const table = el("table", { class: "functions", "data-testid": "table" }, caption.element,
+    el("thead", {}, el("tr", {}, ...heads.map((head) => head.element))), body);
   const element = el("div", { class: "table", tabindex: "0", role: "region", "aria-label": TEXT.table.label }, table);
   root.append(element);
   offerMenu(body, dispatch, (event) => {
@@ -135,8 +152,11 @@ export function createTable(root, dispatch) {
     arrangedFor = question;
   }
 
-  const find = (row) => dispatch({ type: "address", changes: { view: "flame", about: state.picture.table.keyOf(row), zoom: [], frame: [] }, how: "push" });
-  const about = (row) => dispatch({ type: "address", changes: { view: "sandwich", about: state.picture.table.keyOf(row) }, how: "push" });
+  const find = (row) =>
+    dispatch({ type: "address", changes: { view: "flame", about: state.picture.table.keyOf(row), zoom: [], frame: [] },
+      how: "push" });
+  const about = (row) =>
+    dispatch({ type: "address", changes: { view: "sandwich", about: state.picture.table.keyOf(row) }, how: "push" });
 
   function fillRow(row, shown, index) {
     const { picture } = state;
@@ -173,10 +193,11 @@ export function createTable(root, dispatch) {
   // Those in view now, those around them once these are painted; what is in use stays.
   function fillInView() {
     if (isInUse(body)) return fillRows();
-    if (around === AROUND) afterPaint(() => {
-      around = AROUND;
-      if (!element.hidden) fillRows();
-    });
+    if (around === AROUND)
+      afterPaint(() => {
+        around = AROUND;
+        if (!element.hidden) fillRows();
+      });
     around = AROUND_FIRST;
     return fillRows();
   }
@@ -200,7 +221,8 @@ export function createTable(root, dispatch) {
       table.classList.toggle("has-libraries", picture.native !== null);
       table.classList.toggle("has-intervals", order.intervals);
       for (const head of heads) {
-        setAttribute(head.element, "aria-sort", head.key !== order.sort ? null : order.descending ? "descending" : "ascending");
+        setAttribute(head.element, "aria-sort",
+          head.key !== order.sort ? null : order.descending ? "descending" : "ascending");
       }
       caption.update(state);
       arrange();

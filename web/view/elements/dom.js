@@ -26,7 +26,9 @@ const SVG = "http://www.w3.org/2000/svg";
 
 export function icon(path, size = 16) {
   const svg = document.createElementNS(SVG, "svg");
-  for (const [name, value] of Object.entries({ viewBox: "0 0 16 16", width: size, height: size, "aria-hidden": "true", class: "icon" })) {
+  for (const [name, value] of Object.entries({ viewBox: "0 0 16 16", width: size, height: size, "aria-hidden": "true",
+    class: "icon" }))
+  {
     svg.setAttribute(name, value);
   }
   const shape = document.createElementNS(SVG, "path");
@@ -67,10 +69,14 @@ const TIP_OFFSET_PX = 14;
 // Beside the pointer {x, y}, where there is room.
 export function placeNear(tip, pointer) {
   const right = pointer.x + TIP_OFFSET_PX;
-  const left = right + tip.offsetWidth > window.innerWidth ? Math.max(4, pointer.x - tip.offsetWidth - TIP_OFFSET_PX) : right;
+  const left = right + tip.offsetWidth > window.innerWidth
+    ? Math.max(4, pointer.x - tip.offsetWidth - TIP_OFFSET_PX)
+    : right;
   const below = pointer.y + TIP_OFFSET_PX;
   tip.style.left = left + "px";
-  tip.style.top = (below + tip.offsetHeight > window.innerHeight ? Math.max(4, pointer.y - tip.offsetHeight - TIP_OFFSET_PX) : below) + "px";
+  tip.style.top =
+    (below + tip.offsetHeight > window.innerHeight ? Math.max(4, pointer.y - tip.offsetHeight - TIP_OFFSET_PX) : below)
+    + "px";
 }
 
 // Runs `act` once what is there now has been painted: for what may come a moment later.
@@ -96,8 +102,11 @@ export function scrollSideways(item) {
 // A row of buttons of which one is pressed: options [{value, label, hint}].
 export function segmented(label, testid, options, choose) {
   const buttons = options.map((option) =>
-    el("button", { type: "button", "data-value": option.value, "data-hint": option.hint, "aria-pressed": "false", on: { click: () => choose(option.value) } }, option.label));
-  const group = el("div", { class: "segmented", role: "group", "aria-label": label, "data-testid": testid }, ...buttons);
+    el("button", { type: "button", "data-value": option.value, "data-hint": option.hint, "aria-pressed": "false",
+      on: { click: () => choose(option.value) } }, option.label)
+  );
+  const group = el("div", { class: "segmented", role: "group", "aria-label": label, "data-testid": testid },
+    ...buttons);
   return {
     element: group,
     set(value) {

@@ -12,7 +12,8 @@ export function createHint(root) {
   function place(target) {
     const at = target.getBoundingClientRect();
     const width = bubble.offsetWidth;
-    const left = Math.max(HINT_MARGIN_PX, Math.min(at.left + at.width / 2 - width / 2, window.innerWidth - width - HINT_MARGIN_PX));
+    const left = Math.max(HINT_MARGIN_PX,
+      Math.min(at.left + at.width / 2 - width / 2, window.innerWidth - width - HINT_MARGIN_PX));
     const below = at.bottom + 6;
     const fits = below + bubble.offsetHeight + HINT_MARGIN_PX < window.innerHeight;
     bubble.style.left = left + "px";
@@ -38,7 +39,8 @@ export function createHint(root) {
 
   // Under a finger it would cover what stands beside it.
   function onEnter(event) {
-    if (event.pointerType === "touch" || (pressed !== null && event.clientX === pressed.x && event.clientY === pressed.y)) return;
+    if (event.pointerType === "touch"
+      || (pressed !== null && event.clientX === pressed.x && event.clientY === pressed.y)) return;
     pressed = null;
     const target = event.target instanceof Element ? event.target.closest("[data-hint]") : null;
     if (target === owner) return;

@@ -9,7 +9,10 @@ export function offerMenu(element, dispatch, subjectOf) {
     if (subject === null) return;
     event.preventDefault();
     const at = event.target.getBoundingClientRect();
-    const isPointed = event.clientX >= at.left && event.clientX <= at.right && event.clientY >= at.top && event.clientY <= at.bottom;
-    dispatch({ type: "menu", menu: { ...subject, x: isPointed ? event.clientX : at.left + ASIDE_PX, y: isPointed ? event.clientY : at.top + ASIDE_PX } });
+    const isPointed = event.clientX >= at.left && event.clientX <= at.right && event.clientY >= at.top
+      && event.clientY <= at.bottom;
+    dispatch({ type: "menu",
+      menu: { ...subject, x: isPointed ? event.clientX : at.left + ASIDE_PX,
+        y: isPointed ? event.clientY : at.top + ASIDE_PX } });
   });
 }

@@ -25,5 +25,6 @@ export function createPopover(button, label, onToggle = () => {}) {
     if (open) placeUnder(button, panel);
     onToggle(open);
   });
-  return { panel, close: () => panel.hidePopover(), isOpen: () => panel.matches(":popover-open"), place: () => placeUnder(button, panel) };
+  return { panel, close: () => panel.hidePopover(), isOpen: () => panel.matches(":popover-open"),
+    place: () => placeUnder(button, panel) };
 }

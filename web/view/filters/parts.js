@@ -1,7 +1,7 @@
 // The bar of the five parts of time, which choose what is shown, and the chips of the marks among the filters.
 
-import { markChips, partItems, partsAfter } from "../../model/filters/selection.js";
 import { formatCount } from "../../model/base/numbers.js";
+import { markChips, partItems, partsAfter } from "../../model/filters/selection.js";
 import { PARTS, shownParts, usualParts } from "../../model/profile/parts.js";
 import { isWithoutGil } from "../../model/threads/activity.js";
 import { TEXT } from "../../text/session.js";
@@ -13,8 +13,12 @@ function createPartButton(key, choose) {
   const share = el("span", { class: "chip-share" });
   const hidden = el("span", { class: "part-hidden" }, TEXT.parts.hidden);
   const [label, , short] = TEXT.parts[key];
-  const name = short === undefined ? [el("span", {}, label)] : [el("span", { class: "long-label" }, label), el("span", { class: "short-label", "aria-hidden": "true" }, short)];
-  const button = el("button", { type: "button", class: "chip", "data-testid": "part", "data-value": key, on: { click: (event) => choose(key, event) } }, el("i", { class: "part", "data-part": key, "aria-hidden": "true" }), ...name, share, hidden);
+  const name = short === undefined
+    ? [el("span", {}, label)]
+    : [el("span", { class: "long-label" }, label), el("span", { class: "short-label", "aria-hidden": "true" }, short)];
+  const button = el("button", { type: "button", class: "chip", "data-testid": "part", "data-value": key,
+    on: { click: (event) => choose(key, event) } }, el("i", { class: "part", "data-part": key, "aria-hidden": "true" }),
+    ...name, share, hidden);
   // A browser does not press a button for a key with Ctrl.
   button.addEventListener("keydown", (event) => {
     if (!(event.ctrlKey || event.metaKey || event.shiftKey) || ![" ", "Enter"].includes(event.key)) return;
@@ -33,11 +37,16 @@ function recordedText(session) {
 export function createPartsBar(root, dispatch, marks) {
   let state = null;
   const change = (changes) => dispatch({ type: "address", changes, how: "push" });
-  const choose = (key, { ctrlKey, metaKey, shiftKey }) => change({ parts: partsAfter(shownParts(state), usualParts(state), key, ctrlKey || metaKey || shiftKey) });
+  const choose = (key, { ctrlKey, metaKey, shiftKey }) =>
+    change({ parts: partsAfter(shownParts(state), usualParts(state), key, ctrlKey || metaKey || shiftKey) });
   const parts = PARTS.map((key) => createPartButton(key, choose));
   const bar = el("div", { class: "part-bar", "aria-hidden": "true" }, ...parts.map(({ piece }) => piece));
   const note = el("span", { class: "states-note", "data-testid": "recorded-mode" });
-  root.append(el("div", { class: "parts", role: "group", "aria-label": TEXT.parts.label, "data-testid": "parts" }, bar, el("div", { class: "chips" }, ...parts.map(({ button }) => button))), note);
+  root.append(
+    el("div", { class: "parts", role: "group", "aria-label": TEXT.parts.label, "data-testid": "parts" }, bar,
+      el("div", { class: "chips" }, ...parts.map(({ button }) => button))),
+    note,
+  );
   let shownMarks = "";
 
   function showMarks(chips) {
@@ -45,8 +54,13 @@ export function createPartsBar(root, dispatch, marks) {
     if (signature === shownMarks) return;
     shownMarks = signature;
     const focused = document.activeElement?.closest?.("[data-testid=mark]")?.dataset.value;
-    marks.replaceChildren(...chips.map(({ key, label, share, hint, isPressed, words }) =>
-      el("button", { type: "button", class: "chip", "data-testid": "mark", "data-value": key, "data-hint": hint, "aria-pressed": String(isPressed), on: { click: () => change({ states: words }) } }, el("span", {}, label), el("span", { class: "chip-share" }, share))));
+    marks.replaceChildren(
+      ...chips.map(({ key, label, share, hint, isPressed, words }) =>
+        el("button", { type: "button", class: "chip", "data-testid": "mark", "data-value": key, "data-hint": hint,
+          "aria-pressed": String(isPressed), on: { click: () => change({ states: words }) } }, el("span", {}, label),
+          el("span", { class: "chip-share" }, share))
+      ),
+    );
     marks.querySelector('[data-value="' + focused + '"]')?.focus();
     marks.hidden = chips.length === 0;
   }

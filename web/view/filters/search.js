@@ -11,7 +11,12 @@ function resultText(matches) {
 
 export function createSearch(dispatch) {
   const input = el("input", {
-    type: "search", placeholder: TEXT.search.placeholder, "aria-label": TEXT.search.label, "aria-describedby": "search-result", autocomplete: "off", spellcheck: "false",
+    type: "search",
+    placeholder: TEXT.search.placeholder,
+    "aria-label": TEXT.search.label,
+    "aria-describedby": "search-result",
+    autocomplete: "off",
+    spellcheck: "false",
     "data-testid": "search",
   });
   const share = el("strong", { "data-testid": "matched" });

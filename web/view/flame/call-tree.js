@@ -17,7 +17,9 @@ function createTreeCell() {
   const fill = el("i", {});
   const share = el("span", { class: "share" });
   const samples = el("span", { class: "samples" });
-  return { fill, share, samples, element: el("td", { role: "gridcell" }, el("div", { class: "measured" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), share, samples)) };
+  return { fill, share, samples,
+    element: el("td", { role: "gridcell" },
+      el("div", { class: "measured" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), share, samples)) };
 }
 
 function fillTreeCell(cell, samples, sum) {
@@ -34,7 +36,8 @@ function createTreeRow(index) {
   const place = isolated("", { class: "place" });
   const head = el("div", { class: "tree-head" }, toggle, name, badge, place);
   const [total, self] = [createTreeCell(), createTreeCell()];
-  const element = el("tr", { role: "row", id: "call-tree-row-" + index }, el("th", { scope: "row", role: "rowheader" }, head), total.element, self.element);
+  const element = el("tr", { role: "row", id: "call-tree-row-" + index },
+    el("th", { scope: "row", role: "rowheader" }, head), total.element, self.element);
   return { element, toggle, name, badge, place, head, total, self, shown: null };
 }
 
@@ -58,10 +61,15 @@ function createOpened() {
 
 // The grid and its rows in view: {element, body, scrollTo(index), fill(rows, state, current), rowAt(target)}.
 function createTreeGrid() {
-  const units = CHART_TEXT.tree.columns.slice(1).map((label) => el("th", { scope: "col", role: "columnheader" }, label));
+  const units = CHART_TEXT.tree.columns.slice(1).map((label) =>
+    el("th", { scope: "col", role: "columnheader" }, label)
+  );
   const body = el("tbody", { role: "rowgroup" });
-  const table = el("table", { class: "call-tree", role: "treegrid", tabindex: "0", "aria-label": CHART_TEXT.tree.label, "data-testid": "call-tree" },
-    el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, el("th", { scope: "col", role: "columnheader" }, CHART_TEXT.tree.columns[0]), ...units)), body);
+  const table = el("table", { class: "call-tree", role: "treegrid", tabindex: "0", "aria-label": CHART_TEXT.tree.label,
+    "data-testid": "call-tree" },
+    el("thead", { role: "rowgroup" },
+      el("tr", { role: "row" }, el("th", { scope: "col", role: "columnheader" }, CHART_TEXT.tree.columns[0]),
+        ...units)), body);
   const made = [];
 
   function fillRow(row, shown, index, { picture }, current, markOf) {
@@ -74,14 +82,17 @@ function createTreeGrid() {
     setAttribute(row.place, "title", label.place);
     row.head.style.paddingInlineStart = Math.min(shown.level, TREE_INDENT_MAX) * 0.9 + "em";
     setText(row.toggle, shown.hasChildren ? (shown.isOpen ? "▾" : "▸") : "");
-    const attributes = { "aria-level": shown.level + 1, "aria-expanded": shown.hasChildren ? String(shown.isOpen) : null, "aria-rowindex": index + 2, "aria-selected": String(shown.id === current), "data-mark": markOf(shown.id) };
+    const attributes = { "aria-level": shown.level + 1,
+      "aria-expanded": shown.hasChildren ? String(shown.isOpen) : null, "aria-rowindex": index + 2,
+      "aria-selected": String(shown.id === current), "data-mark": markOf(shown.id) };
     for (const [name, value] of Object.entries(attributes)) setAttribute(row.element, name, value);
     fillTreeCell(row.total, total, picture.sum);
     fillTreeCell(row.self, self, picture.sum);
   }
 
   return {
-    table, body,
+    table,
+    body,
     rowAt: (target) => made.find((row) => row.element.contains(target)) ?? null,
     // `scroller` has the table in it.
     fill(rows, state, current, scroller, markOf) {
@@ -105,14 +116,16 @@ function createTreeGrid() {
       const height = made[0]?.element.offsetHeight || TREE_ROW_PX;
       const head = table.tHead.offsetHeight;
       if (index * height < scroller.scrollTop) scroller.scrollTop = index * height;
-      else if (head + (index + 1) * height > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = head + (index + 1) * height - scroller.clientHeight;
+      else if (head + (index + 1) * height > scroller.scrollTop + scroller.clientHeight)
+        scroller.scrollTop = head + (index + 1) * height - scroller.clientHeight;
     },
   };
 }
 
 // Which row a key leads to: its index, or -1. rows and at: where the keyboard is.
 function rowOfKey(key, rows, at) {
-  const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: PAGE_ROWS, PageUp: -PAGE_ROWS, Home: -rows.length, End: rows.length };
+  const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: PAGE_ROWS, PageUp: -PAGE_ROWS, Home: -rows.length,
+    End: rows.length };
   return steps[key] === undefined ? -1 : Math.max(0, Math.min(rows.length - 1, at + steps[key]));
 }
 
@@ -141,8 +154,11 @@ function listenToTreeKeys(table, tree) {
 export function createCallTree(scroller, dispatch) {
   const grid = createTreeGrid();
   const opened = createOpened();
-  const button = (testid, text, click) => el("button", { type: "button", class: "quiet", "data-testid": testid, on: { click } }, text);
-  const tools = el("div", { class: "tree-tools" }, button("tree-open-all", CHART_TEXT.tree.openAll, () => change((open, tree) => openBelow(tree, open, 0))), button("tree-close-all", CHART_TEXT.tree.closeAll, () => change((open) => open.clear())));
+  const button = (testid, text, click) =>
+    el("button", { type: "button", class: "quiet", "data-testid": testid, on: { click } }, text);
+  const tools = el("div", { class: "tree-tools" },
+    button("tree-open-all", CHART_TEXT.tree.openAll, () => change((open, tree) => openBelow(tree, open, 0))),
+    button("tree-close-all", CHART_TEXT.tree.closeAll, () => change((open) => open.clear())));
   const count = el("span", { class: "soft" });
   tools.append(count);
   const element = el("div", {}, tools, grid.table);
@@ -181,7 +197,8 @@ export function createCallTree(scroller, dispatch) {
   function choose({ id }, zooms) {
     const keys = state.picture.keysTo(id);
     revealed = keys.join(".");
-    dispatch({ type: "address", changes: zooms ? { zoom: keys, frame: keys } : { frame: keys }, how: zooms ? "push" : "replace" });
+    dispatch({ type: "address", changes: zooms ? { zoom: keys, frame: keys } : { frame: keys },
+      how: zooms ? "push" : "replace" });
   }
 
   function goTo(index) {
@@ -211,7 +228,8 @@ export function createCallTree(scroller, dispatch) {
   });
   grid.body.addEventListener("dblclick", (event) => {
     const row = grid.rowAt(event.target);
-    if (row !== null && row.shown.hasChildren && !row.toggle.contains(event.target)) toggle(rows[indexOf(row.shown.id)]);
+    if (row !== null && row.shown.hasChildren && !row.toggle.contains(event.target))
+      toggle(rows[indexOf(row.shown.id)]);
   });
   scroller.addEventListener("scroll", () => {
     if (state !== null && !scroller.hidden) fill();

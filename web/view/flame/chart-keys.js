@@ -7,7 +7,9 @@ export function frameBeside(byId, id, key, upwards = false) {
   const entry = byId.get(id);
   if (entry === undefined) return null;
   if (key === (upwards ? "ArrowDown" : "ArrowUp")) return entry.parent;
-  if (key === (upwards ? "ArrowUp" : "ArrowDown")) return entry.frame.children.reduce((best, child) => (best === null || child.value > best.value ? child : best), null);
+  if (key === (upwards ? "ArrowUp" : "ArrowDown"))
+    return entry.frame.children.reduce((best, child) => (best === null || child.value > best.value ? child : best),
+      null);
   if (entry.parent === null) return null;
   const siblings = entry.parent.children;
   return siblings[siblings.indexOf(entry.frame) + (key === "ArrowLeft" ? -1 : 1)] ?? null;
@@ -31,12 +33,13 @@ export function listenForFrameKeys(element, { name, upwards = false, textOf, onE
   function mark() {
     const id = current ?? root.id;
     const target = chart.elementOf(id);
-    if (marked !== null && marked !== target) for (const attribute of MARKS) marked.removeAttribute(attribute);
+    if (marked !== null && marked !== target) { for (const attribute of MARKS) marked.removeAttribute(attribute); }
     marked = target;
     setAttribute(element, "aria-activedescendant", target === null ? null : name);
     if (target === null) return;
     const { frame, level } = byId.get(id);
-    const attributes = { "data-selected": current === null ? null : "", role: "treeitem", id: name, "aria-label": textOf(frame), "aria-level": level + 1, "aria-selected": String(current !== null) };
+    const attributes = { "data-selected": current === null ? null : "", role: "treeitem", id: name,
+      "aria-label": textOf(frame), "aria-level": level + 1, "aria-selected": String(current !== null) };
     for (const [attribute, value] of Object.entries(attributes)) setAttribute(target, attribute, value);
   }
 
@@ -53,7 +56,8 @@ export function listenForFrameKeys(element, { name, upwards = false, textOf, onE
     if (root === null || event.target !== element || event.ctrlKey || event.metaKey || event.altKey) return;
     const at = byId.get(current)?.frame ?? root;
     if (event.key === "Enter") onEnter(at);
-    else if (event.key.startsWith("Arrow")) goTo((current === null ? at : frameBeside(byId, at.id, event.key, upwards)) ?? at);
+    else if (event.key.startsWith("Arrow"))
+      goTo((current === null ? at : frameBeside(byId, at.id, event.key, upwards)) ?? at);
     else return;
     event.preventDefault();
   });

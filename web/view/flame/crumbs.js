@@ -1,7 +1,7 @@
 // The path from the root to the zoomed frame; each step zooms out to it.
 
-import { FLAME_VIEWS } from "../../model/page/address.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
+import { FLAME_VIEWS } from "../../model/page/address.js";
 import { TEXT } from "../../text/session.js";
 import { el, isolated } from "../elements/dom.js";
 
@@ -19,7 +19,8 @@ export function createCrumbs(root, dispatch) {
   }
 
   function step(text, keys, isLast) {
-    const button = el("button", { type: "button", class: "crumb", "aria-current": isLast ? "true" : null, on: { click: () => zoomTo(keys) } }, isolated(text));
+    const button = el("button", { type: "button", class: "crumb", "aria-current": isLast ? "true" : null,
+      on: { click: () => zoomTo(keys) } }, isolated(text));
     return el("li", {}, button);
   }
 
@@ -32,7 +33,8 @@ export function createCrumbs(root, dispatch) {
       items.push(step(frame.label.name, keys.slice(0, at), at === path.length));
     });
     if (path.length > 0) {
-      const reset = el("button", { type: "button", class: "link", "data-testid": "zoom-reset", on: { click: () => zoomTo([]) } }, TEXT.crumbs.reset);
+      const reset = el("button", { type: "button", class: "link", "data-testid": "zoom-reset", on: { click: () =>
+        zoomTo([]) } }, TEXT.crumbs.reset);
       items.push(el("li", { class: "reset" }, reset));
     }
     return items;
@@ -52,7 +54,8 @@ export function createCrumbs(root, dispatch) {
       const { focus } = state.picture;
       line.hidden = !FLAME_VIEWS.includes(state.address.view) || (state.picture.empty !== null && focus.missing === 0);
       const path = state.picture.pathTo(focus.id);
-      const signature = path.map((frame) => frame.id).join(" ") + state.address.by + state.address.bottomUp + state.recording.profile.epoch;
+      const signature = path.map((frame) => frame.id).join(" ") + state.address.by + state.address.bottomUp
+        + state.recording.profile.epoch;
       if (signature !== shown) {
         shown = signature;
         list.replaceChildren(...steps(path, state.picture.keysTo(focus.id)));

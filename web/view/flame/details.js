@@ -1,23 +1,23 @@
 // Everything about one frame: the hovered one, else the selected one, else the zoomed one.
 
-import { PANEL_VIEWS } from "../../model/page/address.js";
-import { selectionLabel } from "../../model/filters/selection.js";
 import { formatCount, formatDuration, formatInterval, formatShare, ratio } from "../../model/base/numbers.js";
 import { visibleText } from "../../model/base/text.js";
 import { nativePath } from "../../model/code/lines.js";
+import { exactPattern, FILTER_VERBS } from "../../model/filters/filter.js";
+import { selectionLabel } from "../../model/filters/selection.js";
+import { PANEL_VIEWS } from "../../model/page/address.js";
 import { mayOperate } from "../../model/page/state.js";
+import { stackText } from "../../model/profile/folded.js";
 import { shownParts } from "../../model/profile/parts.js";
 import { waitWords } from "../../model/profile/wait-causes.js";
-import { stackText } from "../../model/profile/folded.js";
-import { exactPattern, FILTER_VERBS } from "../../model/filters/filter.js";
 import { notesOf } from "../../model/time/range-notes.js";
 import { rangeText } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
+import { el, icon, isolated, pathText } from "../elements/dom.js";
+import { ICONS } from "../elements/icons.js";
+import { offerMenu } from "../elements/menu.js";
 import { createRangeNotes } from "./range-notes.js";
 import { summaryParts } from "./summary.js";
-import { el, icon, isolated, pathText } from "../elements/dom.js";
-import { offerMenu } from "../elements/menu.js";
-import { ICONS } from "../elements/icons.js";
 
 const CALLERS_MAX = 200;
 const WAITS_MAX = 8;
@@ -26,12 +26,11 @@ const CONTEXTS_MAX = 12;
 const UNKNOWN_INTERVAL = { low: NaN, high: NaN };
 
 function measure(name, meaning, samples, interval, { sum, secondsPerSample }, testid) {
-  return el("div", { class: "measure" },
-    el("dt", { "data-hint": meaning, tabindex: "0" }, name),
-    el("dd", {},
-      el("strong", { "data-testid": testid + "-share" }, formatShare(ratio(samples, sum))),
+  return el("div", { class: "measure" }, el("dt", { "data-hint": meaning, tabindex: "0" }, name),
+    el("dd", {}, el("strong", { "data-testid": testid + "-share" }, formatShare(ratio(samples, sum))),
       el("span", { "data-testid": testid + "-samples" }, TEXT.samples(formatCount(samples))),
-      el("span", { class: "soft", "data-hint": TEXT.details.timeHint }, "≈ " + formatDuration(samples * secondsPerSample)),
+      el("span", { class: "soft", "data-hint": TEXT.details.timeHint },
+        "≈ " + formatDuration(samples * secondsPerSample)),
       el("span", { class: "soft", "data-hint": TEXT.details.intervalHint }, formatInterval(interval))));
 }
 
@@ -45,7 +44,11 @@ function shownId(state) {
 
 function scopeText(state) {
   const { chosen } = state.picture.chosen;
-  const who = chosen.length === 0 ? TEXT.details.allThreads : chosen.length === 1 ? TEXT.details.oneThread : TEXT.details.someThreads(chosen.length);
+  const who = chosen.length === 0
+    ? TEXT.details.allThreads
+    : chosen.length === 1
+    ? TEXT.details.oneThread
+    : TEXT.details.someThreads(chosen.length);
   const doing = selectionLabel(shownParts(state), state.address.states);
   const when = state.address.range === null ? "" : rangeText(state.address.range);
   return TEXT.details.scope(formatCount(state.picture.sum), who, doing, when);
@@ -53,13 +56,17 @@ function scopeText(state) {
 
 function callerStep(frame, dispatch, keys) {
   const zoom = () => dispatch({ type: "address", changes: { zoom: keys, frame: keys }, how: "push" });
-  return el("li", {}, el("button", { type: "button", class: "caller", on: { click: zoom } }, isolated(frame.label.name), pathText(frame.label.near, { class: "place", title: frame.label.place })));
+  return el("li", {},
+    el("button", { type: "button", class: "caller", on: { click: zoom } }, isolated(frame.label.name),
+      pathText(frame.label.near, { class: "place", title: frame.label.place })));
 }
 
 function callersList(path, keys, state, dispatch) {
   const items = path.slice(0, -1).map((frame, i) => callerStep(frame, dispatch, keys.slice(0, i + 1))).reverse();
   const more = items.length - CALLERS_MAX;
-  const shown = more > 0 ? [...items.slice(0, CALLERS_MAX), el("li", { class: "soft" }, TEXT.details.more(formatCount(more)))] : items;
+  const shown = more > 0
+    ? [...items.slice(0, CALLERS_MAX), el("li", { class: "soft" }, TEXT.details.more(formatCount(more)))]
+    : items;
   const title = state.address.bottomUp ? TEXT.details.callees : TEXT.details.callers;
   if (items.length === 0) return null;
   return el("section", {}, el("h3", {}, title), el("ol", { class: "callers", "data-testid": "callers" }, ...shown));
@@ -68,10 +75,15 @@ function callersList(path, keys, state, dispatch) {
 // The library of native code, and the way to its source, which is searched when somebody asks for it.
 function nativeLine(label, live, dispatch) {
   if (label.library === "") return null;
-  const open = () => dispatch({ type: "address", changes: { view: "source", file: nativePath(label.file, label.raw), line: 0 }, how: "push" });
+  const open = () =>
+    dispatch({ type: "address", changes: { view: "source", file: nativePath(label.file, label.raw), line: 0 },
+      how: "push" });
   const canOpen = live && !label.hasSource && label.name !== label.library;
-  return el("p", { class: "soft", "data-testid": "details-library" }, TEXT.native.in + " ", isolated(label.library), label.hasSource || canOpen ? ". " : TEXT.native.noSource,
-    canOpen ? el("button", { type: "button", class: "link", "data-testid": "open-native-source", on: { click: open } }, TEXT.native.source) : null);
+  return el("p", { class: "soft", "data-testid": "details-library" }, TEXT.native.in + " ", isolated(label.library),
+    label.hasSource || canOpen ? ". " : TEXT.native.noSource, canOpen
+    ? el("button", { type: "button", class: "link", "data-testid": "open-native-source", on: { click: open } },
+      TEXT.native.source)
+    : null);
 }
 
 // A stack as text, from the frames of a path.
@@ -82,13 +94,19 @@ export function pathStack(path, bottomUp) {
 
 // The filters of frames that this one suggests.
 function filterButtons(label, dispatch) {
-  const pattern = label.wait === null ? "function:" + exactPattern(label.raw) : "wait:" + exactPattern(waitWords(label.wait));
-  const button = (verb) => el("button", { type: "button", class: "link", "data-hint": TEXT.filters.meanings[verb], on: { click: () => dispatch({ type: "filter", text: verb + " " + pattern }) } }, verb);
-  return el("p", { class: "filter-ways" }, el("span", { class: "soft" }, TEXT.details.filter), ...FILTER_VERBS.map(button));
+  const pattern = label.wait === null
+    ? "function:" + exactPattern(label.raw)
+    : "wait:" + exactPattern(waitWords(label.wait));
+  const button = (verb) =>
+    el("button", { type: "button", class: "link", "data-hint": TEXT.filters.meanings[verb], on: { click: () =>
+      dispatch({ type: "filter", text: verb + " " + pattern }) } }, verb);
+  return el("p", { class: "filter-ways" }, el("span", { class: "soft" }, TEXT.details.filter),
+    ...FILTER_VERBS.map(button));
 }
 
 function wide(testid, mark, text, click) {
-  return el("button", { type: "button", class: "quiet wide", "data-testid": testid, on: { click } }, mark, el("span", {}, text));
+  return el("button", { type: "button", class: "quiet wide", "data-testid": testid, on: { click } }, mark,
+    el("span", {}, text));
 }
 
 // Details of a frame or a function; `total` and `self` are measures.
@@ -97,12 +115,18 @@ function aboutCode(frame, total, self, state, dispatch, others) {
   const go = (changes) => () => dispatch({ type: "address", changes, how: "push" });
   return [
     el("h2", { "data-testid": "details-name" }, isolated(label.name)),
-    el("p", { class: "place", "data-testid": "details-place" }, pathText(label.place === "" ? (label.synthetic ? TEXT.details.notPython : TEXT.details.noFile) : label.place)),
+    el("p", { class: "place", "data-testid": "details-place" },
+      pathText(label.place === "" ? (label.synthetic ? TEXT.details.notPython : TEXT.details.noFile) : label.place)),
     nativeLine(label, state.live, dispatch),
     el("dl", { class: "measures" }, total, self),
     el("p", { class: "soft scope" }, scopeText(state)),
-    label.hasSource ? wide("open-source", el("span", {}, "≡"), TEXT.details.source, go({ view: "source", file: label.path, line: label.line })) : null,
-    key === "" ? null : wide("open-sandwich", el("span", {}, "⇅"), TEXT.details.sandwich, go({ view: "sandwich", about: key })),
+    label.hasSource
+      ? wide("open-source", el("span", {}, "≡"), TEXT.details.source,
+        go({ view: "source", file: label.path, line: label.line }))
+      : null,
+    key === ""
+      ? null
+      : wide("open-sandwich", el("span", {}, "⇅"), TEXT.details.sandwich, go({ view: "sandwich", about: key })),
     ...others,
     filterButtons(label, dispatch),
   ];
@@ -116,10 +140,16 @@ function waitsList({ picture }, dispatch) {
     const fill = el("i", {});
     fill.style.width = (100 * samples) / waits[0].samples + "%";
     const keep = () => dispatch({ type: "filter", text: "focus wait:" + exactPattern(text) });
-    return el("li", {}, el("button", { type: "button", class: "hottest", "data-testid": "wait", "data-hint": TEXT.details.keepWait, on: { click: keep } },
-      el("span", { class: "hottest-name" }, isolated(name), idle ? isolated(TEXT.details.idle, { class: "soft" }) : null), el("span", { class: "share" }, formatShare(ratio(samples, picture.sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
+    return el("li", {},
+      el("button", { type: "button", class: "hottest", "data-testid": "wait", "data-hint": TEXT.details.keepWait,
+        on: { click: keep } },
+        el("span", { class: "hottest-name" }, isolated(name),
+          idle ? isolated(TEXT.details.idle, { class: "soft" }) : null),
+        el("span", { class: "share" }, formatShare(ratio(samples, picture.sum))),
+        el("span", { class: "bar", "aria-hidden": "true" }, fill)));
   });
-  return [el("h2", { class: "plain" }, TEXT.details.waits), el("ol", { class: "hottest-list", "data-testid": "waits" }, ...rows)];
+  return [el("h2", { class: "plain" }, TEXT.details.waits),
+    el("ol", { class: "hottest-list", "data-testid": "waits" }, ...rows)];
 }
 
 // The list of what they work for; a click keeps only that.
@@ -130,11 +160,18 @@ function contextsList({ picture }, dispatch) {
     const fill = el("i", {});
     fill.style.width = (100 * samples) / contexts[0].samples + "%";
     const keep = () => dispatch({ type: "filter", text: "focus context:" + exactPattern(text) });
-    return el("li", {}, el("button", { type: "button", class: "hottest", title: value, "data-testid": "context", "data-hint": TEXT.details.keepContext, on: { click: keep } },
-      el("span", { class: "hottest-name" }, kind === "value" ? isolated(visibleText(value, TEXT.details.emptyContext)) : isolated(TEXT.details.contextKinds[kind], { class: "soft" })), el("span", { class: "share" }, formatShare(ratio(samples, picture.sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
+    return el("li", {},
+      el("button", { type: "button", class: "hottest", title: value, "data-testid": "context",
+        "data-hint": TEXT.details.keepContext, on: { click: keep } },
+        el("span", { class: "hottest-name" }, kind === "value"
+          ? isolated(visibleText(value, TEXT.details.emptyContext))
+          : isolated(TEXT.details.contextKinds[kind], { class: "soft" })),
+        el("span", { class: "share" }, formatShare(ratio(samples, picture.sum))),
+        el("span", { class: "bar", "aria-hidden": "true" }, fill)));
   });
   const more = contexts.length - CONTEXTS_MAX;
-  return [el("h2", { class: "plain" }, TEXT.details.contexts, isolated(contexts[0].variable)), el("ol", { class: "hottest-list", "data-testid": "contexts" }, ...rows),
+  return [el("h2", { class: "plain" }, TEXT.details.contexts, isolated(contexts[0].variable)),
+    el("ol", { class: "hottest-list", "data-testid": "contexts" }, ...rows),
     more > 0 ? el("p", { class: "soft", "data-testid": "more-contexts" }, TEXT.details.moreContexts(more)) : null];
 }
 
@@ -173,9 +210,12 @@ export function createDetails(root, dispatch) {
   function hottestRow(row, sum, most) {
     const fill = el("i", {});
     fill.style.width = (100 * row.self) / most + "%";
-    const name = el("span", { class: "hottest-name" }, isolated(row.label.brief), isolated(row.label.near || row.label.short, { class: "soft" }));
-    return el("li", {}, el("button", { type: "button", class: "hottest", title: hoverText(row.label), "data-key": row.key, on: { click: () => about(row.key) } },
-      name, el("span", { class: "share" }, formatShare(ratio(row.self, sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
+    const name = el("span", { class: "hottest-name" }, isolated(row.label.brief),
+      isolated(row.label.near || row.label.short, { class: "soft" }));
+    return el("li", {},
+      el("button", { type: "button", class: "hottest", title: hoverText(row.label), "data-key": row.key,
+        on: { click: () => about(row.key) } }, name, el("span", { class: "share" }, formatShare(ratio(row.self, sum))),
+        el("span", { class: "bar", "aria-hidden": "true" }, fill)));
   }
 
   // Nothing chosen: where the program spends its time, and how to go on.
@@ -199,9 +239,12 @@ export function createDetails(root, dispatch) {
 
   function ofFunction(state, found) {
     const { picture } = state;
-    const total = measure(TEXT.details.total, TEXT.table.totalHint, found.total, picture.intervalOfFunction(found.frame, "total"), picture, "total");
-    const self = measure(TEXT.details.self, TEXT.table.selfHint, found.self, picture.intervalOfFunction(found.frame, "self"), picture, "self");
-    const back = el("button", { type: "button", class: "link", "data-testid": "details-back", on: { click: () => about("") } }, TEXT.details.back);
+    const total = measure(TEXT.details.total, TEXT.table.totalHint, found.total,
+      picture.intervalOfFunction(found.frame, "total"), picture, "total");
+    const self = measure(TEXT.details.self, TEXT.table.selfHint, found.self,
+      picture.intervalOfFunction(found.frame, "self"), picture, "self");
+    const back = el("button", { type: "button", class: "link", "data-testid": "details-back",
+      on: { click: () => about("") } }, TEXT.details.back);
     return [back, ...aboutCode(found, total, self, state, dispatch, [])];
   }
 
@@ -212,13 +255,19 @@ export function createDetails(root, dispatch) {
     const { bottomUp } = state.address;
     // Bottom-up, a frame is of several stacks.
     const intervalOf = (number) => (bottomUp ? UNKNOWN_INTERVAL : picture.intervalOfGroup(Number(id), number));
-    const self = bottomUp ? null : measure(TEXT.details.self, TEXT.details.selfHint, frame.self, intervalOf("groupSelf"), picture, "self");
-    const total = measure(bottomUp ? TEXT.details.via : TEXT.details.total, bottomUp ? TEXT.details.viaHint : TEXT.details.totalHint, frame.total, intervalOf("groupTotal"), picture, "total");
+    const self = bottomUp
+      ? null
+      : measure(TEXT.details.self, TEXT.details.selfHint, frame.self, intervalOf("groupSelf"), picture, "self");
+    const total = measure(bottomUp ? TEXT.details.via : TEXT.details.total,
+      bottomUp ? TEXT.details.viaHint : TEXT.details.totalHint, frame.total, intervalOf("groupTotal"), picture,
+      "total");
     const within = picture.focus.id !== 0 && String(picture.focus.id) !== id
       ? el("p", { class: "soft" }, TEXT.details.ofZoomed(formatShare(ratio(frame.total, picture.focusTotal))))
       : null;
-    const copy = wide("copy-stack", icon(ICONS.copy), TEXT.details.copy, () => dispatch({ type: "copy", text: pathStack(path, bottomUp), note: TEXT.details.copied }));
-    return [...aboutCode(frame, total, self, state, dispatch, [copy]), within, callersList(path, picture.keysTo(id), state, dispatch)];
+    const copy = wide("copy-stack", icon(ICONS.copy), TEXT.details.copy,
+      () => dispatch({ type: "copy", text: pathStack(path, bottomUp), note: TEXT.details.copied }));
+    return [...aboutCode(frame, total, self, state, dispatch, [copy]), within,
+      callersList(path, picture.keysTo(id), state, dispatch)];
   }
 
   return {
@@ -228,7 +277,10 @@ export function createDetails(root, dispatch) {
       const id = shownId(state);
       const found = id === null ? state.picture.about : null;
       const subject = id ?? found?.key ?? null;
-      const signature = [subject, subject === null ? state.summaryVersion : 0, state.recordingVersion, state.address.by, state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, shownParts(state), state.address.states, state.address.filters.join("\n"), state.address.range?.from, state.address.range?.to, state.picture.secondsPerSample, JSON.stringify(notesOf(state.session)), mayOperate(state)].join(" ");
+      const signature = [subject, subject === null ? state.summaryVersion : 0, state.recordingVersion, state.address.by,
+        state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, shownParts(state),
+        state.address.states, state.address.filters.join("\n"), state.address.range?.from, state.address.range?.to,
+        state.picture.secondsPerSample, JSON.stringify(notesOf(state.session)), mayOperate(state)].join(" ");
       if (signature === shown || root.hidden || (shownFrame === subject && isInUse())) return;
       shown = signature;
       shownFrame = subject;

@@ -6,8 +6,13 @@ import { WAIT_HUES } from "../../model/profile/wait-causes.js";
 
 // All but those of changes.
 export const FILLS = [
-  ...[0, ...HEAT_STEPS].map((_, level) => "heat-" + level), ...Array.from({ length: HUES }, (_, hue) => "hue-" + hue), "hue-library", "hue-native",
-  ...WAIT_HUES.map((hue) => "wait-" + hue), "neutral", "match",
+  ...[0, ...HEAT_STEPS].map((_, level) => "heat-" + level),
+  ...Array.from({ length: HUES }, (_, hue) => "hue-" + hue),
+  "hue-library",
+  "hue-native",
+  ...WAIT_HUES.map((hue) => "wait-" + hue),
+  "neutral",
+  "match",
 ];
 
 // The fill of a frame or a box {heat, hue, neutral, change (as a comparison shows it, or nothing)}; colour: "heat" or

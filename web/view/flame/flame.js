@@ -1,14 +1,14 @@
 // The flame graph, drawn by d3-flame-graph from the cut tree. The model owns zoom, search and selection; the chart only
 // draws what it is given, with ids that stay the same from one update to the next.
 
-import { FLAME_VIEWS } from "../../model/page/address.js";
 import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
+import { FLAME_VIEWS } from "../../model/page/address.js";
 import { TEXT } from "../../text/session.js";
-import { frameBeside } from "./chart-keys.js";
-import { offerMenu } from "../elements/menu.js";
-import { pathStack } from "./details.js";
-import { createChart, watchWidth } from "./chart.js";
 import { el, placeNear, setAttribute } from "../elements/dom.js";
+import { offerMenu } from "../elements/menu.js";
+import { frameBeside } from "./chart-keys.js";
+import { createChart, watchWidth } from "./chart.js";
+import { pathStack } from "./details.js";
 
 // Why there is nothing to draw, and what can be done about it: {element, update(state)}.
 function createEmpty(dispatch) {
@@ -20,7 +20,9 @@ function createEmpty(dispatch) {
       element.hidden = reason === null;
       if (reason === null || element.dataset.text === reason.text) return;
       element.dataset.text = reason.text;
-      const ways = reason.actions.map(({ label, action }) => el("button", { type: "button", on: { click: () => dispatch(action) } }, label));
+      const ways = reason.actions.map(({ label, action }) =>
+        el("button", { type: "button", on: { click: () => dispatch(action) } }, label)
+      );
       element.replaceChildren(el("p", {}, reason.text), el("p", { class: "ways" }, ...ways));
     },
   };
@@ -39,9 +41,14 @@ function createFlameTip() {
       const frame = hover === null ? undefined : picture.drawing?.byId.get(hover)?.frame;
       element.hidden = frame === undefined || pointer === null || pointer.type === "touch";
       if (element.hidden) return;
-      const self = frame.remainder || address.bottomUp ? "" : "  ·  " + TEXT.flame.self(formatShare(ratio(frame.self, picture.sum)));
-      const numbers = formatShare(ratio(frame.total, picture.sum)) + "  ·  " + TEXT.samples(formatCount(frame.total)) + self;
-      element.replaceChildren(el("bdi", { class: "tip-name" }, frame.label), el("span", { class: "tip-numbers" }, numbers), waits ? el("span", { class: "tip-numbers" }, TEXT.flame.frozen) : "");
+      const self = frame.remainder || address.bottomUp
+        ? ""
+        : "  ·  " + TEXT.flame.self(formatShare(ratio(frame.self, picture.sum)));
+      const numbers = formatShare(ratio(frame.total, picture.sum)) + "  ·  " + TEXT.samples(formatCount(frame.total))
+        + self;
+      element.replaceChildren(el("bdi", { class: "tip-name" }, frame.label),
+        el("span", { class: "tip-numbers" }, numbers),
+        waits ? el("span", { class: "tip-numbers" }, TEXT.flame.frozen) : "");
       placeNear(element, pointer);
     },
   };
@@ -52,13 +59,16 @@ function createTreeItem(tree) {
   let marked = null;
   return function mark(target, { frame, level }, { picture: { selected, sum } }) {
     if (marked !== null && marked !== target) {
-      for (const name of ["data-selected", "role", "id", "aria-label", "aria-level", "aria-selected"]) marked.removeAttribute(name);
+      for (const name of ["data-selected", "role", "id", "aria-label", "aria-level", "aria-selected"])
+        marked.removeAttribute(name);
     }
     marked = target;
     setAttribute(tree, "aria-activedescendant", target === null ? null : "frame-selected");
     if (target === null) return;
-    const said = frame.label + ", " + formatShare(ratio(frame.total, sum)) + ", " + TEXT.flame.self(formatShare(ratio(frame.self, sum)));
-    const attributes = { "data-selected": selected === null ? null : "", role: "treeitem", id: "frame-selected", "aria-label": said, "aria-level": level + 1, "aria-selected": String(selected !== null) };
+    const said = frame.label + ", " + formatShare(ratio(frame.total, sum)) + ", "
+      + TEXT.flame.self(formatShare(ratio(frame.self, sum)));
+    const attributes = { "data-selected": selected === null ? null : "", role: "treeitem", id: "frame-selected",
+      "aria-label": said, "aria-level": level + 1, "aria-selected": String(selected !== null) };
     for (const [name, value] of Object.entries(attributes)) setAttribute(target, name, value);
     if (selected !== null && target.nextElementSibling !== null) target.parentNode.append(target);
   };
@@ -87,7 +97,8 @@ function createDrawn(holder, onClick) {
     // There is a newer drawing, which waits until nothing is pointed at: updates never move what the pointer is on.
     isBehind(state, pointer) {
       const isPointedAt = pointer !== null && pointer.type !== "touch" && state.hover !== null;
-      return state.picture.drawing !== shown.drawing && isPointedAt && shown.drawing !== null && state.width === shown.width && askedFor(state) === shown.question;
+      return state.picture.drawing !== shown.drawing && isPointedAt && shown.drawing !== null
+        && state.width === shown.width && askedFor(state) === shown.question;
     },
     // Draws the state; true if it was drawn again.
     draw(state) {
@@ -101,7 +112,8 @@ function createDrawn(holder, onClick) {
     // After a zoom the zoomed frame must be on screen, wherever the chart was scrolled to before.
     showFocus(id) {
       // Scrolling lays out the page: once all views are updated, not before those that are still to come.
-      if (id !== shown.focus && shown.focus !== null) queueMicrotask(() => chart.elementOf(id)?.scrollIntoView({ block: "nearest", inline: "nearest" }));
+      if (id !== shown.focus && shown.focus !== null)
+        queueMicrotask(() => chart.elementOf(id)?.scrollIntoView({ block: "nearest", inline: "nearest" }));
       shown.focus = id;
     },
   };
@@ -110,7 +122,11 @@ function createDrawn(holder, onClick) {
 export function createFlame(root, dispatch) {
   const holder = el("div", { class: "flame-chart" });
   const element = el("div", {
-    class: "flame", tabindex: "0", role: "tree", "data-testid": "flame", "aria-label": TEXT.flame.label,
+    class: "flame",
+    tabindex: "0",
+    role: "tree",
+    "data-testid": "flame",
+    "aria-label": TEXT.flame.label,
   }, holder);
   const drawn = createDrawn(holder, zoomTo);
   const empty = createEmpty(dispatch);
@@ -126,7 +142,8 @@ export function createFlame(root, dispatch) {
 
   function zoomTo(frame) {
     pointer = null;
-    if (frame.fold !== undefined) return dispatch({ type: "address", changes: { open: [...state.address.open, frame.fold] }, how: "push" });
+    if (frame.fold !== undefined)
+      return dispatch({ type: "address", changes: { open: [...state.address.open, frame.fold] }, how: "push" });
     const keys = keysOf(frame, state);
     return dispatch({ type: "address", changes: { zoom: keys, frame: keys }, how: "push" });
   }
@@ -138,7 +155,8 @@ export function createFlame(root, dispatch) {
 
   // The frame at the keyboard, or null.
   function currentFrame() {
-    const id = [moved, state?.picture.selected].find((one) => typeof one === "string" && entryOf(one) !== undefined) ?? String(state?.picture.focus.id);
+    const id = [moved, state?.picture.selected].find((one) => typeof one === "string" && entryOf(one) !== undefined)
+      ?? String(state?.picture.focus.id);
     return entryOf(id)?.frame ?? null;
   }
 
@@ -176,7 +194,8 @@ export function createFlame(root, dispatch) {
     const { label, key } = state.picture.describe(frame.id);
     return { label, key, stack: pathStack(state.picture.pathTo(frame.id), state.address.bottomUp) };
   });
-  watchWidth(holder, holder, dispatch, (width) => state !== null && width !== state.width && FLAME_VIEWS.includes(state.address.view));
+  watchWidth(holder, holder, dispatch,
+    (width) => state !== null && width !== state.width && FLAME_VIEWS.includes(state.address.view));
 
   return {
     update(next) {

@@ -2,16 +2,17 @@
 
 import { formatCount, formatDuration, formatShare, ratio } from "../../model/base/numbers.js";
 import { TEXT } from "../../text/session.js";
+import { el, isolated, placeNear, setAttribute, setText } from "../elements/dom.js";
 import { listenForFrameKeys } from "./chart-keys.js";
 import { awaitsWidth, createChart, watchWidth } from "./chart.js";
-import { el, isolated, placeNear, setAttribute, setText } from "../elements/dom.js";
 
 const SIDES = ["callers", "callees"];
 
 function createSide(side, textOf, onClick, onPoint) {
   const holder = el("div", { class: "flame-chart" });
   const element = el("div", { class: "sandwich-side", "data-side": side, "data-testid": "sandwich-" + side }, holder);
-  const keys = listenForFrameKeys(element, { name: "frame-" + side, upwards: side === "callers", textOf, onEnter: (frame) => onClick(side, frame) });
+  const keys = listenForFrameKeys(element, { name: "frame-" + side, upwards: side === "callers", textOf,
+    onEnter: (frame) => onClick(side, frame) });
   let chart = null;
   let about = null;
   let shown = null;
@@ -35,9 +36,12 @@ function createSide(side, textOf, onClick, onPoint) {
       shown = drawing;
       coloured = colour;
       width = room;
-      // The end beside the function itself matters; whoever scrolled away from it stays there. Scrolling lays out the
-      // page, so it waits until all views are updated.
-      if (side === "callers" && about !== key) queueMicrotask(() => { element.scrollTop = element.scrollHeight; });
+      // What matters is beside the function itself; whoever scrolled away from it stays there. Scrolling lays out the page, so it
+      // waits until all views are updated.
+      if (side === "callers" && about !== key)
+        queueMicrotask(() => {
+          element.scrollTop = element.scrollHeight;
+        });
       about = key;
     },
   };
@@ -61,7 +65,8 @@ export function createSandwich(root, dispatch) {
 
   function numbersOf(frame) {
     const { sandwich, sum } = state.picture;
-    return TEXT.sandwich.frame(formatShare(ratio(frame.total, sum)), formatShare(ratio(frame.total, sandwich.total)), formatCount(frame.total));
+    return TEXT.sandwich.frame(formatShare(ratio(frame.total, sum)), formatShare(ratio(frame.total, sandwich.total)),
+      formatCount(frame.total));
   }
 
   const textOf = (frame) => [frame.label, ...numbersOf(frame)].join(", ");
@@ -69,16 +74,18 @@ export function createSandwich(root, dispatch) {
   function point(frame, event) {
     tip.hidden = frame === null || event.pointerType === "touch";
     if (tip.hidden) return;
-    tip.replaceChildren(el("bdi", { class: "tip-name" }, frame.label), el("span", { class: "tip-numbers" }, numbersOf(frame).join("  ·  ")));
+    tip.replaceChildren(el("bdi", { class: "tip-name" }, frame.label),
+      el("span", { class: "tip-numbers" }, numbersOf(frame).join("  ·  ")));
     placeNear(tip, { x: event.clientX, y: event.clientY });
   }
 
   const sides = Object.fromEntries(SIDES.map((side) => [side, createSide(side, textOf, recentre, point)]));
-  const element = el("div", { class: "sandwich", "data-testid": "sandwich" },
-    choose, head, titles.callers, sides.callers.element, titles.callees, sides.callees.element);
+  const element = el("div", { class: "sandwich", "data-testid": "sandwich" }, choose, head, titles.callers,
+    sides.callers.element, titles.callees, sides.callees.element);
   root.append(element, tip);
 
-  watchWidth(element, sides.callees.holder, dispatch, (width) => state !== null && width !== state.width && state.address.view === "sandwich");
+  watchWidth(element, sides.callees.holder, dispatch,
+    (width) => state !== null && width !== state.width && state.address.view === "sandwich");
 
   function showNone() {
     const none = state.picture.sandwich === null;
@@ -102,12 +109,19 @@ export function createSandwich(root, dispatch) {
       setText(name, sandwich.label.name);
       setText(place, sandwich.label.near);
       setAttribute(place, "title", sandwich.label.place);
-      setText(numbers, TEXT.sandwich.numbers(formatShare(ratio(sandwich.total, sum)), formatShare(ratio(sandwich.self, sum)), formatCount(sandwich.total), formatDuration(sandwich.total * secondsPerSample)));
-      if (awaitsWidth(state, () => element.clientWidth - 2 * parseFloat(getComputedStyle(element).paddingInlineStart), dispatch)) return;
-      setText(titles.callers, sandwich.callers?.root.children.length === 0 ? TEXT.sandwich.noCallers : TEXT.sandwich.callers);
-      setText(titles.callees, sandwich.callees?.root.children.length === 0 ? TEXT.sandwich.noCallees : TEXT.sandwich.callees);
-      sides.callers.update(sandwich.callers, state.width, state.address.colour, sandwich.key, TEXT.sandwich.callersLabel(sandwich.label.name));
-      sides.callees.update(sandwich.callees, state.width, state.address.colour, sandwich.key, TEXT.sandwich.calleesLabel(sandwich.label.name));
+      setText(numbers,
+        TEXT.sandwich.numbers(formatShare(ratio(sandwich.total, sum)), formatShare(ratio(sandwich.self, sum)),
+          formatCount(sandwich.total), formatDuration(sandwich.total * secondsPerSample)));
+      if (awaitsWidth(state, () => element.clientWidth - 2 * parseFloat(getComputedStyle(element).paddingInlineStart),
+        dispatch)) return;
+      setText(titles.callers,
+        sandwich.callers?.root.children.length === 0 ? TEXT.sandwich.noCallers : TEXT.sandwich.callers);
+      setText(titles.callees,
+        sandwich.callees?.root.children.length === 0 ? TEXT.sandwich.noCallees : TEXT.sandwich.callees);
+      sides.callers.update(sandwich.callers, state.width, state.address.colour, sandwich.key,
+        TEXT.sandwich.callersLabel(sandwich.label.name));
+      sides.callees.update(sandwich.callees, state.width, state.address.colour, sandwich.key,
+        TEXT.sandwich.calleesLabel(sandwich.label.name));
     },
   };
 }

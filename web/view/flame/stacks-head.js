@@ -1,10 +1,10 @@
 // The head of a stack chart, and the words for what is in it.
 
-import { PART_LABELS } from "../../model/threads/activity.js";
-import { fineTime, isFollowing, wholeSpan } from "../../model/page/stack-span.js";
-import { runAt, unorderedParts } from "../../model/trees/stacks.js";
-import { threadKeyOf, threadPlace } from "../../model/threads/threads.js";
 import { formatCount, formatDuration, formatShare } from "../../model/base/numbers.js";
+import { fineTime, isFollowing, wholeSpan } from "../../model/page/stack-span.js";
+import { PART_LABELS } from "../../model/threads/activity.js";
+import { threadKeyOf, threadPlace } from "../../model/threads/threads.js";
+import { runAt, unorderedParts } from "../../model/trees/stacks.js";
 import { CHART_TEXT } from "../../text/charts.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, placeNear, setText } from "../elements/dom.js";
@@ -17,12 +17,21 @@ export const stackSpanText = ({ from, to }) => fineTime(from, TEXT_STEP_S) + " â
 
 // The thread, the zoom and what is to be said of the chart: {element, read(text), update(state, span)}.
 export function createStackHead(dispatch, changeSpan) {
-  const thread = el("select", { "aria-label": CHART_TEXT.stacks.thread, "data-testid": "stacks-thread", on: { change: () => dispatch({ type: "address", changes: { threads: [threadKeyOf(listed[thread.selectedIndex])] }, how: "push" }) } });
-  const button = (testid, mark, text, hint, click) => el("button", { type: "button", class: "quiet", "data-testid": testid, "aria-label": text, "data-hint": hint, on: { click } }, mark);
-  const closer = button("stacks-in", icon(ICONS.plus), CHART_TEXT.stacks.zoomIn, CHART_TEXT.stacks.zoomInHint, () => changeSpan(1 / ZOOM_FACTOR));
-  const wider = button("stacks-out", icon(ICONS.minus), CHART_TEXT.stacks.zoomOut, CHART_TEXT.stacks.zoomOutHint, () => changeSpan(ZOOM_FACTOR));
-  const whole = button("stacks-whole", CHART_TEXT.stacks.whole, CHART_TEXT.stacks.whole, CHART_TEXT.stacks.wholeHint, () => changeSpan(null));
-  const follow = button("stacks-follow", CHART_TEXT.stacks.follow, CHART_TEXT.stacks.follow, CHART_TEXT.stacks.followHint, () => {
+  const thread = el("select", { "aria-label": CHART_TEXT.stacks.thread, "data-testid": "stacks-thread", on: {
+    change: () =>
+      dispatch({ type: "address", changes: { threads: [threadKeyOf(listed[thread.selectedIndex])] }, how: "push" }),
+  } });
+  const button = (testid, mark, text, hint, click) =>
+    el("button", { type: "button", class: "quiet", "data-testid": testid, "aria-label": text, "data-hint": hint,
+      on: { click } }, mark);
+  const closer = button("stacks-in", icon(ICONS.plus), CHART_TEXT.stacks.zoomIn, CHART_TEXT.stacks.zoomInHint,
+    () => changeSpan(1 / ZOOM_FACTOR));
+  const wider = button("stacks-out", icon(ICONS.minus), CHART_TEXT.stacks.zoomOut, CHART_TEXT.stacks.zoomOutHint,
+    () => changeSpan(ZOOM_FACTOR));
+  const whole = button("stacks-whole", CHART_TEXT.stacks.whole, CHART_TEXT.stacks.whole, CHART_TEXT.stacks.wholeHint,
+    () => changeSpan(null));
+  const follow = button("stacks-follow", CHART_TEXT.stacks.follow, CHART_TEXT.stacks.follow,
+    CHART_TEXT.stacks.followHint, () => {
     dispatch({ type: "stackSpan", span: null });
     dispatch({ type: "zoomTimeline", range: null });
     dispatch({ type: "address", changes: { range: null }, how: "push" });
@@ -34,7 +43,8 @@ export function createStackHead(dispatch, changeSpan) {
   let listed = [];
   let shown = "";
   return {
-    element: el("div", { class: "stacks-head" }, el("div", { class: "stacks-tools" }, thread, busiest, said, closer, wider, whole, follow, readout), note),
+    element: el("div", { class: "stacks-head" },
+      el("div", { class: "stacks-tools" }, thread, busiest, said, closer, wider, whole, follow, readout), note),
     read: (text) => setText(readout, text),
     update(state, span, noteText) {
       const { threads, stackThread, stacks } = state.picture;
@@ -66,7 +76,8 @@ export function createStackTip() {
     },
     show(pointer, [name, ...lines]) {
       element.hidden = false;
-      element.replaceChildren(el("bdi", { class: "tip-name" }, name), ...lines.filter((line) => line !== "").map((line) => el("span", { class: "tip-numbers" }, line)));
+      element.replaceChildren(el("bdi", { class: "tip-name" }, name),
+        ...lines.filter((line) => line !== "").map((line) => el("span", { class: "tip-numbers" }, line)));
       placeNear(element, pointer);
     },
   };
@@ -79,7 +90,12 @@ export function stackNote({ live, hasTimes, picture: { stacks } }, span) {
   const parts = unorderedParts(stacks.layout, span);
   if (parts.length === 0) return stacks.layout.shown.length === 0 ? CHART_TEXT.stacks.nothing : "";
   if (!live) return CHART_TEXT.stacks.inReport;
-  const known = stacks.layout.shown.reduce((sum, i) => sum + Math.max(0, Math.min(span.to, stacks.layout.runs.end[i]) - Math.max(span.from, stacks.layout.runs.start[i])), 0);
+  const known = stacks.layout.shown.reduce(
+    (sum, i) =>
+      sum
+      + Math.max(0, Math.min(span.to, stacks.layout.runs.end[i]) - Math.max(span.from, stacks.layout.runs.start[i])),
+    0,
+  );
   return CHART_TEXT.stacks.unordered(formatShare(parts.reduce((sum, part) => sum + part.to - part.from, 0) / known));
 }
 
@@ -96,4 +112,3 @@ export function boxLines({ layout, faceOf }, { level, index }, time) {
     run >= 0 && !layout.runs.ordered[run] ? CHART_TEXT.stacks.unknownOrder : "",
   ];
 }
-

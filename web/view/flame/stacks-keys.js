@@ -1,7 +1,7 @@
 // The pointer and the keyboard in a stack chart.
 
-import { boxAt } from "../../model/trees/stacks.js";
 import { movedSpan, zoomedSpan } from "../../model/page/stack-span.js";
+import { boxAt } from "../../model/trees/stacks.js";
 
 const STACK_CLICK_PX = 4;
 const ZOOM_STEP = 1.5;
@@ -21,8 +21,12 @@ export function listenToStacks(chart) {
     const unit = WHEEL_PX[event.deltaMode] ?? 1;
     const across = (event.shiftKey && event.deltaX === 0 ? event.deltaY : event.deltaX) * unit;
     const { from, to } = chart.span();
-    if (Math.abs(across) > Math.abs(event.shiftKey ? 0 : event.deltaY * unit)) chart.changeSpan(movedSpan({ from, to }, ((to - from) * across) / canvas.clientWidth, chart.whole()));
-    else chart.changeSpan(zoomedSpan({ from, to }, chart.timeAt(event.clientX), Math.exp(Math.max(-400, Math.min(400, event.deltaY * unit)) * WHEEL_STEP), chart.whole()));
+    if (Math.abs(across) > Math.abs(event.shiftKey ? 0 : event.deltaY * unit))
+      chart.changeSpan(movedSpan({ from, to }, ((to - from) * across) / canvas.clientWidth, chart.whole()));
+    else chart.changeSpan(
+        zoomedSpan({ from, to }, chart.timeAt(event.clientX),
+          Math.exp(Math.max(-400, Math.min(400, event.deltaY * unit)) * WHEEL_STEP), chart.whole()),
+      );
     event.preventDefault();
   }, { passive: false });
   canvas.addEventListener("pointerdown", (event) => {
@@ -85,7 +89,8 @@ export function listenToStackKeys(chart) {
     else if (event.key === "-") zoom(ZOOM_STEP);
     else if (event.key === "Home") chart.showAll();
     else if (event.key === "Enter" && current !== null) chart.selectTime(current);
-    else if (across !== undefined && event.shiftKey) chart.changeSpan(movedSpan({ from, to }, across * (to - from) * MOVE_SHARE, chart.whole()));
+    else if (across !== undefined && event.shiftKey)
+      chart.changeSpan(movedSpan({ from, to }, across * (to - from) * MOVE_SHARE, chart.whole()));
     else if (event.key.startsWith("Arrow")) {
       const next = current === null ? chart.firstBox() : boxBeside(chart.levels(), current, event.key);
       if (next !== null && next.index >= 0) chart.goTo(next);

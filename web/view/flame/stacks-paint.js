@@ -3,7 +3,7 @@
 import { PARTS } from "../../model/profile/parts.js";
 import { eachVisible, firstAt, unorderedParts } from "../../model/trees/stacks.js";
 import { el } from "../elements/dom.js";
-import { FILLS, fillOf, inkOf } from "./fills.js";
+import { fillOf, FILLS, inkOf } from "./fills.js";
 
 // The lane of states over the frames, and the gap below it.
 export const LANE_PX = 10;
@@ -16,7 +16,8 @@ const HATCH_PX = 5;
 const FONT_SHARE = 0.57;
 
 const PART_COLOURS = PARTS.map((part) => "part-" + part);
-const NAMES = [...new Set([...FILLS, ...FILLS.map(inkOf)]), ...PART_COLOURS, "panel", "ink", "ink-soft", "accent", "selected", "line-strong"];
+const NAMES = [...new Set([...FILLS, ...FILLS.map(inkOf)]), ...PART_COLOURS, "panel", "ink", "ink-soft", "accent",
+  "selected", "line-strong"];
 
 // The colours of the style sheet as a canvas takes them; they change with the theme.
 export function readStackColours(element) {
@@ -50,7 +51,9 @@ function paintLevel(context, shown, level, top) {
     // A hairline between frames that have room for one.
     context.fillRect(x0, top, x1 - x0 > 3 ? x1 - x0 - 1 : x1 - x0, cell - 1);
     const room = Math.min(x1, shown.width) - x0 - 2 * LABEL_PAD_PX;
-    if (room >= LABEL_LEAST_PX) labels.push({ text: fitted(face.label, room, letterPx), x: x0 + LABEL_PAD_PX, ink: colours.of(mark === "other" ? "ink-soft" : inkOf(fill)) });
+    if (room >= LABEL_LEAST_PX)
+      labels.push({ text: fitted(face.label, room, letterPx), x: x0 + LABEL_PAD_PX,
+        ink: colours.of(mark === "other" ? "ink-soft" : inkOf(fill)) });
   });
   context.globalAlpha = 1;
   return labels;
@@ -61,7 +64,9 @@ function paintStates(context, shown, isPale) {
   const { layout: { shown: order, runs, grouping }, span, pxPerSecond, cell, top, colours } = shown;
   const px = (time) => Math.round((time - span.from) * pxPerSecond);
   let painted = -1;
-  for (let at = firstAt(order.length, (i) => runs.end[order[i]] > span.from); at < order.length && runs.start[order[at]] < span.to; at += 1) {
+  for (let at = firstAt(order.length, (i) => runs.end[order[i]] > span.from);
+    at < order.length && runs.start[order[at]] < span.to; at += 1)
+  {
     const i = order[at];
     const x0 = Math.max(0, px(runs.start[i]));
     const x1 = Math.max(x0 + 1, px(Math.min(runs.end[i], span.to)));
@@ -141,7 +146,8 @@ export function paintStacks(canvas, shown) {
   if (layout === null) return;
   context.font = cell * FONT_SHARE + "px " + shown.colours.font;
   context.textBaseline = "middle";
-  const all = { ...shown, pxPerSecond: width / (span.to - span.from), letterPx: context.measureText("abcdefghijklmnopqrstuvwxyz_.").width / 28 };
+  const all = { ...shown, pxPerSecond: width / (span.to - span.from),
+    letterPx: context.measureText("abcdefghijklmnopqrstuvwxyz_.").width / 28 };
   const first = Math.max(0, Math.floor((top - LANE_PX - LANE_GAP_PX) / cell));
   const labels = [];
   for (let depth = first; depth < layout.levels.length; depth += 1) {

@@ -1,10 +1,10 @@
 // The stack chart: the stacks of one thread in the order of time, on a canvas.
 
-import { shownParts } from "../../model/profile/parts.js";
 import { clampSpan, fineMarks, stackSpan, wholeSpan, zoomedSpan } from "../../model/page/stack-span.js";
-import { boxAt, createPale, firstAt } from "../../model/trees/stacks.js";
+import { shownParts } from "../../model/profile/parts.js";
 import { threadPlace } from "../../model/threads/threads.js";
 import { snapRange } from "../../model/time/timeline.js";
+import { boxAt, createPale, firstAt } from "../../model/trees/stacks.js";
 import { CHART_TEXT } from "../../text/charts.js";
 import { el, setAttribute } from "../elements/dom.js";
 import { offerMenu } from "../elements/menu.js";
@@ -47,9 +47,18 @@ function createSurface(stateOf) {
   }
 
   return {
-    canvas, axis, space, scroller, sheet, cell, layout, width, timeAt,
+    canvas,
+    axis,
+    space,
+    scroller,
+    sheet,
+    cell,
+    layout,
+    width,
+    timeAt,
     groupOf: ({ level, index }) => layout().levels[level].group[index],
-    timesOf: ({ level, index }) => ({ from: layout().levels[level].start[index], to: layout().levels[level].end[index] }),
+    timesOf: ({ level, index }) => ({ from: layout().levels[level].start[index],
+      to: layout().levels[level].end[index] }),
     // {level, index}, or null.
     boxUnder({ x, y }) {
       const below = y - canvas.getBoundingClientRect().top - FRAMES_TOP_PX;
@@ -67,12 +76,14 @@ function createSurface(stateOf) {
       const index = selected() === 0 ? first : level.group.indexOf(selected(), first);
       return index < 0 || index >= level.end.length ? null : { level: depth - 1, index };
     },
-    isSelected: (box) => box !== null && selected() !== 0 && layout()?.levels[box.level]?.group[box.index] === selected(),
+    isSelected: (box) =>
+      box !== null && selected() !== 0 && layout()?.levels[box.level]?.group[box.index] === selected(),
     // Scrolls a level on screen.
     show(level) {
       const top = level * cell;
       if (top < scroller.scrollTop) scroller.scrollTop = top;
-      else if (top + 2 * cell > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + 2 * cell - scroller.clientHeight;
+      else if (top + 2 * cell > scroller.scrollTop + scroller.clientHeight)
+        scroller.scrollTop = top + 2 * cell - scroller.clientHeight;
     },
   };
 }
@@ -88,10 +99,21 @@ function createStackDrawing(surface) {
     if (theme !== coloursFor) [colours, coloursFor] = [readStackColours(canvas.parentElement), theme];
     space.style.height = (stacks.layout?.levels.length ?? 0) * cell + FRAMES_TOP_PX + "px";
     paintStacks(canvas, {
-      layout: stacks.layout, faceOf: stacks.faceOf, isPale: createPale(address.states, shownParts(state)), colours, colour: address.colour, cell,
+      layout: stacks.layout,
+      faceOf: stacks.faceOf,
+      isPale: createPale(address.states, shownParts(state)),
+      colours,
+      colour: address.colour,
+      cell,
       markOf: matched === null ? () => "" : (face) => (matched[face.function ?? 0] ? "match" : "other"),
-      span: stackSpan(state), width: surface.width(), height: Math.min(scroller.clientHeight, space.offsetHeight), top: scroller.scrollTop,
-      range, selected: selected === null ? null : Number(selected), current, hasFocus: document.activeElement === canvas,
+      span: stackSpan(state),
+      width: surface.width(),
+      height: Math.min(scroller.clientHeight, space.offsetHeight),
+      top: scroller.scrollTop,
+      range,
+      selected: selected === null ? null : Number(selected),
+      current,
+      hasFocus: document.activeElement === canvas,
     });
     drawStackAxis(surface.axis, stackSpan(state), surface.width());
   };
@@ -111,7 +133,8 @@ function createStackMoves(surface, stateOf, dispatch, read) {
   }
 
   return {
-    changeSpan, choose,
+    changeSpan,
+    choose,
     currentBox: () => (surface.isSelected(current) ? current : null),
     // The box under the keyboard must be on screen.
     goTo(box) {
@@ -119,7 +142,8 @@ function createStackMoves(surface, stateOf, dispatch, read) {
       surface.show(box.level);
       const [span, { from, to }] = [stackSpan(stateOf()), timesOf(box)];
       const half = (span.to - span.from) / 2;
-      if (to < span.from || from > span.to) changeSpan(clampSpan({ from: (from + to) / 2 - half, to: (from + to) / 2 + half }, whole()));
+      if (to < span.from || from > span.to)
+        changeSpan(clampSpan({ from: (from + to) / 2 - half, to: (from + to) / 2 + half }, whole()));
       read(boxLines(stateOf().picture.stacks, box, from).filter((line) => line !== "").join("  ·  "));
     },
     // The chosen range is what the other views count: whole windows. The chart stays where it is.
@@ -139,7 +163,12 @@ export function createStacks(root, dispatch) {
   const surface = createSurface(() => state);
   const { canvas, scroller, layout, groupOf, timesOf } = surface;
   const tip = createStackTip();
-  const head = createStackHead(dispatch, (factor) => moves.changeSpan(factor === null ? wholeSpan(state) : zoomedSpan(spanNow(), (spanNow().from + spanNow().to) / 2, factor, wholeSpan(state))));
+  const head = createStackHead(dispatch, (factor) =>
+    moves.changeSpan(
+      factor === null
+        ? wholeSpan(state)
+        : zoomedSpan(spanNow(), (spanNow().from + spanNow().to) / 2, factor, wholeSpan(state)),
+    ));
   const moves = createStackMoves(surface, () => state, dispatch, head.read);
   const element = el("div", { class: "stacks" }, head.element, surface.sheet, tip.element);
   const drawing = createStackDrawing(surface);
@@ -152,17 +181,25 @@ export function createStacks(root, dispatch) {
   const spanNow = () => stackSpan(state);
 
   function draw() {
-    if (state !== null && !element.hidden) drawing(state, { range: dragged ?? state.address.range, current: moves.currentBox() });
+    if (state !== null && !element.hidden)
+      drawing(state, { range: dragged ?? state.address.range, current: moves.currentBox() });
   }
 
   function showTip() {
-    const box = pointer === null || pointer.type === "touch" || element.hidden || dragged !== null ? null : surface.boxUnder(pointer);
+    const box = pointer === null || pointer.type === "touch" || element.hidden || dragged !== null
+      ? null
+      : surface.boxUnder(pointer);
     if (box === null) tip.hide();
     else tip.show(pointer, boxLines(state.picture.stacks, box, surface.timeAt(pointer.x)));
   }
 
   const chart = {
-    ...moves, canvas, timeAt: surface.timeAt, boxUnder: surface.boxUnder, firstBox: surface.firstBox, span: spanNow,
+    ...moves,
+    canvas,
+    timeAt: surface.timeAt,
+    boxUnder: surface.boxUnder,
+    firstBox: surface.firstBox,
+    span: spanNow,
     whole: () => wholeSpan(state),
     levels: () => layout().levels,
     current: () => moves.currentBox() ?? (state.picture.selected === null ? null : surface.firstBox()),
@@ -188,9 +225,11 @@ export function createStacks(root, dispatch) {
   canvas.addEventListener("blur", draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   new ResizeObserver(draw).observe(scroller);
-  watchWidth(scroller, scroller, dispatch, (width) => state !== null && width !== state.width && state.address.view === "stacks");
+  watchWidth(scroller, scroller, dispatch,
+    (width) => state !== null && width !== state.width && state.address.view === "stacks");
   offerMenu(canvas, dispatch, (event) => {
-    const box = (event.pointerType === "" ? null : surface.boxUnder({ x: event.clientX, y: event.clientY })) ?? chart.current();
+    const box = (event.pointerType === "" ? null : surface.boxUnder({ x: event.clientX, y: event.clientY }))
+      ?? chart.current();
     if (box === null) return null;
     const { label, key } = state.picture.describe(groupOf(box));
     return { label, key, stack: pathStack(state.picture.pathTo(groupOf(box)), false) };
@@ -200,7 +239,8 @@ export function createStacks(root, dispatch) {
   function drawNews() {
     const { picture: { stacks, matched, selected }, address, theme } = state;
     const { from, to } = spanNow();
-    const news = [stacks.layout, stacks.faceOf, matched, selected, address.colour, address.range, address.states, theme, from, to, surface.width(), scroller.clientHeight, moves.currentBox()];
+    const news = [stacks.layout, stacks.faceOf, matched, selected, address.colour, address.range, address.states, theme,
+      from, to, surface.width(), scroller.clientHeight, moves.currentBox()];
     if (news.every((value, i) => value === drawnFor[i])) return;
     drawnFor = news;
     draw();
@@ -210,11 +250,13 @@ export function createStacks(root, dispatch) {
   return {
     update(next) {
       state = next;
-      element.hidden = state.address.view !== "stacks" || state.picture.empty !== null || state.picture.stackThread === null;
+      element.hidden = state.address.view !== "stacks" || state.picture.empty !== null
+        || state.picture.stackThread === null;
       if (element.hidden) return tip.hide();
       const span = spanNow();
       head.update(state, span, stackNote(state, span));
-      setAttribute(canvas, "aria-label", CHART_TEXT.stacks.label(threadPlace(state.picture.stackThread, state.picture.threads), stackSpanText(span)));
+      setAttribute(canvas, "aria-label",
+        CHART_TEXT.stacks.label(threadPlace(state.picture.stackThread, state.picture.threads), stackSpanText(span)));
       return drawNews();
     },
   };

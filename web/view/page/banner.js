@@ -1,7 +1,7 @@
 // The banner: the session failed, or the server does not answer.
 
-import { statusOf } from "../../model/page/state.js";
 import { visibleText } from "../../model/base/text.js";
+import { statusOf } from "../../model/page/state.js";
 import { TEXT } from "../../text/session.js";
 import { el, setText } from "../elements/dom.js";
 
@@ -9,14 +9,16 @@ import { el, setText } from "../elements/dom.js";
 export function bannerOf(state, now) {
   const { connection, session } = state;
   const status = statusOf(state);
-  if (connection.state === "unreadable") return { text: TEXT.banner.unreadable(visibleText(connection.detail)), retry: false };
+  if (connection.state === "unreadable")
+    return { text: TEXT.banner.unreadable(visibleText(connection.detail)), retry: false };
   if (status === "denied") return { text: TEXT.banner.denied, retry: true };
   if (status === "lost") {
     const seconds = Math.max(1, Math.ceil(((connection.retryAt ?? now) - now) / 1000));
     const why = connection.detail === "" ? TEXT.banner.silent : TEXT.banner.answered(visibleText(connection.detail));
     return { text: why + TEXT.banner.kept, wait: TEXT.banner.retryIn(seconds), retry: true };
   }
-  if (status === "failed") return { text: TEXT.banner.failed(visibleText(session.reason ?? "", TEXT.banner.noReason)), retry: false };
+  if (status === "failed")
+    return { text: TEXT.banner.failed(visibleText(session.reason ?? "", TEXT.banner.noReason)), retry: false };
   return null;
 }
 
@@ -24,7 +26,8 @@ export function createBanner(root, dispatch) {
   const text = el("span", { "data-testid": "banner-text" });
   // Not said again each second.
   const wait = el("span", { "aria-hidden": "true" });
-  const retry = el("button", { type: "button", "data-testid": "reconnect", on: { click: () => dispatch({ type: "retry" }) } }, TEXT.banner.retry);
+  const retry = el("button", { type: "button", "data-testid": "reconnect",
+    on: { click: () => dispatch({ type: "retry" }) } }, TEXT.banner.retry);
   root.classList.add("banner");
   root.hidden = true;
   root.setAttribute("role", "alert");

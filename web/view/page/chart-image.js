@@ -9,29 +9,43 @@ const AREA_MAX_PX = 100e6;
 const IMAGE_SCALE = 2;
 const PAINTS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "opacity"];
 const SHAPES = new Set(["rect", "path", "line", "circle", "ellipse", "polygon", "polyline"]);
-// Characters that no XML may contain.
-const NOT_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+// What no XML may contain.
+const NOT_XML =
+  /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 function shape(tag, attributes) {
   const element = document.createElementNS(IMAGE_SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, typeof value === "number" ? String(Math.round(value * 100) / 100) : value);
+  for (const [name, value] of Object.entries(attributes))
+    element.setAttribute(name, typeof value === "number" ? String(Math.round(value * 100) / 100) : value);
   return element;
 }
 
 const isOpaque = (colour) => colour !== "transparent" && !/^rgba\(.*, 0\)$|\/ 0\)$/.test(colour);
 
 function intersect(a, b) {
-  return { left: Math.max(a.left, b.left), top: Math.max(a.top, b.top), right: Math.min(a.right, b.right), bottom: Math.min(a.bottom, b.bottom) };
+  return { left: Math.max(a.left, b.left), top: Math.max(a.top, b.top), right: Math.min(a.right, b.right),
+    bottom: Math.min(a.bottom, b.bottom) };
 }
 
 function drawBox(style, at, out, opacity) {
   const box = { x: at.left, y: at.top, width: at.width, height: at.height };
-  if (isOpaque(style.backgroundColor)) out.append(shape("rect", { ...box, rx: Math.min(parseFloat(style.borderTopLeftRadius) || 0, at.height / 2), fill: style.backgroundColor, opacity }));
-  for (const [side, edge] of [["Top", { height: 0 }], ["Bottom", { y: at.bottom, height: 0 }], ["Left", { width: 0 }], ["Right", { x: at.right, width: 0 }]]) {
+  if (isOpaque(style.backgroundColor))
+    out.append(
+      shape("rect", { ...box, rx: Math.min(parseFloat(style.borderTopLeftRadius) || 0, at.height / 2),
+        fill: style.backgroundColor, opacity }),
+    );
+  for (const [side, edge] of [["Top", { height: 0 }], ["Bottom", { y: at.bottom, height: 0 }], ["Left", { width: 0 }], [
+    "Right",
+    { x: at.right, width: 0 },
+  ]]) {
     const width = parseFloat(style["border" + side + "Width"]);
-    if (!(width > 0) || style["border" + side + "Style"] === "none" || !isOpaque(style["border" + side + "Color"])) continue;
+    if (!(width > 0) || style["border" + side + "Style"] === "none" || !isOpaque(style["border" + side + "Color"]))
+      continue;
     const line = { ...box, ...edge };
-    out.append(shape("rect", { x: line.x - (side === "Right" ? width : 0), y: line.y - (side === "Bottom" ? width : 0), width: line.width || width, height: line.height || width, fill: style["border" + side + "Color"], opacity }));
+    out.append(
+      shape("rect", { x: line.x - (side === "Right" ? width : 0), y: line.y - (side === "Bottom" ? width : 0),
+        width: line.width || width, height: line.height || width, fill: style["border" + side + "Color"], opacity }),
+    );
   }
 }
 
@@ -41,12 +55,16 @@ function drawShape(element, origin, out, opacity) {
   if (matrix === null) return;
   const style = getComputedStyle(element);
   const copy = document.createElementNS(IMAGE_SVG, element.localName);
-  for (const name of ["x", "y", "width", "height", "rx", "ry", "d", "cx", "cy", "r", "x1", "x2", "y1", "y2", "points"]) {
+  for (const name of ["x", "y", "width", "height", "rx", "ry", "d", "cx", "cy", "r", "x1", "x2", "y1", "y2",
+    "points"])
+  {
     if (element.hasAttribute(name)) copy.setAttribute(name, element.getAttribute(name));
   }
   for (const name of PAINTS) copy.setAttribute(name, style.getPropertyValue(name));
   copy.setAttribute("opacity", String(opacity * Number(style.opacity)));
-  const place = [matrix.a, matrix.b, matrix.c, matrix.d, matrix.e - origin.left, matrix.f - origin.top].map((number) => Math.round(number * 1e4) / 1e4);
+  const place = [matrix.a, matrix.b, matrix.c, matrix.d, matrix.e - origin.left, matrix.f - origin.top].map((number) =>
+    Math.round(number * 1e4) / 1e4
+  );
   copy.setAttribute("transform", "matrix(" + place.join(" ") + ")");
   out.append(copy);
 }
@@ -80,7 +98,8 @@ function drawText(node, { origin, clip, opacity, style }, out) {
     const at = range.getBoundingClientRect();
     const size = parseFloat(style.fontSize);
     const bottom = Math.min(at.bottom, clip.bottom);
-    if (at.width === 0 || at.left >= clip.right || at.right <= clip.left || bottom - Math.max(at.top, clip.top) < size / 2) continue;
+    if (at.width === 0 || at.left >= clip.right || at.right <= clip.left
+      || bottom - Math.max(at.top, clip.top) < size / 2) continue;
     let text = node.data.slice(start, end);
     let width = at.width;
     if (at.right > clip.right + 1) {
@@ -92,8 +111,16 @@ function drawText(node, { origin, clip, opacity, style }, out) {
     }
     // As wide as here, whatever font is there.
     const drawn = shape("text", {
-      x: at.left - origin.left, y: at.top - origin.top + at.height / 2 + size * 0.35, fill: style.color, opacity, textLength: width, lengthAdjust: "spacingAndGlyphs",
-      "font-family": style.fontFamily, "font-size": size, "font-weight": style.fontWeight, "font-style": style.fontStyle,
+      x: at.left - origin.left,
+      y: at.top - origin.top + at.height / 2 + size * 0.35,
+      fill: style.color,
+      opacity,
+      textLength: width,
+      lengthAdjust: "spacingAndGlyphs",
+      "font-family": style.fontFamily,
+      "font-size": size,
+      "font-weight": style.fontWeight,
+      "font-style": style.fontStyle,
     });
     drawn.setAttributeNS("http://www.w3.org/XML/1998/namespace", "xml:space", "preserve");
     drawn.textContent = text.replace(NOT_XML, "\ufffd");
@@ -102,7 +129,8 @@ function drawText(node, { origin, clip, opacity, style }, out) {
 }
 
 function isShown(element, style) {
-  return style.display !== "none" && style.visibility === "visible" && !element.matches("[hidden], input, select, textarea");
+  return style.display !== "none" && style.visibility === "visible"
+    && !element.matches("[hidden], input, select, textarea");
 }
 
 // Draws all that is in `root`, in document order. Selectors: `without` of what is left out, `bare` of what has no box.
@@ -120,14 +148,19 @@ function drawAll(root, origin, { without, bare }, out) {
     if (!isShown(node, style)) continue;
     const inside = opacity * Number(style.opacity);
     const at = node.getBoundingClientRect();
-    const box = { left: at.left - origin.left, top: at.top - origin.top, right: at.right - origin.left, bottom: at.bottom - origin.top, width: at.width, height: at.height };
+    const box = { left: at.left - origin.left, top: at.top - origin.top, right: at.right - origin.left,
+      bottom: at.bottom - origin.top, width: at.width, height: at.height };
     if (node.namespaceURI === IMAGE_SVG) {
       if (SHAPES.has(node.localName)) drawShape(node, origin, out, opacity);
     } else if (node.localName === "canvas") {
-      out.append(shape("image", { x: box.left, y: box.top, width: at.width, height: at.height, href: node.toDataURL("image/png"), preserveAspectRatio: "none" }));
+      out.append(
+        shape("image", { x: box.left, y: box.top, width: at.width, height: at.height, href: node.toDataURL("image/png"),
+          preserveAspectRatio: "none" }),
+      );
     } else if (at.width > 0 && !node.matches(bare)) drawBox(style, box, out, inside);
     const within = node !== root && style.overflow !== "visible" && at.width > 0 ? intersect(clip, at) : clip;
-    for (const child of Array.from(node.childNodes).reverse()) stack.push({ node: child, clip: within, opacity: inside, style });
+    for (const child of Array.from(node.childNodes).reverse())
+      stack.push({ node: child, clip: within, opacity: inside, style });
   }
 }
 
@@ -138,8 +171,10 @@ export function chartSvg(root, title, selectors) {
   const height = Math.ceil(Math.max(at.height, root.scrollHeight)) + 2 * MARGIN_PX + TITLE_PX;
   const page = getComputedStyle(document.body);
   const svg = shape("svg", { width, height, viewBox: "0 0 " + width + " " + height });
-  svg.append(shape("rect", { width, height, fill: getComputedStyle(document.documentElement).backgroundColor }), shape("rect", { width, height, fill: page.backgroundColor }));
-  const head = shape("text", { x: MARGIN_PX, y: MARGIN_PX + 12, fill: page.color, "font-family": page.fontFamily, "font-size": 13, "font-weight": 600 });
+  svg.append(shape("rect", { width, height, fill: getComputedStyle(document.documentElement).backgroundColor }),
+    shape("rect", { width, height, fill: page.backgroundColor }));
+  const head = shape("text", { x: MARGIN_PX, y: MARGIN_PX + 12, fill: page.color, "font-family": page.fontFamily,
+    "font-size": 13, "font-weight": 600 });
   head.textContent = title.replace(NOT_XML, "\ufffd");
   const name = shape("title", {});
   name.textContent = head.textContent;
@@ -161,11 +196,15 @@ function loadImage(url) {
 
 // The chart as a PNG: a promise of a Blob.
 export async function chartPng({ text, width, height }) {
-  const scale = Math.min(IMAGE_SCALE, SIDE_MAX_PX / width, SIDE_MAX_PX / height, Math.sqrt(AREA_MAX_PX / (width * height)));
+  const scale = Math.min(IMAGE_SCALE, SIDE_MAX_PX / width, SIDE_MAX_PX / height,
+    Math.sqrt(AREA_MAX_PX / (width * height)));
   const image = await loadImage("data:image/svg+xml;charset=utf-8," + encodeURIComponent(text));
   const canvas = document.createElement("canvas");
   canvas.width = Math.max(1, Math.floor(width * scale));
   canvas.height = Math.max(1, Math.floor(height * scale));
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((done, failed) => canvas.toBlob((blob) => (blob === null ? failed(new Error("the picture cannot be drawn")) : done(blob)), "image/png"));
+  return new Promise((done, failed) =>
+    canvas.toBlob((blob) => (blob === null ? failed(new Error("the picture cannot be drawn")) : done(blob)),
+      "image/png")
+  );
 }

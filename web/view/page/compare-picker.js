@@ -1,10 +1,10 @@
 // Choosing what a session is compared with, in a dialog. The choices stand in the state: `picker`, which is null, or
 // {sessions, captures, mayOpen, error, busy}.
 
-import { matchingRecords, otherRecords, suggestedChoices } from "../../model/page/compare-with.js";
 import { formatWhen } from "../../model/base/instants.js";
 import { formatDuration } from "../../model/base/numbers.js";
 import { visibleText } from "../../model/base/text.js";
+import { matchingRecords, otherRecords, suggestedChoices } from "../../model/page/compare-with.js";
 import { rangeText } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isolated, setText } from "../elements/dom.js";
@@ -13,20 +13,27 @@ import { ICONS } from "../elements/icons.js";
 function pickerRow(choice, choose) {
   const { title, started, seconds, kind, pid, baseline, suggestion } = choice;
   const part = baseline === null ? formatDuration(seconds) : rangeText(baseline);
-  const detail = [suggestion === undefined ? TEXT.picker.kinds[kind] : visibleText(title), formatWhen(started * 1000, Date.now()), part, pid === null ? "" : "PID " + pid].filter(Boolean).join(" · ");
+  const detail = [suggestion === undefined ? TEXT.picker.kinds[kind] : visibleText(title),
+    formatWhen(started * 1000, Date.now()), part, pid === null ? "" : "PID " + pid].filter(Boolean).join(" · ");
   const name = suggestion === undefined ? visibleText(title) : TEXT.picker.suggestions[suggestion];
-  return el("li", {}, el("button", { type: "button", class: "item", title: visibleText(choice.command, ""), "data-testid": "picker-choice", "data-key": choice.key, on: { click: () => choose(choice) } },
-    isolated(name, { class: "item-label" }), isolated(detail, { class: "item-hint" })));
+  return el("li", {},
+    el("button", { type: "button", class: "item", title: visibleText(choice.command, ""),
+      "data-testid": "picker-choice", "data-key": choice.key, on: { click: () => choose(choice) } },
+      isolated(name, { class: "item-label" }), isolated(detail, { class: "item-hint" })));
 }
 
 export function createComparePicker(root, dispatch) {
-  const search = el("input", { type: "text", placeholder: TEXT.picker.search, "aria-label": TEXT.picker.search, autocomplete: "off", spellcheck: "false", "data-testid": "picker-search" });
+  const search = el("input", { type: "text", placeholder: TEXT.picker.search, "aria-label": TEXT.picker.search,
+    autocomplete: "off", spellcheck: "false", "data-testid": "picker-search" });
   const suggested = el("ul", { class: "picker-list", "aria-label": TEXT.picker.suggested });
   const list = el("ul", { class: "picker-list", "aria-label": TEXT.picker.all, "data-testid": "picker-list" });
   const status = el("p", { class: "soft", role: "status", "data-testid": "picker-status" });
-  const close = el("button", { type: "button", class: "quiet", "aria-label": TEXT.help.close, on: { click: () => dialog.close() } }, icon(ICONS.close));
-  const dialog = el("dialog", { class: "help host-dialog picker", "data-testid": "picker", "aria-labelledby": "picker-title" },
-    el("div", { class: "help-head" }, el("h2", { id: "picker-title" }, TEXT.picker.title), close), suggested, search, status, list);
+  const close = el("button", { type: "button", class: "quiet", "aria-label": TEXT.help.close,
+    on: { click: () => dialog.close() } }, icon(ICONS.close));
+  const dialog = el("dialog", { class: "help host-dialog picker", "data-testid": "picker",
+    "aria-labelledby": "picker-title" },
+    el("div", { class: "help-head" }, el("h2", { id: "picker-title" }, TEXT.picker.title), close), suggested, search,
+    status, list);
   root.append(dialog);
   let state = null;
   let shown = null;
@@ -35,10 +42,13 @@ export function createComparePicker(root, dispatch) {
 
   function fill() {
     const { picker, session, address } = state;
-    if (picker.sessions === null) return setText(status, picker.error === "" ? TEXT.picker.loading : visibleText(picker.error));
+    if (picker.sessions === null)
+      return setText(status, picker.error === "" ? TEXT.picker.loading : visibleText(picker.error));
     const records = otherRecords(session, picker.sessions, picker.captures, picker.mayOpen);
     const found = matchingRecords(records, search.value);
-    suggested.replaceChildren(...suggestedChoices(session, address.range, records).map((choice) => pickerRow(choice, choose)));
+    suggested.replaceChildren(
+      ...suggestedChoices(session, address.range, records).map((choice) => pickerRow(choice, choose)),
+    );
     list.replaceChildren(...found.map((choice) => pickerRow(choice, choose)));
     const none = records.length === 0 ? TEXT.picker.none : found.length === 0 ? TEXT.picker.noMatch : "";
     return setText(status, picker.error !== "" ? visibleText(picker.error) : picker.busy ? TEXT.picker.opening : none);

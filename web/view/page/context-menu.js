@@ -8,7 +8,8 @@ import { el, isolated } from "../elements/dom.js";
 const CONTEXT_MARGIN_PX = 8;
 
 export function createContextMenu(root, dispatch) {
-  const panel = el("div", { class: "popover menu", popover: "auto", role: "menu", "aria-label": TEXT.menu.label, "data-testid": "context-menu" });
+  const panel = el("div", { class: "popover menu", popover: "auto", role: "menu", "aria-label": TEXT.menu.label,
+    "data-testid": "context-menu" });
   root.append(panel);
   let shown = null;
   let owner = null;
@@ -40,17 +41,24 @@ export function createContextMenu(root, dispatch) {
       if (action !== undefined) dispatch(action);
     };
     // An editor takes its address from this page; a web page gets a tab of its own.
-    if (href !== undefined) return el("a", { href, class: "item", role: "menuitem", title: hint, target: /^https?:/i.test(href) ? "_blank" : null, rel: "noopener noreferrer", "data-testid": "menu-" + key, on: { click: close } }, label);
-    return el("button", { type: "button", class: "item", role: "menuitem", title: hint, "data-testid": "menu-" + key, on: { click: run } }, label);
+    if (href !== undefined)
+      return el("a", { href, class: "item", role: "menuitem", title: hint,
+        target: /^https?:/i.test(href) ? "_blank" : null, rel: "noopener noreferrer", "data-testid": "menu-" + key,
+        on: { click: close } }, label);
+    return el("button", { type: "button", class: "item", role: "menuitem", title: hint, "data-testid": "menu-" + key,
+      on: { click: run } }, label);
   }
 
   function open(menu, links) {
     shown = menu;
     owner = document.activeElement;
-    panel.replaceChildren(el("p", { class: "menu-note" }, isolated(menu.label.name)), ...menuItems(menu, links).map(itemOf));
+    panel.replaceChildren(el("p", { class: "menu-note" }, isolated(menu.label.name)),
+      ...menuItems(menu, links).map(itemOf));
     panel.showPopover();
-    panel.style.left = Math.max(CONTEXT_MARGIN_PX, Math.min(menu.x, window.innerWidth - panel.offsetWidth - CONTEXT_MARGIN_PX)) + "px";
-    panel.style.top = Math.max(CONTEXT_MARGIN_PX, Math.min(menu.y, window.innerHeight - panel.offsetHeight - CONTEXT_MARGIN_PX)) + "px";
+    panel.style.left =
+      Math.max(CONTEXT_MARGIN_PX, Math.min(menu.x, window.innerWidth - panel.offsetWidth - CONTEXT_MARGIN_PX)) + "px";
+    panel.style.top =
+      Math.max(CONTEXT_MARGIN_PX, Math.min(menu.y, window.innerHeight - panel.offsetHeight - CONTEXT_MARGIN_PX)) + "px";
     panel.querySelector(".item").focus();
   }
 

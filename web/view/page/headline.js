@@ -1,10 +1,10 @@
 // The first line of the page: the answer of the summary in one sentence, and below it the offer to record native stacks.
 
+import { formatShare } from "../../model/base/numbers.js";
+import { sentenceText } from "../../model/base/text.js";
 import { PANEL_VIEWS } from "../../model/page/address.js";
 import { nativeOffer } from "../../model/page/native-offer.js";
 import { isOfMore } from "../../model/page/state.js";
-import { formatShare } from "../../model/base/numbers.js";
-import { sentenceText } from "../../model/base/text.js";
 import { TEXT } from "../../text/session.js";
 import { el, isolated, setSentence, setText } from "../elements/dom.js";
 
@@ -13,8 +13,10 @@ function createNativeOffer(dispatch) {
   const share = el("span", {});
   const name = isolated("");
   const rest = el("span", {});
-  const begin = el("button", { type: "button", "data-hint": TEXT.nativeOffer.hint, "data-testid": "record-native", on: { click: () => dispatch({ type: "recordNative" }) } }, TEXT.nativeOffer.begin);
-  const element = el("span", { class: "native-offer", hidden: true, "data-testid": "native-offer" }, el("span", {}, share, el("code", {}, name), rest), begin);
+  const begin = el("button", { type: "button", "data-hint": TEXT.nativeOffer.hint, "data-testid": "record-native",
+    on: { click: () => dispatch({ type: "recordNative" }) } }, TEXT.nativeOffer.begin);
+  const element = el("span", { class: "native-offer", hidden: true, "data-testid": "native-offer" },
+    el("span", {}, share, el("code", {}, name), rest), begin);
   return {
     element,
     update(state) {

@@ -6,10 +6,23 @@ import { TEXT } from "../../text/session.js";
 import { el, isolated, setAttribute, setText } from "../elements/dom.js";
 
 export function createPalette(root, dispatch) {
-  const input = el("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list", "aria-label": TEXT.commands.input, placeholder: TEXT.commands.placeholder, autocomplete: "off", spellcheck: "false", "data-testid": "palette-input" });
-  const list = el("ul", { class: "palette-list", id: "palette-list", role: "listbox", "aria-label": TEXT.commands.list });
+  const input = el("input", {
+    type: "text",
+    role: "combobox",
+    "aria-expanded": "true",
+    "aria-controls": "palette-list",
+    "aria-autocomplete": "list",
+    "aria-label": TEXT.commands.input,
+    placeholder: TEXT.commands.placeholder,
+    autocomplete: "off",
+    spellcheck: "false",
+    "data-testid": "palette-input",
+  });
+  const list = el("ul", { class: "palette-list", id: "palette-list", role: "listbox",
+    "aria-label": TEXT.commands.list });
   const none = el("p", { class: "soft palette-none", role: "status", hidden: true, "data-testid": "palette-none" });
-  const dialog = el("dialog", { class: "palette", "data-testid": "palette", "aria-label": TEXT.commands.label }, input, list, none);
+  const dialog = el("dialog", { class: "palette", "data-testid": "palette", "aria-label": TEXT.commands.label }, input,
+    list, none);
   root.append(dialog);
   let state = null;
   let found = [];
@@ -32,8 +45,13 @@ export function createPalette(root, dispatch) {
     none.hidden = found.length > 0;
     setText(none, TEXT.commands.none(visibleText(input.value, "")));
     at = 0;
-    list.replaceChildren(...found.map((command, i) => el("li", { role: "option", id: "palette-" + i, on: { click: () => run(command) } },
-      isolated(command.label, { class: command.isFunction ? "palette-function" : "" }), el("span", { class: "soft" }, command.hint))));
+    list.replaceChildren(
+      ...found.map((command, i) =>
+        el("li", { role: "option", id: "palette-" + i, on: { click: () => run(command) } },
+          isolated(command.label, { class: command.isFunction ? "palette-function" : "" }),
+          el("span", { class: "soft" }, command.hint))
+      ),
+    );
     mark();
   }
 

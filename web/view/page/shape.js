@@ -20,20 +20,27 @@ export function createShape(root, dispatch) {
     { value: "function", label: TEXT.grouping.function, hint: TEXT.grouping.functionHint },
     { value: "line", label: TEXT.grouping.line, hint: TEXT.grouping.lineHint },
   ], (value) => change({ by: value }));
-  const native = segmented(TEXT.native.label, "native", NATIVE_SETTINGS.map((value) => ({ value, label: TEXT.native[value][0], hint: TEXT.native[value][1] })), (value) => change({ native: value }));
-  const order = segmented(TEXT.order.label, "order", ORDERS.map((value) => ({ value, label: TEXT.order[value][0], hint: TEXT.order[value][1] })), (value) => change({ order: value }));
+  const native = segmented(TEXT.native.label, "native",
+    NATIVE_SETTINGS.map((value) => ({ value, label: TEXT.native[value][0], hint: TEXT.native[value][1] })),
+    (value) => change({ native: value }));
+  const order = segmented(TEXT.order.label, "order",
+    ORDERS.map((value) => ({ value, label: TEXT.order[value][0], hint: TEXT.order[value][1] })),
+    (value) => change({ order: value }));
   const colour = segmented(TEXT.colour.label, "colour", [
     { value: "heat", label: TEXT.colour.heat, hint: TEXT.colour.heatHint },
     { value: "module", label: TEXT.colour.module, hint: TEXT.colour.moduleHint },
   ], (value) => change({ colour: value }));
   const chosen = isolated("");
-  const button = el("button", { type: "button", class: "choice", "data-testid": "display" }, el("span", {}, TEXT.display), chosen, icon(ICONS.chevron, 12));
+  const button = el("button", { type: "button", class: "choice", "data-testid": "display" },
+    el("span", {}, TEXT.display), chosen, icon(ICONS.chevron, 12));
   const element = el("div", { class: "shape" });
   root.append(element);
   const crumbs = createCrumbs(element, dispatch);
   element.append(button);
   const rows = { direction, grouping, native, order, colour };
-  const lines = Object.entries(rows).map(([key, { element: group }]) => el("div", { class: "display-line" }, el("span", { class: "soft", "aria-hidden": "true" }, TEXT[key].label), group));
+  const lines = Object.entries(rows).map(([key, { element: group }]) =>
+    el("div", { class: "display-line" }, el("span", { class: "soft", "aria-hidden": "true" }, TEXT[key].label), group)
+  );
   createPopover(button, TEXT.display).panel.append(...lines);
 
   function show({ address: { view, bottomUp, by, colour: shownColour }, picture, ...state }) {
@@ -50,7 +57,10 @@ export function createShape(root, dispatch) {
       lines[i].hidden = value === null;
       if (value !== null) rows[key].set(value);
     });
-    const others = [[values.direction === "up", TEXT.direction.up], [values.grouping === "line", TEXT.grouping.line], [values.colour === "module", TEXT.colour.module]].flatMap(([is, text]) => (is ? [text] : []));
+    const others = [[values.direction === "up", TEXT.direction.up], [values.grouping === "line", TEXT.grouping.line], [
+      values.colour === "module",
+      TEXT.colour.module,
+    ]].flatMap(([is, text]) => (is ? [text] : []));
     setText(chosen, others.join(", "));
     setAttribute(button, "data-active", others.length > 0 || null);
     element.hidden = lines.every((line) => line.hidden);

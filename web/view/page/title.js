@@ -1,7 +1,7 @@
 // The title of the tab: the status first, because tabs are narrow.
 
-import { newerSamples, statusOf } from "../../model/page/state.js";
 import { baseName, visibleText } from "../../model/base/text.js";
+import { newerSamples, statusOf } from "../../model/page/state.js";
 import { TEXT } from "../../text/session.js";
 
 const SIGNS = { running: "●", "view paused": "❚❚", ended: "■", failed: "✕", lost: "✕", denied: "✕", report: "◆" };
@@ -15,7 +15,8 @@ function targetName(session) {
 export function titleOf(state) {
   const status = statusOf(state);
   const newer = status === "view paused" ? newerSamples(state) : 0;
-  const words = [SIGNS[status] ?? "○", targetName(state.session), TEXT.title[status], newer > 0 ? TEXT.title.paused : ""];
+  const words = [SIGNS[status] ?? "○", targetName(state.session), TEXT.title[status],
+    newer > 0 ? TEXT.title.paused : ""];
   return words.filter(Boolean).join(" ") + " – Pyrometer";
 }
 

@@ -12,7 +12,10 @@ const MORE_KEY = "pyrometer.views";
 
 export function createToolbar(root, dispatch) {
   const change = (changes) => dispatch({ type: "address", changes, how: "push" });
-  const view = segmented(TEXT.view.label, "view", VIEWS.map((value, i) => ({ value, label: TEXT.view[value][0], hint: TEXT.view[value][1] + "  ( " + viewKey(i) + " )" })), (value) => change({ view: value }));
+  const view = segmented(TEXT.view.label, "view",
+    VIEWS.map((value, i) => ({ value, label: TEXT.view[value][0],
+      hint: TEXT.view[value][1] + "  ( " + viewKey(i) + " )" })
+    ), (value) => change({ view: value }));
   const more = el("button", { type: "button", "data-testid": "more-views", on: { click: () => toggleMore() } });
   view.element.append(more);
   const tasksButton = view.element.querySelector("[data-value=tasks]");
@@ -43,7 +46,8 @@ export function createToolbar(root, dispatch) {
     update(state) {
       view.set(state.address.view);
       tasksButton.hidden = state.address.view !== "tasks" && !offersTasks(state);
-      if (scrolledTo !== state.address.view) scrollSideways(view.element.querySelector("[data-value=" + state.address.view + "]"));
+      if (scrolledTo !== state.address.view)
+        scrollSideways(view.element.querySelector("[data-value=" + state.address.view + "]"));
       scrolledTo = state.address.view;
       threads.update(state);
       search.update(state);

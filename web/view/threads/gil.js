@@ -1,12 +1,12 @@
 // GIL contention: holders and waiting threads as a table, the functions that held the GIL as a list and as a flame graph.
 
-import { heatLevel } from "../../model/picture/drawing.js";
 import { formatCount, formatDuration, formatShare, ratio } from "../../model/base/numbers.js";
+import { heatLevel } from "../../model/picture/drawing.js";
 import { threadKeyOf, threadPlace } from "../../model/threads/threads.js";
 import { TEXT } from "../../text/session.js";
+import { el, isInUse, isolated, placeNear, setAttribute, setText } from "../elements/dom.js";
 import { listenForFrameKeys } from "../flame/chart-keys.js";
 import { awaitsWidth, createChart, watchWidth } from "../flame/chart.js";
-import { el, isInUse, isolated, placeNear, setAttribute, setText } from "../elements/dom.js";
 
 // A cell glows by its share of the hottest one of two threads, which is as hot as can be.
 const HOTTEST_CELL_SHARE = 0.45;
@@ -17,32 +17,47 @@ function createGilTables({ secondsOf, threads, change }) {
   const matrix = el("table", { class: "gil-matrix", "data-testid": "gil-matrix" });
   const list = el("ol", { class: "gil-list", "data-testid": "gil-list" });
   const element = el("div", { class: "gil-parts" },
-    el("section", {}, el("h3", {}, TEXT.gil.matrix), el("div", { class: "gil-scroll", tabindex: "0", role: "region", "aria-label": TEXT.gil.matrixLabel }, matrix)),
+    el("section", {}, el("h3", {}, TEXT.gil.matrix),
+      el("div", { class: "gil-scroll", tabindex: "0", role: "region", "aria-label": TEXT.gil.matrixLabel }, matrix)),
     el("section", {}, el("h3", {}, TEXT.gil.list), list));
   let drawn = null;
 
   function sideName({ thread, count }) {
     if (thread === null) return el("span", { class: "soft" }, TEXT.gil.others(count > 1 ? formatCount(count) : ""));
     const choose = () => change({ threads: [threadKeyOf(thread)] });
-    return el("button", { type: "button", class: "row-name", title: TEXT.threads.heads.tid + " " + thread.tid, "data-hint": TEXT.gil.onlyThread, on: { click: choose } }, isolated(threadPlace(thread, threads())));
+    return el("button", { type: "button", class: "row-name", title: TEXT.threads.heads.tid + " " + thread.tid,
+      "data-hint": TEXT.gil.onlyThread, on: { click: choose } }, isolated(threadPlace(thread, threads())));
   }
 
   function cell(samples, hottest, waited) {
     const level = samples > 0 ? Math.max(1, heatLevel((samples / hottest) * HOTTEST_CELL_SHARE)) : 0;
-    return el("td", { class: "number", "data-heat": "h" + level, title: TEXT.gil.cell(formatShare(ratio(samples, waited)), formatCount(Math.round(samples))) }, samples > 0 ? secondsOf(samples) : "");
+    return el("td", { class: "number", "data-heat": "h" + level,
+      title: TEXT.gil.cell(formatShare(ratio(samples, waited)), formatCount(Math.round(samples))) },
+      samples > 0 ? secondsOf(samples) : "");
   }
 
   function drawMatrix({ holders, waiters, cells, hottest }, waited) {
-    const head = el("tr", {}, el("td", {}), ...waiters.map((side) => el("th", { scope: "col" }, sideName(side))), el("th", { scope: "col" }, TEXT.gil.all));
-    const rows = holders.map((side, i) => el("tr", {}, el("th", { scope: "row" }, sideName(side)), ...cells[i].map((samples) => cell(samples, hottest, waited)), el("td", { class: "number" }, secondsOf(side.samples), " ", el("small", {}, formatShare(ratio(side.samples, waited))))));
+    const head = el("tr", {}, el("td", {}), ...waiters.map((side) => el("th", { scope: "col" }, sideName(side))),
+      el("th", { scope: "col" }, TEXT.gil.all));
+    const rows = holders.map((side, i) =>
+      el("tr", {}, el("th", { scope: "row" }, sideName(side)), ...cells[i].map((samples) =>
+        cell(samples, hottest, waited)
+      ),
+        el("td", { class: "number" }, secondsOf(side.samples), " ",
+          el("small", {}, formatShare(ratio(side.samples, waited)))))
+    );
     matrix.replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
   }
 
   function listRow(row, { hottest, caused }) {
     const fill = el("i", {});
     fill.style.width = (100 * row.self) / hottest[0].self + "%";
-    return el("li", {}, el("button", { type: "button", class: "hottest", title: row.label.place, on: { click: () => change({ view: "sandwich", about: row.key }) } }, isolated(row.label.name, { class: "hottest-name" }),
-      el("span", { class: "share" }, secondsOf(row.self) + "  ·  " + formatShare(ratio(row.self, caused))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
+    return el("li", {},
+      el("button", { type: "button", class: "hottest", title: row.label.place,
+        on: { click: () => change({ view: "sandwich", about: row.key }) } },
+        isolated(row.label.name, { class: "hottest-name" }),
+        el("span", { class: "share" }, secondsOf(row.self) + "  ·  " + formatShare(ratio(row.self, caused))),
+        el("span", { class: "bar", "aria-hidden": "true" }, fill)));
   }
 
   return {
@@ -71,10 +86,13 @@ function createGilFlame(root, { textOf, numbersOf, open }) {
     tip.hidden = under === null || event.pointerType === "touch";
     if (tip.hidden) return;
     const frame = chart.dataOf(under);
-    tip.replaceChildren(el("bdi", { class: "tip-name" }, frame.label), el("span", { class: "tip-numbers" }, numbersOf(frame)));
+    tip.replaceChildren(el("bdi", { class: "tip-name" }, frame.label),
+      el("span", { class: "tip-numbers" }, numbersOf(frame)));
     placeNear(tip, { x: event.clientX, y: event.clientY });
   });
-  element.addEventListener("pointerleave", () => { tip.hidden = true; });
+  element.addEventListener("pointerleave", () => {
+    tip.hidden = true;
+  });
   return {
     element,
     holder,
@@ -104,7 +122,8 @@ export function createGil(root, dispatch) {
     numbersOf: (frame) => TEXT.gil.othersWaited(secondsOf(frame.total)) + "  ·  " + shareOf(frame),
     open,
   });
-  const element = el("div", { class: "gil", "data-testid": "gil", tabindex: "0", role: "region", "aria-label": TEXT.gil.label }, summary, note, tables.element, title, flame.element, none);
+  const element = el("div", { class: "gil", "data-testid": "gil", tabindex: "0", role: "region",
+    "aria-label": TEXT.gil.label }, summary, note, tables.element, title, flame.element, none);
   root.append(element);
   let state = null;
   let shown = { gil: null, width: 0, question: "" };
@@ -116,14 +135,18 @@ export function createGil(root, dispatch) {
 
   function showSummary({ waited, unattributed }) {
     const { samples } = state.picture.sums;
-    summary.replaceChildren(TEXT.gil.waited, el("strong", {}, secondsOf(waited)), TEXT.gil.forGil, el("strong", {}, formatShare(ratio(waited, samples))), TEXT.gil.ofSamples(formatCount(samples), state.address.threads.length > 0));
-    setText(note, TEXT.gil.how(TEXT.gil.moment) + (isInUse(tables.element) ? TEXT.gil.still : "") + (unattributed > 0 ? TEXT.gil.unattributed(formatShare(ratio(unattributed, waited))) : ""));
+    summary.replaceChildren(TEXT.gil.waited, el("strong", {}, secondsOf(waited)), TEXT.gil.forGil,
+      el("strong", {}, formatShare(ratio(waited, samples))),
+      TEXT.gil.ofSamples(formatCount(samples), state.address.threads.length > 0));
+    setText(note, TEXT.gil.how(TEXT.gil.moment) + (isInUse(tables.element) ? TEXT.gil.still : "")
+      + (unattributed > 0 ? TEXT.gil.unattributed(formatShare(ratio(unattributed, waited))) : ""));
   }
 
   tables.element.addEventListener("pointerleave", () => {
     if (!element.hidden && state.picture.gil.reason === null) tables.draw(state.picture.gil);
   });
-  watchWidth(element, flame.holder, dispatch, (width) => state !== null && width !== state.width && state.address.view === "gil");
+  watchWidth(element, flame.holder, dispatch,
+    (width) => state !== null && width !== state.width && state.address.view === "gil");
 
   return {
     update(next) {
@@ -135,7 +158,8 @@ export function createGil(root, dispatch) {
       for (const part of [tables.element, title, flame.element]) part.hidden = gil.reason !== null || gil.caused === 0;
       none.hidden = gil.reason === null;
       setText(none, gil.reason ?? "");
-      if (gil.reason !== null || (shown.gil === gil && tables.isDrawn(gil) && shown.width === state.width)) return undefined;
+      if (gil.reason !== null || (shown.gil === gil && tables.isDrawn(gil) && shown.width === state.width))
+        return undefined;
       showSummary(gil);
       // Whoever is about to press finds it where it was.
       const question = JSON.stringify(state.address);

@@ -8,26 +8,38 @@ import { el, isolated, setAttribute, setText } from "../elements/dom.js";
 const soft = (text) => el("span", { class: "soft" }, text);
 
 function taskPlace(label, more = "") {
-  return label === null ? soft("—") : el("span", { title: label.place }, isolated(label.name), " ", isolated(label.near, { class: "soft" }), more);
+  return label === null
+    ? soft("—")
+    : el("span", { title: label.place }, isolated(label.name), " ", isolated(label.near, { class: "soft" }), more);
 }
 
 function nameCell(row) {
   if (row.name !== "") return isolated(row.name, { class: "task-name" });
-  return soft(row.examples.length === 0 ? TEXT.tasks.noName : row.examples.join(", ") + (row.count > row.examples.length ? " …" : ""));
+  return soft(
+    row.examples.length === 0
+      ? TEXT.tasks.noName
+      : row.examples.join(", ") + (row.count > row.examples.length ? " …" : ""),
+  );
 }
 
-const statesText = ({ states }) => states.map(([state, count]) => (states.length > 1 ? formatCount(count) + " " : "") + TEXT.tasks.states[state]).join(", ");
+const statesText = ({ states }) =>
+  states.map(([state, count]) => (states.length > 1 ? formatCount(count) + " " : "") + TEXT.tasks.states[state]).join(
+    ", ",
+  );
 
 export function createTasks(root, dispatch) {
   const summary = el("p", { class: "gil-summary", "data-testid": "tasks-summary" });
   const head = el("tr", {}, ...TEXT.tasks.heads.map((text) => el("th", { scope: "col" }, text)));
   const body = el("tbody", {});
-  const table = el("table", { class: "task-table", "data-testid": "task-table", "aria-label": TEXT.tasks.label }, el("thead", {}, head), body);
+  const table = el("table", { class: "task-table", "data-testid": "task-table", "aria-label": TEXT.tasks.label },
+    el("thead", {}, head), body);
   const left = el("p", { class: "soft" });
   const reason = el("p", {});
-  const again = el("button", { type: "button", "data-testid": "tasks-again", on: { click: () => dispatch({ type: "sampleTasks" }) } }, TEXT.tasks.again);
+  const again = el("button", { type: "button", "data-testid": "tasks-again",
+    on: { click: () => dispatch({ type: "sampleTasks" }) } }, TEXT.tasks.again);
   const none = el("div", { class: "empty", "data-testid": "tasks-none" }, reason, again);
-  const element = el("div", { class: "tasks", "data-testid": "tasks", tabindex: "0", role: "region", "aria-label": TEXT.tasks.label }, summary, table, left, none);
+  const element = el("div", { class: "tasks", "data-testid": "tasks", tabindex: "0", role: "region",
+    "aria-label": TEXT.tasks.label }, summary, table, left, none);
   root.append(element);
   const open = new Set();
   let shown = null;
@@ -38,9 +50,13 @@ export function createTasks(root, dispatch) {
   }
 
   function stackRow(row) {
-    const items = row.stack.map((label) => el("li", { class: label.synthetic ? "task-mark" : "" },
-      el("button", { type: "button", class: "row-name", "data-hint": TEXT.tasks.find, on: { click: () => goTo(label) } }, isolated(label.label))));
-    return el("tr", { class: "task-stack" }, el("td", { colspan: "6" }, items.length === 0 ? TEXT.tasks.noStack : el("ol", {}, ...items)));
+    const items = row.stack.map((label) =>
+      el("li", { class: label.synthetic ? "task-mark" : "" },
+        el("button", { type: "button", class: "row-name", "data-hint": TEXT.tasks.find, on: { click: () =>
+          goTo(label) } }, isolated(label.label)))
+    );
+    return el("tr", { class: "task-stack" },
+      el("td", { colspan: "6" }, items.length === 0 ? TEXT.tasks.noStack : el("ol", {}, ...items)));
   }
 
   function toggle({ key }) {
@@ -52,31 +68,41 @@ export function createTasks(root, dispatch) {
 
   function createRow(row, testid, what, isMatch, ...cells) {
     const isOpen = open.has(row.key);
-    const button = el("button", { type: "button", class: "task-open", "aria-expanded": String(isOpen), "aria-label": TEXT.tasks.toggle(formatCount(row.count), isOpen, what), "data-key": row.key, on: { click: () => toggle(row) } }, formatCount(row.count));
+    const button = el("button", { type: "button", class: "task-open", "aria-expanded": String(isOpen),
+      "aria-label": TEXT.tasks.toggle(formatCount(row.count), isOpen, what), "data-key": row.key,
+      on: { click: () => toggle(row) } }, formatCount(row.count));
     const classes = ["", "task-state", "", "number", ""];
-    return el("tr", { "data-testid": testid, "data-state": row.state, "data-match": isMatch ? "yes" : null }, el("td", {}, button), ...cells.map((cell, i) => el("td", { class: classes[i] }, cell)));
+    return el("tr", { "data-testid": testid, "data-state": row.state, "data-match": isMatch ? "yes" : null },
+      el("td", {}, button), ...cells.map((cell, i) => el("td", { class: classes[i] }, cell)));
   }
 
   function taskRow(row, matched) {
     const awaiters = row.awaiters.map((name) => name || TEXT.tasks.noName).join(", ");
     const waits = row.state === "waiting";
-    const made = createRow(row, "task", TEXT.tasks.stackOf(row.name), matches(row, matched), nameCell(row), TEXT.tasks.states[row.state], waits ? taskPlace(row.at) : soft("—"), waits ? formatDuration(row.longest) : "", isolated(awaiters));
+    const made = createRow(row, "task", TEXT.tasks.stackOf(row.name), matches(row, matched), nameCell(row),
+      TEXT.tasks.states[row.state], waits ? taskPlace(row.at) : soft("—"), waits ? formatDuration(row.longest) : "",
+      isolated(awaiters));
     return open.has(row.key) ? [made, stackRow(row)] : [made];
   }
 
   function groupRows(group, matched) {
     const { coroutine, places } = group;
     const isMatch = group.rows.some((row) => matches(row, matched));
-    const made = createRow(group, "task-group", TEXT.tasks.tasksOf(coroutine?.name), isMatch, taskPlace(coroutine), statesText(group), taskPlace(group.at, places > 1 ? TEXT.tasks.places(formatCount(places - 1)) : ""), group.longest > 0 ? formatDuration(group.longest) : "", "");
+    const made = createRow(group, "task-group", TEXT.tasks.tasksOf(coroutine?.name), isMatch, taskPlace(coroutine),
+      statesText(group), taskPlace(group.at, places > 1 ? TEXT.tasks.places(formatCount(places - 1)) : ""),
+      group.longest > 0 ? formatDuration(group.longest) : "", "");
     if (!open.has(group.key)) return [made];
-    return [made, ...group.rows.flatMap((row) => taskRow(row, matched)), ...(group.left > 0 ? [el("tr", {}, el("td", { colspan: "6" }, soft(TEXT.tasks.left(formatCount(group.left)))))] : [])];
+    return [made, ...group.rows.flatMap((row) => taskRow(row, matched)), ...(group.left > 0
+      ? [el("tr", {}, el("td", { colspan: "6" }, soft(TEXT.tasks.left(formatCount(group.left)))))]
+      : [])];
   }
 
   // The row that has the keyboard keeps it.
   function draw({ groups, left: more }, matched) {
     const focused = body.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
     body.replaceChildren(...groups.flatMap((group) => groupRows(group, matched)));
-    if (focused !== undefined) Array.from(body.querySelectorAll(".task-open")).find((button) => button.dataset.key === focused)?.focus();
+    if (focused !== undefined)
+      Array.from(body.querySelectorAll(".task-open")).find((button) => button.dataset.key === focused)?.focus();
     setText(left, more > 0 ? TEXT.tasks.left(formatCount(more)) : "");
   }
 

@@ -20,7 +20,8 @@ function readColours(element) {
     probe.style.color = "var(--" + name + ")";
     return getComputedStyle(probe).color;
   };
-  const colours = { heat: Array.from({ length: HEAT_LEVELS }, (_, level) => colourOf("heat-" + level)), none: colourOf("sunken"), chosen: colourOf("accent"), baseline: colourOf("ink"), match: colourOf("match") };
+  const colours = { heat: Array.from({ length: HEAT_LEVELS }, (_, level) => colourOf("heat-" + level)),
+    none: colourOf("sunken"), chosen: colourOf("accent"), baseline: colourOf("ink"), match: colourOf("match") };
   probe.remove();
   return colours;
 }
@@ -34,7 +35,8 @@ function paintCells(context, { heat, measured, width, matches }, colours) {
     heatColumn(heat, second, measured).forEach((count, bin) => {
       const window = matches === null ? null : matchAt(matches, second + (bin + 0.5) / heat.bins);
       context.globalAlpha = matches === null || window?.matching > 0 ? 1 : UNMATCHED_ALPHA;
-      context.fillStyle = colours.heat[count === 0 ? 0 : Math.min(HEAT_LEVELS - 1, 1 + Math.floor((count / hottest) * (HEAT_LEVELS - 1.01)))];
+      context.fillStyle = colours
+        .heat[count === 0 ? 0 : Math.min(HEAT_LEVELS - 1, 1 + Math.floor((count / hottest) * (HEAT_LEVELS - 1.01)))];
       context.fillRect(x, bin * BIN_PX, Math.max(1, width - (width > 4 ? 1 : 0)), BIN_PX - 0.5);
     });
   }
@@ -46,10 +48,12 @@ function paintMatches(context, { heat, width, matches }, colour) {
   context.fillStyle = colour;
   matches.start.forEach((start, i) => {
     if (matches.matching[i] === 0) return;
-    const thick = Math.min(Math.max(1, width / 2), Math.max(MATCH_LEAST_PX, width * MATCH_BAR * (matches.matching[i] / matches.samples[i])));
+    const thick = Math.min(Math.max(1, width / 2),
+      Math.max(MATCH_LEAST_PX, width * MATCH_BAR * (matches.matching[i] / matches.samples[i])));
     for (let second = Math.max(heat.from, Math.floor(start)); second < Math.min(matches.end[i], heat.to); second += 1) {
       const { first, end } = binsCovered(heat, second, { from: start, to: matches.end[i] });
-      if (first < end) context.fillRect((second - heat.from) * width, first * BIN_PX, thick, (end - first) * BIN_PX - 1);
+      if (first < end)
+        context.fillRect((second - heat.from) * width, first * BIN_PX, thick, (end - first) * BIN_PX - 1);
     }
   });
 }
@@ -66,7 +70,9 @@ function paintRange(context, { heat, width }, { from, to }, colour, dashed) {
     if (first < end) covered.push({ x: (second - heat.from) * width, top: first * BIN_PX, bottom: end * BIN_PX });
   }
   // One line around all of it: a box for each second would hide narrow ones.
-  const path = covered.flatMap(({ x, top }) => [[x, top], [x + width, top]]).concat(covered.toReversed().flatMap(({ x, bottom }) => [[x + width, bottom], [x, bottom]]));
+  const path = covered.flatMap(({ x, top }) => [[x, top], [x + width, top]]).concat(
+    covered.toReversed().flatMap(({ x, bottom }) => [[x + width, bottom], [x, bottom]]),
+  );
   context.beginPath();
   for (const [x, y] of path) context.lineTo(x, y);
   context.closePath();
@@ -89,6 +95,7 @@ export function paintHeat(canvas, shown) {
   paintCells(context, shown, colours);
   if (matches !== null) paintMatches(context, shown, colours.match);
   if (baseline !== null) paintRange(context, shown, baseline, colours.baseline, true);
-  if (dragged !== null) paintRange(context, shown, dragged.range, dragged.compare ? colours.baseline : colours.chosen, false);
+  if (dragged !== null)
+    paintRange(context, shown, dragged.range, dragged.compare ? colours.baseline : colours.chosen, false);
   else if (range !== null) paintRange(context, shown, range, colours.chosen, false);
 }

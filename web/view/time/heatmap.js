@@ -1,12 +1,12 @@
 // The sub-second heat map: one column per second, one cell per 20 ms. Drag to select the range of the flame graph below;
 // Shift-drag to set the baseline.
 
-import { partsText } from "../../model/threads/activity.js";
+import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { isWaitUnknown } from "../../model/filters/selection.js";
+import { createSums } from "../../model/profile/states.js";
+import { partsText } from "../../model/threads/activity.js";
 import { HEAT_MEASURES, heatMost } from "../../model/time/heatmap.js";
 import { foundMatches, matchAt, windowLengths } from "../../model/time/matches.js";
-import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
-import { createSums } from "../../model/profile/states.js";
 import { axisMarks, rangeText, snapRange, timeLabel } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
 import { el, segmented, setAttribute, setText, swatch } from "../elements/dom.js";
@@ -18,7 +18,9 @@ const HEAT_CLICK_PX = 3;
 const HEAT_MARK_PX = 84;
 
 function lengthText({ least, most }) {
-  const text = (seconds) => (seconds < 1 ? formatCount(Math.round(seconds * 1000)) + " ms" : formatCount(Math.round(seconds)) + " s");
+  const text = (
+    seconds,
+  ) => (seconds < 1 ? formatCount(Math.round(seconds * 1000)) + " ms" : formatCount(Math.round(seconds)) + " s");
   return text(least) === text(most) ? text(least) : TEXT.heat.between(text(least), text(most));
 }
 
@@ -28,12 +30,15 @@ function foundText({ address, matches, picture, heat }) {
   if (picture.matched === null) return TEXT.heat.invalid;
   if (matches.term !== address.search) return TEXT.heat.searching;
   if (matches.error !== undefined) return TEXT.heat.problem(matches.error);
-  const within = matches.start.map((start, i) => i).filter((i) => matches.end[i] > heat.from && matches.start[i] < heat.to);
+  const within = matches.start.map((start, i) => i).filter((i) =>
+    matches.end[i] > heat.from && matches.start[i] < heat.to
+  );
   const sum = (column) => within.reduce((total, i) => total + column[i], 0);
   const lengths = windowLengths(matches, heat);
   if (lengths === null) return TEXT.heat.nothingKnown;
   const counted = sum(matches.matching);
-  const found = TEXT.heat.found(formatCount(counted), formatCount(sum(matches.samples)), formatShare(ratio(counted, sum(matches.samples))));
+  const found = TEXT.heat.found(formatCount(counted), formatCount(sum(matches.samples)),
+    formatShare(ratio(counted, sum(matches.samples))));
   return counted === 0 ? found : found + TEXT.heat.finely(lengthText(lengths));
 }
 
@@ -46,8 +51,14 @@ function cellText(state, { second, bin, time }) {
   const samples = parts.reduce((sum, count) => sum + count, 0);
   const wanted = shownMatches(state);
   const window = wanted === null ? null : matchAt(wanted, time + 0.5 / state.heat.bins);
-  const matched = wanted === null ? "" : "  " + (window === null ? TEXT.heat.matchesUnknown : TEXT.heat.matches(formatShare(ratio(window.matching, window.samples)), rangeText({ from: window.start, to: window.end })));
-  return timeLabel(time, 0.02) + "  " + (samples === 0 ? TEXT.heat.noSamples : partsText({ ...createSums(), samples, parts })) + matched;
+  const matched = wanted === null
+    ? ""
+    : "  " + (window === null
+      ? TEXT.heat.matchesUnknown
+      : TEXT.heat.matches(formatShare(ratio(window.matching, window.samples)),
+        rangeText({ from: window.start, to: window.end })));
+  return timeLabel(time, 0.02) + "  "
+    + (samples === 0 ? TEXT.heat.noSamples : partsText({ ...createSums(), samples, parts })) + matched;
 }
 
 // The measure, the scale and the line of what was found, above the cells: {parts (elements), setHottest(count), setFound(text), setShown(seconds, are they the latest)}.
@@ -55,7 +66,8 @@ function createHeatHead(measure, readout) {
   const hint = el("span", { class: "soft" });
   const most = el("span", { class: "soft", "data-testid": "heat-most" });
   const swatches = Array.from({ length: HEAT_LEVELS }, (_, level) => swatch("heat-" + level));
-  const scale = el("span", { class: "scale" }, el("span", { class: "soft" }, "0"), el("span", { class: "swatches", "aria-hidden": "true" }, ...swatches), most);
+  const scale = el("span", { class: "scale" }, el("span", { class: "soft" }, "0"),
+    el("span", { class: "swatches", "aria-hidden": "true" }, ...swatches), most);
   const found = el("p", { class: "heat-found soft", "data-testid": "heat-found", role: "status" });
   return {
     parts: [el("div", { class: "heat-head" }, measure, scale, hint, readout), found],
@@ -75,7 +87,8 @@ function listenToCells(canvas, { stateOf, cellAt, changed, read, leave, change }
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     canvas.setPointerCapture(event.pointerId);
-    drag = { from: cellAt(event.clientX, event.clientY).time, x: event.clientX, y: event.clientY, compare: event.shiftKey, range: null };
+    drag = { from: cellAt(event.clientX, event.clientY).time, x: event.clientX, y: event.clientY,
+      compare: event.shiftKey, range: null };
     event.preventDefault();
     canvas.focus({ preventScroll: true });
   });
@@ -107,11 +120,13 @@ function listenToCells(canvas, { stateOf, cellAt, changed, read, leave, change }
     const from = address.range === null ? heat.to - 1 : Math.max(0, Math.floor(address.range.from) + by);
     change({ range: { from, to: from + 1 } }, "replace");
   });
-  return { dragged: () => (drag?.range ? { range: drag.range, compare: drag.compare } : null), isDragging: () => drag !== null };
+  return { dragged: () => (drag?.range ? { range: drag.range, compare: drag.compare } : null),
+    isDragging: () => drag !== null };
 }
 
 export function createHeatmap(root, dispatch) {
-  const measure = segmented(TEXT.heat.measure, "heat-measure", HEAT_MEASURES.map(({ key, label }) => ({ value: key, label, hint: TEXT.heat.measureHint(label) })), (key) => {
+  const measure = segmented(TEXT.heat.measure, "heat-measure",
+    HEAT_MEASURES.map(({ key, label }) => ({ value: key, label, hint: TEXT.heat.measureHint(label) })), (key) => {
     if (key === GIL_WAITS && isWaitUnknown(state.picture.sums)) return;
     measured = key;
     draw();
@@ -123,7 +138,8 @@ export function createHeatmap(root, dispatch) {
   const axis = el("div", { class: "strip-axis", "aria-hidden": "true" });
   const nothing = el("p", { class: "empty" });
   const plot = el("div", { class: "heat-cells" }, canvas, axis);
-  const rows = el("div", { class: "heat-rows", "aria-hidden": "true" }, ...TEXT.heat.rows.map((text) => el("span", {}, text)));
+  const rows = el("div", { class: "heat-rows", "aria-hidden": "true" },
+    ...TEXT.heat.rows.map((text) => el("span", {}, text)));
   const holder = el("div", { class: "heat-plot" }, rows, plot);
   const element = el("div", { class: "heatmap" }, ...head.parts, holder, nothing);
   root.append(element);
@@ -159,14 +175,20 @@ export function createHeatmap(root, dispatch) {
     const width = columnPx();
     measure.set(measured);
     head.setHottest(heatMost(heat, measured));
-    paintHeat(canvas, { heat, measured, width, matches: shownMatches(state), range, baseline, dragged: pointer.dragged() });
+    paintHeat(canvas, { heat, measured, width, matches: shownMatches(state), range, baseline,
+      dragged: pointer.dragged() });
     drawAxis(width);
-    setAttribute(canvas, "aria-label", TEXT.heat.label(rangeText({ from: heat.from, to: heat.to }), range === null ? null : rangeText(range)));
+    setAttribute(canvas, "aria-label",
+      TEXT.heat.label(rangeText({ from: heat.from, to: heat.to }), range === null ? null : rangeText(range)));
   }
 
   const pointer = listenToCells(canvas, {
-    stateOf: () => state, cellAt, changed: draw, leave: () => setText(readout, ""),
-    read: (x, y) => setText(readout, pointer.dragged() === null ? cellText(state, cellAt(x, y)) : rangeText(pointer.dragged().range)),
+    stateOf: () => state,
+    cellAt,
+    changed: draw,
+    leave: () => setText(readout, ""),
+    read: (x, y) =>
+      setText(readout, pointer.dragged() === null ? cellText(state, cellAt(x, y)) : rangeText(pointer.dragged().range)),
     change: (changes, how) => dispatch({ type: "address", changes, how }),
   });
   new ResizeObserver(draw).observe(plot);
@@ -183,11 +205,15 @@ export function createHeatmap(root, dispatch) {
       setText(nothing, state.live ? TEXT.heat.none : TEXT.heat.noneInReport);
       const isUnknown = isWaitUnknown(state.picture.sums);
       setAttribute(waits, "aria-disabled", isUnknown ? "true" : null);
-      setAttribute(waits, "data-hint", TEXT.heat.measureHint(TEXT.parts[GIL_WAITS][0]) + (isUnknown ? TEXT.states.unavailable : ""));
+      setAttribute(waits, "data-hint",
+        TEXT.heat.measureHint(TEXT.parts[GIL_WAITS][0]) + (isUnknown ? TEXT.states.unavailable : ""));
       head.setFound(foundText(state));
       const { range, baseline, search } = state.address;
-      const signature = [state.theme, plot.clientWidth, JSON.stringify(range), JSON.stringify(baseline), search].join(" ");
-      if (empty || pointer.isDragging() || (drawnFor === signature && drawHeat === state.heat && drawnMatches === state.matches)) return;
+      const signature = [state.theme, plot.clientWidth, JSON.stringify(range), JSON.stringify(baseline), search].join(
+        " ",
+      );
+      if (empty || pointer.isDragging()
+        || (drawnFor === signature && drawHeat === state.heat && drawnMatches === state.matches)) return;
       drawnFor = signature;
       drawHeat = state.heat;
       drawnMatches = state.matches;

@@ -1,13 +1,14 @@
 // The timeline: the parts of time, stacked, with the range that everything else shows.
 
-import { partsText } from "../../model/threads/activity.js";
+import { visibleText } from "../../model/base/text.js";
 import { statusOf } from "../../model/page/state.js";
 import { PARTS } from "../../model/profile/parts.js";
 import { createSums } from "../../model/profile/states.js";
+import { partsText } from "../../model/threads/activity.js";
 import { notesAt, notesOf } from "../../model/time/range-notes.js";
 import { startsAt, startsOf, startText } from "../../model/time/starts.js";
-import { axisMarks, rangeText, slotAt, snapRange, stackedLayers, timeLabel, timelineSpan } from "../../model/time/timeline.js";
-import { visibleText } from "../../model/base/text.js";
+import { axisMarks, rangeText, slotAt, snapRange, stackedLayers, timeLabel,
+  timelineSpan } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, setAttribute, setText } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
@@ -28,10 +29,13 @@ function svg(tag, attributes) {
 
 // Layers of a timeline as an SVG that follows the theme: {root, draw(layers)}.
 export function createPlot() {
-  const root = svg("svg", { viewBox: "0 0 " + WIDTH + " " + HEIGHT, preserveAspectRatio: "none", "aria-hidden": "true", class: "strip-svg" });
+  const root = svg("svg", { viewBox: "0 0 " + WIDTH + " " + HEIGHT, preserveAspectRatio: "none", "aria-hidden": "true",
+    class: "strip-svg" });
   const paths = PARTS.map((part) => svg("path", { class: "strip-layer", "data-part": part }));
   root.append(...paths);
-  const box = ({ x0, x1, y0, y1 }) => "M" + Math.round(x0 * WIDTH) + " " + Math.round((1 - y0) * HEIGHT) + "H" + Math.round(x1 * WIDTH) + "V" + Math.round((1 - y1) * HEIGHT) + "H" + Math.round(x0 * WIDTH) + "Z";
+  const box = ({ x0, x1, y0, y1 }) =>
+    "M" + Math.round(x0 * WIDTH) + " " + Math.round((1 - y0) * HEIGHT) + "H" + Math.round(x1 * WIDTH) + "V"
+    + Math.round((1 - y1) * HEIGHT) + "H" + Math.round(x0 * WIDTH) + "Z";
   return {
     root,
     draw(layers) {
@@ -42,9 +46,14 @@ export function createPlot() {
 
 // The buttons beside the strip: {element, update(state)}.
 function createStripTools(dispatch, zoom) {
-  const hold = el("button", { type: "button", class: "quiet wide", "data-testid": "hold", "data-hint": TEXT.strip.freezeHint, on: { click: () => dispatch({ type: "toggleHold" }) } }, icon(ICONS.hold), el("span", {}, TEXT.strip.freeze));
-  const closer = el("button", { type: "button", class: "quiet", "aria-label": TEXT.strip.zoomIn, "data-hint": TEXT.strip.zoomInHint, "data-testid": "strip-in", on: { click: () => zoom(true) } }, icon(ICONS.plus));
-  const wider = el("button", { type: "button", class: "quiet", "aria-label": TEXT.strip.zoomOut, "data-hint": TEXT.strip.zoomOutHint, "data-testid": "strip-out", on: { click: () => zoom(false) } }, icon(ICONS.minus));
+  const hold = el("button", { type: "button", class: "quiet wide", "data-testid": "hold",
+    "data-hint": TEXT.strip.freezeHint, on: { click: () => dispatch({ type: "toggleHold" }) } }, icon(ICONS.hold),
+    el("span", {}, TEXT.strip.freeze));
+  const closer = el("button", { type: "button", class: "quiet", "aria-label": TEXT.strip.zoomIn,
+    "data-hint": TEXT.strip.zoomInHint, "data-testid": "strip-in", on: { click: () => zoom(true) } }, icon(ICONS.plus));
+  const wider = el("button", { type: "button", class: "quiet", "aria-label": TEXT.strip.zoomOut,
+    "data-hint": TEXT.strip.zoomOutHint, "data-testid": "strip-out", on: { click: () => zoom(false) } },
+    icon(ICONS.minus));
   return {
     element: el("span", { class: "strip-tools" }, hold, closer, wider),
     update(state) {
@@ -64,7 +73,8 @@ function createStripArea() {
   const brush = el("i", { class: "strip-brush" }, el("i", { class: "strip-edge" }), el("i", { class: "strip-edge" }));
   const edge = el("i", { class: "strip-live" });
   const pins = el("div", { class: "strip-notes" });
-  const element = el("div", { class: "strip-plot", tabindex: "0", role: "slider", "aria-orientation": "horizontal", "data-testid": "strip" }, plot.root, before, after, brush, edge, pins);
+  const element = el("div", { class: "strip-plot", tabindex: "0", role: "slider", "aria-orientation": "horizontal",
+    "data-testid": "strip" }, plot.root, before, after, brush, edge, pins);
   const axis = el("div", { class: "strip-axis", "aria-hidden": "true" });
   let span = { from: 0, to: 1 };
   let drawnTimeline = null;
@@ -105,12 +115,15 @@ function createStripArea() {
       pin.style.left = shareOf(at) * 100 + "%";
       return pin;
     });
-    pins.replaceChildren(...begun, ...notes.filter(({ from_s: from, to_s: to }) => from < span.to && to > span.from).map(({ from_s: from, to_s: to }) => {
-      const pin = el("i", { class: "strip-note", "data-testid": "strip-note" });
-      pin.style.left = shareOf(from) * 100 + "%";
-      pin.style.width = (shareOf(to) - shareOf(from)) * 100 + "%";
-      return pin;
-    }));
+    pins.replaceChildren(...begun,
+      ...notes.filter(({ from_s: from, to_s: to }) => from < span.to && to > span.from).map(
+        ({ from_s: from, to_s: to }) => {
+          const pin = el("i", { class: "strip-note", "data-testid": "strip-note" });
+          pin.style.left = shareOf(from) * 100 + "%";
+          pin.style.width = (shareOf(to) - shareOf(from)) * 100 + "%";
+          return pin;
+        },
+      ));
   }
 
   new ResizeObserver(([{ contentRect }]) => {
@@ -158,8 +171,11 @@ function createStripArea() {
 // The slot at a time, in words, and the notes and starts there.
 function slotText(timeline, time, session, near) {
   const slot = slotAt(timeline, time);
-  const said = [...startsAt(startsOf(session), time, near).map(startText), ...notesAt(notesOf(session), time).map(({ text }) => visibleText(text))];
-  const doing = slot === null ? TEXT.strip.none : partsText({ ...createSums(), samples: slot.samples, parts: slot.parts });
+  const said = [...startsAt(startsOf(session), time, near).map(startText),
+    ...notesAt(notesOf(session), time).map(({ text }) => visibleText(text))];
+  const doing = slot === null
+    ? TEXT.strip.none
+    : partsText({ ...createSums(), samples: slot.samples, parts: slot.parts });
   return [timeLabel(slot?.start ?? time, 0.25), ...said, doing].join("  ");
 }
 
@@ -170,8 +186,14 @@ function keyedRange(event, { timeline, address }, span, range) {
   const by = { ArrowLeft: -step, ArrowRight: step }[event.key];
   if (by === undefined) return null;
   const from = range ?? { from: span.to - 10 * step, to: span.to };
-  const moved = address.range === null ? from : event.shiftKey ? { from: from.from, to: Math.max(from.from + step, from.to + by) } : { from: from.from + by, to: from.to + by };
-  return moved.from < span.from - 1e-6 || moved.to > span.to + step ? undefined : snapRange(timeline, moved.from, moved.to);
+  const moved = address.range === null
+    ? from
+    : event.shiftKey
+    ? { from: from.from, to: Math.max(from.from + step, from.to + by) }
+    : { from: from.from + by, to: from.to + by };
+  return moved.from < span.from - 1e-6 || moved.to > span.to + step
+    ? undefined
+    : snapRange(timeline, moved.from, moved.to);
 }
 
 export function createStrip(root, dispatch) {
@@ -225,8 +247,11 @@ export function createStrip(root, dispatch) {
   });
   area.element.addEventListener("pointermove", (event) => {
     const time = area.timeAt(event.clientX);
-    if (drag !== null && (drag.grabbed || Math.abs(event.clientX - drag.x) >= CLICK_PX)) drag.range = snapRange(state.timeline, Math.min(drag.fixed, time), Math.max(drag.fixed, time));
-    setText(readout, drag?.range ? rangeText(drag.range) : slotText(state.timeline, time, state.session, area.timeAt(event.clientX + START_PX) - time));
+    if (drag !== null && (drag.grabbed || Math.abs(event.clientX - drag.x) >= CLICK_PX))
+      drag.range = snapRange(state.timeline, Math.min(drag.fixed, time), Math.max(drag.fixed, time));
+    setText(readout, drag?.range
+      ? rangeText(drag.range)
+      : slotText(state.timeline, time, state.session, area.timeAt(event.clientX + START_PX) - time));
     showRange();
   });
   area.element.addEventListener("pointerup", () => {
@@ -261,7 +286,8 @@ export function createStrip(root, dispatch) {
       const span = drag === null ? state.timelineZoom ?? timelineSpan(state.timeline, null) : area.spanNow();
       tools.update(state);
       setAttribute(area.element, "aria-label", TEXT.strip.label);
-      area.draw(state.timeline, span, state.live && statusOf(state) === "running" && state.timelineZoom === null, notesOf(state.session), startsOf(state.session));
+      area.draw(state.timeline, span, state.live && statusOf(state) === "running" && state.timelineZoom === null,
+        notesOf(state.session), startsOf(state.session));
       showRange();
     },
     focus: () => area.element.focus(),
