@@ -3,10 +3,12 @@
 #include "sampler/base/memory_limit.h"
 #include "sampler/debug_lines.h"
 #include "sampler/sampler.h"
+#include "server/command/execute.h"
 #include "server/command/options/completion.h"
 #include "server/command/options/help.h"
 #include "server/command/options/man_page.h"
 #include "server/command/options/options.h"
+#include "server/command/options/options_parse.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/limits.h"
 #include "server/command/process/standard.h"
@@ -47,5 +49,5 @@ int main(int argc, char **argv)
     if (!options.has_memory)
         options.sampling.memory_bytes = memory_limit_scale(options.sampling.memory_bytes);
     limits_raise();
-    leave(options.command->execute(&options));
+    leave(execute(&options));
 }

@@ -135,7 +135,7 @@ enum err_code growing_seal(struct growing *growing, const struct quality *qualit
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < block->window_count && !rc; i++) {
         const struct block_window *const window = &block->windows[i];
-        const struct reader_window loaded = {
+        const struct capture_window loaded = {
             .start_ns = window->start_ns,
             .end_ns = window->end_ns,
             .period_ns = window->period_ns,

@@ -52,7 +52,7 @@ MUST_CHECK enum err_code growing_read(struct growing *growing, growing_fill *fil
                                       struct err *err);
 /* Adds the windows of the last block to the profile and publishes the counters of the state.  take: gets each
  * window after that; NULL: nobody. */
-typedef void growing_take(void *context, const struct reader_window *window);
+typedef void growing_take(void *context, const struct capture_window *window);
 MUST_CHECK enum err_code growing_seal(struct growing *growing, const struct quality *quality,
                                       uint64_t end_ns, growing_take *take, void *context,
                                       struct err *err);

@@ -1,8 +1,6 @@
 #include "sampler/capture/load.h"
 
-#include "sampler/capture/reader.h"
 #include "sampler/profile/profile.h"
-#include "sampler/profile/run.h"
 
 static enum err_code load_run(struct profile *profile, const struct run *run, struct err *err)
 {
@@ -21,7 +19,7 @@ static enum err_code load_run(struct profile *profile, const struct run *run, st
     return rc;
 }
 
-enum err_code load_window(struct profile *profile, const struct reader_window *window,
+enum err_code load_window(struct profile *profile, const struct capture_window *window,
                           uint64_t *last_ns, struct err *err)
 {
     enum err_code rc = ERR_OK;

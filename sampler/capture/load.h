@@ -1,21 +1,31 @@
 /*
- * load - makes the windows of a capture those of a profile.
- *
- * Private to the folder.
+ * load - a window of a capture, and how it becomes one of a profile.
  */
 #ifndef SAMPLER_CAPTURE_LOAD_H
 #define SAMPLER_CAPTURE_LOAD_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/quality.h"
+#include "sampler/profile/run.h"
 
 struct profile;
-struct reader_window;
+
+struct capture_window {
+    uint64_t start_ns, end_ns;
+    uint64_t period_ns; /* what a sample stands for; 0: unknown */
+    bool is_open;       /* it continues in the next one */
+    struct quality quality;
+    const struct run *runs; /* by thread, then time */
+    size_t run_count;
+};
 
 /* The profile has the rows of the window.  last_ns: 0 at first; when the last window ended. */
 MUST_CHECK enum err_code load_window(struct profile *profile,
-                                     const struct reader_window *window, uint64_t *last_ns,
+                                     const struct capture_window *window, uint64_t *last_ns,
                                      struct err *err);
 
 #endif /* SAMPLER_CAPTURE_LOAD_H */

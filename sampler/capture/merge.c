@@ -20,7 +20,7 @@ struct input {
     struct profile_snapshot snapshot;
     uint64_t offset_ns; /* of the start of its range in the merged session */
     uint32_t *strings, *libraries, *functions, *frames, *nodes, *threads, *processes, *spots;
-    struct reader_window window; /* the next */
+    struct capture_window window; /* the next */
     bool has_window;
     struct merge_range range;
     struct quality quality; /* of the range, as far as blocks are counted */
@@ -352,7 +352,7 @@ static enum err_code take_run(struct merge *merge, const struct input *input,
 
 static enum err_code take_window(struct merge *merge, struct input *input, struct err *err)
 {
-    const struct reader_window *const window = &input->window;
+    const struct capture_window *const window = &input->window;
     const uint64_t start_ns = moved(input, window->start_ns);
     const uint64_t end_ns = moved(input, window->end_ns);
     enum err_code rc = ERR_OK;

@@ -331,7 +331,7 @@ static enum err_code next_block(struct reader *reader, struct err *err)
     return rc ? rc : take_block(reader, &head, at, err);
 }
 
-enum err_code reader_next_window(struct reader *reader, struct reader_window *out,
+enum err_code reader_next_window(struct reader *reader, struct capture_window *out,
                                  struct err *err)
 {
     enum err_code rc = ERR_OK;
@@ -340,15 +340,15 @@ enum err_code reader_next_window(struct reader *reader, struct reader_window *ou
     if (rc)
         return rc;
     const struct block_window *const window = &reader->block.windows[reader->window++];
-    *out =
-        (struct reader_window){ .start_ns = window->start_ns,
-                                .end_ns = window->end_ns,
-                                .period_ns = window->period_ns,
-                                .is_open = window->is_open,
-                                .quality = reader->block.quality,
-                                .runs = window->run_count ? reader->block.runs + window->runs_at
-                                                          : NULL,
-                                .run_count = window->run_count };
+    *out = (struct capture_window){ .start_ns = window->start_ns,
+                                    .end_ns = window->end_ns,
+                                    .period_ns = window->period_ns,
+                                    .is_open = window->is_open,
+                                    .quality = reader->block.quality,
+                                    .runs = window->run_count
+                                                ? reader->block.runs + window->runs_at
+                                                : NULL,
+                                    .run_count = window->run_count };
     if (reader->block.lost > reader->metadata.lost)
         reader->metadata.lost = reader->block.lost;
     return ERR_OK;
@@ -390,7 +390,7 @@ static enum err_code check_part(const struct wanted_blocks *wanted, struct err *
     return err_set(err, ERR_CORRUPT, "its index names blocks that are not there");
 }
 
-static bool is_in(const struct reader_part *part, const struct reader_window *window)
+static bool is_in(const struct reader_part *part, const struct capture_window *window)
 {
     return window->start_ns >= part->from_ns &&
            (!part->to_ns || window->start_ns < part->to_ns);
@@ -401,7 +401,7 @@ static enum err_code load_windows(struct reader *reader, const struct reader_par
                                   struct err *err)
 {
     struct profile *const profile = reader->profile;
-    struct reader_window window;
+    struct capture_window window;
     struct quality quality = { 0 };
     uint64_t last_ns = 0, end_ns = 0;
     enum err_code rc;

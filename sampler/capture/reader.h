@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/capture/load.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
@@ -84,17 +85,8 @@ struct reader_part {
 MUST_CHECK enum err_code reader_load_part(struct reader *reader, const struct reader_part *part,
                                           struct err *err);
 
-struct reader_window {
-    uint64_t start_ns, end_ns;
-    uint64_t period_ns; /* what a sample stands for; 0: unknown */
-    bool is_open;       /* it continues in the next one */
-    struct quality quality;
-    const struct run *runs; /* by thread, then time */
-    size_t run_count;
-};
-
 /* ERR_NOT_FOUND: no window is left. */
-MUST_CHECK enum err_code reader_next_window(struct reader *reader, struct reader_window *out,
+MUST_CHECK enum err_code reader_next_window(struct reader *reader, struct capture_window *out,
                                             struct err *err);
 /* Back to the first window. */
 void reader_rewind(struct reader *reader);

@@ -11,6 +11,7 @@
 #include "sampler/cpython/python_parts.h"
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/cpython/runtime/start.h"
+#include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/cpython/threads/thread_names.h"
 #include "sampler/process/maps.h"
 
@@ -146,8 +147,9 @@ enum err_code python_refresh_threads(struct python *python, bool only_main, uint
     if (rc == ERR_FAULT)
         rc = ERR_OK;
     /* A thread may seem to be gone only because threads came and went during the walk. */
-    if (!rc && (!same || (is_due && python->threads.has_gone)))
-        rc = thread_list_walk(&python->threads);
+    if (!rc && (!same || (is_due && python->threads.has_gone)) &&
+        !(rc = thread_list_walk(&python->threads)))
+        sub_stacks_find(&python->threads);
     if (!rc && (!same || is_due))
         rc = refresh_names(python, only_main, now_ns);
     return rc;

@@ -25,6 +25,9 @@
 #include "sampler/cpython/threads/threads.h"
 #include "sampler/process/process.h"
 
+/* Threads sampled in one tick.  Of more threads a random part is sampled, all equally likely. */
+enum { PYTHON_MAX_THREADS_PER_TICK = 256 };
+
 struct context_value;
 struct python;
 

@@ -7,7 +7,7 @@
 
 #include "sampler/base/random.h"
 #include "sampler/cpython/locks/locks.h"
-#include "sampler/cpython/python_tick.h"
+#include "sampler/cpython/python.h"
 #include "sampler/cpython/stack/leaf.h"
 #include "sampler/cpython/threads/os_threads.h"
 #include "sampler/process/memory.h"

@@ -14,9 +14,6 @@
 #include "sampler/base/err.h"
 #include "sampler/cpython/python.h"
 
-/* Threads sampled in one tick.  Of more threads a random part is sampled, all equally likely. */
-enum { PYTHON_MAX_THREADS_PER_TICK = 256 };
-
 /* A tick samples the main thread of the main interpreter, or all threads of all interpreters.
  * python_choose updates the list of threads and chooses those of this tick.  python_sample reads some
  * of them; python_tick chooses and reads all.  Returns the first error of `on_sample`, or an error of

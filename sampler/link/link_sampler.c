@@ -138,7 +138,7 @@ static enum err_code fill(void *context, void *out, size_t bytes, struct err *er
 }
 
 /* To the sink, once the profile has published the rows. */
-static void pass_on(void *context, const struct reader_window *window)
+static void pass_on(void *context, const struct capture_window *window)
 {
     struct link_sampler *const sampler = context;
     const struct sink *const sink = sampler->face.options.sink;

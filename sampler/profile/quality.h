@@ -119,4 +119,9 @@ static inline void quality_note_pause(struct quality *quality)
     quality->tick_ns = 0;
 }
 
+/* Threads that could not be read, for whatever reason. */
+uint64_t quality_failed(const struct quality *quality);
+/* 0 of nothing is 0. */
+double quality_percent(uint64_t part, uint64_t whole);
+
 #endif /* SAMPLER_PROFILE_QUALITY_H */

@@ -5,6 +5,7 @@
 #define SERVER_API_HANDLER_CONTEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sampler/base/err.h"
@@ -16,6 +17,7 @@ struct dashboard;
 struct headlines;
 struct push_counters;
 struct request;
+struct route;
 struct response;
 struct sampler_options;
 struct session;
@@ -30,6 +32,7 @@ struct handler_context {
     const struct auth *auth;
     const struct identity *who; /* who sent the request */
     const struct traffic *traffic;
+    const struct route *(*route_at)(size_t index); /* routes_at */
     const struct audit *audit;
     const struct source_links *links;
     const struct push_counters *push_counters; /* NULL: profiles are not pushed */

@@ -16,7 +16,7 @@
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
 #include "server/api/query.h"
-#include "server/api/routes.h"
+#include "server/api/route.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
 #include "server/http/traffic.h"
@@ -85,13 +85,13 @@ static void put_process(struct buffer *out)
     buffer_printf(out, "process_start_time_seconds %.2f\n", start_time());
 }
 
-static void put_requests(struct buffer *out, const struct traffic *traffic)
+static void put_requests(struct buffer *out, const struct handler_context *handler)
 {
     put_head(out, "pyrometer_http_requests_total", "counter", "Requests that were answered");
     for (size_t route = 0; route < TRAFFIC_ROUTES; route++) {
-        const struct route *const known = routes_at(route);
+        const struct route *const known = handler->route_at(route);
         for (size_t i = 0; traffic_status(i); i++) {
-            const uint64_t count = traffic_read(traffic, route, i);
+            const uint64_t count = traffic_read(handler->traffic, route, i);
             if (count > 0)
                 buffer_printf(out,
                               "pyrometer_http_requests_total{method=\"%s\",route=\"%s\",code="
@@ -288,7 +288,7 @@ enum err_code api_get_metrics(const struct handler_context *handler, struct resp
     buffer_printf(&out, "pyrometer_build_info{version=\"%s\"} 1\n", PYROMETER_VERSION);
     put_states(&out, rows);
     put_counters(&out, rows);
-    put_requests(&out, handler->traffic);
+    put_requests(&out, handler);
     put_turns(&out, handler->traffic);
     if (handler->audit->fd >= 0)
         put_audit(&out, handler->audit);

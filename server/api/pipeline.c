@@ -223,6 +223,7 @@ static size_t dispatch(struct pipeline *pipeline, const struct request *request,
     struct identity who;
     struct session *held = NULL;
     struct handler_context handler = { .request = request,
+                                       .route_at = routes_at,
                                        .sessions = pipeline->sessions,
                                        .auth = &pipeline->auth,
                                        .who = &who,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/api/api.h"
+#include "server/api/handler_context.h"
 #include "server/http/response.h"
 #include "server/wire/assets.h"
 

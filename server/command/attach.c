@@ -1,5 +1,5 @@
+#include "server/command/command.h"
 #include "server/command/driver.h"
-#include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 
 int command_attach(const struct options *options)

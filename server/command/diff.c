@@ -5,7 +5,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/utf8.h"
-#include "server/command/options/commands.h"
+#include "server/command/command.h"
 #include "server/command/options/options.h"
 #include "server/command/options/selection.h"
 #include "server/command/output/before_after.h"
@@ -16,6 +16,7 @@
 #include "server/report/anonymize.h"
 #include "server/report/diff/comparison.h"
 #include "server/report/diff/condition.h"
+#include "server/report/formats/writers.h"
 #include "server/report/names.h"
 #include "server/sessions/open_capture.h"
 

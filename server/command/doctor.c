@@ -4,7 +4,7 @@
 #include "sampler/access_checks.h"
 #include "sampler/base/plain_text.h"
 #include "sampler/sampler.h"
-#include "server/command/options/commands.h"
+#include "server/command/command.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"

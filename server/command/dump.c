@@ -9,7 +9,7 @@
 #include "sampler/profile/part.h"
 #include "sampler/profile/wait.h"
 #include "sampler/sampler.h"
-#include "server/command/options/commands.h"
+#include "server/command/command.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"

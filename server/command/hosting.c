@@ -5,7 +5,6 @@
 
 #include "sampler/sampler.h"
 #include "server/command/live.h"
-#include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/sessions/continuous.h"

@@ -7,9 +7,9 @@
 
 #include "sampler/base/buffer.h"
 #include "server/access/admission.h"
+#include "server/command/command.h"
 #include "server/command/hosting.h"
 #include "server/command/live.h"
-#include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 #include "server/command/output/capture_input.h"
 #include "server/command/process/exit.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "sampler/capture/reader.h"
-#include "server/command/options/commands.h"
+#include "server/command/command.h"
 #include "server/command/options/options.h"
 #include "server/command/output/output.h"
 #include "server/command/output/progress.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "sampler/profile/profile.h"
-#include "server/command/options/commands.h"
+#include "server/command/command.h"
 #include "server/command/options/options.h"
 #include "server/command/output/capture_input.h"
 #include "server/command/process/exit.h"

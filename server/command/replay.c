@@ -1,6 +1,6 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/states.h"
-#include "server/command/options/commands.h"
+#include "server/command/command.h"
 #include "server/command/options/options.h"
 #include "server/command/options/selection.h"
 #include "server/command/output/capture_input.h"

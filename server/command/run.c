@@ -1,6 +1,6 @@
+#include "server/command/command.h"
 #include "server/command/driver.h"
 #include "server/command/launch.h"
-#include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 
 static enum err_code start(struct launch *launch, struct err *err)

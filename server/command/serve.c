@@ -1,7 +1,7 @@
 #include "sampler/base/clock.h"
+#include "server/command/command.h"
 #include "server/command/hosting.h"
 #include "server/command/live.h"
-#include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 #include "server/command/output/capture_input.h"
 #include "server/command/process/exit.h"

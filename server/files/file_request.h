@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <stdint.h>
 
-#include "server/files/files.h"
+#include "server/files/file_status.h"
 
 struct buffer;
 

@@ -19,24 +19,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { FILES_WAIT_MS = 10000, FILES_MAX_LISTED = 1 << 18 };
+#include "server/files/file_status.h"
+
+enum { FILES_WAIT_MS = 10000 };
 
 struct files_folder {
     int fd;     /* borrowed */
     int number; /* of the file process; -1: plain system calls */
-};
-
-enum files_use {
-    FILES_READ,    /* a regular file; does not wait for another program that holds it */
-    FILES_CREATE,  /* for reading and writing; EEXIST */
-    FILES_REPLACE, /* for writing, from its start; created if it does not exist */
-    FILES_UNNAMED, /* for reading and writing, without a name */
-    FILES_USES
-};
-
-struct files_status {
-    uint64_t device, inode, bytes, changed_ns;
-    uint32_t mode; /* as in struct stat */
 };
 
 /* Has the file process at the other end of the socket (SOCK_SEQPACKET) open files from now on. */

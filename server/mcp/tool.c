@@ -72,7 +72,8 @@ enum err_code tool_check(const struct tool *tool, const struct json_value *argum
     for (const struct json_value *given = json_value_first(arguments); given;
          given = json_value_next(given)) {
         const char *const name = json_value_name(given);
-        for (size_t i = 0; (argument = argument_at(tool, i)) && strcmp(argument->name, name);)
+        for (size_t i = 0;
+             (argument = argument_at(tool, i)) && strcmp(argument->name, name) != 0;)
             i++;
         if (!argument)
             return err_set(err, ERR_INVALID, "%s has no argument \"%.64s\"", tool->name, name);

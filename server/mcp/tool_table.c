@@ -3,8 +3,9 @@
 #include "server/mcp/source_tool.h"
 #include "server/mcp/tool.h"
 
-#define REQUIRED(as, of, text) .name = as, .type = of, .is_required = true, .description = text
-#define OPTIONAL(as, of, text) .name = as, .type = of, .description = text
+#define REQUIRED(as, of, text) \
+    .name = (as), .type = (of), .is_required = true, .description = (text)
+#define OPTIONAL(as, of, text) .name = (as), .type = (of), .description = (text)
 #define SESSION                REQUIRED("session", JSON_TEXT, "the id that profile or open_capture gave it")
 #define SELECTION                                                                           \
     { OPTIONAL("from", JSON_NUMBER, "seconds since the start: leave out samples before") }, \

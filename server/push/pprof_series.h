@@ -7,7 +7,10 @@
 #ifndef SERVER_PUSH_PPROF_SERIES_H
 #define SERVER_PUSH_PPROF_SERIES_H
 
-#include "server/push/protocol.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "server/push/encoders.h"
 
 struct push_labels;
 

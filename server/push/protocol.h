@@ -1,9 +1,7 @@
 /*
- * protocol - what the receivers of profiles understand: one table of schemes, and what turns a window into
- * the bodies of requests.
+ * protocol - what the receivers of profiles understand: one table of schemes.
  *
- * A window whose profiles are too large for one request becomes several.  Sizes are those that the
- * receivers accept with their default limits.  A series is what has the same labels and kind of value.
+ * A series is what has the same labels and kind of value.
  *
  * Threads: any.
  */
@@ -14,21 +12,9 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "server/push/encoders.h"
 
 struct buffer;
-struct push_window;
-
-enum {
-    PUSH_PROFILE_SAMPLES = 16000,           /* Pyroscope: of one profile */
-    PUSH_PROFILE_BYTES = 1 << 20,           /* before compression */
-    PUSH_REQUEST_BYTES = (2 << 20) - 65536, /* Pyroscope: a burst, before compression */
-    PUSH_BODY_BYTES = 4 << 20,              /* larger bodies are not sent */
-    PUSH_DEPTH = 1000,                      /* Pyroscope: frames of a stack */
-    PUSH_GZIP_LEVEL = 6
-};
-
-/* Takes the body of a request. */
-typedef enum err_code push_take(void *to, const struct buffer *body, struct err *err);
 
 struct push_protocol {
     const char *scheme;
@@ -52,12 +38,5 @@ const struct push_protocol *push_protocol_find(const char *scheme, size_t length
 MUST_CHECK enum err_code push_divide(const struct push_protocol *protocol,
                                      const struct buffer *body, push_take *take, void *to,
                                      struct err *err);
-
-enum err_code push_encode_pyroscope(const struct push_window *window, push_take *take, void *to,
-                                    struct err *err);
-enum err_code push_encode_parca(const struct push_window *window, push_take *take, void *to,
-                                struct err *err);
-enum err_code push_encode_otlp(const struct push_window *window, push_take *take, void *to,
-                               struct err *err);
 
 #endif /* SERVER_PUSH_PROTOCOL_H */

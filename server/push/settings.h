@@ -15,10 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/base/err.h"
-
 struct push_protocol;
-struct setting;
 
 enum { PUSH_MAX_ENDPOINTS = 4, PUSH_MAX_OWN_LABELS = 16, PUSH_MAX_URL = 1024 };
 
@@ -37,9 +34,6 @@ enum push_sample_labels {
     PUSH_SAMPLE_LABELS(X)
 #undef X
 };
-
-/* By value (base/enum_text.h). */
-extern const char *const push_sample_labels_texts[];
 
 struct push_endpoint_setting {
     const struct push_protocol *protocol;
@@ -61,18 +55,5 @@ struct push_settings {
     uint64_t window_ns, spool_bytes; /* of each endpoint */
     bool anonymizes;
 };
-
-/* Readers of the option table; `out` is a struct push_settings.  ERR_INVALID: `why` says what is wanted. */
-MUST_CHECK enum err_code push_read_endpoint(const struct setting *setting, void *out,
-                                            const char *text, struct err *why);
-/* Both belong to the newest endpoint. */
-MUST_CHECK enum err_code push_read_headers_file(const struct setting *setting, void *out,
-                                                const char *text, struct err *why);
-MUST_CHECK enum err_code push_read_ca_file(const struct setting *setting, void *out,
-                                           const char *text, struct err *why);
-MUST_CHECK enum err_code push_read_label(const struct setting *setting, void *out,
-                                         const char *text, struct err *why);
-MUST_CHECK enum err_code push_read_window(const struct setting *setting, void *out,
-                                          const char *text, struct err *why);
 
 #endif /* SERVER_PUSH_SETTINGS_H */

@@ -30,7 +30,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/header.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 #include "server/wire/session.h"
 #include "server/wire/target_list.h"
 

@@ -11,7 +11,7 @@
 #include "sampler/profile/views/view.h"
 #include "server/report/hotlines.h"
 #include "server/report/instructions.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 #include "server/source/source.h"
 #include "server/wire/heat.h"
 #include "server/wire/json.h"

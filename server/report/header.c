@@ -7,7 +7,7 @@
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/window.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 #include "server/wire/session.h"
 
 static uint64_t least(uint64_t a, uint64_t b)

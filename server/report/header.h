@@ -65,6 +65,14 @@ uint64_t report_header_duration_ns(const struct report_header *header);
  * "1.0 s to 2.0 s of 4.5 s; process 4712; on CPU; hide function:main". */
 void report_header_put_text(const struct report_header *header, struct buffer *out);
 
+/* "process 4711", or "process 4711 and 3 others" if there are several. */
+void report_header_put_process(const struct report_header *header,
+                               const struct sampler_target *target, struct buffer *out);
+
+/* The words of a command line as plain text; a longer one is cut after REPORT_COMMAND_BYTES. */
+enum { REPORT_COMMAND_BYTES = 200 };
+void report_header_put_command(const struct sampler_target *target, struct buffer *out);
+
 /* The SELECTION document of server/README.md. */
 void report_header_write(const struct report_header *header, struct json *json);
 

@@ -4,6 +4,7 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/plain_text.h"
+#include "sampler/base/utf8.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "server/report/header.h"
 #include "server/report/names.h"
@@ -175,4 +176,27 @@ void report_header_write(const struct report_header *header, struct json *json)
     }
     json_end(json);
     buffer_deinit(&text);
+}
+
+void report_header_put_process(const struct report_header *header,
+                               const struct sampler_target *target, struct buffer *out)
+{
+    const size_t count = header->process_count;
+    buffer_printf(out, "process %d", (int)target->pid);
+    if (count > 1)
+        buffer_printf(out, " and %zu other%s", count - 1, count > 2 ? "s" : "");
+}
+
+void report_header_put_command(const struct sampler_target *target, struct buffer *out)
+{
+    struct buffer words = { 0 };
+    for (size_t i = 0; i < target->argc && words.length <= REPORT_COMMAND_BYTES; i++)
+        buffer_printf(&words, "%s%.*s", i > 0 ? " " : "", REPORT_COMMAND_BYTES + 1,
+                      target->argv[i]);
+    if (words.length > 0) {
+        const size_t length = utf8_cut(words.data, words.length, REPORT_COMMAND_BYTES);
+        plain_text_put(out, words.data, length);
+        buffer_text(out, length < words.length ? "\u2026" : "");
+    }
+    buffer_deinit(&words);
 }

@@ -7,7 +7,7 @@
 #include "sampler/profile/views/view.h"
 #include "server/report/flat.h"
 #include "server/report/names.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 
 static int order(uint64_t a, uint64_t b)
 {

@@ -9,7 +9,7 @@
 #include "sampler/profile/views/states.h"
 #include "sampler/profile/views/thread_runs.h"
 #include "sampler/profile/views/view.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 #include "server/wire/json.h"
 
 enum { US_DECIMALS = 6, ROWS_PER_SLOT = 2 };

@@ -18,7 +18,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 
 enum { LOCATED_MAX_FUNCTIONS = 2048 };
 

@@ -7,11 +7,8 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/enum_text.h"
-#include "sampler/base/plain_text.h"
-#include "sampler/base/utf8.h"
-#include "sampler/profile/profile.h"
-#include "sampler/profile/views/view.h"
 #include "server/report/anonymize.h"
+#include "server/report/formats/writers.h"
 #include "server/report/header.h"
 #include "server/report/located.h"
 #include "server/wire/session.h"
@@ -186,38 +183,6 @@ const struct report_format *report_of_file(const char *name)
             (!best || strlen(format->extension) > strlen(best->extension)))
             best = format;
     return best;
-}
-
-uint64_t report_period_ns(const struct report_source *source)
-{
-    return source->header->period_ns;
-}
-
-uint64_t report_cell_ns(const struct view_cell *cell, uint64_t period_ns)
-{
-    return cell->ns > 0 ? cell->ns : cell->count * period_ns;
-}
-
-void report_put_process(const struct report_source *source, struct buffer *out)
-{
-    const size_t count = source->header->process_count;
-    buffer_printf(out, "process %d", (int)source->session->target->pid);
-    if (count > 1)
-        buffer_printf(out, " and %zu other%s", count - 1, count > 2 ? "s" : "");
-}
-
-void report_put_command(const struct sampler_target *target, struct buffer *out)
-{
-    struct buffer words = { 0 };
-    for (size_t i = 0; i < target->argc && words.length <= REPORT_COMMAND_BYTES; i++)
-        buffer_printf(&words, "%s%.*s", i > 0 ? " " : "", REPORT_COMMAND_BYTES + 1,
-                      target->argv[i]);
-    if (words.length > 0) {
-        const size_t length = utf8_cut(words.data, words.length, REPORT_COMMAND_BYTES);
-        plain_text_put(out, words.data, length);
-        buffer_text(out, length < words.length ? "\u2026" : "");
-    }
-    buffer_deinit(&words);
 }
 
 void report_file_name(const struct report_source *source, const struct report_format *format,

@@ -7,7 +7,7 @@
 #include "sampler/profile/window.h"
 #include "server/report/header.h"
 #include "server/report/preorder.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 
 enum { MIN_PART_RUNS = 64 };
 
@@ -80,7 +80,7 @@ static enum err_code find_threads(struct slices *slices, struct err *err)
                 slices->threads[slices->thread_count++] = cells.cells[i].thread;
             slices->samples[slices->thread_count - 1] += cells.cells[i].count;
             slices->ns[slices->thread_count - 1] +=
-                report_cell_ns(&cells.cells[i], slices->period_ns);
+                view_cell_ns(&cells.cells[i], slices->period_ns);
         }
     view_cells_deinit(&cells);
     return slices->threads && slices->samples && slices->ns ? ERR_OK : err_nomem(err);
@@ -100,7 +100,7 @@ enum err_code slices_init(struct slices *slices, const struct report_source *sou
 {
     memset(slices, 0, sizeof *slices);
     slices->source = source;
-    slices->period_ns = report_period_ns(source);
+    slices->period_ns = source->header->period_ns;
     enum err_code rc = cut(slices, err);
     if (rc == ERR_OK)
         clip(slices);
@@ -165,11 +165,11 @@ static void lay_out(const struct slices *slices, const struct slice *slice,
     const uint64_t room_ns = slice->end_ns - slice->start_ns;
     uint64_t wanted_ns = 0, before_ns = 0;
     for (size_t i = 0; i < part->cells.count; i++)
-        wanted_ns += report_cell_ns(&part->cells.cells[i], slices->period_ns);
+        wanted_ns += view_cell_ns(&part->cells.cells[i], slices->period_ns);
     const double scale = wanted_ns > room_ns ? (double)room_ns / (double)wanted_ns : 1;
     for (size_t i = 0; i < part->cells.count; i++) {
         part->times[i].start_ns = slice->start_ns + (uint64_t)((double)before_ns * scale);
-        before_ns += report_cell_ns(&part->cells.cells[i], slices->period_ns);
+        before_ns += view_cell_ns(&part->cells.cells[i], slices->period_ns);
         part->times[i].end_ns = slice->start_ns + (uint64_t)((double)before_ns * scale);
     }
 }
@@ -213,7 +213,7 @@ static void place_runs(const struct slices *slices, const struct slice *slice,
     uint64_t at_ns = slice->start_ns, wanted_ns = 0;
     for (size_t i = 0; i < runs->count; i++) {
         const struct view_run *const run = &runs->runs[i];
-        const uint64_t ns = report_cell_ns(&run->cell, slices->period_ns);
+        const uint64_t ns = view_cell_ns(&run->cell, slices->period_ns);
         const uint64_t each_ns = ns / run->cell.count;
         if (run->first_ns > at_ns + each_ns + each_ns / 2)
             at_ns = run->first_ns - each_ns;

@@ -6,13 +6,12 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/gil.h"
 #include "sampler/profile/views/mark_shares.h"
-#include "sampler/profile/views/own_lines.h"
 #include "sampler/profile/views/view.h"
-#include "server/report/flat.h"
 #include "server/report/header.h"
 #include "server/report/known_names.h"
-#include "server/report/report.h"
-#include "server/settings/setting.h"
+#include "server/report/report_source.h"
+#include "server/report/summary_headline.h"
+#include "server/report/summary_rows.h"
 #include "server/wire/session.h"
 
 static void add_state(struct state_sums *sums, state_bits state, uint64_t count)
@@ -51,7 +50,7 @@ static void count_cells(struct summary *summary, const struct view_cells *cells,
             samples += cell->count;
             idle += part == PART_IDLE ? cell->count : 0;
             summary->parts[part] += cell->count;
-            summary->parts_ns[part] += report_cell_ns(cell, report_period_ns(summary->source));
+            summary->parts_ns[part] += view_cell_ns(cell, summary->source->header->period_ns);
             if (part == PART_RUNNING)
                 by_library[profile_function_at(snapshot, function).library] += cell->count;
             if (part != PART_IDLE)
@@ -111,67 +110,6 @@ static enum err_code find_cells(struct summary *summary, struct err *err)
     view_cells_deinit(&cells);
     free(by_library);
     return rc;
-}
-
-enum err_code summary_find_lines(const struct report_source *source,
-                                 const struct view_query *query, size_t most,
-                                 struct summary_rows *rows, uint64_t *own_out, struct err *err)
-{
-    const struct setting_texts *const patterns = source->settings.own;
-    struct own_lines own;
-    const enum err_code rc =
-        own_lines_init(&own, source->snapshot, query, patterns ? patterns->items : NULL,
-                       patterns ? patterns->count : 0, most, err);
-    if (rc != ERR_OK)
-        return rc;
-    for (size_t i = 0; i < own.count && i < most; i++) {
-        struct summary_row *const row = &rows->rows[rows->count++];
-        row->frame = names_function(source->snapshot, own.lines[i].function);
-        row->frame.line = own.lines[i].line > 0 ? own.lines[i].line : row->frame.first_line;
-        row->self = own.lines[i].samples;
-    }
-    rows->own_code = own.level;
-    rows->samples = own.samples;
-    *own_out = own.own_samples;
-    own_lines_deinit(&own);
-    return ERR_OK;
-}
-
-/* Why a thread waits is no function: those samples are of the function that waits. */
-static void take_marks(struct flat *flat, const struct profile_snapshot *snapshot)
-{
-    struct wait_text ignored;
-    for (size_t i = 0; i < flat->edge_count; i++) {
-        const struct flat_edge *const edge = &flat->edges[i];
-        if (!wait_of_function(snapshot, edge->callee, &ignored))
-            continue;
-        flat->self[edge->caller] += edge->self;
-        flat->self[edge->callee] -= edge->self;
-    }
-}
-
-enum err_code summary_find_functions(const struct report_source *source,
-                                     const struct view_query *query, size_t most,
-                                     struct summary_rows *rows, struct err *err)
-{
-    struct flat flat;
-    const enum err_code rc = flat_init(&flat, source->snapshot, query, FLAT_FUNCTIONS, err);
-    if (rc != ERR_OK)
-        return rc;
-    take_marks(&flat, source->snapshot);
-    for (function_id id = 1; id < flat.row_count; id++) {
-        struct summary_row row = { .self = flat.self[id], .total = flat.total[id] };
-        if (row.self == 0 || (rows->count == most && row.self <= rows->rows[most - 1].self))
-            continue;
-        row.frame = names_function(source->snapshot, id);
-        row.frame.line = row.frame.first_line;
-        size_t at = rows->count < most ? rows->count++ : most - 1;
-        for (; at > 0 && rows->rows[at - 1].self < row.self; at--)
-            rows->rows[at] = rows->rows[at - 1];
-        rows->rows[at] = row;
-    }
-    flat_deinit(&flat);
-    return ERR_OK;
 }
 
 static void add_peer(struct summary_cause *cause, const struct mark_share *share)
@@ -281,14 +219,6 @@ static void find_c_function(struct summary *summary)
         if (is_foreign_c(&rows->rows[i].frame) &&
             100 * rows->rows[i].self > SUMMARY_NATIVE_PERCENT * summary->hot)
             summary->c_function = rows->rows[i];
-}
-
-bool summary_narrow(const struct report_source *source, part_set parts, struct view_query *out)
-{
-    const unsigned own = source->query->states.parts ? source->query->states.parts : parts;
-    *out = *source->query;
-    out->states.parts = (part_set)(own & parts);
-    return out->states.parts != 0;
 }
 
 static bool has_thread(const struct view_query *query, thread_id id)

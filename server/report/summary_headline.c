@@ -1,4 +1,5 @@
-/* The headline of a summary: where the time goes, in one sentence. */
+#include "server/report/summary_headline.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,8 @@
 #include "sampler/profile/views/own_lines.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/flat.h"
-#include "server/report/report.h"
-#include "server/report/summary.h"
+#include "server/report/report_source.h"
+#include "server/report/summary_rows.h"
 #include "server/wire/quality.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 
 static const size_t slot_counts[] = { TIMED_MAX_SLOTS, 128, 64, 32, 16, 8, 4, 2 };
 

@@ -9,7 +9,7 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/scoped.h"
 #include "server/files/files.h"
-#include "server/sessions/capture_store.h"
+#include "server/sessions/capture_entry.h"
 #include "server/wire/json.h"
 #include "server/wire/range_notes.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "sampler/base/err.h"
-#include "server/sessions/capture_store.h"
+#include "server/sessions/capture_entry.h"
 
 struct files_folder;
 struct range_notes;

@@ -11,7 +11,7 @@
 
 #include "sampler/base/err.h"
 #include "server/files/files.h"
-#include "server/sessions/capture_store.h"
+#include "server/sessions/capture_entry.h"
 
 /* Root's default folder. */
 #define CAPTURES_HOST_FOLDER "/var/lib/pyrometer"

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "server/sessions/capture_store.h"
+#include "server/sessions/capture_entry.h"
 
 struct captures_item {
     struct capture_entry entry;

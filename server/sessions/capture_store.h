@@ -20,14 +20,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "server/http/json_body.h"
-#include "server/wire/session.h"
-
-enum {
-    CAPTURES_MAX = 1 << 16,
-    CAPTURES_NAME_BYTES = SESSION_MAX_CAPTURE + 1,
-    CAPTURES_MAX_LABELS = 16,
-};
+#include "server/sessions/capture_entry.h"
 
 #define CAPTURES_KEEP_BYTES ((uint64_t)10 << 30)
 #define CAPTURES_MAX_UPLOAD ((size_t)256 << 20)
@@ -43,31 +36,6 @@ struct captures_settings {
     uint64_t keep_bytes;
     size_t max_upload;
     bool hides_arguments; /* only the first word of a command line is shown */
-};
-
-/* Words of users about a capture. */
-struct capture_words {
-    char title[SESSION_MAX_NAME + 1];
-    char note[SESSION_MAX_NOTE + 1];
-    char labels[CAPTURES_MAX_LABELS][BODY_MAX_WORD + 1];
-    size_t label_count;
-    bool is_continuous;
-};
-
-enum capture_state { CAPTURE_RECORDING, CAPTURE_COMPLETE, CAPTURE_CUT };
-
-struct capture_entry {
-    char name[CAPTURES_NAME_BYTES];
-    uint64_t bytes, changed_ns;
-    struct capture_words words;
-    enum capture_state state;
-    const char *fault; /* why it cannot be read; NULL: it can */
-    uint64_t pid, started_at_ns, ended_at_ns, elapsed_ns;
-    double rate_hz;
-    const char *executable, *python, *host, *user, *reason;
-    size_t argc;
-    const char *const *argv;
-    bool has_no_arguments; /* it was recorded without them */
 };
 
 struct captures_summary {

@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "server/source/source.h"
+#include "server/source/source_reader.h"
 
 enum { CHECKOUT_MAX_DEPTH = 32, CHECKOUT_MAX_REFS = 1 << 20 };
 

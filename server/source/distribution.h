@@ -17,7 +17,7 @@
 #ifndef SERVER_SOURCE_DISTRIBUTION_H
 #define SERVER_SOURCE_DISTRIBUTION_H
 
-#include "server/source/source.h"
+#include "server/source/source_reader.h"
 
 enum {
     DISTRIBUTION_MAX_DEPTH = 32,

@@ -20,7 +20,7 @@
 #include "sampler/profile/profile.h"
 #include "server/source/cache.h"
 #include "server/source/relay_codec.h"
-#include "server/source/source.h"
+#include "server/source/source_reader.h"
 
 /* Processes with whose rights one file is tried. */
 enum { FILE_ORIGINS_MAX = 8 };

@@ -19,7 +19,7 @@
 #include "sampler/sampler.h"
 #include "server/source/broker.h"
 #include "server/source/request.h"
-#include "server/source/source.h"
+#include "server/source/source_reader.h"
 
 static struct {
     int socket, stop_fd;

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "server/source/source.h"
+#include "server/source/source_reader.h"
 
 struct cache;
 struct fetcher;

@@ -20,7 +20,7 @@
 #include "server/source/native_place.h"
 #include "server/source/rights.h"
 #include "server/source/rooted_file.h"
-#include "server/source/source.h"
+#include "server/source/source_reader.h"
 #include "server/source/zip_member.h"
 
 /* A descriptor for each that is held, and a few for the C library. */

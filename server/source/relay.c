@@ -7,7 +7,7 @@
 #include "server/source/file_origins.h"
 #include "server/source/helper.h"
 #include "server/source/relay_codec.h"
-#include "server/source/source.h"
+#include "server/source/source_reader.h"
 
 static enum err_code read_as(struct sampler *sampler, const struct file_origins *origins,
                              profile_origin origin, int cancel_fd, struct buffer *out,

@@ -17,7 +17,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
-#include "server/source/source.h"
+#include "server/source/source_reader.h"
 
 struct buffer;
 struct buffer;

@@ -19,7 +19,7 @@
 
 #include "sampler/debug_lines.h"
 #include "sampler/owner.h"
-#include "server/source/source.h"
+#include "server/source/source_reader.h"
 
 /* Name, code, sentence. */
 #define SOURCE_OUTCOMES(X)                                                               \

@@ -7,8 +7,7 @@
 #include "sampler/base/utf8.h"
 #include "sampler/profile/profile.h"
 #include "server/wire/json.h"
-#include "server/wire/quality.h"
-#include "server/wire/session.h"
+#include "server/wire/session_info.h"
 
 static const double MILLION = 1e6, POINTS = 1e4;
 /* With fewer page faults a second, stops that come late make no difference of a point. */

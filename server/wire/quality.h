@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 struct json;
-struct quality;
 struct session_info;
 struct state_sums;
 struct usage;
@@ -23,10 +22,5 @@ struct quality_capture {
 void quality_write(struct json *json, const struct session_info *info,
                    const struct state_sums *sums, const struct usage *usage,
                    const struct quality_capture *capture);
-
-/* Threads that could not be read, for whatever reason. */
-uint64_t quality_failed(const struct quality *quality);
-/* 0 of nothing is 0. */
-double quality_percent(uint64_t part, uint64_t whole);
 
 #endif /* SERVER_WIRE_QUALITY_H */

@@ -13,7 +13,7 @@
 int main(int argc, char **argv)
 {
     struct reader *reader = NULL;
-    struct reader_window window;
+    struct capture_window window;
     struct err err = { 0 };
     double samples = 0, squares = 0;
     if (argc != 2) {

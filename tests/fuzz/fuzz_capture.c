@@ -53,7 +53,7 @@ static void put_blocks(struct buffer *file, struct byte_reader input)
 
 static void read_runs(struct reader *reader)
 {
-    struct reader_window window;
+    struct capture_window window;
     reader_rewind(reader);
     while (reader_next_window(reader, &window, NULL) == ERR_OK)
         for (size_t i = 0; i < window.run_count; i++)

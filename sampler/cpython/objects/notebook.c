@@ -42,6 +42,7 @@ static enum err_code find_shell(struct memory *memory, const struct layout *layo
 static enum err_code find_number(struct memory *memory, const struct layout *layout,
                                  remote_addr interp, const char *file, uint64_t *out)
 {
+    enum { MAX_NUMBER = (1 << 30) - 1 };
     remote_addr shell, compiler, map, number;
     enum err_code rc = find_shell(memory, layout, interp, &shell);
     if (!rc)
@@ -50,7 +51,9 @@ static enum err_code find_number(struct memory *memory, const struct layout *lay
         rc = object_attribute(memory, layout, compiler, "_filename_map", &map);
     if (!rc)
         rc = dict_find(memory, layout, map, file, &number);
-    return rc ? rc : object_read_int(memory, layout, number, out);
+    if (!rc)
+        rc = object_read_int(memory, layout, number, out);
+    return !rc && *out > MAX_NUMBER ? ERR_LIMIT : rc;
 }
 
 bool notebook_name_cell(struct memory *memory, const struct layout *layout, remote_addr interp,

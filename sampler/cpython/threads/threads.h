@@ -96,6 +96,8 @@ struct thread_list {
 void thread_list_init(struct thread_list *list, struct memory *memory,
                       const struct runtime *runtime);
 void thread_list_deinit(struct thread_list *list);
+/* Chooses the parts of the states of interpreters and of the runtime that are read with every tick, by the layout. */
+void thread_list_choose_windows(struct thread_list *list);
 /* From now on copies of thread states reach to this field, a word. */
 void thread_list_copy_field(struct thread_list *list, uint32_t offset);
 /* Forgets the stacks that were read; needed when the code objects have been forgotten. */
@@ -104,7 +106,7 @@ void thread_list_clear_stacks(struct thread_list *list);
 void thread_list_clear_stack(const struct thread_list *list, struct thread *thread);
 
 /* Walks all lists; a list that changes meanwhile is walked again.  A walk that fails adds and removes
- * nothing.  ERR_GONE: the main thread is another one, so the process has called exec. */
+ * nothing.  ERR_GONE: the main thread is another one, so the process has called exec.  Call sub_stacks_find then. */
 MUST_CHECK enum err_code thread_list_walk(struct thread_list *list);
 /* The thread in an interpreter that it has entered, in a state there that need not be listed.  It lives as long as
  * the thread; a later call for another state overwrites it.  NULL: out of memory. */

@@ -254,3 +254,8 @@ void view_cells_deinit(struct view_cells *cells)
     free(cells->cells);
     memset(cells, 0, sizeof *cells);
 }
+
+uint64_t view_cell_ns(const struct view_cell *cell, uint64_t period_ns)
+{
+    return cell->ns > 0 ? cell->ns : cell->count * period_ns;
+}

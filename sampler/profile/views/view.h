@@ -67,7 +67,10 @@ MUST_CHECK enum err_code view_cells_init(struct view_cells *cells,
                                          const struct view_query *query, struct err *err);
 void view_cells_deinit(struct view_cells *cells);
 
-/* The samples of view_cells in the order of time: by thread, then time. */
+/* Nanoseconds that the samples of a cell stand for; uses period_ns if its windows have no period. */
+uint64_t view_cell_ns(const struct view_cell *cell, uint64_t period_ns);
+
+/* The same samples in the order of time: by thread, then time. */
 struct view_runs {
     size_t count;
     struct view_run {

@@ -1,16 +1,17 @@
+#include "sampler/session/kernel/kernel_absence.h"
+
 #include "sampler/kernel/engine.h"
-#include "sampler/session/kernel/kernel_feed_parts.h"
 #include "sampler/session/kernel/kernel_reading.h"
 #include "sampler/session/target.h"
 
-uint32_t kernel_feed_instants(struct kernel_feed *feed, uint64_t ns)
+uint32_t kernel_absence_instants(struct kernel_feed *feed, uint64_t ns)
 {
     const uint64_t period_ns = kernel_period_ns(feed->kernel);
     return (uint32_t)((ns + random_below(&feed->random, period_ns)) / period_ns);
 }
 
-enum err_code kernel_feed_count_unseen(struct fed_thread *fed,
-                                       const struct kernel_instants *instants)
+enum err_code kernel_absence_count_unseen(struct fed_thread *fed,
+                                          const struct kernel_instants *instants)
 {
     return instants->times ? kernel_reading_take_unknown(fed->target, fed->thread, instants)
                            : ERR_OK;
@@ -30,7 +31,7 @@ static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *
     };
     fed->counted_ns = until_ns;
     if (fed->lacks_stack)
-        return kernel_feed_count_unseen(fed, &instants);
+        return kernel_absence_count_unseen(fed, &instants);
     return times ? kernel_stack_count(&feed->stacks, &fed->stack, fed->target, fed->current,
                                       &instants)
                  : ERR_OK;
@@ -40,7 +41,7 @@ enum err_code kernel_absence_count(struct kernel_feed *feed, struct fed_thread *
                                    uint64_t woken_ns, uint64_t until_ns, uint32_t times)
 {
     const uint64_t since_ns = fed->counted_ns,
-                   ready_since_ns = kernel_feed_later(woken_ns, since_ns);
+                   ready_since_ns = kernel_absence_later(woken_ns, since_ns);
     if (!woken_ns || ready_since_ns >= until_ns)
         return count_absence(feed, fed, until_ns, times);
     const uint64_t all_ns = until_ns - since_ns;
@@ -81,9 +82,9 @@ static struct kernel_losses take_losses(struct kernel_feed *feed, struct fed_thr
     if (away_ns && left_ns != fed->left_ns)
         kernel_absence_end(feed, fed);
     if (left_ns && !fed->left_ns && fed->has_moved && left_ns < feed->seen_ns)
-        set_unseen_absence(
-            fed, left_ns,
-            kernel_feed_later(left_ns, kernel_feed_later(feed->begun_ns, fed->counted_ns)));
+        set_unseen_absence(fed, left_ns,
+                           kernel_absence_later(
+                               left_ns, kernel_absence_later(feed->begun_ns, fed->counted_ns)));
     feed->has_unseen_left |= left_ns && !fed->left_ns && fed->has_moved;
     const struct kernel_losses taken = {
         .instants = fed->losses.instants - before.instants,
@@ -119,12 +120,12 @@ enum err_code kernel_losses_count(struct kernel_feed *feed, uint64_t now_ns)
         instants.times = (uint32_t)losses.instants;
         instants.runs = VALUE_YES;
         instants.runnable = VALUE_NO;
-        rc = kernel_feed_count_unseen(fed, &instants);
+        rc = kernel_absence_count_unseen(fed, &instants);
         if (rc || !losses.away_ns)
             continue;
-        instants.times = kernel_feed_instants(feed, losses.away_ns);
+        instants.times = kernel_absence_instants(feed, losses.away_ns);
         instants.runs = instants.runnable = VALUE_UNKNOWN;
-        rc = kernel_feed_count_unseen(fed, &instants);
+        rc = kernel_absence_count_unseen(fed, &instants);
     }
     return rc;
 }
@@ -159,8 +160,8 @@ void kernel_absence_begin(const struct kernel_feed *feed, struct fed_thread *fed
     fed->call = call_of(record);
     fed->left_ns = record->time_ns;
     /* It may have been counted before its record came. */
-    fed->counted_ns =
-        kernel_feed_later(record->time_ns, kernel_feed_later(feed->begun_ns, fed->counted_ns));
+    fed->counted_ns = kernel_absence_later(
+        record->time_ns, kernel_absence_later(feed->begun_ns, fed->counted_ns));
 }
 
 /* The engine reports a short absence as often as an instant falls into it. */
@@ -171,7 +172,7 @@ enum err_code kernel_absence_come_back(struct kernel_feed *feed, struct fed_thre
     const bool is_known = fed->left_ns == record->left_ns;
     /* Time before counted_ns was before the session, or in a pause. */
     const uint64_t since_ns =
-        is_known ? fed->counted_ns : kernel_feed_later(record->left_ns, fed->counted_ns);
+        is_known ? fed->counted_ns : kernel_absence_later(record->left_ns, fed->counted_ns);
     if (!is_known)
         kernel_absence_end(feed, fed);
     fed->left_ns = 0;
@@ -180,7 +181,7 @@ enum err_code kernel_absence_come_back(struct kernel_feed *feed, struct fed_thre
     const bool is_by_chance =
         away_ns < kernel_min_away_ns(feed->kernel) && away_ns < kernel_period_ns(feed->kernel);
     const uint32_t times =
-        is_by_chance ? 1 : kernel_feed_instants(feed, record->time_ns - since_ns);
+        is_by_chance ? 1 : kernel_absence_instants(feed, record->time_ns - since_ns);
     if (!is_known)
         set_unseen_absence(fed, 0, since_ns);
     return kernel_absence_count(feed, fed, record->woken_ns, record->time_ns, times);

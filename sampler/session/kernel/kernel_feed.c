@@ -6,7 +6,7 @@
 #include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/copy_memory.h"
 #include "sampler/profile/quality.h"
-#include "sampler/session/kernel/kernel_feed_parts.h"
+#include "sampler/session/kernel/kernel_absence.h"
 #include "sampler/session/kernel/kernel_reading.h"
 #include "sampler/session/target.h"
 
@@ -108,7 +108,7 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
                                  const void *spans)
 {
     struct kernel_feed *const feed = context;
-    feed->seen_ns = kernel_feed_later(feed->seen_ns, record->time_ns);
+    feed->seen_ns = kernel_absence_later(feed->seen_ns, record->time_ns);
     if (record->kind == KERNEL_CODE)
         return learn_code(feed, record, spans);
     struct fed_thread *const fed = kernel_threads_find(&feed->threads, record);
@@ -158,14 +158,14 @@ static enum err_code count_tick(struct kernel_feed *feed, struct fed_thread *fed
     if (rc != ERR_GONE)
         return rc;
     kernel_forget(feed->kernel);
-    return kernel_feed_count_unseen(fed, &instants);
+    return kernel_absence_count_unseen(fed, &instants);
 }
 
 static enum err_code take_record(void *context, const struct kernel_record *record,
                                  const void *spans)
 {
     struct kernel_feed *const feed = context;
-    feed->seen_ns = kernel_feed_later(feed->seen_ns, record->time_ns);
+    feed->seen_ns = kernel_absence_later(feed->seen_ns, record->time_ns);
     if (record->kind == KERNEL_CODE)
         return learn_code(feed, record, spans);
     if (record->kind == KERNEL_UNKNOWN) {
@@ -187,7 +187,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     /* It slept, or waited for a processor, from its listing or the last flush on; nobody knows where. */
     if (!fed->has_moved &&
         record->time_ns > fed->counted_ns + kernel_min_away_ns(feed->kernel)) {
-        feed->missed += kernel_feed_instants(feed, record->time_ns - fed->counted_ns);
+        feed->missed += kernel_absence_instants(feed, record->time_ns - fed->counted_ns);
         fed->counted_ns = record->time_ns;
     }
     fed->has_moved = true;
@@ -207,7 +207,7 @@ static enum err_code count_unread(void *context, const struct kernel_record *rec
 {
     struct kernel_feed *const feed = context;
     struct fed_thread *const fed = kernel_threads_find(&feed->threads, record);
-    feed->seen_ns = kernel_feed_later(feed->seen_ns, record->time_ns);
+    feed->seen_ns = kernel_absence_later(feed->seen_ns, record->time_ns);
     (void)spans;
     if (!fed || record->kind == KERNEL_UNKNOWN || record->kind == KERNEL_CODE ||
         record->time_ns < feed->begun_ns)
@@ -221,7 +221,7 @@ static enum err_code count_unread(void *context, const struct kernel_record *rec
     }
     const struct kernel_instants instants = tick_of(feed, record);
     kernel_absence_end(feed, fed);
-    return kernel_feed_count_unseen(fed, &instants);
+    return kernel_absence_count_unseen(fed, &instants);
 }
 
 /* A thread that the engine has not seen yet: it has slept since before it was added, or, on a busy host, has
@@ -240,7 +240,7 @@ static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *
     const struct kernel_instants instants = {
         .since_ns = since_ns,
         .until_ns = now_ns,
-        .times = kernel_feed_instants(feed, now_ns - since_ns),
+        .times = kernel_absence_instants(feed, now_ns - since_ns),
         .runs = is_ready ? VALUE_YES : VALUE_NO,
         .runnable = is_ready ? VALUE_YES : VALUE_NO,
         .call = fed->call,
@@ -278,7 +278,7 @@ static enum err_code count_unknown(struct kernel_feed *feed, struct fed_target *
     const struct kernel_instants instants = {
         .since_ns = since_ns,
         .until_ns = now_ns,
-        .times = (uint32_t)(kernel_feed_instants(feed, now_ns - since_ns) * weight),
+        .times = (uint32_t)(kernel_absence_instants(feed, now_ns - since_ns) * weight),
         .runs = VALUE_UNKNOWN,
         .runnable = VALUE_UNKNOWN,
     };
@@ -404,9 +404,9 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
             if (kernel_left_ns(feed->kernel, fed->tid) != fed->left_ns)
                 kernel_absence_end(feed, fed);
             else
-                rc = kernel_absence_count(feed, fed, kernel_woken_ns(feed->kernel, fed->tid),
-                                          now_ns,
-                                          kernel_feed_instants(feed, now_ns - fed->counted_ns));
+                rc = kernel_absence_count(
+                    feed, fed, kernel_woken_ns(feed->kernel, fed->tid), now_ns,
+                    kernel_absence_instants(feed, now_ns - fed->counted_ns));
         }
     }
     return rc ? rc : kernel_losses_count(feed, now_ns);

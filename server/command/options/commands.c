@@ -12,8 +12,7 @@ static const struct command commands[] = {
       " 4711                  # prints the URL of the page\n"
       " 4711 -s --browser     # child processes too, in a browser\n"
       " --all -r 100          # every Python process of this host\n",
-      " pid all subprocesses sampling-rate duration native context max-cpu listen browser binary hide-args ",
-      command_attach },
+      " pid all subprocesses sampling-rate duration native context max-cpu listen browser binary hide-args " },
     { "run", COMMAND_RUN, "TARGET [ARGS]... | -- COMMAND [ARGS]...",
       "start a program and profile it from its start",
       "TARGET is a Python file, or with -m a module.  COMMAND is any program that runs\n"
@@ -27,8 +26,7 @@ static const struct command commands[] = {
       " script.py             # prints the URL of the page\n"
       " -o out.html -- CMD    # no page: a report when CMD has ended\n"
       " -s -- gunicorn app:app\n",
-      " module python subprocesses sampling-rate duration native output format listen browser ",
-      command_run },
+      " module python subprocesses sampling-rate duration native output format listen browser " },
     { "record", COMMAND_RECORD, "PID... | --all | -- COMMAND [ARGS]...",
       "profile processes, or a program, into a file",
       "Records until the last process ends, --duration is reached, or Ctrl-C, and then\n"
@@ -44,8 +42,7 @@ static const struct command commands[] = {
       " 4711 -d 30 -o profile.html\n"
       " -o profile.svg -- python3 script.py\n"
       " 4711 --summary --pprof=cpu.pb.gz\n",
-      " pid all subprocesses sampling-rate duration native gil idle output format no-source ",
-      command_record },
+      " pid all subprocesses sampling-rate duration native gil idle output format no-source " },
     { "replay", COMMAND_REPLAY, "FILE", "convert a capture to other formats, or show it",
       "FILE is a capture.  Without a format, replay prints the summary.  With --browser\n"
       "the page shows it, as with serve.  The filters of its recording apply.  A filter\n"
@@ -54,7 +51,7 @@ static const struct command commands[] = {
       " night.pyro                        # the summary\n"
       " night.pyro -o night.html --from 10m\n"
       " night.pyro --pstats --focus function:main\n",
-      " output format from to thread process focus ignore hide idle browser ", command_replay },
+      " output format from to thread process focus ignore hide idle browser " },
     { "serve", COMMAND_SERVE, "[FILE]...",
       "serve a page that profiles all Python processes of this host",
       "Prints the URL of the page and serves the page until Ctrl-C.  The page and the\n"
@@ -65,8 +62,7 @@ static const struct command commands[] = {
       "                         # every Python process of this host\n"
       " night.pyro              # or: pyrometer night.pyro\n"
       " --listen 0.0.0.0:7997 --shares shares.json\n",
-      " listen browser data keep-days continuous max-cpu allow-user user audit ",
-      command_serve },
+      " listen browser data keep-days continuous max-cpu allow-user user audit " },
     { "merge", COMMAND_MERGE, "FILE[@FROM..TO]... -o FILE", "join captures, or cut one",
       "The result starts when the earliest part started, and samples keep the time of\n"
       "day at which they were taken.  FILE@10..2m is the part from 10 seconds to\n"
@@ -75,7 +71,7 @@ static const struct command commands[] = {
       " mon.pyro tue.pyro -o both.pyro\n"
       " mon.pyro tue.pyro@10m..1h -o week.pyro\n"
       " night.pyro@10..2m -o part.pyro\n",
-      " output memory ", command_merge },
+      " output memory " },
     { "diff", COMMAND_DIFF, "BASELINE CAPTURE | BASELINE... -- CAPTURE...", "compare captures",
       "Compares shares of samples, or with --by-time seconds per second, and lists the\n"
       "significant changes: functions by self and by total, and paths that are new or\n"
@@ -94,7 +90,7 @@ static const struct command commands[] = {
       " monday.pyro tuesday.pyro\n"
       " base.pyro pull.pyro --fail-if 'self>5%'\n"
       " a1.pyro a2.pyro -- b1.pyro b2.pyro -o diff.html\n",
-      " output json html markdown fail-if by-time limit process before ", command_diff },
+      " output json html markdown fail-if by-time limit process before " },
     { "top", COMMAND_TOP, "PID... | --all", "watch running processes in this terminal",
       "Shows functions by their share of the samples, and what the threads are doing.\n"
       "Press ? for the keys.  It samples all threads; choose one with the keys.  With\n"
@@ -102,7 +98,7 @@ static const struct command commands[] = {
       " 4711\n"
       " 4711 -s               # child processes too\n"
       " --all -r 100\n",
-      " pid all subprocesses sampling-rate native gil idle binary ", command_top },
+      " pid all subprocesses sampling-rate native gil idle binary " },
     { "dump", COMMAND_DUMP, "PID...", "print the current stack of every thread",
       "Prints the main thread first, and of each thread what it does (running, needs\n"
       "the GIL, needs a processor, blocked or idle, and why) and its frames, innermost\n"
@@ -115,8 +111,8 @@ static const struct command commands[] = {
       "cannot be listed.\n",
       " 4711\n"
       " 4711 -n               # with native frames\n"
-      " 4711 4712 --fail-if deadlock\n",
-      " pid fail-if native async-aware async-mode ", command_dump },
+      " 4711 4712 --async-mode all\n",
+      " pid native async-aware async-mode " },
     { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
       "Prints one line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the\n"
       "fix.  Without a PID it checks this host.  The exit status is the one that attach\n"
@@ -124,7 +120,7 @@ static const struct command commands[] = {
       "                       # this host\n"
       " 4711\n"
       " -p 4711 -p 4712\n",
-      " pid ", command_doctor },
+      " pid " },
     { "mcp", COMMAND_MCP, "", "let an assistant profile (Model Context Protocol)",
       "A client starts it and talks to it over standard input and output: it lists\n"
       "processes, profiles one, reads summaries and source lines, and compares\n"
@@ -132,8 +128,7 @@ static const struct command commands[] = {
       "\n"
       " --no-source\n"
       " --allow-user $USER\n",
-      " context engine max-rate max-sessions max-cpu allow-user allow-command no-source audit ",
-      command_mcp },
+      " context engine max-rate max-sessions max-cpu allow-user allow-command no-source audit " },
     { "push", COMMAND_PUSH, "FILE URL...", "send a capture to a server that keeps profiles",
       "URL is pyroscope://HOST[:PORT], otlp://HOST[:PORT] or parca://HOST[:PORT]; with\n"
       "TLS it is pyroscope+https://HOST.  Each profile is of 15 seconds (--push-window)\n"
@@ -142,7 +137,7 @@ static const struct command commands[] = {
       " night.pyro pyroscope://pyroscope:4040\n"
       " night.pyro otlp://collector:4318 --label env=prod\n"
       " night.pyro parca+https://parca --push-headers token.txt\n",
-      " label sample-labels push-window push-headers push-ca anonymize ", command_push },
+      " label sample-labels push-window push-headers push-ca anonymize " },
 };
 
 const struct command *command_at(size_t index)

@@ -1,5 +1,5 @@
 /*
- * commands - the table of commands, and their functions.
+ * commands - the table of commands.
  */
 #ifndef SERVER_COMMAND_OPTIONS_COMMANDS_H
 #define SERVER_COMMAND_OPTIONS_COMMANDS_H
@@ -7,25 +7,10 @@
 #include <stddef.h>
 
 struct command;
-struct options;
 
 /* NULL: unknown. */
 const struct command *command_find(const char *name);
 /* NULL: fewer than index + 1. */
 const struct command *command_at(size_t index);
-
-/* Each prints its errors and returns the exit status. */
-int command_attach(const struct options *options);
-int command_run(const struct options *options);
-int command_record(const struct options *options);
-int command_replay(const struct options *options);
-int command_serve(const struct options *options);
-int command_merge(const struct options *options);
-int command_diff(const struct options *options);
-int command_top(const struct options *options);
-int command_dump(const struct options *options);
-int command_doctor(const struct options *options);
-int command_mcp(const struct options *options);
-int command_push(const struct options *options);
 
 #endif /* SERVER_COMMAND_OPTIONS_COMMANDS_H */

@@ -2,10 +2,9 @@
 
 #include "sampler/base/enum_text.h"
 #include "server/command/options/commands.h"
+#include "server/command/options/option_table.h"
 #include "server/command/options/options.h"
 #include "server/report/report.h"
-
-const char *const completion_texts[] = { "bash", "zsh", "fish", NULL };
 
 static bool names_file(const struct option *option)
 {

@@ -10,8 +10,7 @@
 
 #include <stdio.h>
 
-/* The supported shells (enum_text.h). */
-extern const char *const completion_texts[];
+/* shell: of completion_texts. */
 void completion_print(FILE *out, unsigned shell);
 
 #endif /* SERVER_COMMAND_OPTIONS_COMPLETION_H */

@@ -4,11 +4,10 @@
 #include <string.h>
 
 #include "server/command/options/commands.h"
+#include "server/command/options/option_table.h"
 #include "server/command/options/options.h"
 
 enum { OPTION_COLUMN = 28 };
-
-const char *const help_form_texts[] = { "text", "all", "man", NULL };
 
 const char help_summary[] = "Profile running Python programs without modifying them.\n";
 

@@ -8,12 +8,7 @@
 
 struct command;
 
-/* The forms of help (enum_text.h): HELP_TEXT has HELP_LINES at most, HELP_ALL everything; HELP_MAN is the manual page that
- * man_page.h prints. */
-enum { HELP_TEXT, HELP_ALL, HELP_MAN, HELP_LINES = 30 };
-extern const char *const help_form_texts[];
-/* Texts about the whole program: what it does, and its exit status; lines that end with a
- * newline. */
+/* Of the whole program: what it does, and its exit status; lines that end with a newline. */
 extern const char help_summary[], help_exit_status[];
 
 /* command NULL: the whole program. */

@@ -5,6 +5,7 @@
 
 #include "server/command/options/commands.h"
 #include "server/command/options/help.h"
+#include "server/command/options/option_table.h"
 #include "server/command/options/options.h"
 
 /* The longest line of help, without the escapes that make it longer. */

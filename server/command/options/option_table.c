@@ -1,16 +1,56 @@
+#include "server/command/options/option_table.h"
+
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "sampler/base/buffer.h"
-#include "server/command/options/completion.h"
-#include "server/command/options/help.h"
 #include "server/command/options/options.h"
 #include "server/command/options/suggest.h"
+#include "server/push/setting_readers.h"
 #include "server/report/report.h"
 #include "server/sessions/sessions.h"
 #include "server/settings/view_settings.h"
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "a size is read as 64 bits");
+
+const char *const completion_texts[] = { "bash", "zsh", "fish", NULL };
+
+const char *const help_form_texts[] = { "text", "all", "man", NULL };
+
+enum err_code option_add_format(struct options *options, const struct report_format *format,
+                                const char *value, struct err *err)
+{
+    size_t at = 0;
+    while (at < options->format_count && options->formats[at].format != format)
+        at++;
+    if (at == OPTIONS_MAX_FORMATS)
+        return err_set(err, ERR_INVALID, "at most %zu formats are allowed", at);
+    if (at == options->format_count)
+        options->formats[options->format_count++].format = format;
+    if (format->needs_baseline)
+        options->baseline = value;
+    else if (value)
+        options->formats[at].output = value;
+    return ERR_OK;
+}
+
+enum err_code option_read_pid(const struct setting *setting, void *sampling, const char *text,
+                              struct err *why)
+{
+    struct sampler_options *const options = sampling;
+    double pid = 0;
+    (void)setting;
+    if (!setting_number(SETTING_NUMBER, text, &pid) || pid < 1 || pid > INT_MAX)
+        return err_set(why, ERR_INVALID, "want a process ID such as 4711");
+    for (size_t i = 0; i < options->pid_count; i++)
+        if (options->pids[i] == (pid_t)pid)
+            return ERR_OK;
+    if (options->pid_count == SAMPLER_MAX_PROCESSES)
+        return err_set(why, ERR_INVALID, "at most %d PIDs are allowed", SAMPLER_MAX_PROCESSES);
+    options->pids[options->pid_count++] = (pid_t)pid;
+    return ERR_OK;
+}
 
 static enum err_code read_listen(const struct setting *setting, void *address, const char *text,
                                  struct err *why)
@@ -71,7 +111,7 @@ static enum err_code read_format(const struct setting *setting, void *formats, c
     for (size_t i = 0; !format && (meaning = suggest_meaning(text, i)); i++)
         format = report_find(meaning);
     if (format && !format->needs_baseline)
-        return options_add_format(options, format, NULL, why);
+        return option_add_format(options, format, NULL, why);
     for (size_t i = 0; (format = report_at(i)); i++)
         if (!format->needs_baseline)
             buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", format->name);
@@ -107,7 +147,7 @@ static enum err_code read_format(const struct setting *setting, void *formats, c
 static const struct option table[] = {
     SWITCH("all", sampling.all, BY_PID, "profile every Python process that can be read",
            .heading = "Processes"),
-    { SETTING("pid", OTHER, struct options, sampling), READ(options_read_pid),
+    { SETTING("pid", OTHER, struct options, sampling), READ(option_read_pid),
       .setting.is_repeatable = true, .letter = 'p',
       SHOWN(BY_PID | COMMAND_DUMP | COMMAND_DOCTOR, "PID", "a process, like PID without -p") },
     OPTION('s', "subprocesses", NULL, FLAG, sampling.subprocesses, SAMPLING,

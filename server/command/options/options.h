@@ -1,5 +1,5 @@
 /*
- * options - the command line: one table of options (option_table.c) and the struct it fills.
+ * options - the command line as a struct, which the table of options fills (option_table.h).
  *
  * Ownership: texts are borrowed from argv.
  */
@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "sampler/base/err.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
@@ -55,8 +54,6 @@ enum { OPTIONS_MAX_FORMATS = 24, OPTIONS_MAX_FILES = 256, OPTIONS_MAX_BASE_PATH 
 
 #define COMMAND_NONE (1u << 31)
 
-struct options;
-
 struct command {
     const char *name;
     unsigned bit;
@@ -65,7 +62,6 @@ struct command {
     const char *details;  /* what --help=all says below the summary */
     const char *examples; /* three lines of --help, after "pyrometer NAME" */
     const char *usual;    /* the options of --help, by name, each between spaces */
-    int (*execute)(const struct options *options); /* returns the exit status */
 };
 
 struct options {
@@ -144,36 +140,5 @@ struct options {
     bool wants_stats;              /* a line every second */
     const char *quality_file;      /* NULL: none; "-": standard output */
 };
-
-/* A process id, for `setting.read` and as a word of its own. */
-MUST_CHECK enum err_code options_read_pid(const struct setting *setting, void *sampling,
-                                          const char *text, struct err *why);
-/* value: its file, or its baseline; NULL: none.  If a format is given twice, the later value counts. */
-MUST_CHECK enum err_code options_add_format(struct options *options,
-                                            const struct report_format *format,
-                                            const char *value, struct err *err);
-
-/* ERR_INVALID: err holds a message for the user. */
-MUST_CHECK enum err_code options_parse(char **argv, struct options *out, struct err *err);
-
-/* One row of the table.  The formats of report.h follow as rows of their own. */
-struct option {
-    struct setting setting; /* its name is without -- */
-    char letter;            /* '\0': none */
-    /* Name of the value in help; NULL: the option has no value; "=X": the value is optional, as in
-     * --name=X. */
-    const char *value;
-    const char *bare; /* what it is without its optional value; NULL: stays as it was */
-    const char
-        *by_letter; /* what its letter stands for, if the value is optional; NULL: the same */
-    unsigned commands; /* COMMAND_* bits; 0: all; COMMAND_NONE: without a command */
-    const char *help;
-    const char *heading;                /* in help, for this row and the following ones */
-    const struct report_format *format; /* NULL: the option is not a format */
-    bool names_format;                  /* its value is the name of one */
-};
-
-/* NULL: fewer than index + 1. */
-const struct option *option_at(size_t index);
 
 #endif /* SERVER_COMMAND_OPTIONS_OPTIONS_H */

@@ -6,7 +6,6 @@
 #include "sampler/reader_process.h"
 #include "sampler/sampler.h"
 #include "server/access/admission.h"
-#include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"

@@ -10,9 +10,10 @@
 #include "server/report/diff/joined.h"
 #include "server/report/diff/variation.h"
 #include "server/report/flat.h"
+#include "server/report/header.h"
 #include "server/report/names.h"
 #include "server/report/preorder.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 
 struct comparing {
     struct comparison *comparison;
@@ -348,7 +349,7 @@ static enum err_code prepare(struct comparing *comparing, struct err *err)
 
 static double sample_s(const struct comparison_side *side)
 {
-    return (double)report_period_ns(side->captures[0]) / (double)NS_PER_S;
+    return (double)side->captures[0]->header->period_ns / (double)NS_PER_S;
 }
 
 static enum err_code compare_all(struct comparison *comparison, struct err *err)

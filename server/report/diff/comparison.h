@@ -20,11 +20,9 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
+#include "server/report/diff/sides.h"
 
 struct joined;
-struct report_source;
-
-enum comparison_basis { COMPARISON_BY_SAMPLES, COMPARISON_BY_TIME };
 
 #define COMPARISON_VERDICTS(X)                   \
     X(SAME, "same", "not significant")           \
@@ -43,14 +41,6 @@ enum comparison_verdict {
 
 const char *comparison_verdict_text(enum comparison_verdict verdict);
 const char *comparison_verdict_meaning(enum comparison_verdict verdict);
-
-enum { COMPARISON_MAX_CAPTURES = 32 };
-
-/* The captures of one side, at least one. */
-struct comparison_side {
-    const struct report_source *captures[COMPARISON_MAX_CAPTURES];
-    size_t count;
-};
 
 /* A 95 % interval; NAN: nothing can be said. */
 struct comparison_interval {

@@ -7,7 +7,7 @@
 #define SERVER_REPORT_DIFF_DIFF_H
 
 #include "sampler/base/err.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 
 struct buffer;
 struct comparison;

@@ -7,8 +7,10 @@
 #include "sampler/base/plain_text.h"
 #include "server/report/diff/comparison.h"
 #include "server/report/diff/diff.h"
+#include "server/report/formats/writers.h"
 #include "server/report/header.h"
 #include "server/report/names.h"
+#include "server/wire/session.h"
 
 struct changes {
     const struct comparison *comparison;
@@ -113,7 +115,7 @@ static void put_side(const struct comparison_side *side, const char *name, struc
         buffer_printf(out, "- %s: %llu samples in %.2f s of ", name,
                       (unsigned long long)source->header->samples,
                       (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
-        report_put_process(source, out);
+        report_header_put_process(source->header, source->session->target, out);
         if (!source->header->is_whole) {
             buffer_text(out, "; selected: ");
             report_header_put_text(source->header, out);

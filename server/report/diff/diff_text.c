@@ -188,9 +188,9 @@ static void put_capture(const struct report_source *source, struct buffer *out)
     const struct sampler_target *const target = source->session->target;
     buffer_printf(out, "%" PRIu64 " samples in %.2f s of ", source->header->samples,
                   (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
-    report_put_process(source, out);
+    report_header_put_process(source->header, source->session->target, out);
     buffer_text(out, ": ");
-    report_put_command(target, out);
+    report_header_put_command(target, out);
     buffer_char(out, '\n');
     if (!source->header->is_whole) {
         buffer_text(out, "          selected: ");

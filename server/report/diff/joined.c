@@ -5,7 +5,7 @@
 
 #include "sampler/profile/views/view.h"
 #include "server/report/header.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 
 static enum err_code intern(struct profile *profile, struct strtab_string text, str_id *out,
                             struct err *err)
@@ -66,7 +66,7 @@ static double all_of(const struct joined *joined, const struct report_source *fr
 {
     if (joined->basis == COMPARISON_BY_SAMPLES)
         return (double)samples;
-    return (double)(block->to_ns - block->from_ns) / (double)report_period_ns(from);
+    return (double)(block->to_ns - block->from_ns) / (double)from->header->period_ns;
 }
 
 struct copying {

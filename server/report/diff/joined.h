@@ -17,7 +17,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 #include "server/report/diff/blocks.h"
-#include "server/report/diff/comparison.h"
+#include "server/report/diff/sides.h"
 
 enum joined_side { JOINED_BASELINE, JOINED_NOW, JOINED_SIDES };
 

@@ -6,9 +6,10 @@
 #include "sampler/base/strtab.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
+#include "server/report/formats/writers.h"
 #include "server/report/names.h"
 #include "server/report/preorder.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 
 /*
  * Lines are distinguished by their text, which is as long as its stack is deep: so none is made

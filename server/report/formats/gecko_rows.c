@@ -8,7 +8,7 @@
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/wait.h"
 #include "server/report/names.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 #include "server/report/slices.h"
 
 enum { NO_MARKER = GECKO_MARKER_COUNT };
@@ -71,7 +71,7 @@ static enum err_code add_part(struct making *making, const struct slice_part *pa
             .node = cell->node,
             .state = cell->state,
             .samples = cell->count,
-            .ns = report_cell_ns(cell, making->slices->period_ns),
+            .ns = view_cell_ns(cell, making->slices->period_ns),
             .start_ns = part->times[i].start_ns,
             .end_ns = part->times[i].end_ns,
         };

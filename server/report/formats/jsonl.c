@@ -5,9 +5,10 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/flat.h"
+#include "server/report/formats/writers.h"
 #include "server/report/header.h"
 #include "server/report/names.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 #include "server/wire/json.h"
 #include "server/wire/session.h"
 
@@ -78,7 +79,8 @@ static enum err_code put_meta(struct jsonl *jsonl, struct err *err)
     const struct session_info *const session = jsonl->source->session;
     begin(jsonl, "meta");
     json_member_uint(&jsonl->json, "sample_interval_usec",
-                     (report_period_ns(jsonl->source) + NS_PER_MS / 2000) / (NS_PER_MS / 1000));
+                     (jsonl->source->header->period_ns + NS_PER_MS / 2000) /
+                         (NS_PER_MS / 1000));
     json_member_text(&jsonl->json, "mode", sampler_mode_texts[session->options->mode]);
     json_key(&jsonl->json, "session");
     session_write(&jsonl->json, session);

@@ -7,8 +7,9 @@
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/encoding/embedded_profile.h"
+#include "server/report/formats/writers.h"
 #include "server/report/header.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 #include "server/wire/session.h"
 
 enum { GZIP_LEVEL = 6 };
@@ -59,7 +60,7 @@ static enum err_code write_texts(const struct report_source *source, struct buff
         .labels = has_marks(source) ? PPROF_EVERY_LABEL : PPROF_EVERY_LABEL & ~PPROF_PART,
         .began_at_ns = header->began_at_ns,
         .duration_ns = report_header_duration_ns(header),
-        .period_ns = report_period_ns(source),
+        .period_ns = source->header->period_ns,
         .executable = buffer_string(&executable),
         .comments = { buffer_string(&command), buffer_string(&selection) }
     };

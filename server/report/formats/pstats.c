@@ -3,9 +3,10 @@
 #include "sampler/profile/profile.h"
 #include "server/report/encoding/marshal.h"
 #include "server/report/flat.h"
+#include "server/report/formats/writers.h"
 #include "server/report/header.h"
 #include "server/report/names.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 
 struct stats {
     const struct report_source *source;
@@ -104,12 +105,12 @@ enum err_code report_write_pstats(const struct report_source *source, struct buf
 {
     struct stats stats = { .source = source,
                            .out = out,
-                           .sample_s = (double)report_period_ns(source) / (double)NS_PER_S };
+                           .sample_s = (double)source->header->period_ns / (double)NS_PER_S };
     enum err_code rc =
         flat_init(&stats.flat, source->snapshot, source->query, FLAT_FUNCTIONS, err);
     if (rc == ERR_OK && source->header->has_periods)
         rc = flat_init_ns(&stats.time, source->snapshot, source->query, FLAT_FUNCTIONS,
-                          report_period_ns(source), err);
+                          source->header->period_ns, err);
     if (rc == ERR_OK)
         put_functions(&stats);
     flat_deinit(&stats.time);

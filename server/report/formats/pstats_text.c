@@ -9,9 +9,10 @@
 #include "sampler/base/plain_text.h"
 #include "sampler/profile/profile.h"
 #include "server/report/flat.h"
+#include "server/report/formats/writers.h"
 #include "server/report/header.h"
 #include "server/report/names.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 #include "server/wire/session.h"
 
 enum { SUMMARY_ROWS = 3, FOLDERS_SHOWN = 1 };
@@ -243,9 +244,9 @@ static void put_head(const struct table *table)
                   (double)report_header_duration_ns(table->source->header) / (double)NS_PER_S);
     paint(table, PLAIN);
     buffer_text(out, " of ");
-    report_put_process(table->source, out);
+    report_header_put_process(table->source->header, table->source->session->target, out);
     buffer_text(out, ": ");
-    report_put_command(session->target, out);
+    report_header_put_command(session->target, out);
     buffer_char(out, '\n');
     if (!table->source->header->is_whole) {
         buffer_text(out, "Selected: ");
@@ -346,11 +347,11 @@ static enum err_code table_init(struct table *table, const struct report_source 
     *table = (struct table){ .source = source,
                              .out = out,
                              .rows = rows,
-                             .sample_s = (double)report_period_ns(source) / (double)NS_PER_S };
+                             .sample_s = (double)source->header->period_ns / (double)NS_PER_S };
     enum err_code rc = flat_init(&table->flat, source->snapshot, source->query, rows, err);
     if (rc == ERR_OK && source->header->has_periods)
         rc = flat_init_ns(&table->time, source->snapshot, source->query, rows,
-                          report_period_ns(source), err);
+                          source->header->period_ns, err);
     if (rc == ERR_OK)
         rc = sort(table, err);
     if (rc != ERR_OK)

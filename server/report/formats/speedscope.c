@@ -5,10 +5,11 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/chain.h"
+#include "server/report/formats/writers.h"
 #include "server/report/header.h"
 #include "server/report/names.h"
 #include "server/report/preorder.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 #include "server/report/slices.h"
 #include "server/wire/json.h"
 #include "server/wire/session.h"
@@ -80,7 +81,7 @@ static enum err_code put_part(struct speedscope *scope, const struct view_cells 
 {
     for (size_t i = 0; i < cells->count; i++) {
         if (pass == WEIGHTS) {
-            json_uint(&scope->json, report_cell_ns(&cells->cells[i], scope->slices.period_ns));
+            json_uint(&scope->json, view_cell_ns(&cells->cells[i], scope->slices.period_ns));
             continue;
         }
         const enum err_code rc = put_stack(scope, cells->cells[i].node, err);

@@ -9,8 +9,9 @@
 #include "sampler/base/plain_text.h"
 #include "sampler/base/utf8.h"
 #include "sampler/profile/profile.h"
+#include "server/report/formats/writers.h"
 #include "server/report/header.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 #include "server/report/summary.h"
 #include "server/wire/bias.h"
 #include "server/wire/quality.h"
@@ -171,7 +172,7 @@ static void put_command(const struct writing *writing)
     const struct sampler_target *const target = writing->summary->source->session->target;
     struct buffer text = { 0 };
     buffer_text(writing->out, writing->is_markdown ? "## " : "");
-    report_put_command(target, &text);
+    report_header_put_command(target, &text);
     if (text.length > 0)
         put_foreign(writing, buffer_string(&text));
     else
@@ -204,7 +205,7 @@ static void put_observed(const struct writing *writing)
     const struct report_source *const source = summary->source;
     const struct session_info *const session = source->session;
     struct buffer process = { 0 }, selection = { 0 };
-    report_put_process(source, &process);
+    report_header_put_process(source->header, source->session->target, &process);
     const char *const text = buffer_string(&process);
     buffer_printf(writing->out, "Observed: %s", text ? text : "");
     if (session->target->python && *session->target->python) {

@@ -10,10 +10,11 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/wait.h"
+#include "server/report/formats/writers.h"
 #include "server/report/header.h"
 #include "server/report/names.h"
 #include "server/report/preorder.h"
-#include "server/report/report.h"
+#include "server/report/report_source.h"
 #include "server/wire/session.h"
 
 /* Sizes of the picture, in its own units. */
@@ -436,7 +437,7 @@ static void put_head(const struct picture *picture, struct buffer *out)
 {
     const struct report_source *const source = picture->source;
     struct buffer command = { 0 }, selection = { 0 };
-    report_put_command(source->session->target, &command);
+    report_header_put_command(source->session->target, &command);
     report_header_put_text(source->header, &selection);
     buffer_printf(out, "<text class=\"head\" x=\"%d\" y=\"24\">", MARGIN);
     put_label(out,

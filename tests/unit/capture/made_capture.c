@@ -147,7 +147,7 @@ struct reader *made_reader(const struct made_capture *capture)
 
 uint64_t made_samples(struct reader *reader)
 {
-    struct reader_window window;
+    struct capture_window window;
     uint64_t samples = 0;
     reader_rewind(reader);
     while (reader_next_window(reader, &window, NULL) == ERR_OK)

@@ -303,7 +303,7 @@ static void units_may_differ(void **state)
 {
     static const struct made_capture_words fine = { .host = "build7", .unit_ns = 1000 };
     struct made_capture captures[2];
-    struct reader_window window;
+    struct capture_window window;
     (void)state;
     make(&captures[0], "build7", 0, "main;a", 1);
     made_capture_begin_as(&captures[1], &fine);

@@ -170,7 +170,7 @@ static void facts_of_start_and_end_are_known_at_once(void **state)
 static void windows_can_be_read_again(void **state)
 {
     struct made_capture capture;
-    struct reader_window window;
+    struct capture_window window;
     (void)state;
     make_small(&capture);
     struct reader *const reader = load(&capture);
@@ -263,7 +263,7 @@ static void a_stream_of_too_many_places_ends(void **state)
 static void what_goes_on_is_one_run(void **state)
 {
     struct made_capture capture;
-    struct reader_window window;
+    struct capture_window window;
     (void)state;
     made_capture_begin(&capture);
     const thread_id thread = made_thread(capture.profile, 1, 1);
@@ -286,7 +286,7 @@ static void what_goes_on_is_one_run(void **state)
 static void a_hole_in_time_ends_a_run(void **state)
 {
     struct made_capture capture;
-    struct reader_window window;
+    struct capture_window window;
     (void)state;
     made_capture_begin(&capture);
     const thread_id thread = made_thread(capture.profile, 1, 1);
@@ -451,7 +451,7 @@ static void a_window_may_go_on_in_the_next_block(void **state)
 static void an_empty_capture_is_one(void **state)
 {
     struct made_capture capture;
-    struct reader_window window;
+    struct capture_window window;
     (void)state;
     made_capture_begin(&capture);
     made_capture_end(&capture);
@@ -504,7 +504,7 @@ static void want_of_memory_is_an_error_while_reading(void **state)
     for (unsigned nth = 0, done = 0; !done; nth++) {
         struct reader *reader = NULL;
         struct err err = { 0 };
-        struct reader_window window;
+        struct capture_window window;
         failing_alloc_at(nth);
         enum err_code rc = reader_open(capture.path, &reader, &err);
         if (!rc)

@@ -7,6 +7,7 @@
 #include "sampler/cpython/contexts/contexts.h"
 #include "sampler/cpython/objects/hamt.h"
 #include "sampler/cpython/objects/object.h"
+#include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/cpython/threads/threads.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/fake_python.h"
@@ -149,6 +150,7 @@ static struct world *begin(unsigned minor)
     put(world, place_of_context(world), world->context);
     thread_list_init(&world->list, &world->python.memory.memory, &world->python.runtime);
     assert_int_equal(thread_list_walk(&world->list), ERR_OK);
+    sub_stacks_find(&world->list);
     assert_int_equal(contexts_create(NAME, layout(world), &world->list, &world->contexts),
                      ERR_OK);
     return world;

@@ -95,6 +95,7 @@ static void in_every_version(void (*test)(struct world *world))
 static void match(struct world *world)
 {
     assert_int_equal(thread_list_walk(&world->made.list), ERR_OK);
+    sub_stacks_find(&world->made.list);
     assert_int_equal(os_threads_match(&world->threads), ERR_OK);
 }
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "sampler/cpython/threads/thread_state.h"
-#include "sampler/cpython/threads/thread_windows.h"
 #include "sampler/cpython/threads/threads.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/made/thread_world.h"
@@ -42,7 +41,7 @@ static void a_build_without_a_gil_uses_one_that_was_enabled(void **state)
         struct fake_memory *const memory = &world->python.memory;
         layout->is_free_threaded = true;
         layout->interp_gil_enabled = layout->interp_gil;
-        thread_windows_init(&world->list);
+        thread_list_choose_windows(&world->list);
         const remote_addr sub = fake_interp(&world->python, 1);
         struct fake_thread *const other = thread_world_add_next(world, sub);
         thread_world_walk(world);

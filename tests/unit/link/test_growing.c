@@ -108,7 +108,7 @@ static enum err_code fill(void *context, void *out, size_t bytes, struct err *er
     return ERR_OK;
 }
 
-static void take(void *context, const struct reader_window *window)
+static void take(void *context, const struct capture_window *window)
 {
     struct world *const world = context;
     for (size_t i = 0; i < window->run_count; i++) {

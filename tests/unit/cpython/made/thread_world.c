@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "tests/support/test.h"
 
 void thread_world_init(struct thread_world *world, unsigned minor)
@@ -54,6 +55,7 @@ void thread_world_destroy(struct thread_world *world)
 void thread_world_walk(struct thread_world *world)
 {
     assert_int_equal(thread_list_walk(&world->list), ERR_OK);
+    sub_stacks_find(&world->list);
 }
 
 bool thread_world_is_same(struct thread_world *world)

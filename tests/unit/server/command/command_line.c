@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/command/options/options_parse.h"
+
 enum { MAX_WORDS = 32 };
 
 enum err_code parse_text(const char *text, struct options *options, struct err *err)

@@ -3,6 +3,7 @@
 #include "sampler/sampler.h"
 #include "server/push/labels.h"
 #include "server/push/protocol.h"
+#include "server/push/setting_readers.h"
 #include "tests/support/test.h"
 
 static const char *value_of(const struct push_labels *labels, const char *name)

@@ -12,6 +12,7 @@
 #include "server/report/anonymize.h"
 #include "server/report/anonymize_names.h"
 #include "server/report/known_names.h"
+#include "server/report/report.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/source_folder.h"
 #include "tests/support/test.h"

@@ -1,4 +1,4 @@
-#include "server/push/settings.h"
+#include "server/push/setting_readers.h"
 
 #include <string.h>
 
@@ -6,6 +6,7 @@
 #include "sampler/base/enum_text.h"
 #include "server/push/labels.h"
 #include "server/push/protocol.h"
+#include "server/push/settings.h"
 #include "server/settings/setting.h"
 
 #define TLS_SUFFIX "+https"

@@ -1,9 +1,12 @@
 /*
- * kernel_feed_parts - shared by the files of kernel_feed: kernel_feed.c takes records, kernel_absence.c counts the time that threads are
- * away from their processors, and what was lost.
+ * kernel_absence - the time that threads are away from their processors, and what was lost of them.  It shares its state with
+ * kernel_feed, which takes the records.
+ *
+ * Ownership: see kernel_feed.h.
+ * Threads: the profile's writer.
  */
-#ifndef SAMPLER_SESSION_KERNEL_KERNEL_FEED_PARTS_H
-#define SAMPLER_SESSION_KERNEL_KERNEL_FEED_PARTS_H
+#ifndef SAMPLER_SESSION_KERNEL_KERNEL_ABSENCE_H
+#define SAMPLER_SESSION_KERNEL_KERNEL_ABSENCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +15,6 @@
 #include "sampler/base/err.h"
 #include "sampler/base/random.h"
 #include "sampler/kernel/engine.h"
-#include "sampler/session/kernel/kernel_feed.h"
 #include "sampler/session/kernel/kernel_stack.h"
 #include "sampler/session/kernel/kernel_threads.h"
 #include "sampler/session/native/native_copies.h"
@@ -36,16 +38,16 @@ struct kernel_feed {
     bool has_unseen_left; /* a thread has left its processor, and its record may still come */
 };
 
-static inline uint64_t kernel_feed_later(uint64_t one_ns, uint64_t other_ns)
+static inline uint64_t kernel_absence_later(uint64_t one_ns, uint64_t other_ns)
 {
     return one_ns > other_ns ? one_ns : other_ns;
 }
 
 /* A whole number of instants that is right on average. */
-uint32_t kernel_feed_instants(struct kernel_feed *feed, uint64_t ns);
+uint32_t kernel_absence_instants(struct kernel_feed *feed, uint64_t ns);
 /* Counts instants of a thread whose records were lost. */
-MUST_CHECK enum err_code kernel_feed_count_unseen(struct fed_thread *fed,
-                                                  const struct kernel_instants *instants);
+MUST_CHECK enum err_code kernel_absence_count_unseen(struct fed_thread *fed,
+                                                     const struct kernel_instants *instants);
 
 /* A record has come of a thread that leaves its processor. */
 void kernel_absence_begin(const struct kernel_feed *feed, struct fed_thread *fed,
@@ -66,4 +68,4 @@ MUST_CHECK enum err_code kernel_losses_count(struct kernel_feed *feed, uint64_t 
 /* Leaves them out. */
 void kernel_losses_skip(struct kernel_feed *feed, uint64_t now_ns);
 
-#endif /* SAMPLER_SESSION_KERNEL_KERNEL_FEED_PARTS_H */
+#endif /* SAMPLER_SESSION_KERNEL_KERNEL_ABSENCE_H */

@@ -1,4 +1,4 @@
-#include "server/command/options/options.h"
+#include "server/command/options/options_parse.h"
 
 #include <limits.h>
 #include <string.h>
@@ -7,7 +7,10 @@
 #include "sampler/base/buffer.h"
 #include "sampler/capture/format.h"
 #include "server/command/options/commands.h"
+#include "server/command/options/option_table.h"
+#include "server/command/options/options.h"
 #include "server/command/options/suggest.h"
+#include "server/push/setting_readers.h"
 #include "server/report/diff/comparison.h"
 #include "server/report/report.h"
 #include "server/sessions/capture_store.h"
@@ -83,23 +86,6 @@ static enum err_code unknown_option(const char *name, const struct command *comm
     return err_set(err, ERR_INVALID, "unknown option '--%.64s' (see --help)", name);
 }
 
-enum err_code options_add_format(struct options *options, const struct report_format *format,
-                                 const char *value, struct err *err)
-{
-    size_t at = 0;
-    while (at < options->format_count && options->formats[at].format != format)
-        at++;
-    if (at == OPTIONS_MAX_FORMATS)
-        return err_set(err, ERR_INVALID, "at most %zu formats are allowed", at);
-    if (at == options->format_count)
-        options->formats[options->format_count++].format = format;
-    if (format->needs_baseline)
-        options->baseline = value;
-    else if (value)
-        options->formats[at].output = value;
-    return ERR_OK;
-}
-
 static enum err_code needs_value(const struct option *option, struct err *err)
 {
     return err_set(err, ERR_INVALID, "--%s needs a value (%s)", option->setting.name,
@@ -117,7 +103,7 @@ static enum err_code take_value(struct options *options, const struct option *op
     if (option->value && (value ? is_text && *value == '\0' : *option->value != '='))
         return needs_value(option, err);
     if (option->format)
-        return options_add_format(options, option->format, value, err);
+        return option_add_format(options, option->format, value, err);
     value = value ? value : option->bare;
     if (setting_read(setting, options, value, &why) == ERR_OK)
         return ERR_OK;
@@ -185,27 +171,10 @@ static enum err_code unknown_command(const char *name, struct err *err)
     return err_set(err, ERR_INVALID, "unknown command '%.64s' (see --help)", name);
 }
 
-enum err_code options_read_pid(const struct setting *setting, void *sampling, const char *text,
-                               struct err *why)
-{
-    struct sampler_options *const options = sampling;
-    double pid = 0;
-    (void)setting;
-    if (!setting_number(SETTING_NUMBER, text, &pid) || pid < 1 || pid > INT_MAX)
-        return err_set(why, ERR_INVALID, "want a process ID such as 4711");
-    for (size_t i = 0; i < options->pid_count; i++)
-        if (options->pids[i] == (pid_t)pid)
-            return ERR_OK;
-    if (options->pid_count == SAMPLER_MAX_PROCESSES)
-        return err_set(why, ERR_INVALID, "at most %d PIDs are allowed", SAMPLER_MAX_PROCESSES);
-    options->pids[options->pid_count++] = (pid_t)pid;
-    return ERR_OK;
-}
-
 static enum err_code take_pid(struct options *options, const char *text, struct err *err)
 {
     struct err why = { 0 };
-    if (options_read_pid(NULL, &options->sampling, text, &why) == ERR_OK)
+    if (option_read_pid(NULL, &options->sampling, text, &why) == ERR_OK)
         return ERR_OK;
     return err_set(err, ERR_INVALID, "invalid PID '%.64s': %s", text, why.message);
 }
