@@ -17,7 +17,7 @@ enum {
     CAPTURES_MAX_LABELS = 16,
 };
 
-/* What users say about a capture. */
+/* Words of users about a capture. */
 struct capture_words {
     char title[SESSION_MAX_NAME + 1];
     char note[SESSION_MAX_NOTE + 1];

@@ -31,7 +31,7 @@ struct buffer;
 struct sampler;
 struct source;
 
-/* What a session asks for while processes run. */
+/* Texts that a session asks for while processes run. */
 enum source_keeping { SOURCE_KEEPS_NOTHING, SOURCE_KEEPS_PACKAGES, SOURCE_KEEPS_TEXTS };
 
 MUST_CHECK enum err_code source_create(struct sampler *sampler, enum source_keeping keeping,

@@ -120,7 +120,8 @@ static const struct known_type *find_type(const char *type)
     return NULL;
 }
 
-/* What a value of the value stack stands for: the object that a function is bound to, or itself.  NULL: no lock. */
+/* The lock that a value of the value stack stands for: the object that a function is bound to,
+ * or itself. NULL: no lock. */
 static const struct known_type *find_lock(const struct locks *locks, uint64_t value,
                                           remote_addr *out)
 {

@@ -70,7 +70,7 @@ void view_cells_deinit(struct view_cells *cells);
 /* Nanoseconds that the samples of a cell stand for; uses period_ns if its windows have no period. */
 uint64_t view_cell_ns(const struct view_cell *cell, uint64_t period_ns);
 
-/* The same samples in the order of time: by thread, then time. */
+/* The samples of view_cells in the order of time: by thread, then time. */
 struct view_runs {
     size_t count;
     struct view_run {

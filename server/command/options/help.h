@@ -8,7 +8,8 @@
 
 struct command;
 
-/* Of the whole program: what it does, and its exit status; lines that end with a newline. */
+/* Texts about the whole program: what it does, and its exit status; lines that end with a
+ * newline. */
 extern const char help_summary[], help_exit_status[];
 
 /* command NULL: the whole program. */

@@ -277,7 +277,7 @@ async def main():
     ringed = []
     for i in range(ring):
         ringed.append(loop.create_task(awaits(ringed, (i + 1) %% ring)))
-    # Of the tasks a random part is followed: of so many chains, some are.
+    # A random part of the tasks is followed: of so many chains, some are.
     for _ in range(8):
         chained = [loop.create_task(rests())]
         for i in range(chain):

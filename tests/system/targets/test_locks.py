@@ -7,7 +7,8 @@ import re
 
 from harness import EachTest, main, run_program, victim
 
-# Of locks.py, by the name of the thread: the type of what it waits for, and who holds it in which function; nobody knows the others.
+# Waits of locks.py by the name of the thread: the type of what it waits for, and who holds it in which function; nobody knows the
+# others.
 WAITS = {
     "with lock": ("threading.Lock", "hold", "hold"),
     "with rlock": ("threading.RLock", "hold", "hold"),
@@ -45,7 +46,7 @@ class Locks(EachTest):
     maxDiff = None
 
     def dump(self, python, mode, expected):
-        """Of a busy machine, one dump may not see a thread that runs stand still."""
+        """Dumps up to three times: on a busy machine, one dump may not see a thread that runs stand still."""
         for _ in range(3):
             with victim("locks.py", mode, "120", python=python.path) as target:
                 process, code = run_program("dump", str(target.pid), "--fail-if", "deadlock")

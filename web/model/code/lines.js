@@ -87,7 +87,7 @@ function placesOfFrames({ frames }, profile) {
   return { files, fileOfFunction, functionOf, fileOf, lineOf, lines, linesFrom, file, line, first, next };
 }
 
-// Of a group: no group above it is of its file, of its line, of its function.
+// Marks of a group: no group above it is of its file, of its line, of its function.
 const [FIRST_OF_FILE, FIRST_OF_LINE, FIRST_OF_FUNCTION] = [1, 2, 4];
 
 // For every group which of these hold.
@@ -185,8 +185,8 @@ function framesOfLine(places, id) {
 /** @param {Grouping} grouping @param {Profile} profile @param {Totals} totals @param {Totals} inJitTotals */
 export function sourceLines(grouping, profile, totals, inJitTotals) {
   const places = placesOf(grouping, profile);
-  const sums = countPlaces(grouping, totals, foldedSelf(grouping, totals.self, places), places);
-  // What only the lines and functions of a file that is opened say is counted then.
+  const counted = countPlaces(grouping, totals, foldedSelf(grouping, totals.self, places), places);
+  // Sums that only the lines and functions of an opened file need are made then.
   const { lineOf, lines, functionOf, fileOfFunction: { length: functions } } = places;
   const inJit = memoise(() => foldedSelf(grouping, inJitTotals.self, places));
   const counted = {
