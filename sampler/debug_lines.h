@@ -47,10 +47,9 @@ MUST_CHECK enum err_code debug_lines_open(int library_fd, int root_fd, const cha
  * describe it.  false: no more are wanted. */
 typedef bool debug_lines_found(void *context, enum err_code rc, const struct debug_line *line);
 
-/* Where the functions at addresses begin.  vaddrs: as linked.  Needs no system calls but pread and those
- * that allocate memory.
- * ERR_NOMEM; ERR_SYS: the file cannot be read; ERR_INVALID: the debug information is damaged;
- * ERR_UNSUPPORTED.  Then nothing was found. */
+/* Finds the beginnings of the functions at addresses. vaddrs: as linked. Needs no system calls
+ * but pread and those that allocate memory. ERR_NOMEM; ERR_SYS: the file cannot be read;
+ * ERR_INVALID: the debug information is damaged; ERR_UNSUPPORTED. Then nothing was found. */
 MUST_CHECK enum err_code debug_lines_find(const struct debug_lines_file *file,
                                           const uint64_t *vaddrs, size_t count,
                                           debug_lines_found *found, void *context);

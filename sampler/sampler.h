@@ -65,7 +65,7 @@ enum sampler_async {
 #undef X
 };
 
-/* What stacks show of native code. */
+/* Native code in stacks. */
 #define SAMPLER_NATIVE(X)                                                           \
     X(OFF, "off")   /* the C function that Python calls, where its name is known */ \
     X(LEAF, "leaf") /* and where other C code runs or calls back */                 \
@@ -77,7 +77,7 @@ enum sampler_native {
 #undef X
 };
 
-/* What reads the stacks. */
+/* Engines that read the stacks. */
 #define SAMPLER_ENGINES(X)                                                      \
     X(AUTO, "auto")     /* the kernel engine where it can run, or the remote */ \
     X(KERNEL, "kernel") /* a BPF program, where the target runs */              \
@@ -124,7 +124,9 @@ struct sampler_options {
     enum sampler_async async;
     /* Name of the ContextVar whose value says what a thread works for (profile/context.h); "": none. */
     char context[CONTEXT_MAX_VARIABLE];
-    bool tasks_each;                 /* read tasks at every tick, at any cost */
+    bool tasks_each; /* read tasks at every tick, at any cost */
+    bool
+        locks; /* report to the sink which locks threads wait for and hold; only a session of this process */
     enum sampler_engine engine;      /* once it has started: the one that samples */
     struct engines *engines;         /* sampler_open_engines; NULL: there are none */
     enum sampler_stop stop;          /* of the remote engine */
@@ -226,8 +228,9 @@ bool sampler_has_kernel_engine(void);
 MUST_CHECK enum err_code sampler_open_engines(size_t count, struct engines **out,
                                               struct err *err);
 void sampler_close_engines(struct engines *engines);
-/* Whether a session with these options could have a kernel engine now.  ERR_INVALID: the options ask for
- * what it cannot do; ERR_PERM, ERR_UNSUPPORTED: there is none; ERR_LIMIT: all are in use. */
+/* Checks that a session with these options could have a kernel engine now. ERR_INVALID: the
+ * options ask for what it cannot do; ERR_PERM, ERR_UNSUPPORTED: there is none; ERR_LIMIT: all
+ * are in use. */
 MUST_CHECK enum err_code sampler_check_engine(const struct sampler_options *options,
                                               struct err *err);
 

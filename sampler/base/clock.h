@@ -33,7 +33,7 @@ struct deadline {
 
 /* From now on. */
 struct deadline deadline_after(uint64_t ns);
-/* The same for a part of the work: never later than the whole. */
+/* The deadline of a part of the work: never later than the whole. */
 struct deadline deadline_within(const struct deadline *whole, uint64_t ns);
 bool deadline_is_over(const struct deadline *deadline);
 

@@ -16,7 +16,7 @@ struct gzip_stream {
     unsigned char out[STREAM_BYTES];
 };
 
-/* What deflate can be given in one call, with room for what it may add. */
+/* The most bytes for one call of deflate, with room for what it may add. */
 #define GZIP_MAX_BYTES ((size_t)UINT_MAX / 8 * 7)
 
 static enum err_code start(z_stream *z, int level, struct err *err)

@@ -56,7 +56,7 @@ MUST_CHECK enum err_code zstd_reader_add(struct zstd_reader *reader, bool is_fir
 
 /* CRC-32 as in gzip. */
 uint32_t compress_crc32(const void *data, size_t bytes);
-/* The same of data in pieces; crc is that of the pieces before, 0: there are none. */
+/* The CRC of data in pieces; crc is that of the pieces before, 0: there are none. */
 uint32_t compress_crc32_add(uint32_t crc, const void *data, size_t bytes);
 
 struct gzip_stream;

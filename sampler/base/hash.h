@@ -25,7 +25,7 @@ static inline uint32_t hash_mix(uint64_t a, uint64_t b)
     return (uint32_t)h;
 }
 
-/* The same for the words of a long key, one after the other. */
+/* Hashes the words of a long key, one after the other. */
 static inline uint64_t hash_word(uint64_t word, uint64_t hash)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;

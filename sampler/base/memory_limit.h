@@ -22,7 +22,8 @@ enum {
     MEMORY_LIMIT_USUAL_BYTES = 1 << 30, /* with so much, everything has its usual size */
 };
 
-/* Where the kernel shows control groups, and the one of this process; other files are for tests. */
+/* The folder of control groups, and the file with the one of this process; other files are for
+ * tests. */
 #define MEMORY_LIMIT_FOLDER "/sys/fs/cgroup"
 #define MEMORY_LIMIT_OWN    "/proc/self/cgroup"
 

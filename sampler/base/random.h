@@ -17,7 +17,7 @@ struct random {
     uint64_t state;
 };
 
-/* The same numbers for the same seed. */
+/* Starts a sequence that is equal for equal seeds. */
 void random_init(struct random *random, uint64_t seed);
 /* Seeds from the kernel, so that each start has other numbers. */
 void random_init_any(struct random *random);

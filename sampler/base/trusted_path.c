@@ -108,7 +108,7 @@ static enum err_code step(struct walk *walk, struct trusted_path *out, bool *is_
 {
     struct stat status;
     enum err_code rc = take_name(walk, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     SCOPED_FD int here = openat(walk->at, walk->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     *is_done = walk->is_last && here < 0 && errno == ENOENT;
@@ -143,9 +143,9 @@ enum err_code trusted_path_find(const char *path, struct trusted_path *out, stru
         return refuse(ENAMETOOLONG, err);
     memcpy(walk.left, path, strlen(path) + 1);
     enum err_code rc = begin(&walk, path, err);
-    while (rc == ERR_OK && !is_done)
+    while (!rc && !is_done)
         rc = step(&walk, out, &is_done, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         memcpy(out->name, walk.name, sizeof out->name);
         out->folder_fd = walk.at;
     } else if (walk.at >= 0) {
@@ -185,7 +185,7 @@ static enum err_code open_checked(const struct trusted_path *at, int flags, mode
         return *fd_out < 0 ? refuse(errno, err) : ERR_OK;
     }
     const enum err_code rc = trusted_path_check(at, here, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     snprintf(again, sizeof again, "/proc/self/fd/%d", here);
     *fd_out = open(again, (flags & ~O_CREAT) | O_CLOEXEC);
@@ -208,7 +208,7 @@ enum err_code trusted_path_open(const char *path, int flags, mode_t mode, int *f
 {
     struct trusted_path at;
     enum err_code rc = trusted_path_find(path, &at, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = trusted_path_open_at(&at, flags, mode, fd_out, err);
     close(at.folder_fd);
@@ -219,7 +219,7 @@ enum err_code trusted_path_make_folder(const char *path, mode_t mode, struct err
 {
     struct trusted_path at;
     enum err_code rc = trusted_path_find(path, &at, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     if (mkdirat(at.folder_fd, at.name, mode) != 0)
         rc = refuse(errno, err);

@@ -26,7 +26,7 @@
 
 enum { TRUSTED_PATH_MAX_LINKS = 40 };
 
-/* Where the last component is once all links have been followed, itself included. */
+/* The place of a path's last component once all links have been followed, itself included. */
 struct trusted_path {
     int folder_fd; /* O_PATH */
     char name[NAME_MAX + 1];

@@ -50,7 +50,7 @@ MUST_CHECK enum err_code block_chain_encode(struct block_chain *chain, enum capt
 MUST_CHECK enum err_code block_encode(enum capture_kind kind, const struct buffer *raw,
                                       struct buffer *out, struct err *err);
 
-/* The same without compression. */
+/* Encodes a block without compression. */
 MUST_CHECK enum err_code block_encode_plain(enum capture_kind kind, const struct buffer *raw,
                                             struct buffer *out, struct err *err);
 

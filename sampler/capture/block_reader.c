@@ -139,7 +139,7 @@ static bool is_wanted(struct wanted_blocks *wanted, uint64_t at)
     return !wanted->is_part || (at >= wanted->from && at < wanted->to) || at >= wanted->also;
 }
 
-/* Of a kind that may be skipped, or not wanted. */
+/* True if the kind may be skipped, or is not wanted. */
 static bool may_skip(struct block_reader *blocks, const struct block_head *head)
 {
     return (head->kind >= 'a' && head->kind <= 'z' && !is_known(head->kind)) ||

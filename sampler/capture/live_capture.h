@@ -48,7 +48,7 @@ MUST_CHECK enum err_code live_capture_begin(
     const struct capture_metadata *metadata,
     void (*failed)(void *context, const struct err *err), void *context, struct err *err);
 
-/* What a window ended with. */
+/* The state at the end of a window. */
 struct live_capture_seal {
     uint64_t end_ns;
     struct quality quality;

@@ -213,7 +213,7 @@ static enum err_code next_window(struct input *input, struct err *err)
         if (!rc)
             count_window(input);
     } while (!rc && !is_wanted(input));
-    input->has_window = rc == ERR_OK;
+    input->has_window = !rc;
     if (!input->has_window)
         count_block(input);
     return rc == ERR_NOT_FOUND ? ERR_OK : rc;
@@ -365,7 +365,7 @@ static enum err_code take_window(struct merge *merge, struct input *input, struc
         rc = writer_seal(&merge->writer, end_ns, window->period_ns, err);
         merge->now_ns = end_ns;
     }
-    /* What is flushed last has the counters of all blocks. */
+    /* The last flush has the counters of all blocks. */
     if (!rc)
         rc = next_window(input, err);
     return !rc && writer_is_due(&merge->writer) ? flush(merge, err) : rc;

@@ -32,7 +32,7 @@ static const size_t counter_offsets[] = {
 
 static const char lacks_native[] = "lacks_native";
 
-/* That of live captures is behind them. */
+/* The name that only live captures have is behind the others. */
 static const char *state_names[] = {
 #define X(name, bit, text) text,
     STATE_FLAGS(X)
@@ -132,7 +132,7 @@ void names_put_quality(const struct quality *quality, struct buffer *out)
     }
     for (size_t i = 0; i < QUALITY_BIASED; i++) {
         buffer_number(out, quality->biased[i].function);
-        buffer_number(out, (uint64_t)(quality->biased[i].ppm + MILLION));
+        buffer_number(out, (uint64_t)((int64_t)quality->biased[i].ppm + MILLION));
     }
 }
 

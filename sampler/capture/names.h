@@ -35,8 +35,8 @@ struct names {
 
 /* Sets the names that this program writes; the lists are static. */
 void names_set(struct capture_metadata *metadata);
-/* The same for a live capture, whose states have one more: native frames were wanted, and could not be
- * copied. */
+/* Sets the names of a live capture, whose states have one more: native frames were wanted, and
+ * could not be copied. */
 void names_set_live(struct capture_metadata *metadata);
 /* Takes the names of a capture. */
 void names_init(struct names *names, const struct capture_metadata *metadata);

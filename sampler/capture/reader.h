@@ -77,9 +77,10 @@ struct reader_part {
     void *context;
 };
 
-/* The same for a part of its time.  If there is an index, samples of other times are not unpacked.
- * Tables, length and counters are those of the whole session.  The length of the part, not of the
- * capture, decides which windows are merged.  Call once, on a reader that was just opened. */
+/* Loads a part of the capture's time. If there is an index, samples of other times are not
+ * unpacked. Tables, length and counters are those of the whole session. The length of the part,
+ * not of the capture, decides which windows are merged. Call once, on a reader that was just
+ * opened. */
 MUST_CHECK enum err_code reader_load_part(struct reader *reader, const struct reader_part *part,
                                           struct err *err);
 

@@ -34,8 +34,9 @@ struct sampler_service {
     char version[SAMPLER_SERVICE_BYTES], container[SAMPLER_SERVICE_BYTES];
 };
 
-/* What a reader of the profile must know about a process: what of it is not sampled although it runs Python, or may be
- * wrong.  Captures have them in this order: add new ones at the end. */
+/* Warnings for readers of the profile about a process: parts that are not sampled although
+ * they run Python, or that may be wrong. Captures have them in this order: add new ones at
+ * the end. */
 enum sampler_warning {
     SAMPLER_WARNING_INTERPRETERS, /* sub-interpreters that the engine does not follow */
     SAMPLER_WARNING_ANOTHER,      /* another interpreter */

@@ -62,8 +62,8 @@ uint64_t writer_unit_ns(double rate_hz);
 MUST_CHECK enum err_code writer_init(struct writer *writer,
                                      const struct capture_metadata *metadata, writer_take take,
                                      void *to, struct err *err);
-/* The same for a process that waits for it: each window is a block of its own, not compressed; runs say
- * whether they lack native frames; there is no index. */
+/* Starts a writer for a process that waits for the capture: each window is a block of its own,
+ * not compressed; runs say whether they lack native frames; there is no index. */
 MUST_CHECK enum err_code writer_init_live(struct writer *writer,
                                           const struct capture_metadata *metadata,
                                           writer_take take, void *to, struct err *err);

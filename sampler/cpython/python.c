@@ -79,6 +79,7 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
     leaves_init(&python->leaves, memory, &python->runtime.layout, &python->codes, strings);
     thread_list_init(&python->threads, memory, &python->runtime);
     os_threads_init(&python->os_threads, &python->threads, process->pid);
+    locks_init(&python->locks, &python->codes, strings, &python->threads);
     tasks_init(&python->tasks, process->pid, memory, &python->runtime, &python->threads,
                &python->codes, strings);
     if (code_table_set_command(&python->codes, process->argc, process->argv)) {
@@ -96,6 +97,7 @@ void python_detach(struct python *python)
     contexts_destroy(python->contexts);
     thread_contexts_destroy(python->thread_contexts);
     tasks_deinit(&python->tasks);
+    locks_deinit(&python->locks);
     os_threads_deinit(&python->os_threads);
     thread_list_deinit(&python->threads);
     leaves_deinit(&python->leaves);
@@ -253,6 +255,13 @@ enum err_code python_read_tasks(struct python *python, uint64_t now_ns)
     const enum err_code rc =
         python->threads.count ? ERR_OK : python_refresh_threads(python, false, now_ns);
     return rc ? rc : tasks_read(&python->tasks, now_ns);
+}
+
+enum err_code python_read_locks(struct python *python, const struct thread *thread,
+                                enum three_valued runs, struct lock_use *uses,
+                                size_t *count_out)
+{
+    return locks_read(&python->locks, thread, runs, uses, count_out);
 }
 
 struct tasks *python_tasks(struct python *python)

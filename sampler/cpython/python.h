@@ -15,7 +15,9 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/lock_use.h"
 #include "sampler/base/strtab.h"
+#include "sampler/base/three_valued.h"
 #include "sampler/cpython/asyncio/tasks.h"
 #include "sampler/cpython/objects/code.h"
 #include "sampler/cpython/runtime/runtime.h"
@@ -61,7 +63,7 @@ bool python_knows_exceptions(const struct python *python);
 /* The states of its threads are in it; for thread_state_is_gil. */
 const struct thread_list *python_thread_list(const struct python *python);
 
-/* What the thread was doing at this tick; valid in `on_sample` only. */
+/* The state of the thread at this tick; valid in `on_sample` only. */
 struct thread_state python_thread_state(struct python *python, const struct thread *thread);
 /* How many of the threads have no known thread of the operating system (os_threads.h). */
 size_t python_unknown_threads(const struct python *python);
@@ -70,6 +72,10 @@ struct thread *const *python_threads(const struct python *python, size_t *count_
 /* Reads the asyncio tasks of the process; python_tasks holds them until the next call. */
 MUST_CHECK enum err_code python_read_tasks(struct python *python, uint64_t now_ns);
 struct tasks *python_tasks(struct python *python);
+/* The locks of a thread that has just been read and stands still; see locks_read. */
+MUST_CHECK enum err_code python_read_locks(struct python *python, const struct thread *thread,
+                                           enum three_valued runs, struct lock_use *uses,
+                                           size_t *count_out);
 struct code_table *python_codes(struct python *python);
 /* For leaf_read. */
 struct leaves *python_leaves(struct python *python);

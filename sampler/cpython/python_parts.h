@@ -6,6 +6,7 @@
 #define SAMPLER_CPYTHON_PYTHON_PARTS_H
 
 #include "sampler/base/random.h"
+#include "sampler/cpython/locks/locks.h"
 #include "sampler/cpython/python.h"
 #include "sampler/cpython/stack/leaf.h"
 #include "sampler/cpython/threads/os_threads.h"
@@ -19,6 +20,7 @@ struct python {
     struct leaves leaves;
     struct thread_list threads;
     struct tasks tasks;
+    struct locks locks;
     struct contexts *contexts;               /* NULL: none is watched */
     struct thread_contexts *thread_contexts; /* NULL: spans are not watched, or have no such */
     struct os_threads os_threads;

@@ -106,7 +106,7 @@ static void wait_for_change(struct processes *processes, uint64_t until_ns)
 }
 
 /* false: the examiner ends. */
-static bool take(struct examiner *examiner)
+static bool take_process(struct examiner *examiner)
 {
     struct processes *const processes = examiner->processes;
     struct turn_item due;
@@ -156,7 +156,7 @@ static void *run(void *context)
     struct processes *const processes = examiner->processes;
     pthread_setname_np(pthread_self(), "examiner");
     pthread_mutex_lock(&processes->lock);
-    while (take(examiner)) {
+    while (take_process(examiner)) {
         const uint64_t began_ns = clock_thread_ns();
         struct finding finding;
         pthread_mutex_unlock(&processes->lock);

@@ -24,7 +24,8 @@ static const uint64_t FILES_NS = 2 * NS_PER_S;
 
 enum { FILES_MAX = 1 << 14 };
 
-/* Whether a file holds an interpreter.  Device and inode identify it, so that it is opened once. */
+/* A file that holds an interpreter or not. Device and inode identify it, so that it is opened
+ * once. */
 struct file {
     uint64_t inode;
     uint32_t device_major, device_minor;

@@ -12,7 +12,7 @@
 /* For processes that are not Python, only every fourth scan checks for another program. */
 enum { OTHERS_CHECKED_EVERY = 4 };
 
-static struct processes *allocate(void)
+static struct processes *allocate_processes(void)
 {
     pthread_condattr_t monotonic;
     struct processes *const processes = calloc(1, sizeof *processes);
@@ -44,7 +44,7 @@ static void find_boot(struct processes *processes)
 
 enum err_code processes_create(struct processes **out, struct err *err)
 {
-    struct processes *const processes = allocate();
+    struct processes *const processes = allocate_processes();
     if (!processes)
         return err_nomem(err);
     find_boot(processes);
@@ -67,21 +67,21 @@ void processes_destroy(struct processes *processes)
     examiners_leave(processes);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_pids(const void *a, const void *b)
 {
     const int left = *(const int *)a, right = *(const int *)b;
     return (left > right) - (left < right);
 }
 
 /* Lists the processes of the host, by pid: keeps known entries and adds new ones. */
-static enum err_code scan(struct processes *processes, struct err *err)
+static enum err_code scan_processes(struct processes *processes, struct err *err)
 {
     struct pid_list pids = { 0 };
     size_t count = 0, old = 0;
     const int own = (int)getpid();
     enum err_code rc = process_scan_all(&pids, err);
     if (!rc)
-        qsort(pids.items, pids.count, sizeof *pids.items, compare);
+        qsort(pids.items, pids.count, sizeof *pids.items, compare_pids);
     const size_t most = pids.count < PROCESSES_MAX ? pids.count : PROCESSES_MAX;
     struct process_entry **const items = rc ? NULL : calloc(most + 1, sizeof *items);
     if (!rc && !items)
@@ -109,7 +109,8 @@ static enum err_code scan(struct processes *processes, struct err *err)
 }
 
 /* false: the process has ended. */
-static bool renew(struct processes *processes, struct process_entry *entry, uint64_t now_ns)
+static bool renew_entry(struct processes *processes, struct process_entry *entry,
+                        uint64_t now_ns)
 {
     if (entry->is_examined && !entry->finding.is_python && now_ns < entry->again_ns &&
         (processes->summary.number + (uint64_t)entry->pid) % OTHERS_CHECKED_EVERY)
@@ -127,7 +128,7 @@ static void renew_all(struct processes *processes, uint64_t now_ns)
     size_t left = 0;
     for (size_t i = 0; i < processes->count; i++) {
         struct process_entry *const entry = processes->items[i];
-        if (renew(processes, entry, now_ns))
+        if (renew_entry(processes, entry, now_ns))
             processes->items[left++] = entry;
         else
             process_entry_destroy(entry);
@@ -135,12 +136,12 @@ static void renew_all(struct processes *processes, uint64_t now_ns)
     processes->count = left;
 }
 
-static enum err_code refresh(struct processes *processes, struct err *err)
+static enum err_code refresh_entries(struct processes *processes, struct err *err)
 {
     const uint64_t now_ns = clock_now_ns();
     if (processes->scanned_ns && now_ns - processes->scanned_ns < PROCESSES_REST_NS)
         return ERR_OK;
-    const enum err_code rc = scan(processes, err);
+    const enum err_code rc = scan_processes(processes, err);
     if (rc)
         return rc;
     processes->summary.number++;
@@ -158,7 +159,7 @@ static bool is_listed(const struct finding *finding)
 }
 
 /* Counts also what examiners have found since the scan. */
-static void count(struct processes *processes)
+static void count_processes(struct processes *processes)
 {
     struct processes_summary *const summary = &processes->summary;
     summary->count = summary->not_permitted = summary->examining = 0;
@@ -183,9 +184,9 @@ enum err_code processes_visit(struct processes *processes, processes_visitor vis
     if (provider)
         return provider(visit, context, out, err);
     pthread_mutex_lock(&processes->lock);
-    const enum err_code rc = refresh(processes, err);
+    const enum err_code rc = refresh_entries(processes, err);
     if (!rc)
-        count(processes);
+        count_processes(processes);
     for (size_t i = 0; !rc && visit && i < processes->count; i++)
         if (is_listed(&processes->items[i]->finding)) {
             const struct process_info info = process_entry_info(

@@ -63,10 +63,10 @@ struct area {
     struct kernel_tail tail;   /* where it begins in this stack; from 0: nowhere */
     __u64 tail_at, tail_sum;   /* as the walk has found it; tail_at 0: it has not got there */
     __u64 has_new_tail;        /* `tail` belongs to this record */
-    /* Of a walk to the value of a ContextVar: what is left of its hash, itself, the next node, and the value; 0: none. */
+    /* A walk to a ContextVar's value: rest of its hash, itself, next node, value; 0: none. */
     __u64 hash, key, node, value;
-    /* Of a dictionary: where in `bytes` its entries are, how many words one has and how many there are, and where its
-     * values are; 0: in the entries. */
+    /* A dictionary: where in `bytes` its entries are, how many words one has and how many there
+     * are, and where its values are; 0: in the entries. */
     __u64 entries_at, entry_words, entry_count, values_at;
     struct kernel_process process;
     /* The state that the thread is in, and what belongs to it; see struct kernel_thread. */
@@ -120,7 +120,7 @@ __noinline int put(struct area *a, __u64 addr, __u64 bytes, int is_padded)
     span->addr = addr;
     span->bytes = bytes;
     span->is_padded = is_padded;
-    /* What pads it. */
+    /* The padding. */
     *(__u64 *)(a->bytes + at + sizeof *span + (bytes & (KERNEL_MAX_SPAN - WORD))) = 0;
     if (bpf_probe_read_user(a->bytes + at + sizeof *span, bytes & (2 * KERNEL_MAX_SPAN - 1),
                             (void *)addr)) {
@@ -158,7 +158,7 @@ __noinline __u64 reach_up(__u64 from, __u64 to)
     return from < to ? from : to;
 }
 
-/* What a step of a loop gets. */
+/* The context of a step of a loop. */
 struct walk {
     struct area *area;
 };

@@ -15,7 +15,7 @@ enum {
     MAX_TABLE_BYTES = 4096
 };
 
-/* What is known of a code object: its fingerprint, and the generation in which it was read. */
+/* A known code object: its fingerprint, and the generation in which it was read. */
 struct known_code {
     __u64 fingerprint, generation;
 };
@@ -154,7 +154,7 @@ __noinline int meet(struct area *a, __u64 addr, __u32 depth)
                 process->changed_ns = a->record.time_ns;
             if (process)
                 __sync_fetch_and_add(&process->descriptions, 1);
-            /* What was not described is met again. */
+            /* A code object that was not described is met again. */
             if (!describe(a, addr)) {
                 bpf_map_delete_elem(&codes, &key);
                 return 0;

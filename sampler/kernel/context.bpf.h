@@ -106,7 +106,7 @@ __noinline int put_variable(struct area *a, __u64 root, __u64 addr, __u64 hash)
     return a->value != 0;
 }
 
-/* What leads to the value; false: there is none. */
+/* Copies the way to the value; false: there is none. */
 __noinline int find_context_value(struct area *a)
 {
     if (!a)
@@ -129,8 +129,8 @@ __noinline int find_context_value(struct area *a)
     return 0;
 }
 
-/* What leads to the span that a thread publishes (sampler/cpython/contexts/thread_contexts.h); false: to none that is
- * valid. */
+/* Copies the way to the span that a thread publishes
+ * (sampler/cpython/contexts/thread_contexts.h); false: to none that is valid. */
 __noinline int put_published(struct area *a, __u64 pthread, __u64 index)
 {
     enum {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool holds(const struct copy_span *span, remote_addr addr, size_t bytes)
+static bool span_holds(const struct copy_span *span, remote_addr addr, size_t bytes)
 {
     const remote_addr from = addr - span->addr;
     return from < span->bytes && (span->is_padded || bytes <= span->bytes - from);
@@ -16,7 +16,7 @@ static int by_addr(const void *a, const void *b)
     return (one->addr > other->addr) - (one->addr < other->addr);
 }
 
-static void sort(struct copy_memory *copy)
+static void sort_spans(struct copy_memory *copy)
 {
     for (size_t i = 0; i < copy->count; i++)
         copy->sorted[i] = &copy->spans[i];
@@ -25,18 +25,19 @@ static void sort(struct copy_memory *copy)
 }
 
 /* The span that holds these bytes, or at least the first of them if zeros follow. */
-static const struct copy_span *find(struct copy_memory *copy, remote_addr addr, size_t bytes)
+static const struct copy_span *find_span(struct copy_memory *copy, remote_addr addr,
+                                         size_t bytes)
 {
     enum { NEAR = 3, OVERLAPPING = 4 };
     size_t low = 0, high = copy->count;
     /* Spans lie in the order in which they are read. */
     for (size_t i = copy->last; i < copy->count && i < copy->last + NEAR; i++)
-        if (holds(&copy->spans[i], addr, bytes)) {
+        if (span_holds(&copy->spans[i], addr, bytes)) {
             copy->last = i;
             return &copy->spans[i];
         }
     if (!copy->is_sorted)
-        sort(copy);
+        sort_spans(copy);
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (copy->sorted[middle]->addr <= addr)
@@ -45,7 +46,7 @@ static const struct copy_span *find(struct copy_memory *copy, remote_addr addr, 
             high = middle;
     }
     for (size_t i = low; i-- > 0 && i + OVERLAPPING >= low;)
-        if (holds(copy->sorted[i], addr, bytes)) {
+        if (span_holds(copy->sorted[i], addr, bytes)) {
             copy->last = (size_t)(copy->sorted[i] - copy->spans);
             return copy->sorted[i];
         }
@@ -64,14 +65,14 @@ static void read_span(const struct copy_span *span, const struct memory_span *wa
 /* A chunk may be in two spans that touch: the upper one holds what follows. */
 static bool read_two(struct copy_memory *copy, const struct memory_span *wanted)
 {
-    const struct copy_span *const lower = find(copy, wanted->addr, 1);
+    const struct copy_span *const lower = find_span(copy, wanted->addr, 1);
     const size_t some = lower ? lower->bytes - (size_t)(wanted->addr - lower->addr) : 0;
     if (!lower || some >= wanted->bytes)
         return false;
     const struct memory_span rest = { wanted->addr + some,
                                       (unsigned char *)wanted->buffer + some,
                                       wanted->bytes - some };
-    const struct copy_span *const upper = find(copy, rest.addr, rest.bytes);
+    const struct copy_span *const upper = find_span(copy, rest.addr, rest.bytes);
     if (!upper)
         return false;
     memcpy(wanted->buffer, lower->data + (wanted->addr - lower->addr), some);
@@ -81,7 +82,7 @@ static bool read_two(struct copy_memory *copy, const struct memory_span *wanted)
 
 static bool read_copied(struct copy_memory *copy, const struct memory_span *wanted)
 {
-    const struct copy_span *const span = find(copy, wanted->addr, wanted->bytes);
+    const struct copy_span *const span = find_span(copy, wanted->addr, wanted->bytes);
     if (!span)
         return read_two(copy, wanted);
     read_span(span, wanted);

@@ -47,7 +47,7 @@ MUST_CHECK enum err_code copy_memory_show(struct copy_memory *copy, const void *
 /* Shows these spans too. */
 MUST_CHECK enum err_code copy_memory_show_more(struct copy_memory *copy, const void *data,
                                                size_t bytes);
-/* What is shown has this tail (record.h), which begins at `from`. */
+/* Names the tail of the stack that is shown (record.h), which begins at `from`. */
 void copy_memory_name_tail(struct copy_memory *copy, uint64_t tail_ns, remote_addr from);
 /* From now on, until another record is shown, what was not copied is read from the process. */
 void copy_memory_complete(struct copy_memory *copy, struct memory *process);

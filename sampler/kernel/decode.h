@@ -12,8 +12,8 @@
 
 struct native_copy;
 
-/* Where the outer part of a deep stack begins, 0: it has none of its own; and the time of the record that has it, 0:
- * this one. */
+/* The beginning of the outer part of a deep stack, 0: it has none of its own; and the time of
+ * the record that has it, 0: this one. */
 struct kernel_outer_place {
     uint64_t from, ns;
 };

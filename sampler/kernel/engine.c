@@ -116,7 +116,7 @@ void kernel_close(struct kernel *kernel)
     free(kernel);
 }
 
-static enum err_code put(const struct bpf_map *map, int key, const void *value)
+static enum err_code put_item(const struct bpf_map *map, int key, const void *value)
 {
     const uint32_t id = (uint32_t)key;
     if (bpf_map_update_elem(bpf_map__fd(map), &id, value, BPF_ANY) == 0)
@@ -124,7 +124,7 @@ static enum err_code put(const struct bpf_map *map, int key, const void *value)
     return errno == ENOMEM ? ERR_NOMEM : ERR_LIMIT;
 }
 
-static void drop(const struct bpf_map *map, int key)
+static void drop_item(const struct bpf_map *map, int key)
 {
     const uint32_t id = (uint32_t)key;
     (void)bpf_map_delete_elem(bpf_map__fd(map), &id);
@@ -133,18 +133,19 @@ static void drop(const struct bpf_map *map, int key)
 enum err_code kernel_add_process(struct kernel *kernel, int pid,
                                  const struct kernel_process *process)
 {
-    /* Of all engines, because they share what is known of code objects. */
+    /* The number is unique among all engines, because they share what is known of code
+     * objects. */
     static atomic_uint serial;
     struct kernel_process described = *process;
     described.serial = atomic_fetch_add(&serial, 1) + 1;
     /* At first, every fingerprint is read: nobody knows yet whether the process frees code objects. */
     described.changed_ns = clock_now_ns();
-    return put(kernel->program.processes, pid, &described);
+    return put_item(kernel->program.processes, pid, &described);
 }
 
 void kernel_remove_process(struct kernel *kernel, int pid)
 {
-    drop(kernel->program.processes, pid);
+    drop_item(kernel->program.processes, pid);
 }
 
 enum err_code kernel_add_thread(struct kernel *kernel, int tid,
@@ -155,12 +156,12 @@ enum err_code kernel_add_thread(struct kernel *kernel, int tid,
     added.came_ns = clock_now_ns();
     added.lost_instants = losses.instants;
     added.lost_away_ns = losses.away_ns;
-    return put(kernel->program.threads, tid, &added);
+    return put_item(kernel->program.threads, tid, &added);
 }
 
 void kernel_remove_thread(struct kernel *kernel, int tid)
 {
-    drop(kernel->program.threads, tid);
+    drop_item(kernel->program.threads, tid);
 }
 
 /* All zero: there is none. */

@@ -47,7 +47,7 @@ void kernel_close(struct kernel *kernel);
 MUST_CHECK enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *err);
 void kernel_stop(struct kernel *kernel);
 
-/* Of a process that was added already: describes it again, and all of its code objects too. */
+/* Describes a process that was added already again, and all of its code objects too. */
 MUST_CHECK enum err_code kernel_add_process(struct kernel *kernel, int pid,
                                             const struct kernel_process *process);
 void kernel_remove_process(struct kernel *kernel, int pid);

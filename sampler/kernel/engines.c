@@ -53,11 +53,10 @@ enum err_code engines_open(size_t wanted, struct engines **out, struct err *err)
         if (engines->count > 0 && !may_open_more(before))
             break;
         before = next_descriptor();
-        if (kernel_open(engines->items[0], &engines->items[engines->count], &engines->why) !=
-            ERR_OK)
+        if (kernel_open(engines->items[0], &engines->items[engines->count], &engines->why))
             break;
         if (engines->count > 0 ||
-            open_files_check(LEAVE_FILES, "the kernel engine", &engines->why) == ERR_OK)
+            !open_files_check(LEAVE_FILES, "the kernel engine", &engines->why))
             continue;
         engines->why.code = ERR_UNSUPPORTED;
         kernel_close(engines->items[0]);
@@ -117,13 +116,13 @@ enum err_code engines_take(struct engines *engines, double rate_hz, struct kerne
     size_t index = 0;
     pthread_mutex_lock(&engines->lock);
     enum err_code rc = find_idle(engines, &index, err);
-    if (rc == ERR_OK)
+    if (!rc)
         engines->is_taken[index] = true;
     pthread_mutex_unlock(&engines->lock);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     rc = kernel_start(engines->items[index], rate_hz, err);
-    if (rc != ERR_OK)
+    if (rc)
         set_idle(engines, index);
     else
         *out = engines->items[index];

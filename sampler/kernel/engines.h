@@ -26,8 +26,8 @@ struct engines;
 MUST_CHECK enum err_code engines_open(size_t wanted, struct engines **out, struct err *err);
 void engines_close(struct engines *engines);
 
-/* Whether engines_take would find an engine.  ERR_LIMIT: all are in use; ERR_PERM, ERR_UNSUPPORTED:
- * there is none.  The message says why. */
+/* Checks that engines_take would find an engine. ERR_LIMIT: all are in use; ERR_PERM,
+ * ERR_UNSUPPORTED: there is none. The message says why. */
 MUST_CHECK enum err_code engines_check(struct engines *engines, struct err *err);
 /* Takes an idle engine and starts it.  Errors as those of engines_check. */
 MUST_CHECK enum err_code engines_take(struct engines *engines, double rate_hz,

@@ -11,8 +11,8 @@
 
 enum { GENERATOR_STACK = 512, TAG_MASK = 7 /* of pointers to objects */ };
 
-/* Of the newest chunk, the end may be of a frame that is being made, in memory that was never touched: no frame of
- * the walk is in it yet.  Returns how many bytes were copied. */
+/* The end of the newest chunk may be of a frame that is being made, in memory that was never
+ * touched: no frame of the walk is in it yet. Returns how many bytes were copied. */
 static __noinline __u64 put_touched(struct area *a, __u64 addr, __u64 bytes)
 {
     if (!a)
@@ -43,7 +43,7 @@ __noinline int put_whole_chunk(struct area *a, __u64 addr, __u64 bytes)
     return 1;
 }
 
-/* Of a chunk in which the tail begins, only what is above that. */
+/* Copies of a chunk in which the tail begins only the bytes above that. */
 static int put_chunk(struct area *a, __u64 addr, __u64 bytes)
 {
     const __u64 from = a->tail.from;

@@ -20,8 +20,8 @@
 
 enum { INSTANTS_BY_CHANCE = 4 /* more or less than the time that has passed */ };
 
-/* Of an event of a thread that has run for ran_ns since the balance was made.  The division has no sign, because the BPF
- * program has no other. */
+/* The instants of an event of a thread that has run for ran_ns since the balance was made. The
+ * division has no sign, because the BPF program has no other. */
 static inline unsigned int instants_take(unsigned long long ran_ns,
                                          unsigned long long period_ns, long long *balance_ns)
 {

@@ -76,7 +76,7 @@ static long sum_deep_block(__u32 i, void *context)
     return 0;
 }
 
-/* Of what was copied last: of `bytes` bytes at its end. */
+/* The sum of the last `bytes` bytes of the copy. */
 static __noinline __u64 sum_of_outer(struct area *a, __u64 bytes)
 {
     struct walk walk = { a };

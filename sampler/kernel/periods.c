@@ -7,7 +7,8 @@
 static const uint64_t MIN_BETWEEN_NS = 200 * NS_PER_MS;
 enum { INSTANTS_BETWEEN = 16, FEW_PROCESSORS = 8 };
 
-/* What the faster of two clocks may have of their rate: so its period is shorter by a half. */
+/* The part of two clocks' rate that the faster one may have: so its period is shorter by a
+ * half. */
 static const double LEAST_PART = 0.35, PARTS = 0.3;
 /* The rates at the start, before the first change: from 0.7 to 1.3 of the mean. */
 static const double LEAST_RATE = 0.7, RATES = 0.6;

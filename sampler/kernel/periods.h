@@ -32,7 +32,7 @@ struct periods {
 void periods_init(struct periods *periods, uint64_t seed);
 /* The more processors there are, the less often periods change. */
 void periods_set(struct periods *periods, uint64_t period_ns, size_t processors);
-/* Of clock `i`. */
+/* The period of clock `i`. */
 uint64_t periods_of(const struct periods *periods, size_t i);
 /* true: the periods of these two clocks have changed, and each of the two starts again. */
 bool periods_vary(struct periods *periods, uint64_t now_ns, size_t changed_out[2]);

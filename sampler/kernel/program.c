@@ -10,7 +10,7 @@
 #include "sampler/base/compress.h"
 #include "sampler/kernel/refusal.h"
 
-/* Of program.S. */
+/* The packed object file, from program.S. */
 extern const unsigned char kernel_program_start[], kernel_program_end[];
 
 /* Unpacks the object file, once: it is there until the process ends. */

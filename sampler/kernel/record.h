@@ -116,11 +116,11 @@ struct kernel_record {
         /* KERNEL_RETURNED: when the thread began to lack only a processor; 0: unknown, or when it left. */
         unsigned long long woken_ns;
     };
-    /* Of a stack in an interpreter that the thread has entered: the state there, and the interpreter; 0: it is of the
-     * state of the struct kernel_thread. */
+    /* The state and the interpreter of a stack in an interpreter that the thread has entered;
+     * 0: it is of the state of the struct kernel_thread. */
     unsigned long long tstate, interpreter;
     unsigned long long args[2]; /* of the system call: the first ones */
-    /* Of a call that polls one descriptor: it, and what it is polled for. */
+    /* The descriptor of a call that polls one, and what it is polled for. */
     int has_polled, polled;
     unsigned int events;
     unsigned int tail_at;       /* in the spans, where the tail begins; 0: there is none */
@@ -139,8 +139,8 @@ struct kernel_native {
     unsigned long long ip, sp, outer_sp;
     unsigned long long saved[KERNEL_MAX_SAVED];
     unsigned long long base;
-    /* Of a deep stack that is whole, where its outer part begins, and the time of the record that has it, 0: this one.
-     * Otherwise 0. */
+    /* The beginning of the outer part of a deep stack that is whole, and the time of the record
+     * that has it, 0: this one. Otherwise 0. */
     unsigned long long outer_from, outer_ns;
 };
 
@@ -160,7 +160,7 @@ struct kernel_tail {
     unsigned int is_cut; /* its outermost frames were not compared, as there was no room */
 };
 
-/* Where frames lie, by version. */
+/* The place of frames, by version. */
 enum kernel_frames {
     KERNEL_HEAP_FRAMES, /* until 3.10 */
     KERNEL_CFRAMES,     /* 3.11 and 3.12 */
@@ -185,7 +185,7 @@ struct kernel_context {
     unsigned int type_name, type_flags; /* in a type */
     unsigned int text_bytes;            /* before the characters of a str, at most */
     unsigned int variable_count;
-    /* Of the span that an OpenTelemetry context has: offsets of fields, in a type or an object, and what is so. */
+    /* An OpenTelemetry context's span: offsets of fields, in a type or an object, and facts. */
     struct kernel_span_layout {
         unsigned int is_wanted;
         unsigned int length, ascii_bytes; /* of a str */

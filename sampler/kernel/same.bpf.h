@@ -68,7 +68,7 @@ static long sum_block(__u32 i, void *context)
     return 0;
 }
 
-/* Of all spans but the windows, and of all that the profiler knows of the process: never 0. */
+/* The sum of the spans but the windows, and of what the profiler knows of the process; not 0. */
 static __noinline __u64 sum_of_stack(struct area *a, const struct kernel_process *process)
 {
     struct walk walk = { a };

@@ -150,7 +150,7 @@ __noinline __u64 find_attribute(struct area *a)
     return 0;
 }
 
-/* Where the attributes of an object are. */
+/* Copies the attributes of an object. */
 __noinline int put_attributes(struct area *a, __u64 object)
 {
     if (!a)

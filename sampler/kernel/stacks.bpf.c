@@ -33,7 +33,7 @@ enum {
     AARCH64_CALL_PPOLL = 73
 };
 
-/* Of old versions, whose interpreters count nothing, see record.h. */
+/* The generation in old versions, whose interpreters count nothing: see record.h. */
 static void set_generation(struct area *a)
 {
     const __u64 now_ns = a->record.time_ns;

@@ -45,7 +45,7 @@ static long step_to_entry(__u32 i, void *context)
     return !search->frame;
 }
 
-/* Where on the C stack the innermost frames of a state were called from; 0: unknown. */
+/* The address on the C stack at which a state's innermost frames were called; 0: unknown. */
 static __noinline __u64 place_of_state(struct area *a, __u64 addr)
 {
     if (!a)

@@ -54,7 +54,7 @@ static __always_inline void begin_tail(struct area *a)
     a->tail_sum = mix(switches.forgets, a->frame);
 }
 
-/* Of the frame whose bytes lie there; `caller` is the next one. */
+/* Adds the frame whose bytes lie there; `caller` is the next one. */
 static __always_inline void add_to_tail(struct area *a, __u64 at, __u64 caller)
 {
     const __u64 code = word_at(a, at + a->process.code.of_frame);

@@ -193,7 +193,7 @@ static void take_status(struct link_sampler *sampler)
 {
     const bool was_paused = sampler->paused;
     sampler->status = sampler->state.status;
-    /* What was asked for since this record was written counts. */
+    /* Requests since this record was written count. */
     if (sampler->status.state == SAMPLER_RUNNING || sampler->status.state == SAMPLER_PAUSED)
         sampler->status.state = was_paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
     if (sampler->requested_hz > 0)
@@ -201,7 +201,7 @@ static void take_status(struct link_sampler *sampler)
     sampler->status.records_native = sampler->records_native;
 }
 
-/* What readers of the sampler see. */
+/* Publishes the records' state to readers of the sampler. */
 static enum err_code publish(struct link_sampler *sampler, struct err *err)
 {
     struct state *const state = &sampler->state;

@@ -28,7 +28,7 @@ struct live_capture_seal;
 
 enum { STATE_MAX_ORIGINS = 1 << 16, STATE_MAX_AWAITERS = 1 << 20 };
 
-/* What the records so far have said. */
+/* The contents of the records so far. */
 struct state_writer {
     unsigned
         said[SAMPLER_MAX_LISTED]; /* of each process: that it is there, its end, its warnings */

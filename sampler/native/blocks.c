@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/native/machine/machine.h"
+
 /* No block has an address that is no multiple of its size. */
 #define NOWHERE UINT64_MAX
 
@@ -84,4 +86,15 @@ enum err_code blocks_read(struct blocks *blocks, remote_addr addr, void *buffer,
 size_t blocks_bytes(void)
 {
     return BLOCKS_COUNT * sizeof(struct block);
+}
+
+remote_addr blocks_stub_target(struct blocks *blocks, remote_addr stub)
+{
+    unsigned char code[MACHINE_STUB_BYTES];
+    uint64_t target;
+    if (blocks_read(blocks, stub, code, sizeof code))
+        return 0;
+    const remote_addr slot = machine_stub_slot(code, stub);
+    /* The word changes when the function is found, so it is not read through the cache. */
+    return slot && !memory_read(blocks->memory, slot, &target, sizeof target) ? target : 0;
 }

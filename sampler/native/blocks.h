@@ -36,6 +36,9 @@ void blocks_clear(struct blocks *blocks);
 MUST_CHECK enum err_code blocks_read(struct blocks *blocks, remote_addr addr, void *buffer,
                                      size_t bytes);
 
+/* The address that a stub of the procedure linkage table jumps to, through a word; 0: it is no stub, or cannot be read. */
+remote_addr blocks_stub_target(struct blocks *blocks, remote_addr stub);
+
 /* Bytes that a cache holds. */
 size_t blocks_bytes(void);
 

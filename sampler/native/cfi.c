@@ -12,7 +12,7 @@ enum {
     MAX_AUGMENTATION_BYTES = 8, /* compilers write up to four letters */
 };
 
-/* What entries of several functions share. */
+/* The part that entries of several functions share. */
 struct common {
     struct cfi_program program;
     bool has_augmentation, is_signal_frame;

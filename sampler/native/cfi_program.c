@@ -325,7 +325,7 @@ static bool run_register(struct run *run, unsigned op)
 }
 
 /* false: the row of the target is complete, or the instructions make no sense. */
-static bool step(struct run *run)
+static bool run_instruction(struct run *run)
 {
     struct cursor *const in = run->in;
     const unsigned op = (unsigned)cursor_fixed(in, 1), operand = op & 0x3f;
@@ -367,7 +367,7 @@ enum err_code cfi_program_run(const struct cfi_program *program, struct cursor *
     for (unsigned i = 0; instructions->at < instructions->end; i++) {
         if (i == CFI_MAX_INSTRUCTIONS)
             return ERR_CORRUPT;
-        if (!step(&run) || run.is_corrupt)
+        if (!run_instruction(&run) || run.is_corrupt)
             break;
     }
     return instructions->rc ? instructions->rc : run.is_corrupt ? ERR_CORRUPT : ERR_OK;

@@ -11,7 +11,7 @@ enum { MAX_DIGITS = 4, FIRST_FACTS = 256, MAX_PROBES = 128 };
 /* A generator has one wrapper with its scopes and number, or a few. */
 enum { MAX_WRAPPER_BYTES = 1 << 20, MAX_CANDIDATES = 64 };
 
-/* What names of the file say, by the hash of a text. */
+/* A fact that names of the file show, by the hash of a text. */
 struct cython_fact {
     uint64_t key;  /* 0: free */
     uint64_t rest; /* of the first name in this scope: the hash of what follows */
@@ -138,7 +138,7 @@ static struct cython_fact *find_fact(struct cython_fact *facts, size_t room, uin
     return NULL;
 }
 
-static bool grow(struct python_names *names)
+static bool grow_facts(struct python_names *names)
 {
     const size_t room = names->fact_room ? 2 * names->fact_room : FIRST_FACTS;
     struct cython_fact *const facts =
@@ -164,7 +164,7 @@ static bool grow(struct python_names *names)
 /* rest 0: it is certain; otherwise it is if another rest is noted too. */
 static void note_fact(struct python_names *names, uint64_t key, uint64_t rest)
 {
-    const bool has_room = 2 * names->fact_count < names->fact_room || grow(names);
+    const bool has_room = 2 * names->fact_count < names->fact_room || grow_facts(names);
     struct cython_fact *const fact =
         has_room ? find_fact(names->facts, names->fact_room, key) : NULL;
     if (!fact) {
@@ -197,7 +197,7 @@ enum { KIND_SCOPE = 's', KIND_WRAPPER = 'w' };
 static void note_scopes(struct python_names *names, struct name_part symbol, enum form form)
 {
     const char *const begin = symbol.text, *const end = symbol.text + symbol.length;
-    /* What follows the last scope of a generator has a form of its own. */
+    /* The text after the last scope of a generator has a form of its own. */
     const bool may_be_unclear = has_numbers(form) && form != FORM_GENERATOR;
     struct name_part scope;
     size_t number;
@@ -329,7 +329,7 @@ struct decoding {
     bool is_inside; /* the scopes so far may hold functions: the module is among them */
 };
 
-/* What a number and the text after it are. */
+/* The meaning of a number and the text after it. */
 static enum reading read_number(const struct decoding *decoding, const char *number_at,
                                 size_t number, struct name_part after)
 {

@@ -14,7 +14,7 @@
 
 enum { CRC_BLOCK_BYTES = 1 << 20 };
 
-/* What the stripped file says of the one with its symbols. */
+/* The stripped file's description of the one with its symbols. */
 struct wanted {
     size_t id_bytes; /* 0: the file has no build id */
     unsigned char id[ELF_MAX_BUILD_ID_BYTES];

@@ -21,7 +21,7 @@ struct elf;
 
 enum { DEBUG_FILE_MAX_CRC_BYTES = 512 << 20 };
 
-/* Where the stripped file is. */
+/* The place of the stripped file. */
 struct debug_file_place {
     int root_fd;      /* the root directory of the target */
     const char *path; /* of the file, beneath that root */

@@ -35,7 +35,7 @@ static bool skip(struct rust_reader *reader, char c)
 }
 
 /* The next character; 0: there is none, and it has failed. */
-static char take(struct rust_reader *reader)
+static char take_character(struct rust_reader *reader)
 {
     const char c = demangle_step(reader->work, 1) ? peek(reader) : '\0';
     if (c)
@@ -45,7 +45,7 @@ static char take(struct rust_reader *reader)
     return c;
 }
 
-static void put(struct rust_reader *reader, const char *text)
+static void put_text(struct rust_reader *reader, const char *text)
 {
     if (!reader->is_silent)
         demangle_write_text(reader->work, text);
@@ -69,7 +69,7 @@ static uint64_t take_base_62(struct rust_reader *reader)
     if (skip(reader, '_'))
         return 0;
     while (!reader->work->has_failed && !skip(reader, '_')) {
-        const char c = take(reader);
+        const char c = take_character(reader);
         const unsigned digit = is_digit(c)            ? (unsigned)(c - '0')
                                : c >= 'a' && c <= 'z' ? (unsigned)(c - 'a') + 10
                                : c >= 'A' && c <= 'Z' ? (unsigned)(c - 'A') + 36
@@ -102,7 +102,7 @@ static struct identifier take_identifier(struct rust_reader *reader)
         fail(reader);
     const bool is_empty = peek(reader) == '0';
     while (is_digit(peek(reader)) && identifier.bytes < DEMANGLE_MAX_INPUT) {
-        identifier.bytes = identifier.bytes * 10 + (size_t)(take(reader) - '0');
+        identifier.bytes = identifier.bytes * 10 + (size_t)(take_character(reader) - '0');
         if (is_empty)
             break;
     }
@@ -156,13 +156,13 @@ static void put_lifetime(struct rust_reader *reader, uint64_t number)
         fail(reader);
     const uint64_t index = reader->lifetimes - number;
     const char letter[] = { (char)('a' + index % 26), '\0' };
-    put(reader, "'");
+    put_text(reader, "'");
     if (number == 0) {
-        put(reader, "_");
+        put_text(reader, "_");
     } else if (index < 26) {
-        put(reader, letter);
+        put_text(reader, letter);
     } else {
-        put(reader, "_");
+        put_text(reader, "_");
         put_number(reader, index);
     }
 }
@@ -175,11 +175,11 @@ static void read_binder(struct rust_reader *reader)
                        count < DEMANGLE_MAX_STEPS ? (uint32_t)count : DEMANGLE_MAX_STEPS))
         return;
     for (uint64_t i = 0; i < count; i++) {
-        put(reader, i ? ", " : "for<");
+        put_text(reader, i ? ", " : "for<");
         reader->lifetimes++;
         put_lifetime(reader, 1);
     }
-    put(reader, count ? "> " : "");
+    put_text(reader, count ? "> " : "");
 }
 
 static const char *basic_type(char letter)
@@ -202,7 +202,7 @@ static struct identifier take_hex(struct rust_reader *reader, uint64_t *value_ou
     struct identifier digits = { .text = reader->at };
     *value_out = 0;
     while (!reader->work->has_failed && !skip(reader, '_')) {
-        const char c = take(reader);
+        const char c = take_character(reader);
         if (!is_digit(c) && !(c >= 'a' && c <= 'f'))
             fail(reader);
         *value_out = *value_out << 4 | (uint64_t)(is_digit(c) ? c - '0' : c - 'a' + 10);
@@ -217,12 +217,12 @@ static void put_character(struct rust_reader *reader, uint64_t value)
     char text[16] = "\\u{";
     size_t length = 3;
     if (value == '\t' || value == '\r' || value == '\n') {
-        put(reader, value == '\t' ? "\\t" : value == '\r' ? "\\r" : "\\n");
+        put_text(reader, value == '\t' ? "\\t" : value == '\r' ? "\\r" : "\\n");
         return;
     }
     if (value > ' ' && value < '~') {
         const char plain[] = { (char)value, '\0' };
-        put(reader, plain);
+        put_text(reader, plain);
         return;
     }
     for (int shift = 28; shift >= 0; shift -= 4)
@@ -230,7 +230,7 @@ static void put_character(struct rust_reader *reader, uint64_t value)
             text[length++] = hex[value >> shift & 15];
     text[length++] = '}';
     text[length] = '\0';
-    put(reader, text);
+    put_text(reader, text);
 }
 
 static void read_value(struct rust_reader *reader, char type)
@@ -243,17 +243,17 @@ static void read_value(struct rust_reader *reader, char type)
     if (type == 'b') {
         if (digits.bytes != 1 || value > 1)
             fail(reader);
-        put(reader, value ? "true" : "false");
+        put_text(reader, value ? "true" : "false");
     } else if (type == 'c') {
         if (digits.bytes > 8)
             fail(reader);
-        put(reader, "'");
+        put_text(reader, "'");
         put_character(reader, value);
-        put(reader, "'");
+        put_text(reader, "'");
     } else {
-        put(reader, is_negative ? "-" : "");
+        put_text(reader, is_negative ? "-" : "");
         if (digits.bytes > 16) {
-            put(reader, "0x");
+            put_text(reader, "0x");
             put_identifier(reader, digits);
         } else {
             put_number(reader, value);
@@ -266,11 +266,11 @@ static void read_constant(struct rust_reader *reader)
     if (!demangle_enter(reader->work))
         return;
     const char *const from = reader->at;
-    const char type = take(reader);
+    const char type = take_character(reader);
     if (type == 'B')
         read_again(reader, from, read_constant);
     else if (type == 'p')
-        put(reader, "_");
+        put_text(reader, "_");
     else if (type && strchr("htmyojaslxnibc", type))
         read_value(reader, type);
     else
@@ -294,7 +294,7 @@ static size_t read_list(struct rust_reader *reader, const char *between,
 {
     size_t count = 0;
     for (; !reader->work->has_failed && !skip(reader, 'E'); count++) {
-        put(reader, count ? between : "");
+        put_text(reader, count ? between : "");
         read(reader);
     }
     return count;
@@ -315,23 +315,23 @@ static void read_convention(struct rust_reader *reader)
         for (char *at = text; *at; at++)
             *at = *at == '_' ? '-' : *at;
     }
-    put(reader, "extern \"");
-    put(reader, text);
-    put(reader, "\" ");
+    put_text(reader, "extern \"");
+    put_text(reader, text);
+    put_text(reader, "\" ");
 }
 
 static void read_function(struct rust_reader *reader)
 {
     const uint64_t outer = reader->lifetimes;
     read_binder(reader);
-    put(reader, skip(reader, 'U') ? "unsafe " : "");
+    put_text(reader, skip(reader, 'U') ? "unsafe " : "");
     if (skip(reader, 'K'))
         read_convention(reader);
-    put(reader, "fn(");
+    put_text(reader, "fn(");
     (void)read_list(reader, ", ", read_type);
-    put(reader, ")");
+    put_text(reader, ")");
     if (!skip(reader, 'u')) {
-        put(reader, " -> ");
+        put_text(reader, " -> ");
         read_type(reader);
     }
     reader->lifetimes = outer;
@@ -348,7 +348,7 @@ static void read_open_path(struct rust_reader *reader)
         read_again(reader, from, read_open_path);
     } else if (skip(reader, 'I')) {
         read_path(reader, false);
-        put(reader, "<");
+        put_text(reader, "<");
         (void)read_list(reader, ", ", read_argument);
         reader->is_open = true;
     } else {
@@ -362,18 +362,18 @@ static void read_trait(struct rust_reader *reader)
     read_open_path(reader);
     bool is_open = reader->is_open;
     for (; !reader->work->has_failed && skip(reader, 'p'); is_open = true) {
-        put(reader, is_open ? ", " : "<");
+        put_text(reader, is_open ? ", " : "<");
         put_identifier(reader, take_identifier(reader));
-        put(reader, " = ");
+        put_text(reader, " = ");
         read_type(reader);
     }
-    put(reader, is_open ? ">" : "");
+    put_text(reader, is_open ? ">" : "");
 }
 
 static void read_traits(struct rust_reader *reader)
 {
     const uint64_t outer = reader->lifetimes;
-    put(reader, "dyn ");
+    put_text(reader, "dyn ");
     read_binder(reader);
     (void)read_list(reader, " + ", read_trait);
     reader->lifetimes = outer;
@@ -381,7 +381,7 @@ static void read_traits(struct rust_reader *reader)
         fail(reader);
     const uint64_t lifetime = take_base_62(reader);
     if (lifetime) {
-        put(reader, " + ");
+        put_text(reader, " + ");
         put_lifetime(reader, lifetime);
     }
 }
@@ -389,40 +389,40 @@ static void read_traits(struct rust_reader *reader)
 static void read_reference(struct rust_reader *reader, bool is_mutable)
 {
     const uint64_t lifetime = skip(reader, 'L') ? take_base_62(reader) : 0;
-    put(reader, "&");
+    put_text(reader, "&");
     if (lifetime) {
         put_lifetime(reader, lifetime);
-        put(reader, " ");
+        put_text(reader, " ");
     }
-    put(reader, is_mutable ? "mut " : "");
+    put_text(reader, is_mutable ? "mut " : "");
     read_type(reader);
 }
 
 static void read_compound_type(struct rust_reader *reader)
 {
     const char *const from = reader->at;
-    const char letter = take(reader);
+    const char letter = take_character(reader);
     switch (letter) {
     case 'R':
     case 'Q': read_reference(reader, letter == 'Q'); break;
     case 'P':
     case 'O':
-        put(reader, letter == 'O' ? "*mut " : "*const ");
+        put_text(reader, letter == 'O' ? "*mut " : "*const ");
         read_type(reader);
         break;
     case 'A':
     case 'S':
-        put(reader, "[");
+        put_text(reader, "[");
         read_type(reader);
         if (letter == 'A') {
-            put(reader, "; ");
+            put_text(reader, "; ");
             read_constant(reader);
         }
-        put(reader, "]");
+        put_text(reader, "]");
         break;
     case 'T':
-        put(reader, "(");
-        put(reader, read_list(reader, ", ", read_type) == 1 ? ",)" : ")");
+        put_text(reader, "(");
+        put_text(reader, read_list(reader, ", ", read_type) == 1 ? ",)" : ")");
         break;
     case 'F': read_function(reader); break;
     case 'D': read_traits(reader); break;
@@ -438,7 +438,7 @@ static void read_type(struct rust_reader *reader)
         return;
     if (basic) {
         reader->at++;
-        put(reader, basic);
+        put_text(reader, basic);
     } else {
         read_compound_type(reader);
     }
@@ -448,7 +448,7 @@ static void read_type(struct rust_reader *reader)
 /* A path and a name in it, behind "N"; a capital letter is a thing without a name in the source. */
 static void read_nested(struct rust_reader *reader, bool is_value)
 {
-    const char space = take(reader);
+    const char space = take_character(reader);
     const bool is_special = space >= 'A' && space <= 'Z';
     if (!is_special && !(space >= 'a' && space <= 'z'))
         fail(reader);
@@ -456,18 +456,18 @@ static void read_nested(struct rust_reader *reader, bool is_value)
     const uint64_t disambiguator = take_disambiguator(reader);
     const struct identifier name = take_identifier(reader);
     if (!is_special && name.bytes)
-        put(reader, "::");
+        put_text(reader, "::");
     if (is_special) {
         const char letter[] = { space, '\0' };
-        put(reader, "::{");
-        put(reader, space == 'C' ? "closure" : space == 'S' ? "shim" : letter);
-        put(reader, name.bytes ? ":" : "");
+        put_text(reader, "::{");
+        put_text(reader, space == 'C' ? "closure" : space == 'S' ? "shim" : letter);
+        put_text(reader, name.bytes ? ":" : "");
     }
     put_identifier(reader, name);
     if (is_special) {
-        put(reader, "#");
+        put_text(reader, "#");
         put_number(reader, disambiguator);
-        put(reader, "}");
+        put_text(reader, "}");
     }
 }
 
@@ -496,7 +496,7 @@ static void read_path(struct rust_reader *reader, bool is_value)
     if (!demangle_enter(reader->work))
         return;
     const char *const from = reader->at;
-    const char letter = take(reader);
+    const char letter = take_character(reader);
     switch (letter) {
     case 'C':
         (void)take_disambiguator(reader);
@@ -508,19 +508,19 @@ static void read_path(struct rust_reader *reader, bool is_value)
     case 'Y':
         if (letter != 'Y')
             skip_path(reader, is_value);
-        put(reader, "<");
+        put_text(reader, "<");
         read_type(reader);
         if (letter != 'M') {
-            put(reader, " as ");
+            put_text(reader, " as ");
             read_path(reader, false);
         }
-        put(reader, ">");
+        put_text(reader, ">");
         break;
     case 'I':
         read_path(reader, is_value);
-        put(reader, is_value ? "::<" : "<");
+        put_text(reader, is_value ? "::<" : "<");
         (void)read_list(reader, ", ", read_argument);
-        put(reader, ">");
+        put_text(reader, ">");
         break;
     case 'B': read_again(reader, from, is_value ? read_value_path : read_plain_path); break;
     default: fail(reader);

@@ -8,7 +8,7 @@
 
 static const char separator[] = "___", escaped[] = "___3_";
 enum { SEPARATOR_BYTES = sizeof separator - 1, ESCAPED_BYTES = sizeof escaped - 1 };
-/* Of a module inside more packages only the first ones count. */
+/* The most packages that count; of a module inside more, only the first ones. */
 enum { MAX_PARTS = 16, MAX_DEFINED = 1 << 18 };
 
 static const char helper[] = "__mypyc_generator_helper__";
@@ -343,7 +343,7 @@ static bool append_function_of(const struct python_names *names, struct name_par
         owner = right;
         count++;
     }
-    /* Of a function inside another one, only its own name is known. */
+    /* A function inside another one has only its own name here. */
     if (count > 1 || !name_part_is_identifier(whole))
         return false;
     if (!owner.length)

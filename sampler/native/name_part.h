@@ -75,9 +75,9 @@ bool cython_decode(const struct python_names *names, struct name_part symbol,
 void cython_deinit(struct python_names *names);
 size_t cython_bytes(const struct python_names *names);
 
-/* Where a module has its source, beside the library: which 0 is the first place, 1 the next.  mypyc: a module or
- * a package; Cython, which makes one module of a library: a .pyx or .py file of the library's name.
- * false: there is no further place, or no room for it. */
+/* Finds the source of a module, beside the library: which 0 is the first place, 1 the next.
+ * mypyc: a module or a package; Cython, which makes one module of a library: a .pyx or .py file
+ * of the library's name. false: there is no further place, or no room for it. */
 bool mypyc_source(const char *library, const char *module, size_t module_bytes, unsigned which,
                   char *out, size_t room);
 bool cython_source(const char *library, unsigned which, char *out, size_t room);

@@ -40,8 +40,9 @@ MUST_CHECK enum err_code native_copy_read(struct memory *memory, int32_t tid,
                                           unsigned char bytes[NATIVE_COPY_BYTES],
                                           struct native_copy *out);
 
-/* The same of a thread that waits in a system call, without stopping it: only its stack pointer and where it
- * is are known, and nothing shows here whether it has moved.  stack_start: 0 of other threads than the first. */
+/* Reads a thread that waits in a system call, without stopping it: only its stack pointer and
+ * where it is are known, and nothing shows here whether it has moved. stack_start: 0 of other
+ * threads than the first. */
 MUST_CHECK enum err_code native_copy_read_waiting(struct memory *memory,
                                                   const struct system_call *call,
                                                   remote_addr stack_start,

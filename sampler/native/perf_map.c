@@ -79,7 +79,7 @@ static void add_line(struct perf_map *map, const char *line, const char *end)
         add_name(map, start, bytes, at, (size_t)(end - at));
 }
 
-static int compare(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
     const struct perf_map_entry *const left = a, *const right = b;
     if (left->start != right->start)
@@ -97,7 +97,7 @@ static void sort_names(struct perf_map *map)
 {
     size_t kept = 0;
     if (map->count)
-        qsort(map->entries, map->count, sizeof *map->entries, compare);
+        qsort(map->entries, map->count, sizeof *map->entries, compare_entries);
     for (size_t i = 0; i < map->count; i++) {
         const struct perf_map_entry next = map->entries[i];
         while (kept && overlap(&map->entries[kept - 1], &next) &&
@@ -126,7 +126,7 @@ size_t perf_map_add_lines(struct perf_map *map, const char *lines, size_t bytes)
 /* "JiTD", as this machine writes numbers. */
 enum { MAGIC = 0x4A695444, CODE_LOAD = 0 };
 
-/* What a jitdump begins with. */
+/* The header of a jitdump. */
 struct dump_header {
     uint32_t magic, version, bytes, machine, padding, pid;
     uint64_t at_ns, flags;
@@ -156,7 +156,8 @@ static void add_code(struct perf_map *map, const char *bytes, size_t count)
         add_name(map, load.start, load.bytes, name, (size_t)(end - name));
 }
 
-/* Of the header or the record there; 0: it is not whole, or nonsense. */
+/* Takes the header or the record there, and returns its bytes; 0: it is not whole, or
+ * nonsense. */
 static size_t add_record(struct perf_map *map, const char *bytes, size_t count)
 {
     struct dump_header header;
@@ -205,7 +206,7 @@ static bool read_more(struct perf_map *map, struct perf_map_file *file, int fd, 
         count += (size_t)n;
     }
     const size_t used = bytes ? take(map, bytes, count) : 0;
-    /* What is as long as a step never ends. */
+    /* A line that is as long as a step never ends. */
     file->read_bytes += used == 0 && count == PERF_MAP_STEP_BYTES ? count : used;
     return used > 0;
 }

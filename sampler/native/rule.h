@@ -42,7 +42,7 @@ struct rule {
         from_fp : 15; /* bit N: saved[N] is relative to the frame pointer, not to the CFA */
     uint16_t is_interrupted : 1; /* the caller did not call: its ip is the next instruction */
     int32_t offset, add;
-    /* Where the caller's value is; or RULE_UNCHANGED, RULE_LOST. */
+    /* Places of the caller's values; or RULE_UNCHANGED, RULE_LOST. */
     machine_offset saved[MACHINE_SAVED];
 };
 

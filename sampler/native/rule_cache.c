@@ -54,7 +54,7 @@ static void insert(struct rule_cache *cache, const struct rule_place *place)
 }
 
 /* Without memory for more, the cache keeps its size. */
-static void grow(struct rule_cache *cache)
+static void grow_cache(struct rule_cache *cache)
 {
     struct rule_cache larger = { .set_count = cache->set_count * 2 };
     larger.sets = calloc(larger.set_count, sizeof *larger.sets);
@@ -73,7 +73,7 @@ static void grow(struct rule_cache *cache)
 void rule_cache_add(struct rule_cache *cache, const struct rule_place *place)
 {
     if (cache->added >= cache->set_count * 2 && cache->set_count < RULE_CACHE_MAX_SETS)
-        grow(cache);
+        grow_cache(cache);
     insert(cache, place);
     cache->added++;
 }

@@ -32,14 +32,14 @@ static bool find_unit(Dwarf *dwarf, uint64_t vaddr, Dwarf_Die *out)
     return false;
 }
 
-/* Where the name and the number go. */
+/* The buffers of the name and the number. */
 struct place {
     char *file;
     size_t room;
     int32_t line;
 };
 
-static bool set(struct place *out, Dwarf_Die *unit, const char *file, int line)
+static bool set_place(struct place *out, Dwarf_Die *unit, const char *file, int line)
 {
     Dwarf_Attribute attribute;
     const char *folder = NULL;
@@ -74,8 +74,9 @@ static int take_function(Dwarf_Die *function, void *context)
     int line = 0;
     if (dwarf_haspc(function, search->vaddr) <= 0)
         return DWARF_CB_OK;
-    search->is_found = dwarf_decl_line(function, &line) == 0 &&
-                       set(search->out, search->unit, file_of(function, search->unit), line);
+    search->is_found =
+        dwarf_decl_line(function, &line) == 0 &&
+        set_place(search->out, search->unit, file_of(function, search->unit), line);
     return DWARF_CB_ABORT;
 }
 
@@ -85,7 +86,7 @@ static bool find_row(Dwarf_Die *unit, uint64_t vaddr, struct place *out)
     Dwarf_Line *const row = dwarf_getsrc_die(unit, vaddr);
     int line = 0;
     return row && dwarf_lineno(row, &line) == 0 &&
-           set(out, unit, dwarf_linesrc(row, NULL, NULL), line);
+           set_place(out, unit, dwarf_linesrc(row, NULL, NULL), line);
 }
 
 struct source_lines *source_lines_open(void *image, size_t bytes)

@@ -30,9 +30,9 @@ struct source_lines;
 struct source_lines *source_lines_open(void *image, size_t bytes);
 void source_lines_close(struct source_lines *lines);
 
-/* Where the function at an address begins.  vaddr: as linked.  file: its name as the compiler saw it; a
- * name that has no room is not found.
- * ERR_NOT_FOUND: the debug information does not describe the function. */
+/* Finds the beginning of the function at an address. vaddr: as linked. file: its name as the
+ * compiler saw it; a name that has no room is not found. ERR_NOT_FOUND: the debug information
+ * does not describe the function. */
 MUST_CHECK enum err_code source_lines_find(struct source_lines *lines, uint64_t vaddr,
                                            char *file, size_t room, int32_t *line_out);
 

@@ -179,7 +179,7 @@ static enum err_code name_all(struct symbol_list *list, size_t first, struct win
         rc = name && length ? end_and_store_name(list, &symbol, name, length) : ERR_NOT_FOUND;
         if (rc == ERR_NOMEM)
             return rc;
-        if (rc == ERR_OK)
+        if (!rc)
             list->items[kept++] = symbol;
     }
     list->is_cut = list->is_cut || rc == ERR_LIMIT;
@@ -222,7 +222,7 @@ enum err_code symbol_list_add(struct symbol_list *list, uint64_t start, uint64_t
     if (!VEC_RESERVE(list->items, list->room, list->count + 1))
         return ERR_NOMEM;
     const enum err_code rc = name_store_add(&list->names, name, strlen(name), &symbol.name);
-    if (rc == ERR_OK)
+    if (!rc)
         list->items[list->count++] = symbol;
     return rc == ERR_LIMIT ? ERR_OK : rc;
 }

@@ -2,7 +2,6 @@
 
 #include "sampler/base/hash.h"
 #include "sampler/native/cfi.h"
-#include "sampler/native/linkage.h"
 #include "sampler/native/machine/machine.h"
 
 /* A function, and the code that is searched for jumps. */
@@ -34,7 +33,8 @@ static bool has_jump(const struct search *search)
         const remote_addr jumped = machine_jumped(code + i, at);
         if (jumped < image->start || jumped >= image->end)
             continue;
-        if ((jumped == search->to || linkage_target(search->blocks, jumped) == search->to) &&
+        if ((jumped == search->to ||
+             blocks_stub_target(search->blocks, jumped) == search->to) &&
             is_inside(search, at))
             return true;
     }

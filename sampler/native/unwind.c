@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "sampler/native/frame_state.h"
-#include "sampler/native/linkage.h"
 
 enum {
     ANCHOR_MIN_CONFIRMATIONS = 2,
@@ -248,7 +247,7 @@ static bool is_leaf(const struct walker *walker)
                                        &word) &&
            is_return_address(walker, word, &called) && called &&
            (is_near(walker, called, STUB_BYTES) ||
-            is_near(walker, linkage_target(&walker->unwinder->blocks, called), LEAF_BYTES));
+            is_near(walker, blocks_stub_target(&walker->unwinder->blocks, called), LEAF_BYTES));
 }
 
 /* Reads what the frame pointer leads to: the caller's, below the return address. */
@@ -443,7 +442,7 @@ static enum native_end leave_waiting(struct walker *walker, struct native_frame 
     if (!read_record(state, &next_fp, &return_address) ||
         !is_return_address(walker, return_address, &called) || !called)
         return NATIVE_NO_REGISTER;
-    const remote_addr linked = linkage_target(blocks, called);
+    const remote_addr linked = blocks_stub_target(blocks, called);
     const remote_addr caller = linked ? linked : called;
     struct image *const image = image_at(walker, caller);
     if (!image)
@@ -467,7 +466,7 @@ static enum native_end leave_waiting(struct walker *walker, struct native_frame 
 }
 
 /* Adds the frame of the state, and makes the state its caller's. */
-static enum native_end step(struct walker *walker)
+static enum native_end step_outwards(struct walker *walker)
 {
     struct frame_state *const state = &walker->state;
     const remote_addr pc = state->ip - !state->is_exact;
@@ -581,7 +580,7 @@ void unwinder_walk(struct unwinder *unwinder, const struct native_registers *reg
     refresh(unwinder, now_ns, unwinder->is_suspect);
     walk->cause = NATIVE_COMPLETE;
     do {
-        while ((walk->end = step(&walker)) == NATIVE_GOES_ON)
+        while ((walk->end = step_outwards(&walker)) == NATIVE_GOES_ON)
             continue;
         if (walk->cause == NATIVE_COMPLETE)
             walk->cause = walk->end == NATIVE_NO_REGISTER && walker.lacks_table ? NATIVE_NO_RULE

@@ -69,7 +69,7 @@ struct native_walk {
         cause; /* of the innermost place where frames are missing; NATIVE_COMPLETE: none are */
 };
 
-/* What is known about the evaluation function. */
+/* The known facts about the evaluation function. */
 struct native_anchor {
     struct rule rule;
     uint64_t distance; /* from the entry frame to the end of the function's frame */

@@ -51,10 +51,10 @@ enum descriptor_kind descriptors_find(struct descriptors *descriptors, int pid, 
 
 /* The peer that a line of /proc/PID/net/tcp, or tcp6, shows for a socket.  false: the line is of another one. */
 bool descriptors_read_line(const char *line, uint64_t inode, char out[DESCRIPTORS_PEER_BYTES]);
-/* The same for /proc/PID/net/unix.  What is not printable in the path becomes '?'. */
+/* Reads a line of /proc/PID/net/unix. Unprintable characters of the path become '?'. */
 bool descriptors_read_unix_line(const char *line, uint64_t inode,
                                 char out[DESCRIPTORS_PEER_BYTES]);
-/* What the target of a link in /proc/PID/fd means; of a socket, its inode. */
+/* The meaning of a link in /proc/PID/fd; of a socket, its inode. */
 enum descriptor_kind descriptors_read_link(const char *text, uint64_t *inode_out);
 
 #endif /* SAMPLER_PROCESS_DESCRIPTORS_H */

@@ -35,7 +35,7 @@ struct dynamic_symbols {
 /* dynamic: the address of the dynamic section.  ERR_CORRUPT: it has no such tables. */
 MUST_CHECK enum err_code dynamic_symbols_open(struct memory *memory, remote_addr dynamic,
                                               remote_addr bias, struct dynamic_symbols *out);
-/* The same of the file whose first page is at `start`. */
+/* Opens the symbols of the file whose first page is at `start`. */
 MUST_CHECK enum err_code dynamic_symbols_open_file(struct memory *memory, remote_addr start,
                                                    struct dynamic_symbols *out);
 

@@ -8,13 +8,19 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
-#include "sampler/process/file_status.h"
 
 /* Not in every <linux/magic.h>. */
 enum { FUSE_MAGIC = 0x65735546, CONFIGFS = 0x62656570, MQUEUE = 0x19800202 };
+
+bool file_below_status(int fd, struct statx *out)
+{
+    return syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+                   STATX_TYPE | STATX_INO, out) == 0;
+}
 
 bool file_below_is_stored(const struct statfs *fs)
 {
@@ -147,13 +153,13 @@ static bool advance(int root_fd, uid_t user, int *at, char done[PATH_MAX], char 
     memmove(path, path + skip + length, strlen(path + skip + length) + 1);
     if (!*name || strcmp(name, ".") == 0)
         return true;
-    if (!file_status(*at, &st) || !may(user, &st, S_IXOTH))
+    if (!file_below_status(*at, &st) || !may(user, &st, S_IXOTH))
         return false;
     const bool is_up = strcmp(name, "..") == 0;
     if (is_up)
         cut_last(done);
     SCOPED_FD int next = is_up ? file_below_find(root_fd, done) : step_down(*at, name, length);
-    if (next < 0 || !file_status(next, &st))
+    if (next < 0 || !file_below_status(next, &st))
         return false;
     const bool is_link = S_ISLNK(st.stx_mode);
     *turns += is_link || is_up;
@@ -172,7 +178,8 @@ static bool advance(int root_fd, uid_t user, int *at, char done[PATH_MAX], char 
     return *at >= 0;
 }
 
-/* What `done` holds has no links, so removing its last component leads to the directory above. */
+/* The path in `done` has no links, so removing its last component leads to the directory
+ * above. */
 static int find_through_links(int root_fd, const char *path, uid_t user)
 {
     char done[PATH_MAX] = "", left[PATH_MAX];
@@ -192,7 +199,7 @@ static enum file_below open_found(int found_fd, uid_t user, int *fd_out)
     struct statx st;
     struct statfs fs;
     SCOPED_FD int path_fd = found_fd;
-    if (path_fd < 0 || !file_status(path_fd, &st) || !S_ISREG(st.stx_mode) ||
+    if (path_fd < 0 || !file_below_status(path_fd, &st) || !S_ISREG(st.stx_mode) ||
         !may(user, &st, S_IROTH) || fstatfs(path_fd, &fs) || !file_below_is_stored(&fs))
         return FILE_BELOW_REFUSED;
     return file_below_open_again(path_fd, fd_out);

@@ -22,6 +22,8 @@
 #include <sys/statfs.h>
 #include <sys/types.h>
 
+struct statx;
+
 enum { FILE_BELOW_MAX_TURNS = 40 };
 
 enum file_below {
@@ -38,6 +40,10 @@ enum file_below file_below_open_plain(int root_fd, const char *path, int *fd_out
 
 /* The parts of it, for callers that check more. */
 
+/* Fills STATX_TYPE, STATX_INO and the device as the kernel knows them without asking anyone: a network file system answers
+ * from its cache, so a dead server does not block the caller.  fd may be O_PATH.  It makes the system call itself, because
+ * not every C library has a function for it. */
+bool file_below_status(int fd, struct statx *out);
 /* An O_PATH descriptor; -1: there is no such file, or a component of the path is a symbolic link. */
 int file_below_find(int root_fd, const char *path);
 /* Is a file on this file system read without running code of the kernel or of another process? */

@@ -13,14 +13,13 @@
 
 #include "sampler/base/scoped.h"
 #include "sampler/process/file_below.h"
-#include "sampler/process/file_status.h"
 
 /* mapping NULL: any file. */
 static bool may_be_opened(int fd, const struct mapping *mapping)
 {
     struct statx st;
     struct statfs fs;
-    if (!file_status(fd, &st) || !S_ISREG(st.stx_mode) ||
+    if (!file_below_status(fd, &st) || !S_ISREG(st.stx_mode) ||
         (mapping && st.stx_ino != mapping->inode) || fstatfs(fd, &fs) ||
         !file_below_is_stored(&fs))
         return false;
@@ -88,5 +87,5 @@ uint64_t mapped_file_program_inode(int pid)
     struct statx st;
     snprintf(link, sizeof link, "/proc/%d/exe", pid);
     SCOPED_FD int path_fd = open(link, O_PATH | O_CLOEXEC);
-    return path_fd >= 0 && file_status(path_fd, &st) ? st.stx_ino : 0;
+    return path_fd >= 0 && file_below_status(path_fd, &st) ? st.stx_ino : 0;
 }

@@ -33,7 +33,7 @@ enum mapped_file {
 
 /* OPENED: the caller closes *fd_out; otherwise *fd_out is unchanged. */
 enum mapped_file mapped_file_open(int pid, const struct mapping *mapping, int *fd_out);
-/* The same, by its path beneath a directory. */
+/* Opens the file by its path beneath a directory, with the same checks. */
 enum mapped_file mapped_file_open_below(int root_fd, const struct mapping *mapping,
                                         int *fd_out);
 /* The program that the process runs; the same checks, except inode and device. */

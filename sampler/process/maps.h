@@ -31,7 +31,7 @@ struct maps {
 };
 
 MUST_CHECK enum err_code maps_read(struct maps *maps, int pid, struct err *err);
-/* The same from text that was read elsewhere. */
+/* Parses text that was read elsewhere. */
 MUST_CHECK enum err_code maps_parse(struct maps *maps, const char *text, struct err *err);
 void maps_deinit(struct maps *maps);
 /* The mapping that holds addr; NULL: none. */

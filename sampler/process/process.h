@@ -50,7 +50,7 @@ bool process_has_exited(const struct process *process);
 /* Does it run, and the program in it that was opened?  One or two system calls; mapped_addr is any address that was
  * mapped then. */
 bool process_runs(const struct process *process, remote_addr mapped_addr);
-/* The same; if it does not run, this may take a while. */
+/* The state of the program; if it does not run, this may take a while. */
 enum process_fate process_fate(const struct process *process, remote_addr mapped_addr);
 
 #endif /* SAMPLER_PROCESS_PROCESS_H */

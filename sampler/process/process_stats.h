@@ -24,7 +24,7 @@ struct process_stats {
 /* Reads one small file.  ERR_GONE: no such process. */
 MUST_CHECK enum err_code process_stats_read(int pid, struct process_stats *out,
                                             struct err *err);
-/* The same from the text of /proc/PID/stat.  ERR_CORRUPT: not such a text. */
+/* Parses the text of /proc/PID/stat. ERR_CORRUPT: not such a text. */
 MUST_CHECK enum err_code process_stats_parse(const char *stat, struct process_stats *out);
 /* Are both of one process, and of one program in it? */
 bool process_stats_same_program(const struct process_stats *a, const struct process_stats *b);
@@ -41,7 +41,8 @@ enum {
 
 /* A folder of each pod of a node, NAMESPACE_NAME_UID; the kubelet makes them. */
 #define POD_FOLDER "/var/log/pods"
-/* What names the pod of this process, by the downward API, to those that share its processes. */
+/* Variables that name the pod of this process, by the downward API, to those that share its
+ * processes. */
 #define POD_NAME_VARIABLE      "PYROMETER_POD"
 #define POD_NAMESPACE_VARIABLE "PYROMETER_NAMESPACE"
 
@@ -55,7 +56,8 @@ struct container {
 
 /* Reads /proc/PID/cgroup; if that cannot be read, the process counts as in no container. */
 void container_of(int pid, struct container *out);
-/* The same from its text, without `pod`: the id is the last run of 32 or more hex digits in a line. */
+/* Fills in all but `pod` from the text of the file: the id is the last run of 32 or more hex
+ * digits in a line. */
 void container_parse(const char *cgroup, struct container *out);
 /* Fills in `pod` from `pod_uid` and that folder, or from the environment. */
 void container_name_pod(const char *folder, struct container *container);

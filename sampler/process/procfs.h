@@ -23,7 +23,7 @@ MUST_CHECK enum err_code procfs_start_time(int pid, uint64_t *out, struct err *e
 
 /* The state letter of /proc/PID/stat: 'Z' is a zombie. */
 MUST_CHECK enum err_code procfs_state(int pid, char *out, struct err *err);
-/* The same of one of its threads: 'D' is an uninterruptible sleep. */
+/* The state of one of its threads: 'D' is an uninterruptible sleep. */
 MUST_CHECK enum err_code procfs_thread_state(int pid, int tid, char *out, struct err *err);
 
 /* Distinguishes a process from others, and a program in it from the one after an exec. */

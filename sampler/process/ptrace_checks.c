@@ -35,7 +35,7 @@ struct credentials {
     int seccomp;
 };
 
-/* What the access checks of one process depend on. */
+/* Facts that the access checks of one process depend on. */
 struct view {
     int pid;
     struct credentials we, it;

@@ -25,7 +25,7 @@ struct service {
 void service_keep(const char *text, size_t length, char out[SERVICE_BYTES]);
 /* If the environment cannot be read, nothing is known. */
 void service_of(int pid, struct service *out);
-/* The same from an environment: strings, each ended by a NUL. */
+/* Fills in the service from an environment: strings, each ended by a NUL. */
 void service_parse(const char *environment, size_t bytes, struct service *out);
 
 #endif /* SAMPLER_PROCESS_SERVICE_H */

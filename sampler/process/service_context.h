@@ -18,11 +18,11 @@
 
 enum { SERVICE_MAX_CONTEXT_BYTES = 1 << 14 };
 
-/* What the context says takes the place of what *service says. */
+/* Values of the context replace those of *service. */
 void service_read_context(int pid, struct memory *memory, struct service *service);
-/* The same of a header at this address. */
+/* Reads a header at this address. */
 void service_read_header(struct memory *memory, remote_addr addr, struct service *service);
-/* The same of a message. */
+/* Reads a message. */
 void service_parse_context(const void *message, size_t bytes, struct service *service);
 
 #endif /* SAMPLER_PROCESS_SERVICE_CONTEXT_H */

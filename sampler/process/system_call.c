@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 
 /* The file shows so many. */
-enum { CALL_ARGUMENTS = 6 };
+enum { CALL_ARGUMENTS = 6, FUTEX_TIMEOUT = 3 };
 
 /* By number.  Calls that the machine does not have are left out: new machines have fewer. */
 static const unsigned char kinds[] = {
@@ -124,7 +124,8 @@ void system_call_read(const char *text, struct system_call *out)
     for (size_t i = 0; i < sizeof out->args / sizeof *out->args; i++)
         out->args[i] = strtoull(end, &end, 16);
     for (size_t i = sizeof out->args / sizeof *out->args; i < CALL_ARGUMENTS; i++)
-        (void)strtoull(end, &end, 16);
+        if (strtoull(end, &end, 16) && i == FUTEX_TIMEOUT)
+            out->is_timed = system_call_kind(out->number) == CALL_FUTEX;
     out->sp = strtoull(end, &end, 16);
     out->ip = strtoull(end, &end, 16);
 }

@@ -13,6 +13,7 @@ struct system_call {
     bool has_polled;  /* the next two are known */
     int32_t polled;   /* of a call that polls one descriptor: it */
     int16_t events;   /* and what it is polled for */
+    bool is_timed;    /* of a futex: the wait ends after a time; only system_call_read knows */
     uint64_t args[2]; /* the first ones */
     uint64_t sp, ip;  /* of the thread; 0: unknown */
 };

@@ -11,7 +11,7 @@
 
 /* A block that has no fixed distance, or none yet, has a small or a negative number in its place. */
 static const uint64_t MIN_DISTANCE = 8, MAX_DISTANCE = UINT64_C(1) << 32;
-/* Of fields; the largest structure takes a few thousand bytes. */
+/* The largest offset of a field; the largest structure takes a few thousand bytes. */
 static const uint32_t MAX_OFFSET = 1 << 16;
 
 #ifdef __aarch64__
@@ -135,7 +135,7 @@ static struct thread_local_variable *item_of(struct thread_locals *locals, uint6
     return NULL;
 }
 
-/* What a number stands for now. */
+/* Notes the module that a number stands for now. */
 static void see_module(struct refresh *refresh, uint64_t number, remote_addr slot,
                        const struct thread_locals_module *module)
 {

@@ -65,7 +65,8 @@ struct thread_locals_layout {
 #undef X
 };
 
-/* What a number stands for: `map` describes the file that is loaded, 0: none; no two of a number have one generation. */
+/* The module that a number stands for: `map` describes the file that is loaded, 0: none; no two
+ * of a number have one generation. */
 struct thread_locals_module {
     uint64_t generation;
     remote_addr map;

@@ -5,7 +5,8 @@
 
 #include "sampler/base/vec.h"
 
-/* What is decoded between two readings of the clock: bytes that go in, and that come out. */
+/* The most bytes that are decoded between two readings of the clock: those that go in, and
+ * those that come out. */
 enum { FIRST_BYTES = 64 << 10, STEP_IN_BYTES = 64 << 10, STEP_OUT_BYTES = 1 << 20 };
 
 static size_t least(size_t a, size_t b)

@@ -40,7 +40,7 @@ void context_name(const char *variable, enum context_mark mark, const char *valu
     snprintf(out + used, CONTEXT_MAX_NAME - (size_t)used, "%.*s>", (int)length, text);
 }
 
-/* What stands behind the variable, up to the end of the name. */
+/* Reads the text behind the variable, up to the end of the name. */
 static bool read_end(const char *text, size_t length, struct context_text *out)
 {
     if (length >= 2 && text[0] == ':' && text[1] == ' ') {

@@ -50,7 +50,7 @@ bool context_variable_is_valid(const char *variable);
 void context_name(const char *variable, enum context_mark mark, const char *value,
                   char out[CONTEXT_MAX_NAME]);
 
-/* What a mark's name says: parts of it. */
+/* The parts of a mark's name. */
 struct context_text {
     enum context_mark mark;
     const char *variable, *value;

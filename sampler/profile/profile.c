@@ -66,14 +66,14 @@ struct quality *profile_quality(struct profile *profile)
     return &profile->quality;
 }
 
-static enum err_code check(uint32_t id, uint32_t count, const char *what, struct err *err)
+static enum err_code check_id(uint32_t id, uint32_t count, const char *what, struct err *err)
 {
     return id < count ? ERR_OK : err_set(err, ERR_INVALID, "there is no %s %u", what, id);
 }
 
 static enum err_code check_string(const struct profile *profile, str_id id, struct err *err)
 {
-    return check(id, profile->tables.strings.strings.count, "string", err);
+    return check_id(id, profile->tables.strings.strings.count, "string", err);
 }
 
 enum err_code profile_library(struct profile *profile, const struct profile_library *library,
@@ -113,7 +113,7 @@ enum err_code profile_function_row(struct profile *profile, const struct profile
     if (!rc)
         rc = check_string(profile, row->file, err);
     if (!rc)
-        rc = check(row->library, table_count(&profile->tables.libraries), "library", err);
+        rc = check_id(row->library, table_count(&profile->tables.libraries), "library", err);
     if (rc)
         return rc;
     interned.waits = cause_of(profile, row);
@@ -154,7 +154,7 @@ enum err_code profile_frame(struct profile *profile, function_id function, int32
     const struct profile_frame row = { function, line };
     const uint32_t hash = hash_mix(function, (uint32_t)line);
     const enum err_code rc =
-        check(function, table_count(&profile->tables.functions), "function", err);
+        check_id(function, table_count(&profile->tables.functions), "function", err);
     return rc ? rc : table_intern(&profile->tables.frames, hash, &row, id_out, err);
 }
 
@@ -163,9 +163,9 @@ enum err_code profile_node(struct profile *profile, node_id parent, frame_id fra
 {
     const struct profile_node row = { parent, frame };
     const uint32_t hash = hash_mix(parent, frame);
-    enum err_code rc = check(parent, table_count(&profile->tables.nodes), "node", err);
+    enum err_code rc = check_id(parent, table_count(&profile->tables.nodes), "node", err);
     if (!rc)
-        rc = check(frame, table_count(&profile->tables.frames), "frame", err);
+        rc = check_id(frame, table_count(&profile->tables.frames), "frame", err);
     return rc ? rc : table_intern(&profile->tables.nodes, hash, &row, id_out, err);
 }
 
@@ -184,18 +184,18 @@ enum err_code profile_thread(struct profile *profile, const struct profile_threa
     const uint32_t hash = hash_mix((uint64_t)thread->process << 32 | (uint32_t)thread->tid,
                                    thread->ident ^ (uint64_t)thread->name << 32);
     enum err_code rc =
-        check(thread->process, table_count(&profile->tables.processes), "process", err);
+        check_id(thread->process, table_count(&profile->tables.processes), "process", err);
     if (!rc)
         rc = check_string(profile, thread->name, err);
     return rc ? rc : table_intern(&profile->tables.threads, hash, thread, id_out, err);
 }
 
-static enum err_code add(struct profile *profile, thread_id thread, state_bits state,
-                         node_id node, uint32_t count, uint64_t ns, struct err *err)
+static enum err_code add_samples(struct profile *profile, thread_id thread, state_bits state,
+                                 node_id node, uint32_t count, uint64_t ns, struct err *err)
 {
-    enum err_code rc = check(thread, table_count(&profile->tables.threads), "thread", err);
+    enum err_code rc = check_id(thread, table_count(&profile->tables.threads), "thread", err);
     if (!rc)
-        rc = check(node, table_count(&profile->tables.nodes), "node", err);
+        rc = check_id(node, table_count(&profile->tables.nodes), "node", err);
     if (rc || !count || profile->drops_samples)
         return rc;
     return open_window_add(&profile->open, thread, state, node, count, ns, err);
@@ -204,14 +204,15 @@ static enum err_code add(struct profile *profile, thread_id thread, state_bits s
 enum err_code profile_add(struct profile *profile, thread_id thread, state_bits state,
                           node_id node, uint32_t count, struct err *err)
 {
-    return add(profile, thread, state, node, count, count * profile->open.period_ns, err);
+    return add_samples(profile, thread, state, node, count, count * profile->open.period_ns,
+                       err);
 }
 
 enum err_code profile_add_timed(struct profile *profile, thread_id thread, state_bits state,
                                 node_id node, uint32_t count, uint64_t ns, struct err *err)
 {
     profile->open.is_timed |= ns != count * profile->open.period_ns;
-    return add(profile, thread, state, node, count, ns, err);
+    return add_samples(profile, thread, state, node, count, ns, err);
 }
 
 void profile_order(struct profile *profile, const struct run *run)
@@ -228,22 +229,22 @@ enum err_code profile_spot(struct profile *profile, const struct profile_spot *s
         (uint64_t)(uint32_t)spot->column << 32 |
             (spot->opcode ^ (uint32_t)spot->end_column << 16 ^ spot->caller * 2654435761u));
     enum err_code rc =
-        check(spot->function, table_count(&profile->tables.functions), "function", err);
+        check_id(spot->function, table_count(&profile->tables.functions), "function", err);
     if (!rc)
         rc = check_string(profile, spot->opcode, err);
     if (!rc)
         rc = check_string(profile, spot->base, err);
     if (!rc && spot->caller)
-        rc = check(spot->caller - 1, table_count(&profile->tables.spots), "spot", err);
+        rc = check_id(spot->caller - 1, table_count(&profile->tables.spots), "spot", err);
     return rc ? rc : table_intern(&profile->tables.spots, hash, spot, id_out, err);
 }
 
 enum err_code profile_add_spot(struct profile *profile, node_id node, spot_id spot,
                                uint32_t count, struct err *err)
 {
-    enum err_code rc = check(node, table_count(&profile->tables.nodes), "node", err);
+    enum err_code rc = check_id(node, table_count(&profile->tables.nodes), "node", err);
     if (!rc)
-        rc = check(spot, table_count(&profile->tables.spots), "spot", err);
+        rc = check_id(spot, table_count(&profile->tables.spots), "spot", err);
     if (rc || !count || profile->drops_samples)
         return rc;
     return open_window_add_spot(&profile->open, node, spot, count, err);

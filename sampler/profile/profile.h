@@ -84,7 +84,7 @@ MUST_CHECK enum err_code profile_thread(struct profile *profile,
 MUST_CHECK enum err_code profile_add(struct profile *profile, thread_id thread,
                                      state_bits state, node_id node, uint32_t count,
                                      struct err *err);
-/* The same for samples that stand for other times than the period: together for `ns`. */
+/* Adds samples that stand for other times than the period: together for `ns`. */
 MUST_CHECK enum err_code profile_add_timed(struct profile *profile, thread_id thread,
                                            state_bits state, node_id node, uint32_t count,
                                            uint64_t ns, struct err *err);
@@ -101,7 +101,7 @@ void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, enu
                   uint32_t count);
 /* The session lasted until end_ns, without another window.  Merges nothing. */
 void profile_extend(struct profile *profile, uint64_t end_ns);
-/* What is known of the packages of files; one thread adds, which need not be the writer. */
+/* The packages of files; one thread adds, which need not be the writer. */
 struct packages *profile_packages(struct profile *profile);
 /* Bytes held by the tables, now. */
 size_t profile_table_bytes(const struct profile *profile);

@@ -47,7 +47,7 @@ bool wait_cause_is_idle(enum wait_cause cause);
 /* The name of a mark.  detail: "" for none; it must not hold control characters. */
 void wait_name(enum wait_cause cause, const char *detail, char out[WAIT_MAX_NAME]);
 
-/* What a mark's name says. */
+/* The parts of a mark's name. */
 struct wait_text {
     enum wait_cause cause;
     const char *detail; /* a part of the name; without detail its length is 0 */

@@ -59,7 +59,7 @@ static uint64_t key_of(const struct cell *cell)
     return cell_key(cell->thread, cell->state, cell->node);
 }
 
-static int compare(const void *left, const void *right)
+static int compare_cells(const void *left, const void *right)
 {
     return cell_key_order(key_of(left), key_of(right));
 }
@@ -118,7 +118,7 @@ void window_sort(struct window *window)
     if (scratch)
         sort_by_bytes(window->cells, scratch, count);
     else
-        qsort(window->cells, count, sizeof(struct cell), compare);
+        qsort(window->cells, count, sizeof(struct cell), compare_cells);
     free(scratch);
     if (window->spot_count)
         qsort(window->spots, window->spot_count, sizeof *window->spots, compare_spots);

@@ -18,14 +18,14 @@ static bool has_one_period(const struct window *a, const struct window *b)
     return a->cell_count == 0 || b->cell_count == 0 || a->period_ns == b->period_ns;
 }
 
-static void put(struct window *to, size_t at, const struct window *from, size_t cell)
+static void put_cell(struct window *to, size_t at, const struct window *from, size_t cell)
 {
     to->cells[at] = from->cells[cell];
     if (to->cell_ns)
         to->cell_ns[at] = window_cell_ns(from, cell);
 }
 
-static void add(struct window *to, size_t at, const struct window *from, size_t cell)
+static void add_cell(struct window *to, size_t at, const struct window *from, size_t cell)
 {
     to->cells[at].count += from->cells[cell].count;
     if (to->cell_ns)
@@ -40,11 +40,11 @@ static size_t merge_cells(const struct window *a, const struct window *b, struct
         const uint64_t left = i < a->cell_count ? key_of(&a->cells[i]) : UINT64_MAX;
         const uint64_t right = j < b->cell_count ? key_of(&b->cells[j]) : UINT64_MAX;
         if (left <= right)
-            put(to, count, a, i++);
+            put_cell(to, count, a, i++);
         else
-            put(to, count, b, j++);
+            put_cell(to, count, b, j++);
         if (left == right)
-            add(to, count, b, j++);
+            add_cell(to, count, b, j++);
         count++;
     }
     return count;

@@ -103,7 +103,7 @@ bool target_ends_session(enum err_code rc, struct ending *out);
 
 /* false: the process has ended or executes another program; *out says which. */
 bool target_runs(struct target *target, struct ending *out);
-/* The same; false also: it is permitted no longer. */
+/* Checks as target_runs does; false also: it is permitted no longer. */
 bool target_may_stay(struct target *target, struct ending *out);
 
 #endif /* SAMPLER_SESSION_TARGET_H */

@@ -25,7 +25,7 @@ struct target_table {
     struct sampler_processes counts;
 };
 
-/* What `struct process` does not hold. */
+/* Facts that `struct process` does not hold. */
 struct target_table_info {
     const char *python; /* copied */
     bool validated;

@@ -194,7 +194,7 @@ static void warn_of_version(struct targets *targets, struct target *target)
             "running threads only while they are stopped, and C functions have no names");
 }
 
-/* What a reader of the profile would miss without a word. */
+/* Warns of parts that a reader of the profile would miss without a word. */
 static void warn(struct targets *targets, struct target *target)
 {
     const char *const warning = targets->engine->ops->warning(targets->engine, target);

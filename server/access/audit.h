@@ -52,7 +52,8 @@ void audit_close(struct audit *audit);
 
 void audit_write(struct audit *audit, const char *action, const struct identity *who,
                  const struct request *request, int status);
-/* The same line with null as status, share, method and format; its address is "local:uid=N". */
+/* Writes an event as a line with null as status, share, method and format; its address is
+ * "local:uid=N". */
 void audit_write_event(struct audit *audit, const struct audit_event *event);
 
 #endif /* SERVER_ACCESS_AUDIT_H */

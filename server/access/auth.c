@@ -172,7 +172,7 @@ static void try_token(const struct auth *auth, const char *given, struct identit
         become_viewer(who, &share);
 }
 
-/* What follows "SCHEME ", NULL: it is another one. */
+/* The text after "SCHEME "; NULL: the scheme is another one. */
 static const char *after_scheme(const char *header, const char *scheme)
 {
     const size_t length = strlen(scheme);

@@ -31,7 +31,7 @@ struct response;
 
 enum { AUTH_SECRET_LENGTH = DIGEST_SECRET_LENGTH, AUTH_MIN_TOKEN = 16, AUTH_MAX_TOKEN = 128 };
 
-/* What a caller may do, and what a route requires.  Each scope includes those before it.
+/* Rights of a caller, and those that a route requires. Each scope includes those before it.
  * SCOPE_SESSION: read the one session that was shared. */
 enum scope { SCOPE_OPEN, SCOPE_SESSION, SCOPE_VIEWER, SCOPE_OPERATOR };
 
@@ -91,7 +91,7 @@ void auth_refuse(const struct identity *who, const struct request *request,
  * a JSON body and, if it has an Origin, ours.  Returns the status to refuse it with; 0: fine. */
 int auth_check_change(const struct request *request, const char **fault_out);
 
-/* The same for a GET that does more than read: no other page may have it sent with the cookie or the
+/* Checks a GET that does more than read: no other page may have it sent with the cookie or the
  * password that a browser adds. */
 int auth_check_act(const struct request *request, const char **fault_out);
 

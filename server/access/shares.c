@@ -309,7 +309,7 @@ enum err_code shares_add(struct shares *shares, const char *name, uint64_t expir
     return rc;
 }
 
-/* What is revoked is so at once, also where the file cannot be written. */
+/* A share is revoked at once, even if the file cannot be written. */
 enum err_code shares_revoke(struct shares *shares, uint32_t id, struct err *err)
 {
     enum err_code rc = ERR_NOT_FOUND;

@@ -27,7 +27,7 @@ enum { SHARES_MAX = 256, SHARES_MAX_NAME = 80 };
 
 struct shares;
 
-/* What is shared. */
+/* The shared part. */
 struct share_scope {
     char session[12]; /* the id of the one session; "": everything */
     char epoch[17];   /* of that session */

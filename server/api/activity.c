@@ -1,4 +1,4 @@
-/* What the processes of the host did in the last minutes. */
+/* Activity of the host's processes in the last minutes. */
 #include "sampler/base/buffer.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"

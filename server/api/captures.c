@@ -20,7 +20,7 @@
 
 enum { DEFAULT_LIMIT = 100 };
 
-/* What a visitor of the list is given. */
+/* The context of a visitor of the list. */
 struct listing {
     struct json *json;
     struct sessions *sessions;
@@ -311,7 +311,7 @@ enum err_code api_get_capture_file(const struct handler_context *handler,
     return ERR_OK;
 }
 
-/* What was sent is no capture. */
+/* The file that was sent is no capture. */
 static bool is_their_fault(enum err_code rc)
 {
     return rc == ERR_UNSUPPORTED || rc == ERR_CORRUPT || rc == ERR_INVALID;

@@ -37,8 +37,8 @@ static void write_frames(struct json *json, const struct profile_snapshot *snaps
 static void write_states(struct json *json, const char *key, state_bits state, unsigned shift)
 {
     json_member_array(json, key);
-#define X(name, bit, text)          \
-    if (state >> (bit + shift) & 1) \
+#define X(name, bit, text)            \
+    if (state >> ((bit) + shift) & 1) \
         json_text(json, text);
     STATE_FLAGS(X)
 #undef X

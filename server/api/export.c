@@ -11,7 +11,7 @@
 #include "server/wire/reshaped.h"
 #include "server/wire/session.h"
 
-/* What all files take. */
+/* Query parameters that all files take. */
 enum { QUERY_EXPORT = QUERY_VIEW | QUERY_FILTERS | QUERY_ANONYMIZE };
 
 struct sending {

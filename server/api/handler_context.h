@@ -41,7 +41,7 @@ struct handler_context {
     char argument[32]; /* the segment that matched the * of the route */
 };
 
-/* Whether the caller may see the session: a shared link may be for another one only. */
+/* True if the caller may see the session: a shared link may be for another one only. */
 bool handler_sees(const struct handler_context *handler, const struct session *session);
 
 /* ERR_NOT_FOUND: no such session.  Call it once; the session is held until the handler returns. */

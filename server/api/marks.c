@@ -1,4 +1,4 @@
-/* What threads wait for, and what they work for. */
+/* Waits and contexts: what threads wait for, and what they work for. */
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/mark_shares.h"
 #include "server/api/api.h"

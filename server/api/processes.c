@@ -99,7 +99,7 @@ static void write_uses(const struct listing *listing, pid_t pid)
     json_end(listing->json);
 }
 
-/* Of the session that somebody started, if there is one. */
+/* Writes the headline of the session that somebody started, if there is one. */
 static void write_headline(const struct listing *listing, pid_t pid)
 {
     char text[SUMMARY_HEADLINE_BYTES];
@@ -119,7 +119,8 @@ static void write_usage(struct json *json, const struct process_info *info)
         json_number(json, info->cpu_percent);
     json_member_uint(json, "rss_bytes", info->rss_bytes);
     rfc3339_write(json, "started_at", info->started_at_ns);
-    json_member_number(json, "uptime_s", (double)(info->uptime_ns / NS_PER_MS) / 1000);
+    const uint64_t uptime_ms = info->uptime_ns / NS_PER_MS;
+    json_member_number(json, "uptime_s", (double)uptime_ms / 1000);
 }
 
 static void write_process(void *context, const struct process_info *info)

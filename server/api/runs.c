@@ -1,4 +1,4 @@
-/* What one thread did, in the order of time. */
+/* Runs of one thread in the order of time. */
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/thread_runs.h"

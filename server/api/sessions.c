@@ -271,7 +271,7 @@ static void take_words(void *context, const struct capture_entry *entry)
     *words = entry->words;
 }
 
-/* What people say of a session is said of its capture too, which outlives it. */
+/* Words about a session are kept with its capture too, which outlives it. */
 static enum err_code keep_words(const struct handler_context *handler, struct session *session,
                                 struct err *err)
 {

@@ -1,4 +1,4 @@
-/* Of a source file: its text, and the bytecode instructions of its lines. */
+/* A source file: its text, and the bytecode instructions of its lines. */
 #include "server/source/source.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void write_source(struct json *json, struct strtab_string path,
     json_member_buffer(json, "text", text);
 }
 
-/* Of one file; the lines of further functions stay unknown. */
+/* The most function starts of one file; the lines of further functions stay unknown. */
 enum { MAX_STARTS = 1 << 14 };
 
 /* Functions of native code whose source is the file, and whose lines the profile does not know. */
@@ -62,7 +62,7 @@ static void write_starts(struct json *json, const struct def_line *items, size_t
     json_end(json);
 }
 
-/* Where functions begin that the profile has no line of. */
+/* Adds the starts of functions that the profile has no line of. */
 static enum err_code add_starts(struct json *json, const struct profile_snapshot *snapshot,
                                 function_id function, const struct source_place *place,
                                 const struct buffer *text, struct err *err)
@@ -127,7 +127,8 @@ enum err_code api_get_source(const struct handler_context *handler, struct respo
     return rc;
 }
 
-/* Of one file; beyond that the rows with the fewest samples are left out. */
+/* The most instructions of one file; beyond that the rows with the fewest samples are left
+ * out. */
 enum { MAX_INSTRUCTIONS = 20000 };
 
 /* The instructions of a file stand side by side. */
@@ -141,7 +142,7 @@ static struct hotfile find_file(const struct hotlines *hot,
     return found;
 }
 
-/* Of hotlines, only the instructions and the number of samples. */
+/* Finds hotlines, but only their instructions and the number of samples. */
 static enum err_code find_instructions(const struct session_request *asked,
                                        struct hotlines *hot, struct err *err)
 {

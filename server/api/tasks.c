@@ -7,7 +7,7 @@
 
 static const double SECONDS = 1e-9;
 
-/* What one column says of a task. */
+/* The columns of a task. */
 enum column { PROCESS, THREAD, NAME, STATE, NODE, SEEN, SINCE, AWAITED_BY, COLUMNS };
 
 static const char *const column_names[COLUMNS] = {

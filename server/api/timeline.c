@@ -7,7 +7,7 @@
 #include "server/http/document.h"
 #include "server/sessions/sessions.h"
 
-/* What a row has in a column; `part` is for those that have a column for each. */
+/* The value of a row in a column; `part` is for those that have a column for each. */
 typedef uint64_t value_of(const struct timeline_slot *row, size_t part);
 
 static uint64_t slot(const struct timeline_slot *row, size_t part)
@@ -72,7 +72,7 @@ static void write_column(struct json *json, const char *name,
     json_end(json);
 }
 
-/* The same columns for samples and for the time they stand for. */
+/* Writes these columns for samples or for the time they stand for. */
 static void write_columns(struct json *json, const char *name, const char *all,
                           const struct timeline_slots *timeline, value_of *const values[3],
                           unsigned decimals)

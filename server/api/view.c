@@ -11,7 +11,7 @@
 #include "server/wire/reshaped.h"
 #include "server/wire/tree.h"
 
-/* What samples stand for: all the same, or each row something else. */
+/* Writes the time that samples stand for: all the same, or each row something else. */
 static void write_times(struct json *json, const struct view *view)
 {
     json_member_ns(json, "seconds", view->total_ns);

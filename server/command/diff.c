@@ -130,7 +130,7 @@ static enum err_code check_conditions(struct comparing *comparing, struct err *e
     return rc;
 }
 
-/* What is filtered differently cannot be compared. */
+/* Captures with different filters cannot be compared. */
 static enum err_code choose_filters(struct comparing *comparing, struct err *err)
 {
     for (size_t i = 0; i < comparing->count; i++) {

@@ -389,7 +389,7 @@ static void check_keeper(const struct driver *driver)
         say("%s", err.message);
 }
 
-/* What says that the session has ended, and then that the program has. */
+/* The descriptor that says that the session has ended, and then that the program has. */
 static int awaited_fd(const struct driver *driver, const struct program *program)
 {
     if (!driver->is_finished)

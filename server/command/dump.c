@@ -76,6 +76,98 @@ static void put_state(struct buffer *out, state_bits state, const struct wait_te
             buffer_printf(out, ", %s", marks[i].text);
 }
 
+static const struct dump_row *find_row(const struct dump *dump, int32_t tid)
+{
+    for (size_t i = 0; i < dump->count; i++)
+        if (profile_thread_at(&dump->snapshot, dump->rows[i].thread).tid == tid)
+            return &dump->rows[i];
+    return NULL;
+}
+
+static void put_thread_name(struct buffer *out, const struct dump *dump, int32_t tid)
+{
+    const struct dump_row *const row = find_row(dump, tid);
+    if (row)
+        put_string(out, &dump->snapshot, profile_thread_at(&dump->snapshot, row->thread).name);
+    else
+        buffer_printf(out, "thread %d", (int)tid);
+}
+
+static void put_place(struct buffer *out, const struct dump *dump, const struct lock_use *use)
+{
+    put_string(out, &dump->snapshot, use->function);
+    buffer_text(out, " (");
+    put_string(out, &dump->snapshot, use->file);
+    if (use->line > 0)
+        buffer_printf(out, ":%d", (int)use->line);
+    buffer_char(out, ')');
+}
+
+/* Writes what the thread waits for, and who has it. */
+static void put_wait(struct buffer *out, const struct dump *dump,
+                     const struct lock_thread *thread)
+{
+    const struct lock_use *const wait = lock_thread_wait(thread);
+    const struct lock_holder holder = lock_graph_holder(&dump->locks, thread);
+    put_string(out, &dump->snapshot, wait->type);
+    buffer_printf(out, " at %#" PRIx64, wait->object);
+    if (wait->is_joined && holder.tid) {
+        buffer_text(out, ", the end of ");
+        put_thread_name(out, dump, holder.tid);
+    } else if (holder.tid) {
+        buffer_text(out, ", held by ");
+        put_thread_name(out, dump, holder.tid);
+        if (holder.use) {
+            buffer_text(out, " at ");
+            put_place(out, dump, holder.use);
+        }
+    }
+}
+
+static void put_locks(struct buffer *out, const struct dump *dump, int32_t tid)
+{
+    const struct lock_thread *const thread =
+        lock_graph_find(&dump->locks, sampler_target(dump->sampler)->pid, tid);
+    if (!thread)
+        return;
+    if (lock_thread_wait(thread)) {
+        buffer_text(out, "    waits for ");
+        put_wait(out, dump, thread);
+        buffer_char(out, '\n');
+    }
+    for (size_t i = 0; i < thread->count; i++) {
+        const struct lock_use *const use = &thread->uses[i];
+        if (use->is_waited || !lock_graph_is_wanted(&dump->locks, thread, use))
+            continue;
+        buffer_text(out, "    holds ");
+        put_string(out, &dump->snapshot, use->type);
+        buffer_printf(out, " at %#" PRIx64 ": ", use->object);
+        put_place(out, dump, use);
+        buffer_char(out, '\n');
+    }
+}
+
+/* Writes a line for each cycle of threads that wait for each other for ever. */
+static size_t put_deadlocks(struct buffer *out, const struct dump *dump)
+{
+    enum { MOST = 64 };
+    const struct lock_thread *cycle[MOST];
+    size_t deadlocks = 0;
+    for (size_t i = 0; i < dump->locks.count; i++) {
+        const size_t count = lock_graph_cycle(&dump->locks, &dump->locks.items[i], cycle, MOST);
+        for (size_t k = 0; k < count; k++) {
+            buffer_text(out, k ? ", " : "deadlock: ");
+            put_thread_name(out, dump, cycle[k]->tid);
+            buffer_text(out, " waits for ");
+            put_wait(out, dump, cycle[k]);
+        }
+        if (count)
+            buffer_char(out, '\n');
+        deadlocks += count > 0;
+    }
+    return deadlocks;
+}
+
 static void put_thread(struct buffer *out, const struct dump *dump, const struct dump_row *row)
 {
     const struct profile_snapshot *const snapshot = &dump->snapshot;
@@ -92,6 +184,7 @@ static void put_thread(struct buffer *out, const struct dump *dump, const struct
     buffer_text(out, ": ");
     put_state(out, row->state, &wait);
     buffer_char(out, '\n');
+    put_locks(out, dump, thread.tid);
     put_frames(out, snapshot, waits ? profile_node_at(snapshot, row->node).parent : row->node);
 }
 
@@ -143,16 +236,20 @@ static bool has_greenlets(const struct profile_snapshot *snapshot)
     return false;
 }
 
-static void put_dump(struct buffer *out, const struct dump *dump, const struct options *options)
+/* Returns how many deadlocks there are. */
+static size_t put_dump(struct buffer *out, const struct dump *dump,
+                       const struct options *options)
 {
     const struct sampler_target *const target = sampler_target(dump->sampler);
     buffer_printf(out, "process %d, Python %s\n", (int)target->pid, target->python);
+    const size_t deadlocks = put_deadlocks(out, dump);
     for (size_t i = 0; i < dump->count; i++)
         put_thread(out, dump, &dump->rows[i]);
     if (options->sampling.async == SAMPLER_ASYNC_ALL || !options->names_async_mode)
         put_tasks(out, dump);
     if (has_greenlets(&dump->snapshot))
         buffer_text(out, "  greenlets that are switched out cannot be listed\n");
+    return deadlocks;
 }
 
 /* exit_flush reports a failure. */
@@ -162,7 +259,8 @@ static bool print(void *to, const char *data, size_t bytes)
     return true;
 }
 
-static enum err_code dump_process(const struct options *options, pid_t pid, struct err *err)
+static enum err_code dump_process(const struct options *options, pid_t pid, size_t *deadlocks,
+                                  struct err *err)
 {
     struct dump dump;
     struct buffer out;
@@ -173,7 +271,7 @@ static enum err_code dump_process(const struct options *options, pid_t pid, stru
     if (rc != ERR_OK)
         return rc;
     buffer_init_draining(&out, print, stdout);
-    put_dump(&out, &dump, options);
+    *deadlocks += put_dump(&out, &dump, options);
     buffer_flush(&out);
     rc = buffer_check(&out, err);
     buffer_deinit(&out);
@@ -181,16 +279,32 @@ static enum err_code dump_process(const struct options *options, pid_t pid, stru
     return rc;
 }
 
+static enum err_code check_conditions(const struct options *options, struct err *err)
+{
+    for (size_t i = 0; i < options->fail_ifs.count; i++)
+        if (strcmp(options->fail_ifs.items[i], "deadlock") != 0)
+            return err_set(err, ERR_INVALID,
+                           "--fail-if %s: a dump knows one condition: deadlock",
+                           options->fail_ifs.items[i]);
+    return ERR_OK;
+}
+
 int command_dump(const struct options *options)
 {
     struct err first = { 0 };
-    enum err_code rc = privilege_drop(options, &first);
+    enum err_code rc = check_conditions(options, &first);
+    if (rc == ERR_OK)
+        rc = privilege_drop(options, &first);
     const size_t count = rc == ERR_OK ? options->sampling.pid_count : 0;
+    size_t deadlocks = 0;
     /* A process that cannot be read does not hide the others. */
     for (size_t i = 0; i < count; i++) {
         struct err err = { 0 };
-        const enum err_code failure = dump_process(options, options->sampling.pids[i], &err);
+        const enum err_code failure =
+            dump_process(options, options->sampling.pids[i], &deadlocks, &err);
         exit_add(failure, &err, &rc, &first);
     }
-    return exit_with(rc, &first);
+    const int status = exit_with(rc, &first);
+    return status == EXIT_DONE && deadlocks && options->fail_ifs.count ? EXIT_CONDITION
+                                                                       : status;
 }

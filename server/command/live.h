@@ -37,7 +37,7 @@ struct live {
 /* A zeroed live may be closed. */
 MUST_CHECK enum err_code live_open(struct live *live, const struct options *options,
                                    const struct signals *signals, struct err *err);
-/* The same without an address: nobody but this process asks. */
+/* Opens without an address: nobody but this process asks. */
 MUST_CHECK enum err_code live_open_alone(struct live *live, const struct options *options,
                                          struct err *err);
 void live_close(struct live *live);

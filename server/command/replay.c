@@ -62,7 +62,7 @@ static enum err_code write_selected(struct replay *replay, struct session *sessi
     return rc;
 }
 
-/* Of the whole recording, whatever is selected of it. */
+/* Writes the quality of the whole recording, whatever is selected of it. */
 static enum err_code write_quality(struct replay *replay, struct session *session,
                                    const struct profile_snapshot *snapshot, struct err *err)
 {

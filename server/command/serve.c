@@ -53,7 +53,7 @@ static enum err_code open_captures(struct dashboard *dashboard,
                        "%s (--data DIR names another folder, --no-data records nothing)",
                        why.message);
     captures_tidy(dashboard->captures);
-    /* Where this process may write. */
+    /* The folder in which this process may write. */
     spool_use(captures_files(dashboard->captures));
     return ERR_OK;
 }
@@ -76,7 +76,7 @@ static enum err_code sample_all(struct dashboard *dashboard, const struct option
     return ERR_OK;
 }
 
-/* Of the continuous session. */
+/* Begins to push the continuous session. */
 static enum err_code begin_push(struct push *push, struct live *live,
                                 const struct dashboard *dashboard, struct err *err)
 {
@@ -155,7 +155,7 @@ int command_serve(const struct options *options)
     signals_deinit(&signals);
     continuous_halt(continuous);
     push_end(push);
-    /* What did not arrive is named on standard error; a server that ends as it should has done its work. */
+    /* Losses are named on standard error; a server that ends as it should has done its work. */
     (void)!push_check(push, NULL);
     const int status = exit_with(rc, &err);
     leave_within(SERVE_LEAVE_MS, status);

@@ -207,7 +207,7 @@ enum connection_fate connections_judge(const struct connection *connection, uint
     lower(again_ns, end_ns);
     if (!connection->is_half || !is_incomplete)
         return CONNECTION_STAYS;
-    /* What came together with the end, or behind the last request, is read first. */
+    /* Bytes that came together with the end, or behind the last request, are read first. */
     const uint64_t begun_ns =
         connection->half_ns > connection->since_ns ? connection->half_ns : connection->since_ns;
     const uint64_t half_ns = begun_ns + CONNECTIONS_HALF_MS * NS_PER_MS;

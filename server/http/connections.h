@@ -94,7 +94,7 @@ void connections_receive(struct connections *all, size_t at, size_t bytes);
 /* The client has shut its side. */
 void connections_halve(struct connections *all, size_t at, uint64_t now_ns);
 
-/* What to do with the connection now.  Lowers *again_ns to the time of the next call. */
+/* The fate of the connection now. Lowers *again_ns to the time of the next call. */
 enum connection_fate connections_judge(const struct connection *connection, uint64_t now_ns,
                                        uint64_t *again_ns);
 

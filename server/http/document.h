@@ -25,7 +25,7 @@ struct document {
 void document_begin(struct document *document);
 MUST_CHECK enum err_code document_send(struct document *document, struct response *response,
                                        struct err *err);
-/* The same if `rc` is ERR_OK; otherwise frees the document and returns `rc`. */
+/* Sends the document if `rc` is ERR_OK; otherwise frees it and returns `rc`. */
 MUST_CHECK enum err_code document_send_or_drop(struct document *document, enum err_code rc,
                                                struct response *response, struct err *err);
 

@@ -34,7 +34,7 @@ static bool is_named(const char *item, size_t length, const char *name)
            (length == n || strchr("; \t", item[n]) != NULL);
 }
 
-/* What the list says of one coding: 1 taken, 0 refused, -1 not named. */
+/* The list's word on one coding: 1 taken, 0 refused, -1 not named. */
 static int listed(const char *accept, const char *name)
 {
     for (const char *item = accept; *item;) {

@@ -19,7 +19,7 @@ enum encoding { ENCODING_IDENTITY, ENCODING_GZIP, ENCODING_ZSTD, ENCODING_COUNT 
 /* accept: the value of Accept-Encoding, NULL: absent. */
 enum encoding encoding_choose(const char *accept);
 
-/* Whether it takes gzip, be it its first choice or not. */
+/* True if it takes gzip, be it its first choice or not. */
 bool encoding_takes_gzip(const char *accept);
 
 /* As in Content-Encoding. */

@@ -23,7 +23,7 @@
 #include "server/http/turns.h"
 #include "server/http/upload.h"
 
-/* What TLS may be spoken. */
+/* Versions of TLS that may be spoken. */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 struct http {
@@ -47,7 +47,8 @@ struct exchange {
     struct upload body;
 };
 
-/* What a connection holds: the library does not tell the end of every request that it refuses. */
+/* The state of a connection: the library does not tell the end of every request that it
+ * refuses. */
 struct line {
     struct exchange *open; /* NULL: none */
     size_t place;          /* with the janitor */

@@ -83,7 +83,7 @@ static uint64_t close_late(struct janitor *janitor, uint64_t now_ns)
     return again_ns;
 }
 
-/* What begins while we sleep is late in CONNECTIONS_HEADER_S at the earliest. */
+/* A connection that begins while we sleep is late in CONNECTIONS_HEADER_S at the earliest. */
 static int patience_ms(const struct janitor *janitor, uint64_t again_ns, uint64_t now_ns)
 {
     const uint64_t longest_ns = CONNECTIONS_HEADER_S * NS_PER_S;

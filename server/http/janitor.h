@@ -25,7 +25,7 @@ struct sockaddr;
 MUST_CHECK enum err_code janitor_start(struct janitor **out, struct err *err);
 void janitor_stop(struct janitor *janitor);
 
-/* Whether there is a place for one more. */
+/* True if there is a place for one more. */
 bool janitor_has_room(struct janitor *janitor);
 /* The place of the connection; CONNECTIONS_NONE: there is none, and the socket was shut down. */
 size_t janitor_open(struct janitor *janitor, const struct sockaddr *address, int fd);

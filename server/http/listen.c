@@ -31,7 +31,7 @@ static bool read_port(const char *text, unsigned *out)
     return *out <= MAX_PORT;
 }
 
-/* Where the host ends: at the colon of the port, or at the end.  NULL: not an address. */
+/* The end of the host: at the colon of the port, or at the end. NULL: not an address. */
 static const char *end_of_host(const char *text)
 {
     if (*text != '[')

@@ -67,7 +67,7 @@ struct gzip_body {
     size_t plain_bytes;
 };
 
-/* Of bytes that gzip made: who does not take them gets them plain. */
+/* Answers with bytes that gzip made; a client that does not take them gets them plain. */
 MUST_CHECK enum err_code response_fix_gzip(struct response *response,
                                            const struct request *request, const char *mime,
                                            const void *data, size_t bytes,
@@ -88,7 +88,7 @@ void response_problem(struct response *response, int status, const char *format,
     PRINTF_LIKE(3, 4);
 /* The problem document for an error. */
 void response_error(struct response *response, const struct err *err);
-/* Whether that errno means that a disk, a quota or a file is full: such errors are a 507. */
+/* True if that errno means that a disk, a quota or a file is full: such errors are a 507. */
 bool response_is_full(int sys);
 
 /* The tag with the coding that the request asks for, as in ETag. */
@@ -97,7 +97,7 @@ void response_full_tag(const struct response *response, const struct request *re
 /* Does the client hold the content named by response->tag, in the coding it asks for? */
 bool response_is_fresh(const struct response *response, const struct request *request);
 
-/* What every answer to a safe request gets: a validator, 304, compression. */
+/* Adds what every answer to a safe request gets: a validator, 304, compression. */
 void response_finish(struct response *response, const struct request *request);
 
 const char *status_text(int status);

@@ -61,7 +61,7 @@ static void *work(void *argument)
             if (turns->queue.waiting)
                 wake_worker(turns);
             pthread_mutex_unlock(&turns->lock);
-            /* Where nobody else answers now, all memory that was taken is in use. */
+            /* All memory that was taken is in use while nobody else answers. */
             memory_limit_renew(is_alone);
             const bool is_late =
                 atomic_load(&turns->is_ending) || fair_turn_is_late(turn, clock_now_ns());

@@ -43,7 +43,8 @@ void call_send(struct call *call, struct json *json, struct buffer *text);
 /* Asks the API; response_deinit the response.  body: NULL: none.  false: it refused. */
 bool call_try(struct call *call, enum method method, struct buffer *target, const char *body,
               struct response *response);
-/* The same.  If the API refuses, ends the call with what it says; then there is no response. */
+/* Asks the API as call_try does. If the API refuses, ends the call with what it says; then
+ * there is no response. */
 bool call_ask(struct call *call, enum method method, struct buffer *target, const char *body,
               struct response *response);
 /* Asks, and reads the JSON of the answer, which json_value_destroy frees, NULL too. */

@@ -32,7 +32,7 @@ void mcp_destroy(struct mcp *mcp);
 
 /* Takes bytes of the client, and appends the answers to `out`. */
 void mcp_take(struct mcp *mcp, const char *data, size_t bytes);
-/* Whether a call waits: mcp_poll answers those whose recordings have ended. */
+/* True if a call waits: mcp_poll answers those whose recordings have ended. */
 bool mcp_is_waiting(const struct mcp *mcp);
 void mcp_poll(struct mcp *mcp);
 

@@ -16,7 +16,7 @@ struct shares {
     double of[2 * MOST_CONTEXT + 1];
 };
 
-/* What they are is nice to have: without an answer there are none. */
+/* Shares are optional: without an answer there are none. */
 static void read_shares(struct call *call, const char *session, const char *path,
                         struct shares *shares)
 {

@@ -186,7 +186,7 @@ static bool is_picked(struct pick *pick, const struct json_value *row)
     return is_found && pick->left-- >= 1;
 }
 
-/* What follows a list of members. */
+/* The end of a list of members. */
 static const char *members_end(const char *members)
 {
     for (int depth = 1; *members && depth > 0; members++)

@@ -28,13 +28,15 @@ struct tool {
     bool changes;                                       /* it starts or ends something */
     struct tool_argument arguments[TOOL_MAX_ARGUMENTS]; /* up to one without a name */
     enum method method;
-    /* Of the API: {session} is an argument, and the others are added to the query.  NULL: `run` answers. */
+    /* The path in the API: {session} is an argument, and the others are added to the query.
+     * NULL: `run` answers. */
     const char *path;
     const char *body; /* NULL: none */
     const char *says; /* instead of the API; NULL: its answer */
-    /* What is taken of it, in this order, with a space between: `name`; `name=from.there`; `name?`, which may be
-     * missing; `name+`, the words of a command line as one text; `name[...]`, these of each row of an array; a name of
-     * no letters: it is all of the answer.  NULL: all of its text. */
+    /* Members of the answer that are taken, in this order, with a space between: `name`;
+     * `name=from.there`; `name?`, which may be missing; `name+`, the words of a command line as
+     * one text; `name[...]`, these of each row of an array; a name of no letters: it is all of
+     * the answer. NULL: all of its text. */
     const char *members;
     bool picks; /* "search" and "limit" choose from its rows */
     enum call_state (*run)(struct call *call);

@@ -53,7 +53,7 @@ enum err_code curl_library_load(const struct curl_library **out, struct err *err
     pthread_mutex_lock(&mutex);
     if (!is_found)
         is_found = find_functions(&library);
-    /* What it needs of TLS is loaded here, before the program may not load anything. */
+    /* Files that it needs for TLS are loaded here, before the program may not load anything. */
     if (is_found && !is_started)
         is_started = library.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
     const bool is_usable = is_started, is_missing = !is_found;

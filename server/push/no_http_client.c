@@ -1,4 +1,4 @@
-/* What a build without libcurl has instead. */
+/* Stand-ins of a build without libcurl. */
 #include "server/push/http_client.h"
 
 bool http_client_is_built(void)

@@ -158,7 +158,7 @@ static uint64_t began_at(struct push *push, const struct sampler_status *status)
     return push->began_at_ns;
 }
 
-/* What the session has sampled since the last call. */
+/* Pushes what the session has sampled since the last call. */
 static void push_session(struct push *push, struct session *session)
 {
     struct profile_snapshot snapshot;

@@ -25,7 +25,7 @@ enum { PUSH_MAX_ENDPOINTS = 4, PUSH_MAX_OWN_LABELS = 16, PUSH_MAX_URL = 1024 };
 #define PUSH_WINDOW_NS   15000000000ull
 #define PUSH_SPOOL_BYTES (64ull << 20)
 
-/* What the samples of a push are labelled with. */
+/* Labels of the samples of a push. */
 #define PUSH_SAMPLE_LABELS(X) \
     X(NONE, "none")           \
     X(THREAD, "thread")       \

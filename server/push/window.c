@@ -260,7 +260,8 @@ static enum err_code anonymize(struct push_window *window, const struct session_
     return rc;
 }
 
-/* What a sample of the range stands for, as in reports: a window of an older capture may not say it. */
+/* Finds the time that a sample of the range stands for, as in reports: a window of an older
+ * capture may not say it. */
 static enum err_code find_period(struct push_window *window, const struct session_info *info,
                                  const struct view_query *range, struct err *err)
 {

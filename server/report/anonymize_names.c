@@ -38,7 +38,7 @@ static bool is_among(struct strtab_string string, const char *const *items)
     return false;
 }
 
-/* Of file and name, with their lengths, so that no two pairs are one text. */
+/* Hashes file and name, with their lengths, so that no two pairs are one text. */
 static void hash(struct anonymize_names *names, struct strtab_string file,
                  struct strtab_string name, char out[2 * DIGEST_BYTES + 1])
 {
@@ -125,7 +125,7 @@ static bool is_yours(const struct anonymize_names *names, struct strtab_string p
     return package && !*package;
 }
 
-/* What stays of a library's path; false: the file is not a library's. */
+/* Finds the part of a library's path that stays; false: the file is not a library's. */
 static bool find_library(const struct anonymize_names *names, struct strtab_string path,
                          struct strtab_string *rest_out)
 {
@@ -271,7 +271,8 @@ static bool is_standard_module(struct strtab_string path, struct strtab_string n
            known_names_has(name.text, (size_t)(dot - name.text));
 }
 
-/* What stays of the path of a file of native code; false: it is somebody's own. */
+/* Finds the part of the path of a file of native code that stays; false: it is somebody's
+ * own. */
 static bool find_public_library(const struct anonymize_names *names, struct strtab_string path,
                                 struct strtab_string *rest_out)
 {
@@ -306,7 +307,8 @@ static struct strtab_string native_name(struct anonymize_names *names,
                : pseudonym(names, "func-", library, text, "");
 }
 
-/* Where a library was built says who built it: its own path stands for its source files. */
+/* The folder in which a library was built shows who built it: its own path stands for its
+ * source files. */
 static struct strtab_string build_id(const struct anonymize_names *names,
                                      struct strtab_string text, struct strtab_string library)
 {
@@ -314,7 +316,7 @@ static struct strtab_string build_id(const struct anonymize_names *names,
     return find_public_library(names, library, &rest) ? text : string_of("", 0);
 }
 
-/* What is behind the word is numbers alone, as Python names threads. */
+/* True if the text behind the word is numbers alone, as Python names threads. */
 static bool is_numbered(struct strtab_string text, const char *word)
 {
     if (!begins(text, word) || text.length == strlen(word))

@@ -71,7 +71,8 @@ struct texts {
     bool is_open;
 };
 
-/* Whether a line with samples is near; `at` goes on through the lines of the file, which ascend. */
+/* True if a line with samples is near; `at` goes on through the lines of the file, which
+ * ascend. */
 static bool is_near(const struct hotlines *hot, const struct hotfile *file, size_t *at,
                     int64_t line)
 {

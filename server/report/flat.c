@@ -86,7 +86,7 @@ static void leave(struct descent *descent, node_id node)
         descent->edge_above[descent->edge_of[node]]--;
 }
 
-/* What a row or an edge above has counted already is not counted again. */
+/* A row or an edge that was counted above is not counted again. */
 static void enter(struct descent *descent, struct flat *flat, node_id node)
 {
     const uint32_t row = row_of(descent, node);

@@ -49,7 +49,7 @@ struct flat {
 MUST_CHECK enum err_code flat_init(struct flat *flat, const struct profile_snapshot *snapshot,
                                    const struct view_query *query, enum flat_rows rows,
                                    struct err *err);
-/* The same rows and edges with nanoseconds in place of samples: see flat_map. */
+/* Makes the rows and edges of flat_init with nanoseconds in place of samples: see flat_map. */
 MUST_CHECK enum err_code flat_init_ns(struct flat *flat,
                                       const struct profile_snapshot *snapshot,
                                       const struct view_query *query, enum flat_rows rows,

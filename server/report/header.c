@@ -40,8 +40,8 @@ static double examined_ns(const struct report_source *source)
     return requested_hz > 0 ? (double)NS_PER_S / requested_hz : (double)NS_PER_S;
 }
 
-/* What a sample of the session stands for on average: as the windows know it, else the session's
- * time over the ticks it had. */
+/* The time that a sample of the session stands for on average: as the windows know it, else the
+ * session's time over the ticks it had. */
 static uint64_t usual_period_ns(const struct report_source *source)
 {
     double ns = 0, samples = 0;
@@ -102,7 +102,8 @@ static size_t unique(void *items, size_t count, size_t bytes,
     return kept;
 }
 
-/* What was asked for, where filters or names have changed what the snapshot holds since. */
+/* The requested selection, where filters or names have changed what the snapshot holds
+ * since. */
 struct asked {
     struct report_selection processes, threads;
 };
@@ -252,7 +253,8 @@ static void cut_range(struct report_header *header, const struct profile_snapsho
         header->to_ns = least(header->to_ns, moved_to_edge(snapshot, query->to_ns));
 }
 
-/* What was asked for, and of some of the processes only as long as they were there. */
+/* The range is the requested one, cut for some of the processes to the time that they were
+ * there. */
 static void find_range(struct report_header *header, const struct report_source *source)
 {
     const struct report_selection *const said = source->selection;
@@ -280,7 +282,7 @@ static void find_range(struct report_header *header, const struct report_source 
     header->ended_at_ns = source->session->status.started_at_ns + header->to_ns;
 }
 
-/* What was asked for has libraries, where what is left may not. */
+/* The requested profile has libraries, where the filtered one may not. */
 static enum native_frames native_of(const struct report_source *source,
                                     const struct frame_filters *filters)
 {

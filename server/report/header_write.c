@@ -39,7 +39,7 @@ static void put_range(const struct report_header *header, struct buffer *out)
     put_seconds(out, header->session_ns);
 }
 
-/* What stands before item number `index` of `count`. */
+/* Puts the separator before item number `index` of `count`. */
 static void put_comma(struct buffer *out, size_t index, size_t count)
 {
     if (index > 0)

@@ -19,7 +19,7 @@ str_id hotlines_spot_file(const struct profile_snapshot *snapshot, spot_id id)
     return profile_function_at(snapshot, profile_spot_at(snapshot, id).function).file;
 }
 
-/* The same place and instruction, whoever called it? */
+/* Orders spots by place and instruction, whoever called them. */
 static int by_instruction(const void *left, const void *right, void *context)
 {
     const struct profile_snapshot *const snapshot = context;

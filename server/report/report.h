@@ -106,7 +106,8 @@ MUST_CHECK enum err_code report_write(const struct report_format *format,
 
 /* NULL: no such format. */
 const struct report_format *report_find(const char *name);
-/* Whether the format is the page, which has texts of source files, and its own choice of native frames. */
+/* True if the format is the page, which has texts of source files, and its own choice of native
+ * frames. */
 bool report_is_page(const struct report_format *format);
 /* Is the format a summary or a picture?  These say why threads wait, so their stacks have the marks. */
 bool report_names_waits(const struct report_format *format);
@@ -161,8 +162,8 @@ enum err_code report_write_collapsed(const struct report_source *source, struct 
 enum err_code report_write_html(const struct report_source *source, struct buffer *out,
                                 struct err *err);
 
-/* The same page opened at its view of source lines, with the text of all files that have samples
- * and all instructions (embedded_all). */
+/* Writes the page opened at its view of source lines, with the text of all files that have
+ * samples and all instructions (embedded_all). */
 enum err_code report_write_heatmap(const struct report_source *source, struct buffer *out,
                                    struct err *err);
 
@@ -175,7 +176,7 @@ enum err_code report_write_svg(const struct report_source *source, struct buffer
  * calls are samples: those of the function itself over those with all it called. */
 enum err_code report_write_pstats(const struct report_source *source, struct buffer *out,
                                   struct err *err);
-/* The same as a table, sorted and limited by the settings. */
+/* Writes the statistics as a table, sorted and limited by the settings. */
 enum err_code report_write_pstats_text(const struct report_source *source, struct buffer *out,
                                        struct err *err);
 
@@ -205,7 +206,7 @@ enum err_code report_write_gecko(const struct report_source *source, struct buff
 enum err_code report_write_chrome_trace(const struct report_source *source, struct buffer *out,
                                         struct err *err);
 
-/* The same page, which also holds the baseline, opened at the comparison with it.  ERR_INVALID: there
+/* Writes the page with the baseline, too, opened at the comparison with it. ERR_INVALID: there
  * is no baseline. */
 enum err_code report_write_diff_flamegraph(const struct report_source *source,
                                            struct buffer *out, struct err *err);

@@ -192,7 +192,7 @@ static enum err_code take_cells(struct slices *slices, const struct slice *slice
     return ERR_OK;
 }
 
-/* What would end after the slice ends earlier, and so does what is before it. */
+/* A run that would end after the slice ends earlier, and so do those before it. */
 static void push_back(const struct slice *slice, struct slice_part *part)
 {
     uint64_t limit_ns = slice->end_ns;

@@ -48,7 +48,7 @@ MUST_CHECK enum err_code slices_init(struct slices *slices, const struct report_
                                      size_t max_runs, struct err *err);
 void slices_deinit(struct slices *slices);
 
-/* Where there is no order in time. */
+/* The order of cells without an order in time. */
 enum slices_order {
     SLICES_BY_TREE,  /* in the order of the tree, all states of a node together */
     SLICES_BY_STATE, /* by state, then in the order of the tree */

@@ -146,8 +146,9 @@ static enum err_code find_function(const struct report_source *source,
     return rc;
 }
 
-/* Of native stacks the innermost function, but of the interpreter, in which most of what runs is; total 0: none.
- * Stacks as they were recorded have it, unless patterns choose frames. */
+/* Finds the innermost function of native stacks, other than the interpreter's, in which most of
+ * the running time is; total 0: none. Stacks as they were recorded have it, unless patterns
+ * choose frames. */
 static enum err_code find_native(const struct summary *summary, struct summary_row *out,
                                  struct err *err)
 {
@@ -327,7 +328,7 @@ enum err_code summary_find_headline(struct summary *summary, struct err *err)
     struct buffer text = { 0 };
     struct item items[MOST_ITEMS];
     const size_t count = list_items(summary, items);
-    /* Of an event loop that is idle mostly, they are the answer. */
+    /* Tasks of an event loop that is mostly idle are the answer. */
     const bool are_tasks_first = summary->parts[PART_IDLE] > summary->busy;
     enum err_code rc = ERR_OK;
     if (are_tasks_first)

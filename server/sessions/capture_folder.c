@@ -85,7 +85,7 @@ enum err_code captures_folder_make(const char *wanted, char path_out[PATH_MAX], 
     return rc == ERR_OK ? make_folder(path_out, err) : rc;
 }
 
-/* Where it really is, whatever links lead to it. */
+/* Finds the real path of the folder, whatever links lead to it. */
 static enum err_code find_above(struct captures_folder *folder, struct err *err)
 {
     char link[32], path[PATH_MAX];

@@ -113,7 +113,7 @@ static struct captures_item *find_item(const struct captures *captures, const ch
                : NULL;
 }
 
-/* What has changed since is read again. */
+/* An entry is read again if its file has changed. */
 static void renew_item(const struct captures *captures, struct captures_item *item, int fd,
                        const struct stat *st)
 {

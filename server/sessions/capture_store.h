@@ -45,7 +45,7 @@ struct captures_settings {
     bool hides_arguments; /* only the first word of a command line is shown */
 };
 
-/* What users say about a capture. */
+/* Words of users about a capture. */
 struct capture_words {
     char title[SESSION_MAX_NAME + 1];
     char note[SESSION_MAX_NOTE + 1];
@@ -94,7 +94,7 @@ MUST_CHECK enum err_code captures_visit(struct captures *captures,
                                         const struct captures_query *query, captures_tell tell,
                                         void *context, struct captures_summary *out,
                                         struct err *err);
-/* The same for one capture.  ERR_NOT_FOUND: there is none. */
+/* Gives one capture to `tell`. ERR_NOT_FOUND: there is none. */
 MUST_CHECK enum err_code captures_tell_one(struct captures *captures, const char *name,
                                            captures_tell tell, void *context, struct err *err);
 

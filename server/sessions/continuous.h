@@ -24,7 +24,8 @@
 /* The part of that budget for finding new processes; the rest is for sampling. */
 #define CONTINUOUS_SCAN_SHARE 0.25
 #define CONTINUOUS_TURN_NS    3600000000000ull
-/* Of the profile of such a session, and of the next one while both sample; less with --memory. */
+/* Memory for the profile of such a session, and of the next one while both sample; less with
+ * --memory. */
 #define CONTINUOUS_MEMORY_BYTES ((size_t)64 << 20)
 
 struct continuous;

@@ -21,7 +21,7 @@
 
 enum { DEFAULT_RATE_HZ = 1000, CHECK_MS = 2000 };
 
-/* What a thread that starts a session is given; it frees it. */
+/* The context of a thread that starts a session; the thread frees it. */
 struct launch {
     struct dashboard *dashboard;
     struct session *session;
@@ -75,7 +75,8 @@ void dashboard_defaults(const struct dashboard *dashboard, struct sampler_option
         out->max_stop_percent = dashboard->max_stop_percent;
 }
 
-/* Of sessions that begin at the same time one may still fail. */
+/* The engine is checked here, as one of several sessions that begin at the same time may still
+ * fail. */
 static enum err_code check_engine(const struct sampler_options *options, struct err *err)
 {
     struct err why = { 0 };

@@ -75,12 +75,12 @@ MUST_CHECK enum err_code dashboard_launch(struct dashboard *dashboard,
                                           const struct session_words *words,
                                           struct session **out, struct err *err);
 
-/* The same for a session of all processes, which does not count towards the limit. */
+/* Launches a session of all processes, which does not count towards the limit. */
 MUST_CHECK enum err_code dashboard_launch_continuous(struct dashboard *dashboard,
                                                      const struct sampler_options *options,
                                                      const struct session_words *words,
                                                      struct session **out, struct err *err);
-/* The same for a capture.  ERR_NOT_FOUND: there is none. */
+/* Launches a session of a capture. ERR_NOT_FOUND: there is none. */
 MUST_CHECK enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *name,
                                                   struct session **out, struct err *err);
 

@@ -32,6 +32,12 @@ static void take_run(void *context, const struct run *run)
     dump->rows[i] = (struct dump_row){ run->thread, run->node, run->state, run->lacks_native };
 }
 
+static void take_locks(void *context, const struct lock_report *report)
+{
+    struct dump *const dump = context;
+    lock_graph_note(&dump->locks, report);
+}
+
 static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
                       const struct quality *quality)
 {
@@ -94,6 +100,7 @@ static void drop_request(struct dump *dump)
     if (dump->has_snapshot)
         profile_snapshot_release(&dump->snapshot);
     sampler_tasks_deinit(&dump->tasks);
+    lock_graph_deinit(&dump->locks);
     sampler_destroy(dump->sampler);
     dump->sampler = NULL;
     dump->has_snapshot = false;
@@ -133,7 +140,9 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                         enum sampler_native native, const atomic_bool *is_ending,
                         struct err *err)
 {
-    const struct sink sink = { .context = dump, .count = take_run, .seal = take_seal };
+    const struct sink sink = {
+        .context = dump, .count = take_run, .seal = take_seal, .locks = take_locks
+    };
     struct sampler_options options = { .pids = { pid },
                                        .pid_count = 1,
                                        .rate_hz = RATE_HZ,
@@ -145,6 +154,7 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                                                    : SAMPLER_STOP_AUTO,
                                        .async = async,
                                        .tasks_each = true,
+                                       .locks = true,
                                        .sink = &sink };
     enum err_code rc = ERR_OK;
     bool has_scanned = false, is_poor = false;

@@ -20,6 +20,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/state.h"
 #include "sampler/sampler.h"
+#include "server/sessions/lock_graph.h"
 
 enum { DUMP_MAX_THREADS = 4096 };
 
@@ -39,6 +40,7 @@ struct dump {
     struct dump_row *rows; /* the main thread first, then by tid */
     size_t count;
     struct sampler_tasks tasks; /* asyncio tasks, if requested */
+    struct lock_graph locks;    /* empty if another process samples */
 };
 
 /* Errors as of sampler_start.  native FULL: stops the threads at each tick.  is_ending: if it becomes true, dump_take returns early; may be NULL. */

@@ -15,7 +15,7 @@
 /* Threads that nobody joins may be just ending. */
 enum { HELD_AGAIN_MS = 10, ENDING_MOST = 10 };
 
-/* Of the process, as its end is. */
+/* The end of the process: who holds it, when it is due, and its status. */
 static atomic_int holds, wanted_ms, wanted_status;
 static atomic_bool has_watch; /* the thread that ends us late */
 

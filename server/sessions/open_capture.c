@@ -14,7 +14,7 @@
 #include "sampler/capture/reader.h"
 #include "sampler/profile/profile.h"
 
-/* What the file names; the first one where that is unknown. */
+/* The value that the file names; 0 if the name is unknown. */
 static unsigned value_of(const char *const *texts, const char *text)
 {
     const int value = enum_find(texts, text);
@@ -78,7 +78,7 @@ static enum err_code hide_arguments(struct open_capture *opened, struct err *err
     return rc;
 }
 
-/* What the capture does not say of its end follows from its last window. */
+/* An end that the capture does not describe follows from its last window. */
 static enum err_code describe_end(struct open_capture *opened, struct err *err)
 {
     const struct capture_metadata *const info = reader_metadata(opened->reader);

@@ -79,7 +79,7 @@ enum err_code session_create(enum session_source source, const struct session_ru
 /* A session goes without the text of source files where they cannot be had. */
 void session_open_files(struct session *session, struct sampler *sampler)
 {
-    /* Of all processes of a host nobody has asked for the files. */
+    /* The files of all processes of a host are not kept, as nobody has asked for them. */
     const bool keeps = !sampler_options(sampler)->all && session->source == SESSION_LIVE;
     const enum source_keeping keeping = !keeps                        ? SOURCE_KEEPS_NOTHING
                                         : session->rules->omits_texts ? SOURCE_KEEPS_PACKAGES

@@ -31,7 +31,7 @@ struct profile;
 struct profile_snapshot;
 struct sessions;
 
-/* What holds for all sessions of a table. */
+/* The rules for all sessions of a table. */
 struct session_rules {
     bool hides_source; /* no session shows the text of source files */
     bool omits_texts;  /* they are not fetched in advance */
@@ -80,16 +80,17 @@ void session_fail(struct session *session, const struct err *err);
 
 /* The session ends soon, even if it is still starting. */
 void session_stop(struct session *session);
-/* Whether session_stop was called, perhaps before the session started. */
+/* True if session_stop was called, perhaps before the session started. */
 bool session_is_stopping(struct session *session);
 
 struct profile *session_profile(const struct session *session);
 /* NULL: no text of source files. */
 const struct source_reader *session_files(const struct session *session);
-/* Whether a capture of the session holds source text, or why not (capture/source_texts.h). */
+/* The state of the session's source text: whether a capture holds it, or why not
+ * (capture/source_texts.h). */
 const char *session_source_text(const struct session *session);
 enum sampler_state session_state(struct session *session);
-/* Whether it has ended or failed. */
+/* True if it has ended or failed. */
 bool session_is_over(struct session *session);
 
 /* session_words copies the words; session_rename changes those that are not NULL. */

@@ -80,7 +80,7 @@ enum err_code session_capture_write_start(struct live_capture *live, int fd,
     return live_capture_begin(live, fd, sampler_profile(sampler), &info, failed, context, err);
 }
 
-/* What the capture says of the text of source files. */
+/* The capture's text of source files, or why there is none. */
 static const char *collect_source(const struct session *session, struct buffer *out,
                                   size_t *count_out)
 {

@@ -102,7 +102,7 @@ static enum err_code check_number(const struct setting *setting, double *number,
         return ERR_OK;
     }
     const char *const what = is_whole ? "a whole number" : "a number";
-    /* What is least of a duration or a share only excludes 0. */
+    /* The least value of a duration or a share only excludes 0. */
     if (least > 0 && least / factor < 1e-6)
         return err_set(why, ERR_INVALID, "want %s above 0, up to %.10g", what, most / factor);
     return err_set(why, ERR_INVALID, "want %s from %.10g to %.10g", what, least / factor,

@@ -67,7 +67,7 @@ struct setting {
  * ERR_INVALID: `why` says what is wanted, as in "want 1 to 1mhz"; put it after the name and the text. */
 MUST_CHECK enum err_code setting_read(const struct setting *setting, void *out,
                                       const char *text, struct err *why);
-/* The same for a number.  ERR_INVALID too: the setting is a text. */
+/* Reads a number. ERR_INVALID too: the setting is a text. */
 MUST_CHECK enum err_code setting_read_number(const struct setting *setting, void *out,
                                              double number, struct err *why);
 /* A `read` for the name of a ContextVar, char[CONTEXT_MAX_VARIABLE]; "": none. */

@@ -121,7 +121,7 @@ enum err_code part_words_read(const char *text, part_set *out, struct err *err)
     return ERR_OK;
 }
 
-/* What can be asked of a fact: its mark in front of a word, whether "unknown_" follows, and how it
+/* Questions about a fact: the mark in front of its word, whether "unknown_" follows, and how it
  * is said. */
 enum asked { YES, NO, NOT_KNOWN_SO, UNKNOWN, KNOWN, ASKED_COUNT };
 

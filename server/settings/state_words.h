@@ -31,7 +31,8 @@ void part_words_put(struct buffer *out, part_set set);
 void part_words_put_phrase(struct buffer *out, part_set set);
 /* The words that state_words_read turns into this condition; nothing if all states match. */
 void state_words_put(struct buffer *out, const struct state_condition *condition);
-/* The same in English, and the parts, `before` before each: "on CPU", "not holding the GIL". */
+/* Puts the condition in English, and the parts, `before` before each: "on CPU", "not holding
+ * the GIL". */
 void state_words_put_phrases(struct buffer *out, const char *before,
                              const struct state_condition *condition);
 

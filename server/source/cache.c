@@ -58,7 +58,7 @@ bool cache_rank(struct cache *cache, const struct cache_key *key, uint32_t rank)
     return file != NULL;
 }
 
-/* Of files with text, or of all; NULL: none is colder than that. */
+/* The coldest of the files with text, or of all; NULL: none is colder than `rank`. */
 static struct cache_file *coldest(struct cache *cache, bool with_text, uint32_t rank)
 {
     struct cache_file *found = NULL;

@@ -156,7 +156,8 @@ static bool is_likely(const char *distribution, const char *file)
     return true;
 }
 
-/* What a distribution was installed from: {"url": "file:///srv/shop", "dir_info": {}}. */
+/* True if a distribution was installed from a folder: {"url": "file:///srv/shop", "dir_info":
+ * {}}. */
 static bool is_of_folder(const struct site *site, const char *distribution)
 {
     size_t bytes_left = SOURCE_MAX_BYTES;
@@ -215,7 +216,7 @@ static bool is_package(int root, const char *path, size_t folder_length)
     return true;
 }
 
-/* What the metadata of a folder say of a file below it. */
+/* Judges a file by the metadata of a folder above it. */
 static void judge(struct site *site, const char *path, struct source_distribution *out)
 {
     const size_t folder_length = (size_t)(strrchr(path, '/') - path);
@@ -240,7 +241,7 @@ static bool go_up(char *path)
     return true;
 }
 
-/* The same in an archive, whose path the site has. */
+/* Finds the file's distribution in an archive, whose path the site has. */
 static void find_in_archive(struct site *site, const char *path,
                             struct source_distribution *out)
 {

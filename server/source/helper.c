@@ -148,7 +148,7 @@ static enum err_code receive(int fd, void *out, size_t bytes, int cancel_fd, uin
     return ERR_OK;
 }
 
-/* What the answer says. */
+/* Checks the outcome in the answer. */
 static enum err_code check_answer(const struct source_answer *answer,
                                   const struct source_wish *wish,
                                   const struct source_place *place, struct err *err)

@@ -25,7 +25,8 @@ struct pulse;
 struct sampler_origin;
 struct source_place;
 
-/* What to read: a source file, or that of a function of a library, or the places of several. */
+/* The requested thing: a source file, or that of a function of a library, or the places of
+ * several. */
 struct source_wish {
     struct strtab_string path;
     const uint64_t *entries;       /* of functions of the library at the path, as linked */

@@ -32,7 +32,8 @@ enum { MAX_TOTALS = 1 << 20 };
 /* Lowers the thread's priority. */
 enum { NICE = 10 };
 
-/* What a round leaves to be fetched: nothing, files that were busy, files that it did not come to. */
+/* Files that a round leaves to be fetched: none, some that were busy, some that it did not come
+ * to. */
 enum left { LEFT_NONE, LEFT_BUSY, LEFT_MORE };
 
 /* A file that stays busy is tried so often, and then again with the next new file. */
@@ -148,7 +149,7 @@ static bool fetch(struct round *round, const struct file_origins *origins, uint3
     return rc != ERR_LIMIT && rc != ERR_SYS;
 }
 
-/* What git says of the file, if it is the first of your code that is in a checkout. */
+/* Asks git about the file, if it is the first of your code that is in a checkout. */
 static void find_checkout(struct round *round, const struct hot_file *file,
                           const struct file_origins *origins)
 {
@@ -204,7 +205,7 @@ static void note_distribution(struct round *round, const struct strtab_string *p
     (void)!packages_add(profile_packages(round->snapshot.profile), file, name, NULL);
 }
 
-/* What the metadata of installed packages say of a file. */
+/* Asks the metadata of installed packages about a file. */
 static void find_distribution(struct round *round, const struct hot_file *file,
                               const struct file_origins *origins)
 {

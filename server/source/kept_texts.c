@@ -14,7 +14,7 @@
 #include "server/source/hot_files.h"
 #include "server/source/source.h"
 
-/* Of a function that is wanted: where it begins, or a line with samples. */
+/* The place of a function that is wanted: where it begins, or a line with samples. */
 struct place {
     str_id file;
     struct def_line_mark mark;

@@ -15,7 +15,8 @@
 /* For opening files; reading has CONFINE_TIME_MS of its own. */
 static const uint64_t OPEN_NS = 300 * NS_PER_MS;
 
-/* What the child sends for each function, and then that many bytes of the file's name. */
+/* The record that the child sends for each function, before that many bytes of the file's
+ * name. */
 struct sent {
     uint32_t code; /* enum err_code */
     int32_t line;

@@ -19,9 +19,9 @@
 typedef void native_place_found(void *context, enum source_outcome outcome,
                                 const struct debug_line *place);
 
-/* Where all functions of the request are, or the first of them, until time or memory run out.
- * root: of the process; library: the open file.
- * SOURCE_DONE: at least one was looked for. */
+/* Finds the places of the request's functions, or of the first of them, until time or memory
+ * run out. root: of the process; library: the open file. SOURCE_DONE: it searched for at least
+ * one. */
 enum source_outcome native_place_find(const struct source_request *request, int root,
                                       int library, native_place_found *found, void *context);
 

@@ -129,7 +129,8 @@ static enum source_outcome read_text(int fd, struct source_answer *answer, char 
     return SOURCE_DONE;
 }
 
-/* Where a path leads through a file, that may be an archive: the names of modules in one begin with the archive's. */
+/* Reads a file from an archive in its path: the names of modules in one begin with the
+ * archive's. */
 static enum source_outcome read_from_archive(const struct source_request *request, int root,
                                              struct source_answer *answer, char **text_out)
 {
@@ -156,7 +157,7 @@ static enum source_outcome read_from_archive(const struct source_request *reques
     return outcome;
 }
 
-/* What debug information says of one function. */
+/* The answer of debug information for one function. */
 struct native_answer {
     enum source_outcome outcome;
     struct debug_line *place;

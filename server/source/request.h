@@ -37,7 +37,7 @@
     X(BUSY, LIMIT, "another program holds the source file: try again")                   \
     X(CROWDED, LIMIT, "too many source files are being read: try again")                 \
     X(FAILED, SYS, "the source file cannot be read")
-/* The same of the library of a native function, whose name stands before the sentence. */
+/* Outcomes for the library of a native function, whose name stands before the sentence. */
 #define SOURCE_LIBRARY_OUTCOMES(X)                                                       \
     X(NO_DEBUG, NOT_FOUND, "has no debug information")                                   \
     X(NO_LINE, NOT_FOUND, "has no debug information about this function")                \

@@ -11,11 +11,11 @@
 
 #include "server/source/request.h"
 
-/* What an errno of opening or reading a file means. */
+/* The outcome that an errno of opening or reading a file means. */
 enum source_outcome rooted_file_outcome(int sys);
 
 enum source_outcome rooted_file_open(int root, const char *path, int *out);
-/* The same for a folder, whose entries may be read. */
+/* Opens a folder, whose entries may be read. */
 enum source_outcome rooted_file_open_folder(int root, const char *path, int *out);
 
 #endif /* SERVER_SOURCE_ROOTED_FILE_H */

@@ -101,7 +101,7 @@ static enum err_code name_functions(const struct source *source,
     return left > 0 ? err_set(err, ERR_NOT_FOUND, "the session has no such function") : ERR_OK;
 }
 
-/* What was fetched before is for when nobody is left to ask. */
+/* Texts that were fetched before serve when nobody is left to ask. */
 static enum err_code read_one(void *context, const struct profile_snapshot *snapshot,
                               const function_id *functions, size_t count, struct buffer *out,
                               struct source_state *state_out, struct source_place *place_out,

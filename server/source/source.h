@@ -34,7 +34,7 @@ struct source;
 enum { SOURCE_MAX_BYTES = 4 << 20, SOURCE_MAX_PLACES = 64 };
 enum { SOURCE_MAX_CHECKOUT = 1024, SOURCE_COMMIT_BYTES = 65 };
 
-/* Where debug information places a function. */
+/* The place of a function according to debug information. */
 struct source_place {
     char path[PATH_MAX]; /* "": the file that the function names */
     int32_t line;        /* 0: unknown */
@@ -46,7 +46,7 @@ struct source_checkout {
     char commit[SOURCE_COMMIT_BYTES]; /* hexadecimal */
 };
 
-/* What metadata beside a source file say of it. */
+/* The owner of a source file according to metadata beside it. */
 enum source_owner { SOURCE_OF_UNKNOWN, SOURCE_OF_PROJECT, SOURCE_OF_PACKAGE };
 struct source_distribution {
     uint32_t owner;       /* enum source_owner */
@@ -58,13 +58,13 @@ struct source_distribution {
 typedef void source_found(void *context, function_id function,
                           const struct source_place *place);
 
-/* What is known of a text. */
+/* The state of a text. */
 struct source_state {
     uint64_t changed_ns; /* the file was last written, since 1970 */
     bool is_part;        /* lines were left out: they are empty */
 };
 
-/* Where views and reports get texts and places from.  locate: NULL: there are no places. */
+/* The source of texts and places for views and reports. locate: NULL: there are no places. */
 struct source_reader {
     enum err_code (*read)(void *context, const struct profile_snapshot *snapshot,
                           const function_id *functions, size_t count, struct buffer *out,
@@ -76,7 +76,7 @@ struct source_reader {
     void *context;
 };
 
-/* What a session asks for while processes run. */
+/* Texts that a session asks for while processes run. */
 enum source_keeping { SOURCE_KEEPS_NOTHING, SOURCE_KEEPS_PACKAGES, SOURCE_KEEPS_TEXTS };
 
 MUST_CHECK enum err_code source_create(struct sampler *sampler, enum source_keeping keeping,
@@ -105,12 +105,13 @@ MUST_CHECK enum err_code source_read(const struct source_reader *reader,
                                      struct buffer *out, struct source_state *state_out,
                                      struct source_place *place_out, struct err *err);
 
-/* Whether the source file of a function is known: native code may have the path of its library only. */
+/* True if the source file of a function is known: native code may have the path of its library
+ * only. */
 bool source_is_known(const struct profile_snapshot *snapshot, function_id function);
 
-/* Where debug information places native functions of one library whose source is unknown: at most
- * SOURCE_MAX_PLACES.  Files may lack, as nothing but the debug information is read.
- * ERR_NOT_FOUND: there is none; otherwise as source_read. */
+/* Finds the places, according to debug information, of native functions of one library whose
+ * source is unknown: at most SOURCE_MAX_PLACES. Files may lack, as nothing but the debug
+ * information is read. ERR_NOT_FOUND: there is none; otherwise as source_read. */
 MUST_CHECK enum err_code source_locate(const struct source_reader *reader,
                                        const struct profile_snapshot *snapshot,
                                        const function_id *functions, size_t count,

@@ -38,7 +38,7 @@ enum {
 static const uint32_t END_MAGIC = 0x06054b50, ENTRY_MAGIC = 0x02014b50,
                       LOCAL_MAGIC = 0x04034b50;
 
-/* What deflate may add to data that it cannot make smaller is less than one percent. */
+/* The growth of data that deflate cannot make smaller is less than one percent. */
 static const uint32_t MAX_COMPRESSED_BYTES = SOURCE_MAX_BYTES / 100 * 101;
 
 static uint32_t u16_at(const unsigned char *at)
@@ -105,7 +105,7 @@ static const unsigned char *next_entry(const struct directory *directory,
                : NULL;
 }
 
-/* Of several of one name the last one, as zipimport does; NULL: none. */
+/* The last of the entries of one name, as zipimport does; NULL: none. */
 static const unsigned char *find_entry(const struct directory *directory, const char *name)
 {
     const size_t length = strlen(name);

@@ -28,7 +28,7 @@ enum source_outcome zip_member_read(int fd, const char *name, char **text_out,
 /* Gets the name of a file, which does not end with a NUL. */
 typedef void zip_member_found(void *context, const char *name, size_t length);
 
-/* The same outcomes. */
+/* Calls `found` for each member; its outcomes are those of zip_member_read. */
 enum source_outcome zip_member_list(int fd, zip_member_found *found, void *context);
 
 #endif /* SERVER_SOURCE_ZIP_MEMBER_H */

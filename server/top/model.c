@@ -198,7 +198,7 @@ size_t model_place(const struct model *model, uint32_t row)
     return at;
 }
 
-/* The same thread of two profiles. */
+/* True if these are one thread in two profiles. */
 static bool is_same(const struct profile_snapshot *left, thread_id a,
                     const struct profile_snapshot *right, thread_id b)
 {

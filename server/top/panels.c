@@ -20,8 +20,8 @@
  * has these columns.  PLACE: least width for a whole path. */
 enum { SHARE = 9, SECONDS = 10, COUNT = 11, WITH_SECONDS = 70, WITH_COUNTS = 110, PLACE = 44 };
 
-/* Of the list of threads: least width for the cause of waiting and for samples; the cause takes a third of what is left
- * of a line, at least WAIT. */
+/* Widths of the list of threads: the least for the cause of waiting and for samples; the cause
+ * takes a third of what is left of a line, at least WAIT. */
 enum { WITH_WAITS = 66, WITH_SAMPLES = 92, WAIT = 14 };
 
 static struct writer start_line(const struct panel *panel)
@@ -242,7 +242,7 @@ static void put_wait(struct writer *writer, const struct model *model, thread_id
     writer_spaces(writer, 1);
 }
 
-/* What no sample is known to be, and some may be, is not 0 %. */
+/* A part that no sample is known to be, and some may be, is not 0 %. */
 static bool is_unknown(const struct state_sums *sums, enum part part)
 {
     if (part != PART_NEEDS_GIL && part != PART_NEEDS_PROCESSOR)

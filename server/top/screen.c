@@ -121,7 +121,7 @@ static void put_state(struct writer *writer, const char *word, const struct stat
                      sums->unknown[flag] > 0 ? "+?" : "");
 }
 
-/* Of the thread that holds the GIL it is always known that it does not wait for it. */
+/* The thread that holds the GIL is known not to wait for it. */
 static bool is_unknown(const struct state_sums *sums, enum part part)
 {
     return part == PART_NEEDS_GIL && sums->parts[part] == 0 &&

@@ -26,7 +26,7 @@ struct json_value *json_value_copy(const struct json_value *value);
 void json_value_destroy(struct json_value *value);
 
 enum json_type json_value_type(const struct json_value *value);
-/* Of another type: NULL, 0, false. */
+/* Values of another type: NULL, 0, false. */
 const char *json_value_text(const struct json_value *value);
 double json_value_number(const struct json_value *value);
 bool json_value_flag(const struct json_value *value);

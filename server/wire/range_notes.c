@@ -6,7 +6,7 @@
 #include "server/wire/json.h"
 #include "server/wire/json_value.h"
 
-/* Of a session; more is no time of it. */
+/* The longest session in seconds; more is no time of it. */
 #define MOST_S 1e9
 
 static bool is_blank(const char *text)

@@ -24,15 +24,15 @@ enum err_code reshaped_init(struct reshaped *reshaped, const struct profile_snap
     const struct reshape_settings settings = { .filters = filters };
     memset(reshaped, 0, sizeof *reshaped);
     enum err_code rc = profile_create(&reshaped->profile, err);
-    if (rc == ERR_OK && time == RESHAPED_SUM)
+    if (!rc && time == RESHAPED_SUM)
         rc = add_sum(reshaped, from, query, &settings, err);
-    else if (rc == ERR_OK)
+    else if (!rc)
         rc = reshape_windows(reshaped->profile, from, query, &settings, &reshaped->counts, err);
-    if (rc == ERR_OK) {
+    if (!rc) {
         profile_extend(reshaped->profile, from->end_ns);
         rc = profile_snapshot(reshaped->profile, &reshaped->snapshot, err);
     }
-    if (rc != ERR_OK)
+    if (rc)
         reshaped_deinit(reshaped);
     return rc;
 }

@@ -17,7 +17,7 @@
 struct frame_filters;
 struct view_query;
 
-/* Whether to keep windows apart, or only their sum. */
+/* Time of a reshaped profile: windows apart, or only their sum. */
 enum reshaped_time { RESHAPED_WINDOWS, RESHAPED_SUM };
 
 struct reshaped {

@@ -10,7 +10,7 @@ struct json;
 
 /* Writes a member; wall_ns: since 1970; 0: null. */
 void rfc3339_write(struct json *json, const char *key, uint64_t wall_ns);
-/* The same with milliseconds. */
+/* Writes the time with milliseconds. */
 void rfc3339_write_ms(struct json *json, const char *key, uint64_t wall_ns);
 
 #endif /* SERVER_WIRE_RFC3339_H */

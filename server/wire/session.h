@@ -32,8 +32,8 @@ enum {
     SESSION_EPOCH_BYTES = 17
 };
 
-/* What people call it, and the capture it is recorded into or was read from; "": none.  fault: a
- * sentence where it should be recorded and is not, or no longer. */
+/* Names of the session, and of the capture it is recorded into or was read from; "": none.
+ * fault: a sentence where it should be recorded and is not, or no longer. */
 struct session_words {
     char name[SESSION_MAX_NAME + 1];
     char note[SESSION_MAX_NOTE + 1];

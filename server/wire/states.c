@@ -5,7 +5,7 @@
 #include "sampler/profile/views/states.h"
 #include "server/wire/json.h"
 
-/* Where a number is: in one row of sums, or in all rows as a column. */
+/* The place of a number: in one row of sums, or in all rows as a column. */
 struct place {
     struct json *json;
     const struct state_sums *sums; /* NULL: the rows of states */

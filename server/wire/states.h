@@ -13,7 +13,7 @@ struct states;
 /* {"samples": N, "on_cpu": {"yes": N, "unknown": N}, ..., "parts": {"running": N, ...}} */
 void states_write_sums(struct json *json, const struct state_sums *sums);
 
-/* The same as columns, one row for each thread, and a column of thread ids. */
+/* Writes sums as columns, one row for each thread, and a column of thread ids. */
 void states_write_threads(struct json *json, const struct states *states);
 
 #endif /* SERVER_WIRE_STATES_H */

@@ -151,7 +151,7 @@ static void write_strings(struct json *json, snapshot_ref snapshot, uint32_t fir
     json_end(json);
 }
 
-/* What metadata say of the packages of files. */
+/* Writes what metadata say of the packages of files. */
 static void write_packages(struct json *json, const struct packages *packages)
 {
     const uint32_t count = packages_count(packages);

@@ -77,7 +77,7 @@ class Bench:
 
     @staticmethod
     def median_ratio(ours, theirs):
-        """Of the rounds, so that what disturbed one round disturbed both."""
+        """The median of the rounds' ratios, as what disturbed one round disturbed both."""
         return stats.median([our / their for our, their in zip(ours, theirs) if their])
 
     def raw(self, section, values):

@@ -1,4 +1,4 @@
-"""What the profilers write, as one thing: counts of stacks of (file, function, line), outermost first."""
+"""Profiles of all profilers as one thing: counts of stacks of (file, function, line), outermost first."""
 
 import collections
 import os

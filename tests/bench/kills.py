@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is lost when a process of a server is killed?
+"""Samples lost when a process of a server is killed.
 
 Usage: kills.py [--program FILE] [--python FILE] [--minutes N] [--seed N]
 

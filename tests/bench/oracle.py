@@ -45,7 +45,7 @@ class Oracle:
             self._follow(file, child, name, name + (".<locals>." if not isinstance(child, ast.ClassDef) else "."))
 
     def judge(self, frames):
-        """What a stack of (file, function, line), outermost first, is: legal, impossible or orphan.
+        """The verdict on a stack of (file, function, line), outermost first: legal, impossible or orphan.
 
         An orphan is an impossible stack that lacks what it stands on: it does not begin at the program's module, or a
         generator in it is not above the one that drives it.

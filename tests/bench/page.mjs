@@ -4,7 +4,7 @@
 import { launchChromium, pause } from "../web/support/chromium.mjs";
 
 const WAIT_MS = 120000;
-// What an action leaves for later, such as what stands beside a chart, is done by then.
+// Work that an action leaves for later, such as what stands beside a chart, is done by then.
 const REST_MS = 150;
 const FRAMES = "document.querySelectorAll('g.frame')";
 
@@ -170,7 +170,7 @@ try {
   for (let round = 0; round < Number(rounds); round += 1) {
     const page = await open(browser, url);
     taken.first.push(await page.evaluate("firstFrame"));
-    // What is done for the first time is not what people wait for again and again.
+    // The first time is not what people wait for again and again.
     for (let again = 0; again < 2; again += 1) {
       for (const [name, action] of Object.entries(ACTIONS)) {
         await pause(REST_MS);

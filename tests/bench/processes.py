@@ -35,7 +35,7 @@ def place(pid, cpus, priority):
     os.sched_setaffinity(pid, cpus)
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, priority)
-        # Where the kernel shares the processor between sessions first, the session counts.
+        # The session's priority counts where the kernel shares the processor between sessions first.
         with open("/proc/%s/autogroup" % (pid or "self"), "w", encoding="ascii") as autogroup:
             autogroup.write(str(priority))
 
@@ -60,7 +60,7 @@ class Outcome:
 
 
 class Watch:
-    """What is seen of a program while it runs: its peak memory, and its CPU time between two instants.
+    """Usage of a running program: its peak memory, and its CPU time between two instants.
 
     Memory is asked for while it runs, because what the kernel reports at the end includes ours from before the program was loaded.
     """
@@ -78,7 +78,7 @@ class Watch:
             self._seen.append((now, cpu_s(self._pid)))
 
     def steady_share(self):
-        """Of one processor, between the two instants; None: it did not run for so long."""
+        """The share of one processor, between the two instants; None: it did not run for so long."""
         if len(self._seen) < 2:
             return None
         (began, before), (ended, after) = self._seen
@@ -248,7 +248,7 @@ class Crowd:
 
 
 class Lines:
-    """What a target prints, with the time at which each line came."""
+    """Lines that a target prints, each with the time at which it came."""
 
     def __init__(self, target):
         self._queue = queue.SimpleQueue()

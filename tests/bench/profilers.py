@@ -11,9 +11,9 @@ import tempfile
 import folded
 from processes import BUILD, FOLDER, TARGET_CPUS, run
 
-# What py-spy takes to start and to write; it does not say for how long it sampled.
+# Time that py-spy takes to start and to write; it does not say for how long it sampled.
 PYSPY_START_S = 0.2
-# Of a recording, when starting has ended, and how long before its end it is still steady.
+# The time in a recording when starting has ended, and how long before its end it is still steady.
 START_S, END_S = 1.5, 0.5
 # Runs a program before all others.
 FIRST = ["chrt", "-f", "1"]
@@ -26,7 +26,7 @@ class Refusal(Exception):
 
 
 class Recording:
-    """What one run of a profiler gave. Rates are per second, shares are 0..1 or None where the profiler does not tell."""
+    """The result of one run of a profiler. Rates are per second, shares are 0..1 or None where the profiler does not say."""
 
     def __init__(self, profile, outcome, seconds):
         self.profile, self.outcome, self.seconds = profile, outcome, seconds
@@ -81,7 +81,7 @@ class Profiler:
         return folded.read_collapsed(path)
 
     def quality(self, path):
-        """What the profiler wrote about its data beside the profile."""
+        """The report of the profiler about its data, which it wrote beside the profile."""
         return {}
 
     def tell(self, recording):

@@ -38,10 +38,10 @@ SLOTS = (
     (["chain.py"], {"rate_hz": 100, "subprocesses": True}),
 )
 FORMATS = ("collapsed", "flamegraph", "heatmap", "pstats", "pstats-text", "jsonl", "gecko", "chrome-trace", "speedscope", "pprof")
-# What the median of the last third may lie above that of the first: a share of it, and an amount.
+# Allowed excess of the median of the last third over that of the first: a share of it, and an amount.
 MARGINS = {"rss_mib": (0.15, 8), "helper_mib": (0.15, 4), "fds": (0, 12), "threads": (0, 4)}
 ANSWER_SECONDS = 120
-# What a page may get besides: its session has gone, or the server is busy.
+# Statuses that a page may get: besides success, its session has gone, or the server is busy.
 EXPECTED = {200, 201, 202, 204, 304, 404, 409, 429, 503}
 CHANGE = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 
@@ -125,7 +125,7 @@ class Client:
 
 
 class Page(Client):
-    """What live.js asks for, round after round, of whatever session its slot has."""
+    """Requests of live.js, round after round, for whatever session its slot has."""
 
     def __init__(self, soak, host, slot):
         super().__init__(soak, host)
@@ -281,7 +281,7 @@ def memory_of(pid):
 
 
 def usage_of(pid):
-    """Of the server and, of memory, files and threads, of the processes beside it."""
+    """Usage of the server; also memory, files and threads of the processes beside it."""
     row = {"rss_mib": memory_of(pid), "helper_mib": 0.0, "fds": 0, "threads": 0, "processes": 0}
     for one in [pid] + children_of(pid):
         with contextlib.suppress(OSError):
@@ -354,14 +354,14 @@ class Soak:
 
     async def work(self):
         idle = usage_of(self.server.pid)
-        # Of one address of the loopback, as all pages of one proxy are.
+        # All pages have one address of the loopback, as those of one proxy have.
         tasks = [Page(self, "127.0.0.1", i % len(SLOTS)).run() for i in range(self.options.pages)]
         tasks += [Operator(self, "127.0.0.1", slot).run() for slot in range(len(SLOTS))]
         await asyncio.gather(self.watch(), *tasks)
         return idle
 
     async def leave(self):
-        """What is left when all has been deleted and all clients have gone."""
+        """Usage that is left when all has been deleted and all clients have gone."""
         client = Client(self, "127.0.0.1")
         _, data = await client.ask("/sessions")
         for session in json.loads(data or b'{"sessions":[]}')["sessions"]:

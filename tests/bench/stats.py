@@ -64,12 +64,13 @@ def expected_distances(weights, a_size, b_size, draws=20, seed=1):
 
 
 def expected_floor(reference, count):
-    """What chance makes between the reference, as large as it is, and count samples of the same."""
+    """The distance that chance makes between the reference, as large as it is, and count samples of its distribution."""
     return expected_distances(reference, sum(reference.values()), count)[0]
 
 
 def chance(a, b, a_size=None, b_size=None):
-    """What chance makes, as expected_distances, between two counters if both are samples of one distribution, that of the two together.
+    """The distances that chance makes, as expected_distances, between two counters if both are samples of one distribution, that of the
+    two together.
 
     The sizes are those of the counters, if they are not given: of samples that count several times they are less.
     """

@@ -145,7 +145,7 @@ static enum err_code add_guess(struct guesses *g, remote_addr addr, size_t bytes
     return idmap_add(&g->index, hash_mix(addr, 0), (uint32_t)g->count++, NULL);
 }
 
-/* What is no longer mapped was a bad guess, now and later. */
+/* Guesses that are no longer mapped were wrong, now and later. */
 static void read_guesses(struct reference *r)
 {
     struct guesses *const g = &r->guesses;

@@ -49,7 +49,7 @@ def summary(values, unit=""):
 
 
 class Goal:
-    """What is wanted of a number: at most, or at least; `text` is what the table says."""
+    """The goal for a number: at most, or at least; `text` is what the table says."""
 
     def __init__(self, text, at_most=None, at_least=None):
         self.text, self.at_most, self.at_least = text, at_most, at_least

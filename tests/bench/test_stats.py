@@ -39,7 +39,7 @@ class Distances(unittest.TestCase):
         # The difference of two shares of 1/2 has this deviation; the mean of its size is sqrt(2/pi) of that.
         for a_size, b_size in ((1000, 1000), (500, 4000)):
             deviation = math.sqrt(0.25 * (1 / a_size + 1 / b_size))
-            # Of two keys, one has what the other lacks: the farthest differs as much as all together.
+            # One of two keys has what the other lacks: the farthest differs as much as all together.
             for found in stats.expected_distances({"a": 7, "b": 7}, a_size, b_size, draws=200):
                 self.assertAlmostEqual(found / (deviation * math.sqrt(2 / math.pi)), 1, delta=0.1)
 

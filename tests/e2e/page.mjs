@@ -15,7 +15,7 @@ export const SHOWN = number(hook("drawing-note") + ".textContent");
 // Shows all parts of time, and nothing folded.
 export const ALL_PARTS = "&parts=" + PARTS.join() + "&open=all";
 
-// What Chromium says of a source file that is not there, that the server may not read, or that it reads later.
+// Messages of Chromium for a source file that is not there, that the server may not read, or that it reads later.
 const MISSING_SOURCE = /status of (4\d\d|503) .*\/source\?function=\d+$/;
 
 // Runs before anything of the page does: what the page may not do is written down.

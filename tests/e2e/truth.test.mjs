@@ -17,7 +17,7 @@ import { answerLine, observe, PROGRAMS } from "./programs.mjs";
 
 const SECONDS = 4;
 const LOOPS = 2;
-// What profiles may differ from the truth by beside chance, and what counts as chance, in standard deviations.
+// Profiles may differ from the truth by NEAR beside chance; chance is up to so many standard deviations.
 const NEAR = 0.03;
 const DEVIATIONS = 4;
 const TENTH = 0.1;
@@ -69,12 +69,12 @@ function assertSameRows(shown, listed, what) {
   if (shown.length > 0 && shown[0].share !== shown[1]?.share) assert.deepEqual([basename(shown[0].path), shown[0].line], [basename(listed[0].file), listed[0].line], what);
 }
 
-// Of less than a tenth, the headline leaves out what follows something else.
+// The headline may leave out a share of less than a tenth, if that follows something else.
 function assertNamed(program, { share }, { headline }) {
   assert.ok(share < TENTH || headline.includes(":" + answerLine(program)), headline);
 }
 
-// What the program says of itself, in what the summary and the page say.
+// Checks that the summary and the page say what the program says of itself.
 const CHECKS = {
   running(program, truth, summary, said) {
     const [first] = summary.hot.lines;

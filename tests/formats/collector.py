@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a real OpenTelemetry Collector takes of a pushed capture: the same time by stack as in the capture.
+"""A pushed capture in a real OpenTelemetry Collector: the time by stack is that of the capture.
 
 Usage: collector.py WRITE_FORMATS
 

@@ -38,7 +38,7 @@ async function expectHarmless(page) {
   assert.deepEqual(page.said, []);
 }
 
-// Of the index: what the rows of one part say, as [name, self, total].
+// The rows of one part of the index, as [name, self, total].
 const rowsOf = (part) => "Array.from(Array.from(" + byId("source-files") + ".querySelectorAll('details')).find((e) => e.firstChild.textContent === " + JSON.stringify(part) + ").querySelectorAll('.source-file'), (row) => [row.title.split('\\n')[0], ...Array.from(row.querySelectorAll('.share'), (e) => e.textContent)])";
 const pressRow = (title) => "Array.from(document.querySelectorAll('.source-file')).find((row) => row.title?.startsWith(" + JSON.stringify(title + "\n") + ")).click()";
 
@@ -108,7 +108,7 @@ const frameOf = (name) => "Array.from(document.querySelectorAll('[data-testid=di
 const styleOf = (name) => "(" + frameOf(name) + "?.getAttribute('class') ?? 'none')";
 const choose = (group, value) => "document.querySelector('[data-testid=" + group + "] [data-value=" + value + "]').click()";
 
-// What the tip says of a frame.
+// The text of a frame's tip.
 async function tipOf(page, name) {
   const [x, y] = await page.evaluate("(() => { const r = " + frameOf(name) + ".querySelector('rect').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()");
   await page.point(x, y);

@@ -22,7 +22,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 CONSUMERS = os.environ.get("PYROMETER_CONSUMERS", os.path.join(ROOT, ".consumers"))
 TOTAL = 1000
 PERIOD_NS = 10_000_000
-# What the small session holds: samples by thread, and functions' own and all samples.
+# Contents of the small session: samples by thread, and functions' own and all samples.
 BY_THREAD = {4711: 790, 4713: 100, 4720: 110}
 FUNCTIONS = {"main": (0, 820), "parse": (300, 400), "Tree.walk": (0, 240), "Tree.visit": (180, 180), "render": (120, 120)}
 TIMEOUT_S = 200
@@ -107,7 +107,7 @@ def threads_of_gecko(files):
 
 
 def threads_of_trace(files):
-    """Of a thread without frames nothing is drawn, so nothing of it can be added up."""
+    """Sums by thread; a thread without frames is not drawn, so it has none."""
     sums = collections.Counter()
     for tid, events in trace_events(files).items():
         sums[tid] = sum(event["args"]["samples"] for event in events if event["depth"] == 0)
@@ -191,7 +191,7 @@ def functions_of_jsonl(files):
 
 
 def functions_of_svg(files):
-    """Of frames that occur once; the picture is well-formed XML, whatever the names hold."""
+    """Sums of frames that occur once; the picture is well-formed XML, whatever the names hold."""
     import xml.etree.ElementTree
     sums = {}
     for title in xml.etree.ElementTree.fromstring(files.text("svg")).iter("{http://www.w3.org/2000/svg}title"):
@@ -203,7 +203,7 @@ def functions_of_svg(files):
 
 
 def test_sums(files):
-    """The same samples in every format, in all and by thread; a function counts once in a stack."""
+    """Every format has the same samples, in all and by thread; a function counts once in a stack."""
     for reader in (threads_of_collapsed, threads_of_jsonl, threads_of_gecko, threads_of_speedscope, threads_of_pprof,
                    threads_of_report):
         given = reader(files)
@@ -360,7 +360,7 @@ def test_speedscope(files):
     release = consumer("speedscope/dist/release", "speedscope")
     run(node, "-e", SCHEMA, consumer("ajv", "ajv"), os.path.join(release, "file-format-schema.json"), files.path("speedscope.json"))
     run_page(node, "speedscope", release, files.path("speedscope.json"), "4.00s (51%)3.00s (38%)parse", "7.60s (96%)0.00ns (<0.01%)main")
-    # Of the trace it shows one thread at a time, and lines apart.
+    # One thread of the trace is shown at a time, and lines apart.
     run_page(node, "speedscope", release, files.path("trace.json"), '802.32ms (28%)802.32ms (28%)parse {"file":"/srv/app.py","line":22}',
              '600.00ms (21%)600.00ms (21%)log {"file":"/srv/view.py","line":61}', '1.06s (37%)0.00ns (<0.01%)main {"file":"/srv/app.py","line":14}',
              '554.18ms (19%)0.00ns (<0.01%)Tree.walk {"file":"/srv/lib/tree.py","line":9}', "256.41ms (8.8%)256.41ms (8.8%)<native> re.match")

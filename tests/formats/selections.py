@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a report says it is of is what is in it: every format, by every selection, through the command line and HTTP.
+"""A report holds what it says it is of: every format, by every selection, through the command line and HTTP.
 
 Usage: selections.py WRITE_CAPTURE
 
@@ -138,7 +138,7 @@ SELECTIONS = [
               [("process", CHILD), ("from", 1), ("to", 3), ("state", "on_cpu"), ("hide", "function:step")],
               S, 3 * S, [CHILD], stack=without("step"), target=CHILD),
 ]
-# What --split makes of the whole.
+# Parts that --split makes of the whole.
 PARTS = {PARENT: Selection("all 4.5 s; process 4711", query=[None], pids=[PARENT]),
          CHILD: Selection("0.8 s to 3.2 s of 4.5 s; process 4712", query=[None], from_ns=LIVED[CHILD][0], to_ns=LIVED[CHILD][1],
                           pids=[CHILD], target=CHILD)}
@@ -257,7 +257,7 @@ def check_gecko(data, wanted):
 
 
 def has_change(wanted):
-    """Whether there are samples of both rates."""
+    """True if there are samples of both rates."""
     return len({row.start_ns < CHANGE_NS for row in wanted.rows}) == 2
 
 

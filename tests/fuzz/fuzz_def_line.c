@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *const newline = size ? memchr(data, '\n', size) : NULL;
     const size_t name_bytes = newline ? (size_t)(newline - (const char *)data) : 0;
     const size_t rest = newline ? size - name_bytes - 1 : 0;
-    /* Of exactly that size, so that one byte too far is noticed. */
+    /* The copy has exactly that size, so that one byte too far is noticed. */
     char *const text = malloc(rest + 1);
     if (!text)
         return 0;

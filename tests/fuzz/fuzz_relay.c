@@ -5,7 +5,7 @@
 #include "server/source/relay_codec.h"
 #include "tests/fuzz/fuzz.h"
 
-/* What has been understood is sent as it is. */
+/* A request that has been understood is encoded as it was. */
 static void read_request(const uint8_t *data, size_t size)
 {
     struct relay_request first, second;

@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(frames, 0, sizeof frames);
     unwinder_walk(&scene.unwinder, &scene.registers, &scene.stack, scene.entries, ENTRIES, 0,
                   &first);
-    /* What is remembered gives the same stack. */
+    /* A second walk, by what is remembered, gives the same stack. */
     unwinder_walk(&scene.unwinder, &scene.registers, &scene.stack, scene.entries, ENTRIES, 0,
                   &second);
     fuzz_check(first.count == second.count && first.end == second.end);

@@ -31,7 +31,7 @@ RATE_HZ = 100
 MEMORY_MB = 3072
 WAIT_SECONDS = 1500
 SKIPPED = 77
-# What a program of the tests finds in its environment.
+# Variables that a program of the tests finds in its environment.
 KEPT = re.compile(r"PYROMETER(_|$)")
 # With a thread for each processor the machine crashes now and then while the kernel changes its own code.
 ACCELERATOR = "tcg,thread=single"
@@ -118,7 +118,7 @@ def settings_of(options):
 
 
 def boot(machine, kernel, options, archive):
-    """What the tests have printed; None, and what the machine has, if they did not end."""
+    """The tests' output; None, and what the machine has printed, if they did not end."""
     words, console, _ = machine
     command = [*words, "-smp", str(options.processors), "-m", str(MEMORY_MB), "-accel", ACCELERATOR, "-nographic", "-no-reboot",
                "-nic", "none", "-kernel", kernel, "-initrd", archive,

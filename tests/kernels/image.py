@@ -21,9 +21,9 @@ SYSTEMS = {"amd64": System("/", os.path.realpath(os.environ.get("PYROMETER_PYTHO
            "arm64": System(os.path.realpath(SYSROOTS + "/aarch64"), os.path.realpath(SYSROOTS + "/aarch64-pythons"))}
 PROGRAMS = ["/bin/bash", "/usr/bin/realpath", "/usr/bin/sort", "/usr/bin/timeout", "/usr/bin/setpriv", "/usr/bin/unshare", PYTHON]
 FOLDERS = ["scripts", "tests/system", "tests/support", "tests/victims"]
-# What only a compiler reads, and what is added by itself.
+# Files that only a compiler reads, and those that are added by themselves.
 OF_COMPILERS = re.compile(r"/include(/|$)|/(pkgconfig|python3[.0-9]*)(/|$)|\.[ao]$")
-# Of the standard library, what no victim imports.
+# Parts of the standard library that no victim imports.
 LEFT_OUT = re.compile(r"/(test|tests|idlelib|lib2to3|ensurepip|tkinter|turtledemo|pydoc_data|config-[^/]*|dist-packages|site-packages|"
                       r"__pycache__|lib-dynload/_(codecs_..|testc)[^/]*|distutils|i18n|doc|man|locale|share|include)(/|$)")
 
@@ -67,7 +67,7 @@ class Archive:
                 self.put(above, stat.S_IFDIR | 0o755)
 
     def add(self, path):
-        """What is at a path, and what a link there leads to."""
+        """Adds the file at a path, and what a link there leads to."""
         if path in self.names or not os.path.lexists(self.here(path)):
             return
         above = os.path.dirname(path)
@@ -143,7 +143,7 @@ def write(path, root, init, named, system):
         for program in [*PROGRAMS, shutil.which("busybox") if system.base == "/" else "/bin/busybox"]:
             archive.program(program)
         archive.tree("/usr/lib/python3.11", LEFT_OUT)
-        # What a thread that ends needs besides, and what the program loads to push.
+        # Libraries that a thread needs to end, and that the program loads to push.
         for name in ("libgcc_s.so.1", "libcurl-gnutls.so.4") if system.base == "/" else ():
             for library in glob.glob("/usr/lib/*-linux-gnu/" + name):
                 archive.program(library)

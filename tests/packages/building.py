@@ -1,4 +1,4 @@
-"""What the tests of packages share: building one, and running commands."""
+"""Code that the tests of packages share: building one, and running commands."""
 
 import os
 import subprocess

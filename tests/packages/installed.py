@@ -1,4 +1,4 @@
-"""What the program must do wherever it is installed, and roots of their own to install it in."""
+"""Checks of an installed program, wherever it is, and roots of their own to install it in."""
 
 import http.client
 import json
@@ -158,7 +158,7 @@ class Installed:
             self.test.assertTrue(receiver.profiles(), recording.output())
 
     def push_with_tls(self, *words):
-        """The same by TLS, with the certificate of certificate(). How many requests came, and what was said."""
+        """A push by TLS, with the certificate of certificate(). Returns how many requests came, and what was said."""
         cert, key = certificate(self.folder)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(cert, key)

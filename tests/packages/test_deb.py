@@ -88,7 +88,7 @@ class Package(Built):
         run(*apt, "remove", "pyrometer")
         self.assertFalse(os.path.exists(os.path.join(root, "usr", "bin", "pyrometer")))
         run(*apt, "purge", "pyrometer")
-        # What others keep of it: formatted manual pages, for example.
+        # Files that others keep of it: formatted manual pages, for example.
         left = run("find", *(os.path.join(root, name) for name in ("etc", "usr", "var")), "-path", "*/var/cache", "-prune", "-o",
                    "-name", "*pyrometer*", "-print")
         self.assertEqual(left, "")

@@ -27,7 +27,7 @@ class Static(Built):
         cls.before = enter(cls.root)
 
     def setUp(self):
-        # What is empty and mounted nowhere: no libraries, no shell, no /etc.
+        # The root is empty, and nothing is mounted in it: no libraries, no shell, no /etc.
         self.assertEqual(sorted(set(os.listdir(self.root)) - {"tmp"}), ["proc", "pyrometer", "sys"])
         may_mount(self.root, ["/pyrometer", "--version"])
         self.installed = Installed(self, "/pyrometer", self.before, os.path.join(self.root, "tmp"), "/tmp")
@@ -104,7 +104,7 @@ class Static(Built):
             with self.subTest(place):
                 path = os.path.join(root, place)
                 os.makedirs(os.path.dirname(path))
-                # Where Fedora and openSUSE keep it, they have links.
+                # Fedora and openSUSE have links at these paths.
                 os.symlink("/tmp/ec.pem", path)
                 count, said = installed.push_with_tls()
                 shutil.rmtree(os.path.join(root, "etc"))

@@ -148,7 +148,7 @@ class Wheel(Built):
                 for name in ("block", "each"):
                     with open(os.path.join(folder, name + ".folded"), encoding="utf-8") as file:
                         stacks = [line for line in file if re.search(r"\bwork\b", line)]
-                    # Of half a second; a busy machine takes few of them.
+                    # Samples of half a second; a busy machine takes few of them.
                     self.assertGreater(sum(int(line.split()[-1]) for line in stacks), 10, name)
 
     def test_it_runs_from_a_target_folder(self):
@@ -235,7 +235,7 @@ class Wheel(Built):
             self.assertIn("test_slow", file.read())
         with open(os.path.join(folder, "test_it.py-test_slow.folded"), encoding="utf-8") as file:
             counts = [int(line.split()[-1]) for line in file if "test_slow" in line]
-        # Of 1.5 s, of which the first and the last parts of a second may be left out.
+        # Samples of 1.5 s, of which the first and the last parts of a second may be left out.
         self.assertGreater(sum(counts), 500)
         said = pytest("--pyrometer", "--pyrometer-options=--no-such-option")
         self.assertIn("not profiled: ", said)

@@ -37,7 +37,7 @@ class Without(unittest.TestCase):
         cls.folder = cls._folder.name
 
     def build(self, missing):
-        """What CMake said."""
+        """The output of CMake."""
         found = os.path.join(self.folder, "without-" + missing)
         os.mkdir(found)
         for name, path in descriptions().items():
@@ -46,7 +46,7 @@ class Without(unittest.TestCase):
         environment = {name: value for name, value in os.environ.items() if name != "PKG_CONFIG_PATH"}
         environment["PKG_CONFIG_LIBDIR"] = found
         build = os.path.join(self.folder, "build")
-        # What an earlier one has found is in the cache.
+        # The cache has what an earlier build has found.
         cache = os.path.join(build, "CMakeCache.txt")
         if os.path.exists(cache):
             os.unlink(cache)

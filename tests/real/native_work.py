@@ -102,7 +102,7 @@ if __name__ == "__main__":
     # It ends if nobody ends it, and has no thread for that, which would be in the profile.
     signal.alarm(MOST_SECONDS)
     one_round = globals()[sys.argv[1]]()
-    # What is loaded late is loaded now.
+    # Libraries that are loaded late are loaded now.
     one_round()
     print("READY", flush=True)
     while True:

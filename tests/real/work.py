@@ -1,4 +1,4 @@
-"""What every program here does: some milliseconds of work, at a place that must be seen."""
+"""Common part of all programs here: some milliseconds of work, at a place that must be seen."""
 
 import time
 

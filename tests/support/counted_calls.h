@@ -14,7 +14,7 @@
 /* Calls of open, openat, read, pread and close so far. */
 uint64_t counted_file_calls(void);
 
-/* What clock_gettime answers from now on, whichever clock is asked. */
+/* Sets the answer of clock_gettime from now on, whichever clock is asked. */
 void counted_set_clock(uint64_t now_ns);
 
 #endif /* TESTS_SUPPORT_COUNTED_CALLS_H */

@@ -19,10 +19,10 @@ struct kernel_record;
 
 /* The next record of the ring buffer: any bytes. */
 void fake_kernel_put_bytes(struct kernel *kernel, const void *data, size_t bytes);
-/* The same; sets record->bytes to those of the spans. */
+/* Puts a record of structures, and sets record->bytes to those of the spans. */
 void fake_kernel_put(struct kernel *kernel, struct kernel_record *record, const void *spans,
                      size_t bytes);
-/* What kernel_count says besides `damaged`. */
+/* Sets the counts of kernel_count besides `damaged`. */
 void fake_kernel_set_counts(struct kernel *kernel, const struct kernel_counts *counts);
 /* The threads that the engine was given and that were not removed. */
 size_t fake_kernel_threads(const struct kernel *kernel);
@@ -32,9 +32,9 @@ size_t fake_kernel_descriptions(const struct kernel *kernel);
 size_t fake_kernel_forgets(const struct kernel *kernel);
 /* The next kernel_wait returns true. */
 void fake_kernel_call(struct kernel *kernel);
-/* What kernel_is_filling says. */
+/* Sets the result of kernel_is_filling. */
 void fake_kernel_set_filling(struct kernel *kernel, bool is_filling);
-/* What kernel_left_ns says of every thread. */
+/* Sets the result of kernel_left_ns for every thread. */
 void fake_kernel_set_left_ns(struct kernel *kernel, uint64_t left_ns);
 /* Since when it only lacks a processor, if it is away; 0: it waits. */
 void fake_kernel_set_woken_ns(struct kernel *kernel, uint64_t woken_ns);

@@ -26,7 +26,7 @@ struct fake_region {
 
 struct fake_memory;
 
-/* What is about to be read. */
+/* A position that is about to be read. */
 struct fake_read_at {
     uint64_t read; /* number of the call of memory_readv, from 0 */
     size_t span;   /* of that call */

@@ -43,12 +43,13 @@ void fake_sampler_add(struct sampler *sampler, int32_t tid, const struct fake_fr
 void fake_sampler_seal(struct sampler *sampler);
 void fake_sampler_end(struct sampler *sampler, const char *reason);
 
-/* What was set last; also of a live one. */
+/* The share that was set last; also of a live one. */
 double fake_sampler_max_cpu(struct sampler *sampler);
 
-/* What FAKE_PID_STILL starts with: two threads, a shared prefix, a synthetic leaf.  Of the first
- * thread 50 samples hold the GIL, 30 are on a CPU without it, 15 wait for it and handle an
- * exception; of the 5 of the other one the CPU is unknown.  Whether C code runs is always unknown. */
+/* The session that FAKE_PID_STILL starts with: two threads, a shared prefix, a synthetic leaf.
+ * Of the first thread 50 samples hold the GIL, 30 are on a CPU without it, 15 wait for it and
+ * handle an exception; of the 5 of the other one the CPU is unknown. Whether C code runs is
+ * always unknown. */
 enum { FAKE_STACK_COUNT = 4, FAKE_TOTAL = 100 };
 
 #endif /* TESTS_SUPPORT_FAKE_SAMPLER_H */

@@ -13,7 +13,7 @@ enum {
     BUCKET = FILTER + 8,
     FILTER_SHIFT = 6,
     DESCRIPTION_BYTES = 12,
-    /* Of glibc's structures. */
+    /* Offsets in glibc's structures. */
     LINKER_LIST = 0x128,
     LIST_LENGTH = 8,
     LIST_NEXT = 0,

@@ -19,7 +19,7 @@ enum {
     FAKE_NUMBERS = 8,
     FAKE_BLOCK_BYTES = 64,
     FAKE_BLOCK_DISTANCE = 512, /* of a block that has one */
-    /* Of a file. */
+    /* Offsets in a file. */
     FAKE_DYNAMIC = 0x200,
     FAKE_SYMBOLS = 0x400,
     FAKE_HASH = 0x2000,

@@ -38,7 +38,7 @@ void made_add_at(struct profile *profile, thread_id thread, const char *stack,
 void made_seal(struct profile *profile, uint64_t seconds);
 
 struct profile_snapshot made_snapshot(struct profile *profile);
-/* What the snapshot holds. */
+/* Memory that the snapshot holds. */
 size_t made_bytes(struct profile *profile);
 struct view made_view(const struct profile_snapshot *snapshot, const struct view_query *query);
 

@@ -39,10 +39,10 @@ struct sample_session {
 enum { SAMPLE_TOTAL = 1000 };
 
 struct sample_session *sample_session_small(void);
-/* The same counts without instructions, evenly in ten windows: to compare with. */
+/* The small session's counts without instructions, evenly in ten windows: to compare with. */
 struct sample_session *sample_session_steady(void);
-/* The same program after a change, in ten windows too: `parse` takes more, `render` less, `cache` is new, `log` is
- * gone; lines have moved. */
+/* The steady session's program after a change, in ten windows too: `parse` takes more, `render`
+ * less, `cache` is new, `log` is gone; lines have moved. */
 struct sample_session *sample_session_changed(void);
 /* Native stacks: NumPy, a thread without Python, callbacks. */
 struct sample_session *sample_session_native(void);

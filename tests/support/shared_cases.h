@@ -16,7 +16,7 @@
 
 struct frame_filters;
 
-/* Of the file `name` in tests/; freed by cJSON_Delete. */
+/* The cases of the file `name` in tests/; freed by cJSON_Delete. */
 cJSON *shared_cases_read(const char *name);
 
 /* An item of a list; NULL: the list is shorter, or it is no text. */

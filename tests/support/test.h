@@ -1,5 +1,5 @@
 /*
- * test - for every unit test: cmocka, a main function, guarded memory, temporary folders.
+ * test - for every unit test: cmocka, groups of tests, guarded memory, temporary folders.
  *
  * Threads: none.
  */
@@ -17,14 +17,29 @@
 
 #include "sampler/base/err.h"
 
-/* main() for a list of cmocka_unit_test(...); an argument names the tests to run ("text_*"). */
-#define TEST_MAIN(...)                                                 \
-    int main(int argc, char **argv)                                    \
-    {                                                                  \
-        const struct CMUnitTest tests[] = { __VA_ARGS__ };             \
-        if (argc > 1)                                                  \
-            cmocka_set_test_filter(argv[1]);                           \
-        return cmocka_run_group_tests(tests, NULL, NULL) == 0 ? 0 : 1; \
+/* The tests of a file: one group of its program (support/main.c says how they are chosen). */
+struct test_group {
+    const char *file;
+    const struct CMUnitTest *tests;
+    size_t count;
+    CMFixtureFunction begin, end;
+    struct test_group *next;
+};
+
+void test_group_add(struct test_group *group);
+
+#define TEST_GROUP(...) TEST_GROUP_WITHIN(NULL, NULL, __VA_ARGS__)
+/* Within two functions that are called once, like those of cmocka_run_group_tests. */
+#define TEST_GROUP_WITHIN(group_begin, group_end, ...)                            \
+    __attribute__((constructor)) static void add_group(void)                      \
+    {                                                                             \
+        static const struct CMUnitTest tests[] = { __VA_ARGS__ };                 \
+        static struct test_group group = { .file = __FILE__,                      \
+                                           .tests = tests,                        \
+                                           .count = sizeof tests / sizeof *tests, \
+                                           .begin = (group_begin),                \
+                                           .end = (group_end) };                  \
+        test_group_add(&group);                                                   \
     }
 
 /* Fails the test with the call, the code and the message of a failed call that takes &err last:

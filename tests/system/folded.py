@@ -101,7 +101,7 @@ class Legal:
 
 
 def def_lines(path):
-    """Where a function that has just been entered may stand."""
+    """Lines at which a function that has just been entered may stand."""
     with open(path, encoding="utf-8") as source:
         tree = ast.parse(source.read())
     lines = set()

@@ -1,4 +1,4 @@
-"""What the system tests share: victims, a profiler on a port of its own, its HTTP interface.
+"""Code that the system tests share: victims, a profiler on a port of its own, its HTTP interface.
 
 Everything started here is ended here, by its process id, also when a test fails; every wait has an end. The environment:
 
@@ -11,6 +11,7 @@ Everything started here is ended here, by its process id, also when a test fails
     PYROMETER_ENGINE         what samples where a test chooses no engine itself: "remote" (if not given), "kernel"
 """
 
+import concurrent.futures
 import ctypes
 import gzip
 import http.client
@@ -27,6 +28,8 @@ import time
 import unittest
 import urllib.parse
 
+# Interpreters at the same time, where one test tries all.
+AT_ONCE = 4
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 VICTIMS = os.path.join(ROOT, "tests", "victims")
 PROGRAM = os.path.abspath(os.environ.get("PYROMETER", os.path.join(ROOT, "build", "debug", "pyrometer")))
@@ -243,9 +246,9 @@ class Python:
         self.minor = int(version.split(".")[1])
         flags = re.search("[tdc]*$", version).group()
         self.is_free_threaded, self.is_debug, self.makes_tail_calls = "t" in flags, "d" in flags, "c" in flags
-        # Of one kind only the newest is needed.
+        # The newest one of a kind is enough.
         self.kind = (self.minor, flags)
-        # What scripts/get-pythons has brought for it.
+        # Packages that scripts/get-pythons has brought for it.
         self.packages = os.path.join(os.environ.get("PYROMETER_PYTHONS", os.path.join(ROOT, ".pythons")), "packages",
                                      "3.%d%s" % (self.minor, "t" * self.is_free_threaded))
 
@@ -292,7 +295,7 @@ def newest_python():
 
 
 class Answer:
-    """What the HTTP interface said: status, headers, and the body with its coding taken off."""
+    """The answer of the HTTP interface: status, headers, and the body with its coding taken off."""
 
     def __init__(self, response):
         self.status = response.status
@@ -345,7 +348,7 @@ class Live:
         words = list(arguments)
         self.process = Process([*before, path, words[0], "--listen", "127.0.0.1:0"] + words[1:], **options)
         try:
-            # What run itself says goes to standard error.
+            # The output of `run` itself goes to standard error.
             said = self.process.err if words[0] == "run" else self.process.out
             self.url = self.process.wait_line("(http://[^ ]*)$", said).group(1)
         except BaseException:
@@ -419,7 +422,7 @@ class Live:
 
 
 def checks(process):
-    """What a doctor has printed: name -> (state, what was found, what opens it)."""
+    """Lines that a doctor has printed: name -> (state, what was found, what opens it)."""
     found, last = {}, None
     for line in process.out:
         if line.startswith(" "):
@@ -473,6 +476,21 @@ class Test(unittest.TestCase):
         self.assertEqual(len(process.err), 1, process.output())
         self.assertRegex(process.err[0], r"^pyrometer: \S")
         self.assertRegex(process.err[0], pattern)
+
+
+class EachTest(Test):
+    def each(self, check):
+        """Calls check(python) for every interpreter, for some at the same time: most of it is waiting."""
+        supported = [python for python in pythons() if python.is_supported]
+        if not supported:
+            print("skipped: no interpreter of a supported version is on this machine")
+            sys.exit(SKIPPED)
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            checks = {python.version: pool.submit(check, python)
+                      for python in (supported[-1:] if SANITIZED else supported)}
+        for version, done in checks.items():
+            with self.subTest(version):
+                done.result()
 
 
 def check_each(wanted, check):

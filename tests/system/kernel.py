@@ -1,4 +1,4 @@
-"""What tests of the kernel engine share."""
+"""Code that tests of the kernel engine share."""
 
 import harness
 

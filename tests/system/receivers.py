@@ -123,7 +123,7 @@ def any_value(data):
 
 
 class Dictionary:
-    """Of OpenTelemetry's protocol 1.10: row 0 of each table is empty."""
+    """The tables of OpenTelemetry's protocol 1.10: row 0 of each table is empty."""
 
     def __init__(self, data):
         tables = message(data)
@@ -262,7 +262,7 @@ class Receiver:
         return "%s://127.0.0.1:%d" % (self.scheme, self.port)
 
     def spoil(self, connection):
-        """Whether the connection gets something else than an answer."""
+        """True if the connection gets something else than an answer."""
         mood = self.mood
         self.connections += 1
         try:
@@ -334,7 +334,7 @@ class Receiver:
         return status, "{}" if status == 200 else "push series with index %d failed: ingestion rate limit exceeded" % len(profiles)
 
     def profiles(self):
-        """What the server shows, after its compaction."""
+        """Profiles that the server shows, after its compaction."""
         with self.changed:
             stored = list(self.stored)
         if self.fault:

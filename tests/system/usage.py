@@ -1,4 +1,4 @@
-"""What a process uses, as /proc says."""
+"""Usage of a process, as /proc says."""
 
 import os
 

@@ -251,7 +251,7 @@ static enum err_code find_places(struct tasks *tasks, uint64_t now_ns)
     return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
 }
 
-/* Where there are more tasks, frames or places than fit, those that do are read all the same. */
+/* Tasks, frames or places that fit are read even if there are more. */
 static enum err_code note_limit(struct tasks *tasks, enum err_code rc)
 {
     tasks->table.is_cut = tasks->table.is_cut || rc == ERR_LIMIT;

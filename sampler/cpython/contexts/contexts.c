@@ -189,7 +189,7 @@ void contexts_read_places(struct contexts *contexts)
     contexts->is_place_read = place != 0;
 }
 
-/* Of a variable, from its type on: free-threaded builds cache no value. */
+/* The words of a variable, from its type on: free-threaded builds cache no value. */
 static size_t variable_words(const struct layout *layout)
 {
     enum { NAME, DEFAULT, CACHED, CACHED_THREAD, CACHED_VERSION, HASH };
@@ -253,7 +253,7 @@ static void search_variables(struct contexts *contexts, const struct hamt *map)
     }
 }
 
-/* Of a context in the process as it is now.  false: it is not there. */
+/* Searches a context in the process as it is now. false: it is not there. */
 static bool search_context(struct contexts *contexts, remote_addr context)
 {
     struct hamt map;
@@ -263,7 +263,7 @@ static bool search_context(struct contexts *contexts, remote_addr context)
     return true;
 }
 
-/* The same of a context in a copy: who made it did not know the way. */
+/* Searches the process for a copied context, whose maker did not know the way to the value. */
 static bool search_copied(struct contexts *contexts, remote_addr context)
 {
     if (!contexts->more)

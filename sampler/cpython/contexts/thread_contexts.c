@@ -16,7 +16,7 @@ struct record {
     unsigned char trace_id[TRACE_BYTES], span_id[SPAN_BYTES], valid;
 };
 
-/* What a thread had, and the bytes that led to it. */
+/* The value that a thread had, and the bytes that led to it. */
 struct kept {
     uint64_t ident;
     struct recorded_copy copy;

@@ -24,7 +24,7 @@ MUST_CHECK enum err_code value_read(struct memory *memory, const struct layout *
                                     remote_addr object, struct object_bytes *scratch,
                                     char out[VALUE_MAX_TEXT]);
 
-/* The same of the current span in an OpenTelemetry context.  ERR_NOT_FOUND: it has no span. */
+/* Reads the current span of an OpenTelemetry context. ERR_NOT_FOUND: it has no span. */
 MUST_CHECK enum err_code value_read_span(struct memory *memory, const struct layout *layout,
                                          remote_addr object, struct object_bytes *scratch,
                                          char out[VALUE_MAX_TEXT]);

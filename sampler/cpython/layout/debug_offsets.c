@@ -138,8 +138,8 @@ static const struct order *order_of(uint32_t version)
     return best;
 }
 
-static enum err_code fill(struct layout *layout, const struct order *order,
-                          const unsigned char *slots, size_t length, struct err *err)
+static enum err_code fill_layout(struct layout *layout, const struct order *order,
+                                 const unsigned char *slots, size_t length, struct err *err)
 {
     for (size_t i = 0; i < order->count; i++) {
         uint64_t value;
@@ -217,8 +217,8 @@ enum err_code layout_of_debug_offsets(const void *bytes, size_t length, struct l
     struct layout layout = { .version = version, .is_free_threaded = head[2] != 0 };
     layout.validated = LAYOUT_MINOR(version) <= LAYOUT_NEWEST_MINOR;
     layout_set_capabilities(&layout);
-    enum err_code rc = fill(&layout, order, (const unsigned char *)bytes + sizeof head,
-                            length - sizeof head, err);
+    enum err_code rc = fill_layout(&layout, order, (const unsigned char *)bytes + sizeof head,
+                                   length - sizeof head, err);
     if (rc)
         return rc;
     derive(&layout);

@@ -213,7 +213,7 @@ MUST_CHECK enum err_code layout_check(const struct layout *layout, struct err *e
 /* "3.11.2", "3.14.0rc1"; out has LAYOUT_VERSION_TEXT bytes. */
 enum { LAYOUT_VERSION_TEXT = 24 };
 void layout_version_text(uint32_t version, char out[LAYOUT_VERSION_TEXT]);
-/* The same with the build: "3.14.0t" is free-threaded. */
+/* The version with the build: "3.14.0t" is free-threaded. */
 void layout_name(const struct layout *layout, char out[LAYOUT_VERSION_TEXT]);
 
 #endif /* SAMPLER_CPYTHON_LAYOUT_LAYOUT_H */

@@ -19,7 +19,7 @@ struct step {
     uint32_t next; /* unit */
 };
 
-static void reach(struct walker *w, int64_t from, int64_t unit, int64_t depth)
+static void reach_unit(struct walker *w, int64_t from, int64_t unit, int64_t depth)
 {
     if (unit < 0 || unit >= w->code->unit_count || depth < 0 || depth > MAX_DEPTH ||
         w->depths[unit] != UNKNOWN)
@@ -53,7 +53,7 @@ static void reach_handlers(struct walker *w)
     size_t at = 0;
     while (read_number(w->code, &at, &start) && read_number(w->code, &at, &length) &&
            read_number(w->code, &at, &target) && read_number(w->code, &at, &depth_lasti))
-        reach(w, -1, target, (depth_lasti >> 1) + (depth_lasti & 1) + 1);
+        reach_unit(w, -1, target, (depth_lasti >> 1) + (depth_lasti & 1) + 1);
 }
 
 static struct step step_at(const struct walker *w, uint32_t unit, uint32_t extended)
@@ -74,11 +74,11 @@ static void follow(struct walker *w, uint32_t unit, const struct step *step)
     const int64_t after = depth + opcode_effect(step->base, step->oparg);
     const int64_t jumped = after + step->base->jump_effect;
     if (step->base->flags & OPCODE_JUMPS)
-        reach(w, unit, (int64_t)step->next + step->oparg, jumped);
+        reach_unit(w, unit, (int64_t)step->next + step->oparg, jumped);
     if (step->base->flags & OPCODE_JUMPS_BACK)
-        reach(w, unit, (int64_t)step->next - step->oparg, jumped);
+        reach_unit(w, unit, (int64_t)step->next - step->oparg, jumped);
     if (!(step->base->flags & OPCODE_ENDS))
-        reach(w, unit, step->next, after);
+        reach_unit(w, unit, step->next, after);
 }
 
 /* Walks all instructions in order, and returns the one at `wanted`. */
@@ -110,7 +110,7 @@ static enum err_code walk(struct walker *w, uint32_t wanted, struct step *out)
     for (uint32_t i = 0; i < code->unit_count; i++)
         w->depths[i] = UNKNOWN;
     w->extended_arg = opcodes_find(code->opcodes, "EXTENDED_ARG");
-    reach(w, -1, 0, 0);
+    reach_unit(w, -1, 0, 0);
     reach_handlers(w);
     bool met = false;
     w->again = true;
@@ -133,6 +133,53 @@ enum err_code bytecode_position(const struct bytecode *code, uint32_t unit,
                                      .depth = w.depths[unit] };
     free(w.depths);
     return rc;
+}
+
+/* An entry of the exception table. */
+struct handler {
+    int64_t start, length, target, depth_lasti;
+};
+
+static bool find_handler(const struct bytecode *code, int64_t unit, struct handler *out)
+{
+    size_t at = 0;
+    while (read_number(code, &at, &out->start) && read_number(code, &at, &out->length) &&
+           read_number(code, &at, &out->target) && read_number(code, &at, &out->depth_lasti))
+        if (unit >= out->start && unit - out->start < out->length)
+            return true;
+    return false;
+}
+
+/* The handler of `with` stores the exception and calls the exit function. */
+static bool is_with_handler(const struct bytecode *code, int64_t target)
+{
+    static const char *const names[] = { "PUSH_EXC_INFO", "WITH_EXCEPT_START" };
+    const struct walker w = { .code = code };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (target < 0 || target >= code->unit_count)
+            return false;
+        const struct step step = step_at(&w, (uint32_t)target, 0);
+        if (!step.base->name || strcmp(step.base->name, names[i]) != 0)
+            return false;
+        target = step.next;
+    }
+    return true;
+}
+
+size_t bytecode_with_blocks(const struct bytecode *code, uint32_t unit, uint32_t *depths,
+                            size_t most)
+{
+    enum { MAX_LEVELS = 64 };
+    struct handler handler;
+    size_t count = 0;
+    int64_t at = unit;
+    for (int i = 0; i < MAX_LEVELS && count < most && find_handler(code, at, &handler); i++) {
+        if ((handler.depth_lasti & 1) && is_with_handler(code, handler.target) &&
+            handler.depth_lasti >> 1 <= MAX_DEPTH)
+            depths[count++] = (uint32_t)(handler.depth_lasti >> 1);
+        at = handler.target;
+    }
+    return count;
 }
 
 int64_t bytecode_deepest(const struct bytecode *code)

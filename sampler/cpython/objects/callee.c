@@ -66,7 +66,8 @@ static enum err_code read_str(struct callee_table *table, remote_addr addr,
     return object_text_is_plain(out, text->count) ? ERR_OK : ERR_CORRUPT;
 }
 
-/* Where the object would begin if only a reference count were before its type. */
+/* The address at which the object would begin if only a reference count were before its
+ * type. */
 static remote_addr begin_of(const struct callee_table *table, remote_addr addr)
 {
     return addr + layout_object_shift(table->layout);
@@ -355,7 +356,7 @@ static enum err_code name_callee(struct callee_table *table, struct callee *call
     return ERR_OK;
 }
 
-static enum err_code load(struct callee_table *table, struct callee *callee)
+static enum err_code load_callee(struct callee_table *table, struct callee *callee)
 {
     const remote_addr addr = callee->addr;
     struct type type;
@@ -375,7 +376,7 @@ static enum err_code load(struct callee_table *table, struct callee *callee)
     return rc == ERR_NOMEM || !callee->is_c ? rc : ERR_OK;
 }
 
-static struct callee *find(const struct callee_table *table, remote_addr addr)
+static struct callee *find_callee(const struct callee_table *table, remote_addr addr)
 {
     struct idmap_slot *at;
     IDMAP_FIND(at, &table->by_addr, hash_mix(addr, 0),
@@ -390,7 +391,8 @@ static void forget_all(struct callee_table *table)
     idmap_clear(&table->by_addr);
 }
 
-static enum err_code add(struct callee_table *table, remote_addr addr, struct callee **out)
+static enum err_code add_callee(struct callee_table *table, remote_addr addr,
+                                struct callee **out)
 {
     const struct callee callee = { .addr = addr };
     uint32_t id;
@@ -420,12 +422,12 @@ static bool still_is(struct callee_table *table, const struct callee *callee)
 }
 
 /* Compares the object, and reads another one that is there by now. */
-static enum err_code check(struct callee_table *table, struct callee *callee)
+static enum err_code check_callee(struct callee_table *table, struct callee *callee)
 {
     const uint64_t now_ns = clock_now_ns();
     enum err_code rc = ERR_OK;
     if (!still_is(table, callee)) {
-        rc = load(table, callee);
+        rc = load_callee(table, callee);
         callee->epoch = table->epoch;
     }
     callee->checked_ns = rc ? 0 : now_ns;
@@ -435,17 +437,17 @@ static enum err_code check(struct callee_table *table, struct callee *callee)
 enum err_code callee_read(struct callee_table *table, remote_addr addr,
                           const struct callee **out)
 {
-    struct callee *callee = find(table, addr);
+    struct callee *callee = find_callee(table, addr);
     enum err_code rc = ERR_OK;
     if (!callee) {
-        rc = add(table, addr, &callee);
+        rc = add_callee(table, addr, &callee);
         if (rc)
             return rc;
     }
     const bool is_trusted = callee->is_permanent && callee->uses % CALLEE_TRUSTED_USES != 0;
     const bool is_checked = table->taken_ns && table->taken_ns <= callee->checked_ns;
     if (!is_trusted && !is_checked)
-        rc = check(table, callee);
+        rc = check_callee(table, callee);
     /* After a failed read, the next use reads again. */
     callee->uses = rc ? 0 : callee->uses + 1;
     *out = callee;

@@ -364,7 +364,7 @@ enum err_code code_load(struct code_table *table, remote_addr addr, uint32_t ins
     struct code code;
     uint32_t id;
     memset(&code, 0, sizeof code);
-    /* What lies there now may be another object than the one that is meant. */
+    /* The object that lies there now may be another than the one that is meant. */
     const code_id original = code_find(table, addr, 0);
     if (table->is_described && original == CODE_NONE)
         return ERR_CORRUPT;
@@ -474,7 +474,7 @@ size_t code_plan_checks(struct code_table *table, struct memory_span *spans)
     return count;
 }
 
-/* What has changed is left to code_check. */
+/* A changed object is left to code_check. */
 void code_settle_checks(struct code_table *table, size_t arrived)
 {
     const size_t bytes = compared_bytes(table->layout);

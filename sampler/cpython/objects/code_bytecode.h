@@ -15,7 +15,7 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/process/memory.h"
 
-/* Where the bytes that were read last are, for the next reading. */
+/* The bytes that were read last, for the next reading. */
 struct code_bytecode {
     struct object_bytes units, handlers;
 };

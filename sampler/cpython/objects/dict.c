@@ -228,7 +228,7 @@ enum err_code dict_find_global(struct memory *memory, const struct layout *layou
     return rc ? rc : dict_find(memory, layout, globals, name, out);
 }
 
-/* Where an instance stores its attributes; one of the two is 0. */
+/* The storage of an instance's attributes; one of the two is 0. */
 struct storage {
     remote_addr dict, values;
 };

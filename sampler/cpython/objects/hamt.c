@@ -140,7 +140,7 @@ enum err_code hamt_find(struct memory *memory, const struct layout *layout,
     return ERR_CORRUPT;
 }
 
-/* What a walk has found, and the nodes that are still to be read. */
+/* The pairs that a walk has found, and the nodes that are still to be read. */
 struct walk {
     struct hamt_pair *pairs;
     size_t room, count;

@@ -55,7 +55,7 @@ static int32_t take_signed_varint(struct cursor *c)
     return value & 1 ? -(int32_t)(value >> 1) : (int32_t)(value >> 1);
 }
 
-static int32_t add(struct cursor *c, int32_t a, int32_t b)
+static int32_t add_checked(struct cursor *c, int32_t a, int32_t b)
 {
     int32_t sum;
     if (!__builtin_add_overflow(a, b, &sum))
@@ -66,9 +66,9 @@ static int32_t add(struct cursor *c, int32_t a, int32_t b)
 
 static void take_long(struct cursor *c, int32_t *line, struct location *out)
 {
-    *line = add(c, *line, take_signed_varint(c));
+    *line = add_checked(c, *line, take_signed_varint(c));
     out->line = *line;
-    out->end_line = add(c, *line, take_count(c));
+    out->end_line = add_checked(c, *line, take_count(c));
     out->column = take_count(c) - 1;
     out->end_column = take_count(c) - 1;
 }
@@ -82,7 +82,7 @@ static void take_short(struct cursor *c, uint32_t form, int32_t line, struct loc
 
 static void take_one_line(struct cursor *c, uint32_t form, int32_t *line, struct location *out)
 {
-    *line = add(c, *line, (int32_t)form - FORM_ONE_LINE_0);
+    *line = add_checked(c, *line, (int32_t)form - FORM_ONE_LINE_0);
     out->line = out->end_line = *line;
     out->column = (int32_t)take_byte(c);
     out->end_column = (int32_t)take_byte(c);
@@ -101,7 +101,7 @@ static uint32_t take_entry(struct cursor *c, int32_t *line, struct location *out
     else if (form <= FORM_ONE_LINE_2)
         take_one_line(c, form, line, out);
     else if (form == FORM_NO_COLUMNS) {
-        *line = add(c, *line, take_signed_varint(c));
+        *line = add_checked(c, *line, take_signed_varint(c));
         out->line = out->end_line = *line;
     } else if (form == FORM_LONG)
         take_long(c, line, out);

@@ -29,7 +29,8 @@ bool location_find(const unsigned char *table, size_t bytes, int32_t first_line,
 int32_t lnotab_find(const unsigned char *table, size_t bytes, int32_t first_line,
                     uint32_t unit);
 
-/* The same for 3.10.  0: the instruction has no line, or is beyond the end of the table. */
+/* Finds the line by the table of 3.10. 0: the instruction has no line, or is beyond the end of
+ * the table. */
 int32_t lnotab_find_range(const unsigned char *table, size_t bytes, int32_t first_line,
                           uint32_t unit);
 

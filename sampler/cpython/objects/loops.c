@@ -80,7 +80,7 @@ static size_t find_step(const struct steps *steps, int64_t unit)
     return unit < 0 ? steps->count : low;
 }
 
-/* Where the step jumps; steps->count: nowhere.  The loops of `await` are none. */
+/* The target of the step's jump; steps->count: none. The loops of `await` are none. */
 static size_t jump_of(const struct steps *steps, const struct step *step)
 {
     if (step->base->flags & OPCODE_JUMPS)

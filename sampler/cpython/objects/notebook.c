@@ -1,5 +1,6 @@
 #include "sampler/cpython/objects/notebook.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +40,7 @@ static enum err_code find_shell(struct memory *memory, const struct layout *layo
 }
 
 static enum err_code find_number(struct memory *memory, const struct layout *layout,
-                                 remote_addr interp, const char *file, uint32_t *out)
+                                 remote_addr interp, const char *file, uint64_t *out)
 {
     remote_addr shell, compiler, map, number;
     enum err_code rc = find_shell(memory, layout, interp, &shell);
@@ -49,26 +50,26 @@ static enum err_code find_number(struct memory *memory, const struct layout *lay
         rc = object_attribute(memory, layout, compiler, "_filename_map", &map);
     if (!rc)
         rc = dict_find(memory, layout, map, file, &number);
-    return rc ? rc : object_read_small_int(memory, layout, number, out);
+    return rc ? rc : object_read_int(memory, layout, number, out);
 }
 
 bool notebook_name_cell(struct memory *memory, const struct layout *layout, remote_addr interp,
                         const char *file, char out[NOTEBOOK_NAME_BYTES])
 {
     enum { TRIES = 3 };
-    uint32_t number = 0;
+    uint64_t number = 0;
     int length = 0;
-    if (sscanf(file, "<ipython-input-%9u-%*[0-9a-f]%n", &number, &length) == 1 &&
+    if (sscanf(file, "<ipython-input-%9" SCNu64 "-%*[0-9a-f]%n", &number, &length) == 1 &&
         strcmp(file + length, ">") == 0) {
-        snprintf(out, NOTEBOOK_NAME_BYTES, "In [%u]", number);
+        snprintf(out, NOTEBOOK_NAME_BYTES, "In [%" PRIu64 "]", number);
         return true;
     }
     if (!interp || !is_of_kernel(file))
         return false;
     /* The dictionaries may change while they are read. */
     for (int i = 0; i < TRIES; i++)
-        if (find_number(memory, layout, interp, file, &number) == ERR_OK) {
-            snprintf(out, NOTEBOOK_NAME_BYTES, "In [%u]", number);
+        if (!find_number(memory, layout, interp, file, &number)) {
+            snprintf(out, NOTEBOOK_NAME_BYTES, "In [%" PRIu64 "]", number);
             return true;
         }
     return false;

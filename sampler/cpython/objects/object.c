@@ -170,13 +170,13 @@ enum err_code object_read_text(struct memory *memory, remote_addr addr, char *ou
     return memory_confirm(memory);
 }
 
-enum err_code object_read_small_int(struct memory *memory, const struct layout *layout,
-                                    remote_addr object, uint32_t *out)
+enum err_code object_read_int(struct memory *memory, const struct layout *layout,
+                              remote_addr object, uint64_t *out)
 {
-    enum { TAG_SIGN = 3, TAG_NEGATIVE = 2, TAG_BITS = 3, DIGIT_BITS = 30 };
+    enum { TAG_SIGN = 3, TAG_NEGATIVE = 2, TAG_BITS = 3, DIGIT_BITS = 30, MOST_DIGITS = 2 };
     const remote_addr size_at = object + object_first_field(layout);
     uint64_t type, flags, size;
-    uint32_t digit = 0;
+    uint32_t digits[MOST_DIGITS] = { 0 };
     enum err_code rc = memory_read_u64(memory, object + layout->object_type, &type);
     if (!rc)
         rc = object_type_flags(memory, layout, type, &flags);
@@ -189,12 +189,12 @@ enum err_code object_read_small_int(struct memory *memory, const struct layout *
     if (layout->has_int_tag && (size & TAG_SIGN) == TAG_NEGATIVE)
         return ERR_LIMIT;
     const uint64_t count = layout->has_int_tag ? size >> TAG_BITS : size;
-    if (count > 1)
+    if (count > MOST_DIGITS)
         return ERR_LIMIT;
     if (count)
-        rc = memory_read(memory, size_at + sizeof size, &digit, sizeof digit);
-    if (!rc && digit >> DIGIT_BITS)
+        rc = memory_read(memory, size_at + sizeof size, digits, count * sizeof *digits);
+    if (!rc && (digits[0] >> DIGIT_BITS || digits[1] >> DIGIT_BITS))
         rc = ERR_CORRUPT;
-    *out = digit;
+    *out = digits[0] | (uint64_t)digits[1] << DIGIT_BITS;
     return rc;
 }

@@ -61,12 +61,12 @@ MUST_CHECK enum err_code object_read_text(struct memory *memory, remote_addr add
                                           size_t room);
 bool object_text_is_plain(const char *text, size_t length);
 
-/* An int from 0 to 2^30 - 1.  ERR_LIMIT: another number.  ERR_CORRUPT: not an int. */
-MUST_CHECK enum err_code object_read_small_int(struct memory *memory,
-                                               const struct layout *layout, remote_addr object,
-                                               uint32_t *out);
+/* An int from 0 to 2^60 - 1.  ERR_LIMIT: another number.  ERR_CORRUPT: not an int. */
+MUST_CHECK enum err_code object_read_int(struct memory *memory, const struct layout *layout,
+                                         remote_addr object, uint64_t *out);
 
-/* Of a type: where it says at which offset its objects have their dictionary, if the interpreter does not place it. */
+/* The offset of the field of a type that gives the offset of the dictionary in its objects, if
+ * the interpreter does not place it. */
 static inline uint32_t object_type_dictoffset(const struct layout *layout)
 {
     enum { DICTOFFSET = 288 }; /* if the layout lacks it; in builds with a GIL */
@@ -74,8 +74,8 @@ static inline uint32_t object_type_dictoffset(const struct layout *layout)
                                    : DICTOFFSET + layout_object_shift(layout);
 }
 
-/* Where the interpreter places it: so many words before the object is the pointer to it.  In builds with a GIL the links
- * of the garbage collector are between. */
+/* The number of words between the pointer to the dictionary and the object, if the interpreter
+ * places it. In builds with a GIL the links of the garbage collector are between. */
 static inline uint32_t object_dict_words_before(const struct layout *layout)
 {
     enum { WITH_LINKS = 3, WITHOUT = 1 };

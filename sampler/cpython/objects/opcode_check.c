@@ -40,8 +40,8 @@ static const struct known {
     { "_frozen_importlib", "module_from_spec", "RETURN_VALUE", "FOR_ITER" },
 };
 
-static bool load(struct code_table *codes, remote_addr interp, const struct known *known,
-                 code_id *out)
+static bool load_known(struct code_table *codes, remote_addr interp, const struct known *known,
+                       code_id *out)
 {
     struct memory *const memory = codes->memory;
     const struct layout *const layout = codes->layout;
@@ -83,7 +83,7 @@ enum three_valued opcode_check(struct code_table *codes, remote_addr interp,
     bool lacks_needed = false;
     code_id id;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        if (!load(codes, interp, &functions[i], &id) ||
+        if (!load_known(codes, interp, &functions[i], &id) ||
             code_bytecode_read(codes->memory, codes->layout, code_at(codes, id), opcodes, true,
                                &room, &bytecode))
             continue;

@@ -33,8 +33,8 @@ void predicted_reads_deinit(struct predicted_reads *reads)
 }
 
 /* NULL: there is none. */
-static struct predicted_reads_place **find(const struct predicted_reads *reads,
-                                           remote_addr addr)
+static struct predicted_reads_place **find_place(const struct predicted_reads *reads,
+                                                 remote_addr addr)
 {
     struct idmap_slot *at;
     IDMAP_FIND(at, &reads->index, hash_mix(addr, 0), reads->places[at->id]->addr == addr);
@@ -65,7 +65,7 @@ static struct memory_span span_of(struct predicted_reads_place *place, bool agai
     return (struct memory_span){ place->addr, again ? place->again : place->now, place->bytes };
 }
 
-static void mark(struct predicted_reads_place *place, bool again)
+static void mark_place(struct predicted_reads_place *place, bool again)
 {
     if (again)
         place->has_again = true;
@@ -89,7 +89,7 @@ static enum err_code read_all(struct predicted_reads *reads, bool again)
         size_t i = 0;
         for (; i < count && spans[i].bytes <= arrived; i++) {
             arrived -= spans[i].bytes;
-            mark(reads->places[at + i], again);
+            mark_place(reads->places[at + i], again);
         }
         at += i + (i < count);
     }
@@ -114,8 +114,8 @@ static struct predicted_reads_place *create_place(remote_addr addr, size_t bytes
     return place;
 }
 
-static enum err_code add(struct predicted_reads *reads, remote_addr addr, size_t bytes,
-                         struct predicted_reads_place ***out)
+static enum err_code add_place(struct predicted_reads *reads, remote_addr addr, size_t bytes,
+                               struct predicted_reads_place ***out)
 {
     if (reads->count == PREDICTED_READS_MAX)
         return ERR_LIMIT;
@@ -136,8 +136,8 @@ static enum err_code add(struct predicted_reads *reads, remote_addr addr, size_t
 }
 
 /* Replaces a place by one with more room. */
-static enum err_code grow(struct predicted_reads *reads, struct predicted_reads_place **at,
-                          size_t bytes)
+static enum err_code grow_place(struct predicted_reads *reads,
+                                struct predicted_reads_place **at, size_t bytes)
 {
     struct predicted_reads_place *const place = create_place((*at)->addr, bytes);
     if (!place)
@@ -152,14 +152,14 @@ static enum err_code grow(struct predicted_reads *reads, struct predicted_reads_
 enum err_code predicted_reads_get(struct predicted_reads *reads, remote_addr addr, size_t bytes,
                                   const unsigned char **out)
 {
-    struct predicted_reads_place **at = find(reads, addr);
+    struct predicted_reads_place **at = find_place(reads, addr);
     enum err_code rc = ERR_OK;
     if (!addr || bytes > PREDICTED_READS_MAX_BYTES)
         return ERR_CORRUPT;
     if (!at)
-        rc = add(reads, addr, bytes, &at);
+        rc = add_place(reads, addr, bytes, &at);
     else if ((*at)->room < bytes)
-        rc = grow(reads, at, bytes);
+        rc = grow_place(reads, at, bytes);
     if (rc)
         return rc;
     struct predicted_reads_place *const place = *at;
@@ -181,7 +181,7 @@ enum err_code predicted_reads_again(struct predicted_reads *reads)
 bool predicted_reads_is_same(const struct predicted_reads *reads, remote_addr addr, size_t from,
                              size_t to)
 {
-    struct predicted_reads_place *const *const at = find(reads, addr);
+    struct predicted_reads_place *const *const at = find_place(reads, addr);
     const struct predicted_reads_place *const place = at ? *at : NULL;
     return place && place->has_now && place->has_again && to <= place->bytes &&
            memcmp(place->now + from, place->again + from, to - from) == 0;

@@ -24,7 +24,7 @@ static bool fits(const struct recorded_reads *reads, const struct memory_span *s
     return true;
 }
 
-/* What cannot be recorded is not read, so this bounds what a chain may cost. */
+/* Memory that cannot be recorded is not read, so this bounds what a chain may cost. */
 static enum err_code read_recorded(struct memory *memory, const struct memory_span *spans,
                                    size_t count, size_t *bytes_out)
 {

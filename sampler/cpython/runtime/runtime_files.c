@@ -73,7 +73,7 @@ static enum mapped_file open_elf(int pid, const struct mapping *mapping,
     const enum mapped_file state = mapped_file_open(pid, mapping, &out->fd);
     if (state != MAPPED_FILE_OPENED)
         return state;
-    if (elf_open(out->fd, deadline_within(deadline, file_ns), &out->elf, NULL) == ERR_OK)
+    if (!elf_open(out->fd, deadline_within(deadline, file_ns), &out->elf, NULL))
         return state;
     close(out->fd);
     *out = (struct opened){ .fd = -1, .elf = NULL };

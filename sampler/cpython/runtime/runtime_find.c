@@ -22,7 +22,7 @@ static uint64_t process_ns(enum runtime_effort effort)
 const char *runtime_way_text(enum runtime_way way)
 {
     static const char *const texts[] = {
-#define X(name, text) [RUNTIME_BY_##name] = text,
+#define X(name, text) [RUNTIME_BY_##name] = (text),
         RUNTIME_WAYS(X)
 #undef X
     };
@@ -30,7 +30,7 @@ const char *runtime_way_text(enum runtime_way way)
 }
 
 /* Reads one byte of the program to learn whether its memory can be read. */
-static enum err_code probe(struct search *search)
+static enum err_code probe_memory(struct search *search)
 {
     unsigned char byte;
     for (size_t i = 0; i < search->maps.count; i++) {
@@ -51,7 +51,7 @@ static bool is_32_bit_program(int pid)
            memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32;
 }
 
-static enum err_code not_found(const struct search *search)
+static enum err_code refuse_process(const struct search *search)
 {
     const struct process *const process = search->process;
     const uint64_t mib = 1 << 20;
@@ -76,7 +76,7 @@ static enum err_code not_found(const struct search *search)
                    search->skipped_bytes / mib);
 }
 
-static enum err_code find(struct search *search)
+static enum err_code search_process(struct search *search)
 {
     const int pid = search->process->pid;
     struct err *const err = search->err;
@@ -90,7 +90,7 @@ static enum err_code find(struct search *search)
                        "process %d is not a Python process (it has no memory of its own: a "
                        "kernel thread, or it is just ending)",
                        pid);
-    rc = probe(search);
+    rc = probe_memory(search);
     if (rc == ERR_PERM || rc == ERR_UNSUPPORTED) /* UNSUPPORTED: no process_vm_readv */
         return ptrace_checks_explain(pid, err);
     search->program_inode = mapped_file_program_inode(pid);
@@ -104,7 +104,7 @@ static enum err_code find(struct search *search)
         return ERR_OK;
     if (search->refusal)
         return err_wrap(err, search->refusal, "process %d", pid);
-    return not_found(search);
+    return refuse_process(search);
 }
 
 static enum err_code find_in(struct process *process, enum runtime_effort effort,
@@ -119,7 +119,7 @@ static enum err_code find_in(struct process *process, enum runtime_effort effort
                              .err = err };
     out->count = 0;
     idmap_init(&search.files);
-    const enum err_code rc = find(&search);
+    const enum err_code rc = search_process(&search);
     idmap_deinit(&search.files);
     maps_deinit(&search.maps);
     return rc;

@@ -13,7 +13,7 @@ struct cursor {
     const char *at, *end;
 };
 
-static bool take(struct cursor *c, const char *text)
+static bool take_text(struct cursor *c, const char *text)
 {
     const size_t bytes = strlen(text);
     if ((size_t)(c->end - c->at) < bytes || memcmp(c->at, text, bytes) != 0)
@@ -34,19 +34,19 @@ static bool take_number(struct cursor *c, uint32_t *out)
 
 static uint32_t take_level(struct cursor *c)
 {
-    return take(c, "a") ? 0xa : take(c, "b") ? 0xb : take(c, "rc") ? 0xc : FINAL;
+    return take_text(c, "a") ? 0xa : take_text(c, "b") ? 0xb : take_text(c, "rc") ? 0xc : FINAL;
 }
 
 uint32_t version_text_parse(const char *text, size_t bytes)
 {
     struct cursor c = { text, text + bytes };
     uint32_t minor, micro, serial = 0;
-    if (!take(&c, "3.") || !take_number(&c, &minor) || !take(&c, ".") ||
+    if (!take_text(&c, "3.") || !take_number(&c, &minor) || !take_text(&c, ".") ||
         !take_number(&c, &micro))
         return 0;
     const uint32_t level = take_level(&c);
     if ((level != FINAL && (!take_number(&c, &serial) || serial > 0xf)) ||
-        (!take(&c, " (") && !take(&c, "+ (")))
+        (!take_text(&c, " (") && !take_text(&c, "+ (")))
         return 0;
     return 3u << 24 | minor << 16 | micro << 8 | level << 4 | serial;
 }

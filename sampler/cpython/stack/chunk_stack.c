@@ -81,7 +81,7 @@ static size_t placed_frames(const struct stack *stack)
 
 /* Keeps the frames that are certain: all of a thread that cannot move.  The next walk may reuse the others
  * too. */
-static void judge(struct stack *stack, struct code_table *codes)
+static void judge_frames(struct stack *stack, struct code_table *codes)
 {
     const struct walk *const walk = &stack->walk;
     if (!stack->copy.is_still) {
@@ -172,8 +172,8 @@ static enum err_code find_running(struct stack *stack, remote_addr *out)
     return stack->copy.is_still ? ERR_OK : ERR_FAULT;
 }
 
-static enum err_code find(struct stack *stack, struct code_table *codes, bool is_first,
-                          bool *again_out)
+static enum err_code find_stack(struct stack *stack, struct code_table *codes, bool is_first,
+                                bool *again_out)
 {
     remote_addr running;
     *again_out = true;
@@ -198,7 +198,7 @@ static enum err_code find(struct stack *stack, struct code_table *codes, bool is
     if (rc)
         return rc;
     *again_out = stack->walk.is_broken || (stack->walk.loaded && !stack->copy.is_still);
-    judge(stack, codes);
+    judge_frames(stack, codes);
     if (!codes_are_fresh(stack, codes)) {
         *again_out = true;
         cut_at_stale(stack, codes);
@@ -209,7 +209,7 @@ static enum err_code find(struct stack *stack, struct code_table *codes, bool is
     return ERR_OK;
 }
 
-static enum err_code conclude(struct stack *stack, enum err_code rc)
+static enum err_code conclude_sample(struct stack *stack, enum err_code rc)
 {
     copy_drop_idle(&stack->copy);
     /* The thread runs code, but none of its frames was found. */
@@ -243,6 +243,6 @@ const struct stack_reader chunk_stack_reader = {
     .plan = plan,
     .settle = settle,
     .read = read_again,
-    .find = find,
-    .conclude = conclude,
+    .find = find_stack,
+    .conclude = conclude_sample,
 };

@@ -108,7 +108,8 @@ struct copy {
     bool has_again;     /* B arrived */
     bool is_accepted;   /* the caller's stack was made from A */
     bool is_still;      /* set by the caller: the thread cannot move, so A is of one instant */
-    /* The same: the memory is a copy, made then; code objects are checked once for many of them.  0: it is read now. */
+    /* The time of the copy that the memory is, set by the caller; code objects are checked once
+     * for many copies. 0: the memory is read now. */
     uint64_t taken_ns;
     struct copy_tail tail; /* the same: of that copy */
 };
@@ -170,7 +171,7 @@ remote_addr copy_stack_top(const struct copy *copy);
 
 /* A place numbers an address in the chunks, in the order of the stack.  COPY_NOWHERE: in no chunk. */
 uint64_t copy_place(const struct copy *copy, remote_addr addr);
-/* The same; begins the search at the chunk of `near`, outwards. */
+/* The place of addr; begins the search at the chunk of `near`, outwards. */
 uint64_t copy_place_near(const struct copy *copy, remote_addr addr, uint64_t near);
 /* Bytes at a place; NULL: not copied in this reading. */
 const unsigned char *copy_at(const struct copy *copy, enum copy_reading reading, uint64_t place,
@@ -188,7 +189,7 @@ enum { COPY_OWNER_INTERPRETER = 3 };
 bool copy_is_entry(const struct layout *layout, const unsigned char *frame);
 /* Adds the off-chunk frame at addr to later readings.  ERR_LIMIT: too many. */
 MUST_CHECK enum err_code copy_add_off_chunk(struct copy *copy, remote_addr addr);
-/* The same, and reads the frame now: as A, and also as B if `running` still runs. */
+/* Adds the frame and reads it now: as A, and also as B if `running` still runs. */
 MUST_CHECK enum err_code copy_fetch_off_chunk(struct copy *copy, remote_addr addr,
                                               remote_addr running);
 /* Marks the frame as part of the stack; `caller`: the frame it is linked to. */

@@ -1,6 +1,7 @@
 /*
- * copy_parts - shared by the files of copy: copy.c compares a reading with the last one, copy_plan.c chooses what
- * is read, copy_settle.c makes a reading and handles what did not arrive, copy_running.c finds the running frame, copy_chunks.c follows the list of chunks, copy_off_chunk.c handles off-chunk frames.
+ * copy_parts - shared by the files of copy: copy.c compares a reading with the last one and finds the running frame,
+ * copy_plan.c chooses what is read, copy_settle.c makes a reading and handles what did not arrive, copy_chunks.c follows
+ * the list of chunks, copy_off_chunk.c handles off-chunk frames.
  */
 #ifndef SAMPLER_CPYTHON_STACK_COPY_PARTS_H
 #define SAMPLER_CPYTHON_STACK_COPY_PARTS_H

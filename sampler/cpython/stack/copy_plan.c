@@ -8,7 +8,8 @@ enum {
     TRIM_READINGS = 256, /* a chunk is copied as far as this many readings used it */
 };
 
-/* Of the bytes to read, how many are below the tail's end; `is_above`: is the chunk above that of the tail? */
+/* The number of the chunk's bytes to read that are below the tail's end; `is_above`: is the
+ * chunk above that of the tail? */
 static size_t tail_bytes(const struct copy *copy, const struct copy_chunk *chunk,
                          bool *is_above)
 {
@@ -133,7 +134,7 @@ static void turn_over(struct copy *copy)
     copy->is_accepted = false;
 }
 
-/* Where B begins in the newest chunk: AGAIN_BYTES below its last top. */
+/* The beginning of B in the newest chunk: AGAIN_BYTES below its last top. */
 static size_t again_from(const struct copy *copy, const struct copy_chunk *newest)
 {
     const remote_addr top = copy_stack_top(copy);

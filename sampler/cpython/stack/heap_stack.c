@@ -26,8 +26,8 @@ static bool is_unchanged(const struct stack *stack, struct code_table *codes)
             codes_are_fresh(stack, codes));
 }
 
-static enum err_code find(struct stack *stack, struct code_table *codes, bool is_first,
-                          bool *again_out)
+static enum err_code find_stack(struct stack *stack, struct code_table *codes, bool is_first,
+                                bool *again_out)
 {
     (void)is_first;
     *again_out = false;
@@ -87,6 +87,6 @@ const struct stack_reader heap_stack_reader = {
     .plan = plan,
     .settle = settle,
     .read = read_again,
-    .find = find,
+    .find = find_stack,
     .conclude = conclude,
 };

@@ -91,8 +91,8 @@ static remote_addr caller_of(const struct heap_frames *heap, struct heap_frame *
 }
 
 /* One step of the walk; *next: the caller's frame.  ERR_CORRUPT, ERR_FAULT, ERR_LIMIT: the walk ends. */
-static enum err_code step(struct heap_frames *heap, struct code_table *codes, remote_addr addr,
-                          size_t *fetched, remote_addr *next)
+static enum err_code step_outwards(struct heap_frames *heap, struct code_table *codes,
+                                   remote_addr addr, size_t *fetched, remote_addr *next)
 {
     struct walk_frame frame;
     struct heap_frame *item = heap_find(heap, addr);
@@ -159,7 +159,7 @@ static enum err_code walk_from(struct heap_frames *heap, struct code_table *code
     heap->frame_count = 0;
     heap->walks++;
     while (addr && !rc)
-        rc = step(heap, codes, addr, &fetched, &addr);
+        rc = step_outwards(heap, codes, addr, &fetched, &addr);
     turn_round(heap->frames[0], heap->frame_count);
     return rc;
 }

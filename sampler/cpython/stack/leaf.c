@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/cpython/objects/code_place.h"
 
 enum {
@@ -22,6 +23,12 @@ struct leaf_place {
     int32_t slot;  /* the first of them, in words from the start of the locals */
     int32_t top;   /* of the value stack before the call, in the same words */
     uint32_t uses;
+};
+
+/* A place and the name of what is called there, seen for certain. */
+struct leaf_pair {
+    uint32_t place;
+    str_id callee;
 };
 
 /* The innermost frame in one reading. */
@@ -46,15 +53,36 @@ void leaves_init(struct leaves *leaves, struct memory *memory, const struct layo
     }
     callee_table_init(&leaves->callees, memory, layout, strings);
     pool_init(&leaves->places, sizeof(struct leaf_place), LEAF_MAX_PLACES);
-    pair_set_init(&leaves->pairs);
+    pool_init(&leaves->pairs, sizeof(struct leaf_pair), LEAF_MAX_PAIRS);
+    idmap_init(&leaves->pair_index);
 }
 
 void leaves_deinit(struct leaves *leaves)
 {
     callee_table_deinit(&leaves->callees);
     pool_deinit(&leaves->places);
-    pair_set_deinit(&leaves->pairs);
+    pool_deinit(&leaves->pairs);
+    idmap_deinit(&leaves->pair_index);
     code_bytecode_deinit(&leaves->room);
+}
+
+static bool has_pair(const struct leaves *leaves, uint32_t place, str_id callee)
+{
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &leaves->pair_index, hash_mix(place, callee),
+               ((const struct leaf_pair *)pool_at(&leaves->pairs, at->id))->place == place &&
+                   ((const struct leaf_pair *)pool_at(&leaves->pairs, at->id))->callee ==
+                       callee);
+    return at != NULL;
+}
+
+/* Without room, the name is confirmed again each time. */
+static void add_pair(struct leaves *leaves, uint32_t place, str_id callee)
+{
+    const struct leaf_pair pair = { place, callee };
+    uint32_t id;
+    if (!pool_push(&leaves->pairs, &pair, &id, NULL))
+        (void)!idmap_add(&leaves->pair_index, hash_mix(place, callee), id, NULL);
 }
 
 void leaves_clear(struct leaves *leaves)
@@ -320,10 +348,10 @@ static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
     out->in_native = callee->is_c;
     if (callee->is_c != VALUE_YES || !callee->name)
         return ERR_OK;
-    bool is_known = pair_set_has(&leaves->pairs, place, callee->name);
+    bool is_known = has_pair(leaves, place, callee->name);
     if (!is_known && is_certain &&
         is_confirmed(leaves, stack, frame, leaf_place, &state, callee)) {
-        pair_set_add(&leaves->pairs, place, callee->name);
+        add_pair(leaves, place, callee->name);
         is_known = true;
     }
     out->is_unsettled = !is_known && is_certain && stack->copy.taken_ns;

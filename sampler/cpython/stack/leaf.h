@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/idmap.h"
 #include "sampler/base/pool.h"
 #include "sampler/base/strtab.h"
 #include "sampler/base/three_valued.h"
@@ -29,12 +30,11 @@
 #include "sampler/cpython/objects/code.h"
 #include "sampler/cpython/objects/code_bytecode.h"
 #include "sampler/cpython/objects/opcodes.h"
-#include "sampler/cpython/stack/pair_set.h"
 #include "sampler/cpython/stack/stack.h"
 
 enum {
     LEAF_MAX_PLACES = 1 << 22,
-    LEAF_MAX_PAIRS = PAIR_SET_MAX,
+    LEAF_MAX_PAIRS = 1 << 22,
     LEAF_OPCODE_USES = 64, /* an instruction is read again after this many uses */
     LEAF_NO_OPCODE = -1,
 };
@@ -57,8 +57,9 @@ struct leaves {
     bool wants_opcodes;           /* read the form of the instruction each time */
     int call, precall, call_kw, call_function_ex; /* opcodes; -1: not in this version */
     struct callee_table callees;
-    struct pool places;    /* of struct leaf_place */
-    struct pair_set pairs; /* of a place and a callee's name */
+    struct pool places; /* of struct leaf_place */
+    struct pool pairs;  /* of struct leaf_pair */
+    struct idmap pair_index;
     struct code_bytecode room;
 };
 

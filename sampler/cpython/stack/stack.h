@@ -62,10 +62,11 @@ void stack_deinit(struct stack *stack);
 /* ERR_GONE: the thread (or the process) ended.  ERR_FAULT, ERR_CORRUPT: this sample failed. */
 MUST_CHECK enum err_code stack_read(struct stack *stack, struct code_table *codes);
 
-/* The same for a caller that reads many threads in one call.  stack_plan fills at most stack_plan_count
- * spans and returns their number.  The caller reads them, and then begins an epoch of the code table: a
- * code object that one of the stacks has checked since is not checked again for the others.
- * stack_finish takes the number of bytes that arrived, and reads again if it must. */
+/* Functions for a caller that reads many threads in one call. stack_plan fills at most
+ * stack_plan_count spans and returns their number. The caller reads them, and then begins an
+ * epoch of the code table: a code object that one of the stacks has checked since is not
+ * checked again for the others. stack_finish takes the number of bytes that arrived, and reads
+ * again if it must. */
 size_t stack_plan_count(const struct stack *stack);
 size_t stack_plan(struct stack *stack, struct memory_span *spans);
 MUST_CHECK enum err_code stack_finish(struct stack *stack, struct code_table *codes,

@@ -194,7 +194,7 @@ static size_t unchanged_frames(const struct walk *walk, const struct copy *copy,
 }
 
 /* Leaves out the frames found so far: one of them has returned, so all inner ones have. */
-static void cut(struct walk *walk)
+static void cut_inner(struct walk *walk)
 {
     walk->inner_count = 0;
     walk->is_cut = true;
@@ -221,7 +221,7 @@ static void see_if_waiting(struct walker *w, const struct walk_frame *caller,
         w->copy->is_still ||
         waits_for_callee(w, caller, bytes, callee->is_off_chunk && !callee->entered_from_c);
     if ((w->layout->clears_popped_frames || !callee->entered_from_c) && !is_waiting)
-        cut(walk);
+        cut_inner(walk);
 }
 
 /* Does the previous walk have this frame?  Its frames above `place` are not outer frames of this one. */
@@ -299,7 +299,7 @@ static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t plac
     *next = caller_of(w, bytes, &frame, &found);
     w->found += found != FOUND_BEGINNING;
     if (found == FOUND_RETURNED)
-        cut(w->walk);
+        cut_inner(w->walk);
     if (found == FOUND_FRAME) {
         see_if_waiting(w, &frame, bytes);
         frame.entered_from_c = is_entered_from_c(w, place, bytes);

@@ -6,8 +6,8 @@
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/cpython/threads/threads.h"
 
-/* Where the C library's structure of a thread has its id.  720 and 208 are those of glibc on x86-64 and ARM64; in musl
- * it is at 48. */
+/* The offset of the id in the C library's structure of a thread. 720 and 208 are those of glibc
+ * on x86-64 and ARM64; in musl it is at 48. */
 enum {
     EXAMINED_BYTES = 1024,
 #if defined __aarch64__

@@ -32,7 +32,8 @@ struct thread_list;
  * interpreters, it moves the states of each thread next to each other, that of the main interpreter last. */
 void sub_stacks_find(struct thread_list *list);
 
-/* Where on the C stack the innermost frames of a state that has just been read were called from; 0: unknown, or it has no frames. */
+/* The address on the C stack at which the innermost frames of a state that has just been read
+ * were called; 0: unknown, or it has no frames. */
 remote_addr sub_stacks_place(const struct thread_list *list, const struct thread *thread);
 
 /* Is it a state that no thread is known to run in, without frames?  Programs that embed Python make states for threads to

@@ -25,7 +25,8 @@ enum machine_register {
     MACHINE_OTHER,    /* of no interest */
 };
 
-/* Where a frame saves a register: below its local variables, so it may be far from the CFA. */
+/* The offset at which a frame saves a register: below its local variables, so it may be far
+ * from the CFA. */
 typedef int32_t machine_offset;
 #define MACHINE_OFFSET_MIN INT32_MIN
 #define MACHINE_OFFSET_MAX INT32_MAX

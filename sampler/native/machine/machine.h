@@ -39,8 +39,8 @@ struct native_registers {
     bool has_only_sp; /* of a thread that waits in a system call: the others are unknown */
 };
 
-/* Where the kernel puts registers when it calls a signal handler: bytes above the stack pointer that the
- * handler returns with.  outer_sp 0: no register is it. */
+/* Places of registers in the frame that the kernel makes when it calls a signal handler: bytes
+ * above the stack pointer that the handler returns with. outer_sp 0: no register is it. */
 struct machine_signal_frame {
     int16_t ip, sp, outer_sp, saved[MACHINE_SAVED];
 };
@@ -66,7 +66,7 @@ bool machine_ends_with_call(const unsigned char code[MACHINE_CALL_BYTES]);
  * the return address. */
 remote_addr machine_called(const unsigned char code[MACHINE_CALL_BYTES], remote_addr addr);
 
-/* Where the jump at `addr` leads, by the code alone; 0: the code is no such jump. */
+/* The target of the jump at `addr`, by the code alone; 0: the code is no such jump. */
 remote_addr machine_jumped(const unsigned char code[MACHINE_JUMP_BYTES], remote_addr addr);
 
 /* How many of these bytes, which begin with a function, are surely of it: all, or those up to the last return before the

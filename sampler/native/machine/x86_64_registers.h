@@ -20,7 +20,7 @@ enum machine_register {
     MACHINE_OTHER, /* of no interest */
 };
 
-/* Where a frame saves a register: above its local variables. */
+/* The offset at which a frame saves a register: above its local variables. */
 typedef int16_t machine_offset;
 #define MACHINE_OFFSET_MIN INT16_MIN
 #define MACHINE_OFFSET_MAX INT16_MAX

@@ -7,7 +7,7 @@
 #include "sampler/profile/views/own_code.h"
 #include "sampler/profile/views/view.h"
 
-/* What is known of a function: these, and above them the cause if it is the mark of a wait. */
+/* Facts about a function: these, and above them the cause if it is the mark of a wait. */
 enum { OWN = 1, PYTHON = 2, CAUSE_SHIFT = 2 };
 
 #define NO_ROW UINT32_MAX
@@ -39,8 +39,8 @@ void own_marks_deinit(struct own_marks *marks)
     *marks = (struct own_marks){ 0 };
 }
 
-static enum err_code mark(struct own_marks *marks, const struct profile_snapshot *snapshot,
-                          struct err *err)
+static enum err_code mark_functions(struct own_marks *marks,
+                                    const struct profile_snapshot *snapshot, struct err *err)
 {
     const uint32_t count = snapshot->sizes.functions;
     if (marks->count >= count)
@@ -186,7 +186,7 @@ static int by_frame(const void *left, const void *right)
 }
 
 /* Adds up entries of the same frame in the same process. */
-static void merge(struct counting *counting)
+static void merge_entries(struct counting *counting)
 {
     struct entry *const entries = counting->entries;
     size_t kept = 0;
@@ -305,12 +305,12 @@ static void find_functions(struct counting *counting)
     }
 }
 
-static enum err_code count(struct counting *counting, const struct view_query *query,
-                           struct err *err)
+static enum err_code count_activity(struct counting *counting, const struct view_query *query,
+                                    struct err *err)
 {
     const struct profile_sizes *const sizes = &counting->snapshot->sizes;
     enum err_code rc = view_cells_init(&counting->cells, counting->snapshot, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     counting->row_of = malloc(((size_t)sizes->processes + 1) * sizeof *counting->row_of);
     counting->own = calloc((size_t)sizes->nodes + 1, sizeof *counting->own);
@@ -320,12 +320,12 @@ static enum err_code count(struct counting *counting, const struct view_query *q
         return err_nomem(err);
     memset(counting->row_of, 0xff, ((size_t)sizes->processes + 1) * sizeof *counting->row_of);
     rc = add_rows(counting, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     place_nodes(counting);
     count_cells(counting);
     count_slots(counting, query);
-    merge(counting);
+    merge_entries(counting);
     find_functions(counting);
     return find_places(counting, err);
 }
@@ -343,15 +343,15 @@ enum err_code activity_init(struct activity *activity, const struct profile_snap
     activity->from_ns = first * slot_ns;
     const struct view_query query = { .from_ns = activity->from_ns };
     struct counting counting = { .snapshot = snapshot, .marks = marks, .activity = activity };
-    enum err_code rc = mark(marks, snapshot, err);
-    if (rc == ERR_OK)
-        rc = count(&counting, &query, err);
+    enum err_code rc = mark_functions(marks, snapshot, err);
+    if (!rc)
+        rc = count_activity(&counting, &query, err);
     view_cells_deinit(&counting.cells);
     free(counting.row_of);
     free(counting.own);
     free(counting.python);
     free(counting.entries);
-    if (rc != ERR_OK)
+    if (rc)
         activity_deinit(activity);
     return rc;
 }

@@ -45,7 +45,7 @@ struct activity_place {
     uint64_t ns;
 };
 
-/* What a process waited for most. */
+/* The wait of a process that took most time. */
 struct activity_wait {
     enum wait_cause cause;
     uint64_t ns; /* of the cause; of the place if the cause is unknown */

@@ -17,8 +17,8 @@ static size_t windows_before(const struct profile_snapshot *snapshot, uint32_t s
 }
 
 /* A byte for each row, 1 if it is listed; NULL: there is no list. */
-static enum err_code mark(const uint32_t *ids, size_t id_count, uint32_t rows,
-                          unsigned char **out, struct err *err)
+static enum err_code mark_wanted(const uint32_t *ids, size_t id_count, uint32_t rows,
+                                 unsigned char **out, struct err *err)
 {
     if (!ids)
         return ERR_OK;
@@ -56,9 +56,10 @@ static enum err_code mark_threads(struct cell_filter *filter, const struct view_
     const struct profile_sizes *const sizes = &filter->snapshot->sizes;
     unsigned char *processes = NULL;
     enum err_code rc =
-        mark(query->threads, query->thread_count, sizes->threads, &filter->wanted, err);
+        mark_wanted(query->threads, query->thread_count, sizes->threads, &filter->wanted, err);
     if (!rc)
-        rc = mark(query->processes, query->process_count, sizes->processes, &processes, err);
+        rc = mark_wanted(query->processes, query->process_count, sizes->processes, &processes,
+                         err);
     if (!rc && processes && !filter->wanted)
         rc = mark_all(sizes->threads, &filter->wanted, err);
     if (!rc && processes)

@@ -18,7 +18,7 @@ static const char *next_part(const char *path)
     return slash ? slash + 1 : NULL;
 }
 
-/* What shiv puts before the program. */
+/* Files that shiv puts before the program. */
 static bool is_in_shiv_bootstrap(const char *rest)
 {
     static const char *const files[] = { "__init__.py", "environment.py", "filelock.py",

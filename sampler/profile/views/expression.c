@@ -41,7 +41,7 @@ static bool is_next(const struct reader *reader, char c)
     return reader->at < reader->end && *reader->at == c;
 }
 
-static void copy(struct reader *reader, size_t bytes)
+static void copy_bytes(struct reader *reader, size_t bytes)
 {
     buffer_append(&reader->out, reader->at, bytes);
     reader->at += bytes;
@@ -88,7 +88,7 @@ static void read_escape(struct reader *reader, bool in_set)
     else if (isalnum((unsigned char)c) && !strchr("tnfrxu", c) && !(c == 'b' && in_set))
         reader->wrong = "has an escape that filters do not support, such as a back-reference";
     else if ((unsigned char)c < 0x80)
-        copy(reader, 2);
+        copy_bytes(reader, 2);
     else
         reader->at++;
 }
@@ -102,14 +102,14 @@ static void read_member(struct reader *reader)
     else if (letter == 'S')
         replace(reader, 2, NO_SPACES);
     else if (letter)
-        copy(reader, 2);
+        copy_bytes(reader, 2);
     else if (is_next(reader, '\\'))
         read_escape(reader, true);
     else {
         /* Signs are literal here, but "[:" is not in PCRE2. */
         if (ispunct((unsigned char)*reader->at))
             buffer_char(&reader->out, '\\');
-        copy(reader, utf8_char_length(reader->at, (size_t)(reader->end - reader->at)));
+        copy_bytes(reader, utf8_char_length(reader->at, (size_t)(reader->end - reader->at)));
     }
 }
 
@@ -119,9 +119,9 @@ static void read_set(struct reader *reader)
         replace(reader, 2, "(?:[])"); /* PCRE2 can repeat this group, but not the empty set */
         return;
     }
-    copy(reader, 1);
+    copy_bytes(reader, 1);
     if (is_next(reader, '^'))
-        copy(reader, 1);
+        copy_bytes(reader, 1);
     while (reader->at < reader->end && *reader->at != ']' && !reader->wrong) {
         const bool is_class = next_class(reader) != '\0';
         read_member(reader);
@@ -132,7 +132,7 @@ static void read_set(struct reader *reader)
         read_member(reader);
     }
     if (is_next(reader, ']'))
-        copy(reader, 1);
+        copy_bytes(reader, 1);
     else if (!reader->wrong)
         reader->wrong = "lacks a ]";
 }
@@ -151,7 +151,7 @@ static void close_group(struct reader *reader)
 {
     if (--reader->depth < 0)
         reader->wrong = "has a ) without (";
-    copy(reader, 1);
+    copy_bytes(reader, 1);
 }
 
 static const char *skip_digits(const char *at, const char *end)
@@ -184,9 +184,9 @@ static void read_quantifier(struct reader *reader)
     }
     if (!reader->can_repeat)
         reader->wrong = "has nothing to repeat before *, +, ? or {";
-    copy(reader, length);
+    copy_bytes(reader, length);
     if (is_next(reader, '?'))
-        copy(reader, 1);
+        copy_bytes(reader, 1);
     reader->can_repeat = false;
 }
 
@@ -195,7 +195,7 @@ static void read_backslash(struct reader *reader)
     const bool is_edge = reader->at + 1 < reader->end && strchr("bB", reader->at[1]);
     reader->can_repeat = !is_edge;
     if (is_edge)
-        copy(reader, 2);
+        copy_bytes(reader, 2);
     else if (next_class(reader)) {
         buffer_char(&reader->out, '[');
         read_member(reader);
@@ -220,7 +220,7 @@ static void read_one(struct reader *reader)
     case '.': replace(reader, 1, reader->dot_is_all ? "[^]" : NO_LINE_END); break;
     case '^': replace(reader, 1, reader->has_lines ? "(?<!" NO_LINE_END ")" : "^"); break;
     case '$': replace(reader, 1, reader->has_lines ? "(?!" NO_LINE_END ")" : "\\z"); break;
-    default: copy(reader, 1);
+    default: copy_bytes(reader, 1);
     }
 }
 
@@ -273,7 +273,7 @@ static enum err_code compile_expression(struct expression *made, const char *tex
             return err_set(err, ERR_INVALID,
                            "the flags of a regular expression are i, m, s and u, once each");
     enum err_code rc = translate(&reader, err);
-    if (rc == ERR_OK)
+    if (!rc)
         rc = compile(made, reader.out.data, reader.out.length,
                      PCRE2_ANCHORED | PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS |
                          (strchr(flags, 'i') ? PCRE2_CASELESS : 0),
@@ -296,7 +296,7 @@ enum err_code expression_compile(const char *text, size_t length, const char *fl
     const enum err_code rc =
         flags ? compile_expression(made, text, length, flags, err)
               : compile(made, text, length, PCRE2_LITERAL | PCRE2_CASELESS, err);
-    if (rc == ERR_OK)
+    if (!rc)
         *out = made;
     else
         expression_destroy(made);

@@ -24,7 +24,7 @@ enum err_code frame_filters_add(struct frame_filters *filters, enum frame_filter
         return err_set(err, ERR_INVALID, "there may be at most %d filters", FRAME_FILTERS_MAX);
     const enum err_code rc = pattern_init(&tried, pattern, err);
     pattern_deinit(&tried);
-    if (rc == ERR_OK)
+    if (!rc)
         filters->items[filters->count++] = (struct frame_filter){ kind, pattern };
     return rc;
 }

@@ -106,7 +106,7 @@ unsigned frame_matcher_start(const struct frame_matcher *matcher);
 /* Adds one more frame; `kinds`: those that match its function. */
 unsigned frame_matcher_step(const struct frame_matcher *matcher, unsigned known,
                             unsigned kinds);
-/* The same for a frame that the view leaves out: only focus and ignore see it. */
+/* Adds a frame that the view leaves out: only focus and ignore see it. */
 unsigned frame_matcher_leave(unsigned known, unsigned kinds);
 /* Do the samples of a stack count?  Without filters they do even if it has no frame. */
 bool frame_matcher_counts(const struct frame_matcher *matcher, unsigned known);

@@ -10,7 +10,7 @@
 
 static const double thousandths = 1000;
 
-/* What a thread did in the current window, and in all of them. */
+/* Samples of a thread in the current window, and in all of them. */
 struct party {
     uint64_t held, waited;         /* in this window */
     uint64_t held_all, waited_all; /* waited_all: if it is a thread of the query */
@@ -35,14 +35,14 @@ struct work {
     size_t rows;
 };
 
-static bool holds(const struct cell *cell)
+static bool holds_gil(const struct cell *cell)
 {
     return cell->state & STATE_HAS_GIL;
 }
 
 static bool waits(const struct cell *cell)
 {
-    return !holds(cell) && cell->state & STATE_WAITS_GIL;
+    return !holds_gil(cell) && cell->state & STATE_WAITS_GIL;
 }
 
 static struct process *process_of(const struct work *work, thread_id thread)
@@ -57,7 +57,7 @@ static bool count_window(struct work *work, const struct window *window)
     for (size_t i = 0; i < window->cell_count; i++) {
         const struct cell *const cell = &window->cells[i];
         struct party *const party = &work->parties[cell->thread];
-        if (holds(cell)) {
+        if (holds_gil(cell)) {
             party->held += cell->count;
             process_of(work, cell->thread)->held += cell->count;
         } else if (waits(cell) && cell_filter_passes(work->filter, cell)) {
@@ -131,7 +131,7 @@ static void add_kept(struct work *work, const struct window *window)
 {
     for (size_t i = 0; i < window->cell_count; i++) {
         const struct cell *const cell = &window->cells[i];
-        if (holds(cell))
+        if (holds_gil(cell))
             work->waits_caused[cell->node] +=
                 (double)cell->count *
                 (process_of(work, cell->thread)->rate - work->parties[cell->thread].rate);
@@ -239,7 +239,7 @@ static enum err_code take_pairs(struct gil *gil, struct work *work, struct err *
     return ERR_OK;
 }
 
-static enum err_code fill(struct gil *gil, struct work *work, struct err *err)
+static enum err_code fill_gil(struct gil *gil, struct work *work, struct err *err)
 {
     const struct profile_sizes *const sizes = &work->filter->snapshot->sizes;
     work->parties = calloc((size_t)sizes->threads + 1, sizeof *work->parties);
@@ -265,7 +265,7 @@ enum err_code gil_init(struct gil *gil, const struct profile_snapshot *snapshot,
     whole.states = (struct state_condition){ 0 };
     enum err_code rc = cell_filter_init(&filter, snapshot, &whole, err);
     if (!rc)
-        rc = fill(&made, &work, err);
+        rc = fill_gil(&made, &work, err);
     cell_filter_deinit(&filter);
     free(work.parties);
     free(work.processes);

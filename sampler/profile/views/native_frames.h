@@ -66,7 +66,8 @@ static inline bool frame_kind_is_note(enum frame_kind kind)
     return kind == FRAME_WAIT || kind == FRAME_CONTEXT;
 }
 
-/* Of glibc and musl, with their loaders and what used to be files of their own.  path: of a library. */
+/* True if the library at `path` is of glibc or musl, with their loaders and what used to be
+ * files of their own. */
 bool native_frames_is_c_library(const char *path);
 
 /* Bits of a node. */

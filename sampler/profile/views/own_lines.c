@@ -150,7 +150,7 @@ static size_t list_places(const struct counting *counting, struct place *places)
 }
 
 /* Functions may share a line: a comprehension and what it is in. */
-static size_t merge(struct place *places, size_t count)
+static size_t merge_places(struct place *places, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
@@ -175,7 +175,7 @@ static enum err_code list_lines(struct own_lines *own, const struct counting *co
     }
     size_t count = list_places(counting, places);
     qsort(places, count, sizeof *places, by_place);
-    count = merge(places, count);
+    count = merge_places(places, count);
     qsort(places, count, sizeof *places, by_samples);
     for (size_t i = 0; i < count; i++) {
         own->own_samples += places[i].line.samples;
@@ -186,9 +186,9 @@ static enum err_code list_lines(struct own_lines *own, const struct counting *co
     return ERR_OK;
 }
 
-static enum err_code fill(struct own_lines *own, struct counting *counting,
-                          const struct own_patterns *patterns, const struct view_query *query,
-                          size_t most, struct err *err)
+static enum err_code fill_lines(struct own_lines *own, struct counting *counting,
+                                const struct own_patterns *patterns,
+                                const struct view_query *query, size_t most, struct err *err)
 {
     struct view view = { 0 };
     struct own_code code = { .count = 0 };
@@ -222,7 +222,7 @@ enum err_code own_lines_init(struct own_lines *own, const struct profile_snapsho
         .samples = calloc((size_t)snapshot->sizes.frames + 1, sizeof *counting.samples),
     };
     rc = counting.own && counting.frame_of && counting.samples
-             ? fill(own, &counting, &own_patterns, query, limit, err)
+             ? fill_lines(own, &counting, &own_patterns, query, limit, err)
              : err_nomem(err);
     free(counting.own);
     free(counting.frame_of);

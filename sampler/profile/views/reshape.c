@@ -15,7 +15,7 @@
 #include "sampler/profile/wait.h"
 #include "sampler/profile/window.h"
 
-/* Where samples of a node, or Python frames that it called, stand in `into`. */
+/* The place in `into` of a node's samples, or of Python frames that it called. */
 struct place {
     node_id node;         /* of the nearest frame that is left */
     library_id library;   /* of `into`, if that frame stands for a library; 0: it does not */
@@ -163,7 +163,7 @@ static enum err_code copy_node(struct reshape *reshape, node_id node, struct err
     return rc;
 }
 
-/* Whether a frame stays depends on its callers alone. */
+/* A frame stays or not by its callers alone. */
 static void step_natives(struct reshape *reshape)
 {
     reshape->here[0].native = NATIVE_ROOT;

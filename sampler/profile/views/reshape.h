@@ -51,8 +51,8 @@ MUST_CHECK enum err_code reshape_add(struct profile *into, const struct profile_
                                      const struct reshape_settings *settings,
                                      struct reshape_counts *counts, struct err *err);
 
-/* The same window by window, each sealed at its end.  `into` must be new; it gets the times and the
- * counters of `from`. */
+/* Adds the profile window by window, each sealed at its end. `into` must be new; it gets the
+ * times and the counters of `from`. */
 MUST_CHECK enum err_code reshape_windows(struct profile *into,
                                          const struct profile_snapshot *from,
                                          const struct view_query *query,

@@ -46,7 +46,7 @@ enum err_code reshape_rows_string(const struct reshape_rows *rows, str_id id, st
     return strtab_intern(profile_strings(rows->into), string.text, string.length, out, err);
 }
 
-/* The same with names replaced; file: that of a function. */
+/* Copies a name, replaced if names are; file: that of a function. */
 static enum err_code copy_name(const struct reshape_rows *rows, enum reshape_text what,
                                str_id id, str_id file, str_id *out, struct err *err)
 {
@@ -67,7 +67,8 @@ static void copy_origin(struct reshape_rows *rows, function_id function, profile
         before == PROFILE_ORIGIN_NONE || before == origin ? origin : PROFILE_ORIGIN_SEVERAL);
 }
 
-/* What is known of the package of a file, unless names are replaced.  What finds no room is left out. */
+/* Copies what is known of the package of a file, unless names are replaced. A package that
+ * finds no room is left out. */
 static void copy_package(const struct reshape_rows *rows, str_id file)
 {
     const struct packages *const packages = profile_packages(rows->from->profile);

@@ -23,8 +23,8 @@ double state_sums_at_most(const struct state_sums *sums, enum state_flag flag)
     return share(sums->yes[flag] + sums->unknown[flag], sums->samples);
 }
 
-static void add(struct state_sums *sums, const struct profile_snapshot *snapshot,
-                const struct cell *cell)
+static void add_cell(struct state_sums *sums, const struct profile_snapshot *snapshot,
+                     const struct cell *cell)
 {
     enum part part;
     const state_bits state = cell->state;
@@ -46,7 +46,7 @@ static void add_window(const struct cell_filter *filter, const struct window *wi
     for (size_t i = 0; i < window->cell_count; i++) {
         const struct cell *const cell = &window->cells[i];
         if (cell_filter_passes(filter, cell))
-            add(&by_thread[cell->thread], filter->snapshot, cell);
+            add_cell(&by_thread[cell->thread], filter->snapshot, cell);
     }
 }
 
@@ -103,7 +103,7 @@ enum err_code states_init(struct states *states, const struct profile_snapshot *
         rc = take_rows(&made, snapshot, by_thread, err);
     cell_filter_deinit(&filter);
     free(by_thread);
-    if (rc == ERR_OK)
+    if (!rc)
         *states = made;
     return rc;
 }

@@ -7,7 +7,97 @@
 #include "sampler/base/vec.h"
 #include "sampler/profile/cell_key.h"
 #include "sampler/profile/views/cell_filter.h"
-#include "sampler/profile/views/heavy_order.h"
+
+/* Nodes in the order of a tree whose callees stand the heaviest first: 12 bytes for each node of the session, and 20 more
+ * while it is sorted. */
+struct heavy_order {
+    uint64_t *weight;   /* by node; with those below it once it is sorted */
+    uint32_t *position; /* by node, of those with a weight */
+};
+
+struct child {
+    node_id parent, id;
+    uint64_t weight;
+};
+
+/* No node has a weight yet: add to `weight`, then sort. */
+static enum err_code heavy_order_init(struct heavy_order *order,
+                                      const struct profile_snapshot *snapshot, struct err *err)
+{
+    *order = (struct heavy_order){ 0 };
+    order->weight = calloc((size_t)snapshot->sizes.nodes + 1, sizeof *order->weight);
+    return order->weight ? ERR_OK : err_nomem(err);
+}
+
+/* By parent, so that parents come first; those of one parent the heaviest first. */
+static int compare_children(const void *left, const void *right)
+{
+    const struct child *const a = left, *const b = right;
+    if (a->parent != b->parent)
+        return a->parent < b->parent ? -1 : 1;
+    if (a->weight != b->weight)
+        return a->weight > b->weight ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+/* `size` has the nodes with a weight at and below each, then the next free place below it. */
+static void place_children(const struct heavy_order *order, const struct child *sorted,
+                           size_t count, uint32_t *size)
+{
+    order->position[0] = 0;
+    size[0] = 1;
+    for (size_t i = 0; i < count; i++) {
+        const struct child *const child = &sorted[i];
+        const uint32_t wide = size[child->id];
+        order->position[child->id] = size[child->parent];
+        size[child->parent] += wide;
+        size[child->id] = order->position[child->id] + 1;
+    }
+}
+
+static enum err_code heavy_order_sort(struct heavy_order *order,
+                                      const struct profile_snapshot *snapshot, struct err *err)
+{
+    const uint32_t nodes = snapshot->sizes.nodes;
+    uint32_t *const size = calloc((size_t)nodes + 1, sizeof *size);
+    size_t count = 0;
+    order->position = calloc((size_t)nodes + 1, sizeof *order->position);
+    if (!size || !order->position) {
+        free(size);
+        return err_nomem(err);
+    }
+    /* Parents come before children: backwards, a node is complete before it is added to its parent. */
+    for (node_id id = nodes; id-- > 1;) {
+        if (!order->weight[id])
+            continue;
+        const node_id parent = profile_node_at(snapshot, id).parent;
+        order->weight[parent] += order->weight[id];
+        size[id]++;
+        size[parent] += size[id];
+        count++;
+    }
+    struct child *const sorted = malloc((count + 1) * sizeof *sorted);
+    if (sorted) {
+        count = 0;
+        for (node_id id = 1; id < nodes; id++)
+            if (order->weight[id])
+                sorted[count++] = (struct child){ profile_node_at(snapshot, id).parent, id,
+                                                  order->weight[id] };
+        qsort(sorted, count, sizeof *sorted, compare_children);
+        place_children(order, sorted, count, size);
+    }
+    const bool is_sorted = sorted != NULL;
+    free(size);
+    free(sorted);
+    return is_sorted ? ERR_OK : err_nomem(err);
+}
+
+static void heavy_order_deinit(struct heavy_order *order)
+{
+    free(order->weight);
+    free(order->position);
+    *order = (struct heavy_order){ 0 };
+}
 
 /* The rows of one slot that are narrower than it. */
 struct narrow {
@@ -78,7 +168,7 @@ static void add_place(struct narrow *narrow, const struct thread_run *row)
 }
 
 /* A row that is complete. */
-static void take(struct maker *maker, const struct thread_run *row)
+static void take_row(struct maker *maker, const struct thread_run *row)
 {
     struct narrow *const narrow = &maker->narrow;
     if (row->end_ns - row->start_ns >= maker->slot_ns) {
@@ -101,7 +191,7 @@ static void take(struct maker *maker, const struct thread_run *row)
 }
 
 /* The part of a row that lies in the time of the query; joins it to the one before it if that goes on. */
-static void add(struct maker *maker, struct thread_run row)
+static void add_row(struct maker *maker, struct thread_run row)
 {
     struct thread_run *const last = &maker->last;
     if (row.start_ns < maker->at_ns)
@@ -117,7 +207,7 @@ static void add(struct maker *maker, struct thread_run row)
         return;
     }
     if (last->runs)
-        take(maker, last);
+        take_row(maker, last);
     *last = row;
 }
 
@@ -131,12 +221,12 @@ static void add_run(struct maker *maker, const struct window *window,
     const bool is_near = *end_ns && before_ns <= *end_ns + each_ns;
     const uint64_t start_ns = is_near ? *end_ns : before_ns;
     *end_ns = run->first_ns + (run->count - 1) * step_ns;
-    add(maker, (struct thread_run){ .start_ns = start_ns,
-                                    .end_ns = *end_ns,
-                                    .node = cell_key_node(run->key),
-                                    .state = cell_key_state(run->key),
-                                    .is_ordered = true,
-                                    .runs = 1 });
+    add_row(maker, (struct thread_run){ .start_ns = start_ns,
+                                        .end_ns = *end_ns,
+                                        .node = cell_key_node(run->key),
+                                        .state = cell_key_state(run->key),
+                                        .is_ordered = true,
+                                        .runs = 1 });
 }
 
 static void add_runs(struct maker *maker, const struct window *window, uint64_t *end_ns)
@@ -151,7 +241,7 @@ static void add_runs(struct maker *maker, const struct window *window, uint64_t 
     }
 }
 
-static int compare(const void *left, const void *right)
+static int compare_rows(const void *left, const void *right)
 {
     const struct window_cell *const a = left, *const b = right;
     return a->position != b->position
@@ -178,17 +268,17 @@ static void add_cells(struct maker *maker, const struct window *window)
                                   &window->cells[i], ns };
         wanted_ns += ns;
     }
-    qsort(maker->cells, count, sizeof *maker->cells, compare);
+    qsort(maker->cells, count, sizeof *maker->cells, compare_rows);
     const double scale = wanted_ns > room_ns ? (double)room_ns / (double)wanted_ns : 1;
     for (size_t i = 0; i < count; i++) {
         const uint64_t start_ns = window->start_ns + (uint64_t)((double)done_ns * scale);
         done_ns += maker->cells[i].ns;
-        add(maker, (struct thread_run){ .start_ns = start_ns,
-                                        .end_ns = window->start_ns +
-                                                  (uint64_t)((double)done_ns * scale),
-                                        .node = maker->cells[i].cell->node,
-                                        .state = maker->cells[i].cell->state,
-                                        .runs = 1 });
+        add_row(maker, (struct thread_run){ .start_ns = start_ns,
+                                            .end_ns = window->start_ns +
+                                                      (uint64_t)((double)done_ns * scale),
+                                            .node = maker->cells[i].cell->node,
+                                            .state = maker->cells[i].cell->state,
+                                            .runs = 1 });
     }
 }
 
@@ -213,7 +303,7 @@ static enum err_code find_order(struct maker *maker, size_t first, struct err *e
                                : ERR_OK;
 }
 
-static enum err_code fill(struct maker *maker, struct err *err)
+static enum err_code fill_rows(struct maker *maker, struct err *err)
 {
     const struct cell_filter *const filter = maker->filter;
     struct window *const *const windows = filter->snapshot->windows;
@@ -230,7 +320,7 @@ static enum err_code fill(struct maker *maker, struct err *err)
             add_cells(maker, windows[i]);
     }
     if (maker->last.runs)
-        take(maker, &maker->last);
+        take_row(maker, &maker->last);
     push_narrow(maker);
     return maker->is_out_of_memory ? err_nomem(err) : ERR_OK;
 }
@@ -268,7 +358,7 @@ enum err_code thread_runs_init(struct thread_runs *runs,
     maker.slot_ns = span_ns / (slots ? slots : 1) + 1;
     enum err_code rc = cell_filter_init(&filter, snapshot, &whole, err);
     if (!rc)
-        rc = fill(&maker, err);
+        rc = fill_rows(&maker, err);
     cell_filter_deinit(&filter);
     heavy_order_deinit(&maker.order);
     free(maker.cells);

@@ -34,8 +34,8 @@ static int by_mark_alone(const void *left, const void *right)
 }
 
 /* The cells that wait. */
-static size_t list(const struct profile_snapshot *snapshot, const struct view_cells *cells,
-                   struct entry *out)
+static size_t list_entries(const struct profile_snapshot *snapshot,
+                           const struct view_cells *cells, struct entry *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < cells->count; i++) {
@@ -79,7 +79,7 @@ static struct thread_wait main_wait(const struct entry *entries, size_t count)
     return found;
 }
 
-static void find(struct thread_waits *waits, struct entry *entries, size_t count)
+static void find_waits(struct thread_waits *waits, struct entry *entries, size_t count)
 {
     qsort(entries, count, sizeof *entries, by_thread);
     for (size_t i = 0, end = 0; i < count; i = end) {
@@ -99,17 +99,17 @@ enum err_code thread_waits_init(struct thread_waits *waits,
     struct view_cells cells = { 0 };
     *waits = (struct thread_waits){ 0 };
     enum err_code rc = view_cells_init(&cells, snapshot, query, err);
-    if (rc != ERR_OK)
+    if (rc)
         return rc;
     struct entry *const entries = calloc(cells.count + 1, sizeof *entries);
     waits->rows = calloc(cells.count + 1, sizeof *waits->rows);
     if (!entries || !waits->rows)
         rc = err_nomem(err);
     else
-        find(waits, entries, list(snapshot, &cells, entries));
+        find_waits(waits, entries, list_entries(snapshot, &cells, entries));
     free(entries);
     view_cells_deinit(&cells);
-    if (rc != ERR_OK)
+    if (rc)
         thread_waits_deinit(waits);
     return rc;
 }

@@ -82,8 +82,8 @@ static size_t count_rows(const struct cell_filter *filter, size_t first, uint64_
     return count;
 }
 
-static enum err_code fill(struct timeline_slots *timeline, const struct cell_filter *filter,
-                          size_t first, struct err *err)
+static enum err_code fill_slots(struct timeline_slots *timeline,
+                                const struct cell_filter *filter, size_t first, struct err *err)
 {
     const size_t count = count_rows(filter, first, timeline->width_ns);
     timeline->rows = calloc(count + 1, sizeof *timeline->rows);
@@ -117,7 +117,8 @@ enum err_code timeline_slots_init(struct timeline_slots *timeline,
     made.width_ns = width_of(made.from_ns, made.to_ns, slots ? slots : 1);
     enum err_code rc = cell_filter_init(&filter, snapshot, &whole, err);
     if (!rc)
-        rc = fill(&made, &filter, first_with_news(&filter, query->since, made.width_ns), err);
+        rc = fill_slots(&made, &filter, first_with_news(&filter, query->since, made.width_ns),
+                        err);
     cell_filter_deinit(&filter);
     if (rc)
         timeline_slots_deinit(&made);

@@ -138,7 +138,8 @@ static enum err_code fill_summed(struct view *view, const struct cell_filter *fi
     return rc;
 }
 
-static enum err_code fill(struct view *view, const struct cell_filter *filter, struct err *err)
+static enum err_code fill_columns(struct view *view, const struct cell_filter *filter,
+                                  struct err *err)
 {
     const size_t nodes = filter->snapshot->sizes.nodes;
     const size_t cells = count_cells(filter);
@@ -154,7 +155,7 @@ enum err_code view_init(struct view *view, const struct profile_snapshot *snapsh
     struct cell_filter filter;
     enum err_code rc = cell_filter_init(&filter, snapshot, query, err);
     if (!rc)
-        rc = fill(&made, &filter, err);
+        rc = fill_columns(&made, &filter, err);
     cell_filter_deinit(&filter);
     if (rc)
         view_deinit(&made);
@@ -200,7 +201,7 @@ static enum err_code tally_cells(const struct cell_filter *filter, struct tally 
     return rc;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_cells(const void *left, const void *right)
 {
     const struct view_cell *const a = left;
     const struct view_cell *const b = right;
@@ -227,7 +228,7 @@ static enum err_code take_cells(const struct tally *tally, struct view_cells *ou
         return err_nomem(err);
     for (uint32_t i = 0; i < tally->count; i++)
         cells[i] = cell_of(&tally->cells[i]);
-    qsort(cells, tally->count, sizeof *cells, compare);
+    qsort(cells, tally->count, sizeof *cells, compare_cells);
     *out = (struct view_cells){ .count = tally->count, .cells = cells };
     return ERR_OK;
 }

@@ -67,7 +67,7 @@ MUST_CHECK enum err_code view_cells_init(struct view_cells *cells,
                                          const struct view_query *query, struct err *err);
 void view_cells_deinit(struct view_cells *cells);
 
-/* The same samples in the order of time: by thread, then time. */
+/* The samples of view_cells in the order of time: by thread, then time. */
 struct view_runs {
     size_t count;
     struct view_run {

@@ -33,7 +33,7 @@ static void add_runs(const struct cell_filter *filter, const struct window *wind
     }
 }
 
-static int compare(const void *left, const void *right)
+static int compare_runs(const void *left, const void *right)
 {
     const struct view_run *const a = left, *const b = right;
     if (a->cell.thread != b->cell.thread)
@@ -60,7 +60,7 @@ static enum err_code collect(const struct cell_filter *filter, struct view_runs 
         return err_nomem(err);
     for (size_t i = filter->first; i < filter->end; i++)
         add_runs(filter, filter->snapshot->windows[i], out);
-    qsort(out->runs, out->count, sizeof *out->runs, compare);
+    qsort(out->runs, out->count, sizeof *out->runs, compare_runs);
     return ERR_OK;
 }
 

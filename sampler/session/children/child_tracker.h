@@ -58,7 +58,7 @@ MUST_CHECK enum err_code child_tracker_follow(struct child_tracker *tracker, int
                                               bool is_target, struct err *err);
 /* Scans once, before child_tracker_start. */
 void child_tracker_scan_once(struct child_tracker *tracker);
-/* The same, when more files may be open than at the scan before. */
+/* Scans once more, when more files may be open than at the scan before. */
 void child_tracker_scan_again(struct child_tracker *tracker);
 MUST_CHECK enum err_code child_tracker_start(struct child_tracker *tracker, struct err *err);
 

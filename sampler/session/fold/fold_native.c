@@ -29,7 +29,7 @@ struct fold_native {
     struct native_merge merge;
     struct tail_calls tail_calls;
     frame_id gap, separate;
-    /* Of the stack that is folded. */
+    /* The walk of the stack that is folded. */
     struct native_walk walk;
     struct native_name *named;
     enum native_role *roles;
@@ -114,7 +114,7 @@ static enum err_code find_frames(struct fold_native *native, const struct stack 
         native->walk.room = native->room;
         unwinder_walk(&native->unwinder, &copy->registers, &copy->stack, native->runs.entries,
                       native->runs.entry_count, now_ns, &native->walk);
-        /* What begins behind a gap needs room for two frames. */
+        /* A frame that begins behind a gap needs room for two frames. */
         is_whole = native->walk.end == NATIVE_COMPLETE ||
                    native->walk.count + 2 <= native->room ||
                    native->room == FOLD_NATIVE_MAX_FRAMES;
@@ -214,7 +214,8 @@ static bool implements(struct adder *a, size_t index, size_t calls)
                               &native->unwinder.blocks, code, function);
 }
 
-/* What passes calls on to built-ins leads to the callee: the frame behind it; NONE: nothing does. */
+/* Finds the callee behind a function that passes calls on to built-ins: the frame behind it;
+ * NONE: there is none. */
 static size_t find_behind_caller(const struct adder *a, size_t from)
 {
     const struct native_merge *const merge = &a->native->merge;
@@ -304,7 +305,7 @@ static enum err_code add_merged(struct adder *a, size_t at)
     return name->is_trampoline || is_wrapper(a, at) ? ERR_OK : add(a, name->frame);
 }
 
-/* What starts a thread or the interpreter, outside of all else. */
+/* True if the frame starts a thread or the interpreter, outside of all else. */
 static bool is_start(const struct adder *a, size_t at)
 {
     const struct merged_frame *const frame = &a->native->merge.frames[at];

@@ -11,7 +11,7 @@
 /* The files of a thread that could not be read are opened again after this time. */
 static const uint64_t OPEN_AGAIN_NS = 100 * NS_PER_MS;
 
-/* Where the kernel does not say how long a thread was without a processor. */
+/* States where the kernel does not say how long a thread was without a processor. */
 enum {
     ON_CPU_OR_RUNNABLE = STATE_ON_CPU | STATE_UNKNOWN_RUNNABLE,
     NOTHING_KNOWN = STATE_UNKNOWN_ON_CPU | STATE_UNKNOWN_RUNNABLE,
@@ -249,7 +249,7 @@ static uint32_t running_part(struct thread_cpu *thread_cpu, double share, uint32
     return running;
 }
 
-/* What a sample stands for on average: with missed ticks, that is more than a period. */
+/* The mean time that a sample stands for: with missed ticks, that is more than a period. */
 static uint64_t mean_step_ns(const struct thread_cpu *thread_cpu)
 {
     const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->first_ns;

@@ -15,7 +15,7 @@ static bool is_same(const struct system_call *a, const struct system_call *b)
            a->args[1] == b->args[1];
 }
 
-/* Whether it waits for the GIL, by the call alone. */
+/* Decides by the call alone if the thread waits for the GIL. */
 static enum three_valued is_at_gil(const struct sample *sample, const struct system_call *call)
 {
     if (!call->is_known)

@@ -11,7 +11,7 @@
 #include "sampler/cpython/stack/stack.h"
 #include "sampler/process/memory.h"
 
-/* What a code object is, in code->wait_site; 0: not asked yet. */
+/* Kinds of code objects, in code->wait_site; 0: not asked yet. */
 enum code_site {
     PLAIN = 1,
     BOOTSTRAP, /* calls the function that a thread or a process is for */
@@ -186,7 +186,7 @@ static bool is_head(const struct stack *stack, const struct code_table *codes,
     return !is_main;
 }
 
-/* Where in a loop is frames[at]? */
+/* The place of frames[at] in a loop. */
 static enum loop_place loop_place_of(const struct stack *stack, const struct code_table *codes,
                                      size_t at)
 {

@@ -43,7 +43,7 @@ struct wait_site {
     enum three_valued in_native; /* is a C function called? */
 };
 
-/* What a function of this name in this file is; for a cache. */
+/* The kind of a function of this name in this file; for a cache. */
 unsigned wait_site_of_code(const char *name, const char *file);
 /* From the innermost frame on.  strings: of the names.  is_main: as in the result.  may_lock: the thread may wait for a lock; if nothing else
  * says so, this reads the instruction that it executes. */

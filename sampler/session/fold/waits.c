@@ -53,7 +53,7 @@ void waits_destroy(struct waits *waits)
     free(waits);
 }
 
-/* Of a call that reads from or writes to a descriptor. */
+/* The cause of a call that reads from or writes to a descriptor. */
 static enum wait_cause cause_of_transfer(enum descriptor_kind kind, bool reads)
 {
     switch (kind) {
@@ -69,7 +69,7 @@ static enum wait_cause cause_of_transfer(enum descriptor_kind kind, bool reads)
     return WAIT_UNKNOWN;
 }
 
-/* Of a call that waits for events, as an event loop does. */
+/* The cause of a call that waits for events, as an event loop does. */
 static enum wait_cause cause_of_events(const struct wait_site *site)
 {
     return site->child || site->connection ? WAIT_PIPE : WAIT_EVENT_LOOP;
@@ -144,7 +144,7 @@ enum wait_cause waits_cause(const struct system_call *call, const struct wait_si
     return is_for_work ? WAIT_WORKER : cause;
 }
 
-/* What a call that polls one descriptor polls. */
+/* Reads the descriptor of a call that polls one, and what it is polled for. */
 static void read_polled(struct system_call *call, struct memory *memory)
 {
     struct pollfd polled;

@@ -170,7 +170,7 @@ enum err_code kernel_absence_come_back(struct kernel_feed *feed, struct fed_thre
 {
     const uint64_t away_ns = record->time_ns - record->left_ns;
     const bool is_known = fed->left_ns == record->left_ns;
-    /* What lies before counted_ns was before the session, or in a pause. */
+    /* Time before counted_ns was before the session, or in a pause. */
     const uint64_t since_ns =
         is_known ? fed->counted_ns : kernel_absence_later(record->left_ns, fed->counted_ns);
     if (!is_known)

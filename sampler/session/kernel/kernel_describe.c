@@ -72,7 +72,7 @@ void kernel_describe_context(const struct target *target, struct kernel_context 
 {
     const struct layout *const layout = &python_runtime(target->python)->layout;
     struct contexts_trail trail;
-    /* Of equal trails, all bytes are equal. */
+    /* All bytes of equal trails are equal. */
     memset(out, 0, sizeof *out);
     describe_published(target, out);
     if (!python_context_trail(target->python, &trail) || !trail.place)

@@ -130,7 +130,7 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
     return rc == ERR_GONE ? ERR_OK : rc;
 }
 
-/* Of those that a tick stands for, only those since the session began. */
+/* The number of the record's instants since the session began. */
 static uint32_t instants_of(const struct kernel_feed *feed, const struct kernel_record *record)
 {
     const uint64_t most =

@@ -115,7 +115,7 @@ static enum err_code keep_whole(struct kernel_stacks *stacks, struct kernel_stac
     return rc;
 }
 
-/* Of the stack that is kept: its windows come before the state of the thread. */
+/* The bytes of the kept stack's windows, which come before the state of the thread. */
 static size_t window_bytes_of(const struct kernel_stack *stack, const struct thread *thread)
 {
     const size_t bytes = stack->kept.bytes;
@@ -209,7 +209,7 @@ static enum err_code count_whole(struct kernel_stacks *stacks, struct kernel_sta
     return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
 }
 
-/* Where the thread has all that another sample of the stack needs.  It has no native stack. */
+/* True if the thread has all that another sample of the stack needs. It has no native stack. */
 static bool holds(const struct thread *thread, const struct kernel_record *record)
 {
     return thread->stack.is_placed && !record->native_bytes;

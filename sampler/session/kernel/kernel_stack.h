@@ -41,7 +41,7 @@ struct kernel_stack {
     } tail;
 };
 
-/* What all threads share. */
+/* The part that all threads share. */
 struct kernel_stacks {
     struct copy_memory copy;
     uint64_t damaged; /* samples whose copy makes no sense */

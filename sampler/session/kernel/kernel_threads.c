@@ -148,8 +148,9 @@ enum err_code kernel_threads_follow_wishes(struct kernel_threads *threads,
                : describe(threads, fed);
 }
 
-/* Of the states of one thread, the engine gets the outermost one if it finds the others by itself, or else the
- * innermost one, which runs.  Where that is unknown, as before 3.13, it gets that of the main interpreter. */
+/* The engine gets, of the states of one thread, the outermost one if it finds the others by
+ * itself, or else the innermost one, which runs. Where that is unknown, as before 3.13, it gets
+ * that of the main interpreter. */
 static bool is_followed(const struct fed_target *fed, const struct thread *thread)
 {
     if (fed->described.interpreter_count)

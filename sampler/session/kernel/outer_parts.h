@@ -20,13 +20,13 @@ struct native_copy;
 
 enum { OUTER_PARTS_BYTES = 1 << 26 };
 
-/* Of all threads. */
+/* Outer parts of all threads. */
 struct outer_parts {
     size_t bytes;
     bool is_missed; /* a part was not there: the engine has to send all of them again */
 };
 
-/* Of one thread. */
+/* The outer part of one thread. */
 struct outer_part {
     uint64_t ns; /* the time of its record; 0: none */
     remote_addr from;

@@ -116,7 +116,8 @@ static void cut_suffix(char *symbol, const char *before)
     }
 }
 
-/* What calls the C function of a built-in: the interpreter has one of them for each kind of arguments. */
+/* True if the function calls the C function of a built-in: the interpreter has one of them for
+ * each kind of arguments. */
 static bool is_c_caller(const char *name)
 {
     static const char *const callers[] = { "cfunction_vectorcall_", "method_vectorcall_" };
@@ -126,7 +127,7 @@ static bool is_c_caller(const char *name)
     return strcmp(name, "cfunction_call") == 0;
 }
 
-/* What the evaluation function may call to reach it. */
+/* True if the evaluation function may call this one to reach it. */
 static bool is_call_step(const char *name)
 {
     static const char *const steps[] = {
@@ -142,7 +143,7 @@ static bool is_call_step(const char *name)
     return false;
 }
 
-/* What runs a greenlet first, in the part of a C stack that is its own. */
+/* True if the function runs a greenlet first, in the part of a C stack that is its own. */
 static bool is_coroutine_start(const char *name)
 {
     static const char *const starts[] = { "greenlet::UserGreenlet::g_initialstub",
@@ -153,7 +154,7 @@ static bool is_coroutine_start(const char *name)
     return strcmp(name, "g_initialstub") == 0;
 }
 
-/* What switches from one part of a C stack to another, in C and in C++. */
+/* True if the function switches from one part of a C stack to another, in C and in C++. */
 static bool is_switch(const char *name)
 {
     static const char *const switches[] = { "slp_switch", "slp_save_state", "slp_restore_state",

@@ -55,7 +55,7 @@ static bool holds(const struct native_frame *frame, remote_addr entry)
     return frame->sp <= entry && entry < frame->cfa;
 }
 
-/* Where the frames that are known end. */
+/* The end of the known frames. */
 static remote_addr outer_end(const struct native_walk *walk)
 {
     const struct native_frame *const outermost = &walk->frames[walk->count - 1];
@@ -117,8 +117,8 @@ static size_t calls_between(const struct merger *m, size_t inner, size_t outer)
     return calls;
 }
 
-/* What lies where no code is does not call: the stack ends before it, as that of a coroutine that has a part
- * of its own C stack. */
+/* A frame that lies where no code is does not call: the stack ends before it, as that of a
+ * coroutine that has a part of its own C stack. */
 static bool is_gap(const struct merger *m, size_t frame)
 {
     const struct native_frame *const native = &m->walk->frames[frame];
@@ -160,8 +160,8 @@ static bool has_no_other_calls(const struct merger *m)
     return outer == UNKNOWN || calls_between(m, 0, outer) <= most;
 }
 
-/* Of a stack that is not whole, nobody knows how many calls are missing: the innermost run stands below the
- * innermost call, and native frames outside of it are left out. */
+/* A stack that is not whole lacks an unknown number of calls: the innermost run stands below
+ * the innermost call, and native frames outside of it are left out. */
 static void place_innermost(struct merger *m)
 {
     size_t frame = 0;

@@ -56,7 +56,7 @@ struct merged_frame {
     size_t index; /* of the Python frames, outermost first; or of the walk's frames */
 };
 
-/* What the code of a native frame is to the merge. */
+/* The role of a native frame's code in the merge. */
 enum native_role {
     NATIVE_ROLE_NONE,
     NATIVE_ROLE_EVALUATION, /* the interpreter's evaluation function */

@@ -33,7 +33,7 @@ struct named_function {
     struct native_name name;
 };
 
-/* Of a return address: in the call. */
+/* The address of the code that a frame executes; a return address is behind the call. */
 static remote_addr code_of(const struct native_frame *frame)
 {
     return frame->pc - !frame->is_exact;
@@ -211,7 +211,7 @@ static bool source_at(const struct native_library *library,
                                                     name->module_bytes, which, out, PATH_MAX);
 }
 
-/* Where Python code that mypyc or Cython compiled has its source, if it is there. */
+/* Finds the source of Python code that mypyc or Cython compiled, if it is there. */
 static bool find_source(const struct native_names *names, const struct native_library *library,
                         const struct native_function_name *name, char out[PATH_MAX])
 {

@@ -49,7 +49,7 @@ enum {
 struct native_library;
 struct origins;
 
-/* Where functions go. */
+/* The destination of functions. */
 struct native_names_profile {
     struct profile *profile;
     struct origins *origins; /* of the session; NULL: functions have none */
@@ -72,7 +72,7 @@ struct native_names {
     uint64_t begun_ns, spent_ns;
 };
 
-/* What a native frame is. */
+/* The name of a native frame, and what code it is. */
 struct native_name {
     frame_id frame;
     bool is_evaluation;  /* the interpreter's evaluation function */

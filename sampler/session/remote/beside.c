@@ -34,7 +34,8 @@ static size_t choose_crowded(struct thread_cpus *cpus, struct thread **threads, 
     return chosen;
 }
 
-/* Where the profiler may run.  If that is every processor there is now, it may also use those that come later. */
+/* Finds the processors on which the profiler may run. If that is every processor there is now,
+ * it may also use those that come later. */
 static int find_allowed(struct beside *beside)
 {
     if (sched_getaffinity(0, sizeof beside->allowed, &beside->allowed))

@@ -10,7 +10,8 @@
 static const uint64_t LEAST_CONTROL = 40;
 /* Two standard errors: chance exceeds them in one of twenty cases. */
 static const double ERRORS = 2;
-/* What none of N readings shows has, in nineteen of twenty cases, a share below this / N. */
+/* The bound for what none of N readings shows: in nineteen of twenty cases, its share is below
+ * this / N. */
 static const double UNSEEN = 3;
 
 void bias_deinit(struct bias *bias)

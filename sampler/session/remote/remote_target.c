@@ -6,6 +6,7 @@
 #include "sampler/process/process_stats.h"
 #include "sampler/process/procfs.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/sink.h"
 #include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/remote/asleep.h"
@@ -94,7 +95,8 @@ static bool is_always_still(const struct target *target)
     return target->options->stop == SAMPLER_STOP_ALWAYS;
 }
 
-/* Where all samples are to be of threads that stand still, one that could not be stopped fails, unless it waited. */
+/* A thread that could not be stopped fails, unless it waited, where all samples are to be of
+ * threads that stand still. */
 static enum err_code check_still(const struct target *target, const struct thread *thread)
 {
     const bool is_still =
@@ -103,7 +105,8 @@ static enum err_code check_still(const struct target *target, const struct threa
     return is_still || !is_always_still(target) ? ERR_OK : ERR_PERM;
 }
 
-/* Of a tick that stops threads, the others did not run when they were asked. */
+/* The motion of a sampled thread. At a tick that stops threads, those that were not stopped did
+ * not run when they were asked. */
 static enum thread_motion motion_of(const struct target_tick *now, const struct thread *thread)
 {
     const bool is_still =
@@ -147,6 +150,33 @@ static enum err_code count(struct target_tick *now, struct thread *thread)
     return rc || reading->failure ? rc : compare(now, thread);
 }
 
+/* Reports the locks of a thread that stands still: that was stopped, waits, or has not moved since it was read last. */
+static enum err_code report_locks(const struct target *target,
+                                  const struct thread_reading *reading)
+{
+    const struct thread *const thread = reading->thread;
+    const struct sink *const sink = target->options->sink;
+    const bool waits = reading->is_asked && reading->runs == VALUE_NO;
+    struct lock_use uses[LOCK_USES_MAX];
+    struct lock_report report = { .pid = target->process.pid,
+                                  .tid = thread->host_tid,
+                                  .uses = uses };
+    if (!target->options->locks || reading->failure ||
+        (reading->motion == THREAD_MOVING && !waits))
+        return ERR_OK;
+    const enum err_code rc =
+        python_read_locks(target->python, thread, reading->runs, uses, &report.count);
+    if (!rc && report.count && uses[0].is_waited) {
+        struct system_call call = { 0 };
+        (void)thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
+                              thread->host_tid, &call);
+        uses[0].is_timed = call.is_timed;
+    }
+    if (!rc)
+        sink->locks(sink->context, &report);
+    return rc;
+}
+
 static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
 {
     struct target_tick *const now = context;
@@ -159,7 +189,9 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
     struct thread_reading *const reading = take_reading(now, thread, failure);
     if (!reading->failure)
         asleep_find(now->target, &now->tick->asleep, reading);
-    const enum err_code rc = count(now, thread);
+    enum err_code rc = report_locks(now->target, reading);
+    if (!rc)
+        rc = count(now, thread);
     reading->native = NULL;
     reading->keeps_native = false;
     return rc;
@@ -172,9 +204,11 @@ static enum err_code keep_thread(void *context, struct thread *thread, enum err_
     if (!target_is_same(now->target))
         return ERR_GONE;
     now->kept->items[now->kept->count++] = thread;
-    return take_reading(now, thread, failure)->failure
-               ? ERR_OK
-               : fold_read_leaf(&now->target->fold, thread);
+    const struct thread_reading *const reading = take_reading(now, thread, failure);
+    if (reading->failure)
+        return ERR_OK;
+    const enum err_code rc = report_locks(now->target, reading);
+    return rc ? rc : fold_read_leaf(&now->target->fold, thread);
 }
 
 static enum err_code count_kept(struct target_tick *now)

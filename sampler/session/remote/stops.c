@@ -11,7 +11,7 @@ static const double BEGIN_SHARE = 0.02, END_SHARE = 0.01;
 static const double LEAST_READINGS = 8, LEAST_STOPS = 8;
 /* One stop of so many is followed by a reading of moving threads, once enough of them are remembered. */
 static const uint64_t PROBE_STOPS = 4;
-/* What a window's readings count for in the window after it. */
+/* The weight of a window's readings in the window after it. */
 static const double AGEING = 0.8;
 /* The mean time between readings of the control. */
 static const uint64_t CONTROL_NS = 50 * NS_PER_MS;

@@ -49,7 +49,7 @@ struct stops_skipped {
     uint64_t first_ns, last_ns;
 };
 
-/* What to do at a tick, and how many ticks, with this one, a reading stands for. */
+/* The step of a tick, and how many ticks, with this one, a reading stands for. */
 struct stops_turn {
     enum stops_step step;
     uint32_t ticks;
@@ -88,7 +88,7 @@ void stops_init(struct stops *stops, enum sampler_stop policy, double share);
 struct stops_turn stops_next(struct stops *stops, uint64_t now_ns);
 /* stops_next returns STOPS_SKIP until this instant; 0: it may not. */
 uint64_t stops_idle_until(const struct stops *stops);
-/* What stops_next does for a tick before that instant. */
+/* Counts a tick before that instant as stops_next does. */
 void stops_skip(struct stops *stops, uint64_t now_ns);
 /* A reading stands for all ticks up to now.  Without this call, what stops_next returned was not read. */
 void stops_stood(struct stops *stops);

@@ -106,12 +106,17 @@ static const struct command commands[] = {
     { "dump", COMMAND_DUMP, "PID...", "print the current stack of every thread",
       "Prints the main thread first, and of each thread what it does (running, needs\n"
       "the GIL, needs a processor, blocked or idle, and why) and its frames, innermost\n"
-      "first.  Of the greenlets of a thread it prints the one that runs or waits in the\n"
-      "hub: those that are switched out cannot be listed.\n",
+      "first.  Of a thread that waits for a lock, a queue or another object it names\n"
+      "that, and the thread that holds it.  Recursive locks know their owner, others\n"
+      "are held by who is in a `with` block; a bare acquire() leaves no trace.\n"
+      "Threads that wait for each other for ever are a deadlock, which comes first;\n"
+      "with --fail-if deadlock the exit status is 5 then.  Of the greenlets of a thread\n"
+      "it prints the one that runs or waits in the hub: those that are switched out\n"
+      "cannot be listed.\n",
       " 4711\n"
       " 4711 -n               # with native frames\n"
-      " 4711 4712 --async-mode all\n",
-      " pid native async-aware async-mode ", command_dump },
+      " 4711 4712 --fail-if deadlock\n",
+      " pid fail-if native async-aware async-mode ", command_dump },
     { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
       "Prints one line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the\n"
       "fix.  Without a PID it checks this host.  The exit status is the one that attach\n"

@@ -12,7 +12,8 @@ struct command;
  * man_page.h prints. */
 enum { HELP_TEXT, HELP_ALL, HELP_MAN, HELP_LINES = 30 };
 extern const char *const help_form_texts[];
-/* Of the whole program: what it does, and its exit status; lines that end with a newline. */
+/* Texts about the whole program: what it does, and its exit status; lines that end with a
+ * newline. */
 extern const char help_summary[], help_exit_status[];
 
 /* command NULL: the whole program. */

@@ -7,7 +7,7 @@
 #include "server/command/options/help.h"
 #include "server/command/options/options.h"
 
-/* Of help, without the escapes that make it longer. */
+/* The longest line of help, without the escapes that make it longer. */
 enum { LINE_BYTES = 72 };
 
 /* A character that roff would take for its own or replace by a typographic one; NULL: none. */

@@ -13,7 +13,7 @@
 #include "server/wire/service_name.h"
 #include "server/wire/target_list.h"
 
-/* What a capture says of itself. */
+/* A capture's description of itself. */
 struct described {
     const char *path;
     uint64_t start_ns, end_ns; /* since 1970 */

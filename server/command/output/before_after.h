@@ -33,8 +33,9 @@ struct before_after {
     uint64_t instant_ns, span_ns; /* since 1970; how much there is on each side */
 };
 
-/* Of the files of the options.  Captures that do not say when they ended are left out, and named.  ERR_NOT_FOUND: there
- * is no such instant, or nothing on one side of it. */
+/* Finds the captures among the files of the options. Captures that do not say when they ended
+ * are left out, and named. ERR_NOT_FOUND: there is no such instant, or nothing on one side of
+ * it. */
 MUST_CHECK enum err_code before_after_find(const struct options *options,
                                            struct before_after *out, struct err *err);
 void before_after_deinit(struct before_after *found);

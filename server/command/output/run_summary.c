@@ -27,7 +27,8 @@ static const double MOST_TRUNCATED = 1, MOST_RETRIED = 20, MOST_FAILED = 1, MOST
 /* Fewer complete native stacks are worth a word. */
 static const double MOST_COMPLETE = 90;
 
-/* What of the targets is not sampled, or may be wrong: a line for each warning, and how many more have the same. */
+/* Prints a line for each warning about targets that are not sampled, or may be wrong, and how
+ * many more have the same. */
 static void say_warnings(const struct sampler *sampler)
 {
     struct sampler_target target, other;

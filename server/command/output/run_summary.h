@@ -39,7 +39,7 @@ int run_summary_wait_ms(const struct run_summary *summary, uint64_t now_ns);
 /* Writes the line if it is due. */
 void run_summary_say_line(struct run_summary *summary, const struct session_info *info,
                           uint64_t now_ns);
-/* The same with what a user who waits for the end wants to know: time, samples, rate, quality. */
+/* Prints the line for a user who waits for the end: time, samples, rate, quality. */
 void run_summary_say_progress(struct run_summary *summary, const struct session_info *info,
                               uint64_t now_ns);
 /* Ends an open line, so that other messages start on a new line. */

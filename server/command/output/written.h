@@ -23,7 +23,7 @@ struct written {
 void written_add(struct written *written, const char *name, const char *note);
 /* "wrote a.html, a.pyro"; nothing if there are none. */
 void written_put(const struct written *written, struct buffer *out);
-/* The same as a line of its own. */
+/* Prints it as a line of its own. */
 void written_say(const struct written *written);
 
 #endif /* SERVER_COMMAND_OUTPUT_WRITTEN_H */

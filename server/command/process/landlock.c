@@ -10,10 +10,10 @@
 
 #include "sampler/base/scoped.h"
 
-/* Of later versions than the headers that this is built with. */
+/* Rights of later versions than the headers that this is built with. */
 enum { REFER = 1 << 13, TRUNCATE = 1 << 14 };
 
-/* What the first version of it knows; files of devices are never made. */
+/* Rights that the first version knows; files of devices are never made. */
 enum {
     FIRST = (1 << 13) - 1,
     READS = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,

@@ -233,7 +233,7 @@ static void load_user_names(void)
     (void)getpwuid_r(IDENTITY_LAST + 1, &entry, room, sizeof room, &found);
 }
 
-/* What the C library reads, and our own files in /proc. */
+/* Files that the C library reads, and our own in /proc. */
 static const struct landlock_folder common_folders[] = {
     { "/etc/passwd", LANDLOCK_READ },         { "/etc/group", LANDLOCK_READ },
     { "/etc/nsswitch.conf", LANDLOCK_READ },  { "/etc/localtime", LANDLOCK_READ },
@@ -241,11 +241,11 @@ static const struct landlock_folder common_folders[] = {
     { "/proc/self", LANDLOCK_READ },          { "/dev/null", LANDLOCK_FILES },
 };
 
-/* Where large exports are made without a folder of captures. */
+/* Folders for large exports without a folder of captures. */
 static const struct landlock_folder temporary_folders[] = { { "/var/tmp", LANDLOCK_FILES },
                                                             { "/tmp", LANDLOCK_FILES } };
 
-/* What finding and trusting another host takes. */
+/* Files that it takes to find and to trust another host. */
 static const struct landlock_folder network_folders[] = {
     { "/etc/resolv.conf", LANDLOCK_READ },
     { "/etc/hosts", LANDLOCK_READ },

@@ -44,7 +44,8 @@ MUST_CHECK enum err_code privilege_prepare(const struct options *options, struct
 
 MUST_CHECK enum err_code privilege_drop(const struct options *options, struct err *err);
 
-/* The same for the sampling process of such a command, which has the rights that the command lacks. */
+/* Drops the rights of the sampling process of such a command, which has rights that the command
+ * lacks. */
 MUST_CHECK enum err_code privilege_drop_reader(const struct options *options, struct err *err);
 /* Keeps what a sampling process, its source helper and its kernel engines need to begin with. */
 bool privilege_keep_reader(void);

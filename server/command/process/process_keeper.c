@@ -277,7 +277,7 @@ static void wait_for_something(struct process_keeper *keeper)
         }
 }
 
-/* What the keeper has from the program that starts it. */
+/* Descriptors that the keeper has from the program that starts it. */
 struct inherited {
     int socket, files;
     int launcher;        /* of the launcher; -1: there is none */

@@ -185,7 +185,8 @@ static void collect(struct launcher *launcher, int children_fd)
     }
 }
 
-/* What the terminal sends to the whole process group is for the program: here all signals are blocked. */
+/* Signals of the terminal to the whole process group are for the program: here all are
+ * blocked. */
 static int watch_children(void)
 {
     sigset_t all, children;

@@ -18,7 +18,8 @@ static bool is_ignored(int signal)
     return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* Of children that end.  A thread that the sampler stops would be one that has been stopped, a thousand times a second. */
+/* Watches children that end. A thread that the sampler stops would be one that has been
+ * stopped, a thousand times a second. */
 static void watch_children(void)
 {
     const struct sigaction action = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };

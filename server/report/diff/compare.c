@@ -51,7 +51,7 @@ static double share_of(const struct compare_side *side, const struct compare_row
     return side->runs.all > 0 ? row->runs.hits / side->runs.all : 0;
 }
 
-/* Of a single sample, if samples are independent: binomial, or Poisson's. */
+/* The spread of a single sample, if samples are independent: binomial, or Poisson's. */
 static double spread_of(double share, bool is_rate)
 {
     return is_rate ? share : fmax(share * (1 - share), 0);
@@ -163,7 +163,7 @@ bool compare_is_enough(const struct compare_pair *pair)
            pair->baseline->runs.hits + pair->now->runs.hits >= COMPARE_MIN_HITS;
 }
 
-/* Of a change both shares together are at least as large. */
+/* The shares of a candidate add up to the least change that counts, or more. */
 bool compare_is_candidate(const struct compare_pair *pair)
 {
     return compare_is_enough(pair) && share_of(pair->baseline_side, pair->baseline) +

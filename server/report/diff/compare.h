@@ -103,7 +103,7 @@ bool compare_is_large(const struct compare_pair *pair);
  * be said. */
 double compare_p(const struct compare_pair *pair);
 
-/* Of both sides together. */
+/* The share of both sides together. */
 double compare_pooled_share(const struct compare_pair *pair);
 /* Replaces p values by q values.  A negative value stays and does not count as a comparison. */
 MUST_CHECK enum err_code compare_adjust(double *chances, const double *weights, size_t count,

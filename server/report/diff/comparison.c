@@ -43,7 +43,7 @@ const char *comparison_verdict_meaning(enum comparison_verdict verdict)
     return meanings[verdict];
 }
 
-/* What is counted: by function or by node, self or total. */
+/* Kinds of counts: by function or by node, self or total. */
 enum kind { FUNCTION_SELF, FUNCTION_TOTAL, NODE_SELF, NODE_TOTAL, KINDS };
 
 static size_t row_count(const struct comparison *comparison, enum kind kind)
@@ -261,7 +261,7 @@ static bool is_candidate(const struct comparing *comparing, const struct sums *s
     return compare_is_candidate(&pair) && may_differ(comparing->comparison, sums->kind, row);
 }
 
-/* What self samples of rows say of the variation between runs holds for their totals, too. */
+/* Variations between runs are found from self samples, and hold for the rows' totals, too. */
 static enum err_code set_variations(struct comparing *comparing, const struct sums *sums,
                                     struct err *err)
 {

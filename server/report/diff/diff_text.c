@@ -67,7 +67,8 @@ static int by_change(const void *left, const void *right, void *context)
     return x < y ? 1 : (a > b) - (a < b);
 }
 
-/* Of paths, those that came or went, and of these the ones whose caller did not. */
+/* Paths are listed if they came or went while their caller did not; functions if they have
+ * changed. */
 static bool is_listed(const struct listing *listing, uint32_t row)
 {
     const struct comparison_number *const number = number_of(listing, row);

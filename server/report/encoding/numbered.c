@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a row takes in a file, at most: messages of varints below 2^28. */
+/* The most bytes that a row takes in a file: messages of varints below 2^28. */
 enum { STRING_BYTES = 6, LIBRARY_BYTES = 48, FUNCTION_BYTES = 40, FRAME_BYTES = 40 };
 
 static const char other[] = "(other)";

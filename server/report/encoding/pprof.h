@@ -34,8 +34,8 @@ enum {
     PPROF_PROCESS = 1 << 1,
     PPROF_STATE = 1 << 2,
     PPROF_WAIT = 1 << 3, /* wait, peer; of stacks that end with a mark */
-    /* What stacks with the mark of a context work for: trace_id and span_id, or a label with the name of the variable.
-     * The mark is not written as a frame. */
+    /* Contexts that stacks with such a mark work for: trace_id and span_id, or a label with the
+     * name of the variable. The mark is not written as a frame. */
     PPROF_CONTEXT = 1 << 4,
     PPROF_SPANS = 1 << 5, /* the same, of spans only */
     PPROF_PART =

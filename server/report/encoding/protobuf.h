@@ -17,9 +17,9 @@ struct buffer;
 
 void protobuf_varint(struct buffer *out, uint64_t value);
 void protobuf_uint(struct buffer *out, unsigned field, uint64_t value);
-/* Also writes an empty string, because it is an element of a list. */
+/* Writes an empty string, too, because it is an element of a list. */
 void protobuf_bytes(struct buffer *out, unsigned field, const void *data, size_t bytes);
-/* Also writes 0. */
+/* Writes 0, too. */
 void protobuf_fixed64(struct buffer *out, unsigned field, uint64_t value);
 
 /* Takes the first field of a message of strings and messages off.  false: there is none, or it is another kind of field. */

@@ -153,7 +153,7 @@ static void step_over(struct trace *trace, const struct slice_part *part)
     }
 }
 
-/* What was selected, where viewers show it: beside the process. */
+/* Puts the selection where viewers show it: beside the process. */
 static void put_selection(struct trace *trace)
 {
     const struct report_header *const header = trace->source->header;

@@ -200,8 +200,8 @@ static enum err_code find_paths(struct folding *folding, struct err *err)
     return ERR_OK;
 }
 
-/* Where each path stands among all, outermost frames first: parents have lower numbers, and so
- * have siblings that come before. */
+/* Numbers paths, outermost frames first: parents have lower numbers, and so have siblings that
+ * come before. */
 static enum err_code place_paths(struct folding *folding, struct err *err)
 {
     const uint32_t count = folding->path_count;

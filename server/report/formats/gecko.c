@@ -155,8 +155,8 @@ static void put_selection(struct gecko *gecko)
     buffer_deinit(&text);
 }
 
-/* What the profiler's page shows of what it does not know: the selection, and how well the whole
- * session was measured. */
+/* Puts the selection and the session's quality, which the profiler's page shows though it does
+ * not know them. */
 static void put_extra(struct gecko *gecko)
 {
     const struct quality *const quality = &gecko->snapshot->quality;

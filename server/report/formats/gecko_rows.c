@@ -31,7 +31,7 @@ const char *gecko_marker_category(enum gecko_marker_name name)
     return marker_names[name].category;
 }
 
-/* What is being made of one thread. */
+/* The rows of one thread in the making. */
 struct making {
     struct gecko_rows *rows;
     struct slices *slices;

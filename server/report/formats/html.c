@@ -121,7 +121,7 @@ static enum err_code write_quality(struct json *json, const struct report_source
     return ERR_OK;
 }
 
-/* What the panel of the page shows, and the Markdown that it copies. */
+/* Writes what the panel of the page shows, and the Markdown that it copies. */
 static enum err_code write_summary(struct json *json, const struct report_source *source,
                                    struct err *err)
 {

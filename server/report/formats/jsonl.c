@@ -20,7 +20,7 @@ struct jsonl {
     size_t entries; /* in the record that is open; 0: none is */
 };
 
-/* What every record begins with. */
+/* Begins a record with what every record has. */
 static void begin(struct jsonl *jsonl, const char *type)
 {
     json_init(&jsonl->json, jsonl->out);

@@ -32,8 +32,8 @@ static void put_key(const struct stats *stats, function_id id)
     marshal_text(stats->out, function.name.text, function.name.length);
 }
 
-/* Where cProfile has calls there are samples: those of the function with all it called in place
- * of all calls, those of the function itself in place of calls that are no recursion. */
+/* Samples replace the calls of cProfile: those of the function with all it called in place of
+ * all calls, those of the function itself in place of calls that are no recursion. */
 static void put_callers(const struct stats *stats, size_t first, size_t end)
 {
     const struct flat_edge *const edges = stats->flat.edges, *const time = stats->time.edges;

@@ -358,7 +358,7 @@ static enum err_code table_init(struct table *table, const struct report_source 
     return rc;
 }
 
-/* Of all functions, whatever rows the table above shows. */
+/* Puts the sums of all functions, whatever rows the table above shows. */
 static enum err_code put_summary(const struct report_source *source, struct buffer *out,
                                  struct err *err)
 {

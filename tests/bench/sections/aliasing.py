@@ -14,7 +14,7 @@ PERIOD_S, RATE, TRUTH = 0.01, 100, 0.3
 def measure(bench):
     rows = []
     seconds = bench.seconds(10)
-    # What chance alone makes of that many samples.
+    # The largest deviation that chance alone makes of that many samples.
     three_sigma = 3 * math.sqrt(TRUTH * (1 - TRUTH) / (RATE * seconds))
     for python, tools in bench.targets_for(bench.peers_but(StoppingTachyon)):
         errors = {tool.name: [] for tool in tools}

@@ -52,7 +52,7 @@ def counted():
 
 
 def counted_while(command, seconds):
-    """What counters() gained while the command sampled, and for how many seconds that was."""
+    """Returns the gains of counters() while the command sampled, and for how many seconds that was."""
     process = launch(command)
     try:
         time.sleep(SETTLE_S)

@@ -49,7 +49,7 @@ def measure(bench):
 
 
 class Spent:
-    """What the target says it spent, as of its last line."""
+    """The time that the target says it spent, as of its last line."""
 
     def __init__(self, target):
         self._lines, self._last = Lines(target), None

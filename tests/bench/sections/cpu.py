@@ -42,7 +42,7 @@ def floor(sleeper, rate, seconds):
 def measure_case(bench, case, sleeper):
     rows, shares = [], {}
     seconds = 2 + bench.seconds(8)
-    # What BPF programs take is the target's time: see the sections slowdown and bpf.
+    # The time of BPF programs is the target's: see the sections slowdown and bpf.
     for python, tools in bench.targets_for(bench.peers_but(StoppingTachyon)):
         cpu = {tool.name: [] for tool in tools}
         rate = {tool.name: [] for tool in tools}

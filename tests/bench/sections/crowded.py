@@ -1,4 +1,4 @@
-"""Of a program that others take the processor from, are the shares of the time that it runs still right? truth --busy.
+"""Shares of the running time of a program that others take the processor from: are they still right? truth --busy.
 
 On one running target, round by round: the sampler that always stops the thread while the machine is quiet, then each engine of ours
 beside a busy loop for each processor, then the former again. Compared are the shares of innermost functions in the samples that
@@ -22,7 +22,8 @@ RUNNING = "running"
 
 
 def running(tool):
-    """The same tool, whose profiles have only the samples that ran; of all, recording.queued is the share without a processor."""
+    """A copy of the tool whose profiles have only the samples that ran; recording.queued is the share without a processor, of all
+    samples."""
 
     class Running(type(tool)):
         def __init__(self):

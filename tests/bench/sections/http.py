@@ -1,4 +1,4 @@
-"""What does answering cost? For information; wrk of Debian makes the load."""
+"""Costs of answering, for information; wrk of Debian makes the load."""
 
 import json
 import re
@@ -16,7 +16,7 @@ TITLE = "HTTP: CPU of the server"
 
 VIEWERS = 200
 NODES = 100000
-# What a page that shows a live flame graph asks for.
+# Requests of a page that shows a live flame graph.
 POLLED = ["/api/v1/sessions/1"] + ["/api/v1/sessions/1/%s?since=%%d" % name for name in ("tree", "view", "threads", "timeline")]
 PATHS = ["/healthz", "/api/v1/sessions/1", "/api/v1/sessions/1/view?since=%d", "/api/v1/sessions/1/tree?since=%d"]
 
@@ -134,7 +134,7 @@ class Server:
             return json.loads(answer.read())
 
     def cpu_during(self, work):
-        """Of the server and of the processes beside it, which read the target and sources."""
+        """CPU time of the server and of the processes beside it, which read the target and sources."""
         before = family_cpu_s(self.process.pid)
         work()
         return family_cpu_s(self.process.pid) - before

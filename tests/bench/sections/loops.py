@@ -62,7 +62,7 @@ def readings_of(recording, stops):
 
 
 def independent(readings, samples, run_length, single):
-    """Of how many readings of equal weight are these samples worth, as far as chance goes?
+    """The number of readings of equal weight that these samples are worth, as far as chance goes.
 
     run_length is the mean length of the run at one place that a sample is in, single the same where each reading is one sample.
     A reading that stands for many samples is worth as little as one that stands for few.
@@ -81,7 +81,7 @@ def reference_of(bench):
 
 
 def ways_of(bench):
-    """What is judged: the remote engine that stops threads by itself and the one that never does, and the kernel engine."""
+    """The judged ways: the remote engine that stops threads by itself and the one that never does, and the kernel engine."""
     ways = []
     for engine in bench.engines:
         stops = ("auto", "never") if engine.engine == "remote" else (None,)
@@ -164,7 +164,7 @@ def report(bench, python, name, reference, ways, peers, cells, halves):
             if tool is not reference:
                 values.update(compared(cell.profile.by_leaf(), truth, cell.readings))
             elif all(half.samples for half in halves):
-                # What the program and the machine do meanwhile: the reference after all others against that before them.
+                # The drift of the program and the machine: the reference after all others against that before them.
                 values.update(compared(halves[1].by_leaf(), halves[0].by_leaf()))
         found[tool.name] = values
         bench.raw("truth", values)

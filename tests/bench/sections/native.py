@@ -1,4 +1,4 @@
-"""What do native stacks cost, how many are whole, and are they those of the stopped program?
+"""Native stacks: what they cost, how many are whole, and whether they are those of the stopped program.
 
 Each way of ours and py-spy sample one loop through C code that calls Python back, at 1 kHz, with native stacks and without. CPU
 is that while it samples, and memory the most that was in memory. The total variation is between whole stacks of our kernel
@@ -120,8 +120,8 @@ def compare(bench, python, tool, found, slow, names):
     bench.compare("native", "slowdown" + where, "%", slow[tool.name], {name: slow[name] for name in names},
                   value=stats.mean_interval(slow[tool.name])[0] if slow[tool.name] else None)
     bench.compare("native", "memory" + where, "B", found[tool.name]["memory"], of("memory"))
-    # Of the samples that have a native stack: the remote engine has none of running threads that it does not stop. Code
-    # without unwinding tables does not count.
+    # Only samples with a native stack count: the remote engine has none of running threads that it does not stop. Code without
+    # unwinding tables does not count.
     whole = [c / (1 - n - t) for c, n, t in zip(*(found[tool.name][key] for key in ("complete", "none", "no_table"))) if n + t < 1]
     even = [1 - m / (1 - n) for m, n in zip(found[tool.name]["mismatched"], found[tool.name]["none"]) if n < 1]
     bench.compare("native", "complete" + where, "%", whole, {}, Goal(">= 99.9 %", at_least=0.999))

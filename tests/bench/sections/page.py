@@ -20,7 +20,7 @@ MACHINES = ["quiet", "busy"]
 PLACES = [1000, 100000, 1000000]
 SAMPLES = 2000000
 ACTIONS = ["first", "hover", "zoom", "search", "invert", "table", "sort", "sandwich", "source", "stacks", "stack_zoom", "tree", "line", "hide", "thread", "range"]
-# What DESIGN 7 promises: the first frame at 100,000 places, and what any event may take.
+# Limits of DESIGN 7: for the first frame at 100,000 places, and for any event.
 GOALS = {1000: (1000, 100), 100000: (1000, 100), 1000000: (None, 500)}
 
 

@@ -21,7 +21,7 @@ SETTLE_S = 0.7  # for a profiler to start sampling, or to be gone
 # (rate, depth of the target's stack, most)
 CASES = [(1000, 50, 0.005), (10000, 50, 0.03), (1000, 500, 0.005), (10000, 500, 0.03)]
 EMPTY = os.path.join(BUILD, "reference", "empty")
-# Of one sample, at depth 50, beyond its interrupt.
+# The most that one sample may take at depth 50 beyond its interrupt.
 MOST_OF_A_SAMPLE_S = 3e-6
 TICKER_CASES = [(1000, 50), (10000, 50)]
 

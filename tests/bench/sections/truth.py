@@ -213,7 +213,7 @@ def short(stack):
 
 
 def print_difference(name, truth, ours):
-    """Where our profile differs most, by innermost line."""
+    """Prints the innermost lines whose shares differ most."""
     true, seen = truth.by_leaf_line(), ours.by_leaf_line()
     true_total, seen_total = max(1, sum(true.values())), max(1, sum(seen.values()))
     differences = sorted(((seen.get(key, 0) / seen_total - true.get(key, 0) / true_total, key)

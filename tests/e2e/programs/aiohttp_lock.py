@@ -48,7 +48,7 @@ async def main():
     truth = {"seconds": time.monotonic() - begun, "processor": time.process_time() - used, **SPENT}
     client.kill()
     print("TRUTH " + json.dumps(truth), flush=True)
-    # What it does at its end is no part of that.
+    # Work at the end of the program is no part of the truth.
     os._exit(0)
 
 

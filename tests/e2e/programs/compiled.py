@@ -18,7 +18,7 @@ def main():
     spent = module.work(float(sys.argv[1]))
     truth = {"seconds": time.monotonic() - begun, "processor": time.process_time() - used, "line": spent}
     print("TRUTH " + json.dumps(truth), flush=True)
-    # What it does at its end is no part of that.
+    # Work at the end of the program is no part of the truth.
     os._exit(0)
 
 

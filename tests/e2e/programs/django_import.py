@@ -56,7 +56,7 @@ class Command(BaseCommand):
         truth = {"seconds": time.monotonic() - begun, "processor": time.process_time() - used, "line": self.spent, "all": waited() - idle}
         print("TRUTH " + json.dumps(truth), flush=True)
         FOLDER.cleanup()
-        # What it does at its end is no part of that.
+        # Work at the end of the program is no part of the truth.
         os._exit(0)
 
 

@@ -59,7 +59,7 @@ def main():
     truth = {"seconds": time.monotonic() - begun, "processor": time.process_time() - used, "line": SPENT["line"]}
     client.kill()
     print("TRUTH " + json.dumps(truth), flush=True)
-    # What it does at its end is no part of that.
+    # Work at the end of the program is no part of the truth.
     os._exit(0)
 
 

@@ -30,7 +30,7 @@ def main():
         thread.join()
     seconds, processor = time.monotonic() - begun, time.process_time() - used
     print("TRUTH " + json.dumps({"seconds": seconds, "processor": processor, "line": processor, "waited": THREADS * seconds - processor}), flush=True)
-    # What it does at its end is no part of that.
+    # Work at the end of the program is no part of the truth.
     os._exit(0)
 
 

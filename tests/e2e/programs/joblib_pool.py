@@ -44,7 +44,7 @@ def main():
         truth = {"seconds": time.monotonic() - begun, "processor": workers + time.process_time() - used, "line": line}
         get_reusable_executor().shutdown(kill_workers=True)
         print("TRUTH " + json.dumps(truth), flush=True)
-        # What it does at its end is no part of that.
+        # Work at the end of the program is no part of the truth.
         os._exit(0)
 
 

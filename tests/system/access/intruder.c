@@ -71,7 +71,7 @@ static void open_of(const char *name, int pid, const char *what)
     open_file(name, path);
 }
 
-/* What came of a request: the code of its answer (-1: there was none), and what followed. */
+/* The outcome of a request: the code of its answer (-1: there was none), and what followed. */
 struct reply {
     int code;
     size_t bytes;
@@ -309,7 +309,7 @@ static void read_others(void)
     note("permitted_source", has_own);
 }
 
-/* What a request of each kind could be asked for beyond what is permitted. */
+/* Tries what a request of each kind could be asked for beyond what is permitted. */
 static void try_kind(enum link_kind kind)
 {
     const struct link_request guessed = { .kind = kind,
@@ -350,7 +350,8 @@ static void try_kind(enum link_kind kind)
         return;
     case LINK_READ: read_others(); return;
     case LINK_USAGE: {
-        /* Of the sampling process only: there is no room for a number of another one. */
+        /* The request is for the sampling process only: there is no room for a number of
+         * another one. */
         static const struct {
             struct link_request request;
             uint64_t other;

@@ -16,7 +16,7 @@ ARGUMENT, NAME = re.compile(rb"PLANTED"), re.compile(rb"planted", re.IGNORECASE)
 ZSTD = b"\x28\xb5\x2f\xfd"
 GZIP = b"\x1f\x8b\x08"
 BASE64 = re.compile(rb"[A-Za-z0-9+/]{64,}={0,2}")
-# Of what is packed in what is packed.
+# The depth of packed data in packed data.
 DEPTH = 4
 
 
@@ -72,7 +72,7 @@ def texts_in(data):
 
 
 def found_in(data, word):
-    """What stands around the word; None: it is nowhere."""
+    """The text around the word; None: it is nowhere."""
     for part in parts_of(data):
         match = word.search(part)
         if match:

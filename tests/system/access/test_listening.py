@@ -1,4 +1,4 @@
-"""Where the server listens: Unix sockets, TLS, IPv6, sockets of systemd, a base path, behind a proxy."""
+"""Addresses of the server: Unix sockets, TLS, IPv6, sockets of systemd, a base path, behind a proxy."""
 
 import http.client
 import os
@@ -211,7 +211,7 @@ class Units(Test):
             shutil.copy(os.path.join(folder, "pyrometer.socket"), names[1])
             done = subprocess.run(["systemd-analyze", "verify", "--man=no", *names], stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, timeout=WAIT_SECONDS, check=False, text=True)
-            # What it says of other units of the machine is not ours.
+            # Findings about other units of the machine are not ours.
             ours = [line for line in done.stdout.splitlines() if "pyrometer" in line]
             self.assertEqual(ours, [], done.stdout)
             self.assertIn(done.returncode, (0, 1), done.stdout)

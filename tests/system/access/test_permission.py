@@ -13,7 +13,7 @@ from users import NOBODY, UsersTest, as_user
 
 BECOME_OWNER = os.environ.get("PYROMETER_BECOME_OWNER", "")
 SECRET = "of_the_owner_alone"
-# What root's program is: its function, its file and its argument are secret.
+# The program of root: its function, its file and its argument are secret.
 OWNERS = """#!%s
 import sys, time
 def """ + SECRET + """():

@@ -1,5 +1,5 @@
-"""What a running command may still do: capabilities, identity, groups and system calls of each of its threads, and that it
-works with no more; files that only their owner reads; a standard output that cannot be written."""
+"""Rights of a running command: capabilities, identity, groups and system calls of each of its threads, and that it works with no more;
+files that only their owner reads; a standard output that cannot be written."""
 
 import fcntl
 import json
@@ -17,7 +17,7 @@ from harness import PROGRAM, ROOT, SANITIZED, WAIT_SECONDS, Live, Process, Test,
 from screen import Terminal
 
 NOBODY, SOMEBODY, ANOTHER = 65534, 45454, 45455
-# What each process of root's program becomes: one of these that nobody else is.
+# Ids that processes of root's program take: each one that nobody else has.
 OWN = range(61184, 65520)
 LONG = "120"
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
@@ -50,7 +50,7 @@ def has(*names):
 
 
 def statuses(pid):
-    """Of the process and of each thread; one that has ended meanwhile has none."""
+    """Statuses of the process and of each thread; one that has ended meanwhile has none."""
     found = [read_status("/proc/%d/status" % pid)]
     for task in os.listdir("/proc/%d/task" % pid):
         try:

@@ -1,4 +1,4 @@
-"""What each process of a server holds and may reach; what somebody in the one that speaks HTTP could do; what happens when one of
+"""Processes of a server: what each holds and may reach; what somebody in the one that speaks HTTP could do; what happens when one of
 them is killed."""
 
 import contextlib
@@ -20,17 +20,17 @@ from harness import PROGRAM, SANITIZED, VICTIMS, WAIT_SECONDS, Live, Test, can, 
 
 LONG = "120"
 SOMEBODY, NOBODY = 45454, 65534
-# What each process of root's program becomes: one of these that nobody else is.
+# Ids that processes of root's program take: each one that nobody else has.
 OWN = range(61184, 65520)
 PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 NAMES = {"pyrometer-keep", "pyrometer-read", "pyrometer-src"}
-# What root's server has besides them: one that opens its files.
+# The processes of root's server: besides those, one that opens its files.
 SERVED = NAMES | ({"pyrometer-file"} if os.geteuid() == 0 else set())
 
 
 def descriptors(pid):
-    """What a process has open: kinds, or paths."""
+    """Descriptors that a process has open: kinds, or paths."""
     found = []
     for fd in os.listdir("/proc/%d/fd" % pid):
         try:
@@ -205,7 +205,7 @@ class Rights(Served):
             self.assertEqual({name for name, done in found.items() if done},
                              {"permitted_session", "permitted_all", "permitted_source", "held_ended_sessions", "end"})
             self.assertGreater(len(found), 40)
-            # Of the sessions that it holds, the first ones are let go.
+            # The first of the sessions that it holds are let go.
             live.wait_until(lambda: descriptors(reader).count("pipe") < 40)
             self.assertLess(int(status(reader)["Threads"]), 40)
             # It goes on all the same.
@@ -278,7 +278,7 @@ class Ends(Served):
             again = self.start(live, target.pid)
             self.until(live, again, lambda found: found["quality"]["samples"] > 10)
             self.assertEqual(live.get("/processes")["host"] != "", True)
-            # What was recorded until then can be opened.
+            # Samples recorded until then can be opened.
             capture = after["capture"]
             live.wait_until(lambda: live.get("/captures/" + capture)["state"] != "recording")
             opened = live.ask("/api/v1/captures", "POST", json.dumps({"name": capture}), MARK)
@@ -359,7 +359,7 @@ class Ends(Served):
             self.assertIn("processes", live.get("/processes"))
 
     def test_stopped_ones_end_with_the_one_that_speaks_http(self):
-        """Also the one that starts the others, once it goes on: another user's process may not end it."""
+        """The supervisor ends, too, once it goes on: another user's process may not end it."""
         with self.serve() as live:
             pids = processes_of(live.process.pid)
             for pid in pids.values():

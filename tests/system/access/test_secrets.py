@@ -1,4 +1,4 @@
-"""What is to stay at home is nowhere: in no answer, no file, no line, whatever the format and the coding."""
+"""Secrets that are to stay at home are nowhere: in no answer, no file, no line, whatever the format and the coding."""
 
 import contextlib
 import os
@@ -40,7 +40,7 @@ def titled():
         yield process
 
 
-# What a summary's own parameter of that name takes.
+# Formats that a summary's own parameter of that name takes.
 FORMS = {"/api/v1/sessions/{id}/summary format": ["json", "markdown", "text"], "/api/v1/sessions/{id}/runs thread": ["1"]}
 
 
@@ -115,7 +115,7 @@ class Arguments(Test):
             yield one
 
     def use_everything(self, *options):
-        """What is found in the answers, in the files, and in the lines of a server."""
+        """Returns what is found in the answers, in the files, and in the lines of a server."""
         with contextlib.ExitStack() as stack:
             data, kept = stack.enter_context(folder()), stack.enter_context(folder())
             targets = [stack.enter_context(victim(SECRETIVE, *ARGUMENTS)), stack.enter_context(titled())]
@@ -139,7 +139,7 @@ class Arguments(Test):
             return found, files, planted.found_in(lines, ARGUMENT)
 
     def test_they_are_found_without_it(self):
-        """What looks for them does see them."""
+        """The search for secrets sees them where they are."""
         found, files, _ = self.use_everything()
         for part in ("/api/v1/processes", "/api/v1/sessions", "/api/v1/captures", "/file", "/report.html", "format=pprof",
                      "format=heatmap", "format=gecko", "format=pstats-text", "format=jsonl", "/debug/pprof/profile"):

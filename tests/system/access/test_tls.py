@@ -56,7 +56,7 @@ class Tls(Test):
 
 
 def client_hello(trust):
-    """What a client says first, as bytes."""
+    """The first message of a client, as bytes."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     side = trust.wrap_bio(incoming, outgoing, server_hostname="localhost")
     try:

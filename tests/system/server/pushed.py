@@ -1,4 +1,4 @@
-"""What tests of pushes have in common."""
+"""Code that tests of pushes share."""
 
 import collections
 import gzip

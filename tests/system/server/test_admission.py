@@ -38,7 +38,7 @@ def say(connection, data):
 
 
 def is_over(connection):
-    """Whether the other side has ended it; what it sent is thrown away."""
+    """True if the other side has ended the connection; what it sent is thrown away."""
     connection.setblocking(False)
     try:
         while connection.recv(65536):

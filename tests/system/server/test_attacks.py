@@ -1,4 +1,4 @@
-"""What a hostile client tries, row by row, and what it gets."""
+"""Attacks of a hostile client, row by row, and what it gets."""
 
 import json
 import os
@@ -119,7 +119,7 @@ class Attacks(Test):
             for path in ("/api/v1/captures/%s", "/api/v1/captures/%s/file", "/api/v1/sessions/%s/view"):
                 self.refused(path % name, wanted=(400, 404))
             self.refused("/api/v1/captures/" + name, "DELETE", None, MARK, wanted=(400, 404))
-            # What opens can only be reported as a session that has failed.
+            # A capture that opens can only be reported as a session that has failed.
             opened = self.live.ask("/api/v1/captures", "POST", json.dumps({"name": name}), MARK)
             self.assertIn(opened.status, (400, 404), name)
         self.assertTrue(os.path.exists(secret))

@@ -262,7 +262,7 @@ def at_most(kind, amount):
 
 
 class Limits(Test):
-    """What a container or a shell allows."""
+    """Limits set by a container or a shell."""
 
     def check(self, process, code, pattern):
         """It has done what it should, or said why not."""

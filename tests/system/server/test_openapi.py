@@ -15,7 +15,7 @@ except ImportError:
     print("skipped: Python's jsonschema is not installed")
     sys.exit(SKIPPED)
 
-# What any operation may answer; every other status is described by name.
+# Statuses that any operation may answer; every other status is described by name.
 COMMON_PROBLEMS = (400, 401, 403, 404)
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 

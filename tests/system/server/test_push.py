@@ -1,4 +1,4 @@
-"""What is pushed to other servers: the same samples as in the capture, in order, whatever the other side does."""
+"""Pushes to other servers: the same samples as in the capture, in order, whatever the other side does."""
 
 import collections
 import glob

@@ -24,7 +24,7 @@ def embedded_profile(page):
 
 
 class Client:
-    """What a page does: it holds the tables, and adds what came since to what it has."""
+    """A page's work: it holds the tables, and adds what came since to what it has."""
 
     def __init__(self, live, query=""):
         self.live, self.query = live, query
@@ -174,7 +174,7 @@ class Answers(Test):
                     # The program holds the page as gzip has made it, and plain: to send it costs the same for everybody.
                     if path == "/":
                         coding = "gzip" if "gzip" in accept else "identity"
-                    # What is short is not worth it.
+                    # A short body is not worth it.
                     self.assertIn(answer.coding, (coding, "identity") if len(plain.body) < 4096 else (coding,), path)
                     if not path.endswith("report.html"):
                         self.assertEqual(answer.body, plain.body, path)

@@ -67,7 +67,7 @@ class Source(UsersTest):
         return {strings[name]: number for number, name in enumerate(functions["name"])}
 
     def source(self, live, name, session="1", impatient=False):
-        """What /source says of a function, once that has been seen; a machine that is busy may have no time for it at first."""
+        """The answer of /source for a function, once that has been seen; a machine that is busy may have no time for it at first."""
         live.wait_until(lambda: name in self.functions(live, session))
         path = "/api/v1/sessions/%s/source?function=%d" % (session, self.functions(live, session)[name])
         end = time.monotonic() + WAIT_SECONDS
@@ -195,7 +195,7 @@ class Hostile(Source):
         with victim("chain.py", "120") as first, self.leaking(NOBODY) as target:
             with Live("attach", str(first.pid), str(target.pid)) as live:
                 self.assert_nowhere(live)
-                # What only one of them runs is shown as ever.
+                # A function that only one of them runs is shown as ever.
                 answer = self.source(live, "c")
                 self.assertEqual(answer.status, 200, answer.body)
             with Live("serve", "--no-data") as live:
@@ -209,7 +209,7 @@ class Hostile(Source):
             self.assert_no_secret(self.record(str(first.pid), str(target.pid), "--heatmap"))
 
     def test_a_function_of_several_owners_is_read_as_none(self):
-        """Also when the second one comes later, and the text was fetched before that."""
+        """The text is withheld even if the second owner comes later, and it was fetched before that."""
         path = self.put("shared.py", "print('READY', flush=True)\ndef shared_work():\n    while True: sum(range(1000))\n"
                         "shared_work()\n")
         with victim(path) as first, Live("serve", "--no-data") as live:
@@ -244,7 +244,7 @@ class Hostile(Source):
             target._popen.stdin.write(b"\n")
             target._popen.stdin.flush()
             live.wait_ended()
-            # What was fetched while it ran is still there, and the file is not read again.
+            # Text that was fetched while it ran is still there, and the file is not read again.
             self.put("becomes.py", SECRET)
             answer = live.ask("/api/v1/sessions/1/source?function=%d" % number)
             self.assert_no_secret(answer.body)
@@ -347,7 +347,7 @@ class Kept(Source):
 
 
 class Captured(Source):
-    """Of a program that is recorded, the source of hot functions is in the capture, and nothing else of its files."""
+    """A capture holds the source of the recorded program's hot functions, and nothing else of its files."""
     PROGRAM = 'KEY = "%s"\nimport time\nclass Shop:\n    def price(self):\n        return sum(range(1000))  # as it was\n' \
               'def rare():\n    return "%s"\ndef work():\n    end = time.time() + %g\n    while time.time() < end:\n' \
               "        Shop().price()\n" + "\n" * 9 + "rare()\nprint('READY', flush=True)\nwork()\n"
@@ -359,7 +359,7 @@ class Captured(Source):
             with Process([PROGRAM, "record", "-d", "2", *words, "-o", out, str(target.pid)]) as process:
                 self.assertEqual(process.wait(), 0, process.output())
                 self.said = process.output()
-        # What ran is gone.
+        # The file that ran is gone.
         self.put("captured.py", "# what is here now\n" * 50)
         return out
 
@@ -496,7 +496,7 @@ class YourCode(Source):
             self.assertNotIn("packages", live.get("/sessions/1/tree"))
 
     def wheel(self, name, module, text, scripts=""):
-        """What `pip install` takes without building anything."""
+        """A wheel that `pip install` takes without building anything."""
         info = name + "-1.0.dist-info/"
         path = os.path.join(self.folder, "wheels", name + "-1.0-py3-none-any.whl")
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -542,7 +542,7 @@ class Helper(Source):
             return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
 
     def other_files_of(self, helper):
-        """What it has open beside its one socket."""
+        """Files that it has open beside its one socket."""
         names = []
         for fd in os.listdir("/proc/%d/fd" % helper):
             try:

@@ -30,7 +30,7 @@ def names(path):
 
 
 class Deployed(Test):
-    """What changed with a version of a service."""
+    """Changes with a version of a service."""
 
     def captures(self):
         """One of each version; the second one spends more in slow()."""
@@ -53,7 +53,7 @@ class Deployed(Test):
             with open(output, encoding="utf-8") as file:
                 text = file.read()
             rows = json.loads(text)["functions"]
-            # What two captures have of one process counts once.
+            # A process that two captures have in common counts once.
             process = finished("diff", "--service", "shop", "--before", when, "--json", "-o", output, *captures, captures[1])
             self.assertEqual(process.wait(), 0, process.output())
             with open(output, encoding="utf-8") as file:
@@ -304,7 +304,7 @@ class HardEnds(Test):
             return live.session()["elapsed_s"]
 
     def check_account(self, process, quality):
-        """What was sampled is what is in the capture and what is said not to be."""
+        """Checks that each sample is in the capture or is counted as lost."""
         with open(quality, encoding="utf-8") as file:
             report = json.load(file)
         capture = report["capture"]

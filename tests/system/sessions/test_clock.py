@@ -95,7 +95,7 @@ class Jumps(Test):
                 # The next one has a name of its own.
                 two = host.start(pids=[target.pid], rate_hz=200, duration_s=1)
                 self.assertNotEqual(host.capture_of(two), name)
-                # What was recorded is still there.
+                # The capture recorded before is still there.
                 self.assertEqual(host.get("/captures")["total"], 2)
 
     def share(self, host, life):

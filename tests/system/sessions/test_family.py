@@ -116,7 +116,7 @@ class Children(Test):
             session = live.wait_ended()
             self.assertEqual(session["processes"]["running"], 0, session)
             self.assertTrue(all(target["to_s"] is not None for target in session["targets"]), session)
-            # What is no Python has no part in it.
+            # A process that is no Python has no part in it.
             self.assertTrue(all("python" in target["executable"] for target in session["targets"]), session)
             self.with_samples = pids_with_samples(live)
             live.stop()
@@ -291,7 +291,7 @@ class Children(Test):
 
 
 def daemons_of(master):
-    """What has said that it is one."""
+    """Pids of processes that have said that they are daemons."""
     return {int(line.split()[1]) for line in list(master.out) if line.startswith("DAEMON ")}
 
 

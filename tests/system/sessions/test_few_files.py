@@ -24,7 +24,7 @@ time.sleep(1000)
 
 
 def recorded(limit, *arguments):
-    """What `record` says with so many files, its exit code, and how many threads its result has."""
+    """The output of `record` with so many files, its exit code, and how many threads its result has."""
     path = file_in("few-files.folded")
     with program("record", *arguments, "-d", "1.5", "-r", "50", "--idle", "--waits=off", "--collapsed=" + path,
                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))) as process:

@@ -213,7 +213,7 @@ class Sessions(Test):
                     self.assertEqual(sum(native_counts), counts["samples"] if native == "full" else 0, counts)
                     folded = host.ask("/api/v1%s/export?format=collapsed&native=everything" % path).body.decode()
                     self.assertEqual(bool(libraries.search(folded)), has_libraries, folded[:2000])
-                    # Of full native stacks, those that do not come out even have the marks.
+                    # Full native stacks that do not come out even have the marks.
                     if is_marked is not None:
                         self.assertEqual(bool(marks.search(folded)), is_marked, folded[:2000])
                     # Its capture keeps what it was.

@@ -9,7 +9,7 @@ enum { ROUNDS = 2000000 };
 
 static volatile uint64_t spun;
 
-/* What they are recognized by. */
+/* Names by which compiled modules are recognized. */
 EXPORTED void *PyInit_counting(void)
 {
     return 0;
@@ -33,7 +33,7 @@ EXPORTED int CPyPy_Counter___spin(int depth)
     return CPyDef_Counter___spin(depth) + (spun == 0);
 }
 
-/* The same of Cython. */
+/* A wrapper that is named as Cython names them. */
 EXPORTED int __pyx_pw_8counting_1whirl(int depth);
 
 EXPORTED int __pyx_pf_8counting_whirl(int depth)

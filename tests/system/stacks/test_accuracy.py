@@ -25,9 +25,9 @@ RATE_HZ = 1000
 SECONDS = 1
 # Points, percent, percent. On a busy machine stops take long, so moving threads are read too; many of those are truncated.
 LIMITS = {"distance": 6.0, "truncated": 25.0, "failed": 1.0}
-# Of the samples of a recording, those read at different instants: one stopped reading stands for several ticks.
+# The least share of a recording's samples read at different instants: one stopped reading stands for several ticks.
 READINGS_SHARE = 0.1
-# Of the samples of a stopped program, in percent. The main thread is read once before it is known, so without a stop.
+# The least exact samples of a stopped program, in percent. The main thread is read once before it is known, so without a stop.
 MIN_EXACT = 99.5
 # Below this many samples nothing has been measured.
 MIN_SAMPLES = 100

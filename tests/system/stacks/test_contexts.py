@@ -1,4 +1,4 @@
-"""What threads work for: the values of ContextVars, known from the functions that run, on every interpreter."""
+"""Contexts of threads: the values of ContextVars, known from the functions that run, on every interpreter."""
 
 import gzip
 import json
@@ -11,12 +11,12 @@ from protobuf import labels_of
 
 SECONDS = 1
 RATE_HZ = 200
-# Of one target, until it has so many samples; on a busy machine it has few in a second.
+# Recordings of one target, until it has so many samples; on a busy machine it has few in a second.
 RECORDINGS = 8
 ENOUGH = 120
 # A reading of a thread that moves.
 MOVING = ("--engine", "remote", "--stop", "never") if ENGINE == "remote" else ("--engine", ENGINE)
-# Of readings of moving threads: between that of the stack and that of the context, a request may end.
+# The least right readings of moving threads: between that of the stack and that of the context, a request may end.
 RIGHT = 0.97 if ENGINE == "remote" else 1
 SPANS = {"seventy": ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"), "thirty": ("0" * 31 + "1", "f" * 16)}
 MARK = re.compile(r"<context (\S+)(?:: (.*)| (unset|other))>$")

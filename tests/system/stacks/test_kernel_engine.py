@@ -108,7 +108,7 @@ while True:
 """
 
 
-# The same, but for less time than instants are apart; not always the same time, which might keep step with them.
+# Visits that are shorter than the time between instants; not always the same time, which might keep step with them.
 SHORT_VISITS = VISITS.replace("0.4", "0.0005 + time.monotonic() % 0.0017")
 
 
@@ -244,7 +244,7 @@ class KernelEngine(Test):
         self.assertLess(abs(said - ran), 0.07 * ran + 0.01, (ran, said, counts))
 
     def test_rivals(self):
-        """The same of threads that are ready to run."""
+        """Threads that are ready to run are counted, too."""
         with victim(script("rivals", RIVALS), python=newest_python()) as target:
             pids = [target.pid] + [int(pid) for pid in target.out[0].split()]
             capture, quality = file_in("kernel-rivals.pyro"), file_in("kernel-rivals.json")

@@ -18,7 +18,7 @@ from harness import Process, Test, file_in, main, newest_python, skip_without_ke
 from kernel import script
 
 RATE_HZ = 500
-# Of each program, that the verifier walks through.  It takes some microseconds for one.
+# The most instructions of a program that the verifier walks through. It takes some microseconds for one.
 MAX_VERIFIED = 45000
 NOBODY = 65534
 MANY = 5000
@@ -124,7 +124,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 def verified_instructions(pid):
-    """Of each BPF program that the process holds; None: the kernel does not say it."""
+    """Verified instructions of each BPF program that the process holds; None: the kernel does not say it."""
     counts = []
     for path in glob.glob("/proc/%d/fdinfo/*" % pid):
         try:

@@ -17,7 +17,7 @@ RATE_HZ = 1000
 # Stacks of the kernel engine do not move, so fewer will do.
 SECONDS = 2.5 if harness.ENGINE == "remote" else 1.2
 MARK = "<native>"
-# Of native.py: functions of the victim, and what they call. Each has a fifth of the time.
+# Functions of native.py, and what they call. Each has a fifth of the time.
 CALLS = {"sort": "sorted", "digest": "_hashlib.openssl_sha256", "dump": "_json.Encoder.__call__", "wait": "time.sleep",
          "join": "str.join"}
 SHARE = 0.2
@@ -26,7 +26,7 @@ TEMPORARY = "dump"
 # On a busy machine more is missed of a program that computes than of one that sleeps.
 MAX_APART = 0.12
 MAX_UNNAMED = 0.06
-# Of callbacks.py: what C code calls, and from where.
+# Callbacks of callbacks.py: what C code calls, and from where.
 CALLBACKS = {"sort": "by_key", "fold": "add", "quick": "compare"}
 # 3.11 marks the frame that C code enters, a little after it is made; others have an entry frame, which may be gone by the
 # time it is read.
@@ -34,7 +34,7 @@ MAX_UNMARKED = {11: 0.08}
 MAX_UNMARKED_ELSE = 0.03
 # The innermost call of the evaluation function may be at its beginning or its end.
 MAX_WITHOUT_NATIVE = 0.05
-# Of descent.py. Each sample is large, so there are few.
+# The number of calls in descent.py. Each sample is large, so there are few.
 CALLS_DEEP = 400
 # A debug build of 3.13 ends what calls itself through C code more often; its frames are larger.
 CALLS_DEEP_DEBUG = 100
@@ -74,7 +74,7 @@ def callee_of(labels):
 
 
 def check_shares(python):
-    """Where stops take long there are few readings, so shares that are far off are measured again, for longer."""
+    """Checks shares, and measures those that are far off again, for longer: there are few readings where stops take long."""
     return shares_in(record("native.py", python)) and shares_in(record("native.py", python, seconds=4 * SECONDS))
 
 

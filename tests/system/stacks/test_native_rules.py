@@ -1,4 +1,4 @@
-"""What native stacks show of greenlets, of compiled Python code and of generated code, on every interpreter of this machine.
+"""Native stacks of greenlets, of compiled Python code and of generated code, on every interpreter of this machine.
 
 Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to sample.
 """
@@ -14,7 +14,7 @@ from harness import run_program, victim
 
 RATE_HZ = 1000
 SECONDS = 1.5
-# What the greenlets of greenlets.py begin with, and what is in none of them.
+# Functions that the greenlets of greenlets.py begin with, and what is in none of them.
 GREENLETS = {"left": {"right", "deeper"}, "right": {"left"}}
 OUTSIDE = {"<module>", "hub", "Py_RunMain", "main"}
 # A record may be taken where a stack is switched: half of it is the one, half the other.
@@ -41,7 +41,7 @@ while True:
         one.switch()
 """
 NESTED = 4
-# Of the samples: nothing shows the first and the last instructions of a switch.
+# The share of samples that may be wrong: nothing shows the first and the last instructions of a switch.
 MAX_UNSURE = 0.001
 DEPTH = 4
 COMPILED = """
@@ -56,7 +56,7 @@ while True:
     compiled()
     cythonized()
 """ % (DEPTH, DEPTH)
-# What each function of it calls: how often each name stands below.
+# Calls of each function of it: how often each name stands below.
 EXPECTED = {"compiled": {"counting.Counter.spin": DEPTH},
             "cythonized": {"counting.whirl": DEPTH, "counting.Counter.spin": 1}}
 # Code that no table describes and no frame pointer leads out of:
@@ -118,7 +118,7 @@ print("READY", flush=True)
 while True:
     loop(20000)
 """
-# Of the samples: what is not compiled, or not yet.
+# The least share of samples in JIT code: the rest is not compiled, or not yet.
 LEAST_IN_JIT = 0.8
 GAPS = ("no_table", "copy", "register", "switch", "other")
 MISSING = ("unstopped", "waiting", "truncated", "copy")
@@ -185,7 +185,7 @@ def record_counted(name, source, python, **options):
 
 
 def check_switching(python):
-    """Where greenlets switch, there is a gap between Python frames and native frames, and no other sample is wrong."""
+    """Checks that a switch of greenlets gives a gap between Python frames and native frames, and that no other sample is wrong."""
     if not has_module(python, "greenlet"):
         return []
     stacks, counted = record_counted("switching.py", SWITCHING, python)
@@ -246,7 +246,7 @@ def check_missing(python):
                 counted = json.load(file)
             causes = {cause: counted["native_none_" + cause] for cause in MISSING}
             said = any("of those without a native stack" in line and "--stop always" in line for line in process.err)
-            # What runs is stopped as far as that share of time allows; then few are missing, or none.
+            # Threads that run are stopped as far as that share of time allows; then few are missing, or none.
             is_much = counted["native_complete"] < 0.9 * counted["samples"]
             is_named = said and causes["unstopped"] if stop == "never" else said == (causes["unstopped"] > 0 and is_much)
             if code or sum(causes.values()) != counted["native_none"] or not is_named:
@@ -289,7 +289,8 @@ def check_jit(python):
 
 
 def check_instructions(python):
-    """Where each instruction is a function of the interpreter, it is no frame: the evaluation function, which has called it, is."""
+    """Checks that instructions that are functions of the interpreter are no frames; the evaluation function, which has called
+    them, is."""
     if not python.makes_tail_calls:
         return []
     stacks, counted = record_counted("compiled_at_run_time.py", COMPILED_AT_RUN_TIME, python)

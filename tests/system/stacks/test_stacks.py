@@ -42,7 +42,7 @@ MAX_FAILED_PERCENT = 2
 MAX_TRUNCATED_IN_HEAP, MAX_FAILED_PERCENT_IN_HEAP, LAST_HEAP_MINOR = 0.5, 5, 10
 # So deep that it is seldom read stopped there on a busy machine.
 DEEP = "depths.py"
-# Of the kernel engine, whose stacks cannot move: impossible ones and those cut short. On a busy machine a record may be lost: a
+# Limits of the kernel engine, whose stacks cannot move: impossible ones and those cut short. On a busy machine a record may be lost: a
 # sample of which nothing is known.
 MAX_WRONG_BY_KERNEL, MAX_LOST_BY_KERNEL = 0, 0.005
 # Until 3.10 a code object knows its plain name only.
@@ -55,7 +55,7 @@ VICTIMS = ["alternate.py", "asyncio_server.py", "callbacks.py", "chain.py", "cla
            "depths.py", "exceptions.py", "generators.py", "greenlets.py", "hostile.py", "recursion.py", "shared_gil.py", "subinterp.py",
            "threads.py"]
 FEW = ["alternate.py", "codechurn.py", "generators.py", "hostile.py", "threads.py"]
-# What the kernel engine has seen, until it is judged.
+# The file with what the kernel engine has seen, until it is judged.
 KERNEL_FILE = os.path.join(harness.FOLDER, "" if harness.ENGINE == "kernel" else "kernel", "stacks.json")
 # Innermost functions of answers that are too short, or too seldom called, to be expected in so few samples.
 SELDOM = {("callbacks.py", "compare"), ("exceptions.py", "deeper"), ("codechurn.py", "<module>"), ("codechurn.py", "main"),
@@ -63,7 +63,7 @@ SELDOM = {("callbacks.py", "compare"), ("exceptions.py", "deeper"), ("codechurn.
 
 
 class Cell:
-    """What was seen of one victim on one interpreter. Doubts are problems that chance can make."""
+    """Stacks seen of one victim on one interpreter. Doubts are problems that chance can make."""
 
     def __init__(self, text, problems=(), doubts=()):
         self.text, self.certain, self.doubts = text, list(problems), list(doubts)
@@ -234,7 +234,7 @@ def wait_ready(name, python, target):
 
 
 def record(name, python, target, engines, seconds):
-    """What each engine sees of the victim at the same time."""
+    """Records the victim by all engines at the same time, and returns a cell for each."""
     paths = {engine: harness.file_in("stacks-%s-%s-%s.folded" % (name[:-3], python.version, engine)) for engine in engines}
     with contextlib.ExitStack() as stack:
         recordings = {engine: stack.enter_context(harness.program(
@@ -339,7 +339,7 @@ def measure(supported, others, names, engines):
 
 
 def stamp():
-    """What the program is."""
+    """The identity of the program."""
     status = os.stat(harness.PROGRAM)
     return [status.st_mtime_ns, status.st_size]
 
@@ -351,7 +351,7 @@ def leave(result):
 
 
 def left_here():
-    """What another test has left of the kernel engine's, once; None if that is nothing, or of another program."""
+    """The kernel engine's result that another test has left, once; None if there is none, or it is of another program."""
     if not os.path.exists(KERNEL_FILE):
         return None
     with open(KERNEL_FILE, encoding="utf-8") as file:

@@ -15,7 +15,7 @@ LIBRARY = os.environ["PYROMETER_SYMBOLS_WORK"]
 SECONDS = 1
 RATE_HZ = 300
 HIDDEN, EXPORTED = "hidden_spin", "run_spin"
-# What the victim calls, in a loop.
+# The loop of the victim.
 SPIN = """
 import ctypes, os, sys
 if len(sys.argv) > 2:
@@ -38,7 +38,7 @@ while True:
     outer()
 """
 STRANGER = 54321
-# Of the trampolines, those that Python has not yet written to the file have no name.
+# The share of trampolines without a name: those that Python has not yet written to the file.
 MAX_UNNAMED = 0.05
 
 
@@ -98,13 +98,13 @@ class Symbols(Test):
             return stacks, json.load(file)["shared"]["frames"]
 
     def files_of(self, pid):
-        """What Python has written for perf goes with the process."""
+        """Files that Python has written for perf go with the process."""
         self.perf_files = [path for path in ("/tmp/perf-%d.map" % pid, "/tmp/jit-%d.dump" % pid) if os.path.exists(path)]
         for path in self.perf_files:
             os.unlink(path)
 
     def names(self, *words):
-        """Of the functions of the library."""
+        """Names of the library's functions, and their places."""
         stacks, places = self.record(self.script, self.library, *words)
         return {label.split(":", 1)[1].rsplit(":", 1)[0] for labels, _ in stacks for label in labels if label.startswith("work.so:")}, places
 

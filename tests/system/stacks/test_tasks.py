@@ -15,7 +15,7 @@ SECONDS = 1.5
 # The minors from which on an interpreter knows more.
 FIRST_GROUPS, FIRST_AWAITED_BY, FIRST_QUALIFIED = 11, 14, 11
 FIRST = ""
-# Of tasks.py: frames without their lines, and who awaits the task; in the first, who is only known to new ones.
+# Tasks of tasks.py: frames without their lines, and who awaits the task; in the first, who is only known to new ones.
 SLEEPS = ["sleep"]
 WAITS = ["waits"] + SLEEPS
 TASKS = {
@@ -49,7 +49,7 @@ def frames_of(labels):
 
 
 def dumped(python, pid):
-    """What `dump` lists: (name, doing, awaiters, labels outermost first)."""
+    """Tasks that `dump` lists: (name, doing, awaiters, labels outermost first)."""
     process, code = run_program("dump", str(pid), "--async-aware")
     if code != 0:
         raise AssertionError(process.output())
@@ -82,7 +82,7 @@ def check_dump(python):
         frames, awaiters, awaiters_of_new = expected[name]
         _, _, doing, by, labels = seen[name]
         known = awaiters + (awaiters_of_new if python.minor >= FIRST_AWAITED_BY else [])
-        # That one runs nearly always; where it has just come back it is on its way.
+        # The task without known frames runs nearly always; where it has just come back it is on its way.
         if frames is None:
             if doing == "waits" and frames_of(labels)[1][:1] != ["burn"]:
                 problems.append("%s %s at %s" % (name, doing, labels))
@@ -124,7 +124,7 @@ def record(python, pid, mode):
 
 
 def check_states(stacks, held, summary, process, python):
-    """What threads were doing is said of threads only: tasks that wait have not let go of a lock."""
+    """Checks that states are counted for threads only: tasks that wait have not let go of a lock."""
     waiting = sum(count for (thread, _), count in stacks.items() if "waiting tasks" in thread)
     threads = sum(stacks.values()) - waiting
     if abs(held["yes"] - held["at_least"] * threads) > 1e-6 * threads:
@@ -247,7 +247,7 @@ CROWD_THREADS = 300
 
 
 def check_crowd(python):
-    """Of several such processes, each tick samples some. The tasks of the others wait all the same."""
+    """Checks several such processes, of which each tick samples some. The tasks of the others wait all the same."""
     script, path = harness.file_in("crowd.py"), harness.file_in("crowd.folded")
     with open(script, "w", encoding="utf-8") as file:
         file.write(CROWD % (CROWD_THREADS, CROWD_THREADS))

@@ -9,12 +9,12 @@ from harness import ENGINE, PROGRAM, VICTIMS, Live, Process, Test, file_in, main
 
 RATE_HZ = 300
 SECONDS = 1
-# Of one target, until it has so many samples; on a busy machine it has few in a second.
+# Recordings of one target, until it has so many samples; on a busy machine it has few in a second.
 RECORDINGS = 8
 ENOUGH = 120
 # A reading of a thread that moves: each is one of its own, one of a stopped thread would stand for many.
 MOVING = ("--engine", "remote", "--stop", "never") if ENGINE == "remote" else ("--engine", ENGINE)
-# Of readings of moving threads: between that of the stack and that of the span, a request may end.
+# The least right readings of moving threads: between that of the stack and that of the span, a request may end.
 RIGHT = 0.97 if ENGINE == "remote" else 1
 SPANS = {"seventy": "4bf92f3577b34da6a3ce929d0e0e4736 00f067aa0ba902b7", "thirty": "0" * 31 + "1 " + "f" * 16}
 OTHERS = {"seventy": "%032x %016x" % (7, 70), "thirty": "%032x %016x" % (3, 30)}

@@ -1,4 +1,4 @@
-"""What threads wait for: every cause on every interpreter, with known answers."""
+"""Waits of threads: every cause on every interpreter, with known answers."""
 
 import collections
 import gzip

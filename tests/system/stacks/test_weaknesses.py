@@ -1,4 +1,4 @@
-"""What other samplers get wrong, each thing with a program that shows it: here it must be right.
+"""Weaknesses of other samplers, each with a program that shows it: here it must be right.
 
 | weakness | test |
 | --- | --- |
@@ -75,7 +75,7 @@ class Recording:
         return sum(self.quality["failed"].values())
 
     def share(self, wanted):
-        """Of all samples, those whose stack `wanted` says yes to."""
+        """The share of all samples whose stack `wanted` says yes to."""
         total = sum(stack.count for stack in self.stacks)
         return sum(stack.count for stack in self.stacks if wanted(stack)) / total
 
@@ -184,7 +184,7 @@ rest.__globals__["time"].sleep(1e6)
         self.check_resting(40, 0.9)
 
     def test_five_hundred_threads(self):
-        """Where not all are sampled each time, each is sampled as often as another."""
+        """Each thread is sampled as often as another where not all are sampled each time."""
         self.check_resting(500, 0.5)
 
     NAMED = """
@@ -449,7 +449,7 @@ spin()
 """
 
     def test_threads_are_as_they_were_before(self):
-        """Of a thread that computes and one that sleeps, CPU mode keeps the first one's samples only, on every interpreter."""
+        """CPU mode keeps only the samples of the thread that computes, not those of one that sleeps, on every interpreter."""
         path = script("two_threads.py", self.TWO)
         for python in pythons():
             if not python.is_supported:
@@ -482,7 +482,7 @@ class End(Test):
         path = script("milliseconds.py", "import sys\nsum(range(100000))\nsys.exit(5)\n")
         for _ in range(3):
             with program("run", "--listen", "127.0.0.1:0", "--python", newest_python(), path) as process:
-                # What has not run Python ends by itself.
+                # A command that has not run Python ends by itself.
                 if "stays" in process.wait_line("the page stays|before its first sample", process.err).group():
                     process.signal(signal.SIGINT)
                 self.assertEqual(process.wait(), 5, process.output())
@@ -617,8 +617,8 @@ class Reach(Test):
             self.check_seen(target)
 
     def test_a_minor_that_nobody_knows(self):
-        """What its instructions are is found out, and where they are not those of a known minor, no running thread is read while
-        it moves.  A warning says so in any case."""
+        """Instructions of an unknown minor are found out, and where they are not those of a known minor, no running thread is read
+        while it moves. A warning says so in any case."""
         hexversion = subprocess.run([newest_python(), "-c", "import sys; print(sys.hexversion)"], stdout=subprocess.PIPE,
                                     timeout=harness.START_SECONDS, check=True).stdout
         start, tomorrow = (b"xdebugpy" + struct.pack("<Q", version) for version in (int(hexversion), 0x036300a1))

@@ -75,7 +75,7 @@ def quiet():
 
 
 def interesting():
-    """The same of objects that profilers read and all that runs does too."""
+    """Addresses of objects that profilers read and that all that runs does too."""
     found = []
     for function in (Point.method, Point.__init__, work, waiter, tasks, interesting, threading.Thread.run, asyncio.sleep):
         code = function.__code__
@@ -89,7 +89,7 @@ def interesting():
 
 
 def writable(pid):
-    """Where that process may write: heap and the interpreter's own data, not stacks of the kernel's."""
+    """Ranges that the process may write: heap and the interpreter's own data, not stacks of the kernel's."""
     found = []
     with open("/proc/%d/maps" % pid, encoding="utf-8", errors="replace") as maps:
         for line in maps:
@@ -164,7 +164,7 @@ def corrupt(pid, chance, places):
     quiet_places, loud_places = places
     places = quiet_places + loud_places
     sleeping = quiet_places + inside(memory, [place for place in quiet_places if place[1] == 96])
-    # What it dies of comes late.
+    # The damage that it dies of comes late.
     began, life = time.monotonic(), chance.uniform(0.5, 4)
     try:
         while time.monotonic() < END and is_alive(pid):

@@ -60,7 +60,8 @@ int main(int argc, char **argv)
     fflush(stdout);
     /* It ends by itself, whatever becomes of who started it. */
     alarm(120);
-    while (!failed)
+    if (failed)
+        return 77;
+    for (;;)
         pause();
-    return 77;
 }

@@ -93,7 +93,7 @@ def embedding_static(python, folder):
 
 
 def pack_symbols(path):
-    """The same without the section that is known, and all symbols packed into one, as distributions do."""
+    """Makes a copy without the section that is known, and with all symbols packed into one, as distributions do."""
     symbols, packed = path + ".debug", path + "-packed"
     for command in (["objcopy", "--only-keep-debug", path, symbols], ["xz", "-f", symbols],
                     ["objcopy", "--strip-all", "--rename-section", ".PyRuntime=.elsewhere", "--add-section",
@@ -103,7 +103,7 @@ def pack_symbols(path):
 
 
 def take_symbols(path, keeps_sections):
-    """The same with nothing that names anything; without its table of sections, too."""
+    """Makes a copy with nothing that names anything; without its table of sections, too."""
     bare = path + ("-stripped" if keeps_sections else "-bare")
     subprocess.run(["objcopy", "--strip-all", "--rename-section", ".PyRuntime=.elsewhere", path, bare], check=True, timeout=60)
     if not keeps_sections:
@@ -120,7 +120,7 @@ def each_minor():
 
 
 def some_minors():
-    """The same; below a sanitizer the first and the last of them."""
+    """The minors to test; below a sanitizer the first and the last of them."""
     found = each_minor()
     return found[::max(1, len(found) - 1)] if SANITIZED else found
 

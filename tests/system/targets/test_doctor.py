@@ -36,7 +36,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 # The types of the kernel's structures, and which processes Yama lets others read.
 TYPES = "/sys/kernel/btf/vmlinux"
 SCOPE_FILE = "/proc/sys/kernel/yama/ptrace_scope"
-# What the kernel that tests/kernels has booted says of the kernel engine.
+# The answer for the kernel engine on the kernel that tests/kernels has booted.
 ENGINE_CHECK = os.environ.get("PYROMETER_ENGINE_CHECK")
 SLEEPS = "import time\nprint('READY', flush=True)\ntime.sleep(120)\n"
 

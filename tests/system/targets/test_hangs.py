@@ -14,7 +14,7 @@ from screen import Terminal
 
 MAPS_FILES = os.environ.get("PYROMETER_MAPS_FILES", "")
 LONG = "100"
-# What was not bounded took 20 s, 45 s, or for ever.
+# The bound in seconds; what was not bounded took 20 s, 45 s, or for ever.
 SOON_SECONDS = 5 * SLOWNESS
 GIB = 1 << 30
 

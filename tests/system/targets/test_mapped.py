@@ -13,7 +13,7 @@ from host import Host
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LONG = "100"
-# What this program itself needs of these folders; a file of /dev that a target has mapped is none of them.
+# Devices that this program itself needs; a file of /dev that a target has mapped is none of them.
 OWN_DEVICES = {"/dev/null", "/dev/urandom", "/dev/random", "/dev/tty"}
 
 
@@ -98,8 +98,8 @@ class Mapped(Test):
                 opened = [line for line in file if "O_PATH" not in line and " = -1" not in line]
             self.assertGreater(len(opened), 5)
             for line in opened:
-                # What was opened in the end, as the kernel names it.
-                # Deleted is shared memory, which has the name of the device it came from, and was a file.
+                # The file that was opened in the end, as the kernel names it. Deleted is shared memory, which has the name of the
+                # device it came from, and was a file.
                 found = re.search(r" = \d+<(/dev/[^>]*|[^>]*python3\.9[678][^>]*)>(?!\(deleted\))", line)
                 self.assertTrue(found is None or found.group(1) in OWN_DEVICES, line)
         self.untouched()

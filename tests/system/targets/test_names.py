@@ -1,22 +1,16 @@
 """Threads carry the names that their programs gave them, and the ids that the kernel knows, on every interpreter. Processes
 belong to the service that they were started as, whatever title they show."""
 
-import concurrent.futures
 import os
 import signal
-import sys
 
 import harness
 from folded import parse_folded
-from harness import Live, Test, main, pythons, victim
-
-
-# Interpreters at the same time.
-AT_ONCE = 4
+from harness import EachTest, Live, main, victim
 
 
 def threads_of(live):
-    """What the tables say: {tid: (name, is main)}, the last row of a thread counts."""
+    """Threads in the tables: {tid: (name, is main)}, the last row of a thread counts."""
     tree = live.get("/sessions/1/tree")
     strings, threads = tree["strings"]["values"], tree["threads"]
     return {tid: (strings[name], bool(is_main)) for tid, name, is_main in zip(threads["tid"], threads["name"], threads["main"])}
@@ -127,21 +121,6 @@ while True:
 """
 
 
-class EachTest(Test):
-    def each(self, check):
-        """Calls check(python) for every interpreter, for some at the same time: most of it is waiting."""
-        supported = [python for python in pythons() if python.is_supported]
-        if not supported:
-            print("skipped: no interpreter of a supported version is on this machine")
-            sys.exit(harness.SKIPPED)
-        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            checks = {python.version: pool.submit(check, python)
-                      for python in (supported[-1:] if harness.SANITIZED else supported)}
-        for version, done in checks.items():
-            with self.subTest(version):
-                done.result()
-
-
 class Names(EachTest):
     def test_names_and_tids(self):
         self.each(self.check_names)
@@ -185,7 +164,7 @@ class Names(EachTest):
                 self.assertIn(wanted, [name for name, _ in threads.values()])
 
     def test_the_text_of_a_command_is_a_file_of_its_own(self):
-        """What dataclasses has made is another text of the name <string>."""
+        """Code that dataclasses has made is another text of the name <string>."""
         self.each(self.check_command)
 
     def check_command(self, python):
@@ -206,7 +185,7 @@ class Names(EachTest):
         self.each(self.check_cells)
 
     def check_cells(self, python):
-        """Where it keeps none, nothing is made up."""
+        """Checks cells; a Python that keeps none gets no made-up ones."""
         with victim(self.path, python=python.path) as target:
             process, code = harness.run_program("record", str(target.pid), "-d", str(harness.SLOWNESS), "-r", "200", "--idle", "--waits=off", "--collapsed=-")
             self.assertEqual(code, 0, process.output())

@@ -13,7 +13,7 @@ from screen import Terminal
 # OSC, C1 as a character and as a byte, directions, nothing to see, ends of lines, tags, a surrogate.
 HOSTILE = ("\x1b]0;owned\x07\n\x7f\x9b31m\x80\u202e\u2066\u200f\u061c\u200b\u2060\ufeff\u00ad\u3164\ufe0f\u2028\u2029"
            "\U000e0041\udc9b\udc80")
-# What Unicode shows although it counts as a format character is not among them.
+# Characters that Unicode shows although they count as format characters are not among them.
 INVISIBLE = "\u034f\u115f\u1160\u3164\uffa0" + "".join(map(chr, (*range(0xfe00, 0xfe10), *range(0xe0100, 0xe01f0))))
 
 PROGRAM_TEXT = """

@@ -22,7 +22,7 @@ SAME_PLACES = ["setarch", "-R"] if shutil.which("setarch") else []
 
 
 def can_choose_numbers():
-    """Whether the number of the next process can be said here: by root, of its own namespace of pids."""
+    """True if the number of the next process can be chosen here: by root, of its own namespace of pids."""
     if os.getuid() != 0 or not os.path.exists(LAST_PID):
         return False
     return "PYROMETER_OWN_PIDS" in os.environ or subprocess.run(

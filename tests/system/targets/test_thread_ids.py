@@ -89,7 +89,7 @@ def child_of(pid):
 
 
 class Recorded:
-    """What one recording of these processes has found."""
+    """The findings of one recording of these processes."""
 
     def __init__(self, *words):
         path, quality = file_in("ids.folded"), file_in("ids.json")
@@ -220,7 +220,7 @@ class Hostile(Test):
         self.assertEqual(found.quality["unmatched"] > 0, how == "both")
 
     def leaves_alone(self, named, hostile, how):
-        # What another has already would be refused.
+        # A stop of a thread that another one traces already would be refused.
         with Tracer(str(named)):
             found = Recorded(hostile, "--stop", "always")
             self.assertEqual(found.quality["stops_refused"], 0, found.said)

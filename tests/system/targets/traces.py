@@ -43,7 +43,7 @@ def hold(tids, is_stopped):
 if sys.argv[1] == "try":
     problem = ptrace(SEIZE, int(sys.argv[2]))
     print(problem, flush=True)
-    # What is traced goes on when its tracer ends.
+    # The traced process goes on when its tracer ends.
     sys.exit(0)
 target = int(sys.argv[1])
 if "thread" in sys.argv:

@@ -50,6 +50,6 @@ static void a_drain_gets_all_bytes(void **state)
     buffer_deinit(&buffer);
 }
 
-TEST_MAIN(cmocka_unit_test(nothing_can_be_appended_to_an_empty_buffer),
-          cmocka_unit_test(what_is_too_large_fails_for_good),
-          cmocka_unit_test(a_drain_gets_all_bytes))
+TEST_GROUP(cmocka_unit_test(nothing_can_be_appended_to_an_empty_buffer),
+           cmocka_unit_test(what_is_too_large_fails_for_good),
+           cmocka_unit_test(a_drain_gets_all_bytes))

@@ -99,7 +99,7 @@ static void lack_of_memory_is_reported_at_the_end(void **state)
     buffer_deinit(&bytes);
 }
 
-TEST_MAIN(cmocka_unit_test(numbers_come_back), cmocka_unit_test(texts_come_back),
-          cmocka_unit_test(a_reader_never_reads_too_far),
-          cmocka_unit_test(a_count_is_bounded_by_what_can_hold_it),
-          cmocka_unit_test(lack_of_memory_is_reported_at_the_end))
+TEST_GROUP(cmocka_unit_test(numbers_come_back), cmocka_unit_test(texts_come_back),
+           cmocka_unit_test(a_reader_never_reads_too_far),
+           cmocka_unit_test(a_count_is_bounded_by_what_can_hold_it),
+           cmocka_unit_test(lack_of_memory_is_reported_at_the_end))

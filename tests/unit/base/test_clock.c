@@ -39,5 +39,6 @@ static void a_timespec_has_less_than_a_second_of_nanoseconds(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(time_does_not_go_back), cmocka_unit_test(wall_time_counts_from_1970),
-          cmocka_unit_test(a_timespec_has_less_than_a_second_of_nanoseconds))
+TEST_GROUP(cmocka_unit_test(time_does_not_go_back),
+           cmocka_unit_test(wall_time_counts_from_1970),
+           cmocka_unit_test(a_timespec_has_less_than_a_second_of_nanoseconds))

@@ -272,13 +272,13 @@ static void a_piece_that_is_none_is_corrupt(void **state)
     zstd_reader_destroy(reader);
 }
 
-TEST_MAIN(cmocka_unit_test(gzip_gives_back_what_it_was_given),
-          cmocka_unit_test(zstd_gives_back_what_it_was_given),
-          cmocka_unit_test(pieces_of_a_stream_come_back_one_by_one),
-          cmocka_unit_test(a_piece_that_is_none_is_corrupt),
-          cmocka_unit_test(nothing_at_all_can_be_compressed),
-          cmocka_unit_test(text_that_repeats_gets_smaller),
-          cmocka_unit_test(the_same_input_gives_the_same_bytes),
-          cmocka_unit_test(what_gzip_cannot_do_is_said), cmocka_unit_test(gzip_is_undone),
-          cmocka_unit_test(what_gzip_did_not_make_is_corrupt),
-          cmocka_unit_test(without_memory_there_is_an_error_and_no_output))
+TEST_GROUP(cmocka_unit_test(gzip_gives_back_what_it_was_given),
+           cmocka_unit_test(zstd_gives_back_what_it_was_given),
+           cmocka_unit_test(pieces_of_a_stream_come_back_one_by_one),
+           cmocka_unit_test(a_piece_that_is_none_is_corrupt),
+           cmocka_unit_test(nothing_at_all_can_be_compressed),
+           cmocka_unit_test(text_that_repeats_gets_smaller),
+           cmocka_unit_test(the_same_input_gives_the_same_bytes),
+           cmocka_unit_test(what_gzip_cannot_do_is_said), cmocka_unit_test(gzip_is_undone),
+           cmocka_unit_test(what_gzip_did_not_make_is_corrupt),
+           cmocka_unit_test(without_memory_there_is_an_error_and_no_output))

@@ -96,10 +96,10 @@ static void every_code_has_a_text(void **state)
     assert_string_equal(err_text((enum err_code) - 1), "unknown error");
 }
 
-TEST_MAIN(cmocka_unit_test(failing_is_one_statement), cmocka_unit_test(nobody_has_to_listen),
-          cmocka_unit_test(errno_maps_to_a_code_and_keeps_its_number),
-          cmocka_unit_test(each_errno_has_its_code),
-          cmocka_unit_test(wrapping_says_what_was_being_done),
-          cmocka_unit_test(a_long_message_is_cut_and_stays_text),
-          cmocka_unit_test(an_old_message_without_an_end_is_harmless),
-          cmocka_unit_test(every_code_has_a_text))
+TEST_GROUP(cmocka_unit_test(failing_is_one_statement), cmocka_unit_test(nobody_has_to_listen),
+           cmocka_unit_test(errno_maps_to_a_code_and_keeps_its_number),
+           cmocka_unit_test(each_errno_has_its_code),
+           cmocka_unit_test(wrapping_says_what_was_being_done),
+           cmocka_unit_test(a_long_message_is_cut_and_stays_text),
+           cmocka_unit_test(an_old_message_without_an_end_is_harmless),
+           cmocka_unit_test(every_code_has_a_text))

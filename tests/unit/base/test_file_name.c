@@ -64,7 +64,7 @@ static void a_terminal_shows_the_byte(void **state)
     assert_string_equal(out, "caf\\xe9.py");
 }
 
-TEST_MAIN(cmocka_unit_test(a_name_is_encoded_as_it_was_decoded),
-          cmocka_unit_test(each_byte_of_python_comes_back),
-          cmocka_unit_test(a_name_without_room_is_none),
-          cmocka_unit_test(a_terminal_shows_the_byte))
+TEST_GROUP(cmocka_unit_test(a_name_is_encoded_as_it_was_decoded),
+           cmocka_unit_test(each_byte_of_python_comes_back),
+           cmocka_unit_test(a_name_without_room_is_none),
+           cmocka_unit_test(a_terminal_shows_the_byte))

@@ -108,7 +108,7 @@ static void the_wanted_row_is_found_among_equal_hashes(void **state)
     }
     IDMAP_FIND(at, &map, 3, rows[at->id] == 6);
     assert_null(at);
-    /* Of another hash, though it stands in the same slots. */
+    /* A key with another hash is not found, though its hash leads to the same slots. */
     IDMAP_FIND(at, &map, 3 + 64, rows[at->id] == 7);
     assert_null(at);
     idmap_deinit(&map);
@@ -158,12 +158,12 @@ static void neighbouring_keys_spread(void **state)
         assert_in_range(buckets[i], PER_BUCKET * 3 / 4, PER_BUCKET * 5 / 4);
 }
 
-TEST_MAIN(cmocka_unit_test(an_empty_map_finds_nothing),
-          cmocka_unit_test(every_entry_is_found_once_however_far_the_map_grew),
-          cmocka_unit_test(entries_with_the_same_hash_are_all_candidates),
-          cmocka_unit_test(a_quarter_of_the_slots_stays_free),
-          cmocka_unit_test(clearing_forgets_all_and_keeps_the_room),
-          cmocka_unit_test(the_wanted_row_is_found_among_equal_hashes),
-          cmocka_unit_test(a_full_map_says_so),
-          cmocka_unit_test(without_memory_nothing_is_added),
-          cmocka_unit_test(neighbouring_keys_spread))
+TEST_GROUP(cmocka_unit_test(an_empty_map_finds_nothing),
+           cmocka_unit_test(every_entry_is_found_once_however_far_the_map_grew),
+           cmocka_unit_test(entries_with_the_same_hash_are_all_candidates),
+           cmocka_unit_test(a_quarter_of_the_slots_stays_free),
+           cmocka_unit_test(clearing_forgets_all_and_keeps_the_room),
+           cmocka_unit_test(the_wanted_row_is_found_among_equal_hashes),
+           cmocka_unit_test(a_full_map_says_so),
+           cmocka_unit_test(without_memory_nothing_is_added),
+           cmocka_unit_test(neighbouring_keys_spread))

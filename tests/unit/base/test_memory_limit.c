@@ -83,4 +83,4 @@ static void the_smallest_limit_around_the_process_counts(void **state)
     temp_dir_remove(folder);
 }
 
-TEST_MAIN(cmocka_unit_test(the_smallest_limit_around_the_process_counts))
+TEST_GROUP(cmocka_unit_test(the_smallest_limit_around_the_process_counts))

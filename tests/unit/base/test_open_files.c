@@ -49,5 +49,5 @@ static void any_limit_will_do(void **state)
     assert_true(open_files_are_short(&err));
 }
 
-TEST_MAIN(cmocka_unit_test(what_is_left_is_counted_to_the_last_file),
-          cmocka_unit_test(any_limit_will_do))
+TEST_GROUP(cmocka_unit_test(what_is_left_is_counted_to_the_last_file),
+           cmocka_unit_test(any_limit_will_do))

@@ -81,6 +81,6 @@ static void a_copy_ends_where_there_is_no_more_room(void **state)
     assert_string_equal(out, "");
 }
 
-TEST_MAIN(cmocka_unit_test(a_text_is_as_a_terminal_may_have_it),
-          cmocka_unit_test(every_code_point_is_shown_or_escaped),
-          cmocka_unit_test(a_copy_ends_where_there_is_no_more_room))
+TEST_GROUP(cmocka_unit_test(a_text_is_as_a_terminal_may_have_it),
+           cmocka_unit_test(every_code_point_is_shown_or_escaped),
+           cmocka_unit_test(a_copy_ends_where_there_is_no_more_room))

@@ -126,10 +126,10 @@ static void without_memory_nothing_is_added(void **state)
     pool_deinit(&pool);
 }
 
-TEST_MAIN(cmocka_unit_test(ids_count_up_and_lead_to_their_items),
-          cmocka_unit_test(items_stay_put_while_the_pool_grows),
-          cmocka_unit_test(a_full_pool_says_so_and_keeps_what_it_has),
-          cmocka_unit_test(the_last_id_of_all_has_a_place),
-          cmocka_unit_test(the_newest_item_can_be_taken_back),
-          cmocka_unit_test(bytes_are_those_of_the_segments),
-          cmocka_unit_test(without_memory_nothing_is_added))
+TEST_GROUP(cmocka_unit_test(ids_count_up_and_lead_to_their_items),
+           cmocka_unit_test(items_stay_put_while_the_pool_grows),
+           cmocka_unit_test(a_full_pool_says_so_and_keeps_what_it_has),
+           cmocka_unit_test(the_last_id_of_all_has_a_place),
+           cmocka_unit_test(the_newest_item_can_be_taken_back),
+           cmocka_unit_test(bytes_are_those_of_the_segments),
+           cmocka_unit_test(without_memory_nothing_is_added))

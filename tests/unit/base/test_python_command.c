@@ -43,5 +43,5 @@ static void the_last_part_of_a_path_is_behind_its_last_slash(void **state)
     assert_string_equal(last_part("/srv/app/"), "/srv/app/");
 }
 
-TEST_MAIN(cmocka_unit_test(the_script_is_found_where_the_interpreter_finds_it),
-          cmocka_unit_test(the_last_part_of_a_path_is_behind_its_last_slash))
+TEST_GROUP(cmocka_unit_test(the_script_is_found_where_the_interpreter_finds_it),
+           cmocka_unit_test(the_last_part_of_a_path_is_behind_its_last_slash))

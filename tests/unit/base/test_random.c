@@ -101,10 +101,10 @@ static void the_smallest_and_the_largest_count_are_fine(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(the_numbers_are_those_of_splitmix64),
-          cmocka_unit_test(the_same_seed_gives_the_same_numbers_and_another_others),
-          cmocka_unit_test(each_start_has_numbers_of_its_own),
-          cmocka_unit_test(fractions_fill_the_interval_evenly),
-          cmocka_unit_test(every_number_below_a_count_is_as_likely),
-          cmocka_unit_test(large_counts_are_even_too),
-          cmocka_unit_test(the_smallest_and_the_largest_count_are_fine))
+TEST_GROUP(cmocka_unit_test(the_numbers_are_those_of_splitmix64),
+           cmocka_unit_test(the_same_seed_gives_the_same_numbers_and_another_others),
+           cmocka_unit_test(each_start_has_numbers_of_its_own),
+           cmocka_unit_test(fractions_fill_the_interval_evenly),
+           cmocka_unit_test(every_number_below_a_count_is_as_likely),
+           cmocka_unit_test(large_counts_are_even_too),
+           cmocka_unit_test(the_smallest_and_the_largest_count_are_fine))

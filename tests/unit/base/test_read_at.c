@@ -29,8 +29,4 @@ static void a_part_is_read_whole_or_not(void **state)
     fclose(file);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(a_part_is_read_whole_or_not) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(a_part_is_read_whole_or_not))

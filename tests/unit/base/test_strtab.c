@@ -270,18 +270,18 @@ static void what_is_cut_off_is_gone_and_the_rest_stays(void **state)
 
 #define WITH_TABLE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
-TEST_MAIN(WITH_TABLE(id_0_is_the_empty_string), WITH_TABLE(equal_bytes_give_the_same_id),
-          WITH_TABLE(ids_are_dense), WITH_TABLE(text_stays_put_while_table_grows),
-          WITH_TABLE(nul_bytes_are_part_of_the_text),
-          WITH_TABLE(bytes_that_are_not_text_are_replaced_one_by_one),
-          WITH_TABLE(lone_surrogates_are_replaced),
-          WITH_TABLE(repaired_text_equals_text_that_was_so),
-          WITH_TABLE(text_of_the_greatest_length_is_kept_whole),
-          WITH_TABLE(over_long_text_is_cut_at_a_character),
-          WITH_TABLE(text_that_grows_when_repaired_is_cut_too),
-          WITH_TABLE(a_full_table_still_finds_what_it_has),
-          WITH_TABLE(a_full_table_does_not_grow), WITH_TABLE(the_real_limit_is_in_place),
-          WITH_TABLE(without_memory_nothing_is_half_added),
-          WITH_TABLE(a_closed_table_finds_what_it_has_and_takes_nothing_new),
-          WITH_TABLE(what_is_cut_off_is_gone_and_the_rest_stays),
-          cmocka_unit_test(a_table_without_memory_is_an_error))
+TEST_GROUP(WITH_TABLE(id_0_is_the_empty_string), WITH_TABLE(equal_bytes_give_the_same_id),
+           WITH_TABLE(ids_are_dense), WITH_TABLE(text_stays_put_while_table_grows),
+           WITH_TABLE(nul_bytes_are_part_of_the_text),
+           WITH_TABLE(bytes_that_are_not_text_are_replaced_one_by_one),
+           WITH_TABLE(lone_surrogates_are_replaced),
+           WITH_TABLE(repaired_text_equals_text_that_was_so),
+           WITH_TABLE(text_of_the_greatest_length_is_kept_whole),
+           WITH_TABLE(over_long_text_is_cut_at_a_character),
+           WITH_TABLE(text_that_grows_when_repaired_is_cut_too),
+           WITH_TABLE(a_full_table_still_finds_what_it_has),
+           WITH_TABLE(a_full_table_does_not_grow), WITH_TABLE(the_real_limit_is_in_place),
+           WITH_TABLE(without_memory_nothing_is_half_added),
+           WITH_TABLE(a_closed_table_finds_what_it_has_and_takes_nothing_new),
+           WITH_TABLE(what_is_cut_off_is_gone_and_the_rest_stays),
+           cmocka_unit_test(a_table_without_memory_is_an_error))

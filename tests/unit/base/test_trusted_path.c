@@ -213,9 +213,9 @@ static void root_obeys_no_more_once_it_is_another_user(void **state)
     temp_dir_remove(folder);
 }
 
-TEST_MAIN(cmocka_unit_test(a_path_is_followed_to_its_last_name),
-          cmocka_unit_test(what_leads_nowhere_says_so),
-          cmocka_unit_test(what_a_process_has_open_can_be_named),
-          cmocka_unit_test(root_obeys_nothing_that_another_user_has_planted),
-          cmocka_unit_test(a_file_of_another_user_is_not_written_where_all_can_make_one),
-          cmocka_unit_test(root_obeys_no_more_once_it_is_another_user))
+TEST_GROUP(cmocka_unit_test(a_path_is_followed_to_its_last_name),
+           cmocka_unit_test(what_leads_nowhere_says_so),
+           cmocka_unit_test(what_a_process_has_open_can_be_named),
+           cmocka_unit_test(root_obeys_nothing_that_another_user_has_planted),
+           cmocka_unit_test(a_file_of_another_user_is_not_written_where_all_can_make_one),
+           cmocka_unit_test(root_obeys_no_more_once_it_is_another_user))

@@ -117,13 +117,13 @@ static void a_cut_is_between_characters(void **state)
     (void)state;
     for (size_t most = 0; most < sizeof cuts / sizeof *cuts; most++)
         assert_int_equal(utf8_cut(text, sizeof text - 1, most), cuts[most]);
-    /* What is no text ends somewhere, too. */
+    /* Bytes that are no UTF-8 are cut somewhere, too. */
     assert_int_equal(utf8_cut("\x80\x80\x80", 3, 2), 0);
 }
 
-TEST_MAIN(cmocka_unit_test(a_character_is_what_the_standard_says),
-          cmocka_unit_test(a_cut_is_between_characters),
-          cmocka_unit_test(text_is_valid_if_all_of_it_is),
-          cmocka_unit_test(every_code_point_survives_the_way_there_and_back),
-          cmocka_unit_test(what_is_no_character_becomes_the_replacement),
-          cmocka_unit_test(code_points_have_their_known_bytes))
+TEST_GROUP(cmocka_unit_test(a_character_is_what_the_standard_says),
+           cmocka_unit_test(a_cut_is_between_characters),
+           cmocka_unit_test(text_is_valid_if_all_of_it_is),
+           cmocka_unit_test(every_code_point_survives_the_way_there_and_back),
+           cmocka_unit_test(what_is_no_character_becomes_the_replacement),
+           cmocka_unit_test(code_points_have_their_known_bytes))

@@ -58,6 +58,6 @@ static void the_first_that_is_not_below_is_found(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(items_stay_while_the_room_grows),
-          cmocka_unit_test(without_memory_nothing_changes),
-          cmocka_unit_test(the_first_that_is_not_below_is_found))
+TEST_GROUP(cmocka_unit_test(items_stay_while_the_room_grows),
+           cmocka_unit_test(without_memory_nothing_changes),
+           cmocka_unit_test(the_first_that_is_not_below_is_found))

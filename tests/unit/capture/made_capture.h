@@ -40,7 +40,7 @@ void made_capture_begin_as(struct made_capture *capture,
 void made_any_run(struct made_capture *capture, const struct run *run);
 void made_run(struct made_capture *capture, thread_id thread, state_bits state,
               const char *stack, uint32_t count, uint64_t at_ms);
-/* The same with a spot. */
+/* Adds a run of samples as made_run does, at a spot. */
 void made_spot_run(struct made_capture *capture, thread_id thread, const char *stack,
                    spot_id spot, uint32_t count, uint64_t at_ms);
 /* Closes the window; each of its samples stands for a millisecond. */

@@ -331,16 +331,16 @@ static void a_head_that_promises_too_much_is_refused(void **state)
     buffer_deinit(&bytes);
 }
 
-TEST_MAIN(cmocka_unit_test(a_capture_cut_at_any_byte_opens_up_to_its_last_whole_block),
-          cmocka_unit_test(a_changed_byte_is_noticed_wherever_it_is),
-          cmocka_unit_test(a_wrong_trailer_does_no_harm),
-          cmocka_unit_test(zeros_at_the_end_are_what_a_power_cut_left),
-          cmocka_unit_test(a_later_version_is_refused_and_says_so),
-          cmocka_unit_test(a_piece_needs_those_before_it),
-          cmocka_unit_test(a_piece_that_knows_other_places_is_an_error),
-          cmocka_unit_test(kinds_of_later_versions_are_skipped_or_refused),
-          cmocka_unit_test(rows_that_make_no_sense_are_an_error),
-          cmocka_unit_test(samples_that_make_no_sense_are_an_error),
-          cmocka_unit_test(what_is_no_capture_is_refused),
-          cmocka_unit_test(tables_that_swell_meet_a_bound),
-          cmocka_unit_test(a_head_that_promises_too_much_is_refused))
+TEST_GROUP(cmocka_unit_test(a_capture_cut_at_any_byte_opens_up_to_its_last_whole_block),
+           cmocka_unit_test(a_changed_byte_is_noticed_wherever_it_is),
+           cmocka_unit_test(a_wrong_trailer_does_no_harm),
+           cmocka_unit_test(zeros_at_the_end_are_what_a_power_cut_left),
+           cmocka_unit_test(a_later_version_is_refused_and_says_so),
+           cmocka_unit_test(a_piece_needs_those_before_it),
+           cmocka_unit_test(a_piece_that_knows_other_places_is_an_error),
+           cmocka_unit_test(kinds_of_later_versions_are_skipped_or_refused),
+           cmocka_unit_test(rows_that_make_no_sense_are_an_error),
+           cmocka_unit_test(samples_that_make_no_sense_are_an_error),
+           cmocka_unit_test(what_is_no_capture_is_refused),
+           cmocka_unit_test(tables_that_swell_meet_a_bound),
+           cmocka_unit_test(a_head_that_promises_too_much_is_refused))

@@ -319,13 +319,13 @@ static void without_a_beginning_there_is_no_harm(void **state)
     live_capture_destroy(NULL);
 }
 
-TEST_MAIN(cmocka_unit_test(what_was_counted_is_in_the_file),
-          cmocka_unit_test(a_full_disk_is_an_error_and_counted),
-          cmocka_unit_test(an_end_follows_the_last_whole_block_once_there_is_room),
-          cmocka_unit_test(a_file_that_may_not_grow_stays_readable),
-          cmocka_unit_test(a_disk_that_becomes_full_loses_no_count),
-          cmocka_unit_test(an_end_that_cannot_be_written_is_counted),
-          cmocka_unit_test(without_an_end_all_but_the_last_second_is_there),
-          cmocka_unit_test(windows_without_samples_are_no_blocks),
-          cmocka_unit_test(samples_that_come_too_fast_are_counted_as_lost),
-          cmocka_unit_test(without_a_beginning_there_is_no_harm))
+TEST_GROUP(cmocka_unit_test(what_was_counted_is_in_the_file),
+           cmocka_unit_test(a_full_disk_is_an_error_and_counted),
+           cmocka_unit_test(an_end_follows_the_last_whole_block_once_there_is_room),
+           cmocka_unit_test(a_file_that_may_not_grow_stays_readable),
+           cmocka_unit_test(a_disk_that_becomes_full_loses_no_count),
+           cmocka_unit_test(an_end_that_cannot_be_written_is_counted),
+           cmocka_unit_test(without_an_end_all_but_the_last_second_is_there),
+           cmocka_unit_test(windows_without_samples_are_no_blocks),
+           cmocka_unit_test(samples_that_come_too_fast_are_counted_as_lost),
+           cmocka_unit_test(without_a_beginning_there_is_no_harm))

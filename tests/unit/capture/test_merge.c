@@ -22,7 +22,8 @@ static enum err_code take(void *to, const void *data, size_t bytes, struct err *
     return buffer_check(to, err);
 }
 
-/* Of each second, ten samples of main;work and one of the capture's own place. */
+/* Makes a capture with ten samples of main;work and one of its own function `own` in each
+ * second. */
 static void make(struct made_capture *capture, const char *host, uint64_t start_s,
                  const char *own, unsigned seconds)
 {
@@ -175,7 +176,7 @@ static void what_overlaps_is_added_up(void **state)
     end(merged, captures, 3);
 }
 
-/* Of three seconds each, the last of one and the first of the other. */
+/* Each capture has three seconds; the last of one and the first of the other are taken. */
 static void of_each_a_range_is_taken(void **state)
 {
     const struct merge_range ranges[2] = { { .from_ns = 2 * NS_PER_S }, { .to_ns = NS_PER_S } };
@@ -645,18 +646,19 @@ static void the_bias_of_the_whole_is_unmeasured(void **state)
     end(merged, captures, 2);
 }
 
-TEST_MAIN(cmocka_unit_test(the_bias_of_the_whole_is_unmeasured),
-          cmocka_unit_test(what_is_the_same_is_there_once),
-          cmocka_unit_test(what_is_known_of_packages_is_kept),
-          cmocka_unit_test(each_keeps_its_time), cmocka_unit_test(what_overlaps_is_added_up),
-          cmocka_unit_test(of_each_a_range_is_taken),
-          cmocka_unit_test(a_range_behind_the_end_is_named),
-          cmocka_unit_test(processes_of_other_hosts_say_so), cmocka_unit_test(units_may_differ),
-          cmocka_unit_test(filters_are_kept_if_all_have_the_same),
-          cmocka_unit_test(source_text_comes_along_unless_it_is_omitted),
-          cmocka_unit_test(spots_come_along), cmocka_unit_test(libraries_come_along),
-          cmocka_unit_test(files_of_earlier_versions_are_read_and_merged),
-          cmocka_unit_test(counters_keep_their_numbers_when_they_are_renamed),
-          cmocka_unit_test(a_capture_that_was_cut_gives_what_it_has),
-          cmocka_unit_test(what_goes_wrong_is_named),
-          cmocka_unit_test(want_of_memory_is_an_error))
+TEST_GROUP(cmocka_unit_test(the_bias_of_the_whole_is_unmeasured),
+           cmocka_unit_test(what_is_the_same_is_there_once),
+           cmocka_unit_test(what_is_known_of_packages_is_kept),
+           cmocka_unit_test(each_keeps_its_time), cmocka_unit_test(what_overlaps_is_added_up),
+           cmocka_unit_test(of_each_a_range_is_taken),
+           cmocka_unit_test(a_range_behind_the_end_is_named),
+           cmocka_unit_test(processes_of_other_hosts_say_so),
+           cmocka_unit_test(units_may_differ),
+           cmocka_unit_test(filters_are_kept_if_all_have_the_same),
+           cmocka_unit_test(source_text_comes_along_unless_it_is_omitted),
+           cmocka_unit_test(spots_come_along), cmocka_unit_test(libraries_come_along),
+           cmocka_unit_test(files_of_earlier_versions_are_read_and_merged),
+           cmocka_unit_test(counters_keep_their_numbers_when_they_are_renamed),
+           cmocka_unit_test(a_capture_that_was_cut_gives_what_it_has),
+           cmocka_unit_test(what_goes_wrong_is_named),
+           cmocka_unit_test(want_of_memory_is_an_error))

@@ -197,8 +197,8 @@ static void a_watcher_can_stop_reading(void **state)
     made_capture_free(&capture);
 }
 
-TEST_MAIN(cmocka_unit_test(a_part_has_its_windows_and_what_is_known_of_all),
-          cmocka_unit_test(of_a_part_the_index_spares_the_rest),
-          cmocka_unit_test(an_index_that_lies_is_noticed),
-          cmocka_unit_test(a_watcher_sees_every_block),
-          cmocka_unit_test(a_watcher_can_stop_reading))
+TEST_GROUP(cmocka_unit_test(a_part_has_its_windows_and_what_is_known_of_all),
+           cmocka_unit_test(of_a_part_the_index_spares_the_rest),
+           cmocka_unit_test(an_index_that_lies_is_noticed),
+           cmocka_unit_test(a_watcher_sees_every_block),
+           cmocka_unit_test(a_watcher_can_stop_reading))

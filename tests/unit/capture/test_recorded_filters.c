@@ -83,6 +83,6 @@ static void what_is_no_pattern_is_left_out(void **state)
     free(longest);
 }
 
-TEST_MAIN(cmocka_unit_test(filters_of_every_kind_come_back),
-          cmocka_unit_test(as_many_as_may_be_are_taken),
-          cmocka_unit_test(what_is_no_pattern_is_left_out))
+TEST_GROUP(cmocka_unit_test(filters_of_every_kind_come_back),
+           cmocka_unit_test(as_many_as_may_be_are_taken),
+           cmocka_unit_test(what_is_no_pattern_is_left_out))

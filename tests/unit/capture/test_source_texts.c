@@ -231,10 +231,10 @@ static void want_of_memory_is_an_error(void **state)
     buffer_deinit(&written);
 }
 
-TEST_MAIN(cmocka_unit_test(texts_come_back_whatever_their_bytes),
-          cmocka_unit_test(a_text_without_room_is_not_put),
-          cmocka_unit_test(damaged_texts_are_refused),
-          cmocka_unit_test(merged_texts_have_the_lines_of_all),
-          cmocka_unit_test(merged_texts_that_differ_are_left_out),
-          cmocka_unit_test(a_reason_makes_room_for_a_text),
-          cmocka_unit_test(want_of_memory_is_an_error))
+TEST_GROUP(cmocka_unit_test(texts_come_back_whatever_their_bytes),
+           cmocka_unit_test(a_text_without_room_is_not_put),
+           cmocka_unit_test(damaged_texts_are_refused),
+           cmocka_unit_test(merged_texts_have_the_lines_of_all),
+           cmocka_unit_test(merged_texts_that_differ_are_left_out),
+           cmocka_unit_test(a_reason_makes_room_for_a_text),
+           cmocka_unit_test(want_of_memory_is_an_error))

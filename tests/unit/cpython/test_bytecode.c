@@ -133,10 +133,70 @@ static void a_stack_that_runs_dry_has_no_depth(void **state)
     assert_int_equal(bytecode_position(&code, 1, &found), ERR_NOT_FOUND);
 }
 
+/* A block in another one, and a `try` between them. */
+static void with_blocks_are_found_from_the_innermost_on(void **state)
+{
+    const unsigned char units[] = {
+        number("NOP"),
+        0,
+        number("NOP"),
+        0,
+        number("NOP"),
+        0,
+        number("NOP"),
+        0, /* 0 to 3 */
+        number("PUSH_EXC_INFO"),
+        0,
+        number("WITH_EXCEPT_START"),
+        0, /* 4: of the inner block */
+        number("PUSH_EXC_INFO"),
+        0,
+        number("POP_TOP"),
+        0, /* 6: of the try */
+        number("PUSH_EXC_INFO"),
+        0,
+        number("WITH_EXCEPT_START"),
+        0, /* 8: of the outer block */
+    };
+    enum { FIRST = 0x80, LASTI = 1 };
+    const unsigned char handlers[] = {
+        FIRST | 1, 1, 4, 9 << 1 | LASTI, FIRST | 2, 1, 6, 5 << 1,
+        FIRST | 3, 1, 8, 2 << 1 | LASTI, FIRST | 4, 2, 6, 5 << 1,
+        FIRST | 6, 2, 8, 2 << 1 | LASTI,
+    };
+    struct bytecode code = made(units, sizeof units);
+    uint32_t depths[4];
+    (void)state;
+    code.handlers = handlers;
+    code.handler_bytes = sizeof handlers;
+    assert_int_equal(bytecode_with_blocks(&code, 0, depths, 4), 0);
+    assert_int_equal(bytecode_with_blocks(&code, 1, depths, 4), 2);
+    assert_int_equal(depths[0], 9);
+    assert_int_equal(depths[1], 2);
+    assert_int_equal(bytecode_with_blocks(&code, 1, depths, 1), 1);
+    assert_int_equal(bytecode_with_blocks(&code, 2, depths, 4), 1);
+    assert_int_equal(bytecode_with_blocks(&code, 3, depths, 4), 1);
+    assert_int_equal(bytecode_with_blocks(&code, 9, depths, 4), 0);
+}
+
+static void a_handler_of_itself_ends_the_search(void **state)
+{
+    const unsigned char units[] = { number("PUSH_EXC_INFO"), 0, number("WITH_EXCEPT_START"),
+                                    0 };
+    const unsigned char handlers[] = { 0x80, 2, 0, 3 };
+    struct bytecode code = made(units, sizeof units);
+    uint32_t depths[256];
+    (void)state;
+    code.handlers = handlers;
+    code.handler_bytes = sizeof handlers;
+    assert_true(bytecode_with_blocks(&code, 0, depths, 256) < 256);
+}
+
 static void any_bytes_can_be_walked(void **state)
 {
     unsigned char *const bytes = guard_alloc(512);
     struct instruction found;
+    uint32_t depths[8];
     (void)state;
     srand(1);
     for (int i = 0; i < 20000; i++) {
@@ -149,6 +209,7 @@ static void any_bytes_can_be_walked(void **state)
                                        .handlers = bytes + 256,
                                        .handler_bytes = 256 };
         (void)!bytecode_position(&code, (uint32_t)(i % 140), &found);
+        assert_true(bytecode_with_blocks(&code, (uint32_t)(i % 140), depths, 8) <= 8);
     }
     guard_free(bytes, 512);
 }
@@ -174,12 +235,14 @@ static void only_newer_minors_without_a_table_have_that_of_another(void **state)
     assert_null(opcodes_of(0x040e00f0));
 }
 
-TEST_MAIN(cmocka_unit_test(stacks_are_as_deep_as_python_says),
-          cmocka_unit_test(arguments_beyond_a_byte_are_put_together),
-          cmocka_unit_test(the_middle_of_an_instruction_is_none),
-          cmocka_unit_test(a_form_stands_for_its_base),
-          cmocka_unit_test(what_is_never_reached_has_no_depth),
-          cmocka_unit_test(a_stack_that_runs_dry_has_no_depth),
-          cmocka_unit_test(any_bytes_can_be_walked),
-          cmocka_unit_test(code_over_the_limit_is_declined),
-          cmocka_unit_test(only_newer_minors_without_a_table_have_that_of_another))
+TEST_GROUP(cmocka_unit_test(stacks_are_as_deep_as_python_says),
+           cmocka_unit_test(arguments_beyond_a_byte_are_put_together),
+           cmocka_unit_test(the_middle_of_an_instruction_is_none),
+           cmocka_unit_test(a_form_stands_for_its_base),
+           cmocka_unit_test(what_is_never_reached_has_no_depth),
+           cmocka_unit_test(a_stack_that_runs_dry_has_no_depth),
+           cmocka_unit_test(with_blocks_are_found_from_the_innermost_on),
+           cmocka_unit_test(a_handler_of_itself_ends_the_search),
+           cmocka_unit_test(any_bytes_can_be_walked),
+           cmocka_unit_test(code_over_the_limit_is_declined),
+           cmocka_unit_test(only_newer_minors_without_a_table_have_that_of_another))

@@ -63,4 +63,4 @@ static void an_address_is_of_the_thread_whose_descriptor_is_next_above(void **st
     maps_deinit(&maps);
 }
 
-TEST_MAIN(cmocka_unit_test(an_address_is_of_the_thread_whose_descriptor_is_next_above))
+TEST_GROUP(cmocka_unit_test(an_address_is_of_the_thread_whose_descriptor_is_next_above))

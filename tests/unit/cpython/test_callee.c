@@ -326,18 +326,16 @@ static void a_full_table_is_cleared(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-TEST_MAIN(TEST(functions_are_named_with_their_module),
-          TEST(functions_and_methods_have_their_code),
-          TEST(bound_methods_are_named_with_the_type_of_their_object),
-          TEST(class_methods_are_named_with_their_class),
-          TEST(methods_are_named_with_their_type), TEST(classes_made_by_c_are_named),
-          TEST(objects_that_c_code_made_callable_are_named),
-          TEST(functions_of_cython_are_named_as_python_names_them),
-          TEST(bound_functions_of_cython_are_c),
-          TEST(what_has_no_name_of_cython_has_that_of_its_definition),
-          TEST(functions_of_python_are_not_c), TEST(names_that_are_no_plain_text_are_not_shown),
-          TEST(an_address_used_again_has_its_new_name),
-          TEST(an_address_without_a_name_may_get_one),
-          TEST(functions_of_modules_are_trusted_for_a_while),
-          TEST(an_object_compared_since_a_copy_was_made_is_not_compared_again),
-          TEST(a_missing_object_is_an_error_each_time), TEST(a_full_table_is_cleared))
+TEST_GROUP(
+    TEST(functions_are_named_with_their_module), TEST(functions_and_methods_have_their_code),
+    TEST(bound_methods_are_named_with_the_type_of_their_object),
+    TEST(class_methods_are_named_with_their_class), TEST(methods_are_named_with_their_type),
+    TEST(classes_made_by_c_are_named), TEST(objects_that_c_code_made_callable_are_named),
+    TEST(functions_of_cython_are_named_as_python_names_them),
+    TEST(bound_functions_of_cython_are_c),
+    TEST(what_has_no_name_of_cython_has_that_of_its_definition),
+    TEST(functions_of_python_are_not_c), TEST(names_that_are_no_plain_text_are_not_shown),
+    TEST(an_address_used_again_has_its_new_name), TEST(an_address_without_a_name_may_get_one),
+    TEST(functions_of_modules_are_trusted_for_a_while),
+    TEST(an_object_compared_since_a_copy_was_made_is_not_compared_again),
+    TEST(a_missing_object_is_an_error_each_time), TEST(a_full_table_is_cleared))

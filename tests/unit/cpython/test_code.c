@@ -241,12 +241,12 @@ static void what_an_instruction_does_is_known_in_every_version(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(a_code_object_is_read_in_every_version),
-          cmocka_unit_test(what_is_no_code_object_is_refused),
-          cmocka_unit_test(the_type_of_code_objects_is_one_object),
-          cmocka_unit_test(hostile_fields_fail_and_keep_nothing),
-          cmocka_unit_test(a_frame_that_has_not_begun_is_held_and_others_are_not),
-          cmocka_unit_test(many_code_objects_are_distinct),
-          cmocka_unit_test(copies_of_instructions_are_known_one_by_one),
-          cmocka_unit_test(an_instruction_identifies_its_code_object),
-          cmocka_unit_test(what_an_instruction_does_is_known_in_every_version))
+TEST_GROUP(cmocka_unit_test(a_code_object_is_read_in_every_version),
+           cmocka_unit_test(what_is_no_code_object_is_refused),
+           cmocka_unit_test(the_type_of_code_objects_is_one_object),
+           cmocka_unit_test(hostile_fields_fail_and_keep_nothing),
+           cmocka_unit_test(a_frame_that_has_not_begun_is_held_and_others_are_not),
+           cmocka_unit_test(many_code_objects_are_distinct),
+           cmocka_unit_test(copies_of_instructions_are_known_one_by_one),
+           cmocka_unit_test(an_instruction_identifies_its_code_object),
+           cmocka_unit_test(what_an_instruction_does_is_known_in_every_version))

@@ -176,10 +176,10 @@ static void location_tables_have_a_limit_together(void **state)
     code_world_end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_table_over_the_limit_leaves_lines_unknown),
-          cmocka_unit_test(each_instruction_has_its_place),
-          cmocka_unit_test(the_second_byte_of_a_unit_is_the_same_place),
-          cmocka_unit_test(an_instruction_outside_is_on_the_first_line),
-          cmocka_unit_test(what_comes_before_the_first_line_is_on_the_line_of_the_def),
-          cmocka_unit_test(too_many_places_are_cleared),
-          cmocka_unit_test(location_tables_have_a_limit_together))
+TEST_GROUP(cmocka_unit_test(a_table_over_the_limit_leaves_lines_unknown),
+           cmocka_unit_test(each_instruction_has_its_place),
+           cmocka_unit_test(the_second_byte_of_a_unit_is_the_same_place),
+           cmocka_unit_test(an_instruction_outside_is_on_the_first_line),
+           cmocka_unit_test(what_comes_before_the_first_line_is_on_the_line_of_the_def),
+           cmocka_unit_test(too_many_places_are_cleared),
+           cmocka_unit_test(location_tables_have_a_limit_together))

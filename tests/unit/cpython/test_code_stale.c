@@ -173,7 +173,8 @@ static void more_code_objects_than_the_table_holds_are_not_loaded(void **state)
     code_world_end(&world);
 }
 
-/* What the kernel engine described is right for the copies that come after it, whatever the process has by now. */
+/* A code object that the kernel engine described is right for the copies that come after it,
+ * whatever the process has by now. */
 static void what_was_described_is_not_read_from_the_process(void **state)
 {
     (void)state;
@@ -241,14 +242,14 @@ static void what_cannot_be_learnt_is_unknown(void **state)
     code_world_end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(what_was_described_is_not_read_from_the_process),
-          cmocka_unit_test(what_is_described_twice_keeps_its_id),
-          cmocka_unit_test(what_cannot_be_learnt_is_unknown),
-          cmocka_unit_test(an_address_used_again_never_gives_the_old_name),
-          cmocka_unit_test(a_function_defined_again_at_the_same_place_is_noticed),
-          cmocka_unit_test(in_one_epoch_a_code_object_is_checked_once),
-          cmocka_unit_test(a_change_while_it_is_read_is_found_by_the_first_check),
-          cmocka_unit_test(one_stale_code_object_does_not_spoil_the_others),
-          cmocka_unit_test(a_code_object_that_is_unmapped_is_forgotten),
-          cmocka_unit_test(forgotten_code_objects_fill_the_table),
-          cmocka_unit_test(more_code_objects_than_the_table_holds_are_not_loaded))
+TEST_GROUP(cmocka_unit_test(what_was_described_is_not_read_from_the_process),
+           cmocka_unit_test(what_is_described_twice_keeps_its_id),
+           cmocka_unit_test(what_cannot_be_learnt_is_unknown),
+           cmocka_unit_test(an_address_used_again_never_gives_the_old_name),
+           cmocka_unit_test(a_function_defined_again_at_the_same_place_is_noticed),
+           cmocka_unit_test(in_one_epoch_a_code_object_is_checked_once),
+           cmocka_unit_test(a_change_while_it_is_read_is_found_by_the_first_check),
+           cmocka_unit_test(one_stale_code_object_does_not_spoil_the_others),
+           cmocka_unit_test(a_code_object_that_is_unmapped_is_forgotten),
+           cmocka_unit_test(forgotten_code_objects_fill_the_table),
+           cmocka_unit_test(more_code_objects_than_the_table_holds_are_not_loaded))

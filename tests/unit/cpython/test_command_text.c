@@ -80,5 +80,5 @@ static void a_function_is_known_by_its_name_and_line(void **state)
     assert_true(command_text_has("", "<module>", 8, 1));
 }
 
-TEST_MAIN(cmocka_unit_test(the_text_is_found_where_the_interpreter_finds_it),
-          cmocka_unit_test(a_function_is_known_by_its_name_and_line))
+TEST_GROUP(cmocka_unit_test(the_text_is_found_where_the_interpreter_finds_it),
+           cmocka_unit_test(a_function_is_known_by_its_name_and_line))

@@ -389,7 +389,7 @@ static void test_copies(struct world *world)
     value = read_copy_of(world, &instant);
     assert_int_equal(value->kind, CONTEXT_SET);
     assert_string_equal(value->text, "4711");
-    /* What is known of the same context does not fill what a copy lacks. */
+    /* A known value of the same context does not fill what a copy lacks. */
     instant.missing = world->context + object_first_field(layout(world)) + WORD;
     assert_int_equal(read_copy_of(world, &instant)->kind, CONTEXT_UNKNOWN);
     instant.missing = world->variable + object_first_field(layout(world));
@@ -586,18 +586,18 @@ static void a_variable_that_is_another_object_now_is_forgotten(void **state)
     end(world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_context_may_lie_at_any_address_of_48_bits),
-          cmocka_unit_test(the_value_is_found_in_every_version),
-          cmocka_unit_test(the_place_is_searched_until_a_thread_has_a_context),
-          cmocka_unit_test(tries_of_all_nodes_are_followed),
-          cmocka_unit_test(another_variable_of_the_name_counts_where_the_first_has_no_value),
-          cmocka_unit_test(a_variable_without_a_value_is_unset),
-          cmocka_unit_test(copies_have_the_value_of_their_instant),
-          cmocka_unit_test(a_copy_has_no_value_where_nobody_has_the_variable),
-          cmocka_unit_test(values_of_every_type_have_a_text),
-          cmocka_unit_test(long_values_are_cut),
-          cmocka_unit_test(what_changes_while_it_is_read_is_unknown),
-          cmocka_unit_test(a_value_that_is_known_costs_one_call_more),
-          cmocka_unit_test(a_tag_stays_while_the_value_does),
-          cmocka_unit_test(damaged_tries_are_unknown_and_end),
-          cmocka_unit_test(a_variable_that_is_another_object_now_is_forgotten))
+TEST_GROUP(cmocka_unit_test(a_context_may_lie_at_any_address_of_48_bits),
+           cmocka_unit_test(the_value_is_found_in_every_version),
+           cmocka_unit_test(the_place_is_searched_until_a_thread_has_a_context),
+           cmocka_unit_test(tries_of_all_nodes_are_followed),
+           cmocka_unit_test(another_variable_of_the_name_counts_where_the_first_has_no_value),
+           cmocka_unit_test(a_variable_without_a_value_is_unset),
+           cmocka_unit_test(copies_have_the_value_of_their_instant),
+           cmocka_unit_test(a_copy_has_no_value_where_nobody_has_the_variable),
+           cmocka_unit_test(values_of_every_type_have_a_text),
+           cmocka_unit_test(long_values_are_cut),
+           cmocka_unit_test(what_changes_while_it_is_read_is_unknown),
+           cmocka_unit_test(a_value_that_is_known_costs_one_call_more),
+           cmocka_unit_test(a_tag_stays_while_the_value_does),
+           cmocka_unit_test(damaged_tries_are_unknown_and_end),
+           cmocka_unit_test(a_variable_that_is_another_object_now_is_forgotten))

@@ -146,8 +146,8 @@ static void modules_lie_in_a_dict(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(the_chain_from_runtime_to_thread_and_back_must_close),
-          cmocka_unit_test(an_interpreter_without_threads_is_skipped),
-          cmocka_unit_test(frames_that_name_code_objects_speak_for_an_interpreter),
-          cmocka_unit_test(chains_without_an_end_are_left),
-          cmocka_unit_test(modules_lie_in_a_dict))
+TEST_GROUP(cmocka_unit_test(the_chain_from_runtime_to_thread_and_back_must_close),
+           cmocka_unit_test(an_interpreter_without_threads_is_skipped),
+           cmocka_unit_test(frames_that_name_code_objects_speak_for_an_interpreter),
+           cmocka_unit_test(chains_without_an_end_are_left),
+           cmocka_unit_test(modules_lie_in_a_dict))

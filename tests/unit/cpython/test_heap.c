@@ -17,7 +17,7 @@ struct world {
     struct code_table codes;
     struct stack stack;
     remote_addr tstate;
-    /* What happens before a place of a read: once, at that place. */
+    /* The event that happens once before a span of a read, at event_span. */
     void (*event)(struct world *world);
     size_t event_span;
     remote_addr subject, other;
@@ -223,7 +223,7 @@ static void a_frame_whose_memory_is_gone_does_not_affect_others(void **state)
 
 static void free_frame(struct world *world)
 {
-    /* What has been freed is linked to other frames that are free. */
+    /* A freed frame is linked to other frames that are free. */
     fake_heap_set_executing(&world->python, world->subject, false);
     put_u64(world, world->subject + layout_of(world)->frame_previous, world->subject + 8);
     put_u64(world, world->subject + layout_of(world)->frame_executable, 0);
@@ -378,15 +378,15 @@ static void a_text_gives_the_version(void **state)
         assert_int_equal(parse(cases[i].text), cases[i].version);
 }
 
-TEST_MAIN(cmocka_unit_test(a_stack_is_read_and_then_predicted),
-          cmocka_unit_test(deep_recursion_is_read_whole),
-          cmocka_unit_test(what_returns_meanwhile_is_cut_off),
-          cmocka_unit_test(a_generator_that_yields_meanwhile_is_cut_off),
-          cmocka_unit_test(a_call_never_seen_for_certain_is_cut_off),
-          cmocka_unit_test(a_frame_whose_memory_is_gone_does_not_affect_others),
-          cmocka_unit_test(a_frame_that_is_freed_meanwhile_leaves_its_callers),
-          cmocka_unit_test(frames_that_lie_side_by_side_are_read_at_once),
-          cmocka_unit_test(a_ring_of_frames_and_another_thread_are_refused),
-          cmocka_unit_test(any_words_are_survived),
-          cmocka_unit_test(old_line_tables_are_followed_to_their_end),
-          cmocka_unit_test(a_text_gives_the_version))
+TEST_GROUP(cmocka_unit_test(a_stack_is_read_and_then_predicted),
+           cmocka_unit_test(deep_recursion_is_read_whole),
+           cmocka_unit_test(what_returns_meanwhile_is_cut_off),
+           cmocka_unit_test(a_generator_that_yields_meanwhile_is_cut_off),
+           cmocka_unit_test(a_call_never_seen_for_certain_is_cut_off),
+           cmocka_unit_test(a_frame_whose_memory_is_gone_does_not_affect_others),
+           cmocka_unit_test(a_frame_that_is_freed_meanwhile_leaves_its_callers),
+           cmocka_unit_test(frames_that_lie_side_by_side_are_read_at_once),
+           cmocka_unit_test(a_ring_of_frames_and_another_thread_are_refused),
+           cmocka_unit_test(any_words_are_survived),
+           cmocka_unit_test(old_line_tables_are_followed_to_their_end),
+           cmocka_unit_test(a_text_gives_the_version))

@@ -289,12 +289,12 @@ static void any_damage_is_survived(void **state)
     stack_world_each_version(check_damage);
 }
 
-TEST_MAIN(cmocka_unit_test(generators_that_call_each_other_in_a_circle_end),
-          cmocka_unit_test(frames_that_call_each_other_in_a_circle_end),
-          cmocka_unit_test(entry_frames_without_end_end),
-          cmocka_unit_test(frames_of_any_size_are_survived),
-          cmocka_unit_test(executables_that_are_no_code_end_the_stack),
-          cmocka_unit_test(an_instruction_outside_of_its_code_is_no_frame),
-          cmocka_unit_test(a_million_frames_are_read_as_a_million_frames),
-          cmocka_unit_test(hundreds_of_generators_are_one_stack),
-          cmocka_unit_test(any_damage_is_survived))
+TEST_GROUP(cmocka_unit_test(generators_that_call_each_other_in_a_circle_end),
+           cmocka_unit_test(frames_that_call_each_other_in_a_circle_end),
+           cmocka_unit_test(entry_frames_without_end_end),
+           cmocka_unit_test(frames_of_any_size_are_survived),
+           cmocka_unit_test(executables_that_are_no_code_end_the_stack),
+           cmocka_unit_test(an_instruction_outside_of_its_code_is_no_frame),
+           cmocka_unit_test(a_million_frames_are_read_as_a_million_frames),
+           cmocka_unit_test(hundreds_of_generators_are_one_stack),
+           cmocka_unit_test(any_damage_is_survived))

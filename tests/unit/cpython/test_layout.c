@@ -277,7 +277,7 @@ static void a_table_cut_short_anywhere_is_corrupt(void **state)
             offsets_fill(&table, minor);
             unsigned char *const bytes = guard_copy(&table, length);
             const enum err_code rc = layout_of_debug_offsets(bytes, length, &layout, NULL);
-            /* What comes after the garbage collector's fields is not needed. */
+            /* Fields behind those of the garbage collector are not needed. */
             if (length < whole - sizeof(uint64_t))
                 assert_int_equal(rc, ERR_CORRUPT);
             guard_free(bytes, length);
@@ -448,23 +448,23 @@ static void versions_are_written_as_people_write_them(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(the_table_of_3_13_is_understood),
-          cmocka_unit_test(the_table_of_3_14_is_understood),
-          cmocka_unit_test(the_table_of_3_15_is_understood),
-          cmocka_unit_test(tables_from_headers_serve_3_11_and_3_12),
-          cmocka_unit_test(capabilities_follow_from_the_version),
-          cmocka_unit_test(a_version_without_a_table_is_named),
-          cmocka_unit_test(a_free_threaded_build_says_where_copies_of_instructions_are),
-          cmocka_unit_test(the_flag_of_a_gil_is_found_in_the_gil),
-          cmocka_unit_test(a_longer_head_moves_what_is_not_said),
-          cmocka_unit_test(a_later_minor_is_tried_and_not_called_validated),
-          cmocka_unit_test(an_earlier_or_another_major_is_unsupported),
-          cmocka_unit_test(without_the_cookie_there_is_no_table),
-          cmocka_unit_test(a_table_cut_short_anywhere_is_corrupt),
-          cmocka_unit_test(no_slot_may_point_out_of_its_structure),
-          cmocka_unit_test(a_field_must_end_inside_its_structure),
-          cmocka_unit_test(no_structure_may_be_larger_than_our_copy_of_it),
-          cmocka_unit_test(the_head_of_an_object_must_fit_into_what_is_read_of_it),
-          cmocka_unit_test(the_print_of_a_code_object_may_not_have_a_negative_size),
-          cmocka_unit_test(fields_without_which_nothing_can_be_read_must_be_there),
-          cmocka_unit_test(versions_are_written_as_people_write_them))
+TEST_GROUP(cmocka_unit_test(the_table_of_3_13_is_understood),
+           cmocka_unit_test(the_table_of_3_14_is_understood),
+           cmocka_unit_test(the_table_of_3_15_is_understood),
+           cmocka_unit_test(tables_from_headers_serve_3_11_and_3_12),
+           cmocka_unit_test(capabilities_follow_from_the_version),
+           cmocka_unit_test(a_version_without_a_table_is_named),
+           cmocka_unit_test(a_free_threaded_build_says_where_copies_of_instructions_are),
+           cmocka_unit_test(the_flag_of_a_gil_is_found_in_the_gil),
+           cmocka_unit_test(a_longer_head_moves_what_is_not_said),
+           cmocka_unit_test(a_later_minor_is_tried_and_not_called_validated),
+           cmocka_unit_test(an_earlier_or_another_major_is_unsupported),
+           cmocka_unit_test(without_the_cookie_there_is_no_table),
+           cmocka_unit_test(a_table_cut_short_anywhere_is_corrupt),
+           cmocka_unit_test(no_slot_may_point_out_of_its_structure),
+           cmocka_unit_test(a_field_must_end_inside_its_structure),
+           cmocka_unit_test(no_structure_may_be_larger_than_our_copy_of_it),
+           cmocka_unit_test(the_head_of_an_object_must_fit_into_what_is_read_of_it),
+           cmocka_unit_test(the_print_of_a_code_object_may_not_have_a_negative_size),
+           cmocka_unit_test(fields_without_which_nothing_can_be_read_must_be_there),
+           cmocka_unit_test(versions_are_written_as_people_write_them))

@@ -71,7 +71,7 @@ static size_t nlocals(struct world *world)
     return world->stack->python.minor == 11 ? WORDS - 2 : 0;
 }
 
-/* What is on the value stack, from its bottom, and where its top is from 3.14 on. */
+/* Puts the value stack, from its bottom, and from 3.14 on its top. */
 static void put_stack(struct world *world, remote_addr callable, size_t depth)
 {
     struct fake_python *const python = python_of(world);
@@ -319,14 +319,14 @@ static void instructions_that_run_anything_are_unknown(void **state)
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_c_function_that_is_called_is_named),
-          cmocka_unit_test(a_python_function_that_is_called_is_not_native),
-          cmocka_unit_test(only_an_instruction_that_calls_is_at_a_call),
-          cmocka_unit_test(a_call_is_over_when_the_stack_has_another_depth),
-          cmocka_unit_test(references_are_known_below_their_tags),
-          cmocka_unit_test(what_is_no_object_has_no_name),
-          cmocka_unit_test(what_one_reading_alone_has_seen_is_not_named),
-          cmocka_unit_test(a_generator_that_calls_is_read_again),
-          cmocka_unit_test(a_thread_without_frames_is_native),
-          cmocka_unit_test(forms_are_read_again_when_they_are_wanted),
-          cmocka_unit_test(instructions_that_run_anything_are_unknown))
+TEST_GROUP(cmocka_unit_test(a_c_function_that_is_called_is_named),
+           cmocka_unit_test(a_python_function_that_is_called_is_not_native),
+           cmocka_unit_test(only_an_instruction_that_calls_is_at_a_call),
+           cmocka_unit_test(a_call_is_over_when_the_stack_has_another_depth),
+           cmocka_unit_test(references_are_known_below_their_tags),
+           cmocka_unit_test(what_is_no_object_has_no_name),
+           cmocka_unit_test(what_one_reading_alone_has_seen_is_not_named),
+           cmocka_unit_test(a_generator_that_calls_is_read_again),
+           cmocka_unit_test(a_thread_without_frames_is_native),
+           cmocka_unit_test(forms_are_read_again_when_they_are_wanted),
+           cmocka_unit_test(instructions_that_run_anything_are_unknown))

@@ -158,12 +158,12 @@ static void an_unfound_place_leaves_the_answer_alone(void **state)
     assert_int_equal(found.column, 42);
 }
 
-TEST_MAIN(cmocka_unit_test(each_form_of_entry_is_read),
-          cmocka_unit_test(an_entry_covers_its_code_units_and_no_more),
-          cmocka_unit_test(a_table_that_ends_in_an_entry_ends_there),
-          cmocka_unit_test(an_empty_table_knows_nothing),
-          cmocka_unit_test(a_byte_that_begins_no_entry_ends_the_table),
-          cmocka_unit_test(numbers_at_the_ends_of_their_range),
-          cmocka_unit_test(numbers_that_overflow_end_the_table),
-          cmocka_unit_test(a_line_below_the_first_is_no_surprise),
-          cmocka_unit_test(an_unfound_place_leaves_the_answer_alone))
+TEST_GROUP(cmocka_unit_test(each_form_of_entry_is_read),
+           cmocka_unit_test(an_entry_covers_its_code_units_and_no_more),
+           cmocka_unit_test(a_table_that_ends_in_an_entry_ends_there),
+           cmocka_unit_test(an_empty_table_knows_nothing),
+           cmocka_unit_test(a_byte_that_begins_no_entry_ends_the_table),
+           cmocka_unit_test(numbers_at_the_ends_of_their_range),
+           cmocka_unit_test(numbers_that_overflow_end_the_table),
+           cmocka_unit_test(a_line_below_the_first_is_no_surprise),
+           cmocka_unit_test(an_unfound_place_leaves_the_answer_alone))

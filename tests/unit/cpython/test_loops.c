@@ -69,6 +69,6 @@ static void code_over_the_limit_has_no_loops(void **state)
     free(units);
 }
 
-TEST_MAIN(cmocka_unit_test(a_call_that_gets_what_a_loop_works_on_is_its_head),
-          cmocka_unit_test(any_bytes_can_be_asked),
-          cmocka_unit_test(code_over_the_limit_has_no_loops))
+TEST_GROUP(cmocka_unit_test(a_call_that_gets_what_a_loop_works_on_is_its_head),
+           cmocka_unit_test(any_bytes_can_be_asked),
+           cmocka_unit_test(code_over_the_limit_has_no_loops))

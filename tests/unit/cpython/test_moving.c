@@ -21,7 +21,7 @@ struct program {
     unsigned work;               /* steps at the end of a chain */
     remote_addr codes[CHAINS][MAX_DEPTH];
     enum fake_call how[MAX_DEPTH];
-    /* Where it is. */
+    /* The position: a chain, and how deep in it. */
     size_t chain, at;
     bool returning;
     enum step step;
@@ -283,10 +283,10 @@ static void every_stack_of_a_stopped_thread_is_exact(void **state)
         }
 }
 
-TEST_MAIN(cmocka_unit_test(a_slow_program_is_seen_as_it_is),
-          cmocka_unit_test(chains_that_alternate_during_a_reading_never_mix),
-          cmocka_unit_test(chains_that_come_and_go_within_a_reading_never_mix),
-          cmocka_unit_test(deep_chains_never_mix),
-          cmocka_unit_test(calls_from_c_are_seen_as_they_are),
-          cmocka_unit_test(chains_with_calls_from_c_never_mix),
-          cmocka_unit_test(every_stack_of_a_stopped_thread_is_exact))
+TEST_GROUP(cmocka_unit_test(a_slow_program_is_seen_as_it_is),
+           cmocka_unit_test(chains_that_alternate_during_a_reading_never_mix),
+           cmocka_unit_test(chains_that_come_and_go_within_a_reading_never_mix),
+           cmocka_unit_test(deep_chains_never_mix),
+           cmocka_unit_test(calls_from_c_are_seen_as_they_are),
+           cmocka_unit_test(chains_with_calls_from_c_never_mix),
+           cmocka_unit_test(every_stack_of_a_stopped_thread_is_exact))

@@ -60,4 +60,4 @@ static void only_the_table_of_its_minor_agrees_with_an_interpreter(void **state)
         skip();
 }
 
-TEST_MAIN(cmocka_unit_test(only_the_table_of_its_minor_agrees_with_an_interpreter))
+TEST_GROUP(cmocka_unit_test(only_the_table_of_its_minor_agrees_with_an_interpreter))

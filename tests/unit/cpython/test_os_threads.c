@@ -369,19 +369,13 @@ static void a_state_is_of_the_thread_whose_c_stack_it_runs_on(void **state)
     in_every_version(check_lent);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(true_ids_count),
-        cmocka_unit_test(where_the_interpreter_has_none_that_of_the_c_library_counts),
-        cmocka_unit_test(after_a_fork_in_c_the_c_library_has_the_ids),
-        cmocka_unit_test(a_thread_other_than_the_main_one_may_call_fork),
-        cmocka_unit_test(an_id_of_another_process_never_counts),
-        cmocka_unit_test(no_two_states_have_one_thread),
-        cmocka_unit_test(a_thread_has_a_state_in_each_interpreter),
-        cmocka_unit_test(a_thread_that_ends_loses_its_id),
-        cmocka_unit_test(states_that_were_made_before_a_fork_are_of_the_same_thread),
-        cmocka_unit_test(a_state_is_of_the_thread_whose_c_stack_it_runs_on),
-    };
-    return cmocka_run_group_tests(tests, start_threads, end_threads) == 0 ? 0 : 1;
-}
+TEST_GROUP_WITHIN(start_threads, end_threads, cmocka_unit_test(true_ids_count),
+                  cmocka_unit_test(where_the_interpreter_has_none_that_of_the_c_library_counts),
+                  cmocka_unit_test(after_a_fork_in_c_the_c_library_has_the_ids),
+                  cmocka_unit_test(a_thread_other_than_the_main_one_may_call_fork),
+                  cmocka_unit_test(an_id_of_another_process_never_counts),
+                  cmocka_unit_test(no_two_states_have_one_thread),
+                  cmocka_unit_test(a_thread_has_a_state_in_each_interpreter),
+                  cmocka_unit_test(a_thread_that_ends_loses_its_id),
+                  cmocka_unit_test(states_that_were_made_before_a_fork_are_of_the_same_thread),
+                  cmocka_unit_test(a_state_is_of_the_thread_whose_c_stack_it_runs_on))

@@ -135,7 +135,7 @@ static void a_table_that_cannot_be_true_is_named(void **state)
     assert_non_null(strstr(found.err.message, "offsets"));
 }
 
-/* What Py_GetVersion has made, in the data of the same program. */
+/* The text that Py_GetVersion has made, in the data of the same program. */
 static char version_text[40];
 enum { OLD_VERSION = 0x030912f0 };
 
@@ -285,13 +285,13 @@ static void a_file_in_many_mappings_is_read_once(void **state)
     assert_int_equal(found.runtime.addr, (uintptr_t)made.runtime);
 }
 
-TEST_MAIN(cmocka_unit_test(a_process_without_an_interpreter_is_not_python),
-          cmocka_unit_test(an_interpreter_is_found_by_its_cookie_alone),
-          cmocka_unit_test(a_quick_search_does_not_scan_memory),
-          cmocka_unit_test(an_inconsistent_interpreter_is_refused),
-          cmocka_unit_test(a_table_that_cannot_be_true_is_named),
-          cmocka_unit_test(an_old_interpreter_is_found_by_what_points_at_what),
-          cmocka_unit_test(pointers_that_are_no_interpreter_are_not_believed),
-          cmocka_unit_test(what_a_program_maps_below_its_interpreter_does_not_hide_it),
-          cmocka_unit_test(an_error_reports_memory_that_was_not_searched),
-          cmocka_unit_test(a_file_in_many_mappings_is_read_once))
+TEST_GROUP(cmocka_unit_test(a_process_without_an_interpreter_is_not_python),
+           cmocka_unit_test(an_interpreter_is_found_by_its_cookie_alone),
+           cmocka_unit_test(a_quick_search_does_not_scan_memory),
+           cmocka_unit_test(an_inconsistent_interpreter_is_refused),
+           cmocka_unit_test(a_table_that_cannot_be_true_is_named),
+           cmocka_unit_test(an_old_interpreter_is_found_by_what_points_at_what),
+           cmocka_unit_test(pointers_that_are_no_interpreter_are_not_believed),
+           cmocka_unit_test(what_a_program_maps_below_its_interpreter_does_not_hide_it),
+           cmocka_unit_test(an_error_reports_memory_that_was_not_searched),
+           cmocka_unit_test(a_file_in_many_mappings_is_read_once))

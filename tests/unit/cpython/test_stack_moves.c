@@ -117,6 +117,6 @@ static void a_call_never_seen_before_cuts_nothing_below_it(void **state)
     stack_world_each_version(check_unconfirmed);
 }
 
-TEST_MAIN(cmocka_unit_test(a_call_between_the_readings_is_there_or_not),
-          cmocka_unit_test(a_return_between_the_readings_has_happened_or_not),
-          cmocka_unit_test(a_call_never_seen_before_cuts_nothing_below_it))
+TEST_GROUP(cmocka_unit_test(a_call_between_the_readings_is_there_or_not),
+           cmocka_unit_test(a_return_between_the_readings_has_happened_or_not),
+           cmocka_unit_test(a_call_never_seen_before_cuts_nothing_below_it))

@@ -177,7 +177,7 @@ static void check_shallow(struct stack_world *world)
     call_to(world, 0, 120);
     expect(world, 1, frames[100], 120);
     pop(world, 100);
-    /* Such a stack has no tail.  So many readings that the chunk is copied less far. */
+    /* The stack has no tail; after this many readings less of the chunk is copied. */
     for (int i = 0; i < 600; i++)
         expect(world, 0, 0, 20);
     call_to(world, 20, 120);
@@ -210,8 +210,9 @@ static void a_tail_in_no_chunk_is_none(void **state)
     stack_world_each_version(check_nowhere);
 }
 
-TEST_MAIN(cmocka_unit_test(a_tail_is_read_once), cmocka_unit_test(another_mark_is_another_tail),
-          cmocka_unit_test(without_a_mark_all_is_read),
-          cmocka_unit_test(a_tail_goes_on_in_the_chunks_below),
-          cmocka_unit_test(a_stack_that_was_shallow_is_read_as_far_as_its_tail),
-          cmocka_unit_test(a_tail_in_no_chunk_is_none))
+TEST_GROUP(cmocka_unit_test(a_tail_is_read_once),
+           cmocka_unit_test(another_mark_is_another_tail),
+           cmocka_unit_test(without_a_mark_all_is_read),
+           cmocka_unit_test(a_tail_goes_on_in_the_chunks_below),
+           cmocka_unit_test(a_stack_that_was_shallow_is_read_as_far_as_its_tail),
+           cmocka_unit_test(a_tail_in_no_chunk_is_none))

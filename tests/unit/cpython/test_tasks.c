@@ -402,16 +402,16 @@ static void a_place_that_is_gone_takes_no_other_with_it(void **state)
     task_world_end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(where_a_task_waits_is_followed_to_the_end),
-          cmocka_unit_test(later_readings_are_predicted),
-          cmocka_unit_test(a_task_that_runs_or_moves_has_no_frames),
-          cmocka_unit_test(one_that_moves_while_it_is_read_says_so),
-          cmocka_unit_test(default_names_are_numbers),
-          cmocka_unit_test(awaiters_are_known_one_by_one_and_in_sets),
-          cmocka_unit_test(circles_and_lies_end),
-          cmocka_unit_test(however_many_there_are_a_part_stands_for_all),
-          cmocka_unit_test(of_many_tasks_a_part_is_read_and_stands_for_all),
-          cmocka_unit_test(who_awaits_only_its_own_awaiters_is_in_a_circle),
-          cmocka_unit_test(a_circle_that_awaits_another_task_is_part_of_its_stack),
-          cmocka_unit_test(a_copy_stays_when_more_of_its_place_is_read),
-          cmocka_unit_test(a_place_that_is_gone_takes_no_other_with_it))
+TEST_GROUP(cmocka_unit_test(where_a_task_waits_is_followed_to_the_end),
+           cmocka_unit_test(later_readings_are_predicted),
+           cmocka_unit_test(a_task_that_runs_or_moves_has_no_frames),
+           cmocka_unit_test(one_that_moves_while_it_is_read_says_so),
+           cmocka_unit_test(default_names_are_numbers),
+           cmocka_unit_test(awaiters_are_known_one_by_one_and_in_sets),
+           cmocka_unit_test(circles_and_lies_end),
+           cmocka_unit_test(however_many_there_are_a_part_stands_for_all),
+           cmocka_unit_test(of_many_tasks_a_part_is_read_and_stands_for_all),
+           cmocka_unit_test(who_awaits_only_its_own_awaiters_is_in_a_circle),
+           cmocka_unit_test(a_circle_that_awaits_another_task_is_part_of_its_stack),
+           cmocka_unit_test(a_copy_stays_when_more_of_its_place_is_read),
+           cmocka_unit_test(a_place_that_is_gone_takes_no_other_with_it))

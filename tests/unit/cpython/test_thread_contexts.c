@@ -325,15 +325,15 @@ static void what_changes_all_the_time_is_unknown(void **state)
     end(world);
 }
 
-TEST_MAIN(cmocka_unit_test(the_span_of_the_record_is_read),
-          cmocka_unit_test(without_a_valid_record_there_is_no_value),
-          cmocka_unit_test(a_record_that_cannot_be_read_is_none),
-          cmocka_unit_test(zeroes_are_a_valid_record_of_no_span),
-          cmocka_unit_test(processes_without_the_variable_cost_nothing),
-          cmocka_unit_test(other_c_libraries_have_no_thread_contexts),
-          cmocka_unit_test(a_library_that_is_loaded_later_is_found),
-          cmocka_unit_test(of_several_libraries_the_first_valid_record_counts),
-          cmocka_unit_test(a_span_that_is_known_costs_one_call),
-          cmocka_unit_test(a_tag_stays_while_the_span_does),
-          cmocka_unit_test(what_changes_once_is_read_again),
-          cmocka_unit_test(what_changes_all_the_time_is_unknown))
+TEST_GROUP(cmocka_unit_test(the_span_of_the_record_is_read),
+           cmocka_unit_test(without_a_valid_record_there_is_no_value),
+           cmocka_unit_test(a_record_that_cannot_be_read_is_none),
+           cmocka_unit_test(zeroes_are_a_valid_record_of_no_span),
+           cmocka_unit_test(processes_without_the_variable_cost_nothing),
+           cmocka_unit_test(other_c_libraries_have_no_thread_contexts),
+           cmocka_unit_test(a_library_that_is_loaded_later_is_found),
+           cmocka_unit_test(of_several_libraries_the_first_valid_record_counts),
+           cmocka_unit_test(a_span_that_is_known_costs_one_call),
+           cmocka_unit_test(a_tag_stays_while_the_span_does),
+           cmocka_unit_test(what_changes_once_is_read_again),
+           cmocka_unit_test(what_changes_all_the_time_is_unknown))

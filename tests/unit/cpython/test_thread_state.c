@@ -1,4 +1,4 @@
-/* What threads do, according to the interpreter: the GIL, exceptions. */
+/* States of threads, according to the interpreter: the GIL, exceptions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +129,7 @@ static void endless_queues_of_many_interpreters_cost_no_more_than_one(void **sta
     thread_world_destroy(world);
 }
 
-/* What is handled is read with the thread's stack. */
+/* The handled exception is read with the thread's stack. */
 static enum three_valued handles(struct thread_world *world, remote_addr handled)
 {
     struct thread *const thread = thread_world_find(world, world->states[0]);
@@ -160,9 +160,9 @@ static void none_is_not_an_exception_in_hand(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(none_is_not_an_exception_in_hand),
-          cmocka_unit_test(a_build_without_a_gil_uses_one_that_was_enabled),
-          cmocka_unit_test(each_interpreter_may_have_a_gil),
-          cmocka_unit_test(with_musl_threads_that_queue_at_the_gil_wait_for_it),
-          cmocka_unit_test(endless_queues_of_many_interpreters_cost_no_more_than_one),
-          cmocka_unit_test(the_gil_is_held_by_the_thread_it_names))
+TEST_GROUP(cmocka_unit_test(none_is_not_an_exception_in_hand),
+           cmocka_unit_test(a_build_without_a_gil_uses_one_that_was_enabled),
+           cmocka_unit_test(each_interpreter_may_have_a_gil),
+           cmocka_unit_test(with_musl_threads_that_queue_at_the_gil_wait_for_it),
+           cmocka_unit_test(endless_queues_of_many_interpreters_cost_no_more_than_one),
+           cmocka_unit_test(the_gil_is_held_by_the_thread_it_names))

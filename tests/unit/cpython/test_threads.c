@@ -227,7 +227,7 @@ static void check_nested(struct thread_world *world)
     /* The states of a thread are next to each other, and so in one reading. */
     for (size_t i = 0; i + 1 < world->list.count && at; i++)
         assert_true(world->list.items[i]->head.tid >= world->list.items[i + 1]->head.tid);
-    /* What was called from the innermost place on the C stack is innermost. */
+    /* The frame called from the innermost place on the C stack is innermost. */
     check_places(world, inner, innermost, &frames[1]);
     thread_world_find(world, inner)->stack.count =
         thread_world_find(world, innermost)->stack.count = 0;
@@ -546,21 +546,21 @@ static void a_walk_compares_few_threads_whatever_their_order(void **state)
     thread_world_destroy(world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_walk_compares_few_threads_whatever_their_order),
-          cmocka_unit_test(every_thread_is_listed_and_the_oldest_is_main),
-          cmocka_unit_test(threads_come_and_go_between_ticks),
-          cmocka_unit_test(a_thread_that_starts_after_the_walk_is_found),
-          cmocka_unit_test(another_thread_at_the_same_address_is_another),
-          cmocka_unit_test(another_main_thread_is_another_program),
-          cmocka_unit_test(threads_of_all_interpreters_are_listed),
-          cmocka_unit_test(threads_in_a_circle_are_an_error),
-          cmocka_unit_test(states_without_frames_are_one_sample),
-          cmocka_unit_test(a_thread_in_two_interpreters_is_one),
-          cmocka_unit_test(a_thread_has_no_more_states_than_there_are_interpreters),
-          cmocka_unit_test(interpreters_in_a_circle_are_an_error),
-          cmocka_unit_test(a_thread_of_another_interpreter_is_not_believed),
-          cmocka_unit_test(pointers_that_lead_nowhere_are_an_error),
-          cmocka_unit_test(walks_that_fail_add_no_threads),
-          cmocka_unit_test(stacks_can_be_forgotten_and_threads_stay),
-          cmocka_unit_test(a_thread_that_starts_while_the_list_is_walked_is_not_lost),
-          cmocka_unit_test(the_heads_of_the_lists_tell_of_new_threads))
+TEST_GROUP(cmocka_unit_test(a_walk_compares_few_threads_whatever_their_order),
+           cmocka_unit_test(every_thread_is_listed_and_the_oldest_is_main),
+           cmocka_unit_test(threads_come_and_go_between_ticks),
+           cmocka_unit_test(a_thread_that_starts_after_the_walk_is_found),
+           cmocka_unit_test(another_thread_at_the_same_address_is_another),
+           cmocka_unit_test(another_main_thread_is_another_program),
+           cmocka_unit_test(threads_of_all_interpreters_are_listed),
+           cmocka_unit_test(threads_in_a_circle_are_an_error),
+           cmocka_unit_test(states_without_frames_are_one_sample),
+           cmocka_unit_test(a_thread_in_two_interpreters_is_one),
+           cmocka_unit_test(a_thread_has_no_more_states_than_there_are_interpreters),
+           cmocka_unit_test(interpreters_in_a_circle_are_an_error),
+           cmocka_unit_test(a_thread_of_another_interpreter_is_not_believed),
+           cmocka_unit_test(pointers_that_lead_nowhere_are_an_error),
+           cmocka_unit_test(walks_that_fail_add_no_threads),
+           cmocka_unit_test(stacks_can_be_forgotten_and_threads_stay),
+           cmocka_unit_test(a_thread_that_starts_while_the_list_is_walked_is_not_lost),
+           cmocka_unit_test(the_heads_of_the_lists_tell_of_new_threads))

@@ -241,13 +241,13 @@ static void what_a_large_stack_lacks_is_read_from_the_process(void **state)
     assert_int_equal(memory_read(&copy.memory, 0x2000, text[0], 4), ERR_FAULT);
 }
 
-TEST_MAIN(cmocka_unit_test(two_spans_that_touch_read_as_one),
-          cmocka_unit_test(spans_may_come_from_two_places),
-          cmocka_unit_test(every_span_is_read_where_it_was),
-          cmocka_unit_test(what_was_not_copied_is_not_there),
-          cmocka_unit_test(the_unused_rest_of_a_chunk_reads_as_zeros),
-          cmocka_unit_test(damaged_spans_show_nothing),
-          cmocka_unit_test(a_span_may_be_empty_or_as_large_as_they_get),
-          cmocka_unit_test(what_a_large_stack_lacks_is_read_from_the_process),
-          cmocka_unit_test(of_spans_that_overlap_one_is_read),
-          cmocka_unit_test(more_spans_than_fit_are_left_out))
+TEST_GROUP(cmocka_unit_test(two_spans_that_touch_read_as_one),
+           cmocka_unit_test(spans_may_come_from_two_places),
+           cmocka_unit_test(every_span_is_read_where_it_was),
+           cmocka_unit_test(what_was_not_copied_is_not_there),
+           cmocka_unit_test(the_unused_rest_of_a_chunk_reads_as_zeros),
+           cmocka_unit_test(damaged_spans_show_nothing),
+           cmocka_unit_test(a_span_may_be_empty_or_as_large_as_they_get),
+           cmocka_unit_test(what_a_large_stack_lacks_is_read_from_the_process),
+           cmocka_unit_test(of_spans_that_overlap_one_is_read),
+           cmocka_unit_test(more_spans_than_fit_are_left_out))

@@ -193,7 +193,7 @@ static void add_native_span(struct native_record *made, uint64_t addr, unsigned 
     made->record.native_bytes += (unsigned)all;
 }
 
-/* Of the record that was decoded last. */
+/* The outer place of the record that was decoded last. */
 static struct kernel_outer_place outer;
 
 static unsigned char *guarded;
@@ -416,20 +416,20 @@ static void only_stacks_without_a_native_part_are_repeated(void **state)
     assert_false(decodes(sizeof full.record + 16));
 }
 
-TEST_MAIN(cmocka_unit_test(a_tail_is_in_the_spans_or_left_out_behind_them),
-          cmocka_unit_test(records_of_every_kind_are_accepted),
-          cmocka_unit_test(only_kinds_with_a_stack_have_spans),
-          cmocka_unit_test(only_stacks_without_a_native_part_are_repeated),
-          cmocka_unit_test(a_code_object_fits_its_room),
-          cmocka_unit_test(a_tick_stands_for_some_instants),
-          cmocka_unit_test(a_record_says_how_long_it_is),
-          cmocka_unit_test(processes_and_threads_have_positive_numbers),
-          cmocka_unit_test(a_thread_returns_after_it_has_left),
-          cmocka_unit_test(a_native_part_is_shown_where_it_lies),
-          cmocka_unit_test(a_native_part_may_lack_the_stack),
-          cmocka_unit_test(a_record_without_a_native_part_shows_none),
-          cmocka_unit_test(a_native_part_has_whole_spans),
-          cmocka_unit_test(native_spans_lie_in_order_below_the_base),
-          cmocka_unit_test(the_outer_part_of_a_stack_is_in_the_record_or_in_an_earlier_one),
-          cmocka_unit_test(only_stacks_have_a_native_part),
-          cmocka_unit_test(a_native_part_fits_its_room))
+TEST_GROUP(cmocka_unit_test(a_tail_is_in_the_spans_or_left_out_behind_them),
+           cmocka_unit_test(records_of_every_kind_are_accepted),
+           cmocka_unit_test(only_kinds_with_a_stack_have_spans),
+           cmocka_unit_test(only_stacks_without_a_native_part_are_repeated),
+           cmocka_unit_test(a_code_object_fits_its_room),
+           cmocka_unit_test(a_tick_stands_for_some_instants),
+           cmocka_unit_test(a_record_says_how_long_it_is),
+           cmocka_unit_test(processes_and_threads_have_positive_numbers),
+           cmocka_unit_test(a_thread_returns_after_it_has_left),
+           cmocka_unit_test(a_native_part_is_shown_where_it_lies),
+           cmocka_unit_test(a_native_part_may_lack_the_stack),
+           cmocka_unit_test(a_record_without_a_native_part_shows_none),
+           cmocka_unit_test(a_native_part_has_whole_spans),
+           cmocka_unit_test(native_spans_lie_in_order_below_the_base),
+           cmocka_unit_test(the_outer_part_of_a_stack_is_in_the_record_or_in_an_earlier_one),
+           cmocka_unit_test(only_stacks_have_a_native_part),
+           cmocka_unit_test(a_native_part_fits_its_room))

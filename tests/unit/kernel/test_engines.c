@@ -159,9 +159,9 @@ static void an_engine_that_is_given_up_is_closed_and_says_why(void **state)
     engines_close(engines);
 }
 
-TEST_MAIN(cmocka_unit_test(each_session_has_an_engine_of_its_own),
-          cmocka_unit_test(the_first_engine_lends_its_room),
-          cmocka_unit_test(fewer_engines_than_wanted_will_do),
-          cmocka_unit_test(without_engines_the_reason_is_that_of_the_kernel),
-          cmocka_unit_test(an_engine_that_does_not_start_stays_idle),
-          cmocka_unit_test(an_engine_that_is_given_up_is_closed_and_says_why))
+TEST_GROUP(cmocka_unit_test(each_session_has_an_engine_of_its_own),
+           cmocka_unit_test(the_first_engine_lends_its_room),
+           cmocka_unit_test(fewer_engines_than_wanted_will_do),
+           cmocka_unit_test(without_engines_the_reason_is_that_of_the_kernel),
+           cmocka_unit_test(an_engine_that_does_not_start_stays_idle),
+           cmocka_unit_test(an_engine_that_is_given_up_is_closed_and_says_why))

@@ -169,10 +169,10 @@ static void a_short_life_has_samples_too(void **state)
     assert_int_equal(instants_take(1, NS_PER_MS, &balance_ns), 1);
 }
 
-TEST_MAIN(cmocka_unit_test(a_program_in_step_has_its_shares),
-          cmocka_unit_test(there_are_as_many_instants_as_requested),
-          cmocka_unit_test(clocks_differ_and_have_all_of_the_rate),
-          cmocka_unit_test(many_processors_are_interrupted_less_often),
-          cmocka_unit_test(an_event_that_comes_late_stands_for_what_was_missed),
-          cmocka_unit_test(events_that_come_too_often_stand_for_nothing),
-          cmocka_unit_test(a_short_life_has_samples_too))
+TEST_GROUP(cmocka_unit_test(a_program_in_step_has_its_shares),
+           cmocka_unit_test(there_are_as_many_instants_as_requested),
+           cmocka_unit_test(clocks_differ_and_have_all_of_the_rate),
+           cmocka_unit_test(many_processors_are_interrupted_less_often),
+           cmocka_unit_test(an_event_that_comes_late_stands_for_what_was_missed),
+           cmocka_unit_test(events_that_come_too_often_stand_for_nothing),
+           cmocka_unit_test(a_short_life_has_samples_too))

@@ -84,14 +84,8 @@ static void what_is_older_than_519_is_too_old(void **state)
     assert_false(refusal_is_too_old("unknown"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_older_than_519_is_too_old),
-        cmocka_unit_test(the_verdict_of_the_verifier_is_no_missing_right),
-        cmocka_unit_test(a_lockdown_is_named),
-        cmocka_unit_test(a_log_that_is_cut_or_empty_has_no_verdict),
-        cmocka_unit_test(other_refusals_have_the_first_warning_or_the_reason),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(what_is_older_than_519_is_too_old),
+           cmocka_unit_test(the_verdict_of_the_verifier_is_no_missing_right),
+           cmocka_unit_test(a_lockdown_is_named),
+           cmocka_unit_test(a_log_that_is_cut_or_empty_has_no_verdict),
+           cmocka_unit_test(other_refusals_have_the_first_warning_or_the_reason))

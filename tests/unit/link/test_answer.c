@@ -8,7 +8,7 @@
 #include "tests/support/failing_alloc.h"
 #include "tests/support/test.h"
 
-/* What arrives of an answer that is written while the nth allocation fails. */
+/* Passes an answer whose writer's nth allocation fails, and returns what arrives of it. */
 static enum err_code pass(unsigned nth, enum err_code code, const struct buffer *contents,
                           const struct err *why, struct err *err)
 {
@@ -60,6 +60,6 @@ static void contents_that_are_short_are_no_memory(void **state)
     buffer_deinit(&contents);
 }
 
-TEST_MAIN(cmocka_unit_test(an_answer_needs_no_memory),
-          cmocka_unit_test(an_error_needs_no_memory),
-          cmocka_unit_test(contents_that_are_short_are_no_memory))
+TEST_GROUP(cmocka_unit_test(an_answer_needs_no_memory),
+           cmocka_unit_test(an_error_needs_no_memory),
+           cmocka_unit_test(contents_that_are_short_are_no_memory))

@@ -308,11 +308,11 @@ static void what_is_no_live_capture_is_refused(void **state)
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_profile_grows_window_by_window),
-          cmocka_unit_test(a_window_without_samples_is_a_state),
-          cmocka_unit_test(a_run_says_whether_it_lacks_native_frames),
-          cmocka_unit_test(the_end_follows_the_last_state),
-          cmocka_unit_test(a_capture_that_fails_says_why_at_its_end),
-          cmocka_unit_test(what_is_not_read_in_time_is_counted),
-          cmocka_unit_test(an_end_within_a_block_is_another_end),
-          cmocka_unit_test(what_is_no_live_capture_is_refused))
+TEST_GROUP(cmocka_unit_test(a_profile_grows_window_by_window),
+           cmocka_unit_test(a_window_without_samples_is_a_state),
+           cmocka_unit_test(a_run_says_whether_it_lacks_native_frames),
+           cmocka_unit_test(the_end_follows_the_last_state),
+           cmocka_unit_test(a_capture_that_fails_says_why_at_its_end),
+           cmocka_unit_test(what_is_not_read_in_time_is_counted),
+           cmocka_unit_test(an_end_within_a_block_is_another_end),
+           cmocka_unit_test(what_is_no_live_capture_is_refused))

@@ -97,10 +97,5 @@ static int begin(void **state)
     return hosted_open(NULL) == ERR_OK ? 0 : -1;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sessions_share_what_is_permitted_of_a_processor),
-    };
-    return cmocka_run_group_tests(tests, begin, NULL) == 0 ? 0 : 1;
-}
+TEST_GROUP_WITHIN(begin, NULL,
+                  cmocka_unit_test(sessions_share_what_is_permitted_of_a_processor))

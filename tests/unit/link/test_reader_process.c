@@ -385,7 +385,7 @@ static void a_lack_of_descriptors_is_what_is_said(void **state)
         assert_non_null(
             strstr(err.message, "the sampling process has no file descriptors left"));
     }
-    /* What needs none goes on. */
+    /* Work that needs no descriptor goes on. */
     assert_int_equal(sampler_set_rate(sampler, 100, NULL), ERR_OK);
     wait_for_samples(sampler, samples_of(sampler) + 10);
     assert_int_equal(prlimit(reader, RLIMIT_NOFILE, &before, NULL), 0);
@@ -485,7 +485,7 @@ static void a_session_survives_its_reader_as_failed(void **state)
     assert_int_equal(write(next_ends[1], "1", 1), 1);
     struct sampler *const next = start(&options);
     wait_for_samples(next, 10);
-    /* What the first one has used counts on. */
+    /* The usage of the first one stays in the sums. */
     for (int ms = 0; after.rss_bytes == 0 && ms < WAIT_MS; ms += 200)
         reader_link_usage(&after);
     assert_true(before.cpu_user_s + before.cpu_sys_s > 0);
@@ -538,20 +538,14 @@ static void a_session_of_one_that_hangs_fails_and_says_so(void **state)
     sampler_destroy(sampler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_session_of_another_process_is_a_session),
-        cmocka_unit_test(limits_hold_whatever_is_requested),
-        cmocka_unit_test(what_is_not_an_answer_pipe_is_not_written_to),
-        cmocka_unit_test(invalid_requests_end_nothing),
-        cmocka_unit_test(the_list_is_that_of_the_reader_process),
-        cmocka_unit_test(a_lack_of_descriptors_is_what_is_said),
-        cmocka_unit_test(sessions_that_have_ended_make_room_for_later_ones),
-        cmocka_unit_test(answers_take_bounded_memory),
-        cmocka_unit_test(a_session_survives_its_reader_as_failed),
-        cmocka_unit_test(only_the_session_that_is_wanted_can_be_had),
-        cmocka_unit_test(a_session_of_one_that_hangs_fails_and_says_so),
-    };
-    return cmocka_run_group_tests(tests, begin, end) == 0 ? 0 : 1;
-}
+TEST_GROUP_WITHIN(begin, end, cmocka_unit_test(a_session_of_another_process_is_a_session),
+                  cmocka_unit_test(limits_hold_whatever_is_requested),
+                  cmocka_unit_test(what_is_not_an_answer_pipe_is_not_written_to),
+                  cmocka_unit_test(invalid_requests_end_nothing),
+                  cmocka_unit_test(the_list_is_that_of_the_reader_process),
+                  cmocka_unit_test(a_lack_of_descriptors_is_what_is_said),
+                  cmocka_unit_test(sessions_that_have_ended_make_room_for_later_ones),
+                  cmocka_unit_test(answers_take_bounded_memory),
+                  cmocka_unit_test(a_session_survives_its_reader_as_failed),
+                  cmocka_unit_test(only_the_session_that_is_wanted_can_be_had),
+                  cmocka_unit_test(a_session_of_one_that_hangs_fails_and_says_so))

@@ -247,14 +247,14 @@ static void the_head_of_an_answer_has_bounds(void **state)
                      ERR_CORRUPT);
 }
 
-TEST_MAIN(cmocka_unit_test(a_request_is_read_as_it_was_written),
-          cmocka_unit_test(there_is_a_request_of_every_kind),
-          cmocka_unit_test(a_request_that_was_cut_or_is_longer_is_refused),
-          cmocka_unit_test(nothing_out_of_its_bounds_is_taken),
-          cmocka_unit_test(pointers_are_neither_sent_nor_taken),
-          cmocka_unit_test(numbers_that_are_not_finite_are_zero),
-          cmocka_unit_test(a_list_of_processes_is_read_as_it_was_written),
-          cmocka_unit_test(an_error_has_an_end),
-          cmocka_unit_test(an_error_for_lack_of_descriptors_names_the_process),
-          cmocka_unit_test(an_error_without_a_sentence_has_that_of_its_code),
-          cmocka_unit_test(the_head_of_an_answer_has_bounds))
+TEST_GROUP(cmocka_unit_test(a_request_is_read_as_it_was_written),
+           cmocka_unit_test(there_is_a_request_of_every_kind),
+           cmocka_unit_test(a_request_that_was_cut_or_is_longer_is_refused),
+           cmocka_unit_test(nothing_out_of_its_bounds_is_taken),
+           cmocka_unit_test(pointers_are_neither_sent_nor_taken),
+           cmocka_unit_test(numbers_that_are_not_finite_are_zero),
+           cmocka_unit_test(a_list_of_processes_is_read_as_it_was_written),
+           cmocka_unit_test(an_error_has_an_end),
+           cmocka_unit_test(an_error_for_lack_of_descriptors_names_the_process),
+           cmocka_unit_test(an_error_without_a_sentence_has_that_of_its_code),
+           cmocka_unit_test(the_head_of_an_answer_has_bounds))

@@ -43,7 +43,7 @@ void made_elf_add_build_id(struct made_elf *made, const unsigned char *id, size_
 void made_elf_add_link(struct made_elf *made, const char *name, uint32_t crc);
 /* The file; the caller frees it. */
 unsigned char *made_elf_write(const struct made_elf *made, size_t *bytes_out);
-/* The same as a descriptor. */
+/* The file as a descriptor. */
 int made_elf_open(const struct made_elf *made);
 
 #endif /* TESTS_UNIT_NATIVE_MADE_ELF_H */

@@ -32,7 +32,7 @@ struct made_image {
     uint32_t count;
 };
 
-/* What all functions begin with: CFA = sp + 8, the return address below it. */
+/* First instructions of all functions: CFA = sp + 8, the return address below it. */
 #define MADE_START 0x0c, 0x07, 0x08, 0x90, 0x01
 
 void made_image_map(struct made_image *image, struct fake_memory *fake, remote_addr base);

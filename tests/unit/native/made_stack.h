@@ -65,7 +65,7 @@ int made_stack_tear_down(void **state);
 void made_stack_map(struct made_stack *world, const char *text);
 /* A word of the stack, by its number from the stack pointer on. */
 uint64_t *made_word(struct made_stack *world, int number);
-/* What the kernel saves at a word of the stack when a signal interrupts. */
+/* Puts the signal frame that the kernel saves at a word of the stack. */
 void made_signal(struct made_stack *world, int number, remote_addr ip, remote_addr sp);
 enum native_end made_walk(struct made_stack *world);
 enum native_end made_walk_with(struct made_stack *world, const remote_addr *entries,

@@ -1,5 +1,4 @@
 /* The rules of aarch64, on any processor. */
-#include "sampler/native/linkage.h"
 #include "sampler/native/tail_call.h"
 #include "tests/support/test.h"
 #include "tests/unit/native/made_stack.h"
@@ -76,7 +75,7 @@ static void set(struct made_stack *world, remote_addr ip, uint64_t fp, uint64_t 
     world->registers.saved[MACHINE_RETURN_ADDRESS] = return_address;
 }
 
-/* What a function that keeps the convention saves. */
+/* Puts the frame record that a function saves by the convention. */
 static void put_record(struct made_stack *world, int number, uint64_t fp,
                        uint64_t return_address)
 {
@@ -212,7 +211,7 @@ static void code_without_a_table_is_left_by_the_register(void **state)
     set(world, UNKNOWN + 0x100, at_word(world, 8), RECORDS + CALL);
     put_record(world, 8, at_word(world, 14), HAS_POINTER + CALL);
     put_record(world, 14, 0, START + CALL);
-    /* What it uses of the stack is unknown, so its caller's frame is found by the record. */
+    /* Its use of the stack is unknown, so its caller's frame is found by the record. */
     for (int words = 0; words <= 8; words += 2) {
         world->registers.sp = at_word(world, words ? 2 : 0);
         assert_int_equal(made_walk(world), NATIVE_COMPLETE);
@@ -289,7 +288,7 @@ static void a_stub_is_left_by_the_call_of_it(void **state)
     put_code(world, LINKAGE + 8, 0xf9400611);
     fake_memory_put_u64(&world->fake, SLOT, LEAF);
     world->unwinder.blocks.budget = UNWIND_BUDGET;
-    assert_int_equal(linkage_target(&world->unwinder.blocks, LINKAGE), LEAF);
+    assert_int_equal(blocks_stub_target(&world->unwinder.blocks, LINKAGE), LEAF);
     put_call(world, RECORDS + CALL, LINKAGE);
     set(world, LINKAGE + 12, 1, RECORDS + CALL);
     put_record(world, 0, 0, START + CALL);
@@ -325,7 +324,7 @@ static void its_caller_is_named_by_its_callers_call(void **state)
     assert_true(world->frames[1].is_exact);
     assert_int_equal(world->frames[2].pc, HAS_POINTER + CALL);
     assert_int_equal(world->frames[2].cfa, at_word(world, 14));
-    /* What it calls is no function; the word is no return address. */
+    /* The called address is no function; the word is no return address. */
     put_call(world, HAS_POINTER + CALL, RECORDS + 4);
     assert_int_equal(made_walk(world), NATIVE_NO_REGISTER);
     put_code(world, HAS_POINTER + CALL - 4, 0xd63f0060);
@@ -446,7 +445,7 @@ static void stubs_are_recognized(void **state)
                          cases[i].slot);
 }
 
-TEST_MAIN(
+TEST_GROUP(
     MADE_TEST(frames_lead_to_the_first_function),
     MADE_TEST(the_register_is_the_return_address_until_it_is_saved),
     MADE_TEST(a_frame_may_be_large), MADE_TEST(a_call_changes_the_register),

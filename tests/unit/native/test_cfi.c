@@ -291,7 +291,7 @@ static void damaged_entries_are_reported(void **state)
     made_image_put_u32(&world->image, entry, 13);
     assert_int_equal(find(world, 0, &rule), ERR_OK);
     assert_int_equal(rule.kind, RULE_REGISTER);
-    /* What entries share is: the entry itself, nowhere, nothing. */
+    /* A common entry must not be the entry itself, lie nowhere, or be nothing. */
     static const uint32_t backs[] = { 4, 0xffffffff, 0 };
     for (size_t i = 0; i < sizeof backs / sizeof *backs; i++) {
         made_image_put_u32(&world->image, entry + 4, backs[i]);
@@ -373,17 +373,15 @@ static void memory_that_is_gone_is_an_error(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-TEST_MAIN(TEST(a_row_holds_until_the_next_one),
-          TEST(the_entry_of_the_function_is_found_among_others),
-          TEST(a_realigned_stack_is_found_through_bp), TEST(a_dereference_may_add_a_number),
-          TEST(r10_may_hold_the_address_of_the_frame), TEST(a_stub_of_the_linker_is_recognized),
-          TEST(a_signal_frame_is_recognized_by_its_form),
-          TEST(a_function_without_return_address_ends_the_stack),
-          TEST(a_return_address_elsewhere_is_no_rule),
-          TEST(a_register_whose_value_is_computed_is_lost), TEST(other_expressions_are_no_rule),
-          TEST(damaged_instructions_are_reported),
-          TEST(as_many_rows_as_promised_are_remembered),
-          TEST(entries_outside_the_image_are_not_read), TEST(damaged_entries_are_reported),
-          TEST(unknown_forms_of_shared_entries_are_refused), TEST(damaged_headers_are_refused),
-          TEST(an_unsorted_table_gives_no_wrong_function),
-          TEST(memory_that_is_gone_is_an_error))
+TEST_GROUP(
+    TEST(a_row_holds_until_the_next_one), TEST(the_entry_of_the_function_is_found_among_others),
+    TEST(a_realigned_stack_is_found_through_bp), TEST(a_dereference_may_add_a_number),
+    TEST(r10_may_hold_the_address_of_the_frame), TEST(a_stub_of_the_linker_is_recognized),
+    TEST(a_signal_frame_is_recognized_by_its_form),
+    TEST(a_function_without_return_address_ends_the_stack),
+    TEST(a_return_address_elsewhere_is_no_rule),
+    TEST(a_register_whose_value_is_computed_is_lost), TEST(other_expressions_are_no_rule),
+    TEST(damaged_instructions_are_reported), TEST(as_many_rows_as_promised_are_remembered),
+    TEST(entries_outside_the_image_are_not_read), TEST(damaged_entries_are_reported),
+    TEST(unknown_forms_of_shared_entries_are_refused), TEST(damaged_headers_are_refused),
+    TEST(an_unsorted_table_gives_no_wrong_function), TEST(memory_that_is_gone_is_an_error))

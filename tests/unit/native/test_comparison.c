@@ -147,6 +147,6 @@ static void stacks_of_python_are_those_of_libunwind(void **state)
         skip();
 }
 
-TEST_MAIN(cmocka_unit_test(stacks_of_a_c_program_are_those_of_libunwind),
-          cmocka_unit_test(stacks_of_a_thread_are_those_of_libunwind),
-          cmocka_unit_test(stacks_of_python_are_those_of_libunwind))
+TEST_GROUP(cmocka_unit_test(stacks_of_a_c_program_are_those_of_libunwind),
+           cmocka_unit_test(stacks_of_a_thread_are_those_of_libunwind),
+           cmocka_unit_test(stacks_of_python_are_those_of_libunwind))

@@ -226,11 +226,11 @@ static void what_is_no_regular_file_is_not_waited_for(void **state)
 
 #define IN_A_ROOT(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
-TEST_MAIN(IN_A_ROOT(file_with_the_build_id_is_found),
-          IN_A_ROOT(file_with_another_build_id_is_refused),
-          cmocka_unit_test(build_id_is_searched_in_few_sections),
-          IN_A_ROOT(linked_file_is_found_by_its_crc),
-          IN_A_ROOT(linked_file_is_in_no_other_folder),
-          IN_A_ROOT(link_out_of_the_root_is_not_followed),
-          IN_A_ROOT(file_that_the_user_could_not_read_is_not_used),
-          IN_A_ROOT(what_is_no_regular_file_is_not_waited_for))
+TEST_GROUP(IN_A_ROOT(file_with_the_build_id_is_found),
+           IN_A_ROOT(file_with_another_build_id_is_refused),
+           cmocka_unit_test(build_id_is_searched_in_few_sections),
+           IN_A_ROOT(linked_file_is_found_by_its_crc),
+           IN_A_ROOT(linked_file_is_in_no_other_folder),
+           IN_A_ROOT(link_out_of_the_root_is_not_followed),
+           IN_A_ROOT(file_that_the_user_could_not_read_is_not_used),
+           IN_A_ROOT(what_is_no_regular_file_is_not_waited_for))

@@ -184,7 +184,7 @@ static void add_cpp_types(struct text *text, int types)
     }
 }
 
-/* The same with tuples, which refer to a position in the name. */
+/* Adds types with tuples, which refer to a position in the name. */
 static void add_rust_types(struct text *text, int types)
 {
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -357,10 +357,10 @@ static void deep_names_need_little_stack(void **state)
     pthread_attr_destroy(&attributes);
 }
 
-TEST_MAIN(cmocka_unit_test(names_are_those_of_their_authors),
-          cmocka_unit_test(long_names_lose_inner_arguments_before_their_end),
-          cmocka_unit_test(long_name_without_arguments_is_cut_at_a_character),
-          cmocka_unit_test(operators_are_no_brackets),
-          cmocka_unit_test(name_that_stands_for_gigabytes_is_given_up),
-          cmocka_unit_test(work_ends_whatever_a_name_stands_for),
-          cmocka_unit_test(deep_names_need_little_stack))
+TEST_GROUP(cmocka_unit_test(names_are_those_of_their_authors),
+           cmocka_unit_test(long_names_lose_inner_arguments_before_their_end),
+           cmocka_unit_test(long_name_without_arguments_is_cut_at_a_character),
+           cmocka_unit_test(operators_are_no_brackets),
+           cmocka_unit_test(name_that_stands_for_gigabytes_is_given_up),
+           cmocka_unit_test(work_ends_whatever_a_name_stands_for),
+           cmocka_unit_test(deep_names_need_little_stack))

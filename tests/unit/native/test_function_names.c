@@ -67,4 +67,4 @@ static void function_has_the_name_of_its_author(void **state)
     made_elf_end(&made);
 }
 
-TEST_MAIN(cmocka_unit_test(function_has_the_name_of_its_author))
+TEST_GROUP(cmocka_unit_test(function_has_the_name_of_its_author))

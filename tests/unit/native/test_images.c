@@ -250,12 +250,12 @@ static void no_more_images_are_kept_than_promised(void **state)
     free(text);
 }
 
-TEST_MAIN(cmocka_unit_test(an_image_is_an_executable_mapping),
-          cmocka_unit_test(an_image_keeps_its_id_while_it_is_mapped),
-          cmocka_unit_test(code_without_a_file_is_known),
-          cmocka_unit_test(a_file_that_is_mapped_twice_is_two_images),
-          cmocka_unit_test(hostile_headers_make_no_image),
-          cmocka_unit_test(tables_outside_the_image_are_not_used),
-          cmocka_unit_test(all_code_of_this_process_is_found),
-          cmocka_unit_test(the_list_is_not_read_again_too_soon),
-          cmocka_unit_test(no_more_images_are_kept_than_promised))
+TEST_GROUP(cmocka_unit_test(an_image_is_an_executable_mapping),
+           cmocka_unit_test(an_image_keeps_its_id_while_it_is_mapped),
+           cmocka_unit_test(code_without_a_file_is_known),
+           cmocka_unit_test(a_file_that_is_mapped_twice_is_two_images),
+           cmocka_unit_test(hostile_headers_make_no_image),
+           cmocka_unit_test(tables_outside_the_image_are_not_used),
+           cmocka_unit_test(all_code_of_this_process_is_found),
+           cmocka_unit_test(the_list_is_not_read_again_too_soon),
+           cmocka_unit_test(no_more_images_are_kept_than_promised))

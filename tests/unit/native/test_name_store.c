@@ -101,8 +101,8 @@ static void empty_store_has_no_names(void **state)
     name_store_deinit(&store);
 }
 
-TEST_MAIN(cmocka_unit_test(names_are_read_as_they_were_added),
-          cmocka_unit_test(long_names_are_cut_and_unknown_ids_have_none),
-          cmocka_unit_test(full_store_takes_no_more),
-          cmocka_unit_test(names_that_do_not_become_smaller_fill_the_store_sooner),
-          cmocka_unit_test(empty_store_has_no_names))
+TEST_GROUP(cmocka_unit_test(names_are_read_as_they_were_added),
+           cmocka_unit_test(long_names_are_cut_and_unknown_ids_have_none),
+           cmocka_unit_test(full_store_takes_no_more),
+           cmocka_unit_test(names_that_do_not_become_smaller_fill_the_store_sooner),
+           cmocka_unit_test(empty_store_has_no_names))

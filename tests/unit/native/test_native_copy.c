@@ -212,12 +212,12 @@ static void a_thread_that_cannot_be_read_has_no_copy(void **state)
     end();
 }
 
-TEST_MAIN(cmocka_unit_test(a_stack_is_read_at_once),
-          cmocka_unit_test(of_a_thread_that_waits_only_sp_and_ip_are_known),
-          cmocka_unit_test(of_a_large_stack_both_ends_are_read_at_once),
-          cmocka_unit_test(the_first_threads_stack_ends_where_it_began),
-          cmocka_unit_test(nothing_may_lie_below_the_stack_pointer),
-          cmocka_unit_test(what_lies_around_a_hole_is_read),
-          cmocka_unit_test(of_a_stack_with_an_unknown_base_the_innermost_part_is_read),
-          cmocka_unit_test(a_stack_pointer_may_be_anything),
-          cmocka_unit_test(a_thread_that_cannot_be_read_has_no_copy))
+TEST_GROUP(cmocka_unit_test(a_stack_is_read_at_once),
+           cmocka_unit_test(of_a_thread_that_waits_only_sp_and_ip_are_known),
+           cmocka_unit_test(of_a_large_stack_both_ends_are_read_at_once),
+           cmocka_unit_test(the_first_threads_stack_ends_where_it_began),
+           cmocka_unit_test(nothing_may_lie_below_the_stack_pointer),
+           cmocka_unit_test(what_lies_around_a_hole_is_read),
+           cmocka_unit_test(of_a_stack_with_an_unknown_base_the_innermost_part_is_read),
+           cmocka_unit_test(a_stack_pointer_may_be_anything),
+           cmocka_unit_test(a_thread_that_cannot_be_read_has_no_copy))

@@ -356,17 +356,17 @@ static void line_without_an_end_is_not_read_for_ever(void **state)
 
 #define IN_A_ROOT(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
-TEST_MAIN(cmocka_unit_test(lines_name_their_code),
-          cmocka_unit_test(the_last_line_of_an_address_counts),
-          cmocka_unit_test(code_that_is_overlapped_later_has_no_name),
-          cmocka_unit_test(records_of_a_jitdump_name_their_code),
-          cmocka_unit_test(jitdump_that_is_not_whole_waits),
-          cmocka_unit_test(damaged_jitdump_ends_where_it_is_damaged),
-          cmocka_unit_test(lines_that_make_no_sense_are_ignored),
-          cmocka_unit_test(long_names_are_cut_and_too_many_lines_too),
-          IN_A_ROOT(file_is_read_again_when_it_has_grown),
-          IN_A_ROOT(file_that_shrinks_or_is_another_is_read_from_its_start),
-          IN_A_ROOT(file_of_an_earlier_process_is_not_read),
-          IN_A_ROOT(lines_and_a_jitdump_are_read_beside_each_other),
-          IN_A_ROOT(only_a_regular_file_of_the_user_is_read),
-          IN_A_ROOT(line_without_an_end_is_not_read_for_ever))
+TEST_GROUP(cmocka_unit_test(lines_name_their_code),
+           cmocka_unit_test(the_last_line_of_an_address_counts),
+           cmocka_unit_test(code_that_is_overlapped_later_has_no_name),
+           cmocka_unit_test(records_of_a_jitdump_name_their_code),
+           cmocka_unit_test(jitdump_that_is_not_whole_waits),
+           cmocka_unit_test(damaged_jitdump_ends_where_it_is_damaged),
+           cmocka_unit_test(lines_that_make_no_sense_are_ignored),
+           cmocka_unit_test(long_names_are_cut_and_too_many_lines_too),
+           IN_A_ROOT(file_is_read_again_when_it_has_grown),
+           IN_A_ROOT(file_that_shrinks_or_is_another_is_read_from_its_start),
+           IN_A_ROOT(file_of_an_earlier_process_is_not_read),
+           IN_A_ROOT(lines_and_a_jitdump_are_read_beside_each_other),
+           IN_A_ROOT(only_a_regular_file_of_the_user_is_read),
+           IN_A_ROOT(line_without_an_end_is_not_read_for_ever))

@@ -200,7 +200,8 @@ static void module_and_class_of_one_name_are_not_distinguished(void **state)
 
 static void generators_are_named_as_their_functions(void **state)
 {
-    /* What Cython 3 and mypyc made of modules with functions, methods, coroutines and expressions. */
+    /* Symbols that Cython 3 and mypyc made of modules with functions, methods, coroutines and
+     * expressions. */
     static const char *const cython[] = {
         "PyInit_gens",
         "__pyx_gb_4gens_2generator",
@@ -389,12 +390,12 @@ static void source_is_beside_the_library(void **state)
     assert_false(cython_source("anonymous", 0, path, sizeof path));
 }
 
-TEST_MAIN(cmocka_unit_test(mypyc_names_are_split_after_the_end_of_a_module),
-          cmocka_unit_test(mypyc_file_of_one_module_has_no_module_in_its_names),
-          cmocka_unit_test(cython_names_are_split_into_scopes),
-          cmocka_unit_test(module_and_class_of_one_name_are_not_distinguished),
-          cmocka_unit_test(generators_are_named_as_their_functions),
-          cmocka_unit_test(names_that_left_something_out_decode_nothing),
-          cmocka_unit_test(generator_that_many_functions_may_have_is_not_decoded),
-          cmocka_unit_test(long_names_are_not_decoded),
-          cmocka_unit_test(source_is_beside_the_library))
+TEST_GROUP(cmocka_unit_test(mypyc_names_are_split_after_the_end_of_a_module),
+           cmocka_unit_test(mypyc_file_of_one_module_has_no_module_in_its_names),
+           cmocka_unit_test(cython_names_are_split_into_scopes),
+           cmocka_unit_test(module_and_class_of_one_name_are_not_distinguished),
+           cmocka_unit_test(generators_are_named_as_their_functions),
+           cmocka_unit_test(names_that_left_something_out_decode_nothing),
+           cmocka_unit_test(generator_that_many_functions_may_have_is_not_decoded),
+           cmocka_unit_test(long_names_are_not_decoded),
+           cmocka_unit_test(source_is_beside_the_library))

@@ -110,7 +110,7 @@ static void take_line(struct recording *recording, const char *line)
         check_stack(recording);
 }
 
-/* What all stacks need, which comes last in the file. */
+/* Reads the memory and maps that all stacks need, which come last in the file. */
 static void take_process(struct recording *recording, FILE *file)
 {
     static char text[MAX_MAPS_BYTES];
@@ -172,4 +172,4 @@ static void recorded_stacks_are_found_again(void **state)
     assert_true(stacks >= 10);
 }
 
-TEST_MAIN(cmocka_unit_test(recorded_stacks_are_found_again))
+TEST_GROUP(cmocka_unit_test(recorded_stacks_are_found_again))

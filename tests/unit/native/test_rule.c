@@ -97,7 +97,7 @@ static void a_growing_cache_forgets_little(void **state)
     rule_cache_deinit(&cache);
 }
 
-TEST_MAIN(cmocka_unit_test(equal_rules_are_kept_once),
-          cmocka_unit_test(a_full_set_of_rules_can_be_cleared),
-          cmocka_unit_test(the_cache_grows_to_its_limit_and_keeps_what_is_new),
-          cmocka_unit_test(a_growing_cache_forgets_little))
+TEST_GROUP(cmocka_unit_test(equal_rules_are_kept_once),
+           cmocka_unit_test(a_full_set_of_rules_can_be_cleared),
+           cmocka_unit_test(the_cache_grows_to_its_limit_and_keeps_what_is_new),
+           cmocka_unit_test(a_growing_cache_forgets_little))

@@ -343,14 +343,14 @@ static void own_functions_are_found(void **state)
     symbols_destroy(symbols);
 }
 
-TEST_MAIN(cmocka_unit_test(function_is_found_by_each_of_its_addresses),
-          cmocka_unit_test(symbol_without_size_ends_at_the_next_one_and_at_its_section),
-          cmocka_unit_test(
-              of_a_stripped_file_a_symbol_without_size_ends_before_what_makes_system_calls),
-          cmocka_unit_test(of_nested_functions_the_innermost_is_found_and_labels_are_none),
-          cmocka_unit_test(of_several_names_the_clearest_is_shown),
-          cmocka_unit_test(stripped_file_has_exported_and_compressed_symbols),
-          cmocka_unit_test(file_without_symbols_has_none),
-          cmocka_unit_test(stub_has_the_name_of_what_it_jumps_to),
-          cmocka_unit_test(names_of_real_files_are_those_of_the_linker),
-          cmocka_unit_test(own_functions_are_found))
+TEST_GROUP(cmocka_unit_test(function_is_found_by_each_of_its_addresses),
+           cmocka_unit_test(symbol_without_size_ends_at_the_next_one_and_at_its_section),
+           cmocka_unit_test(
+               of_a_stripped_file_a_symbol_without_size_ends_before_what_makes_system_calls),
+           cmocka_unit_test(of_nested_functions_the_innermost_is_found_and_labels_are_none),
+           cmocka_unit_test(of_several_names_the_clearest_is_shown),
+           cmocka_unit_test(stripped_file_has_exported_and_compressed_symbols),
+           cmocka_unit_test(file_without_symbols_has_none),
+           cmocka_unit_test(stub_has_the_name_of_what_it_jumps_to),
+           cmocka_unit_test(names_of_real_files_are_those_of_the_linker),
+           cmocka_unit_test(own_functions_are_found))

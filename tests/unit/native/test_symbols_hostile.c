@@ -379,13 +379,13 @@ static void running_out_of_memory_is_reported(void **state)
     made_elf_end(&made);
 }
 
-TEST_MAIN(cmocka_unit_test(any_damage_to_tables_does_no_harm),
-          cmocka_unit_test(any_damage_to_symbols_does_no_harm),
-          cmocka_unit_test(file_that_is_cut_off_anywhere_does_no_harm),
-          cmocka_unit_test(file_that_shrinks_while_it_is_read_does_no_harm),
-          cmocka_unit_test(after_the_deadline_symbols_are_incomplete),
-          cmocka_unit_test(table_with_too_many_symbols_is_cut),
-          cmocka_unit_test(names_are_not_taken_long_after_the_deadline),
-          cmocka_unit_test(exported_names_are_kept_if_a_limit_cuts_the_table),
-          cmocka_unit_test(name_without_an_end_is_cut),
-          cmocka_unit_test(running_out_of_memory_is_reported))
+TEST_GROUP(cmocka_unit_test(any_damage_to_tables_does_no_harm),
+           cmocka_unit_test(any_damage_to_symbols_does_no_harm),
+           cmocka_unit_test(file_that_is_cut_off_anywhere_does_no_harm),
+           cmocka_unit_test(file_that_shrinks_while_it_is_read_does_no_harm),
+           cmocka_unit_test(after_the_deadline_symbols_are_incomplete),
+           cmocka_unit_test(table_with_too_many_symbols_is_cut),
+           cmocka_unit_test(names_are_not_taken_long_after_the_deadline),
+           cmocka_unit_test(exported_names_are_kept_if_a_limit_cuts_the_table),
+           cmocka_unit_test(name_without_an_end_is_cut),
+           cmocka_unit_test(running_out_of_memory_is_reported))

@@ -73,7 +73,7 @@ static void an_address_without_an_image_leads_nowhere(void **state)
                                     0x1000, LARGE));
 }
 
-TEST_MAIN(MADE_TEST(a_jump_at_the_end_leads_to_its_function),
-          MADE_TEST(a_jump_of_the_next_function_is_not_its_own),
-          MADE_TEST(a_stub_leads_where_its_word_says),
-          MADE_TEST(an_address_without_an_image_leads_nowhere))
+TEST_GROUP(MADE_TEST(a_jump_at_the_end_leads_to_its_function),
+           MADE_TEST(a_jump_of_the_next_function_is_not_its_own),
+           MADE_TEST(a_stub_leads_where_its_word_says),
+           MADE_TEST(an_address_without_an_image_leads_nowhere))

@@ -55,7 +55,7 @@ static void a_library_in_the_place_of_another_has_its_own_rules(void **state)
     assert_int_equal(made_walk(world), NATIVE_COMPLETE);
     const uint32_t before = world->frames[0].image;
     assert_int_equal(world->frames[0].cfa, world->registers.sp + 16);
-    /* The same code, of which no row pushes anything. */
+    /* The code again, with tables of which no row pushes anything. */
     world->image.used = world->image.count = 0;
     static const uint8_t start[] = { MADE_START };
     const uint32_t usual = made_image_common(&world->image, "zR", start, sizeof start);
@@ -186,13 +186,13 @@ static void a_signal_return_without_a_table_is_recognized_by_its_code(void **sta
     assert_int_equal(world->walk.count, 4);
 }
 
-TEST_MAIN(MADE_TEST(frames_lead_to_the_first_function), MADE_TEST(rules_are_remembered),
-          MADE_TEST(a_library_in_the_place_of_another_has_its_own_rules),
-          MADE_TEST(a_register_that_was_popped_is_found_below_the_stack_pointer),
-          MADE_TEST(a_slot_below_the_copy_means_that_the_register_is_unchanged),
-          MADE_TEST(r10_is_known_in_the_innermost_frame_only),
-          MADE_TEST(a_realigned_frame_is_left_through_bp),
-          MADE_TEST(a_stub_has_pushed_a_word_in_its_second_part),
-          MADE_TEST(a_signal_interrupts_at_an_exact_address),
-          MADE_TEST(a_signal_handler_may_have_its_own_stack),
-          MADE_TEST(a_signal_return_without_a_table_is_recognized_by_its_code))
+TEST_GROUP(MADE_TEST(frames_lead_to_the_first_function), MADE_TEST(rules_are_remembered),
+           MADE_TEST(a_library_in_the_place_of_another_has_its_own_rules),
+           MADE_TEST(a_register_that_was_popped_is_found_below_the_stack_pointer),
+           MADE_TEST(a_slot_below_the_copy_means_that_the_register_is_unchanged),
+           MADE_TEST(r10_is_known_in_the_innermost_frame_only),
+           MADE_TEST(a_realigned_frame_is_left_through_bp),
+           MADE_TEST(a_stub_has_pushed_a_word_in_its_second_part),
+           MADE_TEST(a_signal_interrupts_at_an_exact_address),
+           MADE_TEST(a_signal_handler_may_have_its_own_stack),
+           MADE_TEST(a_signal_return_without_a_table_is_recognized_by_its_code))

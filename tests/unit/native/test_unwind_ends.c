@@ -147,11 +147,12 @@ static void what_starts_a_thread_needs_no_table(void **state)
     assert_int_equal(walk_from(world, PLAIN, 64), NATIVE_NO_RULE);
 }
 
-TEST_MAIN(MADE_TEST(what_starts_a_thread_needs_no_table),
-          MADE_TEST(signals_that_never_end_are_too_deep),
-          MADE_TEST(a_stack_that_is_not_whole_is_cut), MADE_TEST(a_hole_in_the_copy_is_a_fault),
-          MADE_TEST(a_frame_that_does_not_lie_above_is_a_contradiction),
-          MADE_TEST(a_deep_stack_ends_where_the_room_ends),
-          MADE_TEST(unknown_code_ends_the_stack),
-          MADE_TEST(tables_that_take_too_long_are_given_up),
-          MADE_TEST(zeros_mark_the_first_frame))
+TEST_GROUP(MADE_TEST(what_starts_a_thread_needs_no_table),
+           MADE_TEST(signals_that_never_end_are_too_deep),
+           MADE_TEST(a_stack_that_is_not_whole_is_cut),
+           MADE_TEST(a_hole_in_the_copy_is_a_fault),
+           MADE_TEST(a_frame_that_does_not_lie_above_is_a_contradiction),
+           MADE_TEST(a_deep_stack_ends_where_the_room_ends),
+           MADE_TEST(unknown_code_ends_the_stack),
+           MADE_TEST(tables_that_take_too_long_are_given_up),
+           MADE_TEST(zeros_mark_the_first_frame))

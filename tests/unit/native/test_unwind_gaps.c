@@ -222,11 +222,11 @@ static void nothing_is_learnt_from_one_stack_that_differs(void **state)
     assert_int_equal(world->unwinder.anchor.distance, 5 * 8);
 }
 
-TEST_MAIN(MADE_TEST(trampolines_of_python_are_left),
-          MADE_TEST(a_short_function_without_a_table_is_left_by_the_call_of_it),
-          MADE_TEST(a_call_may_lead_through_a_stub),
-          MADE_TEST(frame_pointers_serve_where_there_are_no_tables),
-          MADE_TEST(generated_code_is_left_to_the_frame_that_holds_the_entry),
-          MADE_TEST(that_frame_may_be_known_by_the_frame_pointer_that_was_saved),
-          MADE_TEST(the_walk_goes_on_behind_a_gap),
-          MADE_TEST(nothing_is_learnt_from_one_stack_that_differs))
+TEST_GROUP(MADE_TEST(trampolines_of_python_are_left),
+           MADE_TEST(a_short_function_without_a_table_is_left_by_the_call_of_it),
+           MADE_TEST(a_call_may_lead_through_a_stub),
+           MADE_TEST(frame_pointers_serve_where_there_are_no_tables),
+           MADE_TEST(generated_code_is_left_to_the_frame_that_holds_the_entry),
+           MADE_TEST(that_frame_may_be_known_by_the_frame_pointer_that_was_saved),
+           MADE_TEST(the_walk_goes_on_behind_a_gap),
+           MADE_TEST(nothing_is_learnt_from_one_stack_that_differs))

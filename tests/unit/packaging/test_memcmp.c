@@ -28,7 +28,7 @@ static void check(size_t bytes, size_t shift, size_t differs, unsigned char left
     unsigned char *const a = calloc(1, shift + bytes);
     unsigned char *const b = calloc(1, shift + bytes);
     assert_true(a && b);
-    /* What comes behind the first difference does not count. */
+    /* Bytes behind the first difference do not count. */
     memset(a + shift + differs, left < right ? 255 : 0, bytes - differs);
     a[shift + differs] = left;
     b[shift + differs] = right;
@@ -60,5 +60,5 @@ static void equal_memory_has_no_order(void **state)
         assert_int_equal(words_memcmp(same[0], same[1], bytes), 0);
 }
 
-TEST_MAIN(cmocka_unit_test(memory_is_ordered_by_its_first_different_byte),
-          cmocka_unit_test(equal_memory_has_no_order))
+TEST_GROUP(cmocka_unit_test(memory_is_ordered_by_its_first_different_byte),
+           cmocka_unit_test(equal_memory_has_no_order))

@@ -1,10 +1,6 @@
-/* What system calls and descriptors of other processes are. */
+/* Kinds of system calls and of other processes' descriptors. */
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +11,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "sampler/base/clock.h"
 #include "sampler/process/descriptors.h"
 #include "sampler/process/system_call.h"
+#include "tests/support/test.h"
 
 static void a_waiting_thread_has_a_call(void **state)
 {
@@ -304,19 +299,12 @@ static void an_old_answer_is_not_used(void **state)
     descriptors_destroy(descriptors);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_waiting_thread_has_a_call),
-        cmocka_unit_test(a_thread_without_a_call_has_none),
-        cmocka_unit_test(calls_have_kinds),
-        cmocka_unit_test(links_say_what_a_descriptor_is),
-        cmocka_unit_test(lines_of_tables_name_peers),
-        cmocka_unit_test(paths_of_sockets_are_made_printable),
-        cmocka_unit_test(own_descriptors_are_found),
-        cmocka_unit_test(names_are_of_files_pipes_and_devices),
-        cmocka_unit_test(a_name_with_the_line_of_another_socket_is_no_peer),
-        cmocka_unit_test(an_old_answer_is_not_used),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(a_waiting_thread_has_a_call),
+           cmocka_unit_test(a_thread_without_a_call_has_none),
+           cmocka_unit_test(calls_have_kinds), cmocka_unit_test(links_say_what_a_descriptor_is),
+           cmocka_unit_test(lines_of_tables_name_peers),
+           cmocka_unit_test(paths_of_sockets_are_made_printable),
+           cmocka_unit_test(own_descriptors_are_found),
+           cmocka_unit_test(names_are_of_files_pipes_and_devices),
+           cmocka_unit_test(a_name_with_the_line_of_another_socket_is_no_peer),
+           cmocka_unit_test(an_old_answer_is_not_used))

@@ -218,11 +218,11 @@ static void a_file_without_segments_has_no_bias(void **state)
     close(fd);
 }
 
-TEST_MAIN(cmocka_unit_test(a_symbol_leads_to_its_variable),
-          cmocka_unit_test(a_section_leads_to_its_memory),
-          cmocka_unit_test(the_first_mapping_gives_the_bias_of_code_and_of_data),
-          cmocka_unit_test(the_first_mapping_gives_the_bias_when_two_segments_share_a_page),
-          cmocka_unit_test(the_first_mapping_is_the_lowest_segments),
-          cmocka_unit_test(without_its_lowest_segment_a_page_of_one_segment_gives_the_bias),
-          cmocka_unit_test(a_file_without_segments_has_no_bias),
-          cmocka_unit_test(an_absent_name_is_not_found))
+TEST_GROUP(cmocka_unit_test(a_symbol_leads_to_its_variable),
+           cmocka_unit_test(a_section_leads_to_its_memory),
+           cmocka_unit_test(the_first_mapping_gives_the_bias_of_code_and_of_data),
+           cmocka_unit_test(the_first_mapping_gives_the_bias_when_two_segments_share_a_page),
+           cmocka_unit_test(the_first_mapping_is_the_lowest_segments),
+           cmocka_unit_test(without_its_lowest_segment_a_page_of_one_segment_gives_the_bias),
+           cmocka_unit_test(a_file_without_segments_has_no_bias),
+           cmocka_unit_test(an_absent_name_is_not_found))

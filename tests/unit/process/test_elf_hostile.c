@@ -327,12 +327,12 @@ static void hostile_sections_do_no_harm(void **state)
     free(bytes);
 }
 
-TEST_MAIN(cmocka_unit_test(holes_cost_neither_memory_nor_time),
-          cmocka_unit_test(a_name_is_found_wherever_blocks_end),
-          cmocka_unit_test(ten_million_sections_are_ignored),
-          cmocka_unit_test(after_the_deadline_nothing_is_certain),
-          cmocka_unit_test(a_file_that_shrinks_while_it_is_read_does_no_harm),
-          cmocka_unit_test(other_files_are_refused),
-          cmocka_unit_test(a_file_that_is_cut_off_anywhere_does_no_harm),
-          cmocka_unit_test(hostile_counts_and_offsets_do_no_harm),
-          cmocka_unit_test(hostile_sections_do_no_harm))
+TEST_GROUP(cmocka_unit_test(holes_cost_neither_memory_nor_time),
+           cmocka_unit_test(a_name_is_found_wherever_blocks_end),
+           cmocka_unit_test(ten_million_sections_are_ignored),
+           cmocka_unit_test(after_the_deadline_nothing_is_certain),
+           cmocka_unit_test(a_file_that_shrinks_while_it_is_read_does_no_harm),
+           cmocka_unit_test(other_files_are_refused),
+           cmocka_unit_test(a_file_that_is_cut_off_anywhere_does_no_harm),
+           cmocka_unit_test(hostile_counts_and_offsets_do_no_harm),
+           cmocka_unit_test(hostile_sections_do_no_harm))

@@ -195,9 +195,9 @@ static void a_path_that_is_too_long_is_refused(void **state)
 
 #define IN_A_ROOT(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
-TEST_MAIN(IN_A_ROOT(a_file_is_opened_by_its_path),
-          IN_A_ROOT(links_are_followed_beneath_the_root),
-          IN_A_ROOT(no_link_leads_out_of_the_root), IN_A_ROOT(many_links_are_not_followed),
-          IN_A_ROOT(only_regular_files_are_opened),
-          IN_A_ROOT(what_the_user_could_not_read_is_refused),
-          IN_A_ROOT(a_path_that_is_too_long_is_refused))
+TEST_GROUP(IN_A_ROOT(a_file_is_opened_by_its_path),
+           IN_A_ROOT(links_are_followed_beneath_the_root),
+           IN_A_ROOT(no_link_leads_out_of_the_root), IN_A_ROOT(many_links_are_not_followed),
+           IN_A_ROOT(only_regular_files_are_opened),
+           IN_A_ROOT(what_the_user_could_not_read_is_refused),
+           IN_A_ROOT(a_path_that_is_too_long_is_refused))

@@ -268,7 +268,7 @@ static void the_program_of_a_process_is_opened(void **state)
     close(fd);
 }
 
-TEST_MAIN(
+TEST_GROUP(
     cmocka_unit_test(a_file_is_found_beneath_the_root_by_its_path),
     cmocka_unit_test(another_file_is_refused_and_another_device_too),
     cmocka_unit_test(the_device_is_compared_where_the_file_system_reports_it),

@@ -168,7 +168,7 @@ static void our_own_mappings_are_found(void **state)
         maps_find(&maps, (remote_addr)(uintptr_t)our_own_mappings_are_found);
     assert_non_null(code);
     assert_true(code->executable && code->inode != 0);
-    assert_non_null(strstr(code->path, "process_maps"));
+    assert_non_null(strstr(code->path, "test_process"));
     maps_deinit(&maps);
     munmap(pages, page);
 }
@@ -181,12 +181,12 @@ static void a_missing_process_is_gone(void **state)
     maps_deinit(&maps);
 }
 
-TEST_MAIN(cmocka_unit_test(every_field_of_a_line_is_read),
-          cmocka_unit_test(paths_are_unchanged),
-          cmocka_unit_test(a_malformed_line_is_refused_and_named),
-          cmocka_unit_test(a_refused_line_is_quoted_in_part_only),
-          cmocka_unit_test(no_text_is_no_mappings),
-          cmocka_unit_test(an_address_finds_the_mapping_that_holds_it),
-          cmocka_unit_test(the_limit_of_mappings_is_an_error_and_not_a_cut),
-          cmocka_unit_test(our_own_mappings_are_found),
-          cmocka_unit_test(a_missing_process_is_gone))
+TEST_GROUP(cmocka_unit_test(every_field_of_a_line_is_read),
+           cmocka_unit_test(paths_are_unchanged),
+           cmocka_unit_test(a_malformed_line_is_refused_and_named),
+           cmocka_unit_test(a_refused_line_is_quoted_in_part_only),
+           cmocka_unit_test(no_text_is_no_mappings),
+           cmocka_unit_test(an_address_finds_the_mapping_that_holds_it),
+           cmocka_unit_test(the_limit_of_mappings_is_an_error_and_not_a_cut),
+           cmocka_unit_test(our_own_mappings_are_found),
+           cmocka_unit_test(a_missing_process_is_gone))

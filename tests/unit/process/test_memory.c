@@ -161,11 +161,11 @@ static void test_memory_behaves_like_a_process(void **state)
     fake_memory_deinit(&fake);
 }
 
-TEST_MAIN(cmocka_unit_test(spans_are_read_in_order_in_one_call),
-          cmocka_unit_test(an_unmapped_span_ends_the_read_after_the_bytes_before_it),
-          cmocka_unit_test(a_read_of_an_unmapped_address_gives_no_bytes),
-          cmocka_unit_test(a_read_into_an_unmapped_page_stops_there),
-          cmocka_unit_test(as_many_spans_as_promised_fit_into_one_call),
-          cmocka_unit_test(no_spans_are_read_at_once),
-          cmocka_unit_test(a_child_is_read_until_it_is_gone),
-          cmocka_unit_test(test_memory_behaves_like_a_process))
+TEST_GROUP(cmocka_unit_test(spans_are_read_in_order_in_one_call),
+           cmocka_unit_test(an_unmapped_span_ends_the_read_after_the_bytes_before_it),
+           cmocka_unit_test(a_read_of_an_unmapped_address_gives_no_bytes),
+           cmocka_unit_test(a_read_into_an_unmapped_page_stops_there),
+           cmocka_unit_test(as_many_spans_as_promised_fit_into_one_call),
+           cmocka_unit_test(no_spans_are_read_at_once),
+           cmocka_unit_test(a_child_is_read_until_it_is_gone),
+           cmocka_unit_test(test_memory_behaves_like_a_process))

@@ -37,9 +37,9 @@ static void our_own_process_is_open_to_us(void **state)
     assert_ok(process_open(&process, getpid(), &err), &err);
     assert_int_equal(process.pid, getpid());
     assert_true(process.argc >= 1);
-    assert_non_null(strstr(process.argv[0], "test_process_process"));
+    assert_non_null(strstr(process.argv[0], "test_process"));
     assert_null(process.argv[process.argc]);
-    assert_non_null(strstr(process.executable, "test_process_process"));
+    assert_non_null(strstr(process.executable, "test_process"));
     assert_true(process.start_time > 0);
     assert_int_equal(process_fate(&process, anchor()), PROCESS_RUNS);
     process_close(&process);
@@ -236,13 +236,13 @@ static void a_title_is_recognized(void **state)
     child_end(&child);
 }
 
-TEST_MAIN(cmocka_unit_test(our_own_process_is_open_to_us),
-          cmocka_unit_test(a_pid_without_a_process_is_gone),
-          cmocka_unit_test(a_process_may_be_closed_twice),
-          cmocka_unit_test(a_process_that_was_reaped_is_gone),
-          cmocka_unit_test(a_zombie_is_gone_and_said_to_be_one),
-          cmocka_unit_test(a_child_runs_until_it_exits),
-          cmocka_unit_test(without_a_pidfd_the_start_time_decides),
-          cmocka_unit_test(a_child_that_calls_exec_is_replaced),
-          cmocka_unit_test(a_command_line_is_split_into_words),
-          cmocka_unit_test(a_title_is_recognized))
+TEST_GROUP(cmocka_unit_test(our_own_process_is_open_to_us),
+           cmocka_unit_test(a_pid_without_a_process_is_gone),
+           cmocka_unit_test(a_process_may_be_closed_twice),
+           cmocka_unit_test(a_process_that_was_reaped_is_gone),
+           cmocka_unit_test(a_zombie_is_gone_and_said_to_be_one),
+           cmocka_unit_test(a_child_runs_until_it_exits),
+           cmocka_unit_test(without_a_pidfd_the_start_time_decides),
+           cmocka_unit_test(a_child_that_calls_exec_is_replaced),
+           cmocka_unit_test(a_command_line_is_split_into_words),
+           cmocka_unit_test(a_title_is_recognized))

@@ -72,12 +72,6 @@ static void a_list_grows_to_its_bound(void **state)
     pid_list_deinit(&list);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_processes_are_listed_once),
-        cmocka_unit_test(both_methods_find_children),
-        cmocka_unit_test(a_list_grows_to_its_bound),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(all_processes_are_listed_once),
+           cmocka_unit_test(both_methods_find_children),
+           cmocka_unit_test(a_list_grows_to_its_bound))

@@ -1,16 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "sampler/process/process_stats.h"
+#include "tests/support/test.h"
 
 #define REST \
     " 3 4 5 6 7 8 9 10 11 120 30 0 0 20 0 4 0 777 99 25 18446744073709551615 64 65 66 0\n"
@@ -101,7 +96,7 @@ static void the_path_identifies_a_pod(void **state)
         { "0::/kubepods/pod0c3e-11/" ID "\n", "" },
         { "0::/pod" UID, "" }, /* in no container of it */
         { "0::/pods/" ID "\n", "" },
-        /* What a program has made of its own part. */
+        /* Groups that a program has made below its own. */
         { "0::/user.slice/user-1000.slice/user@1000.service/pod" UID "/" ID "\n", "" },
         { "0::/kubepods/pod" UID "/" ID "/pod11111111-11aa-4bcd-9e00-0123456789ab/" ID "\n",
           UID },
@@ -168,15 +163,9 @@ static void our_own_process_can_be_read(void **state)
     assert_int_equal(process_stats_read(1 << 22, &stats, NULL), ERR_GONE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_do_not_shift_what_follows),
-        cmocka_unit_test(a_truncated_text_is_refused),
-        cmocka_unit_test(the_path_identifies_a_container),
-        cmocka_unit_test(the_path_identifies_a_pod),
-        cmocka_unit_test(the_node_or_the_environment_names_the_pod),
-        cmocka_unit_test(our_own_process_can_be_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(names_do_not_shift_what_follows),
+           cmocka_unit_test(a_truncated_text_is_refused),
+           cmocka_unit_test(the_path_identifies_a_container),
+           cmocka_unit_test(the_path_identifies_a_pod),
+           cmocka_unit_test(the_node_or_the_environment_names_the_pod),
+           cmocka_unit_test(our_own_process_can_be_read))

@@ -65,8 +65,8 @@ static void the_first_blocking_check_is_found_and_the_list_is_bounded(void **sta
     assert_string_equal(access_check_state_text(ACCESS_CHECK_BLOCKED), "BLOCKED");
 }
 
-TEST_MAIN(cmocka_unit_test(no_check_blocks_a_process_from_itself),
-          cmocka_unit_test(a_missing_process_is_gone),
-          cmocka_unit_test(a_refusal_is_one_line_about_the_process),
-          cmocka_unit_test(the_host_has_access_checks),
-          cmocka_unit_test(the_first_blocking_check_is_found_and_the_list_is_bounded))
+TEST_GROUP(cmocka_unit_test(no_check_blocks_a_process_from_itself),
+           cmocka_unit_test(a_missing_process_is_gone),
+           cmocka_unit_test(a_refusal_is_one_line_about_the_process),
+           cmocka_unit_test(the_host_has_access_checks),
+           cmocka_unit_test(the_first_blocking_check_is_found_and_the_list_is_bounded))

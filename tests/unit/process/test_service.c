@@ -192,16 +192,10 @@ static void only_a_header_that_stands_still_is_believed(void **state)
     fake_memory_deinit(&memory);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_name_has_a_variable_of_its_own),
-        cmocka_unit_test(other_variables_say_nothing),
-        cmocka_unit_test(values_are_printable_and_bounded),
-        cmocka_unit_test(a_process_shows_its_own),
-        cmocka_unit_test(a_context_takes_the_place_of_the_environment),
-        cmocka_unit_test(a_damaged_context_is_read_within_its_bounds),
-        cmocka_unit_test(only_a_header_that_stands_still_is_believed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(the_name_has_a_variable_of_its_own),
+           cmocka_unit_test(other_variables_say_nothing),
+           cmocka_unit_test(values_are_printable_and_bounded),
+           cmocka_unit_test(a_process_shows_its_own),
+           cmocka_unit_test(a_context_takes_the_place_of_the_environment),
+           cmocka_unit_test(a_damaged_context_is_read_within_its_bounds),
+           cmocka_unit_test(only_a_header_that_stands_still_is_believed))

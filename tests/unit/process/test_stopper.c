@@ -71,7 +71,7 @@ static enum err_code stop(struct stopper *stopper, int32_t tid, uint64_t deadlin
     return rc;
 }
 
-/* Where ptrace is forbidden there is nothing to test. */
+/* Stops a thread; the test is skipped where ptrace is forbidden. */
 static void stop_or_skip(struct stopper *stopper, int32_t tid)
 {
     const enum err_code rc = stop(stopper, tid, deadline());
@@ -123,7 +123,7 @@ static void await_sleep(int pid)
     cpu_meter_close(&meter);
 }
 
-/* Also for a thread that has not run since it was resumed. */
+/* A thread that has not run since it was resumed counts, too. */
 static void an_interrupted_wait_is_distinguished_from_running(void **state)
 {
     enum { TIMES = 50 };
@@ -246,7 +246,7 @@ static void a_target_goes_on_when_its_stopper_is_killed(void **state)
     child_end(&target);
 }
 
-/* What calls vfork sleeps uninterruptibly until its child ends. */
+/* A thread that calls vfork sleeps uninterruptibly until its child ends. */
 static int wait_for_vforked(void *context)
 {
     (void)context;
@@ -417,21 +417,16 @@ static void a_thread_that_another_traces_is_refused(void **state)
     child_end(&target);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stopped_process_stands_still_and_goes_on),
-        cmocka_unit_test(an_interrupted_wait_is_distinguished_from_running),
-        cmocka_unit_test(the_stopper_does_not_reap_our_child),
-        cmocka_unit_test(a_signal_during_a_stop_is_delivered),
-        cmocka_unit_test(a_missing_process_is_gone),
-        cmocka_unit_test(what_has_ended_and_is_not_waited_for_is_gone),
-        cmocka_unit_test(a_target_goes_on_when_its_stopper_is_killed),
-        cmocka_unit_test(a_thread_that_does_not_stop_counts_nothing),
-        cmocka_unit_test(a_stop_counts_from_when_the_thread_was_last_seen_running),
-        cmocka_unit_test(a_thread_of_another_process_is_not_stopped),
-        cmocka_unit_test(a_process_that_got_the_pid_of_the_target_is_let_go),
-        cmocka_unit_test(a_thread_that_another_traces_is_refused),
-    };
-    return cmocka_run_group_tests(tests, map_counter, NULL) == 0 ? 0 : 1;
-}
+TEST_GROUP_WITHIN(map_counter, NULL,
+                  cmocka_unit_test(a_stopped_process_stands_still_and_goes_on),
+                  cmocka_unit_test(an_interrupted_wait_is_distinguished_from_running),
+                  cmocka_unit_test(the_stopper_does_not_reap_our_child),
+                  cmocka_unit_test(a_signal_during_a_stop_is_delivered),
+                  cmocka_unit_test(a_missing_process_is_gone),
+                  cmocka_unit_test(what_has_ended_and_is_not_waited_for_is_gone),
+                  cmocka_unit_test(a_target_goes_on_when_its_stopper_is_killed),
+                  cmocka_unit_test(a_thread_that_does_not_stop_counts_nothing),
+                  cmocka_unit_test(a_stop_counts_from_when_the_thread_was_last_seen_running),
+                  cmocka_unit_test(a_thread_of_another_process_is_not_stopped),
+                  cmocka_unit_test(a_process_that_got_the_pid_of_the_target_is_let_go),
+                  cmocka_unit_test(a_thread_that_another_traces_is_refused))

@@ -155,6 +155,6 @@ static void a_process_in_a_pid_namespace_has_its_threads_by_their_numbers_there(
     }
 }
 
-TEST_MAIN(cmocka_unit_test(a_process_has_its_own_threads_only),
-          cmocka_unit_test(threads_are_counted),
-          cmocka_unit_test(a_process_in_a_pid_namespace_has_its_threads_by_their_numbers_there))
+TEST_GROUP(
+    cmocka_unit_test(a_process_has_its_own_threads_only), cmocka_unit_test(threads_are_counted),
+    cmocka_unit_test(a_process_in_a_pid_namespace_has_its_threads_by_their_numbers_there))

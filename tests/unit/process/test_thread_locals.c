@@ -388,18 +388,18 @@ static void a_dynamic_section_ends_where_memory_does(void **state)
     end(world);
 }
 
-TEST_MAIN(cmocka_unit_test(each_thread_has_its_own_value),
-          cmocka_unit_test(a_block_may_have_a_fixed_distance),
-          cmocka_unit_test(the_distance_may_become_known_later),
-          cmocka_unit_test(a_thread_that_has_not_used_the_file_has_no_value),
-          cmocka_unit_test(a_thread_that_has_ended_has_no_value),
-          cmocka_unit_test(files_come_and_go), cmocka_unit_test(files_in_all_lists_are_found),
-          cmocka_unit_test(no_news_cost_three_reads),
-          cmocka_unit_test(several_files_may_have_the_variable),
-          cmocka_unit_test(other_symbols_of_the_name_are_no_variables),
-          cmocka_unit_test(a_c_library_that_does_not_describe_itself_is_not_used),
-          cmocka_unit_test(descriptions_that_make_no_sense_are_not_used),
-          cmocka_unit_test(lists_without_an_end_end),
-          cmocka_unit_test(many_files_at_once_are_taken_in_turn),
-          cmocka_unit_test(damaged_symbol_tables_have_no_symbols),
-          cmocka_unit_test(a_dynamic_section_ends_where_memory_does))
+TEST_GROUP(cmocka_unit_test(each_thread_has_its_own_value),
+           cmocka_unit_test(a_block_may_have_a_fixed_distance),
+           cmocka_unit_test(the_distance_may_become_known_later),
+           cmocka_unit_test(a_thread_that_has_not_used_the_file_has_no_value),
+           cmocka_unit_test(a_thread_that_has_ended_has_no_value),
+           cmocka_unit_test(files_come_and_go), cmocka_unit_test(files_in_all_lists_are_found),
+           cmocka_unit_test(no_news_cost_three_reads),
+           cmocka_unit_test(several_files_may_have_the_variable),
+           cmocka_unit_test(other_symbols_of_the_name_are_no_variables),
+           cmocka_unit_test(a_c_library_that_does_not_describe_itself_is_not_used),
+           cmocka_unit_test(descriptions_that_make_no_sense_are_not_used),
+           cmocka_unit_test(lists_without_an_end_end),
+           cmocka_unit_test(many_files_at_once_are_taken_in_turn),
+           cmocka_unit_test(damaged_symbol_tables_have_no_symbols),
+           cmocka_unit_test(a_dynamic_section_ends_where_memory_does))

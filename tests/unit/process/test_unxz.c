@@ -4,7 +4,7 @@
 #include "sampler/process/unxz.h"
 #include "tests/support/test.h"
 
-/* What xz makes of "hello", and of a MiB of zeroes. */
+/* Output of xz for "hello", and for a MiB of zeroes. */
 static const unsigned char hello[] = {
     0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x01, 0x69, 0x22, 0xde, 0x36, 0x02, 0x00, 0x21,
     0x01, 0x16, 0x00, 0x00, 0x00, 0x74, 0x2f, 0xe5, 0xa3, 0x01, 0x00, 0x04, 0x68, 0x65, 0x6c,
@@ -98,7 +98,7 @@ static void what_is_cut_or_changed_is_corrupt(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(what_was_packed_comes_out),
-          cmocka_unit_test(no_more_comes_out_than_is_allowed),
-          cmocka_unit_test(it_ends_at_the_deadline_and_when_cancelled),
-          cmocka_unit_test(what_is_cut_or_changed_is_corrupt))
+TEST_GROUP(cmocka_unit_test(what_was_packed_comes_out),
+           cmocka_unit_test(no_more_comes_out_than_is_allowed),
+           cmocka_unit_test(it_ends_at_the_deadline_and_when_cancelled),
+           cmocka_unit_test(what_is_cut_or_changed_is_corrupt))

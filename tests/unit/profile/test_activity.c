@@ -1,4 +1,4 @@
-/* What each process did in the last slots. */
+/* Activity of each process in the last slots. */
 #include <stdio.h>
 
 #include "sampler/profile/views/activity.h"
@@ -267,20 +267,15 @@ static void no_memory_is_an_error(void **state)
     profile_snapshot_release(&snapshot);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_process_has_its_hottest_line_and_where_it_waits,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(a_process_waits_for_a_cause_at_a_line_of_its_own, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(functions_add_up_over_lines_and_processes, begin, end),
-        cmocka_unit_test_setup_teardown(slots_begin_at_whole_multiples_and_the_last_goes_on,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(marks_grow_with_the_profile, begin, end),
-        cmocka_unit_test_setup_teardown(the_hottest_functions_stay, begin, end),
-        cmocka_unit_test(an_empty_profile_has_no_rows),
-        cmocka_unit_test_setup_teardown(no_memory_is_an_error, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test_setup_teardown(each_process_has_its_hottest_line_and_where_it_waits,
+                                           begin, end),
+           cmocka_unit_test_setup_teardown(a_process_waits_for_a_cause_at_a_line_of_its_own,
+                                           begin, end),
+           cmocka_unit_test_setup_teardown(functions_add_up_over_lines_and_processes, begin,
+                                           end),
+           cmocka_unit_test_setup_teardown(slots_begin_at_whole_multiples_and_the_last_goes_on,
+                                           begin, end),
+           cmocka_unit_test_setup_teardown(marks_grow_with_the_profile, begin, end),
+           cmocka_unit_test_setup_teardown(the_hottest_functions_stay, begin, end),
+           cmocka_unit_test(an_empty_profile_has_no_rows),
+           cmocka_unit_test_setup_teardown(no_memory_is_an_error, begin, end))

@@ -1,4 +1,5 @@
-/* What threads work for: tests/contexts.json, which tests/web/model/contexts.test.mjs runs through the page's half. */
+/* Contexts of threads: tests/contexts.json, which tests/web/model/contexts.test.mjs runs
+ * through the page's half. */
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -204,18 +205,12 @@ static void only_two_ids_are_a_span(void **state)
     assert_false(is_span(CONTEXT_OPENTELEMETRY, ""));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_match_what_they_match_in_the_page),
-        cmocka_unit_test(stacks_are_what_they_are_in_the_page),
-        cmocka_unit_test(functions_say_what_they_say_in_the_page),
-        cmocka_unit_test(samples_are_added_up_by_value),
-        cmocka_unit_test(only_profiles_with_contexts_need_another_shape),
-        cmocka_unit_test(every_name_is_read_as_it_was_written),
-        cmocka_unit_test(a_long_value_is_cut_between_characters),
-        cmocka_unit_test(variables_have_visible_names),
-        cmocka_unit_test(only_two_ids_are_a_span),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_GROUP_WITHIN(begin, end, cmocka_unit_test(patterns_match_what_they_match_in_the_page),
+                  cmocka_unit_test(stacks_are_what_they_are_in_the_page),
+                  cmocka_unit_test(functions_say_what_they_say_in_the_page),
+                  cmocka_unit_test(samples_are_added_up_by_value),
+                  cmocka_unit_test(only_profiles_with_contexts_need_another_shape),
+                  cmocka_unit_test(every_name_is_read_as_it_was_written),
+                  cmocka_unit_test(a_long_value_is_cut_between_characters),
+                  cmocka_unit_test(variables_have_visible_names),
+                  cmocka_unit_test(only_two_ids_are_a_span))

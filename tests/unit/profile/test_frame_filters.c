@@ -277,22 +277,17 @@ static void filters_agree_in_any_order(void **state)
     assert_false(frame_filters_agree(&none, &fewer));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_match_what_they_match_in_the_page),
-        cmocka_unit_test(patterns_that_mean_nothing_are_refused_with_a_reason),
-        cmocka_unit_test(filters_leave_what_they_leave_in_the_page),
-        cmocka_unit_test(there_is_an_end_to_filters_and_to_expressions),
-        cmocka_unit_test(letters_are_the_same_as_in_the_page),
-        cmocka_unit_test(no_expression_is_read_beyond_its_end),
-        cmocka_unit_test(expressions_that_take_long_say_so),
-        cmocka_unit_test(filters_that_take_long_are_named),
-        cmocka_unit_test(simple_expressions_match_the_longest_names),
-        cmocka_unit_test(lines_and_dots_are_as_the_flags_say),
-        cmocka_unit_test(bytes_that_are_no_text_match_as_characters),
-        cmocka_unit_test(filters_agree_in_any_order),
-        cmocka_unit_test(every_allocation_may_fail),
-    };
-    return cmocka_run_group_tests(tests, read_cases, free_cases);
-}
+TEST_GROUP_WITHIN(read_cases, free_cases,
+                  cmocka_unit_test(patterns_match_what_they_match_in_the_page),
+                  cmocka_unit_test(patterns_that_mean_nothing_are_refused_with_a_reason),
+                  cmocka_unit_test(filters_leave_what_they_leave_in_the_page),
+                  cmocka_unit_test(there_is_an_end_to_filters_and_to_expressions),
+                  cmocka_unit_test(letters_are_the_same_as_in_the_page),
+                  cmocka_unit_test(no_expression_is_read_beyond_its_end),
+                  cmocka_unit_test(expressions_that_take_long_say_so),
+                  cmocka_unit_test(filters_that_take_long_are_named),
+                  cmocka_unit_test(simple_expressions_match_the_longest_names),
+                  cmocka_unit_test(lines_and_dots_are_as_the_flags_say),
+                  cmocka_unit_test(bytes_that_are_no_text_match_as_characters),
+                  cmocka_unit_test(filters_agree_in_any_order),
+                  cmocka_unit_test(every_allocation_may_fail))

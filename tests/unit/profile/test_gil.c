@@ -156,8 +156,8 @@ static void without_memory_there_is_an_error(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-TEST_MAIN(TEST(of_two_threads_each_waits_for_the_other),
-          TEST(waiting_is_shared_out_by_who_held_in_the_same_window),
-          TEST(processes_have_their_own_and_what_nobody_held_is_left_over),
-          TEST(of_many_threads_the_busiest_have_rows_and_the_rest_has_one),
-          TEST(nothing_recorded_is_nothing), TEST(without_memory_there_is_an_error))
+TEST_GROUP(TEST(of_two_threads_each_waits_for_the_other),
+           TEST(waiting_is_shared_out_by_who_held_in_the_same_window),
+           TEST(processes_have_their_own_and_what_nobody_held_is_left_over),
+           TEST(of_many_threads_the_busiest_have_rows_and_the_rest_has_one),
+           TEST(nothing_recorded_is_nothing), TEST(without_memory_there_is_an_error))

@@ -299,15 +299,15 @@ static void a_sample_stands_for_the_period_of_its_window(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-TEST_MAIN(TEST(recent_windows_stay_as_they_were_sealed),
-          TEST(a_week_loses_no_sample_and_has_few_windows),
-          TEST(merged_windows_lie_within_their_step),
-          TEST(what_came_since_a_generation_is_exact_or_everything),
-          TEST(a_client_that_polls_gets_every_sample_once),
-          TEST(sizes_within_a_merged_window_are_those_before_it),
-          TEST(a_snapshot_stays_while_windows_are_merged),
-          TEST(short_memory_makes_windows_longer_and_loses_nothing),
-          TEST(where_nothing_fits_only_the_recent_past_is_kept_apart),
-          TEST(full_tables_take_no_new_places_and_go_on_counting),
-          TEST(without_memory_windows_wait_to_be_merged),
-          TEST(a_sample_stands_for_the_period_of_its_window))
+TEST_GROUP(TEST(recent_windows_stay_as_they_were_sealed),
+           TEST(a_week_loses_no_sample_and_has_few_windows),
+           TEST(merged_windows_lie_within_their_step),
+           TEST(what_came_since_a_generation_is_exact_or_everything),
+           TEST(a_client_that_polls_gets_every_sample_once),
+           TEST(sizes_within_a_merged_window_are_those_before_it),
+           TEST(a_snapshot_stays_while_windows_are_merged),
+           TEST(short_memory_makes_windows_longer_and_loses_nothing),
+           TEST(where_nothing_fits_only_the_recent_past_is_kept_apart),
+           TEST(full_tables_take_no_new_places_and_go_on_counting),
+           TEST(without_memory_windows_wait_to_be_merged),
+           TEST(a_sample_stands_for_the_period_of_its_window))

@@ -106,5 +106,5 @@ static void without_memory_there_is_an_error(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-TEST_MAIN(TEST(a_stack_matches_once_wherever_the_function_is_on_it),
-          TEST(windows_that_overlap_the_range_count), TEST(without_memory_there_is_an_error))
+TEST_GROUP(TEST(a_stack_matches_once_wherever_the_function_is_on_it),
+           TEST(windows_that_overlap_the_range_count), TEST(without_memory_there_is_an_error))

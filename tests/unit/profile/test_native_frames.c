@@ -108,14 +108,8 @@ static void only_profiles_with_libraries_need_another_shape(void **state)
     profile_destroy(profile);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_match_what_they_match_in_the_page),
-        cmocka_unit_test(stacks_are_what_they_are_in_the_page),
-        cmocka_unit_test(leaf_is_the_default),
-        cmocka_unit_test(no_node_is_without_samples),
-        cmocka_unit_test(only_profiles_with_libraries_need_another_shape),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_GROUP_WITHIN(begin, end, cmocka_unit_test(patterns_match_what_they_match_in_the_page),
+                  cmocka_unit_test(stacks_are_what_they_are_in_the_page),
+                  cmocka_unit_test(leaf_is_the_default),
+                  cmocka_unit_test(no_node_is_without_samples),
+                  cmocka_unit_test(only_profiles_with_libraries_need_another_shape))

@@ -188,16 +188,11 @@ static void without_memory_only_the_order_is_lost(void **state)
     view_runs_deinit(&runs);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(turns_are_seen_in_their_order, begin, end),
-        cmocka_unit_test_setup_teardown(threads_do_not_mix_and_gaps_stay, begin, end),
-        cmocka_unit_test_setup_teardown(a_window_knows_all_of_its_samples_or_none, begin, end),
-        cmocka_unit_test_setup_teardown(windows_of_hours_keep_it, begin, end),
-        cmocka_unit_test_setup_teardown(memory_takes_the_oldest_order_first, begin, end),
-        cmocka_unit_test_setup_teardown(filtered_frames_leave_the_order, begin, end),
-        cmocka_unit_test_setup_teardown(without_memory_only_the_order_is_lost, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test_setup_teardown(turns_are_seen_in_their_order, begin, end),
+           cmocka_unit_test_setup_teardown(threads_do_not_mix_and_gaps_stay, begin, end),
+           cmocka_unit_test_setup_teardown(a_window_knows_all_of_its_samples_or_none, begin,
+                                           end),
+           cmocka_unit_test_setup_teardown(windows_of_hours_keep_it, begin, end),
+           cmocka_unit_test_setup_teardown(memory_takes_the_oldest_order_first, begin, end),
+           cmocka_unit_test_setup_teardown(filtered_frames_leave_the_order, begin, end),
+           cmocka_unit_test_setup_teardown(without_memory_only_the_order_is_lost, begin, end))

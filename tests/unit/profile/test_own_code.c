@@ -1,4 +1,4 @@
-/* What counts as your code. */
+/* Files that count as your code. */
 #include <stdio.h>
 #include <string.h>
 
@@ -92,7 +92,7 @@ static enum own_code_kind first_kind(struct profile *profile)
     return own.levels[0].kind;
 }
 
-/* What defines a method has one line, and calls nothing. */
+/* Text that defines a method has one line, and calls nothing. */
 static void text_with_several_lines_is_a_program(void **state)
 {
     struct profile *const profile = made_profile();
@@ -146,13 +146,7 @@ static void no_memory_is_an_error(void **state)
     profile_destroy(profile);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(your_code_is_what_it_is_on_the_page),
-        cmocka_unit_test(text_with_several_lines_is_a_program),
-        cmocka_unit_test(packages_of_a_level_are_bounded),
-        cmocka_unit_test(no_memory_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(your_code_is_what_it_is_on_the_page),
+           cmocka_unit_test(text_with_several_lines_is_a_program),
+           cmocka_unit_test(packages_of_a_level_are_bounded),
+           cmocka_unit_test(no_memory_is_an_error))

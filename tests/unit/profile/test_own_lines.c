@@ -186,16 +186,11 @@ static void no_memory_is_an_error(void **state)
     profile_snapshot_release(&snapshot);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_sample_counts_at_the_innermost_own_line, begin, end),
-        cmocka_unit_test_setup_teardown(patterns_say_what_is_own, begin, end),
-        cmocka_unit_test_setup_teardown(a_wrong_pattern_says_so, begin, end),
-        cmocka_unit_test_setup_teardown(
-            a_selection_without_your_files_has_lines_of_the_next_level, begin, end),
-        cmocka_unit_test_setup_teardown(what_a_command_runs_is_own, begin, end),
-        cmocka_unit_test_setup_teardown(no_memory_is_an_error, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(
+    cmocka_unit_test_setup_teardown(a_sample_counts_at_the_innermost_own_line, begin, end),
+    cmocka_unit_test_setup_teardown(patterns_say_what_is_own, begin, end),
+    cmocka_unit_test_setup_teardown(a_wrong_pattern_says_so, begin, end),
+    cmocka_unit_test_setup_teardown(a_selection_without_your_files_has_lines_of_the_next_level,
+                                    begin, end),
+    cmocka_unit_test_setup_teardown(what_a_command_runs_is_own, begin, end),
+    cmocka_unit_test_setup_teardown(no_memory_is_an_error, begin, end))

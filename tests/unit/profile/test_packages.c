@@ -1,4 +1,4 @@
-/* What is known of the packages of files. */
+/* Packages that files belong to. */
 #include <limits.h>
 #include <string.h>
 
@@ -39,5 +39,5 @@ static void what_names_no_file_is_refused(void **state)
     packages_deinit(&packages);
 }
 
-TEST_MAIN(cmocka_unit_test(a_row_is_a_file_or_all_directly_in_a_folder),
-          cmocka_unit_test(what_names_no_file_is_refused))
+TEST_GROUP(cmocka_unit_test(a_row_is_a_file_or_all_directly_in_a_folder),
+           cmocka_unit_test(what_names_no_file_is_refused))

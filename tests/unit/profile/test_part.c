@@ -135,12 +135,7 @@ static void a_query_has_the_samples_of_its_parts(void **state)
     profile_destroy(profile);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(state_and_cause_give_the_part_that_they_give_in_the_page),
-        cmocka_unit_test(parts_have_the_titles_of_the_page),
-        cmocka_unit_test(a_query_has_the_samples_of_its_parts),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_GROUP_WITHIN(begin, end,
+                  cmocka_unit_test(state_and_cause_give_the_part_that_they_give_in_the_page),
+                  cmocka_unit_test(parts_have_the_titles_of_the_page),
+                  cmocka_unit_test(a_query_has_the_samples_of_its_parts))

@@ -49,7 +49,7 @@ static void a_tick_that_comes_before_the_time_counted_is_not_the_shortest_interv
     assert_int_equal(quality.interval_least_ns, 700);
 }
 
-TEST_MAIN(
+TEST_GROUP(
     cmocka_unit_test(intervals_are_counted_from_tick_to_tick),
     cmocka_unit_test(one_tick_makes_no_interval), cmocka_unit_test(a_pause_is_no_interval),
     cmocka_unit_test(a_tick_that_comes_before_the_time_counted_is_not_the_shortest_interval))

@@ -10,7 +10,7 @@
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
-/* Where each stack of the profile stands, by its text: "main;run;work". */
+/* The stack of a node as text: "main;run;work". */
 static void text_of(const struct profile_snapshot *snapshot, node_id node, char *out)
 {
     char rest[512];
@@ -338,11 +338,11 @@ static void every_allocation_may_fail(void **state)
     profile_destroy(from);
 }
 
-TEST_MAIN(cmocka_unit_test(without_filters_it_is_a_copy),
-          cmocka_unit_test(packages_are_known_only_of_files_that_are_copied),
-          cmocka_unit_test(functions_keep_the_process_they_come_from),
-          cmocka_unit_test(sessions_become_one_tree),
-          cmocka_unit_test(ranges_stay_apart_where_they_are_sealed_apart),
-          cmocka_unit_test(window_by_window_times_stay_as_they_were),
-          cmocka_unit_test(spots_go_with_their_functions),
-          cmocka_unit_test(every_allocation_may_fail))
+TEST_GROUP(cmocka_unit_test(without_filters_it_is_a_copy),
+           cmocka_unit_test(packages_are_known_only_of_files_that_are_copied),
+           cmocka_unit_test(functions_keep_the_process_they_come_from),
+           cmocka_unit_test(sessions_become_one_tree),
+           cmocka_unit_test(ranges_stay_apart_where_they_are_sealed_apart),
+           cmocka_unit_test(window_by_window_times_stay_as_they_were),
+           cmocka_unit_test(spots_go_with_their_functions),
+           cmocka_unit_test(every_allocation_may_fail))

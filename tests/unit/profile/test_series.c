@@ -178,11 +178,11 @@ static void without_memory_samples_are_counted_as_lost(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-TEST_MAIN(TEST(a_tick_is_seen_once_it_is_sealed),
-          TEST(samples_that_waited_are_spread_over_their_time),
-          TEST(ticks_far_apart_are_all_kept),
-          TEST(an_hour_stays_fine_and_all_of_it_stays_in_steps),
-          cmocka_unit_test(steps_double_and_never_outgrow_their_room),
-          cmocka_unit_test(what_comes_too_late_for_the_fine_part_is_counted_as_lost),
-          cmocka_unit_test(a_full_bin_stays_full),
-          cmocka_unit_test(without_memory_samples_are_counted_as_lost))
+TEST_GROUP(TEST(a_tick_is_seen_once_it_is_sealed),
+           TEST(samples_that_waited_are_spread_over_their_time),
+           TEST(ticks_far_apart_are_all_kept),
+           TEST(an_hour_stays_fine_and_all_of_it_stays_in_steps),
+           cmocka_unit_test(steps_double_and_never_outgrow_their_room),
+           cmocka_unit_test(what_comes_too_late_for_the_fine_part_is_counted_as_lost),
+           cmocka_unit_test(a_full_bin_stays_full),
+           cmocka_unit_test(without_memory_samples_are_counted_as_lost))

@@ -177,7 +177,7 @@ static void a_snapshot_stays_as_it_was_while_the_writer_goes_on(void **state)
     profile_snapshot_release(&snapshot); /* a second time is harmless */
 }
 
-/* What a client does that asks for what is new from time to time. */
+/* A client that asks for news from time to time. */
 struct client {
     uint32_t generation;
     uint32_t nodes;
@@ -262,14 +262,14 @@ static void a_snapshot_without_memory_is_an_error(void **state)
 
 #define WITH_PROFILE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
-TEST_MAIN(WITH_PROFILE(before_the_first_seal_there_is_nothing),
-          WITH_PROFILE(a_seal_makes_one_generation_and_one_window),
-          WITH_PROFILE(a_seal_without_news_makes_no_generation),
-          WITH_PROFILE(counters_go_on_without_a_generation),
-          WITH_PROFILE(time_without_news_belongs_to_no_window),
-          WITH_PROFILE(time_does_not_go_back), WITH_PROFILE(rows_without_samples_are_news),
-          WITH_PROFILE(sizes_are_those_of_the_generation),
-          WITH_PROFILE(a_snapshot_stays_as_it_was_while_the_writer_goes_on),
-          WITH_PROFILE(what_a_client_adds_up_is_the_whole),
-          WITH_PROFILE(a_seal_that_failed_can_be_made_again),
-          WITH_PROFILE(a_snapshot_without_memory_is_an_error))
+TEST_GROUP(WITH_PROFILE(before_the_first_seal_there_is_nothing),
+           WITH_PROFILE(a_seal_makes_one_generation_and_one_window),
+           WITH_PROFILE(a_seal_without_news_makes_no_generation),
+           WITH_PROFILE(counters_go_on_without_a_generation),
+           WITH_PROFILE(time_without_news_belongs_to_no_window),
+           WITH_PROFILE(time_does_not_go_back), WITH_PROFILE(rows_without_samples_are_news),
+           WITH_PROFILE(sizes_are_those_of_the_generation),
+           WITH_PROFILE(a_snapshot_stays_as_it_was_while_the_writer_goes_on),
+           WITH_PROFILE(what_a_client_adds_up_is_the_whole),
+           WITH_PROFILE(a_seal_that_failed_can_be_made_again),
+           WITH_PROFILE(a_snapshot_without_memory_is_an_error))

@@ -226,10 +226,10 @@ static void spots_are_counted_as_memory(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-TEST_MAIN(TEST(spots_are_summed_beside_their_nodes), TEST(callers_have_what_they_called),
-          TEST(spots_are_chosen_by_time_and_generation),
-          TEST(spots_know_no_threads_and_no_states), TEST(spots_are_no_samples_of_their_own),
-          TEST(a_spot_is_what_it_was_made_of), TEST(equal_spots_are_one),
-          TEST(what_does_not_exist_is_refused),
-          TEST(a_window_without_memory_for_spots_is_not_made),
-          TEST(spots_are_counted_as_memory))
+TEST_GROUP(TEST(spots_are_summed_beside_their_nodes), TEST(callers_have_what_they_called),
+           TEST(spots_are_chosen_by_time_and_generation),
+           TEST(spots_know_no_threads_and_no_states), TEST(spots_are_no_samples_of_their_own),
+           TEST(a_spot_is_what_it_was_made_of), TEST(equal_spots_are_one),
+           TEST(what_does_not_exist_is_refused),
+           TEST(a_window_without_memory_for_spots_is_not_made),
+           TEST(spots_are_counted_as_memory))

@@ -180,10 +180,10 @@ static void nothing_sampled_is_no_rows(void **state)
     profile_destroy(profile);
 }
 
-TEST_MAIN(cmocka_unit_test(facts_have_the_bits_and_words_of_their_names),
-          cmocka_unit_test(threads_sum_to_the_whole),
-          cmocka_unit_test(waiting_tasks_are_no_threads),
-          cmocka_unit_test(unknown_is_neither_yes_nor_no),
-          cmocka_unit_test(every_sample_is_in_one_part),
-          cmocka_unit_test(queries_choose_times_and_states_as_views_do),
-          cmocka_unit_test(nothing_sampled_is_no_rows))
+TEST_GROUP(cmocka_unit_test(facts_have_the_bits_and_words_of_their_names),
+           cmocka_unit_test(threads_sum_to_the_whole),
+           cmocka_unit_test(waiting_tasks_are_no_threads),
+           cmocka_unit_test(unknown_is_neither_yes_nor_no),
+           cmocka_unit_test(every_sample_is_in_one_part),
+           cmocka_unit_test(queries_choose_times_and_states_as_views_do),
+           cmocka_unit_test(nothing_sampled_is_no_rows))

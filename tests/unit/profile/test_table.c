@@ -1,5 +1,5 @@
 #include "sampler/base/hash.h"
-#include "sampler/profile/table.h"
+#include "sampler/profile/tables.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/test.h"
 
@@ -98,7 +98,7 @@ static void without_memory_no_row_is_kept_twice(void **state)
     table_deinit(&table);
 }
 
-TEST_MAIN(cmocka_unit_test(equal_rows_are_kept_once),
-          cmocka_unit_test(rows_with_the_same_hash_are_distinguished),
-          cmocka_unit_test(a_full_table_still_finds_what_it_has),
-          cmocka_unit_test(without_memory_no_row_is_kept_twice))
+TEST_GROUP(cmocka_unit_test(equal_rows_are_kept_once),
+           cmocka_unit_test(rows_with_the_same_hash_are_distinguished),
+           cmocka_unit_test(a_full_table_still_finds_what_it_has),
+           cmocka_unit_test(without_memory_no_row_is_kept_twice))

@@ -125,10 +125,10 @@ static void keys_ascend_by_thread_then_state_then_node(void **state)
     assert_true(cell_key(0, 0, 1) > cell_key(0, 0, 0));
 }
 
-TEST_MAIN(cmocka_unit_test(counts_of_the_same_cell_add_up),
-          cmocka_unit_test(a_full_tally_still_counts_the_cells_it_has),
-          cmocka_unit_test(a_cleared_tally_starts_from_nothing),
-          cmocka_unit_test(one_busy_window_does_not_burden_the_later_ones),
-          cmocka_unit_test(without_memory_no_cell_is_counted_twice),
-          cmocka_unit_test(a_key_keeps_what_it_was_made_of),
-          cmocka_unit_test(keys_ascend_by_thread_then_state_then_node))
+TEST_GROUP(cmocka_unit_test(counts_of_the_same_cell_add_up),
+           cmocka_unit_test(a_full_tally_still_counts_the_cells_it_has),
+           cmocka_unit_test(a_cleared_tally_starts_from_nothing),
+           cmocka_unit_test(one_busy_window_does_not_burden_the_later_ones),
+           cmocka_unit_test(without_memory_no_cell_is_counted_twice),
+           cmocka_unit_test(a_key_keeps_what_it_was_made_of),
+           cmocka_unit_test(keys_ascend_by_thread_then_state_then_node))

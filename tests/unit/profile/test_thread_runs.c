@@ -237,18 +237,12 @@ static void a_failed_allocation_is_an_error(void **state)
     profile_snapshot_release(&snapshot);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(turns_follow_each_other_across_windows, begin, end),
-        cmocka_unit_test_setup_teardown(parts_of_windows_are_included, begin, end),
-        cmocka_unit_test_setup_teardown(short_runs_become_one_in_each_slot, begin, end),
-        cmocka_unit_test_setup_teardown(a_row_for_each_slot_bounds_the_answer, begin, end),
-        cmocka_unit_test_setup_teardown(without_order_the_largest_stand_first, begin, end),
-        cmocka_unit_test_setup_teardown(more_than_a_window_holds_gets_less, begin, end),
-        cmocka_unit_test_setup_teardown(states_are_kept_and_filtered, begin, end),
-        cmocka_unit_test_setup_teardown(only_one_thread_has_an_order, begin, end),
-        cmocka_unit_test_setup_teardown(a_failed_allocation_is_an_error, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test_setup_teardown(turns_follow_each_other_across_windows, begin, end),
+           cmocka_unit_test_setup_teardown(parts_of_windows_are_included, begin, end),
+           cmocka_unit_test_setup_teardown(short_runs_become_one_in_each_slot, begin, end),
+           cmocka_unit_test_setup_teardown(a_row_for_each_slot_bounds_the_answer, begin, end),
+           cmocka_unit_test_setup_teardown(without_order_the_largest_stand_first, begin, end),
+           cmocka_unit_test_setup_teardown(more_than_a_window_holds_gets_less, begin, end),
+           cmocka_unit_test_setup_teardown(states_are_kept_and_filtered, begin, end),
+           cmocka_unit_test_setup_teardown(only_one_thread_has_an_order, begin, end),
+           cmocka_unit_test_setup_teardown(a_failed_allocation_is_an_error, begin, end))

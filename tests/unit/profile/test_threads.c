@@ -109,7 +109,7 @@ static void expect_whole_view(const struct profile_snapshot *s)
     free(total);
 }
 
-/* What came since the snapshot before makes up the difference. */
+/* The samples since the snapshot before make up the difference. */
 static void expect_progress(const struct profile_snapshot *s, uint32_t *generation,
                             uint64_t *samples)
 {
@@ -201,6 +201,6 @@ static void many_readers_share_the_windows(void **state)
     profile_destroy(session.profile);
 }
 
-TEST_MAIN(cmocka_unit_test(a_reader_sees_whole_generations_while_the_writer_goes_on),
-          cmocka_unit_test(windows_are_merged_while_they_are_read),
-          cmocka_unit_test(many_readers_share_the_windows))
+TEST_GROUP(cmocka_unit_test(a_reader_sees_whole_generations_while_the_writer_goes_on),
+           cmocka_unit_test(windows_are_merged_while_they_are_read),
+           cmocka_unit_test(many_readers_share_the_windows))

@@ -233,12 +233,12 @@ static void samples_may_have_times_of_their_own(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-TEST_MAIN(TEST(a_second_is_divided_into_parts),
-          TEST(slots_are_never_more_than_requested_and_add_up),
-          TEST(the_query_says_what_is_counted),
-          TEST(since_a_generation_there_are_only_slots_with_news_whole),
-          TEST(an_empty_session_has_no_slot), TEST(without_memory_there_is_an_error),
-          TEST(the_resolution_covers_all_windows_from_coarse_to_fine),
-          TEST(a_view_has_the_time_that_samples_stand_for),
-          TEST(few_samples_among_many_nodes_have_it_too),
-          TEST(samples_may_have_times_of_their_own))
+TEST_GROUP(TEST(a_second_is_divided_into_parts),
+           TEST(slots_are_never_more_than_requested_and_add_up),
+           TEST(the_query_says_what_is_counted),
+           TEST(since_a_generation_there_are_only_slots_with_news_whole),
+           TEST(an_empty_session_has_no_slot), TEST(without_memory_there_is_an_error),
+           TEST(the_resolution_covers_all_windows_from_coarse_to_fine),
+           TEST(a_view_has_the_time_that_samples_stand_for),
+           TEST(few_samples_among_many_nodes_have_it_too),
+           TEST(samples_may_have_times_of_their_own))

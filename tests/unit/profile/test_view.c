@@ -401,7 +401,7 @@ static void without_memory_cells_are_an_error_and_no_leak(void **state)
 #define WITH_SESSION(test) cmocka_unit_test_setup_teardown(test, begin, end)
 #define AMONG_MANY(test)   cmocka_unit_test_setup_teardown(test, begin_among_many, end)
 
-TEST_MAIN(
+TEST_GROUP(
     WITH_SESSION(a_view_of_everything_has_all_samples_at_their_nodes),
     WITH_SESSION(a_view_has_the_states_of_its_samples_only),
     WITH_SESSION(nodes_ascend_and_have_samples),

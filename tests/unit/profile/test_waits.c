@@ -142,7 +142,7 @@ static void only_profiles_with_waits_need_another_shape(void **state)
     profile_destroy(profile);
 }
 
-/* Of three threads: one waits, one runs at the same places, one stands for waiting tasks. */
+/* Three threads: one waits, one runs at the same places, one stands for waiting tasks. */
 static struct profile *made_waiting(void)
 {
     struct profile *const profile = made_profile();
@@ -312,22 +312,16 @@ static void causes_of_threads_without_memory_fail(void **state)
     profile_destroy(profile);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_match_what_they_match_in_the_page),
-        cmocka_unit_test(stacks_are_what_they_are_in_the_page),
-        cmocka_unit_test(functions_say_what_they_say_in_the_page),
-        cmocka_unit_test(every_name_is_read_as_it_was_written),
-        cmocka_unit_test(a_long_peer_is_cut),
-        cmocka_unit_test(other_marks_say_nothing),
-        cmocka_unit_test(only_profiles_with_waits_need_another_shape),
-        cmocka_unit_test(shares_are_of_waiting_samples),
-        cmocka_unit_test(a_profile_without_causes_has_none),
-        cmocka_unit_test(shares_without_memory_fail),
-        cmocka_unit_test(each_thread_has_its_main_cause),
-        cmocka_unit_test(a_cause_that_is_unknown_is_said_to_be),
-        cmocka_unit_test(causes_of_threads_without_memory_fail),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_GROUP_WITHIN(begin, end, cmocka_unit_test(patterns_match_what_they_match_in_the_page),
+                  cmocka_unit_test(stacks_are_what_they_are_in_the_page),
+                  cmocka_unit_test(functions_say_what_they_say_in_the_page),
+                  cmocka_unit_test(every_name_is_read_as_it_was_written),
+                  cmocka_unit_test(a_long_peer_is_cut),
+                  cmocka_unit_test(other_marks_say_nothing),
+                  cmocka_unit_test(only_profiles_with_waits_need_another_shape),
+                  cmocka_unit_test(shares_are_of_waiting_samples),
+                  cmocka_unit_test(a_profile_without_causes_has_none),
+                  cmocka_unit_test(shares_without_memory_fail),
+                  cmocka_unit_test(each_thread_has_its_main_cause),
+                  cmocka_unit_test(a_cause_that_is_unknown_is_said_to_be),
+                  cmocka_unit_test(causes_of_threads_without_memory_fail))

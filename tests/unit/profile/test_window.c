@@ -120,9 +120,9 @@ static void a_window_that_does_not_fit_is_an_error(void **state)
     assert_null(window);
 }
 
-TEST_MAIN(cmocka_unit_test(cells_come_into_order_by_thread_state_node),
-          cmocka_unit_test(any_number_of_cells_comes_into_order),
-          cmocka_unit_test(cells_come_into_order_without_memory_too),
-          cmocka_unit_test(a_window_lives_until_its_last_reference_is_gone),
-          cmocka_unit_test(bytes_grow_with_the_cells),
-          cmocka_unit_test(a_window_that_does_not_fit_is_an_error))
+TEST_GROUP(cmocka_unit_test(cells_come_into_order_by_thread_state_node),
+           cmocka_unit_test(any_number_of_cells_comes_into_order),
+           cmocka_unit_test(cells_come_into_order_without_memory_too),
+           cmocka_unit_test(a_window_lives_until_its_last_reference_is_gone),
+           cmocka_unit_test(bytes_grow_with_the_cells),
+           cmocka_unit_test(a_window_that_does_not_fit_is_an_error))

@@ -135,10 +135,10 @@ static void many_page_faults_are_reported(void **state)
                  "faults a second, which stopped samples show too often");
 }
 
-TEST_MAIN(cmocka_unit_test(a_measured_bias_names_functions),
-          cmocka_unit_test(a_function_that_the_profile_lacks_is_left_out),
-          cmocka_unit_test(an_unmeasured_bias_is_null),
-          cmocka_unit_test(without_moving_threads_there_is_none),
-          cmocka_unit_test(few_readings_of_moving_threads_bound_it),
-          cmocka_unit_test(stops_are_a_share_of_the_time),
-          cmocka_unit_test(many_page_faults_are_reported))
+TEST_GROUP(cmocka_unit_test(a_measured_bias_names_functions),
+           cmocka_unit_test(a_function_that_the_profile_lacks_is_left_out),
+           cmocka_unit_test(an_unmeasured_bias_is_null),
+           cmocka_unit_test(without_moving_threads_there_is_none),
+           cmocka_unit_test(few_readings_of_moving_threads_bound_it),
+           cmocka_unit_test(stops_are_a_share_of_the_time),
+           cmocka_unit_test(many_page_faults_are_reported))

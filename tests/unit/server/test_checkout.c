@@ -115,13 +115,7 @@ static void an_answer_of_a_reader_that_was_taken_over_is_checked(void **state)
     assert_false(checkout_is_valid(&wrong));
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_commit_is_the_one_that_is_checked_out),
-        cmocka_unit_test(without_a_commit_there_is_no_checkout),
-        cmocka_unit_test(hostile_files_give_nothing_away),
-        cmocka_unit_test(an_answer_of_a_reader_that_was_taken_over_is_checked),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_GROUP_WITHIN(begin, end, cmocka_unit_test(the_commit_is_the_one_that_is_checked_out),
+                  cmocka_unit_test(without_a_commit_there_is_no_checkout),
+                  cmocka_unit_test(hostile_files_give_nothing_away),
+                  cmocka_unit_test(an_answer_of_a_reader_that_was_taken_over_is_checked))

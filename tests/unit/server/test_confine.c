@@ -1,4 +1,4 @@
-/* What a confined process can still do is tried in children. */
+/* Rights of a confined process, tried in children. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -94,6 +94,6 @@ static void it_does_not_outlast_its_time(void **state)
     assert_int_equal(WTERMSIG(status), SIGALRM);
 }
 
-TEST_MAIN(cmocka_unit_test(it_reads_allocates_and_answers),
-          cmocka_unit_test(it_opens_and_starts_nothing),
-          cmocka_unit_test(it_does_not_outlast_its_time))
+TEST_GROUP(cmocka_unit_test(it_reads_allocates_and_answers),
+           cmocka_unit_test(it_opens_and_starts_nothing),
+           cmocka_unit_test(it_does_not_outlast_its_time))

@@ -233,17 +233,17 @@ static void lines_with_samples_in_a_kept_function_keep_no_others(void **state)
     buffer_deinit(&out);
 }
 
-TEST_MAIN(cmocka_unit_test(a_definition_is_found_by_its_whole_name),
-          cmocka_unit_test(what_is_not_defined_has_no_line),
-          cmocka_unit_test(the_last_of_several_definitions_counts),
-          cmocka_unit_test(text_in_strings_and_comments_defines_nothing),
-          cmocka_unit_test(lines_inside_brackets_neither_begin_nor_end_a_definition),
-          cmocka_unit_test(a_package_is_named_by_its_folder),
-          cmocka_unit_test(cython_declares_functions_in_its_own_ways),
-          cmocka_unit_test(equal_names_have_the_same_line),
-          cmocka_unit_test(a_function_is_kept_with_what_it_is_in),
-          cmocka_unit_test(a_function_ends_where_its_code_does),
-          cmocka_unit_test(a_lambda_is_its_statement),
-          cmocka_unit_test(around_other_lines_with_samples_some_are_kept),
-          cmocka_unit_test(lines_with_samples_in_a_kept_function_keep_no_others),
-          cmocka_unit_test(deeper_definitions_than_the_limit_are_not_found))
+TEST_GROUP(cmocka_unit_test(a_definition_is_found_by_its_whole_name),
+           cmocka_unit_test(what_is_not_defined_has_no_line),
+           cmocka_unit_test(the_last_of_several_definitions_counts),
+           cmocka_unit_test(text_in_strings_and_comments_defines_nothing),
+           cmocka_unit_test(lines_inside_brackets_neither_begin_nor_end_a_definition),
+           cmocka_unit_test(a_package_is_named_by_its_folder),
+           cmocka_unit_test(cython_declares_functions_in_its_own_ways),
+           cmocka_unit_test(equal_names_have_the_same_line),
+           cmocka_unit_test(a_function_is_kept_with_what_it_is_in),
+           cmocka_unit_test(a_function_ends_where_its_code_does),
+           cmocka_unit_test(a_lambda_is_its_statement),
+           cmocka_unit_test(around_other_lines_with_samples_some_are_kept),
+           cmocka_unit_test(lines_with_samples_in_a_kept_function_keep_no_others),
+           cmocka_unit_test(deeper_definitions_than_the_limit_are_not_found))

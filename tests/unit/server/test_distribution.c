@@ -208,18 +208,13 @@ static void an_answer_that_is_wrong_is_refused(void **state)
         assert_false(distribution_is_valid(&wrong[i], path));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_that_a_distribution_lists_is_of_a_package),
-        cmocka_unit_test(a_distribution_that_was_installed_from_a_folder_is_the_project),
-        cmocka_unit_test(a_file_that_none_lists_is_the_project_s),
-        cmocka_unit_test(a_file_beside_those_of_a_distribution_says_nothing_of_these),
-        cmocka_unit_test(a_distribution_is_unlike_a_file_of_a_longer_name),
-        cmocka_unit_test(where_a_list_lacks_nothing_is_known_of_others),
-        cmocka_unit_test(archives_have_metadata_too),
-        cmocka_unit_test(links_lead_nowhere_but_beneath_the_root),
-        cmocka_unit_test(an_answer_that_is_wrong_is_refused),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_GROUP_WITHIN(
+    begin, end, cmocka_unit_test(a_file_that_a_distribution_lists_is_of_a_package),
+    cmocka_unit_test(a_distribution_that_was_installed_from_a_folder_is_the_project),
+    cmocka_unit_test(a_file_that_none_lists_is_the_project_s),
+    cmocka_unit_test(a_file_beside_those_of_a_distribution_says_nothing_of_these),
+    cmocka_unit_test(a_distribution_is_unlike_a_file_of_a_longer_name),
+    cmocka_unit_test(where_a_list_lacks_nothing_is_known_of_others),
+    cmocka_unit_test(archives_have_metadata_too),
+    cmocka_unit_test(links_lead_nowhere_but_beneath_the_root),
+    cmocka_unit_test(an_answer_that_is_wrong_is_refused))

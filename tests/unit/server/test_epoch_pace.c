@@ -34,5 +34,5 @@ static void viewers_begin_again_ever_more_rarely(void **state)
     assert_int_equal(changes, 15);
 }
 
-TEST_MAIN(cmocka_unit_test(the_first_rows_are_known_at_once),
-          cmocka_unit_test(viewers_begin_again_ever_more_rarely))
+TEST_GROUP(cmocka_unit_test(the_first_rows_are_known_at_once),
+           cmocka_unit_test(viewers_begin_again_ever_more_rarely))

@@ -176,9 +176,9 @@ static void native_functions_are_of_one_library(void **state)
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-TEST_MAIN(WITH_WORLD(a_file_is_that_of_its_functions),
-          WITH_WORLD(many_origins_make_no_long_request),
-          WITH_WORLD(what_no_function_names_is_no_file),
-          WITH_WORLD(functions_of_several_owners_have_no_file),
-          WITH_WORLD(a_session_of_several_owners_is_known),
-          WITH_WORLD(native_functions_are_of_one_library))
+TEST_GROUP(WITH_WORLD(a_file_is_that_of_its_functions),
+           WITH_WORLD(many_origins_make_no_long_request),
+           WITH_WORLD(what_no_function_names_is_no_file),
+           WITH_WORLD(functions_of_several_owners_have_no_file),
+           WITH_WORLD(a_session_of_several_owners_is_known),
+           WITH_WORLD(native_functions_are_of_one_library))

@@ -102,7 +102,7 @@ static bool see(void *context, const char *name, const struct files_status *stat
     return true;
 }
 
-/* The same whoever does it: the file process, or this one. */
+/* Uses a folder; the file process and this one must do the same. */
 static void use(const struct files_folder *where)
 {
     struct seen seen = { 0 };
@@ -317,17 +317,11 @@ static void invalid_requests_end_nothing(void **state)
     close(fd);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_the_same_through_the_file_process),
-        cmocka_unit_test(a_long_list_is_whole),
-        cmocka_unit_test(files_belong_to_the_owner_of_the_folder),
-        cmocka_unit_test(a_folder_of_named_files_has_no_others),
-        cmocka_unit_test(a_folder_has_many_paths_but_none_by_a_link_of_another_user),
-        cmocka_unit_test(a_store_keeps_hidden_files_to_itself),
-        cmocka_unit_test(nothing_leads_out_of_a_folder),
-        cmocka_unit_test(invalid_requests_end_nothing),
-    };
-    return cmocka_run_group_tests(tests, begin, end) == 0 ? 0 : 1;
-}
+TEST_GROUP_WITHIN(begin, end, cmocka_unit_test(files_are_the_same_through_the_file_process),
+                  cmocka_unit_test(a_long_list_is_whole),
+                  cmocka_unit_test(files_belong_to_the_owner_of_the_folder),
+                  cmocka_unit_test(a_folder_of_named_files_has_no_others),
+                  cmocka_unit_test(a_folder_has_many_paths_but_none_by_a_link_of_another_user),
+                  cmocka_unit_test(a_store_keeps_hidden_files_to_itself),
+                  cmocka_unit_test(nothing_leads_out_of_a_folder),
+                  cmocka_unit_test(invalid_requests_end_nothing))

@@ -1,14 +1,9 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "sampler/base/buffer.h"
 #include "server/wire/json.h"
+#include "tests/support/test.h"
 
 struct writer {
     struct buffer out;
@@ -245,17 +240,9 @@ static void printf_grows_the_buffer(void **state)
     buffer_deinit(&out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects_and_arrays_nest),
-        cmocka_unit_test(numbers_at_the_ends_of_their_range),
-        cmocka_unit_test(strings_are_escaped),
-        cmocka_unit_test(keys_are_escaped_too),
-        cmocka_unit_test(misuse_is_reported_and_sticks),
-        cmocka_unit_test(deepest_level_is_written),
-        cmocka_unit_test(full_buffer_is_an_error),
-        cmocka_unit_test(printf_grows_the_buffer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(objects_and_arrays_nest),
+           cmocka_unit_test(numbers_at_the_ends_of_their_range),
+           cmocka_unit_test(strings_are_escaped), cmocka_unit_test(keys_are_escaped_too),
+           cmocka_unit_test(misuse_is_reported_and_sticks),
+           cmocka_unit_test(deepest_level_is_written),
+           cmocka_unit_test(full_buffer_is_an_error), cmocka_unit_test(printf_grows_the_buffer))

@@ -77,6 +77,6 @@ static void who_ends_by_himself_ends_then(void **state)
     assert_int_equal(run_child(end_first, &took_ns), 3);
 }
 
-TEST_MAIN(cmocka_unit_test(who_hangs_ends_all_the_same),
-          cmocka_unit_test(what_is_being_finished_is_waited_for),
-          cmocka_unit_test(who_ends_by_himself_ends_then))
+TEST_GROUP(cmocka_unit_test(who_hangs_ends_all_the_same),
+           cmocka_unit_test(what_is_being_finished_is_waited_for),
+           cmocka_unit_test(who_ends_by_himself_ends_then))

@@ -139,7 +139,7 @@ static void captures_before_stops_say_never_or_always(void **state)
     }
 }
 
-/* What a view of the capture says of the source of its first function. */
+/* Asserts what a view of the capture says of the source of its first function. */
 static void assert_source(const struct open_capture *opened, const char *wanted)
 {
     struct profile_snapshot snapshot = made_snapshot(open_capture_profile(opened));
@@ -226,10 +226,10 @@ static void a_capture_shows_its_own_text_or_says_why_not(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(a_capture_shows_its_own_text_or_says_why_not),
-          cmocka_unit_test(captures_before_stops_say_never_or_always),
-          cmocka_unit_test(how_threads_were_stopped_comes_back),
-          cmocka_unit_test(a_filter_comes_back),
-          cmocka_unit_test(an_invalid_filter_is_ignored_and_named),
-          cmocka_unit_test(captures_of_earlier_versions_have_no_filters),
-          cmocka_unit_test(an_end_that_changes_the_start_is_read_too))
+TEST_GROUP(cmocka_unit_test(a_capture_shows_its_own_text_or_says_why_not),
+           cmocka_unit_test(captures_before_stops_say_never_or_always),
+           cmocka_unit_test(how_threads_were_stopped_comes_back),
+           cmocka_unit_test(a_filter_comes_back),
+           cmocka_unit_test(an_invalid_filter_is_ignored_and_named),
+           cmocka_unit_test(captures_of_earlier_versions_have_no_filters),
+           cmocka_unit_test(an_end_that_changes_the_start_is_read_too))

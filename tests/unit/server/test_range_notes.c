@@ -111,14 +111,8 @@ static void a_damaged_file_has_those_that_are_valid(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(they_stand_in_the_order_of_time),
-        cmocka_unit_test(what_is_no_note_is_refused),
-        cmocka_unit_test(there_are_only_so_many),
-        cmocka_unit_test(what_is_written_is_read_back),
-        cmocka_unit_test(a_damaged_file_has_those_that_are_valid),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(they_stand_in_the_order_of_time),
+           cmocka_unit_test(what_is_no_note_is_refused),
+           cmocka_unit_test(there_are_only_so_many),
+           cmocka_unit_test(what_is_written_is_read_back),
+           cmocka_unit_test(a_damaged_file_has_those_that_are_valid))

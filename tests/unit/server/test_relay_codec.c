@@ -107,14 +107,7 @@ static void an_error_arrives_with_the_place(void **state)
     buffer_deinit(&data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_arrives),
-        cmocka_unit_test(a_part_of_a_request_or_more_is_none),
-        cmocka_unit_test(a_request_beyond_its_limits_is_none),
-        cmocka_unit_test(a_text_arrives),
-        cmocka_unit_test(an_error_arrives_with_the_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(a_request_arrives),
+           cmocka_unit_test(a_part_of_a_request_or_more_is_none),
+           cmocka_unit_test(a_request_beyond_its_limits_is_none),
+           cmocka_unit_test(a_text_arrives), cmocka_unit_test(an_error_arrives_with_the_place))

@@ -45,7 +45,7 @@ static void a_counter_that_begins_again_delays_nothing(void **state)
                          SCAN_PACE_LEAST_NS);
 }
 
-TEST_MAIN(cmocka_unit_test(searches_that_cost_little_follow_each_other_closely),
-          cmocka_unit_test(searches_stay_within_their_share),
-          cmocka_unit_test(one_dear_search_delays_nothing_but_two_do),
-          cmocka_unit_test(a_counter_that_begins_again_delays_nothing))
+TEST_GROUP(cmocka_unit_test(searches_that_cost_little_follow_each_other_closely),
+           cmocka_unit_test(searches_stay_within_their_share),
+           cmocka_unit_test(one_dear_search_delays_nothing_but_two_do),
+           cmocka_unit_test(a_counter_that_begins_again_delays_nothing))

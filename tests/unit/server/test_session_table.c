@@ -62,11 +62,5 @@ static void those_that_have_not_ended_stay(void **state)
     sessions_destroy(sessions);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_oldest_that_has_ended_makes_room),
-        cmocka_unit_test(those_that_have_not_ended_stay),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(the_oldest_that_has_ended_makes_room),
+           cmocka_unit_test(those_that_have_not_ended_stay))

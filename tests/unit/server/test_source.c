@@ -291,7 +291,8 @@ static void copy(const struct world *world, const char *from, const char *name, 
     fclose(out);
 }
 
-/* Where the function of the library is, as linked; and the line that the library itself knows. */
+/* The linked address of the function of the library, and the line that the library itself
+ * knows. */
 static uint64_t entry_of_described(int *line_out)
 {
     Dl_info info;
@@ -460,16 +461,16 @@ static void without_the_helper_the_error_says_so(void **state)
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-TEST_MAIN(WITH_WORLD(files_of_the_targets_root_are_read),
-          WITH_WORLD(call_edges_and_dots_do_not_lead_out),
-          WITH_WORLD(what_is_no_regular_file_is_refused),
-          WITH_WORLD(the_kernels_files_are_refused), WITH_WORLD(large_files_are_refused),
-          WITH_WORLD(the_owners_rights_count),
-          WITH_WORLD(another_owner_than_at_first_is_refused),
-          WITH_WORLD(nothing_is_read_for_a_process_that_has_gone),
-          WITH_WORLD(native_code_is_read_where_debug_information_places_it),
-          WITH_WORLD(places_of_several_functions_come_together),
-          WITH_WORLD(native_code_that_is_not_described_has_a_reason),
-          WITH_WORLD(damaged_debug_information_ends_nothing_else),
-          WITH_WORLD(more_descriptors_than_it_takes_are_closed),
-          WITH_WORLD(without_the_helper_the_error_says_so))
+TEST_GROUP(WITH_WORLD(files_of_the_targets_root_are_read),
+           WITH_WORLD(call_edges_and_dots_do_not_lead_out),
+           WITH_WORLD(what_is_no_regular_file_is_refused),
+           WITH_WORLD(the_kernels_files_are_refused), WITH_WORLD(large_files_are_refused),
+           WITH_WORLD(the_owners_rights_count),
+           WITH_WORLD(another_owner_than_at_first_is_refused),
+           WITH_WORLD(nothing_is_read_for_a_process_that_has_gone),
+           WITH_WORLD(native_code_is_read_where_debug_information_places_it),
+           WITH_WORLD(places_of_several_functions_come_together),
+           WITH_WORLD(native_code_that_is_not_described_has_a_reason),
+           WITH_WORLD(damaged_debug_information_ends_nothing_else),
+           WITH_WORLD(more_descriptors_than_it_takes_are_closed),
+           WITH_WORLD(without_the_helper_the_error_says_so))

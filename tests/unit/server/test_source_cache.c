@@ -28,7 +28,7 @@ static bool has(struct cache *cache, unsigned owner, const char *path)
     return found;
 }
 
-/* Of text that cannot be compressed. */
+/* Text that cannot be compressed. */
 static struct buffer noise(size_t bytes)
 {
     struct buffer text = { 0 };
@@ -58,7 +58,7 @@ static void texts_are_those_of_owner_and_path(void **state)
     assert_false(has(cache, 2, "/a.py"));
     assert_false(has(cache, 1, "/a.p"));
     assert_false(has(cache, 1, "/none.py"));
-    /* What cannot be read need not be asked for again. */
+    /* A file that cannot be read need not be asked for again. */
     assert_true(cache_rank(cache, &none, 3));
     buffer_clear(&text);
     put(cache, "/empty.py", 2, &text);
@@ -88,7 +88,7 @@ static void the_hottest_stay_where_there_is_no_room(void **state)
     put(cache, "/9.py", 9, &text);
     assert_false(has(cache, 1, "/9.py"));
     assert_true(cache->packed_bytes <= CACHE_MAX_BYTES);
-    /* What has cooled down goes first. */
+    /* The file that has cooled down goes first. */
     const struct cache_key cold = key_of(1, "/0.py");
     assert_true(cache_rank(cache, &cold, 8));
     put(cache, "/5.py", 5, &text);
@@ -120,6 +120,6 @@ static void so_many_files_and_no_more(void **state)
     free(cache);
 }
 
-TEST_MAIN(cmocka_unit_test(texts_are_those_of_owner_and_path),
-          cmocka_unit_test(the_hottest_stay_where_there_is_no_room),
-          cmocka_unit_test(so_many_files_and_no_more))
+TEST_GROUP(cmocka_unit_test(texts_are_those_of_owner_and_path),
+           cmocka_unit_test(the_hottest_stay_where_there_is_no_room),
+           cmocka_unit_test(so_many_files_and_no_more))

@@ -47,5 +47,5 @@ static void one_that_jumped_is_trusted_a_day_later(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(a_clock_that_goes_on_is_trusted),
-          cmocka_unit_test(one_that_jumped_is_trusted_a_day_later))
+TEST_GROUP(cmocka_unit_test(a_clock_that_goes_on_is_trusted),
+           cmocka_unit_test(one_that_jumped_is_trusted_a_day_later))

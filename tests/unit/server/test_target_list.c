@@ -247,16 +247,10 @@ static void rows_tell_what_they_know(void **state)
     profile_destroy(profile);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(a_record_that_was_cut_or_counts_wrongly_is_refused),
-        cmocka_unit_test(warnings_follow_the_service),
-        cmocka_unit_test(nonsense_is_left_out),
-        cmocka_unit_test(services_are_read_part_by_part),
-        cmocka_unit_test(of_command_lines_the_first_word_can_be_kept),
-        cmocka_unit_test(rows_tell_what_they_know),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(what_is_written_is_read),
+           cmocka_unit_test(a_record_that_was_cut_or_counts_wrongly_is_refused),
+           cmocka_unit_test(warnings_follow_the_service),
+           cmocka_unit_test(nonsense_is_left_out),
+           cmocka_unit_test(services_are_read_part_by_part),
+           cmocka_unit_test(of_command_lines_the_first_word_can_be_kept),
+           cmocka_unit_test(rows_tell_what_they_know))

@@ -440,14 +440,14 @@ static void text_is_cut_at_characters(void **state)
 
 #define drawn(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-TEST_MAIN(drawn(a_screen_fits_every_size), drawn(the_hottest_is_first_and_keys_sort),
-          drawn(shares_never_add_up_to_more_than_all),
-          drawn(the_chosen_parts_are_shown_at_first),
-          drawn(a_filter_is_typed_applied_and_cleared), drawn(the_chosen_row_stays_chosen),
-          drawn(a_list_that_does_not_fit_is_scrolled),
-          drawn(threads_are_turned_through_and_chosen),
-          drawn(callers_and_callees_of_a_function), drawn(time_can_be_cut_and_reset),
-          drawn(the_other_keys), cmocka_unit_test(bytes_of_a_terminal_are_keys),
-          cmocka_unit_test_setup_teardown(what_is_not_known_is_no_zero, setup_empty, teardown),
-          drawn(a_thread_whose_waits_for_the_gil_are_unknown_has_no_share_of_them),
-          cmocka_unit_test(text_is_cut_at_characters))
+TEST_GROUP(drawn(a_screen_fits_every_size), drawn(the_hottest_is_first_and_keys_sort),
+           drawn(shares_never_add_up_to_more_than_all),
+           drawn(the_chosen_parts_are_shown_at_first),
+           drawn(a_filter_is_typed_applied_and_cleared), drawn(the_chosen_row_stays_chosen),
+           drawn(a_list_that_does_not_fit_is_scrolled),
+           drawn(threads_are_turned_through_and_chosen),
+           drawn(callers_and_callees_of_a_function), drawn(time_can_be_cut_and_reset),
+           drawn(the_other_keys), cmocka_unit_test(bytes_of_a_terminal_are_keys),
+           cmocka_unit_test_setup_teardown(what_is_not_known_is_no_zero, setup_empty, teardown),
+           drawn(a_thread_whose_waits_for_the_gil_are_unknown_has_no_share_of_them),
+           cmocka_unit_test(text_is_cut_at_characters))

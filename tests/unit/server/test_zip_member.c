@@ -136,13 +136,7 @@ static void no_cut_and_no_wrong_end_is_read_beyond_the_file(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_are_read_as_python_reads_them),
-        cmocka_unit_test(what_an_archive_says_is_not_believed),
-        cmocka_unit_test(a_small_member_that_grows_is_read_to_its_size_only),
-        cmocka_unit_test(no_cut_and_no_wrong_end_is_read_beyond_the_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(members_are_read_as_python_reads_them),
+           cmocka_unit_test(what_an_archive_says_is_not_believed),
+           cmocka_unit_test(a_small_member_that_grows_is_read_to_its_size_only),
+           cmocka_unit_test(no_cut_and_no_wrong_end_is_read_beyond_the_file))

@@ -35,7 +35,7 @@ struct sample cpu_world_sample(struct cpu_world *world, int32_t tid, uint32_t ti
 void cpu_world_take(struct cpu_world *world, int32_t tid, state_bits state, bool is_still);
 /* One sample of a thread that moves, with this state.  The first one opens its account. */
 void cpu_world_move(struct cpu_world *world, enum cpu cpu, state_bits state);
-/* Of all that was counted. */
+/* The sums of all that was counted. */
 struct state_sums cpu_world_sums(struct cpu_world *world);
 
 #endif /* TESTS_UNIT_SESSION_CPU_WORLD_H */

@@ -245,7 +245,7 @@ void fed_put_same(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64
     fake_kernel_put(world->kernel, &record, &span, sizeof span);
 }
 
-/* The same with its whole stack: a window and the thread's state, of one word each. */
+/* Puts a record with its whole stack: a window and the thread's state, of one word each. */
 void fed_put_whole(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64_t word)
 {
     struct kernel_record record = {

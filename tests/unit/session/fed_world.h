@@ -43,7 +43,7 @@ struct fed_world {
 
 extern uint64_t begin_ns; /* of the session */
 
-/* What the feed asked the target to count. */
+/* A sample that the feed asked the target to count. */
 struct fed_sample {
     struct kernel_instants instants;
     bool is_read;     /* from the process */
@@ -63,7 +63,7 @@ extern uint32_t unknown_running, unknown_waiting, unknown_either;
 extern struct kernel_instants last_unknown;
 extern uint64_t learnt_addr, learnt_word;
 
-/* What the target says. */
+/* The target's answers. */
 extern bool is_ready, is_failing; /* failing: what is taken cannot be read */
 extern uint32_t interpreters;
 extern uint64_t clears;
@@ -78,11 +78,11 @@ void fed_put(struct fed_world *world, struct kernel_record record, uint64_t word
 /* A record that repeats the stack of the record of that time; its one span is a window, of one word. */
 void fed_put_same(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64_t same_ns,
                   uint64_t word);
-/* The same with its whole stack: a window and the thread's state, of one word each. */
+/* Puts a record with its whole stack: a window and the thread's state, of one word each. */
 void fed_put_whole(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64_t word);
-/* The same with a tail of one word. */
+/* Puts a record with a tail of one word. */
 void fed_put_tail(struct fed_world *world, unsigned kind, uint64_t at_ns, uint64_t word);
-/* The same with the tail of the record of that time. */
+/* Puts a record with the tail of the record of that time. */
 void fed_put_same_tail(struct fed_world *world, unsigned kind, uint64_t at_ns,
                        uint64_t tail_ns);
 /* A record with a native part too, whose C stack is one word; damaged: it is not whole. */

@@ -152,7 +152,7 @@ static void a_processor_that_it_took_long_to_get_is_left_alone_for_a_while(void 
     end(&runner);
 }
 
-/* Where processors are free, the thread would only be moved about. */
+/* A thread would only be moved about where processors are free. */
 static void a_thread_that_lacks_no_processor_is_left_alone(void **state)
 {
     struct runner runner;
@@ -190,15 +190,9 @@ static void a_processor_that_the_profiler_may_not_use_is_left_alone(void **state
     end(&runner);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thread_that_is_held_does_not_run),
-        cmocka_unit_test(a_thread_that_got_the_processor_is_held_no_longer),
-        cmocka_unit_test(afterwards_the_profiler_may_run_where_it_could_before),
-        cmocka_unit_test(a_processor_that_it_took_long_to_get_is_left_alone_for_a_while),
-        cmocka_unit_test(a_thread_that_lacks_no_processor_is_left_alone),
-        cmocka_unit_test(a_processor_that_the_profiler_may_not_use_is_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(a_thread_that_is_held_does_not_run),
+           cmocka_unit_test(a_thread_that_got_the_processor_is_held_no_longer),
+           cmocka_unit_test(afterwards_the_profiler_may_run_where_it_could_before),
+           cmocka_unit_test(a_processor_that_it_took_long_to_get_is_left_alone_for_a_while),
+           cmocka_unit_test(a_thread_that_lacks_no_processor_is_left_alone),
+           cmocka_unit_test(a_processor_that_the_profiler_may_not_use_is_left_alone))

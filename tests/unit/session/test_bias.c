@@ -124,10 +124,10 @@ static void functions_that_agree_again_are_not_named(void **state)
     assert_int_equal(quality.biased[0].ppm, 0);
 }
 
-TEST_MAIN(cmocka_unit_test(readings_that_are_alike_have_no_bias),
-          cmocka_unit_test(what_differs_is_found_and_named),
-          cmocka_unit_test(too_few_readings_measure_nothing),
-          cmocka_unit_test(more_readings_make_the_error_smaller),
-          cmocka_unit_test(readings_of_one_function_have_an_error_too),
-          cmocka_unit_test(samples_of_stopped_threads_dilute_it),
-          cmocka_unit_test(functions_that_agree_again_are_not_named))
+TEST_GROUP(cmocka_unit_test(readings_that_are_alike_have_no_bias),
+           cmocka_unit_test(what_differs_is_found_and_named),
+           cmocka_unit_test(too_few_readings_measure_nothing),
+           cmocka_unit_test(more_readings_make_the_error_smaller),
+           cmocka_unit_test(readings_of_one_function_have_an_error_too),
+           cmocka_unit_test(samples_of_stopped_threads_dilute_it),
+           cmocka_unit_test(functions_that_agree_again_are_not_named))

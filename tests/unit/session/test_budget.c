@@ -136,11 +136,11 @@ static void the_first_rate_is_one_that_is_surely_paid_for(void **state)
     assert_float_equal(budget_first_hz(0.0001, 100), 1, 0);
 }
 
-TEST_MAIN(cmocka_unit_test(the_budget_holds_from_the_first_second_on),
-          cmocka_unit_test(the_first_rate_is_one_that_is_surely_paid_for),
-          cmocka_unit_test(without_a_budget_nothing_changes),
-          cmocka_unit_test(what_the_budget_pays_for_is_left_alone),
-          cmocka_unit_test(a_rate_that_costs_too_much_is_lowered_at_once),
-          cmocka_unit_test(a_lowered_rate_rises_slowly_and_never_above_what_was_wanted),
-          cmocka_unit_test(a_few_ticks_are_not_a_measurement),
-          cmocka_unit_test(the_rate_never_falls_below_one_tick_a_second))
+TEST_GROUP(cmocka_unit_test(the_budget_holds_from_the_first_second_on),
+           cmocka_unit_test(the_first_rate_is_one_that_is_surely_paid_for),
+           cmocka_unit_test(without_a_budget_nothing_changes),
+           cmocka_unit_test(what_the_budget_pays_for_is_left_alone),
+           cmocka_unit_test(a_rate_that_costs_too_much_is_lowered_at_once),
+           cmocka_unit_test(a_lowered_rate_rises_slowly_and_never_above_what_was_wanted),
+           cmocka_unit_test(a_few_ticks_are_not_a_measurement),
+           cmocka_unit_test(the_rate_never_falls_below_one_tick_a_second))

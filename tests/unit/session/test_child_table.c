@@ -97,13 +97,7 @@ static void those_that_ended_last_are_remembered(void **state)
     child_table_deinit(&table);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_found_by_their_numbers),
-        cmocka_unit_test(a_full_table_says_so),
-        cmocka_unit_test(a_fork_is_recognized_by_its_addresses),
-        cmocka_unit_test(those_that_ended_last_are_remembered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(rows_are_found_by_their_numbers),
+           cmocka_unit_test(a_full_table_says_so),
+           cmocka_unit_test(a_fork_is_recognized_by_its_addresses),
+           cmocka_unit_test(those_that_ended_last_are_remembered))

@@ -465,17 +465,17 @@ static void a_function_knows_the_process_it_was_seen_in(void **state)
     origins_deinit(&origins);
 }
 
-TEST_MAIN(cmocka_unit_test(a_function_knows_the_process_it_was_seen_in),
-          cmocka_unit_test(full_tables_leave_the_sample_to_the_caller_they_know),
-          cmocka_unit_test(every_sample_is_in_the_series),
-          cmocka_unit_test(the_collector_is_marked_above_the_leaf),
-          cmocka_unit_test(a_thread_without_frames_is_what_it_does),
-          cmocka_unit_test(the_collector_is_marked_where_it_was_started),
-          cmocka_unit_test(another_thread_that_collects_leaves_no_mark),
-          cmocka_unit_test(the_mark_of_the_collector_can_be_left_out),
-          cmocka_unit_test(c_code_that_calls_back_is_marked_if_requested),
-          cmocka_unit_test(the_frame_below_an_init_is_not_shown),
-          cmocka_unit_test(a_file_of_the_target_is_not_that_of_marks),
-          cmocka_unit_test(a_c_function_has_a_frame_of_its_own),
-          cmocka_unit_test(spots_stand_beside_the_frame_of_python),
-          cmocka_unit_test(a_call_of_c_is_a_state_too))
+TEST_GROUP(cmocka_unit_test(a_function_knows_the_process_it_was_seen_in),
+           cmocka_unit_test(full_tables_leave_the_sample_to_the_caller_they_know),
+           cmocka_unit_test(every_sample_is_in_the_series),
+           cmocka_unit_test(the_collector_is_marked_above_the_leaf),
+           cmocka_unit_test(a_thread_without_frames_is_what_it_does),
+           cmocka_unit_test(the_collector_is_marked_where_it_was_started),
+           cmocka_unit_test(another_thread_that_collects_leaves_no_mark),
+           cmocka_unit_test(the_mark_of_the_collector_can_be_left_out),
+           cmocka_unit_test(c_code_that_calls_back_is_marked_if_requested),
+           cmocka_unit_test(the_frame_below_an_init_is_not_shown),
+           cmocka_unit_test(a_file_of_the_target_is_not_that_of_marks),
+           cmocka_unit_test(a_c_function_has_a_frame_of_its_own),
+           cmocka_unit_test(spots_stand_beside_the_frame_of_python),
+           cmocka_unit_test(a_call_of_c_is_a_state_too))

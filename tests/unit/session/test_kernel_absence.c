@@ -231,15 +231,15 @@ static void a_record_that_is_still_to_come_is_not_lost(void **state)
     fed_destroy(world);
 }
 
-TEST_MAIN(cmocka_unit_test(an_absence_counts_once_for_every_period_of_it),
-          cmocka_unit_test(an_absence_is_of_two_parts_if_the_thread_was_woken),
-          cmocka_unit_test(a_thread_that_was_woken_and_stays_away_lacks_a_processor),
-          cmocka_unit_test(a_thread_that_stays_away_is_counted_at_every_flush),
-          cmocka_unit_test(an_absence_whose_beginning_was_lost_has_an_unknown_stack),
-          cmocka_unit_test(an_absence_before_the_first_record_is_missed_once),
-          cmocka_unit_test(lost_instants_are_samples_of_their_thread),
-          cmocka_unit_test(what_a_thread_lost_counts_though_it_ends),
-          cmocka_unit_test(what_was_lost_in_a_pause_is_not_counted),
-          cmocka_unit_test(an_absence_that_is_lost_counts_from_where_it_was_counted),
-          cmocka_unit_test(records_that_are_left_at_the_end_have_unknown_stacks),
-          cmocka_unit_test(a_record_that_is_still_to_come_is_not_lost))
+TEST_GROUP(cmocka_unit_test(an_absence_counts_once_for_every_period_of_it),
+           cmocka_unit_test(an_absence_is_of_two_parts_if_the_thread_was_woken),
+           cmocka_unit_test(a_thread_that_was_woken_and_stays_away_lacks_a_processor),
+           cmocka_unit_test(a_thread_that_stays_away_is_counted_at_every_flush),
+           cmocka_unit_test(an_absence_whose_beginning_was_lost_has_an_unknown_stack),
+           cmocka_unit_test(an_absence_before_the_first_record_is_missed_once),
+           cmocka_unit_test(lost_instants_are_samples_of_their_thread),
+           cmocka_unit_test(what_a_thread_lost_counts_though_it_ends),
+           cmocka_unit_test(what_was_lost_in_a_pause_is_not_counted),
+           cmocka_unit_test(an_absence_that_is_lost_counts_from_where_it_was_counted),
+           cmocka_unit_test(records_that_are_left_at_the_end_have_unknown_stacks),
+           cmocka_unit_test(a_record_that_is_still_to_come_is_not_lost))

@@ -28,7 +28,7 @@ static void a_late_instant_is_as_many_samples_as_it_stands_for(void **state)
             (struct kernel_record){
                 .kind = KERNEL_TICK, .time_ns = begin_ns + 9 * PERIOD_NS, .instants = 7 },
             42);
-    /* Of these, the first was before the session. */
+    /* The first of these instants was before the session. */
     fed_put(world,
             (struct kernel_record){
                 .kind = KERNEL_TICK, .time_ns = begin_ns + 5 * PERIOD_NS, .instants = 7 },
@@ -280,13 +280,13 @@ static void a_code_object_is_learnt_from_its_description(void **state)
     assert_int_equal(learnt_word, 42);
     assert_int_equal(checks, 0);
     assert_int_equal(taken_count, 0);
-    /* Also while nothing is counted: it is described only once. */
+    /* A code object is learnt while nothing is counted, too: it is described only once. */
     learnt_addr = 0;
     copy = record;
     fake_kernel_put(world->kernel, &copy, &span, sizeof span);
     kernel_feed_skip(world->feed);
     assert_int_equal(learnt_addr, 0x5000);
-    /* Of a process that is no target. */
+    /* A description by a process that is no target is ignored. */
     learnt_addr = 0;
     copy = record;
     copy.pid = PID + 1;
@@ -393,24 +393,24 @@ static void a_stack_belongs_to_the_interpreter_that_the_thread_has_entered(void 
     fed_destroy(world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_stack_belongs_to_the_interpreter_that_the_thread_has_entered),
-          cmocka_unit_test(a_late_instant_is_as_many_samples_as_it_stands_for),
-          cmocka_unit_test(a_thread_that_has_not_run_yet_may_be_ready),
-          cmocka_unit_test(a_thread_of_unknown_number_is_read_at_each_drain),
-          cmocka_unit_test(a_code_object_is_learnt_from_its_description),
-          cmocka_unit_test(what_was_cleared_is_described_again),
-          cmocka_unit_test(the_engine_knows_at_the_next_drain_that_native_stacks_are_wanted),
-          cmocka_unit_test(a_call_brings_the_next_drain_forward),
-          cmocka_unit_test(a_ring_buffer_that_fills_brings_it_further_forward),
-          cmocka_unit_test(drains_are_rarer_once_a_session_is_not_young),
-          cmocka_unit_test(an_instant_of_a_running_thread_is_one_sample),
-          cmocka_unit_test(times_that_go_backwards_count_nothing),
-          cmocka_unit_test(records_of_others_count_nothing),
-          cmocka_unit_test(an_unknown_thread_calls_for_a_listing),
-          cmocka_unit_test(threads_of_several_interpreters_are_listed_at_each_drain),
-          cmocka_unit_test(damaged_records_are_counted_and_harmless),
-          cmocka_unit_test(a_copy_that_makes_no_sense_fails_as_often_as_it_would_count),
-          cmocka_unit_test(what_happened_in_a_pause_is_not_counted),
-          cmocka_unit_test(a_record_of_before_the_session_is_not_counted),
-          cmocka_unit_test(a_thread_that_left_before_the_session_counts_from_its_begin_on),
-          cmocka_unit_test(a_thread_that_sleeps_counts_from_its_listing_on))
+TEST_GROUP(cmocka_unit_test(a_stack_belongs_to_the_interpreter_that_the_thread_has_entered),
+           cmocka_unit_test(a_late_instant_is_as_many_samples_as_it_stands_for),
+           cmocka_unit_test(a_thread_that_has_not_run_yet_may_be_ready),
+           cmocka_unit_test(a_thread_of_unknown_number_is_read_at_each_drain),
+           cmocka_unit_test(a_code_object_is_learnt_from_its_description),
+           cmocka_unit_test(what_was_cleared_is_described_again),
+           cmocka_unit_test(the_engine_knows_at_the_next_drain_that_native_stacks_are_wanted),
+           cmocka_unit_test(a_call_brings_the_next_drain_forward),
+           cmocka_unit_test(a_ring_buffer_that_fills_brings_it_further_forward),
+           cmocka_unit_test(drains_are_rarer_once_a_session_is_not_young),
+           cmocka_unit_test(an_instant_of_a_running_thread_is_one_sample),
+           cmocka_unit_test(times_that_go_backwards_count_nothing),
+           cmocka_unit_test(records_of_others_count_nothing),
+           cmocka_unit_test(an_unknown_thread_calls_for_a_listing),
+           cmocka_unit_test(threads_of_several_interpreters_are_listed_at_each_drain),
+           cmocka_unit_test(damaged_records_are_counted_and_harmless),
+           cmocka_unit_test(a_copy_that_makes_no_sense_fails_as_often_as_it_would_count),
+           cmocka_unit_test(what_happened_in_a_pause_is_not_counted),
+           cmocka_unit_test(a_record_of_before_the_session_is_not_counted),
+           cmocka_unit_test(a_thread_that_left_before_the_session_counts_from_its_begin_on),
+           cmocka_unit_test(a_thread_that_sleeps_counts_from_its_listing_on))

@@ -117,7 +117,7 @@ static void repeated_stacks_of_unknown_threads_count_nothing(void **state)
     fed_destroy(world);
 }
 
-/* What could not be read may be readable later: a code object may be known by then. */
+/* A stack that could not be read may be readable later: a code object may be known by then. */
 static void a_stack_that_failed_is_read_again_when_it_is_repeated(void **state)
 {
     struct fed_world *const world = fed_create();
@@ -188,7 +188,8 @@ static void a_repeated_stack_that_makes_no_sense_is_unknown(void **state)
     fed_destroy(world);
 }
 
-/* What leads to the value of a ContextVar is among the windows, and may have become longer or shorter. */
+/* The way to the value of a ContextVar is among the windows, and may have become longer or
+ * shorter. */
 static void windows_of_another_length_take_the_place_of_older_ones(void **state)
 {
     struct fed_world *const world = fed_create();
@@ -387,20 +388,20 @@ static void a_tail_that_was_lost_makes_the_stack_unknown(void **state)
     fed_destroy(world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_tail_comes_with_the_samples_that_have_it),
-          cmocka_unit_test(a_stack_that_is_kept_has_its_tail_later),
-          cmocka_unit_test(a_tail_that_was_lost_makes_the_stack_unknown),
-          cmocka_unit_test(the_outer_part_of_a_stack_is_that_of_an_earlier_record),
-          cmocka_unit_test(a_stack_that_is_kept_has_its_outer_part),
-          cmocka_unit_test(an_outer_part_that_was_lost_has_to_be_sent_again),
-          cmocka_unit_test(a_native_stack_comes_with_the_samples_of_its_record),
-          cmocka_unit_test(a_damaged_native_stack_fails_the_sample),
-          cmocka_unit_test(a_stack_that_was_counted_is_repeated_from_the_thread),
-          cmocka_unit_test(a_stack_that_was_kept_is_counted_when_it_is_repeated),
-          cmocka_unit_test(a_stack_that_was_lost_is_unknown_where_it_is_repeated),
-          cmocka_unit_test(repeated_stacks_of_unknown_threads_count_nothing),
-          cmocka_unit_test(a_stack_that_failed_is_read_again_when_it_is_repeated),
-          cmocka_unit_test(a_stack_that_was_cleared_is_unknown_where_it_is_repeated),
-          cmocka_unit_test(a_stack_of_a_pause_is_known_after_it),
-          cmocka_unit_test(a_repeated_stack_that_makes_no_sense_is_unknown),
-          cmocka_unit_test(windows_of_another_length_take_the_place_of_older_ones))
+TEST_GROUP(cmocka_unit_test(a_tail_comes_with_the_samples_that_have_it),
+           cmocka_unit_test(a_stack_that_is_kept_has_its_tail_later),
+           cmocka_unit_test(a_tail_that_was_lost_makes_the_stack_unknown),
+           cmocka_unit_test(the_outer_part_of_a_stack_is_that_of_an_earlier_record),
+           cmocka_unit_test(a_stack_that_is_kept_has_its_outer_part),
+           cmocka_unit_test(an_outer_part_that_was_lost_has_to_be_sent_again),
+           cmocka_unit_test(a_native_stack_comes_with_the_samples_of_its_record),
+           cmocka_unit_test(a_damaged_native_stack_fails_the_sample),
+           cmocka_unit_test(a_stack_that_was_counted_is_repeated_from_the_thread),
+           cmocka_unit_test(a_stack_that_was_kept_is_counted_when_it_is_repeated),
+           cmocka_unit_test(a_stack_that_was_lost_is_unknown_where_it_is_repeated),
+           cmocka_unit_test(repeated_stacks_of_unknown_threads_count_nothing),
+           cmocka_unit_test(a_stack_that_failed_is_read_again_when_it_is_repeated),
+           cmocka_unit_test(a_stack_that_was_cleared_is_unknown_where_it_is_repeated),
+           cmocka_unit_test(a_stack_of_a_pause_is_known_after_it),
+           cmocka_unit_test(a_repeated_stack_that_makes_no_sense_is_unknown),
+           cmocka_unit_test(windows_of_another_length_take_the_place_of_older_ones))

@@ -221,7 +221,7 @@ static void callers_count_even_if_the_registers_are_the_same(void **state)
         stopped_thread_stop(&world->victim, 1000);
     }
     assert_int_equal(count_complete(world), 2);
-    /* The same instant, without callers.  Zeros would be the end of a stack. */
+    /* The instant is the same, without callers. Zeros would be the end of a stack. */
     memset(world->victim.bytes, 0xff, STOPPED_MAX_BYTES);
     assert_int_equal(count_complete(world), 2);
     stopped_thread_resume(&world->victim);
@@ -229,5 +229,5 @@ static void callers_count_even_if_the_registers_are_the_same(void **state)
     free(world);
 }
 
-TEST_MAIN(cmocka_unit_test(native_and_python_frames_make_one_stack),
-          cmocka_unit_test(callers_count_even_if_the_registers_are_the_same))
+TEST_GROUP(cmocka_unit_test(native_and_python_frames_make_one_stack),
+           cmocka_unit_test(callers_count_even_if_the_registers_are_the_same))

@@ -232,7 +232,7 @@ static void at_a_switch_of_stacks_python_frames_are_not_merged(void **state)
     EXPECT_ENTRIES("nwwenen", NATIVE_COMPLETE, "01-wn", { .entry = at(5), .count = 2 });
     EXPECT_ENTRIES("nwwenen", NATIVE_COMPLETE, "012-wn", { .entry = at(5), .count = 1 },
                    { .count = 2 });
-    /* What lies further out may be anything. */
+    /* Entries further out may be anything. */
     EXPECT_ENTRIES("ss", NATIVE_CONTRADICTION, "01-s", { .count = 2 });
     EXPECT_ENTRIES("nssx", NATIVE_NO_IMAGE, "0-sn", { .entry = at(9), .count = 1 });
     EXPECT_ENTRIES("nss-en", NATIVE_COMPLETE, "0-sn", { .entry = at(4), .count = 1 });
@@ -310,24 +310,24 @@ static void runs_at_their_place_are_counted(void **state)
     assert_int_equal(count_placed("nsenen", NATIVE_COMPLETE, counted, 2), 0);
 }
 
-TEST_MAIN(cmocka_unit_test(a_run_stands_below_the_frame_that_holds_its_entry),
-          cmocka_unit_test(a_run_needs_no_name_of_its_function),
-          cmocka_unit_test(what_stands_for_the_evaluation_function_is_no_frame),
-          cmocka_unit_test(a_thread_without_python_has_its_native_frames),
-          cmocka_unit_test(the_innermost_call_may_have_no_frame_yet),
-          cmocka_unit_test(a_call_between_runs_is_a_mismatch_unless_it_is_known_to_be_empty),
-          cmocka_unit_test(a_call_outside_the_outermost_run_is_no_mismatch),
-          cmocka_unit_test(two_entries_in_one_frame_are_a_mismatch),
-          cmocka_unit_test(an_entry_in_no_frame_is_a_mismatch),
-          cmocka_unit_test(entries_in_the_wrong_order_are_a_mismatch),
-          cmocka_unit_test(runs_outside_the_known_frames_stand_between_gaps),
-          cmocka_unit_test(an_address_without_code_is_a_gap),
-          cmocka_unit_test(runs_in_a_gap_stand_between_gaps),
-          cmocka_unit_test(trampolines_are_left_out),
-          cmocka_unit_test(at_a_switch_of_stacks_python_frames_are_not_merged),
-          cmocka_unit_test(entries_at_their_place_show_that_no_stack_is_switched),
-          cmocka_unit_test(equal_numbers_of_calls_do_not_show_that_no_stack_is_switched),
-          cmocka_unit_test(a_mismatch_elsewhere_is_no_switch),
-          cmocka_unit_test(runs_without_entries_are_paired_from_the_outermost_on),
-          cmocka_unit_test(of_a_stack_that_is_not_whole_only_the_innermost_call_is_known),
-          cmocka_unit_test(runs_at_their_place_are_counted))
+TEST_GROUP(cmocka_unit_test(a_run_stands_below_the_frame_that_holds_its_entry),
+           cmocka_unit_test(a_run_needs_no_name_of_its_function),
+           cmocka_unit_test(what_stands_for_the_evaluation_function_is_no_frame),
+           cmocka_unit_test(a_thread_without_python_has_its_native_frames),
+           cmocka_unit_test(the_innermost_call_may_have_no_frame_yet),
+           cmocka_unit_test(a_call_between_runs_is_a_mismatch_unless_it_is_known_to_be_empty),
+           cmocka_unit_test(a_call_outside_the_outermost_run_is_no_mismatch),
+           cmocka_unit_test(two_entries_in_one_frame_are_a_mismatch),
+           cmocka_unit_test(an_entry_in_no_frame_is_a_mismatch),
+           cmocka_unit_test(entries_in_the_wrong_order_are_a_mismatch),
+           cmocka_unit_test(runs_outside_the_known_frames_stand_between_gaps),
+           cmocka_unit_test(an_address_without_code_is_a_gap),
+           cmocka_unit_test(runs_in_a_gap_stand_between_gaps),
+           cmocka_unit_test(trampolines_are_left_out),
+           cmocka_unit_test(at_a_switch_of_stacks_python_frames_are_not_merged),
+           cmocka_unit_test(entries_at_their_place_show_that_no_stack_is_switched),
+           cmocka_unit_test(equal_numbers_of_calls_do_not_show_that_no_stack_is_switched),
+           cmocka_unit_test(a_mismatch_elsewhere_is_no_switch),
+           cmocka_unit_test(runs_without_entries_are_paired_from_the_outermost_on),
+           cmocka_unit_test(of_a_stack_that_is_not_whole_only_the_innermost_call_is_known),
+           cmocka_unit_test(runs_at_their_place_are_counted))

@@ -138,5 +138,5 @@ static void nothing_is_read_beyond_the_share_of_time(void **state)
     munmap(generated, 1);
 }
 
-TEST_MAIN(cmocka_unit_test(symbols_of_all_processes_are_bounded),
-          cmocka_unit_test(nothing_is_read_beyond_the_share_of_time))
+TEST_GROUP(cmocka_unit_test(symbols_of_all_processes_are_bounded),
+           cmocka_unit_test(nothing_is_read_beyond_the_share_of_time))

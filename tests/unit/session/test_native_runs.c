@@ -185,10 +185,10 @@ static void cframes_that_lead_in_a_circle_end(void **state)
     native_runs_deinit(&world.list);
 }
 
-TEST_MAIN(cmocka_unit_test(until_3_10_each_frame_is_a_run),
-          cmocka_unit_test(an_entry_frame_begins_a_run),
-          cmocka_unit_test(a_cframe_belongs_to_the_run_whose_innermost_frame_it_names),
-          cmocka_unit_test(the_innermost_cframe_may_name_a_frame_that_has_not_begun),
-          cmocka_unit_test(a_run_whose_cframe_is_not_in_the_copy_lies_further_out),
-          cmocka_unit_test(cframes_that_name_other_frames_give_no_order),
-          cmocka_unit_test(cframes_that_lead_in_a_circle_end))
+TEST_GROUP(cmocka_unit_test(until_3_10_each_frame_is_a_run),
+           cmocka_unit_test(an_entry_frame_begins_a_run),
+           cmocka_unit_test(a_cframe_belongs_to_the_run_whose_innermost_frame_it_names),
+           cmocka_unit_test(the_innermost_cframe_may_name_a_frame_that_has_not_begun),
+           cmocka_unit_test(a_run_whose_cframe_is_not_in_the_copy_lies_further_out),
+           cmocka_unit_test(cframes_that_name_other_frames_give_no_order),
+           cmocka_unit_test(cframes_that_lead_in_a_circle_end))

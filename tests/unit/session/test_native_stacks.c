@@ -292,7 +292,7 @@ static void the_kernel_engine_copies_nothing_unless_it_is_wanted(void **state)
     end_victim();
 }
 
-TEST_MAIN(cmocka_unit_test(the_remote_engine_copies_stopped_threads),
-          cmocka_unit_test(the_kernel_engine_copies_all_threads),
-          cmocka_unit_test(nothing_is_copied_unless_it_is_wanted),
-          cmocka_unit_test(the_kernel_engine_copies_nothing_unless_it_is_wanted))
+TEST_GROUP(cmocka_unit_test(the_remote_engine_copies_stopped_threads),
+           cmocka_unit_test(the_kernel_engine_copies_all_threads),
+           cmocka_unit_test(nothing_is_copied_unless_it_is_wanted),
+           cmocka_unit_test(the_kernel_engine_copies_nothing_unless_it_is_wanted))

@@ -62,7 +62,7 @@ static void a_process_is_found_until_it_ends(void **state)
     assert_int_equal(origins_find(&world->origins, first, &found, NULL), ERR_GONE);
     assert_ok(origins_find(&world->origins, second, &found, &err), &err);
     sampler_origin_close(&found);
-    /* What is none is none. */
+    /* Origins that stand for none are never found. */
     origins_end(&world->origins, PROFILE_ORIGIN_NONE);
     origins_end(&world->origins, PROFILE_ORIGIN_SEVERAL);
     assert_int_equal(origins_find(&world->origins, PROFILE_ORIGIN_SEVERAL, &found, NULL),
@@ -152,8 +152,8 @@ static void who_is_of_several_users_is_not_known(void **state)
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-TEST_MAIN(WITH_WORLD(a_process_is_found_until_it_ends),
-          WITH_WORLD(descriptors_that_are_kept_outlive_the_process),
-          WITH_WORLD(numbers_of_sessions_differ),
-          WITH_WORLD(a_function_of_several_owners_has_none),
-          WITH_WORLD(who_is_of_several_users_is_not_known))
+TEST_GROUP(WITH_WORLD(a_process_is_found_until_it_ends),
+           WITH_WORLD(descriptors_that_are_kept_outlive_the_process),
+           WITH_WORLD(numbers_of_sessions_differ),
+           WITH_WORLD(a_function_of_several_owners_has_none),
+           WITH_WORLD(who_is_of_several_users_is_not_known))

@@ -101,6 +101,6 @@ static void of_many_threads_some_have_no_part(void **state)
     assert_int_equal(parts.bytes, 0);
 }
 
-TEST_MAIN(cmocka_unit_test(a_part_completes_the_stacks_that_have_it),
-          cmocka_unit_test(another_part_completes_nothing_and_is_missed),
-          cmocka_unit_test(of_many_threads_some_have_no_part))
+TEST_GROUP(cmocka_unit_test(a_part_completes_the_stacks_that_have_it),
+           cmocka_unit_test(another_part_completes_nothing_and_is_missed),
+           cmocka_unit_test(of_many_threads_some_have_no_part))

@@ -42,5 +42,5 @@ static void a_process_that_is_gone_has_none(void **state)
     assert_int_equal(page_faults_since(&faults, NO_PID, 3 * NS_PER_S), 0);
 }
 
-TEST_MAIN(cmocka_unit_test(faults_are_counted_from_call_to_call),
-          cmocka_unit_test(a_process_that_is_gone_has_none))
+TEST_GROUP(cmocka_unit_test(faults_are_counted_from_call_to_call),
+           cmocka_unit_test(a_process_that_is_gone_has_none))

@@ -233,16 +233,16 @@ static void a_year_at_a_megahertz_keeps_its_place(void **state)
     assert_true(instant >= START_NS + year_ns && instant <= START_NS + year_ns + 1000);
 }
 
-TEST_MAIN(cmocka_unit_test(one_instant_lies_in_each_period),
-          cmocka_unit_test(samples_stand_for_the_time_of_those_missed),
-          cmocka_unit_test(a_window_without_ticks_still_owes_its_time),
-          cmocka_unit_test(the_rate_is_exact_in_the_long_run),
-          cmocka_unit_test(instants_are_spread_evenly_over_the_period),
-          cmocka_unit_test(one_instant_says_nothing_about_the_next),
-          cmocka_unit_test(the_one_after_next_is_known_already),
-          cmocka_unit_test(another_seed_gives_other_instants),
-          cmocka_unit_test(a_seed_of_zero_is_as_good_as_any),
-          cmocka_unit_test(periods_slept_through_are_counted_and_not_made_up_for),
-          cmocka_unit_test(no_period_gets_two_instants_however_late_one_is),
-          cmocka_unit_test(a_clock_before_the_start_misses_nothing),
-          cmocka_unit_test(a_year_at_a_megahertz_keeps_its_place))
+TEST_GROUP(cmocka_unit_test(one_instant_lies_in_each_period),
+           cmocka_unit_test(samples_stand_for_the_time_of_those_missed),
+           cmocka_unit_test(a_window_without_ticks_still_owes_its_time),
+           cmocka_unit_test(the_rate_is_exact_in_the_long_run),
+           cmocka_unit_test(instants_are_spread_evenly_over_the_period),
+           cmocka_unit_test(one_instant_says_nothing_about_the_next),
+           cmocka_unit_test(the_one_after_next_is_known_already),
+           cmocka_unit_test(another_seed_gives_other_instants),
+           cmocka_unit_test(a_seed_of_zero_is_as_good_as_any),
+           cmocka_unit_test(periods_slept_through_are_counted_and_not_made_up_for),
+           cmocka_unit_test(no_period_gets_two_instants_however_late_one_is),
+           cmocka_unit_test(a_clock_before_the_start_misses_nothing),
+           cmocka_unit_test(a_year_at_a_megahertz_keeps_its_place))

@@ -292,10 +292,5 @@ static void a_second_takes_as_many_system_calls_as_stated(void **state)
     assert_true(is_kept);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_second_takes_as_many_system_calls_as_stated),
-    };
-    return cmocka_run_group_tests(tests, start_sleepers, end_sleepers) == 0 ? 0 : 1;
-}
+TEST_GROUP_WITHIN(start_sleepers, end_sleepers,
+                  cmocka_unit_test(a_second_takes_as_many_system_calls_as_stated))

@@ -185,7 +185,7 @@ static void ticks_before_the_first_reading_wait_for_it(void **state)
     end(&world);
 }
 
-/* What was not found by the last reading was not there. */
+/* A thread that the last reading did not find was not there. */
 static void a_thread_that_had_ended_is_not_repeated(void **state)
 {
     struct world world;
@@ -221,7 +221,7 @@ static void failures_and_tasks_are_repeated_too(void **state)
     end(&world);
 }
 
-/* Of many threads each sampled one stands for some. */
+/* One of many threads is sampled each time, and stands for some. */
 static void what_a_reading_stands_for_is_repeated(void **state)
 {
     struct world world;
@@ -451,14 +451,14 @@ static void a_target_whose_memory_is_not_open_is_refused_under_a_rule(void **sta
     permission_use(NULL, NULL);
 }
 
-TEST_MAIN(cmocka_unit_test(every_window_has_a_sample_for_each_of_its_ticks),
-          cmocka_unit_test(a_target_that_ends_has_a_sample_for_each_tick),
-          cmocka_unit_test(what_is_repeated_was_running_if_the_thread_was),
-          cmocka_unit_test(ticks_before_the_first_reading_wait_for_it),
-          cmocka_unit_test(a_thread_that_had_ended_is_not_repeated),
-          cmocka_unit_test(failures_and_tasks_are_repeated_too),
-          cmocka_unit_test(what_a_reading_stands_for_is_repeated),
-          cmocka_unit_test(a_turn_that_fails_counts_no_tick_twice),
-          cmocka_unit_test(the_rule_is_asked_again_of_a_target_with_other_users),
-          cmocka_unit_test(nothing_new_is_read_of_a_target_that_is_permitted_no_longer),
-          cmocka_unit_test(a_target_whose_memory_is_not_open_is_refused_under_a_rule))
+TEST_GROUP(cmocka_unit_test(every_window_has_a_sample_for_each_of_its_ticks),
+           cmocka_unit_test(a_target_that_ends_has_a_sample_for_each_tick),
+           cmocka_unit_test(what_is_repeated_was_running_if_the_thread_was),
+           cmocka_unit_test(ticks_before_the_first_reading_wait_for_it),
+           cmocka_unit_test(a_thread_that_had_ended_is_not_repeated),
+           cmocka_unit_test(failures_and_tasks_are_repeated_too),
+           cmocka_unit_test(what_a_reading_stands_for_is_repeated),
+           cmocka_unit_test(a_turn_that_fails_counts_no_tick_twice),
+           cmocka_unit_test(the_rule_is_asked_again_of_a_target_with_other_users),
+           cmocka_unit_test(nothing_new_is_read_of_a_target_that_is_permitted_no_longer),
+           cmocka_unit_test(a_target_whose_memory_is_not_open_is_refused_under_a_rule))

@@ -81,12 +81,6 @@ static void more_targets_than_are_listed_are_counted(void **state)
     target_table_deinit(&target_table);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_target_that_has_ended_is_still_listed),
-        cmocka_unit_test(the_first_warning_of_a_kind_stays),
-        cmocka_unit_test(more_targets_than_are_listed_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(a_target_that_has_ended_is_still_listed),
+           cmocka_unit_test(the_first_warning_of_a_kind_stays),
+           cmocka_unit_test(more_targets_than_are_listed_are_counted))

@@ -353,13 +353,13 @@ static void waiting_tasks_count_for_every_tick_since(void **state)
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(what_stacks_tell_otherwise_moves),
-          cmocka_unit_test(a_task_without_a_sampled_thread_stays),
-          cmocka_unit_test(who_awaits_a_task_stands_below_it),
-          cmocka_unit_test(circles_of_awaiters_end),
-          cmocka_unit_test(a_long_way_of_awaiters_ends),
-          cmocka_unit_test(tasks_that_wait_for_each_other_count_each),
-          cmocka_unit_test(tasks_that_were_read_count_for_the_others),
-          cmocka_unit_test(a_task_without_room_for_its_frames_is_truncated),
-          cmocka_unit_test(a_stack_begins_at_the_task_it_runs),
-          cmocka_unit_test(waiting_tasks_count_for_every_tick_since))
+TEST_GROUP(cmocka_unit_test(what_stacks_tell_otherwise_moves),
+           cmocka_unit_test(a_task_without_a_sampled_thread_stays),
+           cmocka_unit_test(who_awaits_a_task_stands_below_it),
+           cmocka_unit_test(circles_of_awaiters_end),
+           cmocka_unit_test(a_long_way_of_awaiters_ends),
+           cmocka_unit_test(tasks_that_wait_for_each_other_count_each),
+           cmocka_unit_test(tasks_that_were_read_count_for_the_others),
+           cmocka_unit_test(a_task_without_room_for_its_frames_is_truncated),
+           cmocka_unit_test(a_stack_begins_at_the_task_it_runs),
+           cmocka_unit_test(waiting_tasks_count_for_every_tick_since))

@@ -119,7 +119,7 @@ static void the_word_that_a_thread_waits_at_says_whether_it_waits_for_the_gil(vo
     }
 }
 
-/* Too short a time for the account, but the kernel says whether they run. */
+/* The time is too short for the account, but the kernel says whether they run. */
 static void what_waits_shortly_is_as_it_was_at_first(void **state)
 {
     enum { STILL = 5 };
@@ -141,7 +141,7 @@ static void what_waits_shortly_is_as_it_was_at_first(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(a_stopped_thread_is_counted_as_it_was_before),
-          cmocka_unit_test(a_thread_is_asked_before_it_is_stopped),
-          cmocka_unit_test(the_word_that_a_thread_waits_at_says_whether_it_waits_for_the_gil),
-          cmocka_unit_test(what_waits_shortly_is_as_it_was_at_first))
+TEST_GROUP(cmocka_unit_test(a_stopped_thread_is_counted_as_it_was_before),
+           cmocka_unit_test(a_thread_is_asked_before_it_is_stopped),
+           cmocka_unit_test(the_word_that_a_thread_waits_at_says_whether_it_waits_for_the_gil),
+           cmocka_unit_test(what_waits_shortly_is_as_it_was_at_first))

@@ -99,5 +99,5 @@ static void a_sample_counts_as_often_as_it_stands_for_ticks(void **state)
     cpu_world_end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_sink_hears_what_is_counted_and_when),
-          cmocka_unit_test(a_sample_counts_as_often_as_it_stands_for_ticks))
+TEST_GROUP(cmocka_unit_test(a_sink_hears_what_is_counted_and_when),
+           cmocka_unit_test(a_sample_counts_as_often_as_it_stands_for_ticks))

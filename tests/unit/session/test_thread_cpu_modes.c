@@ -134,9 +134,9 @@ static void stopped_samples_that_are_filtered_are_not_counted_as_stopped(void **
     cpu_world_end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_mode_keeps_what_it_asks_for_and_what_is_unknown),
-          cmocka_unit_test(a_thread_that_ran_all_the_time_is_kept_by_cpu),
-          cmocka_unit_test(samples_that_waited_are_filtered_too),
-          cmocka_unit_test(what_is_filtered_is_nowhere),
-          cmocka_unit_test(what_may_be_kept_is_known_before_the_cpu_is),
-          cmocka_unit_test(stopped_samples_that_are_filtered_are_not_counted_as_stopped))
+TEST_GROUP(cmocka_unit_test(a_mode_keeps_what_it_asks_for_and_what_is_unknown),
+           cmocka_unit_test(a_thread_that_ran_all_the_time_is_kept_by_cpu),
+           cmocka_unit_test(samples_that_waited_are_filtered_too),
+           cmocka_unit_test(what_is_filtered_is_nowhere),
+           cmocka_unit_test(what_may_be_kept_is_known_before_the_cpu_is),
+           cmocka_unit_test(stopped_samples_that_are_filtered_are_not_counted_as_stopped))

@@ -117,7 +117,8 @@ static struct state_sums sums_of_300_samples(int32_t tid, bool is_still)
     return sums;
 }
 
-/* Whether or not its stack moves.  On a busy machine it may be without one, or have one, all the time. */
+/* A thread that lacks a processor is runnable whether its stack moves or not. On a busy machine
+ * it may be without one, or have one, all the time. */
 static void a_thread_without_a_processor_is_runnable(void **state)
 {
     enum { TRIES = 20 };
@@ -182,8 +183,8 @@ static void a_runnable_thread_is_not_on_a_cpu(void **state)
 }
 
 /* The last one leaves two threads behind that run forever. */
-TEST_MAIN(cmocka_unit_test(a_runnable_thread_is_not_on_a_cpu),
-          cmocka_unit_test(what_ran_just_now_runs),
-          cmocka_unit_test(what_was_ready_at_first_only_counts_as_ready_once),
-          cmocka_unit_test(time_without_a_processor_is_of_the_samples_then),
-          cmocka_unit_test(a_thread_without_a_processor_is_runnable))
+TEST_GROUP(cmocka_unit_test(a_runnable_thread_is_not_on_a_cpu),
+           cmocka_unit_test(what_ran_just_now_runs),
+           cmocka_unit_test(what_was_ready_at_first_only_counts_as_ready_once),
+           cmocka_unit_test(time_without_a_processor_is_of_the_samples_then),
+           cmocka_unit_test(a_thread_without_a_processor_is_runnable))

@@ -106,7 +106,7 @@ static void a_sleep_is_a_pause_in_a_thread_that_does_more(void **state)
     } rows[] = {
         { 95, 5, 0, "<waits: sleep>" },
         { 80, 20, 0, "<waits: pause>" },
-        /* What the machine lacks is not what the thread does. */
+        /* A lack of processors is not what the thread does. */
         { 48, 2, 50, "<waits: sleep>" },
         { 40, 10, 50, "<waits: pause>" },
     };
@@ -173,7 +173,7 @@ static void without_room_for_a_mark_the_series_has_the_part_of_the_views(void **
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(what_a_thread_needs_is_a_leaf_of_its_stack),
-          cmocka_unit_test(a_sleep_is_a_pause_in_a_thread_that_does_more),
-          cmocka_unit_test(what_a_thread_did_long_ago_does_not_count),
-          cmocka_unit_test(without_room_for_a_mark_the_series_has_the_part_of_the_views))
+TEST_GROUP(cmocka_unit_test(what_a_thread_needs_is_a_leaf_of_its_stack),
+           cmocka_unit_test(a_sleep_is_a_pause_in_a_thread_that_does_more),
+           cmocka_unit_test(what_a_thread_did_long_ago_does_not_count),
+           cmocka_unit_test(without_room_for_a_mark_the_series_has_the_part_of_the_views))

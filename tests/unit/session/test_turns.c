@@ -60,6 +60,6 @@ static void of_many_owners_the_smallest_debt_is_forgotten(void **state)
     assert_true(debts_rest_until_ns(&debts, 9999, now_ns) > now_ns);
 }
 
-TEST_MAIN(cmocka_unit_test(owners_take_turns), cmocka_unit_test(a_crowd_does_not_come_first),
-          cmocka_unit_test(who_took_long_rests_for_a_part_of_the_time),
-          cmocka_unit_test(of_many_owners_the_smallest_debt_is_forgotten))
+TEST_GROUP(cmocka_unit_test(owners_take_turns), cmocka_unit_test(a_crowd_does_not_come_first),
+           cmocka_unit_test(who_took_long_rests_for_a_part_of_the_time),
+           cmocka_unit_test(of_many_owners_the_smallest_debt_is_forgotten))

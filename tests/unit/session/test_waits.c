@@ -215,14 +215,8 @@ static void nothing_is_known_of_a_thread_that_runs(void **state)
     profile_destroy(profile);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_and_code_give_causes),
-        cmocka_unit_test(code_of_libraries_is_known),
-        cmocka_unit_test(workers_of_pools_that_wait_in_depth_are_known),
-        cmocka_unit_test(a_cause_is_a_mark_below_the_stack),
-        cmocka_unit_test(nothing_is_known_of_a_thread_that_runs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(calls_and_code_give_causes),
+           cmocka_unit_test(code_of_libraries_is_known),
+           cmocka_unit_test(workers_of_pools_that_wait_in_depth_are_known),
+           cmocka_unit_test(a_cause_is_a_mark_below_the_stack),
+           cmocka_unit_test(nothing_is_known_of_a_thread_that_runs))

@@ -95,9 +95,9 @@ static void without_timers_it_sleeps_all_the_same(void **state)
     waker_deinit(&waker);
 }
 
-TEST_MAIN(cmocka_unit_test(it_never_wakes_before_the_instant),
-          cmocka_unit_test(who_is_hastened_sleeps_as_long),
-          cmocka_unit_test(what_is_prepared_is_waited_for_in_its_turn),
-          cmocka_unit_test(what_was_prepared_for_nothing_is_in_nobodys_way),
-          cmocka_unit_test(what_has_passed_is_not_waited_for),
-          cmocka_unit_test(without_timers_it_sleeps_all_the_same))
+TEST_GROUP(cmocka_unit_test(it_never_wakes_before_the_instant),
+           cmocka_unit_test(who_is_hastened_sleeps_as_long),
+           cmocka_unit_test(what_is_prepared_is_waited_for_in_its_turn),
+           cmocka_unit_test(what_was_prepared_for_nothing_is_in_nobodys_way),
+           cmocka_unit_test(what_has_passed_is_not_waited_for),
+           cmocka_unit_test(without_timers_it_sleeps_all_the_same))

@@ -1,4 +1,4 @@
-// What axe-core finds in every view, light and dark: nothing serious.
+// Findings of axe-core in every view, light and dark: nothing serious.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -1,4 +1,4 @@
-// What narrows the picture: threads, states, ranges of time, filters of frames.
+// Selections that narrow the picture: threads, states, ranges of time, filters of frames.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

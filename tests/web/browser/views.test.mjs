@@ -144,7 +144,7 @@ test("the download menu can anonymize, and an anonymized report says what it is"
   await leave(filed);
 });
 
-// What a target can put into a file and its line table.
+// Text that a target can put into a file and its line table.
 const HOSTILE_LINES = [
   "</script><img src=x onerror=\"document.title='PWNED'\">", "\u202egnp.exe = 1 \u2066# \u200f", "half\ud800 = '\udc00'", "nul\u0000 \u0007\u001b[31m", "x = '" + "y".repeat(100000) + "'",
   "\t\tif 名前 == \"𝒳\":", "", "a\u2028b\u2029c\u0085d",

@@ -24,7 +24,7 @@ const made = bundle("manual");
 const ids = new Set(Array.from(made.page.matchAll(/ id="([^"]+)"/g), ([, id]) => id));
 const hashOf = (text) => "'sha256-" + createHash("sha256").update(text).digest("base64") + "'";
 
-// What scripts/bundle-manual says of a manual whose only chapter is `text`.
+// The output of scripts/bundle-manual for a manual whose only chapter is `text`.
 function bundleOf(text) {
   const root = mkdtempSync(join(folder, "copy-"));
   for (const path of ["scripts/bundle-manual", "server/openapi.json", "web/tokens.css", "web/manual.css", "web/early.js", "web/index.html"]) {

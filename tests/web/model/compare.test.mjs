@@ -15,7 +15,7 @@ import { answersOf, outline, stateOf } from "../support/sample.mjs";
 
 const near = (given, wanted, within = 1e-6) => assert.ok(Math.abs(given - wanted) <= within, given + ", not " + wanted);
 
-// The same numbers as tests/unit/server/report/test_compare.c.
+// The numbers are those of tests/unit/server/report/test_compare.c.
 test("quantiles are those of the tables", () => {
   near(studentQuantile(0.05, 1), 12.706205, 1e-5);
   near(studentQuantile(0.05, 9), 2.262157);
@@ -72,7 +72,7 @@ test("what all rows move is the variation between runs", () => {
   const moves = [-0.015, -0.01, -0.005, 0, 0.005, 0.01, 0.015];
   // Squares around their middle, 0: 7e-4 / 7 / 2.
   near(rows(moves)(99), Math.sqrt(5e-5), 5e-5);
-  // What a row moved is no part of its own variation, and cut in that of others: at 16 times 2 * 0.005^2.
+  // The move of a row is no part of its own variation, and cut in that of others: at 16 times 2 * 0.005^2.
   near(rows([...moves, 0.5])(7), Math.sqrt(5e-5), 5e-5);
   near(rows([...moves, 0.5])(99), Math.sqrt((7e-4 + 16 * 5e-5) / 16), 1e-4);
   assert.equal(rows(moves.map((by) => by * 10), 1e-6)(99), 0.02);

@@ -102,7 +102,7 @@ test("focus and ignore see whole stacks, show-from only what hide and show leave
   assert.deepEqual(both("show " + names("a", "b"), "hide " + names("b")), { lines: ["a 9"], sum: 9 });
 });
 
-// What pprof does with stacks, written as its source has it: profile/filter.go, FilterSamplesByName and ShowFrom.
+// Filters stacks as pprof does, written as its source has it: profile/filter.go, FilterSamplesByName and ShowFrom.
 function asPprof(stacks, { focus, ignore, hide, show, "show-from": showFrom }) {
   const is = (pattern, frame) => pattern !== undefined && pattern.test(frame);
   const kept = new Map();

@@ -1,4 +1,4 @@
-// What the page of a host says of the last minutes of its processes.
+// The page of a host: what it says of the last minutes of its processes.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -71,7 +71,7 @@ test("what waits counts at the line that it waits for, by cause and without what
   const [lines, grouping] = [createOwnLines(""), createGrouping("function")];
   extendOwnLines(lines, profile);
   extendGrouping(grouping, profile);
-  // Of the samples without a mark those of `commit` run.
+  // Samples of `commit` are the ones without a mark that run.
   const running = { ...createCounts(), self: counts.self.map((count) => (count === 20 ? count : 0)) };
   const { rows, samples } = waitingOwnLines(lines, profile, grouping, counts, running, 5);
   assert.equal(samples, 65);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { frameKey, frameLabel, isSynthetic, originOf } from "../../../web/model/profile/frames.js";
-import { groupTotals } from "../../../web/model/trees/grouping.js";
+import { countFrames, groupTotals } from "../../../web/model/trees/grouping.js";
 import { currentGrouping, takeDelivery } from "../../../web/model/trees/recording.js";
-import { frameCounts, heldRows, nameRanks, sortedRows, tableRows, topFrames } from "../../../web/model/code/table.js";
+import { heldRows, nameRanks, sortedRows, tableRows, topFrames } from "../../../web/model/code/table.js";
 import { bottomUpTree, createMergedNames, resolveKeys, topDownTree, treeKeys } from "../../../web/model/trees/trees.js";
 import { answersOf, recordingOf } from "../support/sample.mjs";
 
@@ -109,7 +109,7 @@ test("synthetic frames are distinguished from functions that only look like them
 
 test("the table counts a sample once however often a function recurs", () => {
   const seen = treeOf(["f;f;f 2", "f;g;f 3", "g 5"]);
-  const rows = tableRows(frameCounts(seen.grouping, seen.totals));
+  const rows = tableRows(countFrames(seen.grouping, seen.totals));
   const found = rows.map((row) => [frameLabel(seen.grouping.frames, seen.profile, row.frame).name, row.self, row.total]);
   assert.deepEqual(found.sort(), [["f", 5, 5], ["g", 5, 8]]);
 });
@@ -128,7 +128,7 @@ test("equal rows of the table keep their order, whatever their numbers are", () 
 test("names are put in order by function and file, lines of a function by number", () => {
   const seen = treeOf(["b:10 1", "b:9 1", "a:2 1", "b:100 1", "__proto__:1 1"], "line");
   const ranks = nameRanks(seen.grouping.frames, seen.profile);
-  const named = tableRows(frameCounts(seen.grouping, seen.totals)).sort((a, b) => ranks[a.frame] - ranks[b.frame]);
+  const named = tableRows(countFrames(seen.grouping, seen.totals)).sort((a, b) => ranks[a.frame] - ranks[b.frame]);
   assert.deepEqual(named.map((row) => frameLabel(seen.grouping.frames, seen.profile, row.frame).label), ["__proto__  app/__proto__.py:1", "a  app/a.py:2", "b  app/b.py:9", "b  app/b.py:10", "b  app/b.py:100"]);
 });
 
@@ -145,7 +145,7 @@ test("a stack of 10,000 frames goes through everything without recursion", () =>
   const seen = treeOf([deep, "g 1"]);
   const tree = topDownTree(seen.grouping, seen.totals);
   assert.equal(treeKeys(tree, seen.grouping.frames, seen.profile, 10000).length, 10000);
-  assert.equal(tableRows(frameCounts(seen.grouping, seen.totals)).length, 2);
+  assert.equal(tableRows(countFrames(seen.grouping, seen.totals)).length, 2);
   const bottomUp = bottomUpTree(createMergedNames(), seen.grouping, seen.totals);
   let id = 0;
   let depth = 0;

@@ -43,7 +43,7 @@ test("stacks end with what they wait for, in a hue of its own", () => {
   const leaf = picture.drawing.root.children[0].children[1].children[0];
   assert.deepEqual([leaf.hue, leaf.neutral, leaf.foreign], ["wait-network", false, true]);
   assert.deepEqual(picture.waitHues, ["network", "idle"]);
-  // Such a sample counts at what it waits for, so no function has what it did not do.
+  // A waiting sample counts at what it waits for, so no function has what it did not do.
   assert.deepEqual(picture.hottest.map(({ label, self }) => label.name + " " + self), ["work 2"]);
   const { table } = createPicture()(stateOf(STACKS, { view: "table" }));
   assert.deepEqual(table.rows.slice(0, 3).map((row) => table.labelOf(row).name + " " + row.self), ["waits: network read 10.0.0.5:5432 6", "waits: event loop 3", "work 2"]);

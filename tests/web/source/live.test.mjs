@@ -412,7 +412,7 @@ test("what runs is never of another question than what is counted, nor newer tha
   assert.deepEqual(seen, [["", false], ["running", true]]);
   assert.ok(scene.recording.running.total < whole);
   assert.equal(scene.recording.running.total, viewTotal(scene, { threads: [1], parts: ["running"], to: 1 }));
-  // The same question again: what is counted begins again, and so does what runs of it.
+  // The question is asked again: what is counted begins again, and so does what runs of it.
   scene.source.ask({ threads: [1], states: [], parts: [], until: 1 });
   await scene.round();
   assert.equal(scene.recording.running.total, viewTotal(scene, { threads: [1], parts: ["running"], to: 1 }));

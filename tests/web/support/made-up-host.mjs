@@ -194,7 +194,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
     return { value: session };
   }
 
-  // Of what is sampled.
+  // Processes that are sampled have a headline.
   function listProcesses() {
     const headlineOf = ({ sessions: { length } }, i) => (length === 0 ? null : (31 + i) + " % of the time that is not idle it runs `" + PLACES[i % PLACES.length][0] + "` (shop/app.py:50); 20 % it waits to read from the network (10.0.0.5:5432) in `recv`, called by shop/client.py:41; 9 of 12 threads are idle");
     return processes.map((process, i) => ({ ...process, headline: headlineOf(process, i) }));

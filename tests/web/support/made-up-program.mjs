@@ -61,7 +61,8 @@ const FUNCTIONS = {
 
 const REQUEST = ["bootstrap", "inner", "run", "worker", "item", "serve", "dispatch"];
 
-// What threads with these stacks wait for when they do not run: by the frame before the last; workers without work by that before it.
+// Causes of waits of threads with these stacks when they do not run: by the frame before the last; workers without work
+// by that before it.
 const WAITS = { fetch: "network read 10.0.0.5:5432", get: "idle worker", wait: "queue or condition", parse: "disk", main: "event loop" };
 
 // [weight, from second, stack]
@@ -107,7 +108,7 @@ const UNKNOWN_WAITS_GIL = 1024;
 const UNKNOWN_IN_NATIVE = 4096;
 const UNKNOWN_HAS_EXCEPTION = 8192;
 
-// What a thread with this stack was doing; one in three that run Python has the lock.
+// The state of a thread with this stack; one in three that run Python has the lock.
 function madeUpState(names, random, facts) {
   const leaf = names.at(-1);
   const luck = random();
@@ -462,7 +463,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     };
   }
 
-  // Of the whole session, whatever range is asked for.
+  // Matches in the whole session, whatever range is asked for.
   function matches(runs) {
     const matched = tables.functions.map((fn, id) => runs.some((first, i) => i % 2 === 0 && id >= first && id <= runs[i + 1]));
     return { epoch, generation, ...matchesOfCells(report({}), matched) };

@@ -19,7 +19,7 @@ import { createProgram } from "./made-up-program.mjs";
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const PLACEHOLDER = '<script type="text/plain" id="profile-data"></script>';
 
-// What GET /summary answers of what the page shows of it; names are those of the program, and hostile.
+// The part of GET /summary that the page shows; names are those of the program, and hostile.
 export const SUMMARY = {
   headline: "41 % runs `</script><img src=x onerror=alert(1)>` (pricing.py:20); 2 of 20 threads are idle",
   parts: { running: 0.3, needs_gil: 0.3, needs_processor: 0, blocked: 0.2, idle: 0.2 },
@@ -39,7 +39,7 @@ export const SUMMARY = {
   quality: { text: "99.0 % of the samples exact" },
 };
 
-// The same of a program with waiting tasks.
+// The summary of a program with waiting tasks.
 const AWAITING = { samples: 4000, lines: [{ name: "handle\u202e", file: "/srv/shop/pricing.py", line: 20, function: 1, samples: 3000 }, { name: "main", file: "/srv/shop/app.py", line: 7, function: 2, samples: 500 }] };
 
 function pageFiles(given) {

@@ -8,7 +8,7 @@ import { groupTotals } from "../../../web/model/trees/grouping.js";
 import { createRecording, currentGrouping, takeDelivery } from "../../../web/model/trees/recording.js";
 import { topDownTree } from "../../../web/model/trees/trees.js";
 
-// What /tree and /view answer of the stacks.
+// Answers of /tree and /view for the stacks.
 function answers({ functions, stacks, interpreter, packages, own_code }) {
   const keys = Object.keys(functions);
   const strings = [""];
@@ -58,7 +58,7 @@ function shown(recording, keys, filters, native, showsWaits) {
   return lines.sort();
 }
 
-// What has taken the answers.
+// A recording that has taken the answers.
 function recordingOf(tree, view) {
   const recording = createRecording();
   takeDelivery(recording, { restart: true, recount: true, trees: [tree], view });

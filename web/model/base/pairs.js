@@ -1,75 +1,85 @@
-// Ids of pairs of integers: open addressing in one typed array, so that a million pairs need no objects and each lookup
-// touches memory once. 0 is the id of no pair.
+// Ids of pairs of integers: open addressing in a typed array of ids, so that a million pairs need no objects and a lookup of a new pair
+// touches memory once. The first of a pair is not negative. 0 is the id of no pair.
 
 const SLOTS_LEAST = 1024;
-const FIRST = 0;
-const SECOND = 1;
-const ID = 2;
-const STRIDE = 4;
+// Fewer and larger steps: each puts all pairs into other places.
+const GROWTH = 4;
+const SPREAD = 16;
 
 export function createPairs() {
-  return { slots: new Int32Array(SLOTS_LEAST * STRIDE), count: 0 };
+  return { slots: new Int32Array(SLOTS_LEAST), count: 0, first: new Int32Array(SLOTS_LEAST).fill(-1), second: new Int32Array(SLOTS_LEAST) };
 }
 
-export function copyPairs({ slots, count }) {
-  return { slots: slots.slice(), count };
+export function copyPairs({ slots, count, first, second }) {
+  return { slots: slots.slice(), count, first: first.slice(), second: second.slice() };
 }
 
-function slotOf(first, second, slots) {
-  let hash = Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca6b);
+// Near each other for neighbours, as what comes one after the other is often found in one piece of memory.
+const nearSlot = (first, second, mask) => (second + Math.imul(first, SPREAD)) & mask;
+
+// Where what finds that slot taken goes on, so that many neighbours do not stand in each other's way.
+function farSlot(first, second, mask) {
+  let hash = Math.imul(first, SPREAD) ^ Math.imul(second, 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35);
-  return ((hash ^ (hash >>> 13)) * STRIDE) & (slots.length - 1);
+  return (hash ^ (hash >>> 13)) & mask;
 }
 
 // Where the pair is, or where it is to be.
-function placeOf(slots, first, second) {
-  let at = slotOf(first, second, slots);
-  while (slots[at + ID] !== 0 && (slots[at + FIRST] !== first || slots[at + SECOND] !== second)) at = (at + STRIDE) & (slots.length - 1);
+function placeOf({ slots, first, second }, one, other) {
+  const mask = slots.length - 1;
+  let at = nearSlot(one, other, mask);
+  let id = slots[at];
+  if (id === 0 || (first[id] === one && second[id] === other)) return at;
+  at = farSlot(one, other, mask);
+  for (id = slots[at]; id !== 0 && (first[id] !== one || second[id] !== other); id = slots[at]) at = (at + 1) & mask;
   return at;
-}
-
-function putPair(slots, first, second, id) {
-  const at = placeOf(slots, first, second);
-  slots[at + FIRST] = first;
-  slots[at + SECOND] = second;
-  slots[at + ID] = id;
 }
 
 // Makes room for so many pairs in all.
 export function reservePairs(pairs, count) {
-  let length = pairs.slots.length;
-  while (2 * count * STRIDE > length) length *= 2;
+  if (count >= pairs.first.length) reserveId(pairs, count);
+  let { length } = pairs.slots;
+  while (2 * count > length) length *= GROWTH;
   if (length === pairs.slots.length) return;
-  const { slots } = pairs;
-  pairs.slots = new Int32Array(length);
-  for (let at = 0; at < slots.length; at += STRIDE) {
-    if (slots[at + ID] !== 0) putPair(pairs.slots, slots[at + FIRST], slots[at + SECOND], slots[at + ID]);
+  const { first, second } = pairs;
+  const slots = new Int32Array(length);
+  const mask = length - 1;
+  for (let id = 1; id < first.length; id += 1) {
+    if (first[id] < 0) continue;
+    let at = nearSlot(first[id], second[id], mask);
+    if (slots[at] !== 0) for (at = farSlot(first[id], second[id], mask); slots[at] !== 0; at = (at + 1) & mask);
+    slots[at] = id;
   }
+  pairs.slots = slots;
+}
+
+function reserveId(pairs, id) {
+  const { length } = pairs.first;
+  const first = new Int32Array(Math.max(id + 1, 2 * length)).fill(-1, length);
+  const second = new Int32Array(first.length);
+  first.set(pairs.first);
+  second.set(pairs.second);
+  Object.assign(pairs, { first, second });
 }
 
 // The id of (first, second), or 0.
 export function findPair(pairs, first, second) {
-  return pairs.slots[placeOf(pairs.slots, first, second) + ID];
+  return pairs.slots[placeOf(pairs, first, second)];
 }
 
 // The id of (first, second), which is `fresh` from now on if it had none.
 export function takePair(pairs, first, second, fresh) {
-  const at = placeOf(pairs.slots, first, second);
-  const known = pairs.slots[at + ID];
+  let at = placeOf(pairs, first, second);
+  const known = pairs.slots[at];
   if (known !== 0) return known;
-  if (2 * (pairs.count + 1) * STRIDE > pairs.slots.length) {
-    addPair(pairs, first, second, fresh);
-    return fresh;
+  if (2 * (pairs.count + 1) > pairs.slots.length) {
+    reservePairs(pairs, pairs.count + 1);
+    at = placeOf(pairs, first, second);
   }
-  pairs.slots[at + FIRST] = first;
-  pairs.slots[at + SECOND] = second;
-  pairs.slots[at + ID] = fresh;
+  if (fresh >= pairs.first.length) reserveId(pairs, fresh);
+  pairs.slots[at] = fresh;
+  pairs.first[fresh] = first;
+  pairs.second[fresh] = second;
   pairs.count += 1;
   return fresh;
-}
-
-export function addPair(pairs, first, second, id) {
-  pairs.count += 1;
-  reservePairs(pairs, pairs.count);
-  putPair(pairs.slots, first, second, id);
 }

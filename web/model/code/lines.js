@@ -1,12 +1,15 @@
 // Samples by file, line and function: self and total samples of each, callers and callees.
 // Made from a grouping by line.
 
+import { memoise } from "../base/memoise.js";
 import { fileText, functionText, hasSource, libraryOf, originOf } from "../profile/frames.js";
-import { countByKey, groupCount, outermostByKey } from "../trees/grouping.js";
+import { groupChildren, groupCount } from "../trees/grouping.js";
 import { inJitOf } from "../trees/native.js";
-import { createPairs, reservePairs, takePair } from "../base/pairs.js";
 import { isWait } from "../profile/waits.js";
 import { functionCount } from "../profile/profile.js";
+
+// Numbers of lines that are looked up in an array.
+const NEAR_LINES = 1 << 20;
 
 // Files of libraries of the system are with those of Python's.
 const kindOf = ({ kind }) => (kind === "system" ? "library" : kind);
@@ -29,67 +32,128 @@ export function sourcePaths(profile) {
   return filesOf(profile).files.slice(1).map((file) => file.path);
 }
 
-// What does not depend on the samples is kept until there are more frames or groups: by grouping {groups, frames, places}.
-const keptPlaces = new WeakMap();
-
-function keptPlacesOf(grouping, profile) {
-  const [groups, frames] = [groupCount(grouping), grouping.frames.function.length];
-  const kept = keptPlaces.get(grouping);
-  if (kept?.groups === groups && kept.frames === frames) return kept.places;
-  const places = placesOf(grouping, profile);
-  const functionOf = Int32Array.from(grouping.frames.function);
-  const functions = functionCount(profile);
-  const outermost = (keyOf, keys) => outermostByKey(grouping, keyOf, keys);
-  Object.assign(places, {
-    functionOf, functions,
-    isWait: Uint8Array.from(functionOf, (id) => Number(isWait(profile, id))),
-    framesOfFunction: listByKey(functionOf, functions, (frame) => frame > 0),
-    functionsOfFile: listByKey(places.fileOfFunction, places.files.length, (id) => id > 0),
-    linesOfFile: listByKey(places.file.subarray(0, places.lines), places.files.length, (id) => id > 0),
-    outermostFile: outermost(places.fileOf, places.files.length),
-    outermostLine: outermost(places.lineOf, places.lines),
-    outermostFunction: outermost(functionOf, functions),
-  });
-  keptPlaces.set(grouping, { groups, frames, places });
-  return places;
-}
-
-// The items with each key, in their order: of(key) -> typed array.
-function listByKey(keyOf, keys, isListed) {
+// The items with each key, in their order, but for item 0: of(key) -> typed array.
+function listByKey(keyOf, keys) {
   const start = new Int32Array(keys + 1);
-  keyOf.forEach((key, item) => { if (isListed(item)) start[key + 1] += 1; });
+  for (let item = 1; item < keyOf.length; item += 1) start[keyOf[item] + 1] += 1;
   for (let key = 0; key < keys; key += 1) start[key + 1] += start[key];
   const order = new Int32Array(start[keys]);
   const next = start.slice();
-  keyOf.forEach((key, item) => { if (isListed(item)) order[next[key]++] = item; });
-  return { of: (key) => order.subarray(start[key], start[key + 1]) };
+  for (let item = 1; item < keyOf.length; item += 1) order[next[keyOf[item]]++] = item;
+  return (key) => order.subarray(start[key], start[key + 1]);
 }
 
 // For every frame the id of its file and of its line, 0 for what has no file; for every line its file, its number
-// and its frames: the first, and behind each frame the next, until 0.
-function placesOf(grouping, profile) {
-  const { frames } = grouping;
-  const { files, fileOf } = filesOf(profile);
-  const count = frames.function.length;
-  const places = { files, fileOfFunction: fileOf, fileOf: new Int32Array(count), lineOf: new Int32Array(count), lines: 1, file: new Int32Array(count + 1), line: new Int32Array(count + 1), first: new Int32Array(count + 1), next: new Int32Array(count) };
-  const known = createPairs();
-  reservePairs(known, count);
-  for (let frame = count - 1; frame > 0; frame -= 1) {
-    const file = fileOf[frames.function[frame]];
-    if (file === 0) continue;
-    const line = frames.line[frame] || profile.functionLine.values[frames.function[frame]];
-    const id = takePair(known, file, line, places.lines);
-    if (id === places.lines) {
-      places.lines += 1;
-      places.file[id] = file;
-      places.line[id] = line;
+// and its frames: the first, and behind each frame the next, until 0. Lines stand file by file: those of one are from linesFrom[file] on.
+function placesOfFrames({ frames }, profile) {
+  const { files, fileOf: fileOfFunction } = filesOf(profile);
+  const functionOf = new Int32Array(frames.function);
+  const [fileOf, lineOf, next] = [functionOf, functionOf, functionOf].map(({ length }) => new Int32Array(length));
+  const [file, line, first] = [fileOf, fileOf, fileOf].map(({ length }) => new Int32Array(length + 1));
+  const linesFrom = new Int32Array(files.length + 1).fill(1);
+  for (let frame = 1; frame < fileOf.length; frame += 1) fileOf[frame] = fileOfFunction[functionOf[frame]];
+  const framesOfFile = listByKey(fileOf, files.length);
+  // By number, of one file at a time.
+  const near = new Int32Array(NEAR_LINES);
+  const far = new Map();
+  let lines = 1;
+  for (let of = 1; of < files.length; of += 1) {
+    const inFile = framesOfFile(of);
+    linesFrom[of] = lines;
+    for (let i = inFile.length - 1; i >= 0; i -= 1) {
+      const frame = inFile[i];
+      const number = frames.line[frame] || profile.functionLine.values[functionOf[frame]];
+      let id = number < NEAR_LINES ? near[number] : far.get(number) ?? 0;
+      if (id < linesFrom[of]) {
+        id = lines;
+        lines += 1;
+        file[id] = of;
+        line[id] = number;
+        if (number < NEAR_LINES) near[number] = id;
+        else far.set(number, id);
+      }
+      lineOf[frame] = id;
+      next[frame] = first[id];
+      first[id] = frame;
     }
-    places.fileOf[frame] = file;
-    places.lineOf[frame] = id;
-    places.next[frame] = places.first[id];
-    places.first[id] = frame;
   }
+  linesFrom[files.length] = lines;
+  return { files, fileOfFunction, functionOf, fileOf, lineOf, lines, linesFrom, file, line, first, next };
+}
+
+// Of a group: no group above it is of its file, of its line, of its function.
+const [FIRST_OF_FILE, FIRST_OF_LINE, FIRST_OF_FUNCTION] = [1, 2, 4];
+
+// For every group which of these hold.
+function outermostPlaces(grouping, { files, fileOf, lines, lineOf, fileOfFunction, functionOf }) {
+  const outermost = new Uint8Array(groupCount(grouping));
+  // By key, the last group that was the outermost; it is above as long as it is not left.
+  const [topOfFile, topOfLine, topOfFunction] = [files.length, lines, fileOfFunction.length].map((keys) => new Int32Array(keys));
+  const isLeft = new Uint8Array(outermost.length).fill(1, 0, 1);
+  const { start, order } = groupChildren(grouping);
+  const next = start.slice(0, -1);
+  const [frameOf, parentOf] = [grouping.frame.values, grouping.parent.values];
+  let at = 0;
+  for (;;) {
+    if (next[at] < start[at + 1]) {
+      at = order[next[at]++];
+      const frame = frameOf[at];
+      if (isLeft[topOfFile[fileOf[frame]]] === 1) {
+        outermost[at] |= FIRST_OF_FILE;
+        topOfFile[fileOf[frame]] = at;
+      }
+      if (isLeft[topOfLine[lineOf[frame]]] === 1) {
+        outermost[at] |= FIRST_OF_LINE;
+        topOfLine[lineOf[frame]] = at;
+      }
+      if (isLeft[topOfFunction[functionOf[frame]]] === 1) {
+        outermost[at] |= FIRST_OF_FUNCTION;
+        topOfFunction[functionOf[frame]] = at;
+      }
+    } else if (at === 0) return outermost;
+    else {
+      isLeft[at] = 1;
+      at = parentOf[at];
+    }
+  }
+}
+
+// By grouping; what does not depend on the samples is kept until there are more groups.
+const keptPlaces = new WeakMap();
+
+function placesOf(grouping, profile) {
+  const groups = groupCount(grouping);
+  const kept = keptPlaces.get(grouping);
+  if (kept?.groups === groups) return kept;
+  const places = placesOfFrames(grouping, profile);
+  const { files, fileOfFunction, functionOf, linesFrom } = places;
+  Object.assign(places, {
+    groups,
+    outermost: outermostPlaces(grouping, places),
+    isWait: Uint8Array.from(fileOfFunction, (inFile, id) => Number(inFile === 0 && isWait(profile, id))),
+    framesOfFunction: memoise(() => listByKey(functionOf, fileOfFunction.length)),
+    functionsOfFile: memoise(() => listByKey(fileOfFunction, files.length)),
+    linesOfFile: (of) => Array.from({ length: linesFrom[of + 1] - linesFrom[of] }, (_, i) => linesFrom[of] + i),
+  });
+  keptPlaces.set(grouping, places);
   return places;
+}
+
+// Self and total samples of files, lines and functions: recursion counts a sample once. self: of groups, as foldedSelf() gives them.
+function countPlaces(grouping, { total }, self, { groups, files, fileOf, lines, lineOf, fileOfFunction, functionOf, outermost }) {
+  const [ofFiles, ofLines, ofFunctions] = [files.length, lines, fileOfFunction.length].map((keys) => ({ self: new Float64Array(keys), total: new Float64Array(keys) }));
+  const frameOf = grouping.frame.values;
+  for (let g = 1; g < groups; g += 1) {
+    if (!(total[g] > 0)) continue;
+    const frame = frameOf[g];
+    ofFiles.self[fileOf[frame]] += self[g];
+    ofLines.self[lineOf[frame]] += self[g];
+    ofFunctions.self[functionOf[frame]] += self[g];
+    if (outermost[g] & FIRST_OF_FILE) ofFiles.total[fileOf[frame]] += total[g];
+    if (outermost[g] & FIRST_OF_LINE) ofLines.total[lineOf[frame]] += total[g];
+    if (outermost[g] & FIRST_OF_FUNCTION) ofFunctions.total[functionOf[frame]] += total[g];
+  }
+  return { files: ofFiles, lines: ofLines, functions: ofFunctions };
 }
 
 function framesOfLine(places, id) {
@@ -105,19 +169,15 @@ function framesOfLine(places, id) {
 // C code called from a line counts as self samples of the line, `inC` of them: there is no other line for it. It is among the
 // others too, as is what has no file. inJit: those of inJitTotals, which code of CPython's JIT executed.
 export function sourceLines(grouping, profile, totals, inJitTotals) {
-  const places = keptPlacesOf(grouping, profile);
-  const folded = { ...totals, self: foldedSelf(grouping, totals, places) };
-  const inJit = { self: foldedSelf(grouping, inJitTotals, places) };
-  const counted = {
-    files: countByKey(grouping, folded, places.fileOf, places.files.length, places.outermostFile),
-    lines: countByKey(grouping, folded, places.lineOf, places.lines, places.outermostLine),
-    functions: countByKey(grouping, folded, places.functionOf, places.functions, places.outermostFunction),
-    inJitLines: ownSelf(grouping, inJit, places.lineOf, places.lines),
-    inJitFunctions: ownSelf(grouping, inJit, places.functionOf, places.functions),
-    ownFunctions: ownSelf(grouping, totals, places.functionOf, places.functions),
-  };
-  let ownLines = null;
-  counted.ownOfLine = (line) => (ownLines ??= ownSelf(grouping, totals, places.lineOf, places.lines))[line];
+  const places = placesOf(grouping, profile);
+  const counted = countPlaces(grouping, totals, foldedSelf(grouping, totals.self, places), places);
+  // What only the lines and functions of a file that is opened say is counted then.
+  const { lineOf, lines, functionOf, fileOfFunction: { length: functions } } = places;
+  const inJit = memoise(() => foldedSelf(grouping, inJitTotals.self, places));
+  counted.ownOfLine = memoise(() => sumsByKey(grouping, totals.self, lineOf, lines));
+  counted.ownOfFunction = memoise(() => sumsByKey(grouping, totals.self, functionOf, functions));
+  counted.inJitOfLine = memoise(() => sumsByKey(grouping, inJit(), lineOf, lines));
+  counted.inJitOfFunction = memoise(() => sumsByKey(grouping, inJit(), functionOf, functions));
   const files = places.files.map((_, id) => id).filter((id) => id > 0 && counted.files.total[id] > 0)
     .map((id) => new SourceFile(places.files[id], counted.files.self[id], counted.files.total[id], { id, profile, places, counted })).sort((a, b) => byHeat(a, b) || (a.path < b.path ? -1 : 1));
   return { files, others: otherFunctions(profile, places, counted), top: (most) => topLines(places, counted, files, most) };
@@ -125,15 +185,15 @@ export function sourceLines(grouping, profile, totals, inJitTotals) {
 
 const byHeat = (a, b) => b.self - a.self || b.total - a.total;
 
-// Self samples without those of C code that was called there.
-function ownSelf(grouping, totals, keyOf, keys) {
-  const own = new Float64Array(keys);
-  for (let g = 1; g < groupCount(grouping); g += 1) own[keyOf[grouping.frame.values[g]]] += totals.self[g];
-  return own;
+function sumsByKey(grouping, self, keyOf, keys) {
+  const sums = new Float64Array(keys);
+  const frameOf = grouping.frame.values;
+  for (let g = 1; g < self.length; g += 1) sums[keyOf[frameOf[g]]] += self[g];
+  return sums;
 }
 
 // The items of a file that `list` has and that have samples.
-const listed = ({ total }, list, id, makeOne) => Array.from(list.of(id)).filter((at) => total[at] > 0).map(makeOne).sort((a, b) => a.line - b.line);
+const listed = ({ total }, list, id, makeOne) => Array.from(list(id)).filter((at) => total[at] > 0).map(makeOne).sort((a, b) => a.line - b.line);
 
 // A class, as there are thousands of files and the lines of few are asked for.
 class SourceFile {
@@ -147,24 +207,24 @@ class SourceFile {
   }
 
   get lines() {
-    const { id, profile, places, counted: { lines, ownOfLine, inJitLines } } = this.#of;
-    const lineOf = (at) => ({ line: places.line[at], self: lines.self[at], inC: lines.self[at] - ownOfLine(at), inJit: inJitOf(profile, places.functionOf[places.first[at]], inJitLines[at]), total: lines.total[at], frames: framesOfLine(places, at) });
+    const { id, profile, places, counted: { lines, ownOfLine, inJitOfLine } } = this.#of;
+    const lineOf = (at) => ({ line: places.line[at], self: lines.self[at], inC: lines.self[at] - ownOfLine()[at], inJit: inJitOf(profile, places.functionOf[places.first[at]], inJitOfLine()[at]), total: lines.total[at], frames: framesOfLine(places, at) });
     return (this.#made.lines ??= listed(lines, places.linesOfFile, id, lineOf));
   }
 
   get functions() {
-    const { id, profile, places, counted: { functions, inJitFunctions } } = this.#of;
-    const functionOf = (at) => ({ id: at, line: profile.functionLine.values[at], name: functionText(profile, at), self: functions.self[at], inJit: inJitOf(profile, at, inJitFunctions[at]), total: functions.total[at], frames: Array.from(places.framesOfFunction.of(at)) });
-    return (this.#made.functions ??= listed(functions, places.functionsOfFile, id, functionOf));
+    const { id, profile, places, counted: { functions, inJitOfFunction } } = this.#of;
+    const functionOf = (at) => ({ id: at, line: profile.functionLine.values[at], name: functionText(profile, at), self: functions.self[at], inJit: inJitOf(profile, at, inJitOfFunction()[at]), total: functions.total[at], frames: Array.from(places.framesOfFunction()(at)) });
+    return (this.#made.functions ??= listed(functions, places.functionsOfFile(), id, functionOf));
   }
 }
 
 // What has no file.
-function otherFunctions(profile, places, { functions, ownFunctions }) {
+function otherFunctions(profile, places, { functions, ownOfFunction }) {
   const others = [];
-  for (const id of places.functionsOfFile.of(0)) {
-    const frames = functions.total[id] > 0 ? Array.from(places.framesOfFunction.of(id)) : [];
-    if (frames.length > 0) others.push(otherOf(profile, { id, name: functionText(profile, id), frames, self: ownFunctions[id], total: functions.total[id] }));
+  for (const id of places.functionsOfFile()(0)) {
+    const frames = functions.total[id] > 0 ? Array.from(places.framesOfFunction()(id)) : [];
+    if (frames.length > 0) others.push(otherOf(profile, { id, name: functionText(profile, id), frames, self: ownOfFunction()[id], total: functions.total[id] }));
   }
   return others.sort((a, b) => byHeat(a, b) || a.frame - b.frame);
 }
@@ -219,12 +279,13 @@ export function placedFile(file, starts) {
 }
 
 // Self samples of groups; those of frames that are not Python code go to the nearest caller that is, but not those that wait.
-function foldedSelf(grouping, totals, { lineOf, isWait: waits }) {
-  const self = totals.self.slice();
-  for (let g = groupCount(grouping) - 1; g > 0; g -= 1) {
-    const frame = grouping.frame.values[g];
-    if (lineOf[frame] !== 0 || self[g] === 0 || waits[frame] === 1) continue;
-    self[grouping.parent.values[g]] += self[g];
+function foldedSelf(grouping, samples, { groups, lineOf, functionOf, isWait: waits }) {
+  const self = samples.slice();
+  const [frameOf, parentOf] = [grouping.frame.values, grouping.parent.values];
+  for (let g = groups - 1; g > 0; g -= 1) {
+    const frame = frameOf[g];
+    if (self[g] === 0 || lineOf[frame] !== 0 || waits[functionOf[frame]] === 1) continue;
+    self[parentOf[g]] += self[g];
     self[g] = 0;
   }
   return self;

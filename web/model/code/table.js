@@ -1,18 +1,12 @@
 // The function table: self and total samples per frame; recursion counts a sample once.
 
 import { fileText, functionText } from "../profile/frames.js";
-import { countByKey, outermostFrames } from "../trees/grouping.js";
 import { findPair } from "../base/pairs.js";
 import { baseName } from "../base/text.js";
 
 const LINE_MAX = 2 ** 31;
 
-// -> {self, total, places}, columns by frame
-export function frameCounts(grouping, totals) {
-  return countByKey(grouping, totals, null, grouping.frames.function.length, outermostFrames(grouping));
-}
-
-// frameCounts() as rows {frame, self, total, places}, by frame; frames without samples are left out.
+// countFrames() as rows {frame, self, total, places}, by frame; frames without samples are left out.
 export function tableRows({ self, total, places }) {
   const rows = [];
   for (let frame = 1; frame < total.length; frame += 1) {

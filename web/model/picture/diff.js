@@ -2,12 +2,11 @@
 
 import { memoise } from "../base/memoise.js";
 import { formatPoints } from "../base/numbers.js";
-import { frameCounts } from "../code/table.js";
 import { otherBaseline } from "../page/questions.js";
 import { shownOrder } from "../page/state.js";
 import { frameLabel } from "../profile/frames.js";
 import { changeStyle, compareGroups, compareRows, comparedSide, comparedSides } from "../trees/compare.js";
-import { groupTotals } from "../trees/grouping.js";
+import { countFrames, groupTotals } from "../trees/grouping.js";
 import { resolveKeys, topDownTree, treeKeys } from "../trees/trees.js";
 import { drawTree, markDrawing, rootFields, siblingOrder } from "./drawing.js";
 import { functionKey } from "./functions.js";
@@ -37,7 +36,7 @@ function makeCompared(recording, version, grouping, totals, baselineTime, curren
     comparedSide(isRate ? samplesInTime(currentTime, recording.counts) : totals.sum, after?.units ?? null), isRate);
   const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
   const mayDiffer = (frame) => !READING_MARKS.includes(labelOf(frame).raw);
-  const rows = compareRows(frameCounts(grouping, baseline), frameCounts(grouping, totals), sides, sidesOfSums(before, after, "self", "total"), mayDiffer)
+  const rows = compareRows(countFrames(grouping, baseline), countFrames(grouping, totals), sides, sidesOfSums(before, after, "self", "total"), mayDiffer)
     .map((row) => ({ ...row, label: labelOf(row.frame), key: functionKey(recording, grouping, row.frame) }));
   const groups = compareGroups(baseline, totals, sides, sidesOfSums(before, after, "groupSelf", "groupTotal"), (group) => mayDiffer(grouping.frame.values[group]));
   return { groups, rows, count: rows.length, baselineSum: baseline.sum, currentSum: totals.sum, hasBlocks: before !== null && after !== null };
@@ -91,8 +90,7 @@ export function diffSelectors() {
   return {
     // null while nothing is compared.
     diff(picture) {
-      const { state, groupingBy, functionGrouping, matcher } = picture;
-      const { recording, recordingVersion: version, address, width } = state;
+      const { state, recording, version, address, groupingBy, functionGrouping, matcher } = picture;
       const isOther = otherBaseline(state) !== null;
       if (address.view !== "diff" || (!isOther && address.baseline === null)) return null;
       // Another session has functions of its own, so those are compared by name.
@@ -100,7 +98,7 @@ export function diffSelectors() {
       const totals = isOther ? totalsOf(recording, version, grouping) : picture.functionTotals;
       const times = timesOf(state);
       const compared = comparedOf(recording, version, grouping, totals, times.baseline, times.current);
-      return markedOf(diffOf(compared, recording, grouping, width, address.zoom, address.diffWidth, address.diffBy, shownOrder(state)), matcher);
+      return markedOf(diffOf(compared, recording, grouping, state.width, address.zoom, address.diffWidth, address.diffBy, shownOrder(state)), matcher);
     },
   };
 }

@@ -45,23 +45,22 @@ export function flameSelectors() {
   const drawingOf = memoise(makeDrawing);
   const markedOf = memoise(markDrawing);
   return {
-    tree: ({ state: { recording, recordingVersion: version, address }, grouping, totals }) => treeOf(recording, version, grouping, totals, address.bottomUp && address.view !== "stacks"),
-    focus: ({ state: { recording: { profile }, address }, grouping, tree }) => focusOf(tree, grouping.frames, profile, address.zoom),
+    tree: ({ recording, version, address, grouping, totals }) => treeOf(recording, version, grouping, totals, address.bottomUp && address.view !== "stacks"),
+    focus: ({ profile, address, grouping, tree }) => focusOf(tree, grouping.frames, profile, address.zoom),
     focusTotal: ({ tree, focus }) => tree.total(focus.id),
-    selected({ state: { recording: { profile }, address }, grouping, tree }) {
+    selected({ profile, address, grouping, tree }) {
       const { id, missing } = selectedOf(tree, grouping.frames, profile, address.frame);
       return missing === 0 && id !== 0 ? String(id) : null;
     },
-    drawing({ state, grouping, totals, tree, focus, matcher }) {
-      const { recording, recordingVersion: version, address: { view, bottomUp, open } } = state;
+    drawing({ state, recording, version, address: { view, bottomUp, open }, grouping, totals, tree, focus, matcher }) {
       if (!FLAME_VIEWS.includes(view)) return null;
       const order = siblingOrder(shownOrder(state), bottomUp);
       return markedOf(drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, order, bottomUp || open.includes(ALL_OPEN) ? null : open), matcher);
     },
     isMatch: ({ grouping, tree, matcher }) => (id) => matcher.matched[grouping.frames.function[tree.frame(id)]],
     // Frames are asked for by the id they are drawn under.
-    describe: ({ state: { recording }, grouping, tree }) => (id) => describeFrame(recording, grouping, tree, Number(id)),
-    pathTo: ({ state: { recording }, grouping, tree }) => (id) => treePath(tree, Number(id)).map((at) => describeFrame(recording, grouping, tree, at)),
-    keysTo: ({ state: { recording: { profile } }, grouping, tree }) => (id) => treeKeys(tree, grouping.frames, profile, Number(id)),
+    describe: ({ recording, grouping, tree }) => (id) => describeFrame(recording, grouping, tree, Number(id)),
+    pathTo: ({ recording, grouping, tree }) => (id) => treePath(tree, Number(id)).map((at) => describeFrame(recording, grouping, tree, at)),
+    keysTo: ({ profile, grouping, tree }) => (id) => treeKeys(tree, grouping.frames, profile, Number(id)),
   };
 }

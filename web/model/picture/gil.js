@@ -2,12 +2,11 @@
 
 import { TEXT } from "../../text/session.js";
 import { memoise } from "../base/memoise.js";
-import { frameCounts } from "../code/table.js";
 import { nodeCount } from "../profile/profile.js";
 import { STATE_FACTS } from "../profile/states.js";
 import { isWithoutGil } from "../threads/activity.js";
 import { causedCounts, gilMatrix } from "../threads/gil.js";
-import { groupTotals } from "../trees/grouping.js";
+import { countFrames, groupTotals } from "../trees/grouping.js";
 import { topDownTree } from "../trees/trees.js";
 import { createFields, drawTree, rootFields, siblingOrder } from "./drawing.js";
 import { functionKey, hottestFunctions } from "./functions.js";
@@ -34,7 +33,7 @@ function makeGil(recording, version, grouping, gil, threads, sums, withoutGil, w
     reason: gilReason(gil, sums, withoutGil),
     caused: totals.sum,
     matrix: gilMatrix(gil, threads, GIL_SIDES_MAX),
-    hottest: hottestFunctions(recording, grouping, frameCounts(grouping, totals)),
+    hottest: hottestFunctions(recording, grouping, countFrames(grouping, totals)),
     drawing: totals.sum > 0 && width > 0 ? drawTree(tree, 0, width, (id) => (id === 0 ? rootFields(totals) : fieldsOf(id)), totals.sum, siblingOrder("name", false)) : null,
     keyOf: (id) => (Number(id) === 0 ? "" : functionKey(recording, grouping, tree.frame(Number(id)))),
   };
@@ -44,9 +43,8 @@ export function gilSelectors() {
   const gilOf = memoise(makeGil);
   return {
     gil(picture) {
-      const { recording, recordingVersion: version, address, session, gil, width } = picture.state;
-      if (address.view !== "gil") return null;
-      const { functionGrouping, threads, sums } = picture;
+      if (picture.address.view !== "gil") return null;
+      const { state: { session, gil, width }, recording, version, functionGrouping, threads, sums } = picture;
       return gilOf(recording, version, functionGrouping, gil, threads, sums, isWithoutGil(session, sums), width);
     },
   };

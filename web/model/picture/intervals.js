@@ -1,11 +1,10 @@
 // How certain shares are: sums over slices of time, and the intervals that follow from them.
 
 import { memoise } from "../base/memoise.js";
-import { frameCounts } from "../code/table.js";
 import { nodeCount } from "../profile/profile.js";
 import { forEachBlock, shareInterval } from "../trees/blocks.js";
 import { sumBlocks } from "../trees/compare.js";
-import { groupsBelow, groupTotals, isCountedNode } from "../trees/grouping.js";
+import { countFrames, groupsBelow, groupTotals, isCountedNode } from "../trees/grouping.js";
 
 // How many samples the time of a side stands for: its seconds in those of one sample.
 export function samplesInTime(seconds, counts) {
@@ -20,7 +19,7 @@ export function blockSums(recording, grouping, blocks, counts, withGroups) {
   return sumBlocks({ self: frames, total: frames, ...(withGroups ? { groupSelf: groups, groupTotal: groups } : {}) }, (take) =>
     forEachBlock(blocks, nodeCount(recording.profile), (block, i) => {
       const { self, total, sum } = groupTotals(grouping, block);
-      take({ ...frameCounts(grouping, { self, total, sum }), groupSelf: self, groupTotal: total }, counts === null ? sum : samplesInTime(blocks.seconds[i], counts));
+      take({ ...countFrames(grouping, { self, total, sum }), groupSelf: self, groupTotal: total }, counts === null ? sum : samplesInTime(blocks.seconds[i], counts));
     }));
 }
 
@@ -81,10 +80,10 @@ export function intervalSelectors() {
   const functionIntervalsOf = memoise(makeRowIntervals);
   return {
     // "self" or "total" of a row of the table.
-    intervalOf: ({ state: { recording, recordingVersion: version }, grouping }) => intervalsOf(recording, version, grouping),
+    intervalOf: ({ recording, version, grouping }) => intervalsOf(recording, version, grouping),
     // "groupSelf" or "groupTotal" of a frame of the top-down tree.
-    intervalOfGroup: ({ state: { recording, recordingVersion: version }, grouping }) => groupIntervalsOf(recording, version, grouping),
+    intervalOfGroup: ({ recording, version, grouping }) => groupIntervalsOf(recording, version, grouping),
     // "self" or "total" of a function, however the tree is grouped.
-    intervalOfFunction: ({ state: { recording, recordingVersion: version }, functionGrouping }) => functionIntervalsOf(recording, version, functionGrouping),
+    intervalOfFunction: ({ recording, version, functionGrouping }) => functionIntervalsOf(recording, version, functionGrouping),
   };
 }

@@ -25,14 +25,14 @@ export function overviewSelectors() {
   const waitsOf = memoise((recording, version, grouping) => makeShares(waitShares, recording, grouping));
   const contextsOf = memoise((recording, version, grouping) => makeShares(contextShares, recording, grouping));
   return {
-    hottest: ({ state: { recording }, grouping, counts }) => hottestOf(recording, grouping, counts),
-    waits: ({ state: { recording, recordingVersion: version }, grouping }) => waitsOf(recording, version, grouping),
-    contexts: ({ state: { recording, recordingVersion: version }, grouping }) => contextsOf(recording, version, grouping),
+    hottest: ({ recording, grouping, counts }) => hottestOf(recording, grouping, counts),
+    waits: ({ recording, version, grouping }) => waitsOf(recording, version, grouping),
+    contexts: ({ recording, version, grouping }) => contextsOf(recording, version, grouping),
     // Those of wait-causes.js that are drawn.
     waitHues: (picture) => (picture.grouping.waits ? WAIT_HUES.filter((hue) => picture.waits.some((wait) => wait.hue === hue)) : []),
     // The function that the address is about.
-    about: (picture) => (picture.state.address.about === "" ? null : describeFunction(picture.state.recording, picture.functionGrouping, picture.functionCounts, picture.state.address.about)),
+    about: (picture) => (picture.address.about === "" ? null : describeFunction(picture.recording, picture.functionGrouping, picture.functionCounts, picture.address.about)),
     // All with samples, most total samples first: [{label, key}].
-    functions: ({ state: { recording }, grouping, rows }) => rows.slice().sort((a, b) => b.total - a.total).map(({ frame }) => ({ label: frameLabel(grouping.frames, recording.profile, frame), key: functionKey(recording, grouping, frame) })),
+    functions: ({ recording, grouping, rows }) => rows.slice().sort((a, b) => b.total - a.total).map(({ frame }) => ({ label: frameLabel(grouping.frames, recording.profile, frame), key: functionKey(recording, grouping, frame) })),
   };
 }

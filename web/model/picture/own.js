@@ -37,10 +37,9 @@ export function ownSelectors() {
   const ownOf = memoise(makeOwn);
   return {
     // null while it is not known yet what runs: of what is counted, or, `anyway`, of any of it.
-    own: ({ state, grouping }) => (anyway) => {
-      const { recording, recordingVersion: version, ownPatterns } = state;
+    own: ({ state, recording, version, grouping }) => (anyway) => {
       if (isRunningAPart(state) && (anyway ? recording.running === null : isRunningBehind(recording))) return null;
-      return ownOf(recording, version, recording.runningVersion, grouping, linesOf(recording.profile, ownPatterns), shownParts(state).join());
+      return ownOf(recording, version, recording.runningVersion, grouping, linesOf(recording.profile, state.ownPatterns), shownParts(state).join());
     },
   };
 }

@@ -4,10 +4,10 @@
 import { lazyPrototype } from "../base/lazy.js";
 import { memoise } from "../base/memoise.js";
 import { isKnown, ratio } from "../base/numbers.js";
-import { frameCounts, tableRows } from "../code/table.js";
+import { tableRows } from "../code/table.js";
 import { emptyReason } from "../page/empty.js";
 import { createFollowedThread } from "../page/stack-span.js";
-import { groupTotals } from "../trees/grouping.js";
+import { countFrames, groupTotals } from "../trees/grouping.js";
 import { nativeSetting } from "../trees/native.js";
 import { currentGrouping } from "../trees/recording.js";
 import { diffSelectors } from "./diff.js";
@@ -26,23 +26,27 @@ import { threadSelectors } from "./threads.js";
 // What several views count with: groupings, and the samples of their groups and frames.
 function sumSelectors() {
   const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
-  const countsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
+  const countsOf = memoise((version, grouping, totals) => countFrames(grouping, totals));
   const functionTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
-  const functionCountsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
+  const functionCountsOf = memoise((version, grouping, totals) => countFrames(grouping, totals));
   const rowsOf = memoise(tableRows);
   return {
+    address: ({ state }) => state.address,
+    recording: ({ state }) => state.recording,
+    version: ({ state }) => state.recordingVersion,
+    profile: ({ recording }) => recording.profile,
     nativeFrames: ({ state: { address, session, live } }) => nativeSetting(address, session, live),
     // null: there are none.
-    native: ({ state: { recording: { profile } }, nativeFrames }) => (profile.libraries.length > 1 ? nativeFrames : null),
-    groupingBy: ({ state: { recording, address }, nativeFrames }) => (by) => currentGrouping(recording, by, address.filters, nativeFrames, !address.hidesWaits),
-    grouping: ({ state: { address }, groupingBy }) => groupingBy(address.by),
-    totals: ({ state: { recording, recordingVersion: version }, grouping }) => totalsOf(recording, version, grouping),
+    native: ({ profile, nativeFrames }) => (profile.libraries.length > 1 ? nativeFrames : null),
+    groupingBy: ({ recording, address, nativeFrames }) => (by) => currentGrouping(recording, by, address.filters, nativeFrames, !address.hidesWaits),
+    grouping: ({ address, groupingBy }) => groupingBy(address.by),
+    totals: ({ recording, version, grouping }) => totalsOf(recording, version, grouping),
     sum: ({ totals }) => totals.sum,
-    counts: ({ state: { recordingVersion: version }, grouping, totals }) => countsOf(version, grouping, totals),
+    counts: ({ version, grouping, totals }) => countsOf(version, grouping, totals),
     rows: ({ counts }) => rowsOf(counts),
     functionGrouping: ({ groupingBy }) => groupingBy("function"),
-    functionTotals: ({ state: { recording, recordingVersion: version }, functionGrouping }) => functionTotalsOf(recording, version, functionGrouping),
-    functionCounts: ({ state: { recordingVersion: version }, functionGrouping, functionTotals }) => functionCountsOf(version, functionGrouping, functionTotals),
+    functionTotals: ({ recording, version, functionGrouping }) => functionTotalsOf(recording, version, functionGrouping),
+    functionCounts: ({ version, functionGrouping, functionTotals }) => functionCountsOf(version, functionGrouping, functionTotals),
     secondsPerSample({ state: { recording: { counts }, session } }) {
       return isKnown(counts.seconds) && counts.seconds > 0 ? ratio(counts.seconds, counts.total) : 1 / (session?.quality?.achieved_hz || NaN);
     },

@@ -30,7 +30,7 @@ export function sandwichSelectors() {
   const markedOf = memoise(markSandwich);
   let hottest = "";
 
-  function keyOf({ state: { address: { about }, recording }, functionGrouping, functionCounts }) {
+  function keyOf({ address: { about }, recording, functionGrouping, functionCounts }) {
     if (about !== "") hottest = "";
     else if (!(functionCounts.total[frameOfKey(functionGrouping.frames, recording.profile, hottest)] > 0)) {
       const found = hottestFunctions(recording, functionGrouping, functionCounts);
@@ -41,11 +41,10 @@ export function sandwichSelectors() {
 
   return {
     sandwich(picture) {
-      const { state, functionGrouping, functionTotals, matcher } = picture;
-      if (state.address.view !== "sandwich") return null;
+      if (picture.address.view !== "sandwich") return null;
+      const { state, recording, version, functionGrouping, functionTotals, matcher } = picture;
       const key = keyOf(picture);
-      const { recording, recordingVersion: version, width } = state;
-      return markedOf(sandwichOf(recording, version, functionGrouping, functionTotals, key, width, namesOf(functionGrouping, key), shownOrder(state)), matcher);
+      return markedOf(sandwichOf(recording, version, functionGrouping, functionTotals, key, state.width, namesOf(functionGrouping, key), shownOrder(state)), matcher);
     },
   };
 }

@@ -17,12 +17,12 @@ export function searchSelectors() {
   const matcherOf = memoise((profile, term) => createMatcher(term));
   const matchesOf = memoise(makeMatches);
   return {
-    matcher({ state: { recording: { profile }, address } }) {
+    matcher({ profile, address }) {
       const matcher = matcherOf(profile, address.search);
       extendMatcher(matcher, profile);
       return matcher;
     },
-    matches: ({ state: { recording, recordingVersion: version }, grouping, totals, matcher }) => matchesOf(recording, version, grouping, totals, matcher),
+    matches: ({ recording, version, grouping, totals, matcher }) => matchesOf(recording, version, grouping, totals, matcher),
     // For every function whether the search matches it; null while nothing is searched for.
     matched: ({ matcher }) => (matcher.search.active ? matcher.matched : null),
   };

@@ -29,8 +29,8 @@ export function sourceSelectors() {
   const sourceOf = memoise(makeSource);
   const pathsOf = memoise((profile, count) => sourcePaths(profile));
   return {
-    source: ({ state: { recording, recordingVersion: version, address }, groupingBy }) => (address.view === "source" ? sourceOf(recording, version, groupingBy("line")) : null),
+    source: ({ recording, version, address, groupingBy }) => (address.view === "source" ? sourceOf(recording, version, groupingBy("line")) : null),
     // The files of all functions.
-    paths: ({ state: { recording: { profile } } }) => pathsOf(profile, profile.functionName.length),
+    paths: ({ profile }) => pathsOf(profile, profile.functionName.length),
   };
 }

@@ -19,9 +19,8 @@ export function stackSelectors() {
   const facesOf = memoise(createFaces);
   return {
     stacks(picture) {
-      const { recording, recordingVersion: version, address } = picture.state;
-      if (address.view !== "stacks") return null;
-      const { grouping, totals, followed: { thread, isBusiest } } = picture;
+      if (picture.address.view !== "stacks") return null;
+      const { recording, version, grouping, totals, followed: { thread, isBusiest } } = picture;
       const isKnown = thread !== null && recording.runs.key === thread.ids.join();
       return { thread, isBusiest, layout: isKnown ? layoutOf(recording.runs, grouping, groupCount(grouping)) : null, faceOf: facesOf(recording, version, grouping, totals) };
     },

@@ -3,9 +3,9 @@
 import { TEXT } from "../../text/session.js";
 import { memoise } from "../base/memoise.js";
 import { formatShare, ratio } from "../base/numbers.js";
-import { frameCounts, nameRanks, sortedRows } from "../code/table.js";
+import { nameRanks, sortedRows } from "../code/table.js";
 import { frameLabel } from "../profile/frames.js";
-import { groupTotals } from "../trees/grouping.js";
+import { countFrames, groupTotals } from "../trees/grouping.js";
 import { inJitOf } from "../trees/native.js";
 import { functionKey } from "./functions.js";
 
@@ -16,7 +16,7 @@ export function inJitBadge(inJit, self) {
 
 // -> the badge of a frame, for the rows of the table
 function makeInJit(recording, version, grouping, { self }) {
-  const { self: inJit } = frameCounts(grouping, groupTotals(grouping, recording.inJit));
+  const { self: inJit } = countFrames(grouping, groupTotals(grouping, recording.inJit));
   return (frame) => inJitBadge(inJitOf(recording.profile, grouping.frames.function[frame], inJit[frame]), self[frame]);
 }
 
@@ -35,12 +35,11 @@ export function tableSelectors() {
   const tableOf = memoise(makeTable);
   return {
     table(picture) {
-      const { recording, recordingVersion: version, address, table } = picture.state;
-      if (address.view !== "table") return null;
-      const { grouping, rows, matcher } = picture;
+      if (picture.address.view !== "table") return null;
+      const { state, recording, version, grouping, rows, matcher } = picture;
       const ranks = ranksOf(grouping.frames, recording.profile, grouping.frames.function.length);
-      return tableOf(recording, version, grouping, rows, matcher, table, ranks);
+      return tableOf(recording, version, grouping, rows, matcher, state.table, ranks);
     },
-    inJit: ({ state: { recording, recordingVersion: version }, grouping, counts }) => badgesOf(recording, version, grouping, counts),
+    inJit: ({ recording, version, grouping, counts }) => badgesOf(recording, version, grouping, counts),
   };
 }

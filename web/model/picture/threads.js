@@ -21,8 +21,8 @@ export function threadSelectors() {
     sums: ({ state: { threadStates }, chosen, threads }) => sumsOf(threadStates, chosen, threads),
     // The thread of the stack chart.
     stackThread: ({ followed }) => followed.thread,
-    tasks({ state }) {
-      const { recording, recordingVersion: version, address, session, live, tasks } = state;
+    tasks({ state, recording, version, address }) {
+      const { session, live, tasks } = state;
       return address.view === "tasks" ? tasksOf(recording, version, tasks, tasksReason(tasks, session, live, recording.profile), tasksRequest(state) !== null) : null;
     },
   };

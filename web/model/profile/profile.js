@@ -2,7 +2,7 @@
 // Rows are checked here once; all other modules trust them.
 
 import { columnPush, createColumn } from "../base/column.js";
-import { addPair, createPairs, findPair } from "../base/pairs.js";
+import { createPairs, takePair } from "../base/pairs.js";
 
 export function createProfile() {
   return {
@@ -139,7 +139,7 @@ export function mergeTree(profile, tree) {
   const known = createPairs();
   for (let id = 1; id < functionCount(profile); id += 1) {
     const [name, place] = [profile.functionName.values[id], functionPlace(profile, id)];
-    if (findPair(known, name, place) === 0) addPair(known, name, place, id);
+    takePair(known, name, place, id);
   }
   const merged = (text) => stringOf.get(text) ?? stringOf.set(text, profile.strings.push(text) - 1).get(text);
   const libraries = other.libraries.map((library) => libraryOf.get(library?.path) ?? profile.libraries.push(library) - 1);
@@ -149,13 +149,15 @@ export function mergeTree(profile, tree) {
     const file = merged(other.strings[other.functionFile.values[id]]);
     const library = libraries[other.functionLibrary.values[id]];
     const place = placeNumber(file, library);
-    if (findPair(known, name, place) === 0) {
-      addPair(known, name, place, columnPush(profile.functionName, name));
+    const fresh = functionCount(profile);
+    const same = takePair(known, name, place, fresh);
+    if (same === fresh) {
+      columnPush(profile.functionName, name);
       columnPush(profile.functionFile, file);
       columnPush(profile.functionLine, other.functionLine.values[id]);
       columnPush(profile.functionLibrary, library);
     }
-    functions.push(findPair(known, name, place));
+    functions.push(same);
   }
   const first = nodeCount(profile) - 1;
   const nodeOf = (node) => (node === 0 ? 0 : first + node);

@@ -5,8 +5,10 @@ import { columnPush, copyColumn, createColumn, grownArray } from "../base/column
 import { createFilter, extendFilter, isCounted, isHidden, isKept, keepsUnmatched, leaveFilter, stepFilter } from "../filters/filter.js";
 import { createFrames, frameOf } from "../profile/frames.js";
 import { frameKind, isKeptBelow, isKeptHere, isMarkKind, NATIVE_ROOT, replacesCallers, stepNative } from "./native.js";
-import { addPair, copyPairs, createPairs, findPair, reservePairs, takePair } from "../base/pairs.js";
-import { functionPlace, nodeCount } from "../profile/profile.js";
+import { copyPairs, createPairs, findPair, reservePairs, takePair } from "../base/pairs.js";
+import { functionCount, functionPlace, nodeCount } from "../profile/profile.js";
+
+const CHAINED_MAX = 10;
 
 // The frames that a grouping by that has with such native frames.
 export function framesFor(by, native) {
@@ -32,8 +34,9 @@ export function createGrouping(by, filters = [], native = "leaf", waits = true, 
     parent: createColumn(),
     frame: createColumn(),
     depth: createColumn(),
-    // Most groups have one below: the first stands here, the index has the others.
+    // Most groups have few below: these are in a chain, the first of them and behind each the next; the index has the others.
     firstBelow: createColumn(),
+    nextBeside: createColumn(),
     index: createPairs(),
     children: null,
     outermost: null,
@@ -42,6 +45,7 @@ export function createGrouping(by, filters = [], native = "leaf", waits = true, 
   columnPush(grouping.frame, 0);
   columnPush(grouping.depth, 0);
   columnPush(grouping.firstBelow, 0);
+  columnPush(grouping.nextBeside, 0);
   return grouping;
 }
 
@@ -51,14 +55,21 @@ export function groupCount(grouping) {
 
 function groupUnder(grouping, parent, frame) {
   const fresh = grouping.parent.length;
-  const first = grouping.firstBelow.values[parent];
-  if (first !== 0 && grouping.frame.values[first] === frame) return first;
-  if (first === 0) grouping.firstBelow.values[parent] = fresh;
-  else {
+  const [beside, frameOf] = [grouping.nextBeside.values, grouping.frame.values];
+  let last = 0;
+  let count = 0;
+  for (let group = grouping.firstBelow.values[parent]; group !== 0; group = beside[group]) {
+    if (frameOf[group] === frame) return group;
+    last = group;
+    count += 1;
+  }
+  if (count >= CHAINED_MAX) {
     const group = takePair(grouping.index, parent, frame, fresh);
     if (group !== fresh) return group;
-  }
+  } else if (last === 0) grouping.firstBelow.values[parent] = fresh;
+  else beside[last] = fresh;
   columnPush(grouping.firstBelow, 0);
+  columnPush(grouping.nextBeside, 0);
   columnPush(grouping.parent, parent);
   columnPush(grouping.frame, frame);
   columnPush(grouping.depth, grouping.depth.values[parent] + 1);
@@ -68,9 +79,7 @@ function groupUnder(grouping, parent, frame) {
 // The first function of the same name and file.
 function firstOfName({ named }, profile, id) {
   const [name, place] = [profile.functionName.values[id], functionPlace(profile, id)];
-  const known = findPair(named, name, place);
-  if (known === 0 && id !== 0) addPair(named, name, place, id);
-  return known || id;
+  return id === 0 ? findPair(named, name, place) : takePair(named, name, place, id);
 }
 
 // The group of a node's frame below another; neighbours of one library are one.
@@ -147,9 +156,9 @@ export function extendGrouping(grouping, profile) {
   const { filter } = grouping;
   if (filter.terms.length > 0) extendFilter(filter, profile);
   const before = groupCount(grouping);
-  const kinds = [];
+  const kinds = new Array(functionCount(profile));
   const first = grouping.groupOfNode.length;
-  if (nodes > 2 * first) reservePairs(grouping.index, Math.ceil(nodes / 2));
+  if (grouping.by === "line" && nodes > 2 * first) reservePairs(grouping.frames.index, Math.ceil(nodes / 2));
   for (const column of columnsOfNodes(grouping)) column.values = grownArray(column.values, nodes);
   const root = { group: 0, seen: filter.start };
   if (first === 0 && nodes > 0) putNode(grouping, 0, NATIVE_ROOT, root, root);
@@ -165,7 +174,7 @@ export function filterGrouping(plain, filters, profile) {
   const { filter } = grouping;
   if (keepsUnmatched(filter) && plain.groupOfNode.length > 0) {
     extendFilter(filter, profile);
-    for (const name of ["parent", "frame", "depth", "firstBelow", "nativeBits", "groupOfNode", "groupBelow", "seen", "seenBelow"]) grouping[name] = copyColumn(plain[name]);
+    for (const name of ["parent", "frame", "depth", "firstBelow", "nextBeside", "nativeBits", "groupOfNode", "groupBelow", "seen", "seenBelow"]) grouping[name] = copyColumn(plain[name]);
     grouping.index = copyPairs(plain.index);
     moveHidden(grouping, profile);
   }
@@ -174,7 +183,7 @@ export function filterGrouping(plain, filters, profile) {
 
 function moveHidden(grouping, profile) {
   const { filter, seen: { values: seen }, seenBelow: { values: seenBelow } } = grouping;
-  const kinds = [];
+  const kinds = new Array(functionCount(profile));
   const isMoved = new Uint8Array(grouping.groupOfNode.length);
   seen[0] = filter.start;
   seenBelow[0] = filter.start;
@@ -232,10 +241,11 @@ export function groupTotals(grouping, counts) {
   return { self, total, sum: total[0] };
 }
 
-// For every group whether no group above it has the key that `keyOf` gives its frame.
-export function outermostByKey(grouping, keyOf, keys) {
+// For every group whether no group above it has its frame, kept until there are more groups.
+function outermostFrames(grouping) {
+  if (grouping.outermost !== null) return grouping.outermost;
   const outermost = new Uint8Array(groupCount(grouping));
-  const onPath = new Int32Array(keys);
+  const onPath = new Int32Array(grouping.frames.function.length);
   const { start, order } = groupChildren(grouping);
   const frame = grouping.frame.values;
   const parent = grouping.parent.values;
@@ -244,35 +254,27 @@ export function outermostByKey(grouping, keyOf, keys) {
   for (;;) {
     if (next[at] < start[at + 1]) {
       at = order[next[at]++];
-      const key = keyOf[frame[at]];
-      if (onPath[key] === 0) outermost[at] = 1;
-      onPath[key] += 1;
-    } else if (at === 0) return outermost;
+      if (onPath[frame[at]]++ === 0) outermost[at] = 1;
+    } else if (at === 0) return (grouping.outermost = outermost);
     else {
-      onPath[keyOf[frame[at]]] -= 1;
+      onPath[frame[at]] -= 1;
       at = parent[at];
     }
   }
 }
 
-// The same of frames, kept until there are more groups.
-export function outermostFrames(grouping) {
+// Self and total samples, and the number of places, by frame: recursion counts a sample once.
+export function countFrames(grouping, totals) {
+  const outermost = outermostFrames(grouping);
   const frames = grouping.frames.function.length;
-  return (grouping.outermost ??= outermostByKey(grouping, Int32Array.from({ length: frames }, (_, frame) => frame), frames));
-}
-
-// Self and total samples, and the number of places, by the key that `keyOf` gives each frame; null: by frame. `keys` is the number
-// of keys, `outermost` what outermostByKey() says of them: recursion counts a sample once.
-export function countByKey(grouping, totals, keyOf, keys, outermost) {
-  const counted = { self: new Float64Array(keys), total: new Float64Array(keys), places: new Int32Array(keys) };
+  const counted = { self: new Float64Array(frames), total: new Float64Array(frames), places: new Int32Array(frames) };
   const frame = grouping.frame.values;
   const { self, total } = totals;
   for (let g = 1; g < outermost.length; g += 1) {
     if (!(total[g] > 0)) continue;
-    const key = keyOf === null ? frame[g] : keyOf[frame[g]];
-    counted.self[key] += self[g];
-    counted.places[key] += 1;
-    if (outermost[g] === 1) counted.total[key] += total[g];
+    counted.self[frame[g]] += self[g];
+    counted.places[frame[g]] += 1;
+    if (outermost[g] === 1) counted.total[frame[g]] += total[g];
   }
   return counted;
 }

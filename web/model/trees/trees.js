@@ -5,7 +5,7 @@
 import { columnPush, createColumn } from "../base/column.js";
 import { frameKey } from "../profile/frames.js";
 import { groupChildren, groupCount } from "./grouping.js";
-import { addPair, createPairs, findPair } from "../base/pairs.js";
+import { createPairs, takePair } from "../base/pairs.js";
 
 export function topDownTree(grouping, totals) {
   const { start, order } = groupChildren(grouping);
@@ -27,11 +27,12 @@ export function createMergedNames() {
 }
 
 function mergedId(names, parent, frame) {
-  const known = findPair(names.index, parent, frame);
-  if (known !== 0) return known;
-  const id = columnPush(names.parent, parent);
-  columnPush(names.frame, frame);
-  addPair(names.index, parent, frame, id);
+  const fresh = names.parent.length;
+  const id = takePair(names.index, parent, frame, fresh);
+  if (id === fresh) {
+    columnPush(names.parent, parent);
+    columnPush(names.frame, frame);
+  }
   return id;
 }
 

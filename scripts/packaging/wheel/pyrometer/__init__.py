@@ -18,7 +18,7 @@ __all__ = ["Error", "load_ipython_extension", "path", "record", "run"]
 
 
 def load_ipython_extension(shell):
-    """What %load_ext calls."""
+    """The entry point of %load_ext."""
     from . import magic  # pylint: disable=import-outside-toplevel  # it needs IPython
 
     magic.load(shell)

@@ -11,7 +11,7 @@ class Error(RuntimeError):
 
 
 def _folders():
-    """Where installers put programs: those of this interpreter, of the user, and beside `pip install --target`."""
+    """Folders in which installers put programs: those of this interpreter, of the user, and beside `pip install --target`."""
     yield sysconfig.get_path("scripts")
     schemes = sysconfig.get_scheme_names()
     yield sysconfig.get_path("scripts", "posix_user" if "posix_user" in schemes else schemes[0])

@@ -22,7 +22,7 @@ remote_addr callable_object(struct fake_python *python, remote_addr type);
 /* A C function; self and module are objects or 0. */
 remote_addr callable_function(struct fake_python *python, const struct callable_types *types,
                               const char *name, remote_addr self, remote_addr module);
-/* The same at the address of an existing object. */
+/* Puts a function, as callable_function makes one, at the address of an existing object. */
 void callable_put_function(struct fake_python *python, remote_addr addr,
                            const struct callable_types *types, const char *name,
                            remote_addr self, remote_addr module);

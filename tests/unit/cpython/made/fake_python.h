@@ -68,7 +68,7 @@ struct fake_code {
 };
 
 remote_addr fake_code(struct fake_python *python, const struct fake_code *code);
-/* The same with a name and defaults. */
+/* A function with a name and defaults. */
 remote_addr fake_function(struct fake_python *python, const char *name);
 /* Puts another code object at an address, as the allocator does after one is freed. */
 void fake_code_replace(struct fake_python *python, remote_addr addr,

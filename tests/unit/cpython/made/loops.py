@@ -18,7 +18,7 @@ class Done(Exception):
 
 
 class Case:
-    """What the functions are methods of."""
+    """The class whose methods the functions are."""
 
     def __init__(self):
         self.rounds, self.place, self.lock, self.jobs, self.running = 0, -1, threading.Lock(), [], True

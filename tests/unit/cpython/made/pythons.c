@@ -7,7 +7,8 @@
 
 enum { PATH_BYTES = 512, OLDEST_MINOR = 11 };
 
-/* Of the files of the library; code that is not optimised takes five times as long, below a sanitizer twenty. */
+/* One file in STEP of the library is read; code that is not optimised takes five times as long,
+ * below a sanitizer twenty. */
 #ifdef __OPTIMIZE__
 enum { STEP = 4 };
 #else

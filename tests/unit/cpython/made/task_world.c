@@ -5,7 +5,7 @@
 
 enum { INTERP_TASKS = 512, THREAD_TASKS = 536, OBJECT_BYTES = 512, STATE_BEFORE = 5 };
 
-/* Of 3.14 and of 3.15. */
+/* Frame states of 3.14 and of 3.15. */
 static const int8_t frame_states[][TASK_DOINGS] = { { -2, -1, 0, 4 }, { 1, 2, 4, 5 } };
 
 void task_world_begin(struct task_world *world, unsigned minor)

@@ -23,13 +23,13 @@ struct thread_world {
 void thread_world_init(struct thread_world *world, unsigned minor);
 void thread_world_deinit(struct thread_world *world);
 
-/* The same in the heap, with one thread. */
+/* Makes a world in the heap, with one thread. */
 struct thread_world *thread_world_create(unsigned minor);
 void thread_world_destroy(struct thread_world *world);
 
 struct fake_thread *thread_world_add(struct thread_world *world, remote_addr interp,
                                      remote_addr pthread, int32_t tid);
-/* The same with another pthread_t and id each time. */
+/* Adds a thread as thread_world_add does, with another pthread_t and id each time. */
 struct fake_thread *thread_world_add_next(struct thread_world *world, remote_addr interp);
 void thread_world_walk(struct thread_world *world);
 /* Is the list as it was when it was walked? */

@@ -96,12 +96,12 @@ static void a_command_is_the_whole_command_line(void **state)
     struct admission admission;
     struct err err = { 0 };
     (void)state;
-    use(&admission, NULL, "*test_server_admission*");
+    use(&admission, NULL, "*test_server*");
     assert_int_equal(permission_ask(getpid(), NULL, NULL), ERR_OK);
-    use(&admission, NULL, "test_server_admission");
+    use(&admission, NULL, "test_server");
     assert_int_equal(permission_ask(getpid(), NULL, &err), ERR_PERM);
     assert_non_null(strstr(err.message, "--allow-command"));
-    use(&admission, nobody, "*test_server_admission*");
+    use(&admission, nobody, "*test_server*");
     assert_int_equal(permission_ask(getpid(), NULL, NULL), ERR_PERM);
 }
 
@@ -144,8 +144,8 @@ static void a_user_is_a_name_or_a_number_that_exists(void **state)
     assert_int_equal(admission.users[1], 4294967294u);
 }
 
-TEST_MAIN(cmocka_unit_test(a_process_is_of_a_user_if_all_its_users_are_listed),
-          cmocka_unit_test(a_command_is_the_whole_command_line),
-          cmocka_unit_test(empty_lists_admit_all),
-          cmocka_unit_test(a_process_that_has_ended_is_gone),
-          cmocka_unit_test(a_user_is_a_name_or_a_number_that_exists))
+TEST_GROUP(cmocka_unit_test(a_process_is_of_a_user_if_all_its_users_are_listed),
+           cmocka_unit_test(a_command_is_the_whole_command_line),
+           cmocka_unit_test(empty_lists_admit_all),
+           cmocka_unit_test(a_process_that_has_ended_is_gone),
+           cmocka_unit_test(a_user_is_a_name_or_a_number_that_exists))

@@ -1,12 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "sampler/base/clock.h"
 #include "server/access/auth.h"
@@ -14,6 +8,7 @@
 #include "server/access/logins.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
+#include "tests/support/test.h"
 
 static const char token[] = "0123456789abcdef-the-token";
 
@@ -439,27 +434,22 @@ static void full_host_table_is_an_error(void **state)
     hosts_deinit(&hosts);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_secrets_differ_and_are_long),
-        cmocka_unit_test(secrets_are_compared_whole),
-        cmocka_unit_test_setup_teardown(bearer_tokens_open, setup, teardown),
-        cmocka_unit_test_setup_teardown(cookies_open_and_the_token_is_no_cookie, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(right_token_is_exchanged_for_a_cookie, setup, teardown),
-        cmocka_unit_test_setup_teardown(wrong_tokens_other_paths_and_methods_do_not_log_in,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(one_time_code_works_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(each_login_has_a_cookie_that_ends, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_brings_a_secret_is_known, setup, teardown),
-        cmocka_unit_test(without_a_token_everybody_may),
-        cmocka_unit_test(unsound_tokens_are_refused),
-        cmocka_unit_test(changes_need_marks_no_other_site_can_send),
-        cmocka_unit_test(only_the_user_or_our_page_sends_a_get_that_acts),
-        cmocka_unit_test(only_names_that_cannot_be_rebound_are_served),
-        cmocka_unit_test(missing_repeated_and_endless_hosts_are_bad),
-        cmocka_unit_test(full_host_table_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(random_secrets_differ_and_are_long),
+           cmocka_unit_test(secrets_are_compared_whole),
+           cmocka_unit_test_setup_teardown(bearer_tokens_open, setup, teardown),
+           cmocka_unit_test_setup_teardown(cookies_open_and_the_token_is_no_cookie, setup,
+                                           teardown),
+           cmocka_unit_test_setup_teardown(right_token_is_exchanged_for_a_cookie, setup,
+                                           teardown),
+           cmocka_unit_test_setup_teardown(wrong_tokens_other_paths_and_methods_do_not_log_in,
+                                           setup, teardown),
+           cmocka_unit_test_setup_teardown(one_time_code_works_once, setup, teardown),
+           cmocka_unit_test_setup_teardown(each_login_has_a_cookie_that_ends, setup, teardown),
+           cmocka_unit_test_setup_teardown(who_brings_a_secret_is_known, setup, teardown),
+           cmocka_unit_test(without_a_token_everybody_may),
+           cmocka_unit_test(unsound_tokens_are_refused),
+           cmocka_unit_test(changes_need_marks_no_other_site_can_send),
+           cmocka_unit_test(only_the_user_or_our_page_sends_a_get_that_acts),
+           cmocka_unit_test(only_names_that_cannot_be_rebound_are_served),
+           cmocka_unit_test(missing_repeated_and_endless_hosts_are_bad),
+           cmocka_unit_test(full_host_table_is_an_error))

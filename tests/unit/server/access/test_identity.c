@@ -83,7 +83,7 @@ static void a_user_has_a_name_or_a_number_and_is_not_root(void **state)
     assert_int_equal(identity_read("99999999999", &user, &err), ERR_INVALID);
 }
 
-TEST_MAIN(cmocka_unit_test(numbers_are_different_ones_of_the_range),
-          cmocka_unit_test(a_number_that_a_process_has_is_left_out),
-          cmocka_unit_test(there_are_only_so_many),
-          cmocka_unit_test(a_user_has_a_name_or_a_number_and_is_not_root))
+TEST_GROUP(cmocka_unit_test(numbers_are_different_ones_of_the_range),
+           cmocka_unit_test(a_number_that_a_process_has_is_left_out),
+           cmocka_unit_test(there_are_only_so_many),
+           cmocka_unit_test(a_user_has_a_name_or_a_number_and_is_not_root))

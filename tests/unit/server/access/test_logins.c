@@ -1,13 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "sampler/base/clock.h"
 #include "server/access/logins.h"
+#include "tests/support/test.h"
 
 #define HOUR_NS  (3600 * NS_PER_S)
 #define START_NS (5 * HOUR_NS)
@@ -143,17 +138,8 @@ static void the_table_is_bounded(void **state)
     assert_true(is_good(*state, &cookies[2], START_NS + LOGINS_MAX + 2));
 }
 
-int main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(each_login_has_a_cookie_of_its_own),
-        TEST(a_login_ends_when_it_is_not_used),
-        TEST(a_login_ends_after_a_week_whatever_happens),
-        TEST(the_old_cookie_is_good_for_a_minute_more),
-        TEST(a_lost_answer_logs_nobody_out),
-        TEST(a_request_that_comes_late_is_let_in),
-        TEST(the_table_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(TEST(each_login_has_a_cookie_of_its_own), TEST(a_login_ends_when_it_is_not_used),
+           TEST(a_login_ends_after_a_week_whatever_happens),
+           TEST(the_old_cookie_is_good_for_a_minute_more), TEST(a_lost_answer_logs_nobody_out),
+           TEST(a_request_that_comes_late_is_let_in), TEST(the_table_is_bounded))

@@ -1,17 +1,12 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "sampler/base/clock.h"
 #include "server/access/shares.h"
+#include "tests/support/test.h"
 
 static char folder[] = "/tmp/pyrometer-shares-XXXXXX";
 static char file[sizeof folder + 16];
@@ -226,24 +221,25 @@ static void folder_that_is_gone_is_an_error_and_leaves_no_share(void **state)
     shares_destroy(shares);
 }
 
-int main(void)
+static int begin(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digests_are_those_of_the_standard),
-        cmocka_unit_test(share_opens_until_it_is_revoked),
-        cmocka_unit_test(wrong_tokens_open_nothing),
-        cmocka_unit_test(share_expires),
-        cmocka_unit_test(number_of_shares_is_bounded),
-        cmocka_unit_test(file_outlives_us_and_holds_no_token),
-        cmocka_unit_test(other_files_are_refused),
-        cmocka_unit_test(root_believes_no_file_that_another_user_has_put_there),
-        cmocka_unit_test(folder_that_is_gone_is_an_error_and_leaves_no_share),
-    };
-    if (!mkdtemp(folder))
-        return 1;
-    snprintf(file, sizeof file, "%s/shares", folder);
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(file);
-    rmdir(folder);
-    return failed;
+    (void)state;
+    snprintf(file, sizeof file, "%s/shares", mkdtemp(folder));
+    return 0;
 }
+
+static int end(void **state)
+{
+    (void)state;
+    unlink(file);
+    return rmdir(folder);
+}
+
+TEST_GROUP_WITHIN(begin, end, cmocka_unit_test(digests_are_those_of_the_standard),
+                  cmocka_unit_test(share_opens_until_it_is_revoked),
+                  cmocka_unit_test(wrong_tokens_open_nothing), cmocka_unit_test(share_expires),
+                  cmocka_unit_test(number_of_shares_is_bounded),
+                  cmocka_unit_test(file_outlives_us_and_holds_no_token),
+                  cmocka_unit_test(other_files_are_refused),
+                  cmocka_unit_test(root_believes_no_file_that_another_user_has_put_there),
+                  cmocka_unit_test(folder_that_is_gone_is_an_error_and_leaves_no_share))

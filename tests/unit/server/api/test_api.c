@@ -1,17 +1,13 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 
 #include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
 #include "tests/support/fake_sampler.h"
+#include "tests/support/test.h"
 #include "tests/unit/server/api/answer.h"
 #include "tests/unit/server/client.h"
 #include "tests/unit/server/fixture.h"
@@ -472,27 +468,17 @@ static void hostile_names_stay_text(void **state)
     cJSON_Delete(tree);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_SERVER(bad_parameters_are_named),
-        WITH_SERVER(tree_has_parents_before_children),
-        WITH_SERVER(a_tree_has_packages_only_as_a_whole),
-        WITH_SERVER(viewers_do_not_begin_again_for_each_package),
-        WITH_SERVER(tree_since_adds_up),
-        WITH_SERVER(view_since_adds_up),
-        WITH_SERVER(nothing_new_is_an_empty_answer),
-        WITH_SERVER(client_from_the_future_gets_everything),
-        WITH_SERVER(views_filter_by_thread_process_and_time),
-        WITH_SERVER(views_filter_by_state),
-        WITH_SERVER(views_say_what_code_of_the_jit_executed),
-        WITH_SERVER(lines_are_of_the_file_of_a_function),
-        WITH_SERVER(matches_are_counted_for_each_window),
-        WITH_SERVER(equal_states_have_equal_tags_whatever_their_spelling),
-        WITH_SERVER(threads_sum_to_the_view),
-        WITH_SERVER(threads_say_what_each_was_doing),
-        WITH_SERVER(quality_explains_every_number),
-        WITH_SERVER(hostile_names_stay_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(WITH_SERVER(bad_parameters_are_named), WITH_SERVER(tree_has_parents_before_children),
+           WITH_SERVER(a_tree_has_packages_only_as_a_whole),
+           WITH_SERVER(viewers_do_not_begin_again_for_each_package),
+           WITH_SERVER(tree_since_adds_up), WITH_SERVER(view_since_adds_up),
+           WITH_SERVER(nothing_new_is_an_empty_answer),
+           WITH_SERVER(client_from_the_future_gets_everything),
+           WITH_SERVER(views_filter_by_thread_process_and_time),
+           WITH_SERVER(views_filter_by_state),
+           WITH_SERVER(views_say_what_code_of_the_jit_executed),
+           WITH_SERVER(lines_are_of_the_file_of_a_function),
+           WITH_SERVER(matches_are_counted_for_each_window),
+           WITH_SERVER(equal_states_have_equal_tags_whatever_their_spelling),
+           WITH_SERVER(threads_sum_to_the_view), WITH_SERVER(threads_say_what_each_was_doing),
+           WITH_SERVER(quality_explains_every_number), WITH_SERVER(hostile_names_stay_text))

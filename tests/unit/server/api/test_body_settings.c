@@ -143,7 +143,7 @@ static void a_list_has_an_end(void **state)
     body_destroy(body);
 }
 
-TEST_MAIN(cmocka_unit_test(values_are_in_the_unit_of_a_text_without_one),
-          cmocka_unit_test(null_is_as_good_as_absent),
-          cmocka_unit_test(messages_name_the_member_and_what_is_wanted),
-          cmocka_unit_test(a_list_has_an_end))
+TEST_GROUP(cmocka_unit_test(values_are_in_the_unit_of_a_text_without_one),
+           cmocka_unit_test(null_is_as_good_as_absent),
+           cmocka_unit_test(messages_name_the_member_and_what_is_wanted),
+           cmocka_unit_test(a_list_has_an_end))

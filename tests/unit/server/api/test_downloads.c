@@ -177,15 +177,9 @@ static void exports_are_downloads(void **state)
     reply_deinit(&reply);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_SERVER(every_format_can_be_exported),
-        WITH_SERVER(an_anonymized_export_hides_a_live_target),
-        WITH_SERVER(a_session_is_compared_with_another),
-        WITH_SERVER(native_frames_are_as_asked),
-        WITH_SERVER(a_view_of_everything_has_no_tree_of_its_own),
-        WITH_SERVER(exports_are_downloads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(WITH_SERVER(every_format_can_be_exported),
+           WITH_SERVER(an_anonymized_export_hides_a_live_target),
+           WITH_SERVER(a_session_is_compared_with_another),
+           WITH_SERVER(native_frames_are_as_asked),
+           WITH_SERVER(a_view_of_everything_has_no_tree_of_its_own),
+           WITH_SERVER(exports_are_downloads))

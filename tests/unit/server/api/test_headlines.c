@@ -1,14 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "sampler/base/clock.h"
 #include "server/api/headlines.h"
 #include "tests/support/fake_sampler.h"
+#include "tests/support/test.h"
 #include "tests/unit/server/fixture.h"
 
 #define OF_NOBODY headlines_key("7", FAKE_PID_STILL)
@@ -85,12 +80,6 @@ static void the_same_profile_is_read_once(void **state)
     headlines_deinit(&headlines);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_SERVER(a_process_has_the_headline_of_its_session),
-        WITH_SERVER(nothing_is_made_while_headlines_rest),
-        WITH_SERVER(the_same_profile_is_read_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(WITH_SERVER(a_process_has_the_headline_of_its_session),
+           WITH_SERVER(nothing_is_made_while_headlines_rest),
+           WITH_SERVER(the_same_profile_is_read_once))

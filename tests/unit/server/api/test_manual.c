@@ -1,12 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/unit/server/client.h"
 #include "tests/unit/server/fixture.h"
 
@@ -69,13 +64,6 @@ static void it_is_only_read(void **state)
     reply_deinit(&reply);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_SERVER(the_manual_is_one_document),
-        WITH_SERVER(a_browser_asks_for_nothing_else),
-        WITH_SERVER(only_those_with_a_token_read_it),
-        WITH_SERVER(it_is_only_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(WITH_SERVER(the_manual_is_one_document),
+           WITH_SERVER(a_browser_asks_for_nothing_else),
+           WITH_SERVER(only_those_with_a_token_read_it), WITH_SERVER(it_is_only_read))

@@ -1,10 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "server/api/routes.h"
 #include "server/http/accept.h"
@@ -13,6 +7,7 @@
 #include "server/http/json_body.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
+#include "tests/support/test.h"
 
 struct accept_row {
     const char *accept;
@@ -234,17 +229,11 @@ static void deeply_nested_bodies_are_refused(void **state)
     assert_int_equal(body_read(text, sizeof text, &member, 1, NULL), ERR_INVALID);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(encodings_follow_what_the_client_offers),
-        cmocka_unit_test(media_types_follow_weights_and_precision),
-        cmocka_unit_test(tags_are_compared_weakly),
-        cmocka_unit_test(routes_are_found_by_method_and_path),
-        cmocka_unit_test(header_values_cannot_break_out),
-        cmocka_unit_test(problems_are_json_whatever_they_tell),
-        cmocka_unit_test(bodies_are_objects_of_known_texts),
-        cmocka_unit_test(deeply_nested_bodies_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(encodings_follow_what_the_client_offers),
+           cmocka_unit_test(media_types_follow_weights_and_precision),
+           cmocka_unit_test(tags_are_compared_weakly),
+           cmocka_unit_test(routes_are_found_by_method_and_path),
+           cmocka_unit_test(header_values_cannot_break_out),
+           cmocka_unit_test(problems_are_json_whatever_they_tell),
+           cmocka_unit_test(bodies_are_objects_of_known_texts),
+           cmocka_unit_test(deeply_nested_bodies_are_refused))

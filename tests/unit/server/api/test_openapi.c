@@ -1,19 +1,15 @@
 /* The table of endpoints and the document that describes them say the same. */
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 
 #include "sampler/base/compress.h"
 #include "server/api/routes.h"
 #include "server/wire/assets.h"
+#include "tests/support/test.h"
 
 static cJSON *document;
 
@@ -155,12 +151,8 @@ static int drop(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_endpoint_is_described_with_its_scope_and_whether_it_acts),
-        cmocka_unit_test(every_description_has_an_endpoint),
-        cmocka_unit_test(every_reference_leads_somewhere),
-    };
-    return cmocka_run_group_tests(tests, parse, drop);
-}
+TEST_GROUP_WITHIN(
+    parse, drop,
+    cmocka_unit_test(every_endpoint_is_described_with_its_scope_and_whether_it_acts),
+    cmocka_unit_test(every_description_has_an_endpoint),
+    cmocka_unit_test(every_reference_leads_somewhere))

@@ -1,14 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 
 #include "tests/support/fake_sampler.h"
+#include "tests/support/test.h"
 #include "tests/unit/server/api/answer.h"
 #include "tests/unit/server/fixture.h"
 
@@ -111,14 +107,7 @@ static void ended_session_says_why(void **state)
     cJSON_Delete(session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_SERVER(session_says_what_is_sampled),
-        WITH_SERVER(sessions_are_paused_resumed_and_ended),
-        WITH_SERVER(changes_without_their_marks_do_nothing),
-        cmocka_unit_test(empty_session_is_a_session),
-        WITH_SERVER(ended_session_says_why),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(WITH_SERVER(session_says_what_is_sampled),
+           WITH_SERVER(sessions_are_paused_resumed_and_ended),
+           WITH_SERVER(changes_without_their_marks_do_nothing),
+           cmocka_unit_test(empty_session_is_a_session), WITH_SERVER(ended_session_says_why))

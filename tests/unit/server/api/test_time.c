@@ -1,14 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 
 #include "tests/support/fake_sampler.h"
+#include "tests/support/test.h"
 #include "tests/unit/server/api/answer.h"
 #include "tests/unit/server/client.h"
 #include "tests/unit/server/fixture.h"
@@ -329,23 +325,16 @@ static void an_empty_session_has_empty_answers(void **state)
     server_stop(&server);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_SERVER(the_timeline_adds_up_to_the_view),
-        WITH_SERVER(the_timeline_takes_the_query_of_a_view),
-        WITH_SERVER(the_timeline_since_has_the_slots_with_news),
-        WITH_SERVER(the_heatmap_has_fifty_bins_a_second),
-        WITH_SERVER(the_heatmap_since_has_the_seconds_with_news),
-        WITH_SERVER(a_heatmap_is_bounded_and_old_seconds_come_as_steps),
-        WITH_SERVER(merging_is_reported_and_clients_start_again),
-        WITH_SERVER(a_view_says_what_a_sample_stands_for),
-        WITH_SERVER(an_export_may_have_other_stacks),
-        WITH_SERVER(a_view_may_have_other_stacks_and_brings_their_tree),
-        WITH_SERVER(too_many_filters_are_refused),
-        WITH_SERVER(bad_parameters_are_named),
-        WITH_SERVER(what_a_client_has_is_not_sent_again),
-        cmocka_unit_test(an_empty_session_has_empty_answers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(WITH_SERVER(the_timeline_adds_up_to_the_view),
+           WITH_SERVER(the_timeline_takes_the_query_of_a_view),
+           WITH_SERVER(the_timeline_since_has_the_slots_with_news),
+           WITH_SERVER(the_heatmap_has_fifty_bins_a_second),
+           WITH_SERVER(the_heatmap_since_has_the_seconds_with_news),
+           WITH_SERVER(a_heatmap_is_bounded_and_old_seconds_come_as_steps),
+           WITH_SERVER(merging_is_reported_and_clients_start_again),
+           WITH_SERVER(a_view_says_what_a_sample_stands_for),
+           WITH_SERVER(an_export_may_have_other_stacks),
+           WITH_SERVER(a_view_may_have_other_stacks_and_brings_their_tree),
+           WITH_SERVER(too_many_filters_are_refused), WITH_SERVER(bad_parameters_are_named),
+           WITH_SERVER(what_a_client_has_is_not_sent_again),
+           cmocka_unit_test(an_empty_session_has_empty_answers))

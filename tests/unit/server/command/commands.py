@@ -30,7 +30,7 @@ class Started:
     def __init__(self, *words, **keywords):
         self.process = subprocess.Popen([PROGRAM, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True, **keywords)
-        # What run itself says goes to standard error.
+        # The output of `run` itself goes to standard error.
         lines = self.process.stderr if words[0] == "run" else self.process.stdout
         self.url = next((line.strip() for line in lines if not line.startswith("pyrometer: ")), "")
         match = re.fullmatch(r"http://(\[[^]]+\]|[^:/]+):(\d+)/(?:\?token=(\S+))?", self.url)

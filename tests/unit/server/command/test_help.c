@@ -1,17 +1,12 @@
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "server/command/options/commands.h"
 #include "server/command/options/help.h"
 #include "server/command/options/options.h"
+#include "tests/support/test.h"
 
 /* The caller frees. */
 static char *help_of(const struct command *command,
@@ -123,13 +118,7 @@ static void help_fits_a_terminal(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_shows_every_option_of_a_command_and_no_other),
-        cmocka_unit_test(help_fits_a_terminal),
-        cmocka_unit_test(short_help_fits_a_screen_and_has_three_examples),
-        cmocka_unit_test(usual_options_are_options_of_their_command),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(help_shows_every_option_of_a_command_and_no_other),
+           cmocka_unit_test(help_fits_a_terminal),
+           cmocka_unit_test(short_help_fits_a_screen_and_has_three_examples),
+           cmocka_unit_test(usual_options_are_options_of_their_command))

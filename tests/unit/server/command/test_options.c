@@ -1,15 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "server/command/options/commands.h"
 #include "server/command/options/selection.h"
 #include "server/report/report.h"
+#include "tests/support/test.h"
 #include "tests/unit/server/command/command_line.h"
 
 static void a_capture_is_written_to_the_named_file(void **state)
@@ -507,33 +502,27 @@ static void threads_are_stopped_as_needed_never_or_always(void **state)
         assert_int_equal(parse_text(wrong[i], &options, NULL), ERR_INVALID);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_capture_is_written_to_the_named_file),
-        cmocka_unit_test(defaults_are_a_kilohertz_of_all_threads_on_loopback),
-        cmocka_unit_test(what_is_recorded_is_chosen_for_every_command),
-        cmocka_unit_test(nothing_special_is_recorded_unasked),
-        cmocka_unit_test(serving_settings_are_read_and_have_defaults),
-        cmocka_unit_test(asyncio_is_off_running_or_all),
-        cmocka_unit_test(options_may_stand_anywhere_and_be_joined),
-        cmocka_unit_test(the_main_thread_alone_is_an_option_of_each_command_that_logs),
-        cmocka_unit_test(run_leaves_the_words_of_the_target_alone),
-        cmocka_unit_test(serving_options_are_read),
-        cmocka_unit_test(listen_addresses_have_defaults),
-        cmocka_unit_test(format_follows_the_option_or_the_file_name),
-        cmocka_unit_test(filters_go_in_the_order_they_are_given),
-        cmocka_unit_test(an_empty_filter_names_its_kind_and_filters_nothing),
-        cmocka_unit_test(native_code_is_recorded_as_wanted),
-        cmocka_unit_test(native_frames_are_chosen_by_name),
-        cmocka_unit_test(options_replace_the_same_kind_of_a_capture),
-        cmocka_unit_test(two_captures_are_compared),
-        cmocka_unit_test(several_formats_may_be_given_each_with_a_name),
-        cmocka_unit_test(letters_mean_what_they_mean_in_py_spy),
-        cmocka_unit_test(a_flame_graph_in_a_picture_file_is_a_picture),
-        cmocka_unit_test(a_command_line_chooses_whether_there_is_a_page),
-        cmocka_unit_test(every_format_is_an_option_and_its_ending_names_it),
-        cmocka_unit_test(threads_are_stopped_as_needed_never_or_always),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(a_capture_is_written_to_the_named_file),
+           cmocka_unit_test(defaults_are_a_kilohertz_of_all_threads_on_loopback),
+           cmocka_unit_test(what_is_recorded_is_chosen_for_every_command),
+           cmocka_unit_test(nothing_special_is_recorded_unasked),
+           cmocka_unit_test(serving_settings_are_read_and_have_defaults),
+           cmocka_unit_test(asyncio_is_off_running_or_all),
+           cmocka_unit_test(options_may_stand_anywhere_and_be_joined),
+           cmocka_unit_test(the_main_thread_alone_is_an_option_of_each_command_that_logs),
+           cmocka_unit_test(run_leaves_the_words_of_the_target_alone),
+           cmocka_unit_test(serving_options_are_read),
+           cmocka_unit_test(listen_addresses_have_defaults),
+           cmocka_unit_test(format_follows_the_option_or_the_file_name),
+           cmocka_unit_test(filters_go_in_the_order_they_are_given),
+           cmocka_unit_test(an_empty_filter_names_its_kind_and_filters_nothing),
+           cmocka_unit_test(native_code_is_recorded_as_wanted),
+           cmocka_unit_test(native_frames_are_chosen_by_name),
+           cmocka_unit_test(options_replace_the_same_kind_of_a_capture),
+           cmocka_unit_test(two_captures_are_compared),
+           cmocka_unit_test(several_formats_may_be_given_each_with_a_name),
+           cmocka_unit_test(letters_mean_what_they_mean_in_py_spy),
+           cmocka_unit_test(a_flame_graph_in_a_picture_file_is_a_picture),
+           cmocka_unit_test(a_command_line_chooses_whether_there_is_a_page),
+           cmocka_unit_test(every_format_is_an_option_and_its_ending_names_it),
+           cmocka_unit_test(threads_are_stopped_as_needed_never_or_always))

@@ -121,7 +121,7 @@ static void without_a_terminal_nothing_is_written(void **state)
     expect(false, show_shares, "");
 }
 
-TEST_MAIN(cmocka_unit_test(a_message_replaces_the_line_that_stands_for_now),
-          cmocka_unit_test(one_line_is_written_over_and_taken_away),
-          cmocka_unit_test(short_work_writes_nothing),
-          cmocka_unit_test(without_a_terminal_nothing_is_written))
+TEST_GROUP(cmocka_unit_test(a_message_replaces_the_line_that_stands_for_now),
+           cmocka_unit_test(one_line_is_written_over_and_taken_away),
+           cmocka_unit_test(short_work_writes_nothing),
+           cmocka_unit_test(without_a_terminal_nothing_is_written))

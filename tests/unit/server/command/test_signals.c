@@ -63,5 +63,5 @@ static void a_signal_to_stop_comes_before_other_events(void **state)
     signals_deinit(&signals);
 }
 
-TEST_MAIN(cmocka_unit_test(a_child_that_stops_or_goes_on_wakes_nobody),
-          cmocka_unit_test(a_signal_to_stop_comes_before_other_events))
+TEST_GROUP(cmocka_unit_test(a_child_that_stops_or_goes_on_wakes_nobody),
+           cmocka_unit_test(a_signal_to_stop_comes_before_other_events))

@@ -1,12 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "server/command/options/suggest.h"
 #include "server/command/process/exit.h"
+#include "tests/support/test.h"
 #include "tests/unit/server/command/command_line.h"
 
 struct bad_row {
@@ -264,12 +258,5 @@ static void errors_have_their_exit_status(void **state)
     assert_int_equal(exit_status_of(ERR_NOT_PYTHON), 4);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_name_what_is_wrong),
-        cmocka_unit_test(near_words_are_near),
-        cmocka_unit_test(errors_have_their_exit_status),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(messages_name_what_is_wrong), cmocka_unit_test(near_words_are_near),
+           cmocka_unit_test(errors_have_their_exit_status))

@@ -93,7 +93,7 @@ class ManualPages(unittest.TestCase):
 
 
 class Completion(unittest.TestCase):
-    """What bash offers for a line, the last word of which is being written."""
+    """Completions that bash offers for a line whose last word is being written."""
 
     def offers(self, *words):
         script = subprocess.run([PROGRAM, "--completion", "bash"], stdout=subprocess.PIPE, text=True, check=True).stdout

@@ -1,18 +1,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
-
 #include "sampler/base/clock.h"
 #include "server/http/connections.h"
+#include "tests/support/test.h"
 
 /* "127.0.0.1" or "2001:db8::1"; NULL: a Unix socket's user 1000. */
 static struct network network_at(const char *text)
@@ -326,23 +321,13 @@ static void half_requests_end_and_whole_ones_are_answered(void **state)
     assert_int_equal(judge(all, at, 1000 * NS_PER_S), CONNECTION_STAYS);
 }
 
-int main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(neighbours_are_one_network),
-        TEST(the_stranger_who_waited_longest_goes),
-        TEST(known_ones_are_no_strangers),
-        TEST(strangers_of_everywhere_leave_room_for_known_ones),
-        TEST(a_full_house_lets_its_idle_go),
-        TEST(busy_viewers_keep_no_operator_out),
-        TEST(few_descriptors_are_few_connections_of_each_kind),
-        TEST(there_is_a_last_place),
-        TEST(headers_have_a_deadline_whatever_trickles),
-        TEST(known_ones_may_be_idle_and_then_have_the_same_deadline),
-        TEST(bodies_must_get_on),
-        TEST(response_cache_wait_for_known_ones_only),
-        TEST(half_requests_end_and_whole_ones_are_answered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(TEST(neighbours_are_one_network), TEST(the_stranger_who_waited_longest_goes),
+           TEST(known_ones_are_no_strangers),
+           TEST(strangers_of_everywhere_leave_room_for_known_ones),
+           TEST(a_full_house_lets_its_idle_go), TEST(busy_viewers_keep_no_operator_out),
+           TEST(few_descriptors_are_few_connections_of_each_kind), TEST(there_is_a_last_place),
+           TEST(headers_have_a_deadline_whatever_trickles),
+           TEST(known_ones_may_be_idle_and_then_have_the_same_deadline),
+           TEST(bodies_must_get_on), TEST(response_cache_wait_for_known_ones_only),
+           TEST(half_requests_end_and_whole_ones_are_answered))

@@ -181,7 +181,7 @@ static void who_is_too_slow_is_cut_off(void **state)
     assert_true(delivery_keeps_pace(&pace, 0, 5 + window_ns - 1));
     assert_true(delivery_keeps_pace(&pace, least, 5 + window_ns));
     assert_true(delivery_keeps_pace(&pace, least, 5 + 2 * window_ns - 1));
-    /* What was read fast before does not count. */
+    /* Bytes that were read fast before do not count. */
     assert_false(delivery_keeps_pace(&pace, 2 * least - 1, 5 + 2 * window_ns));
 }
 
@@ -236,11 +236,11 @@ static void a_server_holds_so_much_for_those_who_do_not_read(void **state)
     http_stop(http);
 }
 
-TEST_MAIN(cmocka_unit_test(what_is_sent_is_what_was_made),
-          cmocka_unit_test(a_file_that_became_shorter_is_a_failure),
-          cmocka_unit_test(what_nobody_reads_has_a_limit),
-          cmocka_unit_test(one_client_and_all_viewers_have_a_part_of_it),
-          cmocka_unit_test(and_so_it_is_with_descriptors),
-          cmocka_unit_test(files_without_a_name_have_one_too),
-          cmocka_unit_test(who_is_too_slow_is_cut_off),
-          cmocka_unit_test(a_server_holds_so_much_for_those_who_do_not_read))
+TEST_GROUP(cmocka_unit_test(what_is_sent_is_what_was_made),
+           cmocka_unit_test(a_file_that_became_shorter_is_a_failure),
+           cmocka_unit_test(what_nobody_reads_has_a_limit),
+           cmocka_unit_test(one_client_and_all_viewers_have_a_part_of_it),
+           cmocka_unit_test(and_so_it_is_with_descriptors),
+           cmocka_unit_test(files_without_a_name_have_one_too),
+           cmocka_unit_test(who_is_too_slow_is_cut_off),
+           cmocka_unit_test(a_server_holds_so_much_for_those_who_do_not_read))

@@ -201,12 +201,12 @@ static void nobody_is_answered_who_has_given_up(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-TEST_MAIN(TEST(a_viewer_waits_behind_himself),
-          TEST(a_network_with_many_links_waits_behind_itself),
-          TEST(viewers_leave_places_to_operators_who_go_first),
-          TEST(an_operator_leaves_places_to_another),
-          TEST(clients_take_turns_whatever_each_has_asked),
-          TEST(so_do_the_networks_that_use_one_link),
-          TEST(long_ones_leave_places_to_short_ones),
-          TEST(who_has_too_many_waiting_is_refused_and_nobody_else),
-          cmocka_unit_test(nobody_is_answered_who_has_given_up))
+TEST_GROUP(TEST(a_viewer_waits_behind_himself),
+           TEST(a_network_with_many_links_waits_behind_itself),
+           TEST(viewers_leave_places_to_operators_who_go_first),
+           TEST(an_operator_leaves_places_to_another),
+           TEST(clients_take_turns_whatever_each_has_asked),
+           TEST(so_do_the_networks_that_use_one_link),
+           TEST(long_ones_leave_places_to_short_ones),
+           TEST(who_has_too_many_waiting_is_refused_and_nobody_else),
+           cmocka_unit_test(nobody_is_answered_who_has_given_up))

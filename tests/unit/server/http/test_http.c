@@ -1,9 +1,5 @@
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +7,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "server/http/connections.h"
 #include "server/http/http.h"
 #include "server/http/request.h"
 #include "tests/support/fake_sampler.h"
+#include "tests/support/test.h"
 #include "tests/unit/server/client.h"
 #include "tests/unit/server/fixture.h"
 
@@ -456,26 +451,18 @@ static void many_clients_read_a_growing_profile(void **state)
     server_stop(&server);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_SERVER(health_needs_no_token),
-        WITH_SERVER(everything_else_needs_the_token),
-        WITH_SERVER(refusals_suit_browsers_and_programs),
-        WITH_SERVER(token_of_the_url_becomes_a_cookie),
-        WITH_SERVER(foreign_hosts_are_turned_away_before_anything_else),
-        WITH_SERVER(every_answer_carries_the_security_headers),
-        WITH_SERVER(all_encodings_hold_the_same_bytes),
-        WITH_SERVER(known_content_is_not_sent_again),
-        WITH_SERVER(tags_change_with_content_query_and_encoding),
-        WITH_SERVER(head_is_get_without_a_body),
-        WITH_SERVER(unknown_paths_and_methods_have_their_status),
-        WITH_SERVER(large_bodies_are_refused),
-        WITH_SERVER(long_targets_and_headers_are_refused),
-        WITH_SERVER(malformed_requests_are_survived),
-        WITH_SERVER(slow_clients_block_nobody),
-        WITH_SERVER(connections_are_bounded_and_newcomers_let_in),
-        cmocka_unit_test(many_clients_read_a_growing_profile),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(WITH_SERVER(health_needs_no_token), WITH_SERVER(everything_else_needs_the_token),
+           WITH_SERVER(refusals_suit_browsers_and_programs),
+           WITH_SERVER(token_of_the_url_becomes_a_cookie),
+           WITH_SERVER(foreign_hosts_are_turned_away_before_anything_else),
+           WITH_SERVER(every_answer_carries_the_security_headers),
+           WITH_SERVER(all_encodings_hold_the_same_bytes),
+           WITH_SERVER(known_content_is_not_sent_again),
+           WITH_SERVER(tags_change_with_content_query_and_encoding),
+           WITH_SERVER(head_is_get_without_a_body),
+           WITH_SERVER(unknown_paths_and_methods_have_their_status),
+           WITH_SERVER(large_bodies_are_refused),
+           WITH_SERVER(long_targets_and_headers_are_refused),
+           WITH_SERVER(malformed_requests_are_survived), WITH_SERVER(slow_clients_block_nobody),
+           WITH_SERVER(connections_are_bounded_and_newcomers_let_in),
+           cmocka_unit_test(many_clients_read_a_growing_profile))

@@ -1,14 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "server/api/query.h"
 #include "server/http/request.h"
+#include "tests/support/test.h"
 
 struct target {
     const char *text;
@@ -220,18 +215,12 @@ static void seconds_become_nanoseconds(void **state)
     request_deinit(&request);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(targets_are_decoded_or_refused),
-        cmocka_unit_test(query_pairs_are_split_before_they_are_decoded),
-        cmocka_unit_test(long_targets_are_refused),
-        cmocka_unit_test(too_many_pairs_or_headers_are_refused),
-        cmocka_unit_test(header_names_ignore_case),
-        cmocka_unit_test(unknown_methods_are_other),
-        cmocka_unit_test(parameters_are_checked),
-        cmocka_unit_test(equal_queries_hash_alike_and_others_do_not),
-        cmocka_unit_test(seconds_become_nanoseconds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(targets_are_decoded_or_refused),
+           cmocka_unit_test(query_pairs_are_split_before_they_are_decoded),
+           cmocka_unit_test(long_targets_are_refused),
+           cmocka_unit_test(too_many_pairs_or_headers_are_refused),
+           cmocka_unit_test(header_names_ignore_case),
+           cmocka_unit_test(unknown_methods_are_other),
+           cmocka_unit_test(parameters_are_checked),
+           cmocka_unit_test(equal_queries_hash_alike_and_others_do_not),
+           cmocka_unit_test(seconds_become_nanoseconds))

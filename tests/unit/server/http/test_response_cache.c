@@ -1,15 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "server/http/request.h"
 #include "server/http/response_cache.h"
+#include "tests/support/test.h"
 
 struct exchange {
     struct request request;
@@ -202,14 +197,8 @@ static void all_hold_the_same_bytes(void **state)
     assert_int_equal(released, 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_is_given_to_all_and_nothing_else),
-        cmocka_unit_test(what_is_compressed_stays_so),
-        cmocka_unit_test(the_one_unused_for_longest_goes),
-        cmocka_unit_test(queries_of_viewers_leave_half_to_operators),
-        cmocka_unit_test(all_hold_the_same_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(the_same_is_given_to_all_and_nothing_else),
+           cmocka_unit_test(what_is_compressed_stays_so),
+           cmocka_unit_test(the_one_unused_for_longest_goes),
+           cmocka_unit_test(queries_of_viewers_leave_half_to_operators),
+           cmocka_unit_test(all_hold_the_same_bytes))

@@ -15,7 +15,7 @@
 
 enum { CHUNK = 1 << 12 };
 
-/* What is in the n-th chunk of an answer. */
+/* The contents of the n-th chunk of an answer. */
 static void make_chunk(unsigned char *chunk, size_t n)
 {
     memset(chunk, (int)(n % 251), CHUNK);
@@ -83,7 +83,7 @@ static void what_is_larger_is_a_file_without_a_name(void **state)
     assert_true(response.file_fd >= 0);
     expect_bytes(&response, bytes);
     assert_int_equal(rmdir(folder), 0); /* there is nothing in it */
-    /* Where that folder is no more there are others; the same content has the same tag. */
+    /* Another folder is used if that one is gone; the same content has the same tag. */
     assert_ok(spool_bytes(bytes, ERR_OK, &again, &err), &err);
     assert_string_equal(response.tag, again.tag);
     assert_int_equal(strlen(again.tag), 16);
@@ -154,8 +154,8 @@ static void an_answer_takes_no_more_of_the_disk_than_it_leaves(void **state)
     temp_dir_remove(folder);
 }
 
-TEST_MAIN(cmocka_unit_test(what_memory_may_hold_stays_there),
-          cmocka_unit_test(what_is_larger_is_a_file_without_a_name),
-          cmocka_unit_test(what_the_writer_says_is_passed_on),
-          cmocka_unit_test(a_full_disk_is_named),
-          cmocka_unit_test(an_answer_takes_no_more_of_the_disk_than_it_leaves))
+TEST_GROUP(cmocka_unit_test(what_memory_may_hold_stays_there),
+           cmocka_unit_test(what_is_larger_is_a_file_without_a_name),
+           cmocka_unit_test(what_the_writer_says_is_passed_on),
+           cmocka_unit_test(a_full_disk_is_named),
+           cmocka_unit_test(an_answer_takes_no_more_of_the_disk_than_it_leaves))

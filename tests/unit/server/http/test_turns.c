@@ -1,4 +1,4 @@
-/* What costs much waits for its turn, and what costs little does not wait for it. */
+/* Costly requests wait for their turn, and cheap ones do not wait for them. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,6 +207,6 @@ static void the_end_of_the_server_is_the_end_of_waiting(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-TEST_MAIN(TEST(what_costs_little_never_waits_for_what_costs_much),
-          TEST(one_too_many_is_refused_and_the_connection_stays),
-          TEST(the_end_of_the_server_is_the_end_of_waiting))
+TEST_GROUP(TEST(what_costs_little_never_waits_for_what_costs_much),
+           TEST(one_too_many_is_refused_and_the_connection_stays),
+           TEST(the_end_of_the_server_is_the_end_of_waiting))

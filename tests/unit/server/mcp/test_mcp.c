@@ -516,28 +516,22 @@ static void captures_are_opened_by_path(void **state)
     disconnect(&client);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_versions_are_agreed_to),
-        cmocka_unit_test(faults_have_the_codes_of_json_rpc),
-        cmocka_unit_test(arguments_are_those_of_the_tool),
-        cmocka_unit_test(ids_come_back_as_they_were),
-        cmocka_unit_test(notifications_and_answers_get_none),
-        cmocka_unit_test(lines_come_in_any_pieces),
-        cmocka_unit_test(too_long_lines_are_refused_and_the_next_one_counts),
-        cmocka_unit_test(every_tool_has_a_schema_of_its_arguments),
-        cmocka_unit_test(a_recording_is_answered_when_it_has_ended),
-        cmocka_unit_test(a_recording_that_fails_says_why),
-        cmocka_unit_test(a_cancelled_call_ends_its_session_and_has_no_answer),
-        cmocka_unit_test(more_calls_than_can_wait_are_refused),
-        cmocka_unit_test(what_the_api_refuses_is_said),
-        cmocka_unit_test(no_argument_leaves_its_place_in_an_address),
-        cmocka_unit_test(processes_are_searched_by_command_line),
-        cmocka_unit_test(processes_are_listed_once_they_have_been_examined),
-        cmocka_unit_test(tools_take_what_they_name_of_an_answer),
-        cmocka_unit_test(source_has_numbers_and_shares),
-        cmocka_unit_test(captures_are_opened_by_path),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(known_versions_are_agreed_to),
+           cmocka_unit_test(faults_have_the_codes_of_json_rpc),
+           cmocka_unit_test(arguments_are_those_of_the_tool),
+           cmocka_unit_test(ids_come_back_as_they_were),
+           cmocka_unit_test(notifications_and_answers_get_none),
+           cmocka_unit_test(lines_come_in_any_pieces),
+           cmocka_unit_test(too_long_lines_are_refused_and_the_next_one_counts),
+           cmocka_unit_test(every_tool_has_a_schema_of_its_arguments),
+           cmocka_unit_test(a_recording_is_answered_when_it_has_ended),
+           cmocka_unit_test(a_recording_that_fails_says_why),
+           cmocka_unit_test(a_cancelled_call_ends_its_session_and_has_no_answer),
+           cmocka_unit_test(more_calls_than_can_wait_are_refused),
+           cmocka_unit_test(what_the_api_refuses_is_said),
+           cmocka_unit_test(no_argument_leaves_its_place_in_an_address),
+           cmocka_unit_test(processes_are_searched_by_command_line),
+           cmocka_unit_test(processes_are_listed_once_they_have_been_examined),
+           cmocka_unit_test(tools_take_what_they_name_of_an_answer),
+           cmocka_unit_test(source_has_numbers_and_shares),
+           cmocka_unit_test(captures_are_opened_by_path))

@@ -162,15 +162,9 @@ static void an_endpoint_is_a_protocol_and_a_place(void **state)
     assert_int_equal(push_read_ca_file(NULL, &settings, "file", &err), ERR_INVALID);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_service_is_named_after_its_command),
-        cmocka_unit_test(what_the_environment_says_comes_first),
-        cmocka_unit_test(own_labels_replace_others_and_remove_them),
-        cmocka_unit_test(values_are_text_of_a_bounded_length),
-        cmocka_unit_test(malformed_options_say_what_is_wanted),
-        cmocka_unit_test(an_endpoint_is_a_protocol_and_a_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(a_service_is_named_after_its_command),
+           cmocka_unit_test(what_the_environment_says_comes_first),
+           cmocka_unit_test(own_labels_replace_others_and_remove_them),
+           cmocka_unit_test(values_are_text_of_a_bounded_length),
+           cmocka_unit_test(malformed_options_say_what_is_wanted),
+           cmocka_unit_test(an_endpoint_is_a_protocol_and_a_place))

@@ -191,16 +191,10 @@ static void a_closed_queue_gives_what_it_has(void **state)
     queue_destroy(queue);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bodies_come_in_order_from_memory_and_file),
-        cmocka_unit_test(a_full_queue_loses_its_oldest_bodies),
-        cmocka_unit_test(a_body_that_never_fits_is_lost_itself),
-        cmocka_unit_test(a_full_disk_costs_no_more_than_what_has_no_room),
-        cmocka_unit_test(small_bodies_have_a_bound_too),
-        cmocka_unit_test(a_body_that_was_taken_waits_until_it_is_done),
-        cmocka_unit_test(a_closed_queue_gives_what_it_has),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(bodies_come_in_order_from_memory_and_file),
+           cmocka_unit_test(a_full_queue_loses_its_oldest_bodies),
+           cmocka_unit_test(a_body_that_never_fits_is_lost_itself),
+           cmocka_unit_test(a_full_disk_costs_no_more_than_what_has_no_room),
+           cmocka_unit_test(small_bodies_have_a_bound_too),
+           cmocka_unit_test(a_body_that_was_taken_waits_until_it_is_done),
+           cmocka_unit_test(a_closed_queue_gives_what_it_has))

@@ -14,7 +14,7 @@
 
 enum { NODES = 60000, SAMPLES = 300000 };
 
-/* What the requests of a window hold. */
+/* Contents of the requests of a window. */
 struct taken {
     size_t requests, profiles, samples, largest_body, most_samples;
     uint64_t sums[PUSH_VALUES]; /* nanoseconds */
@@ -239,7 +239,7 @@ static void a_request_is_divided_into_its_series(void **state)
     sample_session_destroy(session);
 }
 
-/* What is left for the last one is never nothing. */
+/* The last part of a window is never empty. */
 static void parts_of_a_window_follow_each_other(void **state)
 {
     static const uint64_t windows[] = { 15 * NS_PER_S, NS_PER_S, 20 * NS_PER_MS, NS_PER_MS };
@@ -272,14 +272,8 @@ static void a_window_without_samples_is_no_request(void **state)
     sample_session_destroy(session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stack_is_there_once),
-        cmocka_unit_test(a_large_window_is_several_requests),
-        cmocka_unit_test(a_request_is_divided_into_its_series),
-        cmocka_unit_test(parts_of_a_window_follow_each_other),
-        cmocka_unit_test(a_window_without_samples_is_no_request),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(a_stack_is_there_once),
+           cmocka_unit_test(a_large_window_is_several_requests),
+           cmocka_unit_test(a_request_is_divided_into_its_series),
+           cmocka_unit_test(parts_of_a_window_follow_each_other),
+           cmocka_unit_test(a_window_without_samples_is_no_request))

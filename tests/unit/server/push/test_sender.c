@@ -250,8 +250,8 @@ static void what_waits_and_what_is_lost_is_counted(void **state)
     end(server);
 }
 
-TEST_MAIN(cmocka_unit_test(an_error_of_the_receiver_is_final_after_a_while),
-          cmocka_unit_test(an_error_of_the_receiver_is_tried_again),
-          cmocka_unit_test(after_a_limit_each_series_is_a_request),
-          cmocka_unit_test(a_refusal_keeps_both_ends_of_its_text_and_no_control_characters),
-          cmocka_unit_test(what_waits_and_what_is_lost_is_counted))
+TEST_GROUP(cmocka_unit_test(an_error_of_the_receiver_is_final_after_a_while),
+           cmocka_unit_test(an_error_of_the_receiver_is_tried_again),
+           cmocka_unit_test(after_a_limit_each_series_is_a_request),
+           cmocka_unit_test(a_refusal_keeps_both_ends_of_its_text_and_no_control_characters),
+           cmocka_unit_test(what_waits_and_what_is_lost_is_counted))

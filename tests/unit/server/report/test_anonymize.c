@@ -310,7 +310,7 @@ static struct strtab_string string_of(const char *text)
     return (struct strtab_string){ .text = text, .length = (uint32_t)strlen(text) };
 }
 
-/* The same whatever came before, and whatever run. */
+/* A pseudonym depends neither on names before it nor on the run. */
 static void a_name_has_one_pseudonym(void **state)
 {
     struct anonymize_names a = { .rc = ERR_OK }, b = { .rc = ERR_OK };
@@ -413,9 +413,9 @@ static void known_names_are_found_whole(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-TEST_MAIN(TEST(no_text_of_the_owners_is_in_any_format),
-          TEST(a_part_of_a_anonymized_report_is_that_part),
-          TEST(a_report_says_that_it_is_anonymized_and_keeps_its_heat),
-          cmocka_unit_test(a_name_has_one_pseudonym),
-          cmocka_unit_test(what_everybody_has_keeps_its_name),
-          cmocka_unit_test(known_names_are_found_whole))
+TEST_GROUP(TEST(no_text_of_the_owners_is_in_any_format),
+           TEST(a_part_of_a_anonymized_report_is_that_part),
+           TEST(a_report_says_that_it_is_anonymized_and_keeps_its_heat),
+           cmocka_unit_test(a_name_has_one_pseudonym),
+           cmocka_unit_test(what_everybody_has_keeps_its_name),
+           cmocka_unit_test(known_names_are_found_whole))

@@ -148,7 +148,7 @@ static void noise_with_a_memory_is_no_change(void **state)
     assert_in_range(significant(0.2, 0.2, 0.0005, 0, 1000), 0, 0);
 }
 
-/* Of a function of 20 %: 22 of 102. */
+/* The function has 20 %, later 22 of 102. */
 static void a_tenth_more_is_found_in_half_a_minute(void **state)
 {
     (void)state;
@@ -275,7 +275,8 @@ static void what_takes_more_time_weighs_more(void **state)
 
 enum { ROWS = 20 };
 
-/* Of rows of 50 % each: runs differ by `variation` of a share, and the first row by `change` too. */
+/* Variations of rows of 50 % each: runs differ by `variation` of a share, and the first row by
+ * `change` too. */
 static void variations_of(double *of, double variation, double change, size_t rows)
 {
     uint64_t random = 11;
@@ -311,15 +312,15 @@ static void what_all_rows_move_is_the_variation_between_runs(void **state)
     assert_true(changed[1] >= of[1] && changed[1] < of[1] + 0.009);
 }
 
-TEST_MAIN(cmocka_unit_test(quantiles_are_those_of_the_tables),
-          cmocka_unit_test(a_share_is_as_certain_as_its_blocks_agree),
-          cmocka_unit_test(samples_of_one_moment_are_alike),
-          cmocka_unit_test(noise_with_a_memory_is_no_change),
-          cmocka_unit_test(a_tenth_more_is_found_in_half_a_minute),
-          cmocka_unit_test(a_phase_that_comes_once_says_nothing),
-          cmocka_unit_test(repeats_show_what_is_chance),
-          cmocka_unit_test(rare_and_small_changes_do_not_count),
-          cmocka_unit_test(false_discoveries_are_held),
-          cmocka_unit_test(order_does_not_matter_and_outsiders_stay),
-          cmocka_unit_test(what_takes_more_time_weighs_more),
-          cmocka_unit_test(what_all_rows_move_is_the_variation_between_runs))
+TEST_GROUP(cmocka_unit_test(quantiles_are_those_of_the_tables),
+           cmocka_unit_test(a_share_is_as_certain_as_its_blocks_agree),
+           cmocka_unit_test(samples_of_one_moment_are_alike),
+           cmocka_unit_test(noise_with_a_memory_is_no_change),
+           cmocka_unit_test(a_tenth_more_is_found_in_half_a_minute),
+           cmocka_unit_test(a_phase_that_comes_once_says_nothing),
+           cmocka_unit_test(repeats_show_what_is_chance),
+           cmocka_unit_test(rare_and_small_changes_do_not_count),
+           cmocka_unit_test(false_discoveries_are_held),
+           cmocka_unit_test(order_does_not_matter_and_outsiders_stay),
+           cmocka_unit_test(what_takes_more_time_weighs_more),
+           cmocka_unit_test(what_all_rows_move_is_the_variation_between_runs))

@@ -299,11 +299,11 @@ static void nothing_compares_with_anything(void **state)
     sample_session_destroy(none);
 }
 
-TEST_MAIN(cmocka_unit_test(blocks_are_whole_windows_and_have_no_gaps),
-          cmocka_unit_test(new_gone_grown_and_shrunk_functions_are_listed),
-          cmocka_unit_test(what_says_how_stacks_were_read_does_not_differ),
-          cmocka_unit_test(a_condition_holds_for_significant_growth_only),
-          cmocka_unit_test(what_is_no_condition_is_refused),
-          cmocka_unit_test(a_profile_does_not_differ_from_itself),
-          cmocka_unit_test(by_time_what_only_ran_longer_is_the_same),
-          cmocka_unit_test(nothing_compares_with_anything))
+TEST_GROUP(cmocka_unit_test(blocks_are_whole_windows_and_have_no_gaps),
+           cmocka_unit_test(new_gone_grown_and_shrunk_functions_are_listed),
+           cmocka_unit_test(what_says_how_stacks_were_read_does_not_differ),
+           cmocka_unit_test(a_condition_holds_for_significant_growth_only),
+           cmocka_unit_test(what_is_no_condition_is_refused),
+           cmocka_unit_test(a_profile_does_not_differ_from_itself),
+           cmocka_unit_test(by_time_what_only_ran_longer_is_the_same),
+           cmocka_unit_test(nothing_compares_with_anything))

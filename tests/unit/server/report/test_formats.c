@@ -1,5 +1,6 @@
-/* What every format writes of a made session, to the byte: tests/golden/session.*.  After a change
- * that is meant, GOLDEN_REFRESH=1 ctest --preset debug -R unit.server.formats writes them again. */
+/* Output of every format for a made session, to the byte: tests/golden/session.*. After a
+ * change that is meant, GOLDEN_REFRESH=1 ctest --preset debug -R unit.server.formats writes
+ * them again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static struct report_source with_baseline(const struct report_source *source)
     return own;
 }
 
-/* What depends on the machine, the version or the style stands as a word in golden files. */
+/* Text that depends on the machine, the version or the style is a word in golden files. */
 static void replace(struct buffer *text, const char *what, size_t length, const char *with)
 {
     struct buffer made = { 0 };
@@ -426,7 +427,7 @@ static void a_drain_that_fails_ends_every_writer(void **state)
     sample_session_destroy(session);
 }
 
-/* What passes through a drain is never held whole. */
+/* A drain is given the text in parts, never the whole. */
 static bool count_drain(void *to, const char *data, size_t bytes)
 {
     size_t *const most = to;
@@ -472,18 +473,18 @@ static void a_comparison_without_a_baseline_is_refused(void **state)
     sample_session_destroy(session);
 }
 
-TEST_MAIN(cmocka_unit_test(text_formats_are_as_they_were),
-          cmocka_unit_test(every_text_ends_with_a_newline),
-          cmocka_unit_test(comparisons_are_as_they_were),
-          cmocka_unit_test(the_same_session_gives_the_same_file),
-          cmocka_unit_test(nothing_is_a_report_too),
-          cmocka_unit_test(every_format_takes_the_query),
-          cmocka_unit_test(the_table_is_sorted_by_any_key),
-          cmocka_unit_test(colours_are_only_for_those_who_ask),
-          cmocka_unit_test(no_text_has_what_a_terminal_obeys),
-          cmocka_unit_test(no_line_is_as_long_as_a_command),
-          cmocka_unit_test(a_picture_has_the_colours_of_the_page),
-          cmocka_unit_test(a_picture_may_have_a_frame_for_each_thread),
-          cmocka_unit_test(a_drain_that_fails_ends_every_writer),
-          cmocka_unit_test(a_comparison_without_a_baseline_is_refused),
-          cmocka_unit_test(writers_stream))
+TEST_GROUP(cmocka_unit_test(text_formats_are_as_they_were),
+           cmocka_unit_test(every_text_ends_with_a_newline),
+           cmocka_unit_test(comparisons_are_as_they_were),
+           cmocka_unit_test(the_same_session_gives_the_same_file),
+           cmocka_unit_test(nothing_is_a_report_too),
+           cmocka_unit_test(every_format_takes_the_query),
+           cmocka_unit_test(the_table_is_sorted_by_any_key),
+           cmocka_unit_test(colours_are_only_for_those_who_ask),
+           cmocka_unit_test(no_text_has_what_a_terminal_obeys),
+           cmocka_unit_test(no_line_is_as_long_as_a_command),
+           cmocka_unit_test(a_picture_has_the_colours_of_the_page),
+           cmocka_unit_test(a_picture_may_have_a_frame_for_each_thread),
+           cmocka_unit_test(a_drain_that_fails_ends_every_writer),
+           cmocka_unit_test(a_comparison_without_a_baseline_is_refused),
+           cmocka_unit_test(writers_stream))

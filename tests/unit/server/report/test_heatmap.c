@@ -1,4 +1,5 @@
-/* What reports embed beside the profile: text of source files, instructions, bins of 20 ms. */
+/* Embedded parts of reports beside the profile: text of source files, instructions, bins of 20
+ * ms. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static size_t count(const struct buffer *page, const char *text)
     return found;
 }
 
-/* What a report embeds within these bounds, as an object; the caller deinits. */
+/* The embedded part of a report within these bounds, as an object; the caller deinits. */
 static struct buffer embedded_within(const struct world *world,
                                      const struct embedded_bounds *bounds)
 {
@@ -207,7 +208,7 @@ static void a_report_has_the_instructions_of_its_hottest_files(void **state)
     buffer_deinit(&text);
 }
 
-/* Of many instructions those with the most samples are kept, by line. */
+/* The instructions with the most samples are kept, by line. */
 static void a_report_has_so_many_instructions(void **state)
 {
     const int more = (int)embedded_hottest.instructions + 100;
@@ -248,10 +249,10 @@ static void a_report_has_so_many_instructions(void **state)
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-TEST_MAIN(WITH_WORLD(a_report_has_its_hottest_files_whole_or_cut),
-          WITH_WORLD(a_report_has_no_text_where_it_was_left_out_or_has_no_room),
-          WITH_WORLD(a_heat_map_has_all_files_whole_and_is_all_one_is_missing),
-          WITH_WORLD(a_heat_map_has_so_much_text),
-          WITH_WORLD(a_report_has_the_instructions_of_its_hottest_files),
-          WITH_WORLD(a_report_has_so_many_instructions),
-          WITH_WORLD(a_report_has_the_last_seconds_of_its_heat_map))
+TEST_GROUP(WITH_WORLD(a_report_has_its_hottest_files_whole_or_cut),
+           WITH_WORLD(a_report_has_no_text_where_it_was_left_out_or_has_no_room),
+           WITH_WORLD(a_heat_map_has_all_files_whole_and_is_all_one_is_missing),
+           WITH_WORLD(a_heat_map_has_so_much_text),
+           WITH_WORLD(a_report_has_the_instructions_of_its_hottest_files),
+           WITH_WORLD(a_report_has_so_many_instructions),
+           WITH_WORLD(a_report_has_the_last_seconds_of_its_heat_map))

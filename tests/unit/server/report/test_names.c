@@ -23,8 +23,4 @@ static void a_path_has_one_short_form(void **state)
     cJSON_Delete(cases);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(a_path_has_one_short_form) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(a_path_has_one_short_form))

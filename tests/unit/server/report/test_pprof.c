@@ -88,7 +88,7 @@ static void check_type(struct message profile, unsigned field_number, size_t ind
     assert_true(string_is(profile, message_number(field.bytes, 2), unit));
 }
 
-/* Of the first value of each sample. */
+/* The sum of the first value of each sample. */
 static uint64_t sum_of(struct message profile)
 {
     struct field field, values;
@@ -225,16 +225,10 @@ static void deep_stacks_keep_both_ends(void **state)
     assert_memory_equal(frames, ((frame_id[]){ 1, 2, 3, 6, 7 }), 5 * sizeof *frames);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(cpu_and_wall_are_profiles_of_their_own, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(samples_have_the_labels_that_were_chosen, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_does_not_fit_is_in_other_messages, set_up,
-                                        tear_down),
-        cmocka_unit_test(deep_stacks_keep_both_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test_setup_teardown(cpu_and_wall_are_profiles_of_their_own, set_up,
+                                           tear_down),
+           cmocka_unit_test_setup_teardown(samples_have_the_labels_that_were_chosen, set_up,
+                                           tear_down),
+           cmocka_unit_test_setup_teardown(what_does_not_fit_is_in_other_messages, set_up,
+                                           tear_down),
+           cmocka_unit_test(deep_stacks_keep_both_ends))

@@ -1,13 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 #include <zlib.h>
 
 #include "sampler/base/buffer.h"
@@ -20,6 +15,7 @@
 #include "server/wire/assets.h"
 #include "server/wire/session.h"
 #include "tests/support/fake_sampler.h"
+#include "tests/support/test.h"
 
 enum { DEEP = 10000 };
 
@@ -362,20 +358,14 @@ static void html_report_holds_its_policy_and_no_name_in_the_open(void **state)
     sampler_destroy(sampler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(folded_stacks_are_sorted_by_count_then_text),
-        cmocka_unit_test(folded_lines_survive_hostile_names),
-        cmocka_unit_test(files_of_one_name_share_a_line),
-        cmocka_unit_test(deep_stacks_are_written_whole),
-        cmocka_unit_test(reports_take_the_same_query_as_views),
-        cmocka_unit_test(empty_profile_is_an_empty_report),
-        cmocka_unit_test(base64_follows_the_vectors_of_its_rfc),
-        cmocka_unit_test(html_report_is_the_page_with_the_profile_inside),
-        cmocka_unit_test(cells_of_a_report_say_when_they_were),
-        cmocka_unit_test(time_gets_coarser_where_a_report_would_get_large),
-        cmocka_unit_test(html_report_holds_its_policy_and_no_name_in_the_open),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(folded_stacks_are_sorted_by_count_then_text),
+           cmocka_unit_test(folded_lines_survive_hostile_names),
+           cmocka_unit_test(files_of_one_name_share_a_line),
+           cmocka_unit_test(deep_stacks_are_written_whole),
+           cmocka_unit_test(reports_take_the_same_query_as_views),
+           cmocka_unit_test(empty_profile_is_an_empty_report),
+           cmocka_unit_test(base64_follows_the_vectors_of_its_rfc),
+           cmocka_unit_test(html_report_is_the_page_with_the_profile_inside),
+           cmocka_unit_test(cells_of_a_report_say_when_they_were),
+           cmocka_unit_test(time_gets_coarser_where_a_report_would_get_large),
+           cmocka_unit_test(html_report_holds_its_policy_and_no_name_in_the_open))

@@ -148,13 +148,7 @@ static void a_note_says_how_many_are_not_in_order(void **state)
     expect_note(1000, " · not in order of time");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(turns_stand_where_they_were),
-        cmocka_unit_test(without_times_functions_stand_one_after_the_other),
-        cmocka_unit_test(a_note_says_how_many_are_not_in_order),
-        cmocka_unit_test(a_format_may_do_without_the_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(turns_stand_where_they_were),
+           cmocka_unit_test(without_times_functions_stand_one_after_the_other),
+           cmocka_unit_test(a_note_says_how_many_are_not_in_order),
+           cmocka_unit_test(a_format_may_do_without_the_order))

@@ -89,12 +89,6 @@ static void links_are_a_member(void **state)
     buffer_deinit(&out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_taken_that_the_page_takes),
-        cmocka_unit_test(too_long_and_too_many_are_refused),
-        cmocka_unit_test(links_are_a_member),
-    };
-    return cmocka_run_group_tests(tests, read_cases, free_cases);
-}
+TEST_GROUP_WITHIN(read_cases, free_cases, cmocka_unit_test(texts_are_taken_that_the_page_takes),
+                  cmocka_unit_test(too_long_and_too_many_are_refused),
+                  cmocka_unit_test(links_are_a_member))

@@ -57,11 +57,5 @@ static void parts_are_the_processes_that_have_samples(void **state)
     profile_destroy(profile);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_process_stands_before_the_ending),
-        cmocka_unit_test(parts_are_the_processes_that_have_samples),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(the_process_stands_before_the_ending),
+           cmocka_unit_test(parts_are_the_processes_that_have_samples))

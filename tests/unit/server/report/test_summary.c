@@ -600,29 +600,22 @@ static void nothing_is_a_summary_too(void **state)
     sample_session_destroy(session);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hot_rows_are_of_running_samples_and_the_rest_waits),
-        cmocka_unit_test(chosen_parts_are_all_that_is_summarized),
-        cmocka_unit_test(the_headline_names_the_largest_share_first),
-        cmocka_unit_test(quality_is_rounded_as_the_badge_of_the_page_rounds_it),
-        cmocka_unit_test(a_headline_of_hostile_names_closes_each),
-        cmocka_unit_test(tasks_without_a_thread_are_said_and_shares_are_of_all_of_them),
-        cmocka_unit_test(native_samples_are_by_library_without_the_interpreter),
-        cmocka_unit_test(the_thread_that_others_wait_for_is_named),
-        cmocka_unit_test(native_stacks_are_offered_where_they_would_say_more),
-        cmocka_unit_test(waits_are_shown_by_cause_and_peer),
-        cmocka_unit_test(few_unknown_waits_for_the_gil_are_said_to_be_the_least),
-        cmocka_unit_test(a_program_that_wants_processors_says_so),
-        cmocka_unit_test(unknown_and_missing_gils_are_not_zero),
-        cmocka_unit_test(a_program_that_only_waits_is_said_to_wait),
-        cmocka_unit_test(texts_have_at_most_forty_lines),
-        cmocka_unit_test(names_stay_code_in_markdown),
-        cmocka_unit_test(long_names_are_cut),
-        cmocka_unit_test(json_says_the_same_as_text),
-        cmocka_unit_test(anonymized_summaries_have_no_names),
-        cmocka_unit_test(nothing_is_a_summary_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(hot_rows_are_of_running_samples_and_the_rest_waits),
+           cmocka_unit_test(chosen_parts_are_all_that_is_summarized),
+           cmocka_unit_test(the_headline_names_the_largest_share_first),
+           cmocka_unit_test(quality_is_rounded_as_the_badge_of_the_page_rounds_it),
+           cmocka_unit_test(a_headline_of_hostile_names_closes_each),
+           cmocka_unit_test(tasks_without_a_thread_are_said_and_shares_are_of_all_of_them),
+           cmocka_unit_test(native_samples_are_by_library_without_the_interpreter),
+           cmocka_unit_test(the_thread_that_others_wait_for_is_named),
+           cmocka_unit_test(native_stacks_are_offered_where_they_would_say_more),
+           cmocka_unit_test(waits_are_shown_by_cause_and_peer),
+           cmocka_unit_test(few_unknown_waits_for_the_gil_are_said_to_be_the_least),
+           cmocka_unit_test(a_program_that_wants_processors_says_so),
+           cmocka_unit_test(unknown_and_missing_gils_are_not_zero),
+           cmocka_unit_test(a_program_that_only_waits_is_said_to_wait),
+           cmocka_unit_test(texts_have_at_most_forty_lines),
+           cmocka_unit_test(names_stay_code_in_markdown), cmocka_unit_test(long_names_are_cut),
+           cmocka_unit_test(json_says_the_same_as_text),
+           cmocka_unit_test(anonymized_summaries_have_no_names),
+           cmocka_unit_test(nothing_is_a_summary_too))

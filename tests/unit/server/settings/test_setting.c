@@ -1,11 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "server/settings/setting.h"
+#include "tests/support/test.h"
 
 struct unit_row {
     const char *text;
@@ -75,12 +69,5 @@ static void durations_are_read(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rates_are_read),
-        cmocka_unit_test(sizes_are_read),
-        cmocka_unit_test(durations_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(rates_are_read), cmocka_unit_test(sizes_are_read),
+           cmocka_unit_test(durations_are_read))

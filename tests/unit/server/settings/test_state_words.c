@@ -106,15 +106,9 @@ static void other_words_are_no_parts(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_written_as_they_are_read),
-        cmocka_unit_test(all_states_are_no_words),
-        cmocka_unit_test(each_question_has_its_phrase),
-        cmocka_unit_test(parts_are_written_as_they_are_read),
-        cmocka_unit_test(all_parts_together_are_no_condition),
-        cmocka_unit_test(other_words_are_no_parts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_GROUP(cmocka_unit_test(words_are_written_as_they_are_read),
+           cmocka_unit_test(all_states_are_no_words),
+           cmocka_unit_test(each_question_has_its_phrase),
+           cmocka_unit_test(parts_are_written_as_they_are_read),
+           cmocka_unit_test(all_parts_together_are_no_condition),
+           cmocka_unit_test(other_words_are_no_parts))

@@ -1,0 +1,501 @@
+#include "sampler/cpython/locks/locks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/hash.h"
+#include "sampler/cpython/objects/code_bytecode.h"
+#include "sampler/cpython/objects/code_place.h"
+#include "sampler/cpython/objects/dict.h"
+
+enum {
+    WORD = sizeof(uint64_t),
+    NLOCALSPLUS_AFTER_FIRSTLINENO = 4,
+    MAX_BLOCKS = LOCKS_MAX_BLOCKS, /* CO_MAXBLOCKS */
+    MAX_INNER = 4,                 /* locks in one another */
+    MAX_CODE_BYTES = 8 << 20,      /* read for one thread */
+    MAX_TYPE_BYTES = 64,
+    MAX_ARGUMENTS = 255,
+};
+
+static const uint64_t TAG_MASK = 7;
+
+/* Offsets in objects of builds with a GIL, the same from 3.8 to 3.15 (Include/cpython/methodobject.h, classobject.h,
+ * Modules/_threadmodule.c). */
+enum { BOUND_SELF = 24, RECURSIVE_OWNER = 24 };
+
+/* A frame of 3.8 to 3.10 (Include/cpython/frameobject.h): its value stack, how many blocks are active, and its first variable.
+ * Blocks come before the variables. */
+struct old_frame {
+    uint32_t values, block_count, blocks, variables;
+};
+enum { OLD_BLOCK_BYTES = 12, OLD_BLOCK_LEVEL = 8 };
+static const struct old_frame FRAME_38 = { 64, 112, 120, 360 },
+                              FRAME_310 = { 64, 104, 112, 352 };
+
+/* How a type of the target is known, and what it is called. */
+static const struct known_type {
+    const char *type, *name;
+    const char *inner; /* the attribute with the lock that it takes; NULL: it is one */
+    const char *owner; /* the attribute that says who has it; NULL: none */
+    bool is_recursive; /* a C structure with the owner's number */
+} types[] = {
+    { "_thread.lock", "threading.Lock", NULL, NULL, false },
+    { "_thread.RLock", "threading.RLock", NULL, NULL, true },
+    { "_RLock", "threading.RLock", NULL, "_owner", false },
+    { "Condition", "threading.Condition", "_lock", NULL, false },
+    { "Semaphore", "threading.Semaphore", NULL, NULL, false },
+    { "BoundedSemaphore", "threading.BoundedSemaphore", NULL, NULL, false },
+    { "Lock", "multiprocessing.Lock", "_semlock", NULL, false },
+    { "RLock", "multiprocessing.RLock", "_semlock", NULL, false },
+    { "_multiprocessing.SemLock", "multiprocessing.Lock", NULL, NULL, false },
+    { "_ModuleLockManager", "import of a module", "_lock", NULL, false },
+    { "_ModuleLock", "import of a module", NULL, "owner", false },
+};
+
+/* Methods of the standard library that wait for their object.  Until 3.10 code has no qualified names. */
+static const struct waiting_function {
+    const char *file; /* its end */
+    const char *class, *method;
+    const char *module;
+    bool is_joined; /* a thread that is waited for until it ends */
+} functions[] = {
+    { "threading.py", "Condition", "wait", "threading", false },
+    { "threading.py", "Condition", "wait_for", "threading", false },
+    { "threading.py", "Condition", "__enter__", "threading", false },
+    { "threading.py", "Semaphore", "acquire", "threading", false },
+    { "threading.py", "Event", "wait", "threading", false },
+    { "threading.py", "Barrier", "wait", "threading", false },
+    { "threading.py", "Barrier", "_wait", "threading", false },
+    { "threading.py", "Thread", "join", "threading", true },
+    { "threading.py", "Thread", "_wait_for_tstate_lock", "threading", true },
+    { "/queue.py", "Queue", "get", "queue", false },
+    { "/queue.py", "Queue", "put", "queue", false },
+    { "/queue.py", "Queue", "join", "queue", false },
+    { "concurrent/futures/_base.py", "Future", "result", "concurrent.futures", false },
+    { "concurrent/futures/_base.py", "Future", "exception", "concurrent.futures", false },
+    { "<frozen importlib._bootstrap>", "_ModuleLock", "acquire", "importlib", false },
+};
+
+void locks_init(struct locks *locks, struct code_table *codes, struct strtab *strings,
+                const struct thread_list *threads)
+{
+    *locks = (struct locks){ .codes = codes, .strings = strings, .threads = threads };
+}
+
+void locks_deinit(struct locks *locks)
+{
+    code_bytecode_deinit(&locks->room);
+    free(locks->places);
+    *locks = (struct locks){ .codes = locks->codes };
+}
+
+static uint32_t shifted(const struct locks *locks, uint32_t offset)
+{
+    return offset + layout_object_shift(locks->codes->layout);
+}
+
+static bool read_word(const struct locks *locks, remote_addr addr, uint64_t *out)
+{
+    return addr && !memory_read_u64(locks->codes->memory, addr, out);
+}
+
+/* The name of an object's type; *out is empty if there is none. */
+static void read_type(const struct locks *locks, remote_addr object, char out[MAX_TYPE_BYTES])
+{
+    const struct layout *const layout = locks->codes->layout;
+    uint64_t type, name;
+    if (!object || !read_word(locks, object + layout->object_type, &type) ||
+        !read_word(locks, type + layout->type_name, &name) ||
+        object_read_text(locks->codes->memory, name, out, MAX_TYPE_BYTES))
+        *out = '\0';
+}
+
+static const struct known_type *find_type(const char *type)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].type, type) == 0)
+            return &types[i];
+    return NULL;
+}
+
+/* What a value of the value stack stands for: the object that a function is bound to, or itself.  NULL: no lock. */
+static const struct known_type *find_lock(const struct locks *locks, uint64_t value,
+                                          remote_addr *out)
+{
+    char type[MAX_TYPE_BYTES];
+    *out = value & ~TAG_MASK;
+    read_type(locks, *out, type);
+    if (strcmp(type, "method") == 0 || strcmp(type, "builtin_function_or_method") == 0 ||
+        strcmp(type, "builtin_method") == 0) {
+        if (!read_word(locks, *out + shifted(locks, BOUND_SELF), out))
+            return NULL;
+        read_type(locks, *out, type);
+    }
+    return find_type(type);
+}
+
+/* The thread with this ident. */
+static int32_t tid_of(const struct locks *locks, uint64_t ident)
+{
+    for (size_t i = 0; i < locks->threads->count; i++)
+        if (locks->threads->items[i]->head.ident == ident)
+            return locks->threads->items[i]->host_tid;
+    return 0;
+}
+
+static void read_owner(const struct locks *locks, remote_addr object, const char *attribute,
+                       struct lock_use *use)
+{
+    uint64_t ident = 0;
+    remote_addr owner;
+    if (object_attribute(locks->codes->memory, locks->codes->layout, object, attribute, &owner))
+        return;
+    use->has_owner = true;
+    if (!object_read_int(locks->codes->memory, locks->codes->layout, owner, &ident))
+        use->owner_tid = tid_of(locks, ident);
+}
+
+static void describe_lock(const struct locks *locks, remote_addr object,
+                          const struct known_type *type, struct lock_use *use)
+{
+    uint64_t ident;
+    use->object = use->lock = object;
+    for (int i = 0; i < MAX_INNER && type && type->inner; i++) {
+        char name[MAX_TYPE_BYTES];
+        remote_addr inner;
+        if (object_attribute(locks->codes->memory, locks->codes->layout, use->lock, type->inner,
+                             &inner))
+            return;
+        read_type(locks, inner, name);
+        use->lock = inner;
+        type = find_type(name);
+    }
+    if (type && type->is_recursive &&
+        read_word(locks, use->lock + shifted(locks, RECURSIVE_OWNER), &ident)) {
+        use->has_owner = true;
+        use->owner_tid = ident ? tid_of(locks, ident) : 0;
+    }
+    if (type && type->owner)
+        read_owner(locks, use->lock, type->owner, use);
+}
+
+static enum err_code add_use(struct locks *locks, const struct walk_frame *frame,
+                             const char *name, struct lock_use use, struct lock_use *uses,
+                             size_t *count)
+{
+    const struct code *const code = code_at(locks->codes, frame->code);
+    const struct code_place *const place = code_place(locks->codes, frame->code, frame->instr);
+    if (*count == LOCK_USES_MAX)
+        return ERR_OK;
+    if (!place)
+        return ERR_NOMEM;
+    use.function = code->name;
+    use.file = code->file;
+    use.line = place->location.line;
+    const enum err_code rc = strtab_intern(locks->strings, name, strlen(name), &use.type, NULL);
+    if (!rc)
+        uses[(*count)++] = use;
+    return rc == ERR_LIMIT ? ERR_OK : rc;
+}
+
+static const struct old_frame *old_frame_of(const struct layout *layout)
+{
+    return LAYOUT_MINOR(layout->version) >= 10 ? &FRAME_310 : &FRAME_38;
+}
+
+static remote_addr variables_of(const struct locks *locks, const struct walk_frame *frame)
+{
+    const struct layout *const layout = locks->codes->layout;
+    return layout->has_heap_frames ? frame->addr + old_frame_of(layout)->variables
+                                   : frame->addr + layout->frame_bytes - WORD;
+}
+
+/* The values at which the exit functions of the active `with` blocks lie, the innermost first. */
+static size_t find_old_blocks(const struct locks *locks, const struct walk_frame *frame,
+                              remote_addr out[MAX_BLOCKS])
+{
+    const struct old_frame *const at = old_frame_of(locks->codes->layout);
+    unsigned char blocks[MAX_BLOCKS * OLD_BLOCK_BYTES];
+    uint64_t values, counted;
+    if (!read_word(locks, frame->addr + at->values, &values) ||
+        !read_word(locks, frame->addr + at->block_count, &counted) ||
+        memory_read(locks->codes->memory, frame->addr + at->blocks, blocks, sizeof blocks))
+        return 0;
+    const uint32_t count = (uint32_t)counted <= MAX_BLOCKS ? (uint32_t)counted : 0;
+    size_t found = 0;
+    for (uint32_t i = count; i-- > 0;) {
+        const uint32_t level = field_u32(blocks, i * OLD_BLOCK_BYTES + OLD_BLOCK_LEVEL);
+        if (level > 0)
+            out[found++] = values + (remote_addr)(level - 1) * WORD;
+    }
+    return found;
+}
+
+static remote_addr value_at(const struct locks *locks, const struct walk_frame *frame,
+                            uint32_t depth)
+{
+    const struct code *const code = code_at(locks->codes, frame->code);
+    const uint32_t variables = field_u32(code->fingerprint, NLOCALSPLUS_AFTER_FIRSTLINENO);
+    return variables_of(locks, frame) + ((remote_addr)variables + depth) * WORD;
+}
+
+static uint32_t unit_of(const struct locks *locks, const struct walk_frame *frame)
+{
+    const struct code *const code = code_at(locks->codes, frame->code);
+    return (uint32_t)((frame->instr - code->instructions) / CODE_UNIT_BYTES);
+}
+
+/* A hostile program may have code of any size on its stack. */
+static bool read_code(struct locks *locks, const struct walk_frame *frame, struct bytecode *out)
+{
+    const struct code *const code = code_at(locks->codes, frame->code);
+    if (!locks->budget || !locks->codes->opcodes || !code_holds(code, frame->instr) ||
+        code_bytecode_read(locks->codes->memory, locks->codes->layout, code,
+                           locks->codes->opcodes, true, &locks->room, out))
+        return false;
+    const size_t bytes = (size_t)out->unit_count * BYTECODE_UNIT_BYTES + out->handler_bytes;
+    locks->budget -= bytes < locks->budget ? bytes : locks->budget;
+    return true;
+}
+
+/* NULL: out of memory. */
+static const struct locks_place *find_place(struct locks *locks, const struct walk_frame *frame)
+{
+    const uint32_t unit = unit_of(locks, frame);
+    if (!locks->places)
+        locks->places = calloc(LOCKS_PLACES, sizeof *locks->places);
+    if (!locks->places)
+        return NULL;
+    struct locks_place *const place =
+        &locks->places[hash_mix(frame->code, unit) % LOCKS_PLACES];
+    struct bytecode bytecode;
+    if (place->is_known && place->code == frame->code && place->unit == unit &&
+        locks->clears == locks->codes->counters.clears)
+        return place;
+    if (locks->clears != locks->codes->counters.clears)
+        memset(locks->places, 0, LOCKS_PLACES * sizeof *locks->places);
+    locks->clears = locks->codes->counters.clears;
+    *place = (struct locks_place){ .code = frame->code, .unit = unit };
+    place->is_known = read_code(locks, frame, &bytecode);
+    if (place->is_known)
+        place->count = bytecode_with_blocks(&bytecode, unit, place->depths, MAX_BLOCKS);
+    return place;
+}
+
+static size_t find_blocks(struct locks *locks, const struct walk_frame *frame,
+                          remote_addr out[MAX_BLOCKS])
+{
+    if (locks->codes->layout->has_heap_frames)
+        return find_old_blocks(locks, frame, out);
+    const struct locks_place *const place = find_place(locks, frame);
+    const size_t count = place ? place->count : 0;
+    for (size_t i = 0; i < count; i++)
+        out[i] = value_at(locks, frame, place->depths[i] - (place->depths[i] > 0));
+    return count;
+}
+
+/* From 3.14 on the value is the object itself, or NULL, and the function is below it. */
+static const struct known_type *find_held(const struct locks *locks, remote_addr at,
+                                          remote_addr *out)
+{
+    uint64_t value;
+    if (!read_word(locks, at, &value))
+        return NULL;
+    const struct known_type *const type = find_lock(locks, value, out);
+    if (type || value & ~TAG_MASK || !read_word(locks, at - WORD, &value))
+        return type;
+    return find_lock(locks, value, out);
+}
+
+/* How many values the innermost call has put on the value stack, from the callable on, and how high the stack is; 0: it is at no
+ * call. */
+static uint32_t measure_call(struct locks *locks, const struct walk_frame *frame,
+                             uint32_t *depth_out)
+{
+    static const struct {
+        const char *name;
+        uint32_t values, per_argument;
+    } calls[] = {
+        { "CALL", 2, 1 }, { "PRECALL", 2, 1 }, { "CALL_KW", 3, 1 }, { "BEFORE_WITH", 1, 0 }
+    };
+    const struct opcode *const opcodes = locks->codes->opcodes;
+    struct bytecode bytecode;
+    struct instruction at;
+    if (!read_code(locks, frame, &bytecode) ||
+        bytecode_position(&bytecode, bytecode_start(&bytecode, unit_of(locks, frame)), &at) ||
+        at.oparg > MAX_ARGUMENTS)
+        return 0;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (strcmp(opcodes[at.opcode].name, calls[i].name) != 0)
+            continue;
+        const uint32_t values = calls[i].values + calls[i].per_argument * at.oparg;
+        /* The effect of PRECALL includes the arguments, but they are still on the stack. */
+        const bool is_after = i == 0 && opcodes_find(opcodes, "PRECALL") >= 0;
+        *depth_out = (uint32_t)at.depth + (is_after ? at.oparg : 0);
+        return *depth_out < values ? 0 : values;
+    }
+    return 0;
+}
+
+/* The lock that the innermost frame calls, or enters by `with`. */
+static const struct known_type *find_taken(struct locks *locks, const struct walk_frame *frame,
+                                           remote_addr *out)
+{
+    /* The callable and what it is bound to, in either order; until 3.10 there may be an iterator before them. */
+    enum { CALLED = 2, OLD_VALUES = 4 };
+    const struct layout *const layout = locks->codes->layout;
+    remote_addr blocks[MAX_BLOCKS], at;
+    uint64_t values[OLD_VALUES];
+    uint32_t count = OLD_VALUES, depth;
+    if (layout->has_heap_frames) {
+        /* The value stack is as high as the innermost block, and what was put on it since. */
+        if (find_old_blocks(locks, frame, blocks))
+            at = blocks[0] + WORD;
+        else if (!read_word(locks, frame->addr + old_frame_of(layout)->values, &at))
+            return NULL;
+    } else {
+        const uint32_t called = measure_call(locks, frame, &depth);
+        if (!called)
+            return NULL;
+        count = called < CALLED ? called : CALLED;
+        at = value_at(locks, frame, depth - called);
+    }
+    if (memory_read(locks->codes->memory, at, values, count * WORD))
+        return NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct known_type *const type =
+            values[i] & ~TAG_MASK ? find_lock(locks, values[i], out) : NULL;
+        if (type)
+            return type;
+    }
+    return NULL;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), bytes = strlen(end);
+    return length >= bytes && strcmp(text + length - bytes, end) == 0;
+}
+
+static const struct waiting_function *find_function(const struct locks *locks,
+                                                    const struct walk_frame *frame)
+{
+    const struct code *const code = code_at(locks->codes, frame->code);
+    const char *const file = strtab_get(locks->strings, code->file).text;
+    const char *const function = strtab_get(locks->strings, code->name).text;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        const struct waiting_function *const row = &functions[i];
+        const size_t length = strlen(row->class);
+        const bool is_method = locks->codes->layout->has_heap_frames
+                                   ? strcmp(function, row->method) == 0
+                                   : strncmp(function, row->class, length) == 0 &&
+                                         function[length] == '.' &&
+                                         strcmp(function + length + 1, row->method) == 0;
+        if (is_method && ends_with(file, row->file))
+            return row;
+    }
+    return NULL;
+}
+
+/* A class of the library has its module before its name; one derived from it is known by its own name. */
+static void name_waited(const struct waiting_function *waiting, const char *type,
+                        char out[2 * MAX_TYPE_BYTES])
+{
+    bool is_of_library = false;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        is_of_library |= strcmp(functions[i].module, waiting->module) == 0 &&
+                         strcmp(functions[i].class, type) == 0;
+    snprintf(out, 2 * MAX_TYPE_BYTES, "%s%s%s", is_of_library ? waiting->module : "",
+             is_of_library ? "." : "", type);
+}
+
+/* Finds the outermost of the innermost frames that is one of these functions. */
+static enum err_code add_wait(struct locks *locks, const struct thread *thread,
+                              struct lock_use *uses, size_t *count)
+{
+    const struct stack *const stack = &thread->stack;
+    const struct waiting_function *waiting = NULL;
+    size_t at = stack->count;
+    remote_addr object = 0;
+    while (at > 0) {
+        const struct waiting_function *const function =
+            find_function(locks, &stack->frames[at - 1]);
+        if (!function)
+            break;
+        waiting = function;
+        at--;
+    }
+    struct lock_use use = { .is_waited = true };
+    const struct known_type *const taken =
+        find_taken(locks, &stack->frames[stack->count - 1], &object);
+    if (!waiting) {
+        if (!taken)
+            return ERR_OK;
+        describe_lock(locks, object, taken, &use);
+        return add_use(locks, &stack->frames[stack->count - 1], taken->name, use, uses, count);
+    }
+    uint64_t self = 0;
+    if (!read_word(locks, variables_of(locks, &stack->frames[at]), &self))
+        return ERR_OK;
+    self &= ~TAG_MASK;
+    char type[MAX_TYPE_BYTES], name[2 * MAX_TYPE_BYTES];
+    read_type(locks, self, type);
+    name_waited(waiting, type, name);
+    describe_lock(locks, self, find_type(type), &use);
+    if (waiting->is_joined) {
+        use.is_joined = true;
+        read_owner(locks, self, "_ident", &use);
+    } else if (taken && object != use.lock) {
+        /* A lock that only this wait knows: who has it means nothing. */
+        use.lock = self;
+        use.has_owner = false;
+        use.owner_tid = 0;
+    }
+    return add_use(locks, &stack->frames[at > 0 ? at - 1 : 0], name, use, uses, count);
+}
+
+/* The lock of the condition that a thread waits for: it has let that go.  0: none. */
+static uint64_t find_let_go(const struct locks *locks, const struct lock_use *wait)
+{
+    char type[MAX_TYPE_BYTES];
+    struct lock_use whole = { 0 };
+    read_type(locks, wait->object, type);
+    const struct known_type *const known = find_type(type);
+    if (!known || !known->inner || wait->lock != wait->object)
+        return 0;
+    describe_lock(locks, wait->object, known, &whole);
+    return whole.lock;
+}
+
+enum err_code locks_read(struct locks *locks, const struct thread *thread,
+                         enum three_valued runs, struct lock_use *uses, size_t *count_out)
+{
+    const struct stack *const stack = &thread->stack;
+    size_t count = 0;
+    *count_out = 0;
+    if (!stack->count || stack->certainty == STACK_TRUNCATED)
+        return ERR_OK;
+    locks->budget = MAX_CODE_BYTES;
+    enum err_code rc = runs == VALUE_YES ? ERR_OK : add_wait(locks, thread, uses, &count);
+    const uint64_t let_go = count ? find_let_go(locks, &uses[0]) : 0;
+    const size_t frames = stack->count < LOCKS_MAX_FRAMES ? stack->count : LOCKS_MAX_FRAMES;
+    for (size_t i = stack->count;
+         i-- > stack->count - frames && !rc && count < LOCK_USES_MAX;) {
+        remote_addr blocks[MAX_BLOCKS];
+        const size_t found = find_blocks(locks, &stack->frames[i], blocks);
+        for (size_t k = 0; k < found && !rc; k++) {
+            remote_addr object;
+            struct lock_use use = { 0 };
+            const struct known_type *const type = find_held(locks, blocks[k], &object);
+            if (!type)
+                continue;
+            describe_lock(locks, object, type, &use);
+            if (use.lock != let_go)
+                rc = add_use(locks, &stack->frames[i], type->name, use, uses, &count);
+        }
+    }
+    *count_out = count;
+    return rc;
+}

@@ -1,0 +1,130 @@
+#include "server/sessions/lock_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/vec.h"
+
+void lock_graph_deinit(struct lock_graph *graph)
+{
+    for (size_t i = 0; i < graph->count; i++)
+        free(graph->items[i].uses);
+    free(graph->items);
+    *graph = (struct lock_graph){ .items = NULL };
+}
+
+static bool is_before(const struct lock_thread *thread, pid_t pid, int32_t tid)
+{
+    return thread->pid != pid ? thread->pid < pid : thread->tid < tid;
+}
+
+static size_t place_of(const struct lock_graph *graph, pid_t pid, int32_t tid)
+{
+    size_t at;
+    LOWER_BOUND(at, graph->count, is_before(&graph->items[at], pid, tid));
+    return at;
+}
+
+const struct lock_thread *lock_graph_find(const struct lock_graph *graph, pid_t pid,
+                                          int32_t tid)
+{
+    const size_t at = place_of(graph, pid, tid);
+    return at < graph->count && graph->items[at].pid == pid && graph->items[at].tid == tid
+               ? &graph->items[at]
+               : NULL;
+}
+
+void lock_graph_note(struct lock_graph *graph, const struct lock_report *report)
+{
+    const size_t at = place_of(graph, report->pid, report->tid);
+    const bool is_known = lock_graph_find(graph, report->pid, report->tid) != NULL;
+    const size_t bytes = report->count * sizeof *report->uses;
+    struct lock_use *const uses = malloc(bytes + 1);
+    if (graph->count == LOCK_GRAPH_MAX_THREADS && !is_known) {
+        free(uses);
+        return;
+    }
+    if (!uses || !VEC_RESERVE(graph->items, graph->room, graph->count + 1)) {
+        free(uses);
+        graph->lacks_memory = true;
+        return;
+    }
+    if (bytes)
+        memcpy(uses, report->uses, bytes);
+    if (is_known) {
+        free(graph->items[at].uses);
+    } else {
+        memmove(graph->items + at + 1, graph->items + at,
+                (graph->count - at) * sizeof *graph->items);
+        graph->count++;
+    }
+    graph->items[at] = (struct lock_thread){ report->pid, report->tid, uses, report->count };
+}
+
+const struct lock_use *lock_thread_wait(const struct lock_thread *thread)
+{
+    return thread->count && thread->uses[0].is_waited ? &thread->uses[0] : NULL;
+}
+
+static const struct lock_use *held_by(const struct lock_thread *thread, uint64_t lock)
+{
+    for (size_t i = 0; i < thread->count; i++)
+        if (!thread->uses[i].is_waited && thread->uses[i].lock == lock)
+            return &thread->uses[i];
+    return NULL;
+}
+
+struct lock_holder lock_graph_holder(const struct lock_graph *graph,
+                                     const struct lock_thread *thread)
+{
+    const struct lock_use *const wait = lock_thread_wait(thread);
+    struct lock_holder holder = { .thread = NULL };
+    if (!wait)
+        return holder;
+    if (wait->has_owner) {
+        holder.tid = wait->owner_tid;
+        holder.thread =
+            wait->owner_tid ? lock_graph_find(graph, thread->pid, wait->owner_tid) : NULL;
+        if (holder.thread)
+            holder.use = held_by(holder.thread, wait->lock);
+        return holder;
+    }
+    for (size_t i = place_of(graph, thread->pid, 0);
+         i < graph->count && graph->items[i].pid == thread->pid && !holder.thread; i++) {
+        holder.use = held_by(&graph->items[i], wait->lock);
+        if (holder.use) {
+            holder.thread = &graph->items[i];
+            holder.tid = graph->items[i].tid;
+        }
+    }
+    return holder;
+}
+
+bool lock_graph_is_wanted(const struct lock_graph *graph, const struct lock_thread *thread,
+                          const struct lock_use *use)
+{
+    for (size_t i = place_of(graph, thread->pid, 0);
+         i < graph->count && graph->items[i].pid == thread->pid; i++) {
+        const struct lock_use *const wait = lock_thread_wait(&graph->items[i]);
+        if (wait && &graph->items[i] != thread && wait->lock == use->lock)
+            return true;
+    }
+    return false;
+}
+
+size_t lock_graph_cycle(const struct lock_graph *graph, const struct lock_thread *first,
+                        const struct lock_thread **out, size_t most)
+{
+    const struct lock_thread *at = first;
+    size_t count = 0;
+    while (at && count < most) {
+        const struct lock_use *const wait = lock_thread_wait(at);
+        if (!wait || wait->is_timed || at->tid < first->tid)
+            return 0;
+        out[count++] = at;
+        at = lock_graph_holder(graph, at).thread;
+        if (at == first)
+            return count;
+    }
+    return 0;
+}

@@ -1,0 +1,62 @@
+/*
+ * lock_graph - which thread waits for which, at one instant of a process.
+ *
+ * A thread waits for the one that holds what it waits for: that the object names as its owner, that is in a `with` block of it, or
+ * that it joins.  A cycle of threads of which none gives up after a time is a deadlock.
+ *
+ * Ownership: the caller's storage; lock_graph_deinit accepts a zeroed one.
+ * Threads: none.
+ * Limits: LOCK_GRAPH_MAX_THREADS.
+ */
+#ifndef SERVER_SESSIONS_LOCK_GRAPH_H
+#define SERVER_SESSIONS_LOCK_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+#include "sampler/base/lock_use.h"
+
+enum { LOCK_GRAPH_MAX_THREADS = 1 << 14 };
+
+struct lock_thread {
+    pid_t pid;
+    int32_t tid;
+    struct lock_use *uses;
+    size_t count;
+};
+
+struct lock_graph {
+    struct lock_thread *items; /* by pid and tid */
+    size_t count, room;
+    bool lacks_memory;
+};
+
+/* The thread that another one waits for. */
+struct lock_holder {
+    const struct lock_thread *thread; /* NULL: the holder is not among them */
+    const struct lock_use *use; /* where it holds the lock; NULL: only the object says so */
+    int32_t tid;                /* 0: nobody is known to hold it */
+};
+
+void lock_graph_deinit(struct lock_graph *graph);
+/* Replaces what is known of the thread. */
+void lock_graph_note(struct lock_graph *graph, const struct lock_report *report);
+
+/* NULL: nothing is known of it. */
+const struct lock_thread *lock_graph_find(const struct lock_graph *graph, pid_t pid,
+                                          int32_t tid);
+/* NULL: the thread waits for no lock. */
+const struct lock_use *lock_thread_wait(const struct lock_thread *thread);
+struct lock_holder lock_graph_holder(const struct lock_graph *graph,
+                                     const struct lock_thread *thread);
+/* Does anybody of the process wait for what this thread holds by `use`? */
+bool lock_graph_is_wanted(const struct lock_graph *graph, const struct lock_thread *thread,
+                          const struct lock_use *use);
+
+/* The threads of the cycle whose first one, by its tid, is `first`, each waiting for the next one.  Returns how many, at most
+ * `most`; 0: there is none. */
+size_t lock_graph_cycle(const struct lock_graph *graph, const struct lock_thread *first,
+                        const struct lock_thread **out, size_t most);
+
+#endif /* SERVER_SESSIONS_LOCK_GRAPH_H */

@@ -1,0 +1,86 @@
+"""Who waits for whom: `dump` names the lock that each thread waits for, who holds it and where, and finds deadlocks.
+
+Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to sample.
+"""
+
+import re
+
+from harness import EachTest, main, run_program, victim
+
+# Of locks.py, by the name of the thread: the type of what it waits for, and who holds it in which function; nobody knows the others.
+WAITS = {
+    "with lock": ("threading.Lock", "hold", "hold"),
+    "with rlock": ("threading.RLock", "hold", "hold"),
+    "rlock.acquire": ("threading.RLock", "hold", "hold_more"),
+    "with condition": ("threading.Condition", "hold", "hold_all"),
+    "lock.acquire": ("threading.Lock", "hold_running", "hold_running"),
+    "event": ("threading.Event", None, None),
+    "barrier": ("threading.Barrier", None, None),
+    "queue": ("queue.Queue", None, None),
+    "inbox": ("Inbox", None, None),
+    "semaphore": ("threading.Semaphore", None, None),
+    "future": ("concurrent.futures.Future", None, None),
+    "condition": ("threading.Condition", None, None),
+    "join": ("threading.Thread", "hold", None),
+}
+MOVERS = {"mover-%d" % i: ("threading.Lock", "mover-%d" % ((i + 1) % 3), "move") for i in range(3)}
+CYCLE = ["mover-0", "mover-1", "mover-2"]
+DEADLOCK = 5
+
+
+def waits_of(lines):
+    """The waits of the threads as a dump says them."""
+    found, name = {}, None
+    for line in lines:
+        thread = re.match(r"  thread \d+ (.*?): ", line)
+        wait = re.match(r"    waits for (\S+) at 0x[0-9a-f]+(?:, (?:held by|the end of) (\S+)(?: at (\S+) \(.*\))?)?$", line)
+        if thread:
+            name = thread.group(1)
+        elif wait:
+            found[name] = wait.groups()
+    return found
+
+
+class Locks(EachTest):
+    maxDiff = None
+
+    def dump(self, python, mode, expected):
+        """Of a busy machine, one dump may not see a thread that runs stand still."""
+        for _ in range(3):
+            with victim("locks.py", mode, "120", python=python.path) as target:
+                process, code = run_program("dump", str(target.pid), "--fail-if", "deadlock")
+            waits = waits_of(process.out)
+            if waits == expected:
+                break
+        self.assertEqual(waits, expected, process.output())
+        return process.out, code
+
+    def test_every_wait_is_named_with_its_holder(self):
+        self.each(lambda python: self.dump(python, "free", WAITS))
+
+    def test_a_deadlock_is_said_first(self):
+        self.each(self.check_deadlock)
+
+    def check_deadlock(self, python):
+        lines, code = self.dump(python, "deadlock", {**WAITS, **MOVERS})
+        self.assertEqual(code, DEADLOCK)
+        deadlocks = [line for line in lines if line.startswith("deadlock: ")]
+        self.assertEqual(len(deadlocks), 1, lines)
+        self.assertEqual(lines.index(deadlocks[0]), 1)
+        waiters = re.findall(r"([^ ,]+) waits for threading\.Lock at 0x[0-9a-f]+, held by (\S+) at move ", deadlocks[0])
+        # Which thread has the lowest number is chance.
+        first = waiters[0][0]
+        at = CYCLE.index(first)
+        self.assertEqual(waiters, [(CYCLE[(at + i) % 3], CYCLE[(at + i + 1) % 3]) for i in range(3)])
+
+    def test_one_that_gives_up_after_a_time_makes_no_deadlock(self):
+        self.each(self.check_timed)
+
+    def check_timed(self, python):
+        lines, code = self.dump(python, "timed", {**WAITS, **MOVERS})
+        self.assertEqual([line for line in lines if "deadlock" in line], [])
+        self.assertEqual(code, 0)
+
+
+if __name__ == "__main__":
+    main()

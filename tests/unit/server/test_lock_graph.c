@@ -1,0 +1,135 @@
+#include <string.h>
+
+#include "server/sessions/lock_graph.h"
+#include "tests/support/test.h"
+
+enum { PID = 7 };
+
+static void note(struct lock_graph *graph, int32_t tid, const struct lock_use *uses,
+                 size_t count)
+{
+    const struct lock_report report = { .pid = PID, .tid = tid, .uses = uses, .count = count };
+    lock_graph_note(graph, &report);
+}
+
+/* A thread that holds a lock, 0: none, and waits for another one. */
+static void note_pair(struct lock_graph *graph, int32_t tid, uint64_t waited, uint64_t held,
+                      bool is_timed)
+{
+    const struct lock_use uses[] = {
+        { .object = waited, .lock = waited, .is_waited = true, .is_timed = is_timed },
+        { .object = held, .lock = held },
+    };
+    note(graph, tid, uses, held ? 2 : 1);
+}
+
+static size_t count_cycles(const struct lock_graph *graph)
+{
+    const struct lock_thread *cycle[8];
+    size_t cycles = 0;
+    for (size_t i = 0; i < graph->count; i++)
+        cycles += lock_graph_cycle(graph, &graph->items[i], cycle, 8) > 0;
+    return cycles;
+}
+
+static void threads_that_wait_for_each_other_are_one_cycle(void **state)
+{
+    struct lock_graph graph = { 0 };
+    const struct lock_thread *cycle[8];
+    (void)state;
+    note_pair(&graph, 30, 1, 3, false);
+    note_pair(&graph, 10, 2, 1, false);
+    note_pair(&graph, 20, 3, 2, false);
+    note_pair(&graph, 40, 1, 0, false);
+    assert_int_equal(count_cycles(&graph), 1);
+    assert_int_equal(lock_graph_cycle(&graph, lock_graph_find(&graph, PID, 10), cycle, 8), 3);
+    assert_int_equal(cycle[0]->tid, 10);
+    assert_int_equal(cycle[1]->tid, 20);
+    assert_int_equal(cycle[2]->tid, 30);
+    lock_graph_deinit(&graph);
+}
+
+static void a_wait_that_ends_after_a_time_breaks_the_cycle(void **state)
+{
+    struct lock_graph graph = { 0 };
+    (void)state;
+    note_pair(&graph, 10, 2, 1, false);
+    note_pair(&graph, 20, 1, 2, true);
+    assert_int_equal(count_cycles(&graph), 0);
+    lock_graph_deinit(&graph);
+}
+
+static void a_cycle_of_more_threads_than_there_is_room_is_none(void **state)
+{
+    struct lock_graph graph = { 0 };
+    const struct lock_thread *cycle[2];
+    (void)state;
+    for (int32_t tid = 1; tid <= 3; tid++)
+        note_pair(&graph, tid, (uint64_t)tid % 3 + 1, (uint64_t)tid, false);
+    assert_int_equal(lock_graph_cycle(&graph, &graph.items[0], cycle, 2), 0);
+    assert_int_equal(count_cycles(&graph), 1);
+    lock_graph_deinit(&graph);
+}
+
+static void the_object_knows_its_owner_better_than_frames(void **state)
+{
+    struct lock_graph graph = { 0 };
+    const struct lock_use owned = {
+        .lock = 1, .is_waited = true, .has_owner = true, .owner_tid = 20
+    };
+    const struct lock_use nobodys = { .lock = 1, .is_waited = true, .has_owner = true };
+    const struct lock_use held = { .lock = 1 };
+    (void)state;
+    note(&graph, 10, &owned, 1);
+    note(&graph, 20, NULL, 0);
+    note(&graph, 30, &held, 1);
+    struct lock_holder holder = lock_graph_holder(&graph, lock_graph_find(&graph, PID, 10));
+    assert_int_equal(holder.tid, 20);
+    assert_ptr_equal(holder.thread, lock_graph_find(&graph, PID, 20));
+    assert_null(holder.use);
+    note(&graph, 10, &nobodys, 1);
+    holder = lock_graph_holder(&graph, lock_graph_find(&graph, PID, 10));
+    assert_int_equal(holder.tid, 0);
+    lock_graph_deinit(&graph);
+}
+
+static void a_lock_taken_twice_by_one_thread_is_a_cycle_of_one(void **state)
+{
+    struct lock_graph graph = { 0 };
+    (void)state;
+    note_pair(&graph, 10, 1, 1, false);
+    assert_int_equal(lock_graph_holder(&graph, &graph.items[0]).tid, 10);
+    assert_int_equal(count_cycles(&graph), 1);
+    lock_graph_deinit(&graph);
+}
+
+static void other_processes_have_other_locks(void **state)
+{
+    struct lock_graph graph = { 0 };
+    const struct lock_use held = { .lock = 1 };
+    (void)state;
+    note_pair(&graph, 10, 1, 0, false);
+    lock_graph_note(&graph, &(struct lock_report){ PID + 1, 11, &held, 1 });
+    assert_null(lock_graph_holder(&graph, lock_graph_find(&graph, PID, 10)).thread);
+    assert_false(lock_graph_is_wanted(&graph, lock_graph_find(&graph, PID + 1, 11), &held));
+    lock_graph_deinit(&graph);
+}
+
+static void a_later_report_replaces_the_one_before(void **state)
+{
+    struct lock_graph graph = { 0 };
+    (void)state;
+    note_pair(&graph, 10, 1, 2, false);
+    note(&graph, 10, NULL, 0);
+    assert_int_equal(graph.count, 1);
+    assert_null(lock_thread_wait(&graph.items[0]));
+    lock_graph_deinit(&graph);
+}
+
+TEST_GROUP(cmocka_unit_test(threads_that_wait_for_each_other_are_one_cycle),
+           cmocka_unit_test(a_wait_that_ends_after_a_time_breaks_the_cycle),
+           cmocka_unit_test(a_cycle_of_more_threads_than_there_is_room_is_none),
+           cmocka_unit_test(the_object_knows_its_owner_better_than_frames),
+           cmocka_unit_test(a_lock_taken_twice_by_one_thread_is_a_cycle_of_one),
+           cmocka_unit_test(other_processes_have_other_locks),
+           cmocka_unit_test(a_later_report_replaces_the_one_before))
