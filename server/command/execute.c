@@ -10,18 +10,12 @@ static const struct {
     unsigned bit;
     int (*execute)(const struct options *options);
 } commands[] = {
-    { COMMAND_ATTACH, command_attach },
-    { COMMAND_RUN, command_run },
-    { COMMAND_RECORD, command_record },
-    { COMMAND_REPLAY, command_replay },
-    { COMMAND_SERVE, command_serve },
-    { COMMAND_MERGE, command_merge },
-    { COMMAND_DIFF, command_diff },
-    { COMMAND_TOP, command_top },
-    { COMMAND_DUMP, command_dump },
-    { COMMAND_DOCTOR, command_doctor },
-    { COMMAND_MCP, command_mcp },
-    { COMMAND_PUSH, command_push },
+    { COMMAND_ATTACH, command_attach }, { COMMAND_RUN, command_run },
+    { COMMAND_RECORD, command_record }, { COMMAND_REPLAY, command_replay },
+    { COMMAND_SERVE, command_serve },   { COMMAND_MERGE, command_merge },
+    { COMMAND_DIFF, command_diff },     { COMMAND_TOP, command_top },
+    { COMMAND_DUMP, command_dump },     { COMMAND_DOCTOR, command_doctor },
+    { COMMAND_MCP, command_mcp },       { COMMAND_PUSH, command_push },
 };
 
 int execute(const struct options *options)

@@ -35,11 +35,11 @@ const struct option *option_at(size_t index);
 
 /* A process id, for `setting.read` and as a word of its own. */
 MUST_CHECK enum err_code option_read_pid(const struct setting *setting, void *sampling,
-                                          const char *text, struct err *why);
+                                         const char *text, struct err *why);
 /* value: its file, or its baseline; NULL: none.  If a format is given twice, the later value counts. */
 MUST_CHECK enum err_code option_add_format(struct options *options,
-                                            const struct report_format *format,
-                                            const char *value, struct err *err);
+                                           const struct report_format *format,
+                                           const char *value, struct err *err);
 
 /* The forms of help (enum_text.h): HELP_TEXT has HELP_LINES at most, HELP_ALL everything; HELP_MAN is the manual page that
  * man_page.h prints. */
