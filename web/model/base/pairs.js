@@ -21,7 +21,8 @@ export function copyPairs({ slots, count, first, second }) {
 /** @param {number} first @param {number} second @param {number} mask */
 const nearSlot = (first, second, mask) => (second + Math.imul(first, SPREAD)) & mask;
 
-// The slot at which a pair that finds that one taken goes on, so that many neighbours do not stand in each other's way.
+// Where what finds that slot taken goes on, so that many neighbours do not stand in each other's way.
+/** @param {number} first @param {number} second @param {number} mask */
 function farSlot(first, second, mask) {
   let hash = Math.imul(first, SPREAD) ^ Math.imul(second, 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35);

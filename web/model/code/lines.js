@@ -87,7 +87,7 @@ function placesOfFrames({ frames }, profile) {
   return { files, fileOfFunction, functionOf, fileOf, lineOf, lines, linesFrom, file, line, first, next };
 }
 
-// Marks of a group: no group above it is of its file, of its line, of its function.
+// Of a group: no group above it is of its file, of its line, of its function.
 const [FIRST_OF_FILE, FIRST_OF_LINE, FIRST_OF_FUNCTION] = [1, 2, 4];
 
 // For every group which of these hold.
@@ -185,8 +185,8 @@ function framesOfLine(places, id) {
 /** @param {Grouping} grouping @param {Profile} profile @param {Totals} totals @param {Totals} inJitTotals */
 export function sourceLines(grouping, profile, totals, inJitTotals) {
   const places = placesOf(grouping, profile);
-  const counted = countPlaces(grouping, totals, foldedSelf(grouping, totals.self, places), places);
-  // Sums that only the lines and functions of an opened file need are made then.
+  const sums = countPlaces(grouping, totals, foldedSelf(grouping, totals.self, places), places);
+  // What only the lines and functions of a file that is opened say is counted then.
   const { lineOf, lines, functionOf, fileOfFunction: { length: functions } } = places;
   const inJit = memoise(() => foldedSelf(grouping, inJitTotals.self, places));
   const counted = {
@@ -250,7 +250,7 @@ class SourceFile {
   }
 }
 
-// Functions that have no file.
+// What has no file.
 function otherFunctions(profile, places, { functions, ownOfFunction }) {
   const others = [];
   for (const id of places.functionsOfFile()(0)) {
@@ -281,12 +281,12 @@ function topLines(places, { lines: { self, total } }, files, most) {
   return top.map((at) => ({ path: fileOf(at).path, line: places.line[at], self: self[at], total: total[at] }));
 }
 
-// The path that stands for the source of a native function that only its library may know.
+// What stands for the path of the source of a native function that only its library may know.
 export function nativePath(libraryPath, name) {
   return libraryPath + ": " + name;
 }
 
-// A native function as a file of its own. Its line is below all that can be chosen.
+// Such a function as a file of its own. Its line is below all that can be chosen.
 function nativeFile(library, counts) {
   const { id, name, self, total, frames } = counts;
   return { path: nativePath(library.path, name), function: id, kind: "native", self, total,
@@ -346,7 +346,7 @@ export function lineNeighbours(grouping, totals, frames) {
   const frame = grouping.frame.values;
   const parent = grouping.parent.values;
   const isWanted = (g) => g !== 0 && wanted.has(frame[g]);
-  // True for groups with one of the frames above.
+  // Whether one of the frames is above.
   const below = new Uint8Array(groupCount(grouping));
   const edges = { callers: new Map(), callees: new Map() };
 
