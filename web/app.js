@@ -330,7 +330,7 @@ function startPage() {
     askFor();
     const picture = compute(state);
     const { tree } = picture;
-    // The same chart of something else: what is beside it follows once it is painted.
+    // A chart that is there already: its surroundings follow once it is painted.
     const follows = shown !== null && tree !== shown.picture.tree && state.address.view === shown.address.view
       ? views.beside
       : [];

@@ -39,7 +39,7 @@ async function expectHarmless(page) {
   assert.deepEqual(page.said, []);
 }
 
-// Of the index: what the rows of one part say, as [name, self, total].
+// The rows of one part of the index, as [name, self, total].
 const rowsOf = (part) =>
   "Array.from(Array.from(" + byId("source-files")
   + ".querySelectorAll('details')).find((e) => e.firstChild.textContent === " + JSON.stringify(part)

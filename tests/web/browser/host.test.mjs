@@ -160,7 +160,7 @@ test("what samples all the time says where each process is, and opens its last m
   }
   assert.match(await page.evaluate(row(busiest.pid) + ".querySelector('.row-spark path').getAttribute('d')"), /^M/);
   assert.ok((await texts("[data-testid=hot-function]"))[0].includes(activity.functions[0].name));
-  // What nobody started does not keep anybody from starting something.
+  // A session that nobody started does not keep anybody from starting something.
   assert.equal(await page.evaluate(row(busiest.pid) + ".querySelector('[data-testid=profile]').checkVisibility()"),
     true);
   const refused = host.processes.find((process) => !process.can_attach);

@@ -58,7 +58,7 @@ test("a sandwich without a function is of the hottest, which it stays while numb
   const other = stateOf([...lines.slice(0, 1), "a;g 1"], { view: "sandwich" });
   assert.equal(compute(other).sandwich.label.name, "g");
   assert.equal(createPicture()(other).sandwich.label.name, "f");
-  // Of another range, in which it did nothing.
+  // Another range, in which it did nothing.
   takeDelivery(other.recording, { restart: false, recount: true, trees: [],
     view: { generation: 2, node: [2], self: [3] } });
   assert.equal(compute({ ...other, recordingVersion: other.recording.version }).sandwich.label.name, "f");

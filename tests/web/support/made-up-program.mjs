@@ -61,7 +61,7 @@ const FUNCTIONS = {
 
 const REQUEST = ["bootstrap", "inner", "run", "worker", "item", "serve", "dispatch"];
 
-// What threads with these stacks wait for when they do not run: by the frame before the last; workers without work by that before it.
+// The causes for which threads with these stacks wait when they do not run: by the frame before the last; workers without work by that before it.
 const WAITS = { fetch: "network read 10.0.0.5:5432", get: "idle worker", wait: "queue or condition", parse: "disk",
   main: "event loop" };
 

@@ -42,7 +42,7 @@ export const SUMMARY = {
   quality: { text: "99.0 % of the samples exact" },
 };
 
-// The same of a program with waiting tasks.
+// A program with waiting tasks.
 const AWAITING = { samples: 4000,
   lines: [{ name: "handle\u202e", file: "/srv/shop/pricing.py", line: 20, function: 1, samples: 3000 }, { name: "main",
     file: "/srv/shop/app.py", line: 7, function: 2, samples: 500 }] };

@@ -21,7 +21,7 @@ export function copyPairs({ slots, count, first, second }) {
 /** @param {number} first @param {number} second @param {number} mask */
 const nearSlot = (first, second, mask) => (second + Math.imul(first, SPREAD)) & mask;
 
-// Where what finds that slot taken goes on, so that many neighbours do not stand in each other's way.
+// The slot at which a pair that finds that one taken goes on, so that many neighbours do not stand in each other's way.
 /** @param {number} first @param {number} second @param {number} mask */
 function farSlot(first, second, mask) {
   let hash = Math.imul(first, SPREAD) ^ Math.imul(second, 0x85ebca6b);
@@ -29,7 +29,7 @@ function farSlot(first, second, mask) {
   return (hash ^ (hash >>> 13)) & mask;
 }
 
-// Where the pair is, or where it is to be.
+// The slot of the pair, or the one that it is to have.
 /** @param {Pairs} pairs @param {number} one @param {number} other */
 function placeOf({ slots, first, second }, one, other) {
   const mask = slots.length - 1;

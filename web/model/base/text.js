@@ -59,7 +59,11 @@ export function commandText(target) {
 // The command with short paths, and the interpreter as its mere name: its folder would leave no room for what it runs.
 export function shortCommand(target) {
   const [program = "", ...words] = target?.command ?? [];
-  return commandText({ command: target?.command?.length > 0 ? [baseName(program), ...words.map((word) => (word.startsWith("/") ? shortPath(word) : word))] : [] });
+  return commandText({
+    command: target?.command?.length > 0
+      ? [baseName(program), ...words.map((word) => (word.startsWith("/") ? shortPath(word) : word))]
+      : [],
+  });
 }
 
 // The short forms of different paths, with as many more parts as tell them apart.

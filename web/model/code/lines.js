@@ -87,7 +87,7 @@ function placesOfFrames({ frames }, profile) {
   return { files, fileOfFunction, functionOf, fileOf, lineOf, lines, linesFrom, file, line, first, next };
 }
 
-// Of a group: no group above it is of its file, of its line, of its function.
+// Flags of a group: no group above it is of its file, of its line, of its function.
 const [FIRST_OF_FILE, FIRST_OF_LINE, FIRST_OF_FUNCTION] = [1, 2, 4];
 
 // For every group which of these hold.
@@ -186,7 +186,7 @@ function framesOfLine(places, id) {
 export function sourceLines(grouping, profile, totals, inJitTotals) {
   const places = placesOf(grouping, profile);
   const sums = countPlaces(grouping, totals, foldedSelf(grouping, totals.self, places), places);
-  // What only the lines and functions of a file that is opened say is counted then.
+  // Sums that only the lines and functions of an opened file need are made then.
   const { lineOf, lines, functionOf, fileOfFunction: { length: functions } } = places;
   const inJit = memoise(() => foldedSelf(grouping, inJitTotals.self, places));
   const counted = {
@@ -250,7 +250,7 @@ class SourceFile {
   }
 }
 
-// What has no file.
+// Samples that have no file.
 function otherFunctions(profile, places, { functions, ownOfFunction }) {
   const others = [];
   for (const id of places.functionsOfFile()(0)) {
@@ -281,12 +281,12 @@ function topLines(places, { lines: { self, total } }, files, most) {
   return top.map((at) => ({ path: fileOf(at).path, line: places.line[at], self: self[at], total: total[at] }));
 }
 
-// What stands for the path of the source of a native function that only its library may know.
+// A word in place of the path of the source of a native function that only its library may know.
 export function nativePath(libraryPath, name) {
   return libraryPath + ": " + name;
 }
 
-// Such a function as a file of its own. Its line is below all that can be chosen.
+// A function of that kind as a file of its own. Its line is below all that can be chosen.
 function nativeFile(library, counts) {
   const { id, name, self, total, frames } = counts;
   return { path: nativePath(library.path, name), function: id, kind: "native", self, total,
@@ -346,7 +346,7 @@ export function lineNeighbours(grouping, totals, frames) {
   const frame = grouping.frame.values;
   const parent = grouping.parent.values;
   const isWanted = (g) => g !== 0 && wanted.has(frame[g]);
-  // Whether one of the frames is above.
+  // True if one of the frames is above.
   const below = new Uint8Array(groupCount(grouping));
   const edges = { callers: new Map(), callees: new Map() };
 

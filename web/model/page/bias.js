@@ -53,7 +53,7 @@ export function biasValue(quality, settings) {
   return { key: "bias", ...shown };
 }
 
-// The same, for the samples of stopped threads.
+// A difference for the samples of stopped threads.
 export function stoppedValue(
   { samples, stopped, stopped_s: seconds, duration_s: duration, stops_refused: refused, page_faults: faults },
 ) {

@@ -9,7 +9,7 @@ import { isLibraryPath } from "../profile/frames.js";
 export const EDITORS = { vscode: "vscode://file{path}:{line}", cursor: "cursor://file{path}:{line}",
   pycharm: "pycharm://open?file={path}&line={line}" };
 
-// The same as those of server/report/source_links.c; tests/source-links.json holds cases that both must pass.
+// Rules as in server/report/source_links.c; tests/source-links.json holds cases that both must pass.
 const EDITOR_SCHEMES = ["http", "https", "vscode", "vscode-insiders", "vscodium", "cursor", "zed", "windsurf",
   "jetbrains", "idea", "subl", "pycharm", "txmt", "mvim", "emacs", "x-mine"];
 const TEMPLATE_MAX = 1000;

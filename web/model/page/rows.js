@@ -27,7 +27,7 @@ function heaviestFrames(drawing) {
     all.push(entry);
     for (const child of entry.frame.children.slice().reverse()) stack.push({ frame: child, level: entry.level + 1 });
   }
-  // Of equals the first, so that none is without the one it stands on.
+  // The first of equals, so that none is without the one it stands on.
   const heaviest = all.map((_, i) => i).sort((a, b) => all[b].frame.value - all[a].frame.value || a - b).slice(0,
     ROWS_SHOWN_MAX);
   return { shown: heaviest.sort((a, b) => a - b).map((i) => all[i]), count: all.length };

@@ -51,7 +51,7 @@ export function fileText(profile, functionId) {
   return profile.strings[profile.functionFile.values[functionId]];
 }
 
-// What a link calls this frame: the same in every session that runs the same source.
+// The name of this frame in a link: the same in every session that runs the same source.
 /** @param {Frames} frames @param {Profile} profile @param {number} frame */
 export function frameKey(frames, profile, frame) {
   let key = frames.keys[frame];
@@ -93,7 +93,7 @@ export function isLibraryPath(path) {
   return PACKAGE.test(path) || STANDARD_LIBRARY.test(path);
 }
 
-// Where code comes from: {kind: "synthetic" | "library" | "package" | "system" | "own", name}; native code from where its library is
+// The origin of code: {kind: "synthetic" | "library" | "package" | "system" | "own", name}; native code from where its library is
 /** @param {Profile} profile @param {number} functionId @returns {Origin} */
 export function originOf(profile, functionId) {
   if (isSynthetic(profile, functionId)) return { kind: "synthetic", name: "" };

@@ -24,7 +24,7 @@ const WAIT_MARK = /^<waits: (.+)>$/s;
 
 export const WAIT_HUES = ["gil", "processor", "lock", "network", "disk", "process", "idle"];
 
-// What the name of a mark says, "<waits: network read 10.0.0.5:5432>": {cause (a title), idle, hue, peer}, or null if it is no such name.
+// The facts in the name of a mark, "<waits: network read 10.0.0.5:5432>": {cause (a title), idle, hue, peer}, or null if it is no such name.
 /** @param {string} name @returns {Wait | null} */
 export function readWait(name) {
   const found = WAIT_MARK.exec(name);

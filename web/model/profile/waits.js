@@ -4,7 +4,7 @@ import { functionText, isSynthetic } from "./frames.js";
 import { functionCount, nodeCount } from "./profile.js";
 import { readWait, waitWords } from "./wait-causes.js";
 
-// What a mark says, as readWait() does, or null if the function is no such mark.
+// The facts in a mark, as readWait() gives them, or null if the function is no such mark.
 /** @param {Profile} profile @param {number} functionId @returns {Wait | null} */
 export function waitOf(profile, functionId) {
   return isSynthetic(profile, functionId) ? readWait(functionText(profile, functionId)) : null;

@@ -179,7 +179,7 @@ export function extendGrouping(grouping, profile) {
   if (groupCount(grouping) !== before) Object.assign(grouping, { children: null, outermost: null });
 }
 
-// The same as createGrouping() with filters, but begun with what a grouping without filters has, as most filters move few stacks: those with a hidden
+// A grouping as createGrouping() makes it with filters, but begun with what a grouping without filters has, as most filters move few stacks: those with a hidden
 // frame. Groups that only these had stay, without samples. `plain` is up to date with the profile.
 /** @param {Grouping} plain @param {string[]} filters @param {Profile} profile */
 export function filterGrouping(plain, filters, profile) {
@@ -232,7 +232,7 @@ export function groupChildren(grouping) {
   return grouping.children;
 }
 
-// Whether the samples of a node count: a stack that had a frame and has none left does not.
+// True if the samples of a node count: a stack that had a frame and has none left does not.
 /** @param {Grouping} grouping @param {number} node */
 export function isCountedNode({ filter, seen, groupOfNode }, node) {
   const group = groupOfNode.values[node];

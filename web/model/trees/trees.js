@@ -119,7 +119,7 @@ export function bottomUpTree(names, grouping, totals) {
   return { ...tree, self: (id) => (id !== 0 && tree.parent(id) === 0 ? tree.total(id) : 0) };
 }
 
-// Where a frame stands outermost: recursion below belongs to it.
+// The nodes at which a frame stands outermost: recursion below belongs to it.
 /** @param {Grouping} grouping @param {Totals} totals @param {number} frame */
 function outermostGroups(grouping, totals, frame) {
   const below = new Uint8Array(groupCount(grouping));
@@ -169,7 +169,7 @@ export function treeKeys(tree, frames, profile, id) {
   return treePath(tree, id).map((at) => frameKey(frames, profile, tree.frame(at)));
 }
 
-// Where a link's path of frame keys leads, as far as it exists: {id, missing}.
+// The node to which a link's path of frame keys leads, as far as it exists: {id, missing}.
 /** @param {Tree} tree @param {Frames} frames @param {Profile} profile @param {string[]} keys */
 export function resolveKeys(tree, frames, profile, keys) {
   let id = 0;

@@ -53,7 +53,7 @@ function causesText({ causes, samples }) {
 
 export function createOwnLinesView(root, dispatch) {
   const setting = createOwnSetting(dispatch);
-  // Of what runs, of what waits, of tasks that wait: {head, title, note, list, testid (of a row)}.
+  // Lists of what runs, of what waits, and of tasks that wait: {head, title, note, list, testid (of a row)}.
   const lists = [["own", "own-line", "running"], ["own-waits", "own-wait", "blocked"], ["own-tasks", "own-task",
     "idle"]].map(([id, testid, part]) => {
       const title = el("h2", {});

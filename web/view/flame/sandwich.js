@@ -36,7 +36,7 @@ function createSide(side, textOf, onClick, onPoint) {
       shown = drawing;
       coloured = colour;
       width = room;
-      // What matters is beside the function itself; whoever scrolled away from it stays there. Scrolling lays out the page, so it
+      // The rows that matter are beside the function itself; whoever scrolled away from it stays there. Scrolling lays out the page, so it
       // waits until all views are updated.
       if (side === "callers" && about !== key)
         queueMicrotask(() => {

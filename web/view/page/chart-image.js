@@ -9,7 +9,7 @@ const AREA_MAX_PX = 100e6;
 const IMAGE_SCALE = 2;
 const PAINTS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "opacity"];
 const SHAPES = new Set(["rect", "path", "line", "circle", "ellipse", "polygon", "polyline"]);
-// What no XML may contain.
+// Characters that no XML may contain.
 const NOT_XML =
   /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 

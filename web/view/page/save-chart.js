@@ -15,7 +15,7 @@ const ROOTS = {
   gil: ".gil",
   diff: ".diff-both",
 };
-// What is pressed is no part of a picture.
+// Pressed buttons are no part of a picture.
 const SELECTORS = {
   without:
     "button:not(.row-name):not([aria-pressed=true]), .strip-tools, .strip-read, .as-table, .tip, .sandwich-choose, .heat-head > .soft",
