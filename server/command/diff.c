@@ -49,7 +49,7 @@ static enum form form_of(const struct options *options)
     const char *const extension = dot ? dot : "";
     if (options->diff_html)
         return FORM_HTML;
-    if (options->diff_json)
+    if (options->writes_json)
         return FORM_JSON;
     if (options->diff_markdown)
         return FORM_MARKDOWN;

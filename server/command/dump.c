@@ -1,5 +1,3 @@
-#include "server/sessions/dump.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
+#include "server/sessions/dump_json.h"
 
 static void put_string(struct buffer *out, const struct profile_snapshot *snapshot, str_id id)
 {
@@ -148,13 +147,12 @@ static void put_locks(struct buffer *out, const struct dump *dump, int32_t tid)
 }
 
 /* Writes a line for each cycle of threads that wait for each other for ever. */
-static size_t put_deadlocks(struct buffer *out, const struct dump *dump)
+static void put_deadlocks(struct buffer *out, const struct dump *dump)
 {
-    enum { MOST = 64 };
-    const struct lock_thread *cycle[MOST];
-    size_t deadlocks = 0;
+    const struct lock_thread *cycle[LOCK_GRAPH_MAX_CYCLE];
     for (size_t i = 0; i < dump->locks.count; i++) {
-        const size_t count = lock_graph_cycle(&dump->locks, &dump->locks.items[i], cycle, MOST);
+        const size_t count =
+            lock_graph_cycle(&dump->locks, &dump->locks.items[i], cycle, LOCK_GRAPH_MAX_CYCLE);
         for (size_t k = 0; k < count; k++) {
             buffer_text(out, k ? ", " : "deadlock: ");
             put_thread_name(out, dump, cycle[k]->tid);
@@ -163,9 +161,7 @@ static size_t put_deadlocks(struct buffer *out, const struct dump *dump)
         }
         if (count)
             buffer_char(out, '\n');
-        deadlocks += count > 0;
     }
-    return deadlocks;
 }
 
 static void put_thread(struct buffer *out, const struct dump *dump, const struct dump_row *row)
@@ -236,20 +232,22 @@ static bool has_greenlets(const struct profile_snapshot *snapshot)
     return false;
 }
 
-/* Returns how many deadlocks there are. */
-static size_t put_dump(struct buffer *out, const struct dump *dump,
-                       const struct options *options)
+static bool lists_tasks(const struct options *options)
+{
+    return options->sampling.async == SAMPLER_ASYNC_ALL || !options->names_async_mode;
+}
+
+static void put_dump(struct buffer *out, const struct dump *dump, const struct options *options)
 {
     const struct sampler_target *const target = sampler_target(dump->sampler);
     buffer_printf(out, "process %d, Python %s\n", (int)target->pid, target->python);
-    const size_t deadlocks = put_deadlocks(out, dump);
+    put_deadlocks(out, dump);
     for (size_t i = 0; i < dump->count; i++)
         put_thread(out, dump, &dump->rows[i]);
-    if (options->sampling.async == SAMPLER_ASYNC_ALL || !options->names_async_mode)
+    if (lists_tasks(options))
         put_tasks(out, dump);
     if (has_greenlets(&dump->snapshot))
         buffer_text(out, "  greenlets that are switched out cannot be listed\n");
-    return deadlocks;
 }
 
 /* exit_flush reports a failure. */
@@ -259,8 +257,18 @@ static bool print(void *to, const char *data, size_t bytes)
     return true;
 }
 
-static enum err_code dump_process(const struct options *options, pid_t pid, size_t *deadlocks,
-                                  struct err *err)
+static size_t count_deadlocks(const struct lock_graph *locks)
+{
+    const struct lock_thread *cycle[LOCK_GRAPH_MAX_CYCLE];
+    size_t count = 0;
+    for (size_t i = 0; i < locks->count; i++)
+        count += lock_graph_cycle(locks, &locks->items[i], cycle, LOCK_GRAPH_MAX_CYCLE) > 0;
+    return count;
+}
+
+/* json NULL: as text. */
+static enum err_code dump_process(const struct options *options, pid_t pid, struct json *json,
+                                  size_t *deadlocks, struct err *err)
 {
     struct dump dump;
     struct buffer out;
@@ -270,11 +278,16 @@ static enum err_code dump_process(const struct options *options, pid_t pid, size
         options->shows_native ? SAMPLER_NATIVE_FULL : SAMPLER_NATIVE_LEAF, NULL, err);
     if (rc)
         return rc;
-    buffer_init_draining(&out, print, stdout);
-    *deadlocks += put_dump(&out, &dump, options);
-    buffer_flush(&out);
-    rc = buffer_check(&out, err);
-    buffer_deinit(&out);
+    *deadlocks += count_deadlocks(&dump.locks);
+    if (json) {
+        dump_write_json(json, &dump, options->sampling.async && lists_tasks(options));
+    } else {
+        buffer_init_draining(&out, print, stdout);
+        put_dump(&out, &dump, options);
+        buffer_flush(&out);
+        rc = buffer_check(&out, err);
+        buffer_deinit(&out);
+    }
     dump_deinit(&dump);
     return rc;
 }
@@ -297,13 +310,29 @@ int command_dump(const struct options *options)
         rc = privilege_drop(options, &first);
     const size_t count = !rc ? options->sampling.pid_count : 0;
     size_t deadlocks = 0;
+    struct buffer text;
+    struct json json;
+    buffer_init_draining(&text, print, stdout);
+    json_init(&json, &text);
+    if (options->writes_json && !rc)
+        json_array(&json);
     /* A process that cannot be read does not hide the others. */
     for (size_t i = 0; i < count; i++) {
         struct err err = { 0 };
         const enum err_code failure =
-            dump_process(options, options->sampling.pids[i], &deadlocks, &err);
+            dump_process(options, options->sampling.pids[i],
+                         options->writes_json ? &json : NULL, &deadlocks, &err);
         exit_add(failure, &err, &rc, &first);
     }
+    if (options->writes_json && count) {
+        struct err err = { 0 };
+        json_end(&json);
+        const enum err_code failure = json_finish(&json, &err);
+        buffer_char(&text, '\n');
+        buffer_flush(&text);
+        exit_add(failure, &err, &rc, &first);
+    }
+    buffer_deinit(&text);
     const int status = exit_with(rc, &first);
     return status == EXIT_DONE && deadlocks && options->fail_ifs.count ? EXIT_CONDITION
                                                                        : status;

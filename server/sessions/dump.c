@@ -14,7 +14,7 @@
 static const uint64_t TICK_NS = 30 * NS_PER_MS, MOST_NS = 2 * NS_PER_S;
 /* To find its interpreter. */
 static const uint64_t START_NS = 10 * NS_PER_S;
-enum { RATE_HZ = 200, POLL_MS = 10, TASK_TRIES = 4, NATIVE_TRIES = 8 };
+enum { RATE_HZ = 200, POLL_MS = 10, TASK_TRIES = 4, NATIVE_TRIES = 8, LOCK_TRIES = 4 };
 
 /* On the sampling thread, which is the only one to touch the rows until it has ended. */
 static void take_run(void *context, const struct run *run)
@@ -116,6 +116,20 @@ static bool has_moving(const struct dump *dump)
     return false;
 }
 
+/* A thread that ran at each tick, and was not stopped at any.  Where another process samples, no locks are known at all. */
+static bool lacks_locks(const struct dump *dump)
+{
+    if (!dump->locks.count)
+        return false;
+    const pid_t pid = sampler_target(dump->sampler)->pid;
+    for (size_t i = 0; i < dump->count; i++) {
+        const int32_t tid = profile_thread_at(&dump->snapshot, dump->rows[i].thread).tid;
+        if (tid && !lock_graph_find(&dump->locks, pid, tid))
+            return true;
+    }
+    return false;
+}
+
 static bool lacks_native(const struct dump *dump)
 {
     for (size_t i = 0; i < dump->count; i++)
@@ -170,7 +184,8 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
         tick_ns *= has_scanned ? 1 : 2;
         tries += has_scanned;
         is_poor = (has_moving(dump) && tries < TASK_TRIES) ||
-                  (lacks_native(dump) && tries < NATIVE_TRIES);
+                  (lacks_native(dump) && tries < NATIVE_TRIES) ||
+                  (lacks_locks(dump) && tries < LOCK_TRIES);
         /* A thread that cannot be stopped, because a debugger has it or nobody knows its number, is read as it is. */
         if (options.stop == SAMPLER_STOP_ALWAYS && dump->has_snapshot &&
             dump->snapshot.quality.failed_perm) {

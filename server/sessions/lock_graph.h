@@ -6,7 +6,7 @@
  *
  * Ownership: the caller's storage; lock_graph_deinit accepts a zeroed one.
  * Threads: none.
- * Limits: LOCK_GRAPH_MAX_THREADS.
+ * Limits: LOCK_GRAPH_MAX_THREADS; LOCK_GRAPH_MAX_CYCLE threads of a cycle that a caller has room for.
  */
 #ifndef SERVER_SESSIONS_LOCK_GRAPH_H
 #define SERVER_SESSIONS_LOCK_GRAPH_H
@@ -17,7 +17,7 @@
 #include "sampler/base/err.h"
 #include "sampler/base/lock_use.h"
 
-enum { LOCK_GRAPH_MAX_THREADS = 1 << 14 };
+enum { LOCK_GRAPH_MAX_THREADS = 1 << 14, LOCK_GRAPH_MAX_CYCLE = 64 };
 
 struct lock_thread {
     pid_t pid;

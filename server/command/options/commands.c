@@ -111,8 +111,8 @@ static const struct command commands[] = {
       "cannot be listed.\n",
       " 4711\n"
       " 4711 -n               # with native frames\n"
-      " 4711 4712 --async-mode all\n",
-      " pid native async-aware async-mode " },
+      " 4711 4712 --fail-if deadlock\n",
+      " pid fail-if json native async-aware async-mode " },
     { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
       "Prints one line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the\n"
       "fix.  Without a PID it checks this host.  The exit status is the one that attach\n"

@@ -210,7 +210,7 @@ static const struct option table[] = {
     LONG("quality", "FILE", TEXT, quality_file, SAMPLING | COMMAND_REPLAY,
          "write data quality to FILE as JSON"),
     SWITCH("realtime-stats", wants_stats, LOGGING, "print rate and errors every second"),
-    SWITCH("json", diff_json, COMMAND_DIFF, "write JSON"),
+    SWITCH("json", writes_json, COMMAND_DIFF | COMMAND_DUMP, "write JSON"),
     SWITCH("html", diff_html, COMMAND_DIFF, "write the page, opened at the comparison"),
     SWITCH("markdown", diff_markdown, COMMAND_DIFF, "write a Markdown table"),
     LONG("fail-if", "CONDITION", TEXTS, fail_ifs, COMMAND_DIFF | COMMAND_DUMP,

@@ -131,7 +131,7 @@ struct options {
     } serve;
     struct push_settings push;
     const char *baseline; /* a capture to compare with; NULL: none */
-    bool diff_by_time, diff_json, diff_markdown,
+    bool diff_by_time, writes_json, diff_markdown,
         diff_html;                 /* no form: the extension of the file selects it */
     const char *diff_before;       /* compare captures around this instant; NULL: not given */
     const char *diff_service;      /* and only processes of this service; NULL: all */

@@ -3,6 +3,7 @@
 Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to sample.
 """
 
+import json
 import re
 
 from harness import EachTest, main, run_program, victim
@@ -73,6 +74,23 @@ class Locks(EachTest):
         first = waiters[0][0]
         at = CYCLE.index(first)
         self.assertEqual(waiters, [(CYCLE[(at + i) % 3], CYCLE[(at + i + 1) % 3]) for i in range(3)])
+
+    def test_json_says_the_same(self):
+        self.each(self.check_json)
+
+    def check_json(self, python):
+        with victim("locks.py", "deadlock", "120", python=python.path) as target:
+            process, code = run_program("dump", str(target.pid), "--json", "--fail-if", "deadlock")
+        dump, = json.loads("\n".join(process.out))
+        names = {thread["tid"]: thread["name"] for thread in dump["threads"]}
+        waits = {thread["name"]: (wait["type"], wait["holder"] and names[wait["holder"]["tid"]], wait["timed"])
+                 for thread in dump["threads"] for wait in [thread["waits_for"]] if wait}
+        self.assertEqual(waits, {name: (kind, holder, False) for name, (kind, holder, _) in {**WAITS, **MOVERS}.items()})
+        holds = {thread["name"]: sorted(use["type"] for use in thread["holds"]) for thread in dump["threads"] if thread["holds"]}
+        self.assertEqual(holds["hold"], ["threading.Condition", "threading.Lock"] + 3 * ["threading.RLock"])
+        self.assertEqual(holds["mover-0"], ["threading.Lock"])
+        self.assertEqual([sorted(names[tid] for tid in cycle) for cycle in dump["deadlocks"]], [CYCLE])
+        self.assertEqual(code, DEADLOCK)
 
     def test_one_that_gives_up_after_a_time_makes_no_deadlock(self):
         self.each(self.check_timed)

@@ -375,7 +375,7 @@ static void two_captures_are_compared(void **state)
                      ERR_OK);
     assert_string_equal(options.files[0], "a.pyro");
     assert_string_equal(options.files[1], "b.pyro");
-    assert_true(options.diff_by_time && options.diff_json && !options.diff_html);
+    assert_true(options.diff_by_time && options.writes_json && !options.diff_html);
     assert_int_equal(options.baseline_count, 1);
     assert_int_equal(options.report.limit, 3);
     assert_int_equal(

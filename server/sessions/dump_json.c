@@ -1,0 +1,153 @@
+#include "server/sessions/dump_json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "server/wire/rfc3339.h"
+#include "server/wire/task.h"
+
+static void write_frames(struct json *json, const struct profile_snapshot *snapshot,
+                         node_id node)
+{
+    json_member_array(json, "frames");
+    for (; node != 0; node = profile_node_at(snapshot, node).parent) {
+        const struct profile_frame frame =
+            profile_frame_at(snapshot, profile_node_at(snapshot, node).frame);
+        const struct profile_function function = profile_function_at(snapshot, frame.function);
+        json_object(json);
+        json_member_string(json, "function", profile_string(snapshot, function.name));
+        json_member_string(json, "file", profile_string(snapshot, function.file));
+        json_member_int(json, "line", frame.line);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+/* The words of the bits from `shift` on. */
+static void write_states(struct json *json, const char *key, state_bits state, unsigned shift)
+{
+    json_member_array(json, key);
+#define X(name, bit, text)            \
+    if (state >> ((bit) + shift) & 1) \
+        json_text(json, text);
+    STATE_FLAGS(X)
+#undef X
+    json_end(json);
+}
+
+static void write_use(struct json *json, const struct profile_snapshot *snapshot,
+                      const struct lock_use *use)
+{
+    char address[2 + 16 + 1];
+    snprintf(address, sizeof address, "%#" PRIx64, use->object);
+    json_member_string(json, "type", profile_string(snapshot, use->type));
+    json_member_text(json, "object", address);
+    json_member_string(json, "function", profile_string(snapshot, use->function));
+    json_member_string(json, "file", profile_string(snapshot, use->file));
+    json_member_int(json, "line", use->line);
+}
+
+static void write_holder(struct json *json, const struct dump *dump,
+                         const struct lock_holder *holder)
+{
+    if (!json_member_if(json, "holder", holder->tid != 0))
+        return;
+    json_object(json);
+    json_member_int(json, "tid", holder->tid);
+    if (holder->use)
+        write_use(json, &dump->snapshot, holder->use);
+    json_end(json);
+}
+
+static void write_locks(struct json *json, const struct dump *dump, int32_t tid)
+{
+    const struct lock_thread *const thread =
+        lock_graph_find(&dump->locks, sampler_target(dump->sampler)->pid, tid);
+    const struct lock_use *const wait = thread ? lock_thread_wait(thread) : NULL;
+    if (json_member_if(json, "waits_for", wait != NULL)) {
+        const struct lock_holder holder = lock_graph_holder(&dump->locks, thread);
+        json_object(json);
+        write_use(json, &dump->snapshot, wait);
+        json_member_bool(json, "timed", wait->is_timed);
+        write_holder(json, dump, &holder);
+        json_end(json);
+    }
+    json_member_array(json, "holds");
+    for (size_t i = 0; thread && i < thread->count; i++)
+        if (!thread->uses[i].is_waited) {
+            json_object(json);
+            write_use(json, &dump->snapshot, &thread->uses[i]);
+            json_end(json);
+        }
+    json_end(json);
+}
+
+static void write_deadlocks(struct json *json, const struct lock_graph *locks)
+{
+    const struct lock_thread *cycle[LOCK_GRAPH_MAX_CYCLE];
+    json_member_array(json, "deadlocks");
+    for (size_t i = 0; i < locks->count; i++) {
+        const size_t count =
+            lock_graph_cycle(locks, &locks->items[i], cycle, LOCK_GRAPH_MAX_CYCLE);
+        if (count)
+            json_array(json);
+        for (size_t k = 0; k < count; k++)
+            json_int(json, cycle[k]->tid);
+        if (count)
+            json_end(json);
+    }
+    json_end(json);
+}
+
+static void write_thread(struct json *json, const struct dump *dump, const struct dump_row *row)
+{
+    const struct profile_thread thread = profile_thread_at(&dump->snapshot, row->thread);
+    json_object(json);
+    json_member_int(json, "tid", thread.tid);
+    json_member_string(json, "name", profile_string(&dump->snapshot, thread.name));
+    json_member_bool(json, "main", thread.is_main);
+    write_states(json, "states", row->state, 0);
+    write_states(json, "unknown", row->state, 8);
+    write_locks(json, dump, thread.tid);
+    write_frames(json, &dump->snapshot, row->node);
+    json_end(json);
+}
+
+static void write_task(struct json *json, const struct dump *dump,
+                       const struct sampler_task *task)
+{
+    json_object(json);
+    json_key(json, "name");
+    task_write_name(json, &dump->snapshot, task);
+    json_member_int(json, "tid", task->tid);
+    json_member_text(json, "state", task_state_text(task));
+    json_key(json, "awaited_by");
+    task_write_awaiters(json, &dump->tasks, task);
+    write_frames(json, &dump->snapshot, task->node);
+    json_end(json);
+}
+
+static void write_tasks(struct json *json, const struct dump *dump)
+{
+    json_member_array(json, "tasks");
+    for (size_t i = 0; i < dump->tasks.count; i++)
+        write_task(json, dump, &dump->tasks.items[i]);
+    json_end(json);
+}
+
+void dump_write_json(struct json *json, const struct dump *dump, bool wants_tasks)
+{
+    json_object(json);
+    json_member_int(json, "pid", sampler_target(dump->sampler)->pid);
+    json_member_text(json, "python", sampler_target(dump->sampler)->python);
+    rfc3339_write(json, "sampled_at", dump->at_ns);
+    json_member_uint(json, "samples", dump->samples);
+    write_deadlocks(json, &dump->locks);
+    json_member_array(json, "threads");
+    for (size_t i = 0; i < dump->count; i++)
+        write_thread(json, dump, &dump->rows[i]);
+    json_end(json);
+    if (wants_tasks)
+        write_tasks(json, dump);
+    json_end(json);
+}
