@@ -161,7 +161,7 @@ static enum err_code report_locks(const struct target *target,
     struct lock_report report = { .pid = target->process.pid,
                                   .tid = thread->host_tid,
                                   .uses = uses };
-    if (!target->options->locks || reading->failure ||
+    if (!target->options->locks || !sink || !sink->locks || reading->failure ||
         (reading->motion == THREAD_MOVING && !waits))
         return ERR_OK;
     const enum err_code rc =
