@@ -98,7 +98,7 @@ static void a_request_that_was_cut_or_is_longer_is_refused(void **state)
 static void nothing_out_of_its_bounds_is_taken(void **state)
 {
     static const unsigned char two = 2;
-    struct link_request wrong[13], read;
+    struct link_request wrong[14], read;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         wrong[i] = requests[0];
     (void)state;
@@ -115,6 +115,7 @@ static void nothing_out_of_its_bounds_is_taken(void **state)
     memset(wrong[10].options.context, 'x', sizeof wrong[10].options.context);
     memcpy(&wrong[11].options.waits, &two, 1);
     memcpy(&wrong[12].paused, &two, 1);
+    memcpy(&wrong[13].options.locks, &two, 1);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct buffer message = { 0 };
         buffer_append(&message, &wrong[i], sizeof wrong[i]);
