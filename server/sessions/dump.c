@@ -116,7 +116,8 @@ static bool has_moving(const struct dump *dump)
     return false;
 }
 
-/* A thread that ran at each tick, and was not stopped at any.  Where another process samples, no locks are known at all. */
+/* A thread that ran at each tick, and was not stopped at any; or one whose wait was seen once.  Where another process samples, no locks are
+ * known at all. */
 static bool lacks_locks(const struct dump *dump)
 {
     if (!dump->locks.count)
@@ -124,7 +125,9 @@ static bool lacks_locks(const struct dump *dump)
     const pid_t pid = sampler_target(dump->sampler)->pid;
     for (size_t i = 0; i < dump->count; i++) {
         const int32_t tid = profile_thread_at(&dump->snapshot, dump->rows[i].thread).tid;
-        if (tid && !lock_graph_find(&dump->locks, pid, tid))
+        const struct lock_thread *const thread =
+            tid ? lock_graph_find(&dump->locks, pid, tid) : NULL;
+        if (tid && (!thread || (lock_thread_wait(thread) && thread->same_waits < 2)))
             return true;
     }
     return false;
@@ -181,7 +184,7 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
     do {
         drop_request(dump);
         rc = sample(dump, &options, tick_ns, is_ending, &has_scanned, err);
-        tick_ns *= has_scanned ? 1 : 2;
+        tick_ns *= has_scanned && !lacks_locks(dump) ? 1 : 2;
         tries += has_scanned;
         is_poor = (has_moving(dump) && tries < TASK_TRIES) ||
                   (lacks_native(dump) && tries < NATIVE_TRIES) ||

@@ -34,10 +34,19 @@ const struct lock_thread *lock_graph_find(const struct lock_graph *graph, pid_t 
                : NULL;
 }
 
+static bool waits_for(const struct lock_thread *thread, const struct lock_report *report)
+{
+    const struct lock_use *const before = lock_thread_wait(thread);
+    return before && report->count && report->uses[0].is_waited &&
+           report->uses[0].lock == before->lock && report->uses[0].object == before->object;
+}
+
 void lock_graph_note(struct lock_graph *graph, const struct lock_report *report)
 {
     const size_t at = place_of(graph, report->pid, report->tid);
     const bool is_known = lock_graph_find(graph, report->pid, report->tid) != NULL;
+    const uint32_t same =
+        is_known && waits_for(&graph->items[at], report) ? graph->items[at].same_waits : 0;
     const size_t bytes = report->count * sizeof *report->uses;
     struct lock_use *const uses = malloc(bytes + 1);
     if (graph->count == LOCK_GRAPH_MAX_THREADS && !is_known) {
@@ -58,7 +67,8 @@ void lock_graph_note(struct lock_graph *graph, const struct lock_report *report)
                 (graph->count - at) * sizeof *graph->items);
         graph->count++;
     }
-    graph->items[at] = (struct lock_thread){ report->pid, report->tid, uses, report->count };
+    graph->items[at] =
+        (struct lock_thread){ report->pid, report->tid, uses, report->count, same + 1 };
 }
 
 const struct lock_use *lock_thread_wait(const struct lock_thread *thread)
@@ -119,7 +129,7 @@ size_t lock_graph_cycle(const struct lock_graph *graph, const struct lock_thread
     size_t count = 0;
     while (at && count < most) {
         const struct lock_use *const wait = lock_thread_wait(at);
-        if (!wait || wait->is_timed || at->tid < first->tid)
+        if (!wait || wait->is_timed || at->same_waits < 2 || at->tid < first->tid)
             return 0;
         out[count++] = at;
         at = lock_graph_holder(graph, at).thread;

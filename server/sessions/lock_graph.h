@@ -2,7 +2,8 @@
  * lock_graph - which thread waits for which, at one instant of a process.
  *
  * A thread waits for the one that holds what it waits for: that the object names as its owner, that is in a `with` block of it, or
- * that it joins.  A cycle of threads of which none gives up after a time is a deadlock.
+ * that it joins.  A cycle of threads of which none gives up after a time is a deadlock, if all of them were found so twice in a row:
+ * threads are not read at one instant.
  *
  * Ownership: the caller's storage; lock_graph_deinit accepts a zeroed one.
  * Threads: none.
@@ -24,6 +25,7 @@ struct lock_thread {
     int32_t tid;
     struct lock_use *uses;
     size_t count;
+    uint32_t same_waits; /* reports in a row, up to the last one, that had the same wait */
 };
 
 struct lock_graph {

@@ -158,7 +158,8 @@ static void read_owner(const struct locks *locks, remote_addr object, const char
         use->owner_tid = tid_of(locks, ident);
 }
 
-static void describe_lock(const struct locks *locks, remote_addr object,
+/* false: its class has the name of one that is a lock, but is another one. */
+static bool describe_lock(const struct locks *locks, remote_addr object,
                           const struct known_type *type, struct lock_use *use)
 {
     uint64_t ident;
@@ -168,7 +169,7 @@ static void describe_lock(const struct locks *locks, remote_addr object,
         remote_addr inner;
         if (object_attribute(locks->codes->memory, locks->codes->layout, use->lock, type->inner,
                              &inner))
-            return;
+            return false;
         read_type(locks, inner, name);
         use->lock = inner;
         type = find_type(name);
@@ -180,6 +181,7 @@ static void describe_lock(const struct locks *locks, remote_addr object,
     }
     if (type && type->owner)
         read_owner(locks, use->lock, type->owner, use);
+    return true;
 }
 
 static enum err_code add_use(struct locks *locks, const struct walk_frame *frame,
@@ -432,9 +434,8 @@ static enum err_code add_wait(struct locks *locks, const struct thread *thread,
     const struct known_type *const taken =
         find_taken(locks, &stack->frames[stack->count - 1], &object);
     if (!waiting) {
-        if (!taken)
+        if (!taken || !describe_lock(locks, object, taken, &use))
             return ERR_OK;
-        describe_lock(locks, object, taken, &use);
         return add_use(locks, &stack->frames[stack->count - 1], taken->name, use, uses, count);
     }
     uint64_t self = 0;
@@ -444,7 +445,7 @@ static enum err_code add_wait(struct locks *locks, const struct thread *thread,
     char type[MAX_TYPE_BYTES], name[2 * MAX_TYPE_BYTES];
     read_type(locks, self, type);
     name_waited(waiting, type, name);
-    describe_lock(locks, self, find_type(type), &use);
+    (void)describe_lock(locks, self, find_type(type), &use);
     if (waiting->is_joined) {
         use.is_joined = true;
         read_owner(locks, self, "_ident", &use);
@@ -466,8 +467,7 @@ static uint64_t find_let_go(const struct locks *locks, const struct lock_use *wa
     const struct known_type *const known = find_type(type);
     if (!known || !known->inner || wait->lock != wait->object)
         return 0;
-    describe_lock(locks, wait->object, known, &whole);
-    return whole.lock;
+    return describe_lock(locks, wait->object, known, &whole) ? whole.lock : 0;
 }
 
 enum err_code locks_read(struct locks *locks, const struct thread *thread,
@@ -490,9 +490,8 @@ enum err_code locks_read(struct locks *locks, const struct thread *thread,
             remote_addr object;
             struct lock_use use = { 0 };
             const struct known_type *const type = find_held(locks, blocks[k], &object);
-            if (!type)
+            if (!type || !describe_lock(locks, object, type, &use))
                 continue;
-            describe_lock(locks, object, type, &use);
             if (use.lock != let_go)
                 rc = add_use(locks, &stack->frames[i], type->name, use, uses, &count);
         }

@@ -161,8 +161,8 @@ static enum err_code report_locks(const struct target *target,
     struct lock_report report = { .pid = target->process.pid,
                                   .tid = thread->host_tid,
                                   .uses = uses };
-    if (!target->options->locks || !sink || !sink->locks || reading->failure ||
-        (reading->motion == THREAD_MOVING && !waits))
+    if (!target->options->locks || !sink || !sink->locks || thread->host_tid <= 0 ||
+        reading->failure || (reading->motion == THREAD_MOVING && !waits))
         return ERR_OK;
     const enum err_code rc =
         python_read_locks(target->python, thread, reading->runs, uses, &report.count);

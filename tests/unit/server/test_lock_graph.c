@@ -21,6 +21,7 @@ static void note_pair(struct lock_graph *graph, int32_t tid, uint64_t waited, ui
         { .object = held, .lock = held },
     };
     note(graph, tid, uses, held ? 2 : 1);
+    note(graph, tid, uses, held ? 2 : 1);
 }
 
 static size_t count_cycles(const struct lock_graph *graph)
@@ -46,6 +47,24 @@ static void threads_that_wait_for_each_other_are_one_cycle(void **state)
     assert_int_equal(cycle[0]->tid, 10);
     assert_int_equal(cycle[1]->tid, 20);
     assert_int_equal(cycle[2]->tid, 30);
+    lock_graph_deinit(&graph);
+}
+
+static void waits_that_were_seen_once_are_no_cycle_yet(void **state)
+{
+    struct lock_graph graph = { 0 };
+    const struct lock_use uses[] = { { .lock = 2, .is_waited = true }, { .lock = 1 } };
+    const struct lock_use others[] = { { .lock = 1, .is_waited = true }, { .lock = 2 } };
+    (void)state;
+    note(&graph, 10, uses, 2);
+    note(&graph, 20, others, 2);
+    assert_int_equal(count_cycles(&graph), 0);
+    note(&graph, 10, uses, 2);
+    assert_int_equal(count_cycles(&graph), 0);
+    note(&graph, 20, others, 2);
+    assert_int_equal(count_cycles(&graph), 1);
+    note(&graph, 20, uses, 2);
+    assert_int_equal(count_cycles(&graph), 0);
     lock_graph_deinit(&graph);
 }
 
@@ -127,6 +146,7 @@ static void a_later_report_replaces_the_one_before(void **state)
 }
 
 TEST_GROUP(cmocka_unit_test(threads_that_wait_for_each_other_are_one_cycle),
+           cmocka_unit_test(waits_that_were_seen_once_are_no_cycle_yet),
            cmocka_unit_test(a_wait_that_ends_after_a_time_breaks_the_cycle),
            cmocka_unit_test(a_cycle_of_more_threads_than_there_is_room_is_none),
            cmocka_unit_test(the_object_knows_its_owner_better_than_frames),
