@@ -1,5 +1,5 @@
 /*
- * lock_use - that a thread waits for a lock, or holds one, at the instant of a sample.
+ * lock_use - a lock that a thread waits for or holds at the instant of a sample.
  *
  * A lock is any object that threads wait for: of threading, queue, concurrent.futures, multiprocessing, or a thread that is joined.
  */

@@ -79,7 +79,7 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
     leaves_init(&python->leaves, memory, &python->runtime.layout, &python->codes, strings);
     thread_list_init(&python->threads, memory, &python->runtime);
     os_threads_init(&python->os_threads, &python->threads, process->pid);
-    locks_init(&python->locks, &python->codes, strings, &python->threads);
+    locks_init(&python->locks, &python->codes, strings, &python->threads, &python->leaves);
     tasks_init(&python->tasks, process->pid, memory, &python->runtime, &python->threads,
                &python->codes, strings);
     if (code_table_set_command(&python->codes, process->argc, process->argv)) {

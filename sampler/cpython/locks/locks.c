@@ -11,12 +11,10 @@
 
 enum {
     WORD = sizeof(uint64_t),
-    NLOCALSPLUS_AFTER_FIRSTLINENO = 4,
     MAX_BLOCKS = LOCKS_MAX_BLOCKS, /* CO_MAXBLOCKS */
     MAX_INNER = 4,                 /* locks in one another */
     MAX_CODE_BYTES = 8 << 20,      /* read for one thread */
     MAX_TYPE_BYTES = 64,
-    MAX_ARGUMENTS = 255,
 };
 
 static const uint64_t TAG_MASK = 7;
@@ -79,9 +77,11 @@ static const struct waiting_function {
 };
 
 void locks_init(struct locks *locks, struct code_table *codes, struct strtab *strings,
-                const struct thread_list *threads)
+                const struct thread_list *threads, const struct leaves *leaves)
 {
-    *locks = (struct locks){ .codes = codes, .strings = strings, .threads = threads };
+    *locks = (struct locks){
+        .codes = codes, .strings = strings, .threads = threads, .leaves = leaves
+    };
 }
 
 void locks_deinit(struct locks *locks)
@@ -240,8 +240,7 @@ static remote_addr value_at(const struct locks *locks, const struct walk_frame *
                             uint32_t depth)
 {
     const struct code *const code = code_at(locks->codes, frame->code);
-    const uint32_t variables = field_u32(code->fingerprint, NLOCALSPLUS_AFTER_FIRSTLINENO);
-    return variables_of(locks, frame) + ((remote_addr)variables + depth) * WORD;
+    return variables_of(locks, frame) + ((remote_addr)code_variables(code) + depth) * WORD;
 }
 
 static uint32_t unit_of(const struct locks *locks, const struct walk_frame *frame)
@@ -312,34 +311,19 @@ static const struct known_type *find_held(const struct locks *locks, remote_addr
     return find_lock(locks, value, out);
 }
 
-/* How many values the innermost call has put on the value stack, from the callable on, and how high the stack is; 0: it is at no
- * call. */
-static uint32_t measure_call(struct locks *locks, const struct walk_frame *frame,
-                             uint32_t *depth_out)
+/* The values of the call, or of the `with`, that the innermost frame is at.  false: it is at neither. */
+static bool measure_call(struct locks *locks, const struct walk_frame *frame,
+                         struct leaf_call *out)
 {
-    static const struct {
-        const char *name;
-        uint32_t values, per_argument;
-    } calls[] = {
-        { "CALL", 2, 1 }, { "PRECALL", 2, 1 }, { "CALL_KW", 3, 1 }, { "BEFORE_WITH", 1, 0 }
-    };
-    const struct opcode *const opcodes = locks->codes->opcodes;
     struct bytecode bytecode;
     struct instruction at;
     if (!read_code(locks, frame, &bytecode) ||
-        bytecode_position(&bytecode, bytecode_start(&bytecode, unit_of(locks, frame)), &at) ||
-        at.oparg > MAX_ARGUMENTS)
-        return 0;
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        if (strcmp(opcodes[at.opcode].name, calls[i].name) != 0)
-            continue;
-        const uint32_t values = calls[i].values + calls[i].per_argument * at.oparg;
-        /* The effect of PRECALL includes the arguments, but they are still on the stack. */
-        const bool is_after = i == 0 && opcodes_find(opcodes, "PRECALL") >= 0;
-        *depth_out = (uint32_t)at.depth + (is_after ? at.oparg : 0);
-        return *depth_out < values ? 0 : values;
-    }
-    return 0;
+        bytecode_position(&bytecode, bytecode_start(&bytecode, unit_of(locks, frame)), &at))
+        return false;
+    *out = (struct leaf_call){ .depth = at.depth, .values = 1 };
+    return (leaf_measure_call(locks->leaves, &at, out) ||
+            strcmp(locks->codes->opcodes[at.opcode].name, "BEFORE_WITH") == 0) &&
+           out->values > 0 && out->depth >= out->values;
 }
 
 /* The lock that the innermost frame calls, or enters by `with`. */
@@ -351,7 +335,8 @@ static const struct known_type *find_taken(struct locks *locks, const struct wal
     const struct layout *const layout = locks->codes->layout;
     remote_addr blocks[MAX_BLOCKS], at;
     uint64_t values[OLD_VALUES];
-    uint32_t count = OLD_VALUES, depth;
+    uint32_t count = OLD_VALUES;
+    struct leaf_call call;
     if (layout->has_heap_frames) {
         /* The value stack is as high as the innermost block, and what was put on it since. */
         if (find_old_blocks(locks, frame, blocks))
@@ -359,11 +344,10 @@ static const struct known_type *find_taken(struct locks *locks, const struct wal
         else if (!read_word(locks, frame->addr + old_frame_of(layout)->values, &at))
             return NULL;
     } else {
-        const uint32_t called = measure_call(locks, frame, &depth);
-        if (!called)
+        if (!measure_call(locks, frame, &call))
             return NULL;
-        count = called < CALLED ? called : CALLED;
-        at = value_at(locks, frame, depth - called);
+        count = call.values < CALLED ? 1 : CALLED;
+        at = value_at(locks, frame, (uint32_t)(call.depth - call.values));
     }
     if (memory_read(locks->codes->memory, at, values, count * WORD))
         return NULL;

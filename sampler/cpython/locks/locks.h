@@ -1,5 +1,5 @@
 /*
- * locks - which lock a thread waits for, and which it holds.
+ * locks - the lock that a thread waits for, and those that it holds.
  *
  * The thread must stand still.  A wait is found in its innermost frames: a function of the standard library that waits has the object
  * as its first variable, and a C function that takes a lock has it as what it was called with.  A held lock is found by the `with`
@@ -7,7 +7,8 @@
  * objects also say who has them: recursive locks, module locks, threads.  A lock that was taken by a call of acquire() alone is not
  * found.
  *
- * Until 3.10 the value stack is unknown, so that only waits in functions of the standard library are found.
+ * Until 3.10 a frame has its blocks itself, and says nothing of its value stack above them: a lock that is waited for is searched in
+ * the first values there.
  *
  * Everything read is untrusted.
  *
@@ -21,6 +22,7 @@
 #include "sampler/base/strtab.h"
 #include "sampler/base/three_valued.h"
 #include "sampler/cpython/objects/code_bytecode.h"
+#include "sampler/cpython/stack/leaf.h"
 #include "sampler/cpython/threads/threads.h"
 
 enum { LOCKS_MAX_FRAMES = 256, LOCKS_MAX_BLOCKS = 20, LOCKS_PLACES = 1024 };
@@ -38,6 +40,7 @@ struct locks {
     struct code_table *codes;
     struct strtab *strings;
     const struct thread_list *threads;
+    const struct leaves *leaves;
     struct code_bytecode room;
     size_t budget;              /* bytes of code that may still be read for this thread */
     struct locks_place *places; /* LOCKS_PLACES of them, by a hash; NULL: not needed yet */
@@ -45,10 +48,11 @@ struct locks {
 };
 
 void locks_init(struct locks *locks, struct code_table *codes, struct strtab *strings,
-                const struct thread_list *threads);
+                const struct thread_list *threads, const struct leaves *leaves);
 void locks_deinit(struct locks *locks);
 
-/* Fills `uses` (LOCK_USES_MAX), the wait first, of a thread that does not run; returns ERR_NOMEM or ERR_OK.  What cannot be read is left out. */
+/* Fills `uses` (LOCK_USES_MAX), the wait first, which a running thread does not have.  Returns ERR_NOMEM or ERR_OK; locks that
+ * cannot be read are left out. */
 MUST_CHECK enum err_code locks_read(struct locks *locks, const struct thread *thread,
                                     enum three_valued runs, struct lock_use *uses,
                                     size_t *count_out);

@@ -194,6 +194,13 @@ static inline bool code_is_at(const struct code_table *table, code_id id, remote
     return code->addr == addr && code->checked_epoch;
 }
 
+/* How many variables its frames have: the value stack lies behind them. */
+static inline uint32_t code_variables(const struct code *code)
+{
+    enum { NLOCALSPLUS_AFTER_FIRSTLINENO = 4 };
+    return field_u32(code->fingerprint, NLOCALSPLUS_AFTER_FIRSTLINENO);
+}
+
 /* Can `instr` be an instruction of this code object?  In 3.11 and 3.12 a frame that has not begun is
  * one unit before the start. */
 bool code_holds(const struct code *code, remote_addr instr);

@@ -8,7 +8,6 @@
 enum {
     WORD = sizeof(uint64_t),
     MAX_SLOTS = 2,
-    NLOCALSPLUS_AFTER_FIRSTLINENO = 4,
 };
 
 /* References on the value stack have a tag in their low bits. */
@@ -100,29 +99,41 @@ static bool is_call(const struct leaves *leaves, int base)
            base == leaves->call_function_ex;
 }
 
+bool leaf_measure_call(const struct leaves *leaves, const struct instruction *at,
+                       struct leaf_call *out)
+{
+    const struct layout *const layout = leaves->layout;
+    const int32_t oparg = (int32_t)at->oparg;
+    if (!is_call(leaves, at->opcode))
+        return false;
+    out->depth = at->depth;
+    if (at->opcode == leaves->call_function_ex) {
+        out->values = layout->always_has_keywords  ? 4
+                      : layout->has_callable_first ? 3 + (oparg & 1)
+                                                   : 2 + (oparg & 1);
+        return true;
+    }
+    out->values = oparg + 2 + (at->opcode == leaves->call_kw);
+    /* The effect of PRECALL includes the arguments, but they are still on the stack. */
+    if (leaves->precall >= 0 && at->opcode == leaves->call)
+        out->depth += oparg;
+    return true;
+}
+
 /* Finds the slots of the callable.  3.11 and 3.12 have (method, object) or (NULL, callable); 3.13 and later
  * have (callable, object or NULL). */
 static void set_slots(const struct leaves *leaves, const struct instruction *at, int32_t locals,
                       struct leaf_place *leaf_place)
 {
     const struct layout *const layout = leaves->layout;
-    const int32_t oparg = (int32_t)at->oparg;
-    int32_t depth = at->depth, below;
-    leaf_place->slots = 1;
-    if (at->opcode == leaves->call_function_ex) {
-        below = layout->always_has_keywords  ? 4
-                : layout->has_callable_first ? 3 + (oparg & 1)
-                                             : 2 + (oparg & 1);
-    } else {
-        below = oparg + 2 + (at->opcode == leaves->call_kw);
-        leaf_place->slots = layout->has_callable_first ? 1 : 2;
-        /* The effect of PRECALL includes the arguments, but they are still on the stack. */
-        if (leaves->precall >= 0 && at->opcode == leaves->call)
-            depth += oparg;
-    }
-    leaf_place->slot = locals + depth - below;
-    leaf_place->top = locals + depth;
-    if (depth < below)
+    struct leaf_call call;
+    if (!leaf_measure_call(leaves, at, &call))
+        return;
+    leaf_place->slots =
+        at->opcode == leaves->call_function_ex || layout->has_callable_first ? 1 : 2;
+    leaf_place->slot = locals + call.depth - call.values;
+    leaf_place->top = locals + call.depth;
+    if (call.depth < call.values)
         leaf_place->slots = 0;
 }
 
@@ -137,9 +148,7 @@ static enum err_code learn_call(struct leaves *leaves, const struct code *code, 
     if (!rc)
         rc = bytecode_position(&bytecode, unit, &at);
     if (!rc && is_call(leaves, at.opcode))
-        set_slots(leaves, &at,
-                  (int32_t)field_u32(code->fingerprint, NLOCALSPLUS_AFTER_FIRSTLINENO),
-                  leaf_place);
+        set_slots(leaves, &at, (int32_t)code_variables(code), leaf_place);
     return rc;
 }
 

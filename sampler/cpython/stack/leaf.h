@@ -63,11 +63,22 @@ struct leaves {
     struct code_bytecode room;
 };
 
+/* The values that a call instruction finds on the value stack. */
+struct leaf_call {
+    int32_t depth; /* of the stack, arguments included */
+    int32_t
+        values; /* the last so many are the callable, what it is bound to, and the arguments */
+};
+
 void leaves_init(struct leaves *leaves, struct memory *memory, const struct layout *layout,
                  struct code_table *codes, struct strtab *strings);
 void leaves_deinit(struct leaves *leaves);
 /* Forgets everything; needed when the code table has been cleared. */
 void leaves_clear(struct leaves *leaves);
+
+/* false: the instruction is no call. */
+bool leaf_measure_call(const struct leaves *leaves, const struct instruction *at,
+                       struct leaf_call *out);
 
 /* For a stack that has just been read and has changed.  Returns ERR_NOMEM or ERR_OK; what cannot be
  * read is unknown. */
