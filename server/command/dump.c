@@ -257,15 +257,6 @@ static bool print(void *to, const char *data, size_t bytes)
     return true;
 }
 
-static size_t count_deadlocks(const struct lock_graph *locks)
-{
-    const struct lock_thread *cycle[LOCK_GRAPH_MAX_CYCLE];
-    size_t count = 0;
-    for (size_t i = 0; i < locks->count; i++)
-        count += lock_graph_cycle(locks, &locks->items[i], cycle, LOCK_GRAPH_MAX_CYCLE) > 0;
-    return count;
-}
-
 /* json NULL: as text. */
 static enum err_code dump_process(const struct options *options, pid_t pid, struct json *json,
                                   size_t *deadlocks, struct err *err)
@@ -278,7 +269,7 @@ static enum err_code dump_process(const struct options *options, pid_t pid, stru
         options->shows_native ? SAMPLER_NATIVE_FULL : SAMPLER_NATIVE_LEAF, NULL, err);
     if (rc)
         return rc;
-    *deadlocks += count_deadlocks(&dump.locks);
+    *deadlocks += lock_graph_count_cycles(&dump.locks);
     if (json) {
         dump_write_json(json, &dump, options->sampling.async && lists_tasks(options));
     } else {

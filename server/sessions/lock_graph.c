@@ -138,3 +138,12 @@ size_t lock_graph_cycle(const struct lock_graph *graph, const struct lock_thread
     }
     return 0;
 }
+
+size_t lock_graph_count_cycles(const struct lock_graph *graph)
+{
+    const struct lock_thread *cycle[LOCK_GRAPH_MAX_CYCLE];
+    size_t count = 0;
+    for (size_t i = 0; i < graph->count; i++)
+        count += lock_graph_cycle(graph, &graph->items[i], cycle, LOCK_GRAPH_MAX_CYCLE) > 0;
+    return count;
+}

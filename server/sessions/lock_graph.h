@@ -61,4 +61,7 @@ bool lock_graph_is_wanted(const struct lock_graph *graph, const struct lock_thre
 size_t lock_graph_cycle(const struct lock_graph *graph, const struct lock_thread *first,
                         const struct lock_thread **out, size_t most);
 
+/* How many cycles of at most LOCK_GRAPH_MAX_CYCLE threads there are. */
+size_t lock_graph_count_cycles(const struct lock_graph *graph);
+
 #endif /* SERVER_SESSIONS_LOCK_GRAPH_H */

@@ -24,15 +24,6 @@ static void note_pair(struct lock_graph *graph, int32_t tid, uint64_t waited, ui
     note(graph, tid, uses, held ? 2 : 1);
 }
 
-static size_t count_cycles(const struct lock_graph *graph)
-{
-    const struct lock_thread *cycle[8];
-    size_t cycles = 0;
-    for (size_t i = 0; i < graph->count; i++)
-        cycles += lock_graph_cycle(graph, &graph->items[i], cycle, 8) > 0;
-    return cycles;
-}
-
 static void threads_that_wait_for_each_other_are_one_cycle(void **state)
 {
     struct lock_graph graph = { 0 };
@@ -42,7 +33,7 @@ static void threads_that_wait_for_each_other_are_one_cycle(void **state)
     note_pair(&graph, 10, 2, 1, false);
     note_pair(&graph, 20, 3, 2, false);
     note_pair(&graph, 40, 1, 0, false);
-    assert_int_equal(count_cycles(&graph), 1);
+    assert_int_equal(lock_graph_count_cycles(&graph), 1);
     assert_int_equal(lock_graph_cycle(&graph, lock_graph_find(&graph, PID, 10), cycle, 8), 3);
     assert_int_equal(cycle[0]->tid, 10);
     assert_int_equal(cycle[1]->tid, 20);
@@ -58,13 +49,13 @@ static void waits_that_were_seen_once_are_no_cycle_yet(void **state)
     (void)state;
     note(&graph, 10, uses, 2);
     note(&graph, 20, others, 2);
-    assert_int_equal(count_cycles(&graph), 0);
+    assert_int_equal(lock_graph_count_cycles(&graph), 0);
     note(&graph, 10, uses, 2);
-    assert_int_equal(count_cycles(&graph), 0);
+    assert_int_equal(lock_graph_count_cycles(&graph), 0);
     note(&graph, 20, others, 2);
-    assert_int_equal(count_cycles(&graph), 1);
+    assert_int_equal(lock_graph_count_cycles(&graph), 1);
     note(&graph, 20, uses, 2);
-    assert_int_equal(count_cycles(&graph), 0);
+    assert_int_equal(lock_graph_count_cycles(&graph), 0);
     lock_graph_deinit(&graph);
 }
 
@@ -74,7 +65,7 @@ static void a_wait_that_ends_after_a_time_breaks_the_cycle(void **state)
     (void)state;
     note_pair(&graph, 10, 2, 1, false);
     note_pair(&graph, 20, 1, 2, true);
-    assert_int_equal(count_cycles(&graph), 0);
+    assert_int_equal(lock_graph_count_cycles(&graph), 0);
     lock_graph_deinit(&graph);
 }
 
@@ -86,7 +77,7 @@ static void a_cycle_of_more_threads_than_there_is_room_is_none(void **state)
     for (int32_t tid = 1; tid <= 3; tid++)
         note_pair(&graph, tid, (uint64_t)tid % 3 + 1, (uint64_t)tid, false);
     assert_int_equal(lock_graph_cycle(&graph, &graph.items[0], cycle, 2), 0);
-    assert_int_equal(count_cycles(&graph), 1);
+    assert_int_equal(lock_graph_count_cycles(&graph), 1);
     lock_graph_deinit(&graph);
 }
 
@@ -118,7 +109,7 @@ static void a_lock_taken_twice_by_one_thread_is_a_cycle_of_one(void **state)
     (void)state;
     note_pair(&graph, 10, 1, 1, false);
     assert_int_equal(lock_graph_holder(&graph, &graph.items[0]).tid, 10);
-    assert_int_equal(count_cycles(&graph), 1);
+    assert_int_equal(lock_graph_count_cycles(&graph), 1);
     lock_graph_deinit(&graph);
 }
 
