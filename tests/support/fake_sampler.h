@@ -47,8 +47,8 @@ void fake_sampler_end(struct sampler *sampler, const char *reason);
 double fake_sampler_max_cpu(struct sampler *sampler);
 
 /* The session that FAKE_PID_STILL starts with: two threads, a shared prefix, a synthetic leaf.
- * Of the first thread 50 samples hold the GIL, 30 are on a CPU without it, 15 wait for it and
- * handle an exception; of the 5 of the other one the CPU is unknown. Whether C code runs is
+ * The first thread holds the GIL in 50 samples; in 30 it is on a CPU without it, in 15 it waits for it and
+ * handles an exception; for the 5 of the other one the CPU is unknown. Whether C code runs is
  * always unknown. */
 enum { FAKE_STACK_COUNT = 4, FAKE_TOTAL = 100 };
 

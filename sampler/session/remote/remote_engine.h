@@ -1,7 +1,7 @@
 /*
  * remote_engine - the engine that reads the memory of its targets from outside, at the instants at which it is ticked.
  *
- * Of more than PYTHON_MAX_THREADS_PER_TICK threads in all, a tick reads a random part of the targets, each with the same
+ * If there are more than PYTHON_MAX_THREADS_PER_TICK threads in all, a tick reads a random part of the targets, each with the same
  * chance.  That part stands for the rest.
  *
  * Ownership: as engine.h.

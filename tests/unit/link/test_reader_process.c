@@ -429,7 +429,7 @@ static void sessions_that_have_ended_make_room_for_later_ones(void **state)
     assert_true(now <= held / 2);
 }
 
-/* Those that wait to be read, whoever asks for them. */
+/* Requests that wait to be read, whoever asks for them. */
 static void answers_take_bounded_memory(void **state)
 {
     enum { ALL = 30, MOST = LINK_MAX_ANSWER_BYTES / MUCH };

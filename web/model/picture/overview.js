@@ -31,7 +31,7 @@ export function overviewSelectors() {
     hottest: ({ recording, grouping, counts }) => hottestOf(recording, grouping, counts),
     waits: ({ recording, version, grouping }) => waitsOf(recording, version, grouping),
     contexts: ({ recording, version, grouping }) => contextsOf(recording, version, grouping),
-    // Those of wait-causes.js that are drawn.
+    // Hues of wait-causes.js that are drawn.
     waitHues: (
       picture,
     ) => (picture.grouping.waits ? WAIT_HUES.filter((hue) => picture.waits.some((wait) => wait.hue === hue)) : []),
