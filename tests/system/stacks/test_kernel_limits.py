@@ -236,16 +236,14 @@ class KernelLimits(Test):
     def test_loading_takes_the_verifier_few_steps(self):
         counts = []
         def count(process):
-            for _ in range(100):
-                counts[:] = verified_instructions(process.pid)
-                if len(counts) == 2:
-                    break
+            while process.is_running():
+                counts[:] = max(counts, verified_instructions(process.pid), key=len)
                 time.sleep(0.05)
         with victim("chain.py", "60") as target:
             self.record(target, "kernel-verifier", seconds=2, meanwhile=count)
         if None in counts:
             self.skipTest("needs a kernel that counts verified instructions (5.16)")
-        self.assertEqual(len(counts), 2, counts)
+        self.assertGreaterEqual(len(counts), 2, counts)
         self.assertLess(max(counts), MAX_VERIFIED)
 
     def refused(self, wrapper, code, pattern, **options):
