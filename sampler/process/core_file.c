@@ -55,9 +55,9 @@ struct core_file {
     size_t range_count;
     struct core_backing *backings;
     size_t backing_count;
-    uint32_t *backing_of; /* by index of notes.mapped */
-    size_t program;       /* index of backings; backing_count: unknown */
-    int given_fd;         /* -1: no executable was given */
+    uint32_t *backing_of;  /* by index of notes.mapped */
+    size_t program;        /* index of backings; backing_count: unknown */
+    int given_fd;          /* -1: no executable was given */
     pthread_mutex_t mutex; /* of the backings */
 };
 
@@ -162,10 +162,9 @@ static size_t read_backing(struct core_file *core, remote_addr addr, void *out, 
         return 0;
     const uint64_t left = mapped->end - addr;
     const int fd = backing_fd(core, mapped);
-    const ssize_t n =
-        fd < 0 ? -1
-               : pread(fd, out, left < bytes ? (size_t)left : bytes,
-                       (off_t)(mapped->offset + (addr - mapped->start)));
+    const ssize_t n = fd < 0 ? -1
+                             : pread(fd, out, left < bytes ? (size_t)left : bytes,
+                                     (off_t)(mapped->offset + (addr - mapped->start)));
     return n > 0 ? (size_t)n : 0;
 }
 
@@ -373,7 +372,8 @@ static enum err_code check_header(const Elf64_Ehdr *header, const char *name, st
                        "ones can be read",
                        name);
     if (header->e_type != ET_CORE)
-        return err_set(err, ERR_INVALID, "%s is not a core file but %s: name the core, and "
+        return err_set(err, ERR_INVALID,
+                       "%s is not a core file but %s: name the core, and "
                        "the program with --executable",
                        name,
                        header->e_type >= ET_REL && header->e_type <= ET_DYN
@@ -479,10 +479,10 @@ static enum err_code read_segments(struct core_file *core, const Elf64_Ehdr *hea
     core_notes_sort(&core->notes);
     if (core->notes.thread_count)
         return ERR_OK;
-    return core->notes.is_cut ? refuse_cut(name, err)
-                              : err_set(err, ERR_CORRUPT,
-                                        "%s lists no threads: it is not the core of a process",
-                                        name);
+    return core->notes.is_cut
+               ? refuse_cut(name, err)
+               : err_set(err, ERR_CORRUPT,
+                         "%s lists no threads: it is not the core of a process", name);
 }
 
 static int by_path(const void *a, const void *b, void *mapped)

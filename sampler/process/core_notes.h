@@ -23,7 +23,8 @@
 enum {
     CORE_MAX_THREADS = 1 << 16,
     CORE_MAX_NOTES = 1 << 20,
-    CORE_MAX_FILE_NOTE_BYTES = 16 << 20, /* the kernel's own limit is 4 MiB, unless it is raised */
+    CORE_MAX_FILE_NOTE_BYTES = 16
+                               << 20, /* the kernel's own limit is 4 MiB, unless it is raised */
     CORE_MAX_FILES = 1 << 17,
     CORE_MAX_VECTOR = 64, /* entries of the auxiliary vector; kernels write 20 to 25 */
     CORE_NAME_BYTES = 16,
@@ -34,9 +35,9 @@ enum {
 
 struct core_thread {
     int32_t tid;
-    int32_t signal;           /* that it was being sent; 0: none */
-    int32_t call;             /* the system call that it was in (aarch64); CORE_NO_CALL: unknown */
-    uint64_t thread_pointer;  /* of aarch64 */
+    int32_t signal; /* that it was being sent; 0: none */
+    int32_t call;   /* the system call that it was in (aarch64); CORE_NO_CALL: unknown */
+    uint64_t thread_pointer;            /* of aarch64 */
     uint64_t registers[CORE_REGISTERS]; /* as ptrace has them (PTRACE_GETREGSET) */
 };
 

@@ -20,7 +20,10 @@ static const struct {
 } programs[] = {
     { "zstd", "\x28\xb5\x2f\xfd", 4 },
     { "lz4", "\x04\x22\x4d\x18", 4 },
-    { "xz", "\xfd" "7zXZ", 5 },
+    { "xz",
+      "\xfd"
+      "7zXZ",
+      5 },
     { "gzip", "\x1f\x8b", 2 },
 };
 
@@ -83,8 +86,7 @@ static int open_nameless(void)
 {
     const char *const folders[] = { secure_getenv("TMPDIR"), "/var/tmp", "/tmp" };
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        const int fd =
-            folders[i] ? open(folders[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
+        const int fd = folders[i] ? open(folders[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
         if (fd >= 0)
             return fd;
     }

@@ -25,10 +25,10 @@ struct memory_span;
 enum { STORED_PROCESS_MAX = 8, STORED_PROCESS_FIRST = -(1 << 30) };
 
 struct stored_process {
-    int number;           /* 0: it has none yet */
-    int32_t pid;          /* while it ran */
-    const char *program;  /* the path of the file that it ran; "": unknown */
-    const char *command;  /* its command line, words separated by spaces */
+    int number;          /* 0: it has none yet */
+    int32_t pid;         /* while it ran */
+    const char *program; /* the path of the file that it ran; "": unknown */
+    const char *command; /* its command line, words separated by spaces */
     size_t thread_count;
     uint64_t program_inode; /* that mappings of the program have; 0: unknown */
     /* As memory_readv. */

@@ -10,9 +10,25 @@
 #include "sampler/process/core_notes.h"
 
 #if defined __aarch64__
-enum { MACHINE = EM_AARCH64, REGISTERS = 34, RESULT = 0, CALL = 8, TIMEOUT = 3, SP = 31, IP = 32 };
+enum {
+    MACHINE = EM_AARCH64,
+    REGISTERS = 34,
+    RESULT = 0,
+    CALL = 8,
+    TIMEOUT = 3,
+    SP = 31,
+    IP = 32
+};
 #else
-enum { MACHINE = EM_X86_64, REGISTERS = 27, RESULT = 10, CALL = 15, TIMEOUT = 7, SP = 19, IP = 16 };
+enum {
+    MACHINE = EM_X86_64,
+    REGISTERS = 27,
+    RESULT = 10,
+    CALL = 15,
+    TIMEOUT = 7,
+    SP = 19,
+    IP = 16
+};
 #endif
 
 enum { SEGMENTS = 5, STATUS_BYTES = 112 + REGISTERS * 8 + 8, PROCESS_BYTES = 136 };

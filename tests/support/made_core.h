@@ -9,8 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MADE_CORE_FILE   UINT64_C(0x400000) /* the mapped file: its first page is in the core, the second is not */
-#define MADE_CORE_DATA   UINT64_C(0x402000) /* its data, which could be written and are not in the core */
+#define MADE_CORE_FILE \
+    UINT64_C(0x400000) /* the mapped file: its first page is in the core, the second is not */
+#define MADE_CORE_DATA \
+    UINT64_C(0x402000) /* its data, which could be written and are not in the core */
 #define MADE_CORE_MEMORY UINT64_C(0x7f0000) /* a page of bytes 1 to 255, again and again */
 
 enum {

@@ -273,7 +273,10 @@ static void what_is_no_core_is_refused_with_a_word_what_to_do(void **state)
     assert_refused(place.folder, NULL, ERR_INVALID, "not a regular file");
     write_file(place.other, "", 0);
     assert_refused(place.other, NULL, ERR_INVALID, "not a core file");
-    write_file(place.other, "\xfd" "7zXZ\0\0\0\0", 9);
+    write_file(place.other,
+               "\xfd"
+               "7zXZ\0\0\0\0",
+               9);
     assert_refused(place.other, NULL, ERR_INVALID, "xz -d");
     ((Elf64_Ehdr *)(void *)place.bytes)->e_machine = EM_S390;
     write_file(place.other, place.bytes, place.count);
