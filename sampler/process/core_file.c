@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sampler/base/read_at.h"
@@ -26,7 +27,7 @@ enum { OUR_MACHINE = EM_AARCH64 };
 enum { OUR_MACHINE = EM_X86_64 };
 #endif
 
-/* The part of a file that tells it from others, and at least so much of it. */
+/* The part of a file that distinguishes it from others, and at least so much of it. */
 enum { IDENTITY_BYTES = 4096, IDENTITY_LEAST = sizeof(Elf64_Ehdr) };
 
 /* A segment: memory that the core has, or lacks in whole or from `file_bytes` on. */
@@ -348,7 +349,9 @@ void core_file_call(struct core_file *core, const struct core_thread *thread,
                                  .args = { first, second },
                                  .sp = r[SP],
                                  .ip = r[IP] };
-    out->is_timed = r[TIMEOUT] && system_call_kind(out->number) == CALL_FUTEX;
+    /* A call that the kernel has begun again is one that ends after a time. */
+    out->is_timed = (r[TIMEOUT] && system_call_kind(out->number) == CALL_FUTEX) ||
+                    out->number == SYS_restart_syscall;
 }
 
 static const char *name_machine(unsigned machine)
@@ -394,7 +397,7 @@ static enum err_code refuse_cut(const char *name, struct err *err)
                    name);
 }
 
-/* Where there are too many segments for the header, the first section has their number. */
+/* The first section has the number where it is too large for the header. */
 static enum err_code count_segments(const struct core_file *core, const Elf64_Ehdr *header,
                                     const char *name, uint64_t *out, struct err *err)
 {

@@ -38,7 +38,7 @@ enum { CORE_FILE_MAX_SEGMENTS = MAPS_MAX };
  * the executable is not the one of this core.  ERR_CORRUPT, ERR_LIMIT. */
 MUST_CHECK enum err_code core_file_open(const char *path, const char *executable,
                                         struct core_file **out, struct err *err);
-/* The same of an open file, whose name is for messages. */
+/* As core_file_open, of an open file, whose name is for messages. */
 MUST_CHECK enum err_code core_file_open_fd(int fd, const char *name, const char *executable,
                                            struct core_file **out, struct err *err);
 void core_file_close(struct core_file *core);

@@ -156,7 +156,7 @@ static enum err_code take_files(struct core_notes *notes, const unsigned char *n
     return ERR_OK;
 }
 
-/* What belongs to a thread follows its registers. */
+/* Notes of a thread follow its registers. */
 static void add_to_thread(struct core_notes *notes, uint32_t type, const unsigned char *desc,
                           size_t bytes)
 {

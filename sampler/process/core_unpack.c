@@ -117,7 +117,7 @@ enum err_code core_unpack(int fd, const char *name, uint64_t max_bytes, int *fd_
     enum err_code rc = compress_unzstd_file(fd, take_piece, &to, err);
     if (to.failure)
         return to.failure;
-    /* What there is of a file that was cut is a core that was cut. */
+    /* A file that was cut unpacks to a core that was cut. */
     if (rc && !(rc == ERR_CORRUPT && to.bytes))
         return err_wrap(err, rc, "%s", name);
     if (ftruncate(plain_fd, (off_t)to.bytes) != 0)
