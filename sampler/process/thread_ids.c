@@ -72,34 +72,6 @@ static int by_host(const void *a, const void *b)
     return (x->host > y->host) - (x->host < y->host);
 }
 
-/* Lists the threads.  Of those that were listed before, what the kernel said then is kept. */
-static void list_threads(struct thread_ids *ids)
-{
-    char path[32];
-    struct thread_id *items = NULL;
-    size_t count = 0, room = 0;
-    snprintf(path, sizeof path, "/proc/%d/task", ids->pid);
-    DIR *const tasks = opendir(path);
-    for (const struct dirent *task; tasks && (task = readdir(tasks)) != NULL;) {
-        struct thread_id id = { .host = (int32_t)strtol(task->d_name, NULL, 10) };
-        if (id.host <= 0 || !VEC_RESERVE(items, room, count + 1))
-            continue;
-        const struct thread_id *const known =
-            ids->count ? bsearch(&id, ids->items, ids->count, sizeof id, by_host) : NULL;
-        id.inner = known ? known->inner : read_inner(ids->pid, id.host);
-        items[count++] = id;
-    }
-    if (tasks)
-        closedir(tasks);
-    if (count)
-        qsort(items, count, sizeof *items, by_host);
-    free(ids->items);
-    ids->items = items;
-    ids->count = count;
-    ids->room = room;
-    ids->is_listed = true;
-}
-
 int32_t thread_ids_find(struct thread_ids *ids, int32_t tid)
 {
     if (tid <= 0)
@@ -110,8 +82,32 @@ int32_t thread_ids_find(struct thread_ids *ids, int32_t tid)
         ids->levels = read_levels(ids->pid, "status").count;
     if (ids->levels <= 1)
         return thread_ids_has(ids->pid, tid) ? tid : 0;
-    if (!ids->is_listed)
-        list_threads(ids);
+    if (!ids->is_listed) {
+        /* Lists the threads.  Of those that were listed before, what the kernel said then is kept. */
+        char path[32];
+        struct thread_id *items = NULL;
+        size_t count = 0, room = 0;
+        snprintf(path, sizeof path, "/proc/%d/task", ids->pid);
+        DIR *const tasks = opendir(path);
+        for (const struct dirent *task; tasks && (task = readdir(tasks)) != NULL;) {
+            struct thread_id id = { .host = (int32_t)strtol(task->d_name, NULL, 10) };
+            if (id.host <= 0 || !VEC_RESERVE(items, room, count + 1))
+                continue;
+            const struct thread_id *const known =
+                ids->count ? bsearch(&id, ids->items, ids->count, sizeof id, by_host) : NULL;
+            id.inner = known ? known->inner : read_inner(ids->pid, id.host);
+            items[count++] = id;
+        }
+        if (tasks)
+            closedir(tasks);
+        if (count)
+            qsort(items, count, sizeof *items, by_host);
+        free(ids->items);
+        ids->items = items;
+        ids->count = count;
+        ids->room = room;
+        ids->is_listed = true;
+    }
     for (size_t i = 0; i < ids->count; i++)
         /* The thread may have ended, and another one may have its number on this host. */
         if (ids->items[i].inner == tid && read_inner(ids->pid, ids->items[i].host) == tid)

@@ -238,16 +238,6 @@ static void give_back(void *context, const struct process *process, bool is_refu
     child_tracker_release(context, process, is_refused ? ERR_PERM : ERR_OK);
 }
 
-static enum err_code follow(struct local_sampler *sampler, struct err *err)
-{
-    const enum err_code rc = child_tracker_create(
-        profile_strings(sampler->targets.profile), sampler->face.options.mode,
-        sampler->face.options.adopter, &sampler->tracker, err);
-    sampler->targets.left = rc ? NULL : give_back;
-    sampler->targets.context = sampler->tracker;
-    return rc;
-}
-
 /* Takes a kernel engine if the options ask for one; without it AUTO goes on with the remote one. */
 static enum err_code choose_engine(struct local_sampler *sampler, struct err *err)
 {
@@ -270,9 +260,29 @@ static enum err_code choose_engine(struct local_sampler *sampler, struct err *er
     return rc ? use_remote(sampler, why.message, NULL, err) : ERR_OK;
 }
 
-/* Limits of the kernel engine show only once the targets are known. */
-static enum err_code leave_unfit_engine(struct local_sampler *sampler, struct err *err)
+static enum err_code attach(struct local_sampler *sampler, struct err *err)
 {
+    enum err_code rc = targets_init(&sampler->targets, &sampler->face.options, err);
+    if (!rc)
+        rc = choose_engine(sampler, err);
+    if (!rc && sampler->face.options.subprocesses) {
+        rc = child_tracker_create(profile_strings(sampler->targets.profile),
+                                  sampler->face.options.mode, sampler->face.options.adopter,
+                                  &sampler->tracker, err);
+        sampler->targets.left = rc ? NULL : give_back;
+        sampler->targets.context = sampler->tracker;
+    }
+    if (!rc && sampler->face.options.all)
+        rc = attach_all(sampler, err);
+    for (size_t i = 0; i < sampler->face.options.pid_count && !rc; i++)
+        rc = attach_named(sampler, sampler->face.options.pids[i], err);
+    if (!rc && sampler->tracker)
+        rc = attach_family(sampler, err);
+
+    if (rc)
+        return rc;
+
+    /* Limits of the kernel engine show only once the targets are known. */
     if (sampler->face.options.engine != SAMPLER_ENGINE_AUTO)
         return ERR_OK;
     const char *const why = kernel_engine_unfit(sampler->targets.engine);
@@ -280,22 +290,6 @@ static enum err_code leave_unfit_engine(struct local_sampler *sampler, struct er
         return use_remote(sampler, why, NULL, err);
     sampler->face.options.engine = SAMPLER_ENGINE_KERNEL;
     return ERR_OK;
-}
-
-static enum err_code attach(struct local_sampler *sampler, struct err *err)
-{
-    enum err_code rc = targets_init(&sampler->targets, &sampler->face.options, err);
-    if (!rc)
-        rc = choose_engine(sampler, err);
-    if (!rc && sampler->face.options.subprocesses)
-        rc = follow(sampler, err);
-    if (!rc && sampler->face.options.all)
-        rc = attach_all(sampler, err);
-    for (size_t i = 0; i < sampler->face.options.pid_count && !rc; i++)
-        rc = attach_named(sampler, sampler->face.options.pids[i], err);
-    if (!rc && sampler->tracker)
-        rc = attach_family(sampler, err);
-    return rc ? rc : leave_unfit_engine(sampler, err);
 }
 
 enum err_code local_sampler_check_engine(const struct sampler_options *options, struct err *err)

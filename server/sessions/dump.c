@@ -47,17 +47,6 @@ static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
     (void)quality;
 }
 
-/* Lets it take some ticks, and waits until it has ended. */
-static void wait_for_ticks(struct sampler *sampler, uint64_t tick_ns,
-                           const atomic_bool *is_ending)
-{
-    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
-    const uint64_t began_ns = clock_now_ns();
-    while (poll(&end, 1, POLL_MS) <= 0)
-        if (clock_now_ns() - began_ns > tick_ns || (is_ending && atomic_load(is_ending)))
-            sampler_stop(sampler);
-}
-
 /* Who asks has a time; the process may have another one. */
 static enum err_code start(const struct sampler_options *options, const atomic_bool *is_ending,
                            struct sampler **out, struct err *err)
@@ -86,7 +75,15 @@ static enum err_code sample(struct dump *dump, const struct sampler_options *opt
     enum err_code rc = start(options, is_ending, &dump->sampler, err);
     if (rc)
         return rc;
-    wait_for_ticks(dump->sampler, tick_ns, is_ending);
+
+    /* Lets it take some ticks, and waits until it has ended. */
+    struct sampler *const sampler = dump->sampler;
+    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+    const uint64_t began_ns = clock_now_ns();
+    while (poll(&end, 1, POLL_MS) <= 0)
+        if (clock_now_ns() - began_ns > tick_ns || (is_ending && atomic_load(is_ending)))
+            sampler_stop(sampler);
+
     dump->at_ns = clock_wall_ns();
     rc = profile_snapshot(sampler_profile(dump->sampler), &dump->snapshot, err);
     dump->has_snapshot = !rc;
