@@ -23,6 +23,7 @@ struct sampler_core;
 enum { SAMPLER_CORE_WARNING_BYTES = 512 };
 
 struct sampler_core_facts {
+    const char *file;    /* its path, as it was given */
     int number;          /* in place of a pid, below 0 */
     int32_t pid;         /* of the process, while it ran */
     const char *command; /* its command line, at most 80 bytes of it; text of the process */

@@ -102,20 +102,44 @@ static size_t read_dumped(const struct core_file *core, remote_addr addr, void *
     return read_at(core->fd, out, wanted, range->file_offset + at) ? wanted : 0;
 }
 
+/* The dynamic linker writes into the dynamic section, which is in the first page of few files. */
+static void clear_dynamic(unsigned char page[IDENTITY_BYTES])
+{
+    Elf64_Ehdr header;
+    memcpy(&header, page, sizeof header);
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+        return;
+    for (size_t i = 0; i < header.e_phnum; i++) {
+        Elf64_Phdr segment;
+        const uint64_t at = header.e_phoff + i * sizeof segment;
+        if (header.e_phoff > IDENTITY_BYTES || at + sizeof segment > IDENTITY_BYTES)
+            return;
+        memcpy(&segment, page + at, sizeof segment);
+        if (segment.p_type != PT_DYNAMIC || segment.p_offset >= IDENTITY_BYTES ||
+            segment.p_offset < sizeof header + header.e_phnum * sizeof segment)
+            continue;
+        const uint64_t left = IDENTITY_BYTES - segment.p_offset;
+        memset(page + segment.p_offset, 0,
+               (size_t)(segment.p_filesz < left ? segment.p_filesz : left));
+    }
+}
+
 /* Does the file begin as the one that was mapped?  UNKNOWN: the core lacks that page. */
 static enum core_backing_state compare_file(const struct core_file *core,
                                             const struct core_backing *backing, int fd)
 {
-    unsigned char dumped[IDENTITY_BYTES], stored[IDENTITY_BYTES];
+    unsigned char dumped[IDENTITY_BYTES] = { 0 }, stored[IDENTITY_BYTES] = { 0 };
     const size_t bytes =
         backing->start ? read_dumped(core, backing->start, dumped, sizeof dumped) : 0;
+    /* Zeros follow the end of a file in its last page. */
+    const ssize_t n = pread(fd, stored, bytes < IDENTITY_LEAST ? SELFMAG : bytes, 0);
     if (bytes < IDENTITY_LEAST)
-        return CORE_BACKING_UNKNOWN;
-    ssize_t n = pread(fd, stored, bytes, 0);
+        return n == SELFMAG && memcmp(stored, ELFMAG, SELFMAG) == 0 ? CORE_BACKING_UNKNOWN
+                                                                    : CORE_BACKING_DATA;
     if (n < IDENTITY_LEAST)
         return CORE_BACKING_OTHER;
-    /* Zeros follow the end of a file in its last page. */
-    memset(stored + n, 0, sizeof stored - (size_t)n);
+    clear_dynamic(dumped);
+    clear_dynamic(stored);
     return memcmp(dumped, stored, bytes) == 0 ? CORE_BACKING_OPEN : CORE_BACKING_OTHER;
 }
 
@@ -124,10 +148,14 @@ static void open_backing(struct core_file *core, struct core_backing *backing)
 {
     SCOPED_FD int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     SCOPED_FD int fd = -1;
-    backing->state = CORE_BACKING_ABSENT;
+    const bool is_program = backing == core->backings + core->program;
+    char first[SELFMAG];
+    const bool has_first =
+        backing->start && read_dumped(core, backing->start, first, sizeof first) == SELFMAG;
+    const bool is_elf = has_first ? memcmp(first, ELFMAG, SELFMAG) == 0 : is_program;
+    backing->state = is_elf ? CORE_BACKING_ABSENT : CORE_BACKING_DATA;
     if (core->given_fd >= 0) {
         const enum core_backing_state given = compare_file(core, backing, core->given_fd);
-        const bool is_program = backing == core->backings + core->program;
         if (given == CORE_BACKING_OPEN || (given == CORE_BACKING_UNKNOWN && is_program)) {
             backing->fd = fcntl(core->given_fd, F_DUPFD_CLOEXEC, 0);
             backing->state = backing->fd < 0 ? CORE_BACKING_ABSENT : CORE_BACKING_OPEN;
@@ -137,7 +165,7 @@ static void open_backing(struct core_file *core, struct core_backing *backing)
     if (*backing->path != '/' || root_fd < 0 ||
         file_below_open(root_fd, backing->path, core->owner, &fd) != FILE_BELOW_OPENED)
         return;
-    backing->state = compare_file(core, backing, fd);
+    backing->state = is_elf || !has_first ? compare_file(core, backing, fd) : CORE_BACKING_DATA;
     if (backing->state == CORE_BACKING_OPEN)
         backing->fd = scoped_take_fd(&fd);
 }

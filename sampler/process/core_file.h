@@ -61,6 +61,7 @@ enum core_backing_state {
     CORE_BACKING_OPEN,
     CORE_BACKING_ABSENT, /* cannot be opened, or not by the owner of the core */
     CORE_BACKING_OTHER,  /* another file is there now */
+    CORE_BACKING_DATA,   /* no program: nobody asks for it */
     CORE_BACKING_UNKNOWN /* the core has nothing to compare it with */
 };
 

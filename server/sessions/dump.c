@@ -1,6 +1,8 @@
 #include "server/sessions/dump.h"
 
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +65,8 @@ static enum err_code start(const struct sampler_options *options, const atomic_b
     if (done.revents)
         return startup_end(startup, out, err);
     (void)!startup_end(startup, out, NULL);
+    if (options->pids[0] < 0)
+        return err_set(err, ERR_LIMIT, "finding the interpreter takes too long");
     return err_set(err, ERR_LIMIT, "finding the interpreter of process %d takes too long",
                    (int)options->pids[0]);
 }
@@ -198,6 +202,25 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
     else
         qsort_r(dump->rows, dump->count, sizeof *dump->rows, by_place, &dump->snapshot);
     return rc;
+}
+
+bool dump_warning(const struct dump *dump, size_t index, char out[DUMP_WARNING_BYTES])
+{
+    size_t before = 0;
+    if (!dump->core)
+        return false;
+    while (sampler_core_warning(dump->core, before, out))
+        if (before++ == index)
+            return true;
+    /* Every tick reads all threads of a core. */
+    const struct quality *const quality = &dump->snapshot.quality;
+    const uint64_t failed = quality->failed_fault + quality->failed_corrupt;
+    if (index > before || !failed || !quality->ticks)
+        return false;
+    snprintf(out, DUMP_WARNING_BYTES,
+             "%" PRIu64 " threads of Python cannot be read: the core lacks their memory",
+             (failed + quality->ticks - 1) / quality->ticks);
+    return true;
 }
 
 void dump_deinit(struct dump *dump)

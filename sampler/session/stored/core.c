@@ -4,12 +4,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/process/core_file.h"
 #include "sampler/process/stored_process.h"
 
 struct sampler_core {
     struct core_file *file;
+    char *path;
     struct sampler_core_facts facts;
 };
 
@@ -38,22 +40,25 @@ static void find_facts(struct sampler_core *core)
     const struct core_thread *const first = core_file_thread(core->file, notes->first_tid);
     struct sampler_core_facts *const facts = &core->facts;
     *facts = (struct sampler_core_facts){
+        .file = core->path,
         .number = core_file_process(core->file)->number,
         .pid = notes->pid,
         .command = core_file_process(core->file)->command,
         .tid = notes->first_tid,
-        .signal = notes->has_signal ? notes->signal : first ? first->signal : 0,
+        .signal = notes->has_signal ? notes->signal
+                  : first           ? first->signal
+                                    : 0,
     };
     facts->signal_name = name_signal(facts->signal);
     /* Debuggers stop the process that they write a core of. */
     facts->was_killed = facts->signal_name != NULL;
-    facts->has_addr = notes->has_signal && notes->signal_code > 0 && notes->signal_code < SI_KERNEL &&
+    facts->has_addr = notes->has_signal && notes->signal_code > 0 &&
+                      notes->signal_code < SI_KERNEL &&
                       (facts->signal == SIGSEGV || facts->signal == SIGBUS ||
                        facts->signal == SIGILL || facts->signal == SIGFPE);
     facts->addr = notes->fault_addr;
-    facts->sender = notes->has_signal && notes->signal_code <= 0 && notes->sender > 0
-                        ? notes->sender
-                        : 0;
+    facts->sender =
+        notes->has_signal && notes->signal_code <= 0 && notes->sender > 0 ? notes->sender : 0;
 }
 
 enum err_code sampler_core_open(const char *path, const char *executable,
@@ -62,9 +67,11 @@ enum err_code sampler_core_open(const char *path, const char *executable,
     struct sampler_core *const core = calloc(1, sizeof *core);
     if (!core)
         return err_nomem(err);
-    const enum err_code rc = core_file_open(path, executable, &core->file, err);
+    core->path = strdup(path);
+    const enum err_code rc =
+        core->path ? core_file_open(path, executable, &core->file, err) : err_nomem(err);
     if (rc) {
-        free(core);
+        sampler_core_close(core);
         return rc;
     }
     find_facts(core);
@@ -77,6 +84,7 @@ void sampler_core_close(struct sampler_core *core)
     if (!core)
         return;
     core_file_close(core->file);
+    free(core->path);
     free(core);
 }
 
@@ -106,9 +114,8 @@ static bool write_files(const struct sampler_core *core, enum core_backing_state
         snprintf(others, sizeof others, " and %zu other files", count - 1);
     if (count)
         snprintf(out, SAMPLER_CORE_WARNING_BYTES,
-                 "%.200s%s %s: code and constants in it are not read (name the program that "
-                 "ran with --executable)",
-                 first, others, what);
+                 "%.200s%s %s: name the program that ran with --executable", first, others,
+                 what);
     return count != 0;
 }
 
@@ -121,7 +128,8 @@ bool sampler_core_warning(const struct sampler_core *core, size_t index,
     } files[] = {
         { CORE_BACKING_ABSENT, "cannot be opened here" },
         { CORE_BACKING_OTHER, "changed since the core was written" },
-        { CORE_BACKING_UNKNOWN, "cannot be compared with the core, which lacks its first page" },
+        { CORE_BACKING_UNKNOWN,
+          "cannot be compared with the core, which lacks its first page" },
     };
     if (write_cut(core, out) && index-- == 0)
         return true;

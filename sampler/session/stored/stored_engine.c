@@ -109,8 +109,7 @@ static enum err_code take_thread(void *context, struct thread *thread, enum err_
     const struct stored_tick *const now = context;
     struct target *const target = now->target;
     struct thread_reading *const reading = reading_of(thread);
-    const struct core_thread *const core_thread =
-        core_file_thread(now->core, thread->host_tid);
+    const struct core_thread *const core_thread = core_file_thread(now->core, thread->host_tid);
     *reading = (struct thread_reading){ .thread = thread,
                                         .failure = failure,
                                         .state = python_thread_state(target->python, thread),

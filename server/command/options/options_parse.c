@@ -193,6 +193,10 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
         struct err why = { 0 };
         if (option_read_pid(NULL, &options->sampling, text, &why) == ERR_OK)
             return ERR_OK;
+        if (options->command->bit == COMMAND_DUMP && access(text, F_OK) == 0)
+            return take_file(options, text, err);
+        if (options->command->bit == COMMAND_DUMP)
+            return err_set(err, ERR_INVALID, "'%.64s' is neither a PID nor a core file", text);
         return err_set(err, ERR_INVALID, "invalid PID '%.64s': %s", text, why.message);
     }
     options->target = word;
@@ -504,8 +508,11 @@ static enum err_code complete(struct options *options, struct err *err)
                        options->command->name);
     if (options->command->bit == COMMAND_PUSH && options->push.endpoint_count == 0)
         return err_set(err, ERR_INVALID, "push needs a capture and a URL: FILE URL");
-    if (options->command->bit == COMMAND_DUMP && options->sampling.pid_count == 0)
-        return err_set(err, ERR_INVALID, "dump needs a PID");
+    if (options->command->bit == COMMAND_DUMP && options->sampling.pid_count == 0 &&
+        options->file_count == 0)
+        return err_set(err, ERR_INVALID, "dump needs a PID or a core file");
+    if (options->executable && options->file_count == 0)
+        return err_set(err, ERR_INVALID, "--executable needs a core file");
     if (options->command->bit & BY_PID && check_targets(options, err) != ERR_OK)
         return ERR_INVALID;
     if (options->command->bit == COMMAND_REPLAY && options->opens_browser &&
