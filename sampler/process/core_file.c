@@ -455,8 +455,8 @@ static void add_range(struct core_file *core, const Elf64_Phdr *segment)
         at > INT64_MAX || bytes > INT64_MAX - at)
         return;
     const uint64_t there = at >= core->bytes ? 0 : core->bytes - at;
-    if (bytes > there && bytes - there > core->cut_bytes)
-        core->cut_bytes = bytes - there;
+    if (at + bytes > core->bytes && at + bytes - core->bytes > core->cut_bytes)
+        core->cut_bytes = at + bytes - core->bytes;
     const uint64_t present = bytes < there ? bytes : there;
     core->ranges[core->range_count++] = (struct core_range){
         .start = segment->p_vaddr,
@@ -555,9 +555,10 @@ static enum err_code list_backings(struct core_file *core, struct err *err)
 }
 
 /* Opens a file that the user names.  Nothing but a regular file is opened: opening a FIFO or a device does something. */
-static enum err_code open_named(const char *path, int *fd_out, struct stat *st, struct err *err)
+static enum err_code open_named(const char *path, int flags, int *fd_out, struct stat *st,
+                                struct err *err)
 {
-    SCOPED_FD int path_fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    SCOPED_FD int path_fd = open(path, O_PATH | O_CLOEXEC | flags);
     if (path_fd < 0 || fstat(path_fd, st) != 0)
         return err_sys(err, errno, "cannot open %s", path);
     if (S_ISLNK(st->st_mode))
@@ -574,7 +575,7 @@ static enum err_code take_executable(struct core_file *core, const char *name,
                                      const char *executable, struct err *err)
 {
     struct stat st;
-    const enum err_code rc = open_named(executable, &core->given_fd, &st, err);
+    const enum err_code rc = open_named(executable, 0, &core->given_fd, &st, err);
     if (rc)
         return rc;
     for (size_t i = 0; i < core->backing_count; i++) {
@@ -663,7 +664,7 @@ enum err_code core_file_open(const char *path, const char *executable, struct co
     SCOPED_FD int fd = -1;
     SCOPED_FD int plain_fd = -1;
     struct stat st;
-    enum err_code rc = open_named(path, &fd, &st, err);
+    enum err_code rc = open_named(path, O_NOFOLLOW, &fd, &st, err);
     if (!rc)
         rc = core_unpack(fd, path, CORE_FILE_MAX_UNPACKED_BYTES, &plain_fd, err);
     return rc ? rc
