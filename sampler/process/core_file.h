@@ -3,17 +3,14 @@
  *
  * An open core is a stored process (stored_process.h): its number stands for it wherever a pid stands for a process.
  *
- * A core lacks what its process had only mapped: code and constants.  They are read from the file of that mapping, if the
- * first page of the file is what the core has there: the ELF header, the program headers and mostly the build id.  The file
- * is found by the path in the core, which is hostile, so it is opened with no more rights than the owner of the core has
- * (file_below.h); or it is the one that core_file_open was given.
+ * What a core lacks, because its process had only mapped it, is read from the files of its mappings (core_backings.h).
  *
  * A core may be sparse and far larger than memory: it is read with pread(2), and never mapped.  One that was compressed by
  * zstd, as systemd-coredump does, is first unpacked into a file without a name.
  *
  * Ownership: core_file_open makes, core_file_close frees; NULL is fine.  A core must outlive what reads it.
  * Threads: any, after core_file_open.
- * Limits: CORE_FILE_MAX_*, and those of core_notes.h.
+ * Limits: CORE_FILE_MAX_UNPACKED_BYTES, and those of core_segments.h and core_notes.h.
  */
 #ifndef SAMPLER_PROCESS_CORE_FILE_H
 #define SAMPLER_PROCESS_CORE_FILE_H
@@ -23,16 +20,14 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/process/core_backings.h"
 #include "sampler/process/core_notes.h"
-#include "sampler/process/maps.h"
 
 struct core_file;
 struct stored_process;
 struct system_call;
 
 #define CORE_FILE_MAX_UNPACKED_BYTES (UINT64_C(64) << 30)
-
-enum { CORE_FILE_MAX_SEGMENTS = MAPS_MAX };
 
 /* executable NULL: files are found by their paths in the core.  ERR_INVALID: not a core file, or one of another machine; or
  * the executable is not the one of this core.  ERR_CORRUPT, ERR_LIMIT. */
@@ -55,15 +50,6 @@ const struct core_thread *core_file_thread(const struct core_file *core, int32_t
 /* The system call that the thread waited in, by its registers. */
 void core_file_call(struct core_file *core, const struct core_thread *thread,
                     struct system_call *out);
-
-enum core_backing_state {
-    CORE_BACKING_UNTRIED,
-    CORE_BACKING_OPEN,
-    CORE_BACKING_ABSENT, /* cannot be opened, or not by the owner of the core */
-    CORE_BACKING_OTHER,  /* another file is there now */
-    CORE_BACKING_DATA,   /* no program: nobody asks for it */
-    CORE_BACKING_UNKNOWN /* the core has nothing to compare it with */
-};
 
 /* How many files were needed and are in this state; *first_out is the path of one of them. */
 size_t core_file_count(struct core_file *core, enum core_backing_state state,

@@ -2,6 +2,7 @@
 #include "sampler/process/core_notes.h"
 
 #include <elf.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,8 @@ static void keep_mapped(struct core_notes *notes, const unsigned char *entries, 
                                             .end = word_at(entry, 8),
                                             .offset = pages * page_bytes,
                                             .path = path };
-        if (mapped.start < mapped.end && pages <= INT64_MAX / page_bytes)
+        if (mapped.start < mapped.end && pages <= INT64_MAX / page_bytes &&
+            strlen(path) < PATH_MAX)
             notes->mapped[kept++] = mapped;
     }
     qsort(notes->mapped, kept, sizeof *notes->mapped, by_start);
@@ -204,8 +206,9 @@ static enum err_code read_note(struct core_notes *notes, int fd, const Elf64_Nhd
     unsigned char small[CORE_MAX_VECTOR * 2 * sizeof(uint64_t)], *large = NULL;
     const size_t wanted = wanted_bytes(note->n_type);
     const size_t bytes = note->n_descsz < wanted ? note->n_descsz : wanted;
-    if (!bytes)
+    if (!bytes || bytes > CORE_MAX_NOTE_BYTES - notes->read_bytes)
         return ERR_OK;
+    notes->read_bytes += bytes;
     if (bytes > sizeof small && !(large = malloc(bytes)))
         return ERR_NOMEM;
     enum err_code rc = ERR_OK;
@@ -259,6 +262,14 @@ enum err_code core_notes_read(struct core_notes *notes, int fd, uint64_t offset,
         at = next;
     }
     return rc;
+}
+
+const struct core_mapped *core_notes_find(const struct core_notes *notes, remote_addr addr)
+{
+    size_t at;
+    LOWER_BOUND(at, notes->mapped_count, notes->mapped[at].end <= addr);
+    return at < notes->mapped_count && notes->mapped[at].start <= addr ? &notes->mapped[at]
+                                                                       : NULL;
 }
 
 static int by_tid(const void *a, const void *b)

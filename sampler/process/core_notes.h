@@ -23,6 +23,7 @@
 enum {
     CORE_MAX_THREADS = 1 << 16,
     CORE_MAX_NOTES = 1 << 20,
+    CORE_MAX_NOTE_BYTES = 256 << 20, /* of all that are read */
     CORE_MAX_FILE_NOTE_BYTES = 16
                                << 20, /* the kernel's own limit is 4 MiB, unless it is raised */
     CORE_MAX_FILES = 1 << 17,
@@ -62,13 +63,15 @@ struct core_notes {
     char *paths;
     /* From the auxiliary vector; 0: unknown. */
     remote_addr program_headers, stack_start, vdso;
-    size_t seen; /* notes, for the limit */
-    bool is_cut; /* the file ends before its notes do */
+    size_t seen, read_bytes; /* notes, and what was read of them; for the limits */
+    bool is_cut;             /* the file ends before its notes do */
 };
 
 /* Adds the notes of a segment. `limit`: the length of the file. */
 MUST_CHECK enum err_code core_notes_read(struct core_notes *notes, int fd, uint64_t offset,
                                          uint64_t bytes, uint64_t limit);
+/* The part of a file that was mapped at addr; NULL: none. */
+const struct core_mapped *core_notes_find(const struct core_notes *notes, remote_addr addr);
 /* To be called once all have been read. */
 void core_notes_sort(struct core_notes *notes);
 void core_notes_deinit(struct core_notes *notes);

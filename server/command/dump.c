@@ -340,7 +340,9 @@ static enum err_code dump_core(const struct options *options, const char *file,
         err_set(err, rc, "%.60s: %.100s; %.150s", file, why.message, warning);
     else if (rc)
         err_set(err, rc, "%.100s: %.200s", file, why.message);
-    sampler_core_close(core);
+    /* A search that takes too long is left behind, and may still read the core. */
+    if (rc != ERR_LIMIT)
+        sampler_core_close(core);
     return rc;
 }
 

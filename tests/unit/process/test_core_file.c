@@ -11,6 +11,8 @@
 #include "sampler/process/core_file.h"
 #include "sampler/process/core_unpack.h"
 #include "sampler/process/mapped_file.h"
+#include "sampler/process/maps.h"
+#include "sampler/process/memory.h"
 #include "sampler/process/process.h"
 #include "sampler/process/stored_process.h"
 #include "sampler/process/system_call.h"
@@ -292,7 +294,7 @@ static void more_segments_than_a_process_has_mappings_are_refused(void **state)
     struct place place;
     (void)state;
     make(&place);
-    const Elf64_Shdr section = { .sh_info = CORE_FILE_MAX_SEGMENTS + 1 };
+    const Elf64_Shdr section = { .sh_info = CORE_MAX_SEGMENTS + 1 };
     Elf64_Ehdr *const header = (Elf64_Ehdr *)(void *)place.bytes;
     header->e_phnum = PN_XNUM;
     header->e_shoff = place.count - sizeof section;
@@ -300,7 +302,7 @@ static void more_segments_than_a_process_has_mappings_are_refused(void **state)
     write_file(place.path, place.bytes, place.count);
     assert_refused(place.path, NULL, ERR_LIMIT, "segments");
     /* As many as are allowed, and not in the file. */
-    ((Elf64_Shdr *)(void *)(place.bytes + header->e_shoff))->sh_info = CORE_FILE_MAX_SEGMENTS;
+    ((Elf64_Shdr *)(void *)(place.bytes + header->e_shoff))->sh_info = CORE_MAX_SEGMENTS;
     write_file(place.path, place.bytes, place.count);
     assert_refused(place.path, NULL, ERR_CORRUPT, "truncated");
     end(&place);
