@@ -27,9 +27,13 @@ static int by_path(const void *a, const void *b, void *mapped)
 }
 
 /* Sorted by their paths, the parts of one file follow each other, the lowest first. */
-enum err_code core_backings_init(struct core_backings *backings, const struct core_segments *segments, const struct core_notes *notes, uid_t owner, struct err *err)
+enum err_code core_backings_init(struct core_backings *backings,
+                                 const struct core_segments *segments,
+                                 const struct core_notes *notes, uid_t owner, struct err *err)
 {
-    *backings = (struct core_backings){ .segments = segments, .notes = notes, .owner = owner, .given_fd = -1 };
+    *backings = (struct core_backings){
+        .segments = segments, .notes = notes, .owner = owner, .given_fd = -1
+    };
     pthread_mutex_init(&backings->mutex, NULL);
     SCOPED_FREE uint32_t *order = calloc(notes->mapped_count + 1, sizeof *order);
     backings->items = calloc(notes->mapped_count + 1, sizeof *backings->items);
@@ -53,7 +57,8 @@ enum err_code core_backings_init(struct core_backings *backings, const struct co
     }
     const struct core_mapped *const program =
         notes->program_headers ? core_notes_find(notes, notes->program_headers) : NULL;
-    backings->program = program ? backings->of_mapped[program - notes->mapped] : backings->count;
+    backings->program =
+        program ? backings->of_mapped[program - notes->mapped] : backings->count;
     return ERR_OK;
 }
 
@@ -69,7 +74,8 @@ void core_backings_deinit(struct core_backings *backings)
     pthread_mutex_destroy(&backings->mutex);
 }
 
-size_t core_backings_index(const struct core_backings *backings, const struct core_mapped *mapped)
+size_t core_backings_index(const struct core_backings *backings,
+                           const struct core_mapped *mapped)
 {
     return backings->of_mapped[mapped - backings->notes->mapped];
 }
@@ -101,8 +107,9 @@ static enum core_backing_state compare_file(const struct core_backings *backings
                                             const struct core_backing *backing, int fd)
 {
     unsigned char dumped[IDENTITY_BYTES] = { 0 }, stored[IDENTITY_BYTES] = { 0 };
-    const size_t bytes =
-        backing->start ? core_segments_copy(backings->segments, backing->start, dumped, sizeof dumped) : 0;
+    const size_t bytes = backing->start ? core_segments_copy(backings->segments, backing->start,
+                                                             dumped, sizeof dumped)
+                                        : 0;
     /* Zeros follow the end of a file in its last page. */
     const ssize_t n = pread(fd, stored, bytes < IDENTITY_LEAST ? SELFMAG : bytes, 0);
     if (bytes < IDENTITY_LEAST)
@@ -123,11 +130,13 @@ static void open_backing(struct core_backings *backings, struct core_backing *ba
     const bool is_program = backing == backings->items + backings->program;
     char first[SELFMAG];
     const bool has_first =
-        backing->start && core_segments_copy(backings->segments, backing->start, first, sizeof first) == SELFMAG;
+        backing->start &&
+        core_segments_copy(backings->segments, backing->start, first, sizeof first) == SELFMAG;
     const bool is_elf = has_first ? memcmp(first, ELFMAG, SELFMAG) == 0 : is_program;
     backing->state = is_elf ? CORE_BACKING_ABSENT : CORE_BACKING_DATA;
     if (backings->given_fd >= 0) {
-        const enum core_backing_state given = compare_file(backings, backing, backings->given_fd);
+        const enum core_backing_state given =
+            compare_file(backings, backing, backings->given_fd);
         if (given == CORE_BACKING_OPEN || (given == CORE_BACKING_UNKNOWN && is_program)) {
             backing->fd = fcntl(backings->given_fd, F_DUPFD_CLOEXEC, 0);
             backing->state = backing->fd < 0 ? CORE_BACKING_ABSENT : CORE_BACKING_OPEN;
@@ -137,14 +146,16 @@ static void open_backing(struct core_backings *backings, struct core_backing *ba
     if (*backing->path != '/' || root_fd < 0 || !open_files_are_left(LEAVE_FILES) ||
         file_below_open(root_fd, backing->path, backings->owner, &fd) != FILE_BELOW_OPENED)
         return;
-    backing->state = is_elf || !has_first ? compare_file(backings, backing, fd) : CORE_BACKING_DATA;
+    backing->state =
+        is_elf || !has_first ? compare_file(backings, backing, fd) : CORE_BACKING_DATA;
     if (backing->state == CORE_BACKING_OPEN)
         backing->fd = scoped_take_fd(&fd);
 }
 
 int core_backings_fd(struct core_backings *backings, const struct core_mapped *mapped)
 {
-    struct core_backing *const backing = &backings->items[core_backings_index(backings, mapped)];
+    struct core_backing *const backing =
+        &backings->items[core_backings_index(backings, mapped)];
     pthread_mutex_lock(&backings->mutex);
     if (backing->state == CORE_BACKING_UNTRIED)
         open_backing(backings, backing);
@@ -154,7 +165,7 @@ int core_backings_fd(struct core_backings *backings, const struct core_mapped *m
 }
 
 size_t core_backings_count(struct core_backings *backings, enum core_backing_state state,
-                       const char **first_out)
+                           const char **first_out)
 {
     size_t count = 0;
     pthread_mutex_lock(&backings->mutex);
@@ -168,8 +179,8 @@ size_t core_backings_count(struct core_backings *backings, enum core_backing_sta
 }
 
 /* Opening a FIFO or a device does something. */
-enum err_code core_backings_open_named(const char *path, int flags, int *fd_out, struct stat *st,
-                                struct err *err)
+enum err_code core_backings_open_named(const char *path, int flags, int *fd_out,
+                                       struct stat *st, struct err *err)
 {
     SCOPED_FD int path_fd = open(path, O_PATH | O_CLOEXEC | flags);
     if (path_fd < 0 || fstat(path_fd, st) != 0)
@@ -183,7 +194,8 @@ enum err_code core_backings_open_named(const char *path, int flags, int *fd_out,
     return ERR_OK;
 }
 
-enum err_code core_backings_give(struct core_backings *backings, const char *path, const char *name, struct err *err)
+enum err_code core_backings_give(struct core_backings *backings, const char *path,
+                                 const char *name, struct err *err)
 {
     struct stat st;
     const enum err_code rc = core_backings_open_named(path, 0, &backings->given_fd, &st, err);
@@ -192,7 +204,8 @@ enum err_code core_backings_give(struct core_backings *backings, const char *pat
     for (size_t i = 0; i < backings->count; i++) {
         const enum core_backing_state state =
             compare_file(backings, &backings->items[i], backings->given_fd);
-        if (state == CORE_BACKING_OPEN || (state == CORE_BACKING_UNKNOWN && i == backings->program))
+        if (state == CORE_BACKING_OPEN ||
+            (state == CORE_BACKING_UNKNOWN && i == backings->program))
             return ERR_OK;
     }
     return err_set(err, ERR_INVALID,
@@ -201,4 +214,3 @@ enum err_code core_backings_give(struct core_backings *backings, const char *pat
                    backings->program < backings->count ? backings->items[backings->program].path
                                                        : backings->notes->name);
 }
-

@@ -61,8 +61,9 @@ static enum err_code refuse_cut(const char *name, struct err *err)
 }
 
 /* The first section has the number where it is too large for the header. */
-static enum err_code count_segments(const struct core_segments *segments, const Elf64_Ehdr *header,
-                                    const char *name, uint64_t *out, struct err *err)
+static enum err_code count_segments(const struct core_segments *segments,
+                                    const Elf64_Ehdr *header, const char *name, uint64_t *out,
+                                    struct err *err)
 {
     Elf64_Shdr section;
     *out = header->e_phnum;
@@ -119,8 +120,8 @@ static void sort_segments(struct core_segments *segments)
     segments->count = kept;
 }
 
-static enum err_code read_table(struct core_segments *segments, struct core_notes *notes, const Elf64_Ehdr *header,
-                                   const char *name, struct err *err)
+static enum err_code read_table(struct core_segments *segments, struct core_notes *notes,
+                                const Elf64_Ehdr *header, const char *name, struct err *err)
 {
     uint64_t count;
     enum err_code rc = count_segments(segments, header, name, &count, err);
@@ -131,7 +132,8 @@ static enum err_code read_table(struct core_segments *segments, struct core_note
         return err_nomem(err);
     for (uint64_t i = 0; i < count && !rc; i++) {
         Elf64_Phdr segment;
-        if (!read_at(segments->fd, &segment, sizeof segment, header->e_phoff + i * sizeof segment))
+        if (!read_at(segments->fd, &segment, sizeof segment,
+                     header->e_phoff + i * sizeof segment))
             return refuse_cut(name, err);
         if (segment.p_type == PT_LOAD)
             add_segment(segments, &segment);
@@ -151,8 +153,8 @@ static enum err_code read_table(struct core_segments *segments, struct core_note
                          "%s lists no threads: it is not the core of a process", name);
 }
 
-enum err_code core_segments_read(struct core_segments *segments, struct core_notes *notes, int fd, const char *name,
-                                            struct err *err)
+enum err_code core_segments_read(struct core_segments *segments, struct core_notes *notes,
+                                 int fd, const char *name, struct err *err)
 {
     Elf64_Ehdr header = { .e_ident = { 0 } };
     struct stat st;
@@ -173,14 +175,17 @@ void core_segments_deinit(struct core_segments *segments)
     *segments = (struct core_segments){ .fd = -1 };
 }
 
-const struct core_segment *core_segments_find(const struct core_segments *segments, remote_addr addr)
+const struct core_segment *core_segments_find(const struct core_segments *segments,
+                                              remote_addr addr)
 {
     size_t at;
     LOWER_BOUND(at, segments->count, segments->items[at].end <= addr);
-    return at < segments->count && segments->items[at].start <= addr ? &segments->items[at] : NULL;
+    return at < segments->count && segments->items[at].start <= addr ? &segments->items[at]
+                                                                     : NULL;
 }
 
-size_t core_segments_copy(const struct core_segments *segments, remote_addr addr, void *out, size_t bytes)
+size_t core_segments_copy(const struct core_segments *segments, remote_addr addr, void *out,
+                          size_t bytes)
 {
     const struct core_segment *const segment = core_segments_find(segments, addr);
     const uint64_t at = segment ? addr - segment->start : 0;
@@ -190,4 +195,3 @@ size_t core_segments_copy(const struct core_segments *segments, remote_addr addr
     const size_t wanted = left < bytes ? (size_t)left : bytes;
     return read_at(segments->fd, out, wanted, segment->file_offset + at) ? wanted : 0;
 }
-

@@ -26,8 +26,8 @@ struct core_segment {
 
 struct core_segments {
     int fd;
-    uint64_t bytes;     /* of the file */
-    uint64_t cut_bytes; /* that are missing at its end */
+    uint64_t bytes;             /* of the file */
+    uint64_t cut_bytes;         /* that are missing at its end */
     struct core_segment *items; /* by address */
     size_t count;
 };

@@ -294,15 +294,17 @@ static void more_segments_than_a_process_has_mappings_are_refused(void **state)
     struct place place;
     (void)state;
     make(&place);
-    const Elf64_Shdr section = { .sh_info = CORE_MAX_SEGMENTS + 1 };
     Elf64_Ehdr *const header = (Elf64_Ehdr *)(void *)place.bytes;
+    Elf64_Shdr section = { .sh_info = CORE_MAX_SEGMENTS + 1 };
+    unsigned char *const end_of_file = place.bytes + place.count - sizeof section;
     header->e_phnum = PN_XNUM;
     header->e_shoff = place.count - sizeof section;
-    memcpy(place.bytes + header->e_shoff, &section, sizeof section);
+    memcpy(end_of_file, &section, sizeof section);
     write_file(place.path, place.bytes, place.count);
     assert_refused(place.path, NULL, ERR_LIMIT, "segments");
     /* As many as are allowed, and not in the file. */
-    ((Elf64_Shdr *)(void *)(place.bytes + header->e_shoff))->sh_info = CORE_MAX_SEGMENTS;
+    section.sh_info = CORE_MAX_SEGMENTS;
+    memcpy(end_of_file, &section, sizeof section);
     write_file(place.path, place.bytes, place.count);
     assert_refused(place.path, NULL, ERR_CORRUPT, "truncated");
     end(&place);
