@@ -28,9 +28,10 @@ struct sampler_core_facts {
     int32_t pid;         /* of the process, while it ran */
     const char *command; /* its command line, at most 80 bytes of it; text of the process */
     int32_t tid;         /* of the thread that ran into the signal */
-    bool was_killed;     /* by a signal; false: the core was written while the process ran */
-    int32_t signal;
-    const char *signal_name; /* "SIGSEGV"; NULL: it has no name here */
+    bool was_killed; /* by the signal; false: a debugger wrote the core while the process ran */
+    int32_t signal;  /* that the process was killed or stopped by; 0: none */
+    const char *signal_name; /* "SIGSEGV"; NULL: none */
+    bool is_own;             /* the thread ran into the signal, or its process sent it */
     bool has_addr;           /* a fault of memory or of an instruction, at `addr` */
     uint64_t addr;
     int32_t sender; /* the process that sent the signal; 0: none, or unknown */

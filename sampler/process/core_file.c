@@ -133,7 +133,7 @@ static enum err_code read_maps(struct stored_process *process, struct maps *maps
     struct core_file *const core = core_of(process);
     const struct core_notes *const notes = &core->notes;
     const struct core_segments *const segments = &core->segments;
-    size_t at = 0, file = 0, path_bytes = 0;
+    size_t at = 0, file = 0, partly = SIZE_MAX, path_bytes = 0;
     bool is_well = true;
     *maps = (struct maps){ .items = calloc(segments->count + notes->mapped_count + 1,
                                            sizeof *maps->items) };
@@ -144,6 +144,11 @@ static enum err_code read_maps(struct stored_process *process, struct maps *maps
         const struct core_mapped *const f =
             file < notes->mapped_count ? &notes->mapped[file] : NULL;
         if (f && (!s || f->end <= s->start)) {
+            /* A part of it may have been a segment. */
+            if (file == partly) {
+                file++;
+                continue;
+            }
             is_well = add_mapping(core, maps, f->start, f->end, f,
                                   PF_R | (is_code(core, f) ? PF_X : 0u));
             file++;
@@ -152,6 +157,7 @@ static enum err_code read_maps(struct stored_process *process, struct maps *maps
             is_well =
                 add_mapping(core, maps, s->start, s->end, is_of_file ? f : NULL, s->flags);
             at++;
+            partly = is_of_file ? file : partly;
             while (file < notes->mapped_count &&
                    (is_of_file ? notes->mapped[file].end : notes->mapped[file].start + 1) <=
                        s->end)

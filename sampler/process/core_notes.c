@@ -71,6 +71,7 @@ static void take_process(struct core_notes *notes, const unsigned char *process,
 {
     if (bytes < PROCESS_BYTES || notes->pid)
         return;
+    notes->is_by_debugger = notes->thread_count == 0;
     notes->pid = int_at(process, PROCESS_PID) > 0 ? int_at(process, PROCESS_PID) : 0;
     memcpy(notes->name, process + PROCESS_NAME, CORE_NAME_BYTES);
     memcpy(notes->command, process + PROCESS_COMMAND, CORE_COMMAND_BYTES);

@@ -52,7 +52,8 @@ struct core_mapped {
 struct core_notes {
     int32_t pid; /* 0: no note says it */
     char name[CORE_NAME_BYTES + 1], command[CORE_COMMAND_BYTES + 1];
-    bool has_signal; /* the next four are known */
+    bool is_by_debugger; /* which writes the process before its threads */
+    bool has_signal;     /* the next four are known */
     int32_t signal, signal_code, sender;
     uint64_t fault_addr;
     int32_t first_tid;           /* of the thread that came first */

@@ -250,17 +250,17 @@ static void put_core(struct buffer *out, const struct dump *dump)
 {
     const struct sampler_core_facts *const facts = sampler_core_facts(dump->core);
     char warning[DUMP_WARNING_BYTES];
-    const bool is_own = facts->has_addr || facts->sender == facts->pid;
     buffer_printf(out, "core of PID %d (", (int)facts->pid);
     plain_text_put(out, facts->command, strlen(facts->command));
-    buffer_text(out, facts->was_killed ? "), killed by " : "), written while it ran");
-    if (facts->was_killed)
-        buffer_text(out, facts->signal_name);
-    if (facts->was_killed && facts->has_addr)
-        buffer_printf(out, " at %#" PRIx64, facts->addr);
-    if (facts->was_killed && facts->sender && !is_own)
+    buffer_text(out, facts->was_killed ? ")" : "), written while it ran");
+    if (facts->signal_name)
+        buffer_printf(out, ", %s by %s", facts->was_killed ? "killed" : "stopped",
+                      facts->signal_name);
+    if (facts->has_addr)
+        buffer_printf(out, " at 0x%" PRIx64, facts->addr);
+    if (facts->sender && !facts->is_own)
         buffer_printf(out, " from process %d", (int)facts->sender);
-    if (facts->was_killed && is_own)
+    if (facts->is_own)
         buffer_printf(out, ", thread %d was running", (int)facts->tid);
     buffer_char(out, '\n');
     for (size_t i = 0; dump_warning(dump, i, warning); i++) {

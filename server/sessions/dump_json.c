@@ -147,13 +147,14 @@ static void write_core(struct json *json, const struct dump *dump)
     json_member_text(json, "file", facts->file);
     json_member_text(json, "command", facts->command);
     json_member_int(json, "tid", facts->tid);
-    if (json_member_if(json, "signal", facts->was_killed)) {
+    json_member_bool(json, "killed", facts->was_killed);
+    if (json_member_if(json, "signal", facts->signal_name != NULL)) {
         json_object(json);
         json_member_int(json, "number", facts->signal);
         json_member_text(json, "name", facts->signal_name);
         if (json_member_if(json, "address", facts->has_addr)) {
             char address[2 + 16 + 1];
-            snprintf(address, sizeof address, "%#" PRIx64, facts->addr);
+            snprintf(address, sizeof address, "0x%" PRIx64, facts->addr);
             json_text(json, address);
         }
         if (json_member_if(json, "sender", facts->sender != 0))

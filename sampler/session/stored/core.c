@@ -49,16 +49,24 @@ static void find_facts(struct sampler_core *core)
                   : first           ? first->signal
                                     : 0,
     };
+    /* Debuggers stop a process by SIGTRAP, and by signals that end no process. */
+    if (notes->is_by_debugger && facts->signal == SIGTRAP)
+        facts->signal = 0;
     facts->signal_name = name_signal(facts->signal);
-    /* Debuggers stop the process that they write a core of. */
-    facts->was_killed = facts->signal_name != NULL;
+    if (!facts->signal_name) {
+        facts->signal = 0;
+        return;
+    }
+    facts->was_killed = !notes->is_by_debugger;
     facts->has_addr = notes->has_signal && notes->signal_code > 0 &&
                       notes->signal_code < SI_KERNEL &&
                       (facts->signal == SIGSEGV || facts->signal == SIGBUS ||
                        facts->signal == SIGILL || facts->signal == SIGFPE);
     facts->addr = notes->fault_addr;
-    facts->sender =
-        notes->has_signal && notes->signal_code <= 0 && notes->sender > 0 ? notes->sender : 0;
+    if (notes->has_signal && notes->signal_code <= 0 && notes->sender > 0)
+        facts->sender = notes->sender;
+    facts->is_own =
+        notes->has_signal && (notes->signal_code > 0 || facts->sender == facts->pid);
 }
 
 enum err_code sampler_core_open(const char *path, const char *executable,

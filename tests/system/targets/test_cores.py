@@ -113,7 +113,7 @@ class Crash(Folder):
         core, target = self.crash()
         process, code = run_program("dump", core, "-n")
         self.assertEqual(code, 0, process.output())
-        self.assertRegex(process.out[0], r"^core of PID %d \(.*\), killed by SIGSEGV at (0x)?0, thread %d was running$"
+        self.assertRegex(process.out[0], r"^core of PID %d \(.*\), killed by SIGSEGV at 0x0, thread %d was running$"
                          % (target.pid, target.pid))
         text = "\n".join(process.out)
         self.assertRegex(text, r"(?m)^  thread %d MainThread(: holds the GIL|: handling an exception)*$" % target.pid)
@@ -122,6 +122,7 @@ class Crash(Folder):
         dump, = json.loads("\n".join(process.out))
         self.assertEqual(dump["pid"], target.pid)
         self.assertEqual(dump["core"]["tid"], target.pid)
+        self.assertTrue(dump["core"]["killed"])
         self.assertEqual(dump["core"]["signal"]["name"], "SIGSEGV")
         self.assertEqual(int(dump["core"]["signal"]["address"], 16), 0)
         self.assertIsNone(dump["core"]["signal"]["sender"])
