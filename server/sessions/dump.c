@@ -34,12 +34,6 @@ static void take_run(void *context, const struct run *run)
     dump->rows[i] = (struct dump_row){ run->thread, run->node, run->state, run->lacks_native };
 }
 
-static void take_locks(void *context, const struct lock_report *report)
-{
-    struct dump *const dump = context;
-    lock_graph_note(&dump->locks, report);
-}
-
 static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
                       const struct quality *quality)
 {
@@ -71,6 +65,17 @@ static enum err_code start(const struct sampler_options *options, const atomic_b
                    (int)options->pids[0]);
 }
 
+static enum err_code take_locks(struct dump *dump, struct err *err)
+{
+    struct sampler_locks locks = { 0 };
+    const enum err_code rc = sampler_locks(dump->sampler, &locks, err);
+    if (rc)
+        return rc;
+    lock_graph_take(&dump->locks, &locks);
+    sampler_locks_deinit(&locks);
+    return ERR_OK;
+}
+
 /* *sampled_out: there was a tick. */
 static enum err_code sample(struct dump *dump, const struct sampler_options *options,
                             uint64_t tick_ns, const atomic_bool *is_ending, bool *sampled_out,
@@ -93,6 +98,8 @@ static enum err_code sample(struct dump *dump, const struct sampler_options *opt
     dump->has_snapshot = !rc;
     dump->samples = dump->snapshot.quality.samples;
     *sampled_out = dump->snapshot.quality.ticks > 0 || (is_ending && atomic_load(is_ending));
+    if (!rc)
+        rc = take_locks(dump, err);
     return rc ? rc : sampler_tasks(dump->sampler, &dump->tasks, err);
 }
 
@@ -117,12 +124,9 @@ static bool has_moving(const struct dump *dump)
     return false;
 }
 
-/* A thread that ran at each tick, and was not stopped at any; or one whose wait was seen once.  Where another process samples, no locks are
- * known at all. */
+/* A thread that ran at each tick, and was not stopped at any; or one whose wait was seen once. */
 static bool lacks_locks(const struct dump *dump)
 {
-    if (!dump->locks.count)
-        return false;
     const pid_t pid = sampler_target(dump->sampler)->pid;
     for (size_t i = 0; i < dump->count; i++) {
         const int32_t tid = profile_thread_at(&dump->snapshot, dump->rows[i].thread).tid;
@@ -158,9 +162,7 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                         enum sampler_native native, const atomic_bool *is_ending,
                         struct err *err)
 {
-    const struct sink sink = {
-        .context = dump, .count = take_run, .seal = take_seal, .locks = take_locks
-    };
+    const struct sink sink = { .context = dump, .count = take_run, .seal = take_seal };
     struct sampler_options options = { .pids = { pid },
                                        .pid_count = 1,
                                        .rate_hz = RATE_HZ,

@@ -43,7 +43,7 @@ struct dump {
     struct dump_row *rows; /* the main thread first, then by tid */
     size_t count;
     struct sampler_tasks tasks; /* asyncio tasks, if requested */
-    struct lock_graph locks;    /* empty if another process samples */
+    struct lock_graph locks;
 };
 
 /* pid: or the number of a core (sampler/core.h).  Errors as of sampler_start.  native FULL: stops the threads at each tick.  is_ending: if it becomes true, dump_take returns early; may be NULL. */
