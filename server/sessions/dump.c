@@ -187,6 +187,8 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
     do {
         drop_request(dump);
         rc = sample(dump, &options, tick_ns, is_ending, &has_scanned, err);
+        if (rc)
+            break;
         tick_ns *= has_scanned && !lacks_locks(dump) ? 1 : 2;
         tries += has_scanned;
         is_poor = (has_moving(dump) && tries < TASK_TRIES) ||
@@ -198,7 +200,7 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
             options.stop = SAMPLER_STOP_AUTO;
             is_poor = true;
         }
-    } while (!rc && (has_scanned ? is_poor : tick_ns < MOST_NS));
+    } while (has_scanned ? is_poor : tick_ns < MOST_NS);
     if (rc)
         dump_deinit(dump);
     else
