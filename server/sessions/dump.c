@@ -31,7 +31,8 @@ static void take_run(void *context, const struct run *run)
     if (run->lacks_native && i < dump->count && !dump->rows[i].lacks_native)
         return;
     dump->count += i == dump->count;
-    dump->rows[i] = (struct dump_row){ run->thread, run->node, run->state, run->lacks_native };
+    dump->rows[i] =
+        (struct dump_row){ run->thread, run->node, run->state, run->spot, run->lacks_native };
 }
 
 static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
@@ -162,19 +163,27 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                         enum sampler_native native, const atomic_bool *is_ending,
                         struct err *err)
 {
+    const struct dump_request request = { .async = async, .native = native };
+    return dump_take_of(dump, pid, &request, is_ending, err);
+}
+
+enum err_code dump_take_of(struct dump *dump, pid_t pid, const struct dump_request *request,
+                           const atomic_bool *is_ending, struct err *err)
+{
     const struct sink sink = { .context = dump, .count = take_run, .seal = take_seal };
     struct sampler_options options = { .pids = { pid },
                                        .pid_count = 1,
                                        .rate_hz = RATE_HZ,
                                        .duration_ns = MOST_NS,
                                        .all_threads = true,
-                                       .native = native,
-                                       .stop = native == SAMPLER_NATIVE_FULL
+                                       .native = request->native,
+                                       .stop = request->native == SAMPLER_NATIVE_FULL
                                                    ? SAMPLER_STOP_ALWAYS
                                                    : SAMPLER_STOP_AUTO,
-                                       .async = async,
+                                       .async = request->async,
                                        .tasks_each = true,
                                        .locks = true,
+                                       .opcodes = request->instructions,
                                        .sink = &sink };
     enum err_code rc = ERR_OK;
     bool has_scanned = false, is_poor = false;
