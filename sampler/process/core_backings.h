@@ -55,7 +55,7 @@ MUST_CHECK enum err_code core_backings_init(struct core_backings *backings,
                                             struct err *err);
 void core_backings_deinit(struct core_backings *backings);
 
-/* From now on the file at this path is used, too; name: of the core.  ERR_INVALID: it is none that the process had mapped. */
+/* From now on the file at this path is used, too; name: of the core.  ERR_INVALID: the process had not mapped it. */
 MUST_CHECK enum err_code core_backings_give(struct core_backings *backings, const char *path,
                                             const char *name, struct err *err);
 
