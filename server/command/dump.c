@@ -1,6 +1,9 @@
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/plain_text.h"
@@ -325,14 +328,31 @@ static enum err_code dump_process(const struct options *options, pid_t pid,
     return rc;
 }
 
+/* Finds a program as a shell does, where no file here has that name; NULL stays NULL. */
+static const char *find_program(const char *name, char room[PATH_MAX])
+{
+    const char *const paths = getenv("PATH");
+    if (!name || strchr(name, '/') || access(name, F_OK) == 0)
+        return name;
+    for (const char *at = paths ? paths : ""; *at; at += *at == ':') {
+        const size_t length = strcspn(at, ":");
+        if (length && snprintf(room, PATH_MAX, "%.*s/%s", (int)length, at, name) < PATH_MAX &&
+            access(room, X_OK) == 0)
+            return room;
+        at += length;
+    }
+    return name;
+}
+
 /* Without its program, an interpreter may not be found, or its objects have no types. */
 static enum err_code dump_core(const struct options *options, const char *file,
                                struct json *json, size_t *deadlocks, struct err *err)
 {
-    char warning[SAMPLER_CORE_WARNING_BYTES];
+    char warning[SAMPLER_CORE_WARNING_BYTES], room[PATH_MAX];
     struct sampler_core *core = NULL;
     struct err why = { 0 };
-    enum err_code rc = sampler_core_open(file, options->executable, &core, err);
+    enum err_code rc =
+        sampler_core_open(file, find_program(options->executable, room), &core, err);
     if (rc)
         return rc;
     rc = dump_process(options, sampler_core_facts(core)->number, core, json, deadlocks, &why);
