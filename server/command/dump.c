@@ -1,8 +1,10 @@
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
@@ -131,15 +133,32 @@ static enum err_code dump_process(struct dumping *dumping, pid_t pid, struct dum
     return rc;
 }
 
+/* Finds a program as a shell does, where no file here has that name; NULL stays NULL. */
+static const char *find_program(const char *name, char room[PATH_MAX])
+{
+    const char *at = getenv("PATH");
+    if (!name || strchr(name, '/') || is_there(name))
+        return name;
+    while (at && *at) {
+        const size_t length = strcspn(at, ":");
+        if (length && snprintf(room, PATH_MAX, "%.*s/%s", (int)length, at, name) < PATH_MAX &&
+            is_there(room))
+            return room;
+        at += length + (at[length] == ':');
+    }
+    return name;
+}
+
 /* Without its program, an interpreter may not be found, or its objects have no types. */
 static enum err_code dump_core(struct dumping *dumping, const char *file, struct dumped *out)
 {
     static const struct process_facts facts = { .state = '?', .rank = -1 };
-    char warning[SAMPLER_CORE_WARNING_BYTES];
+    char warning[SAMPLER_CORE_WARNING_BYTES], room[PATH_MAX];
     struct sampler_core *core = NULL;
     struct err why = { 0 };
     struct dump dump;
-    enum err_code rc = sampler_core_open(file, dumping->options->executable, &core, &out->err);
+    enum err_code rc = sampler_core_open(file, find_program(dumping->options->executable, room),
+                                         &core, &out->err);
     if (rc)
         return rc;
     rc = dump_take_of(&dump, sampler_core_facts(core)->number, &dumping->request, NULL, &why);
