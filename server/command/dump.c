@@ -4,6 +4,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/plain_text.h"
+#include "sampler/core.h"
 #include "sampler/profile/part.h"
 #include "sampler/profile/wait.h"
 #include "sampler/sampler.h"
@@ -54,7 +55,8 @@ static void put_frames(struct buffer *out, const struct profile_snapshot *snapsh
 }
 
 /* Writes the part of time in which the thread is, why ("blocked: network read 10.0.0.5:5432"), and its marks. */
-static void put_state(struct buffer *out, state_bits state, const struct wait_text *wait)
+static void put_state(struct buffer *out, const struct dump *dump, state_bits state,
+                      const struct wait_text *wait)
 {
     static const struct {
         state_bits bit;
@@ -64,15 +66,22 @@ static void put_state(struct buffer *out, state_bits state, const struct wait_te
                   { STATE_HAS_EXCEPTION, "handling an exception" },
                   { STATE_IN_JIT, "JIT" } };
     const enum part part = part_of(state, wait->cause);
-    buffer_text(out, part_title(part));
+    const char *separator = ": ";
+    /* A core does not say whether a thread that was in no system call ran. */
+    if (!dump->core || part != PART_RUNNING || !(state & STATE_UNKNOWN_ON_CPU)) {
+        buffer_printf(out, "%s%s", separator, part_title(part));
+        separator = ", ";
+    }
     if ((part == PART_BLOCKED || part == PART_IDLE) && wait->cause != WAIT_UNKNOWN) {
         buffer_printf(out, ": %s%s", wait_cause_title(wait->cause),
                       wait->detail_length > 0 ? " " : "");
         plain_text_put(out, wait->detail, wait->detail_length);
     }
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (state & marks[i].bit)
-            buffer_printf(out, ", %s", marks[i].text);
+        if (state & marks[i].bit) {
+            buffer_printf(out, "%s%s", separator, marks[i].text);
+            separator = ", ";
+        }
 }
 
 static const struct dump_row *find_row(const struct dump *dump, int32_t tid)
@@ -177,8 +186,7 @@ static void put_thread(struct buffer *out, const struct dump *dump, const struct
     else
         buffer_text(out, "  thread of unknown number ");
     put_string(out, snapshot, thread.name);
-    buffer_text(out, ": ");
-    put_state(out, row->state, &wait);
+    put_state(out, dump, row->state, &wait);
     buffer_char(out, '\n');
     put_locks(out, dump, thread.tid);
     put_frames(out, snapshot, waits ? profile_node_at(snapshot, row->node).parent : row->node);
@@ -237,10 +245,38 @@ static bool lists_tasks(const struct options *options)
     return options->sampling.async == SAMPLER_ASYNC_ALL || !options->names_async_mode;
 }
 
+/* "core of PID 4711 (python3 app.py), killed by SIGSEGV at 0x0, thread 4711 was running" */
+static void put_core(struct buffer *out, const struct dump *dump)
+{
+    const struct sampler_core_facts *const facts = sampler_core_facts(dump->core);
+    char warning[DUMP_WARNING_BYTES];
+    buffer_printf(out, "core of PID %d (", (int)facts->pid);
+    plain_text_put(out, facts->command, strlen(facts->command));
+    buffer_text(out, facts->was_killed ? ")" : "), written while it ran");
+    if (facts->signal_name)
+        buffer_printf(out, ", %s by %s", facts->was_killed ? "killed" : "stopped",
+                      facts->signal_name);
+    if (facts->has_addr)
+        buffer_printf(out, " at 0x%" PRIx64, facts->addr);
+    if (facts->sender && !facts->is_own)
+        buffer_printf(out, " from process %d", (int)facts->sender);
+    if (facts->is_own)
+        buffer_printf(out, ", thread %d was running", (int)facts->tid);
+    buffer_char(out, '\n');
+    for (size_t i = 0; dump_warning(dump, i, warning); i++) {
+        buffer_text(out, "warning: ");
+        plain_text_put(out, warning, strlen(warning));
+        buffer_char(out, '\n');
+    }
+}
+
 static void put_dump(struct buffer *out, const struct dump *dump, const struct options *options)
 {
     const struct sampler_target *const target = sampler_target(dump->sampler);
-    buffer_printf(out, "process %d, Python %s\n", (int)target->pid, target->python);
+    const int pid = dump->core ? sampler_core_facts(dump->core)->pid : target->pid;
+    if (dump->core)
+        put_core(out, dump);
+    buffer_printf(out, "process %d, Python %s\n", pid, target->python);
     put_deadlocks(out, dump);
     for (size_t i = 0; i < dump->count; i++)
         put_thread(out, dump, &dump->rows[i]);
@@ -257,8 +293,9 @@ static bool print(void *to, const char *data, size_t bytes)
     return true;
 }
 
-/* json NULL: as text. */
-static enum err_code dump_process(const struct options *options, pid_t pid, struct json *json,
+/* json NULL: as text.  core NULL: a process. */
+static enum err_code dump_process(const struct options *options, pid_t pid,
+                                  const struct sampler_core *core, struct json *json,
                                   size_t *deadlocks, struct err *err)
 {
     struct dump dump;
@@ -269,6 +306,11 @@ static enum err_code dump_process(const struct options *options, pid_t pid, stru
         options->shows_native ? SAMPLER_NATIVE_FULL : SAMPLER_NATIVE_LEAF, NULL, err);
     if (rc)
         return rc;
+    dump.core = core;
+    if (core && !dump.count) {
+        dump_deinit(&dump);
+        return err_set(err, ERR_FAULT, "no thread can be read");
+    }
     *deadlocks += lock_graph_count_cycles(&dump.locks);
     if (json) {
         dump_write_json(json, &dump, options->sampling.async && lists_tasks(options));
@@ -280,6 +322,27 @@ static enum err_code dump_process(const struct options *options, pid_t pid, stru
         buffer_deinit(&out);
     }
     dump_deinit(&dump);
+    return rc;
+}
+
+/* Without its program, an interpreter may not be found, or its objects have no types. */
+static enum err_code dump_core(const struct options *options, const char *file,
+                               struct json *json, size_t *deadlocks, struct err *err)
+{
+    char warning[SAMPLER_CORE_WARNING_BYTES];
+    struct sampler_core *core = NULL;
+    struct err why = { 0 };
+    enum err_code rc = sampler_core_open(file, options->executable, &core, err);
+    if (rc)
+        return rc;
+    rc = dump_process(options, sampler_core_facts(core)->number, core, json, deadlocks, &why);
+    if (rc && sampler_core_warning(core, 0, warning))
+        err_set(err, rc, "%.60s: %.100s; %.150s", file, why.message, warning);
+    else if (rc)
+        err_set(err, rc, "%.100s: %.200s", file, why.message);
+    /* A search that takes too long is left behind, and may still read the core. */
+    if (rc != ERR_LIMIT)
+        sampler_core_close(core);
     return rc;
 }
 
@@ -299,7 +362,8 @@ int command_dump(const struct options *options)
     enum err_code rc = check_conditions(options, &first);
     if (!rc)
         rc = privilege_drop(options, &first);
-    const size_t count = !rc ? options->sampling.pid_count : 0;
+    const size_t pids = !rc ? options->sampling.pid_count : 0;
+    const size_t count = !rc ? pids + options->file_count : 0;
     size_t deadlocks = 0;
     struct buffer text;
     struct json json;
@@ -311,8 +375,10 @@ int command_dump(const struct options *options)
     for (size_t i = 0; i < count; i++) {
         struct err err = { 0 };
         const enum err_code failure =
-            dump_process(options, options->sampling.pids[i],
-                         options->writes_json ? &json : NULL, &deadlocks, &err);
+            i < pids ? dump_process(options, options->sampling.pids[i], NULL,
+                                    options->writes_json ? &json : NULL, &deadlocks, &err)
+                     : dump_core(options, options->files[i - pids],
+                                 options->writes_json ? &json : NULL, &deadlocks, &err);
         exit_add(failure, &err, &rc, &first);
     }
     if (options->writes_json && count) {

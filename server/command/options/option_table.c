@@ -177,6 +177,8 @@ static const struct option table[] = {
            .bare = "leaf", .by_letter = "full"),
     OPTION('n', "native", NULL, FLAG, shows_native, COMMAND_DUMP,
            "show native frames; stops the process briefly"),
+    LONG("executable", "FILE", TEXT, executable, COMMAND_DUMP,
+         "the program of a core, if it is not where it was"),
     SWITCH("no-gc", sampling.no_gc, SAMPLING, "do not mark garbage collection"),
     SWITCH("opcodes", sampling.opcodes, SAMPLING, "record bytecode instructions besides lines"),
     SWITCH("async-aware", is_async_aware, SAMPLING | COMMAND_DUMP,
