@@ -297,6 +297,8 @@ enum err_code local_sampler_check_engine(const struct sampler_options *options, 
     if (options->stop == SAMPLER_STOP_ALWAYS)
         return err_set(err, ERR_INVALID,
                        "the kernel engine does not stop threads (--stop always)");
+    if (options->locks)
+        return err_set(err, ERR_INVALID, "the kernel engine does not read locks at each tick");
     if (options->rate_hz > KERNEL_MAX_RATE_HZ)
         return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
                        KERNEL_MAX_RATE_HZ);
@@ -431,6 +433,11 @@ static enum err_code tasks(struct sampler *face, struct sampler_tasks *out, stru
     return task_board_copy(&local(face)->targets.board, out, err);
 }
 
+static enum err_code locks(struct sampler *face, struct sampler_locks *out, struct err *err)
+{
+    return lock_board_copy(&local(face)->targets.locks, out, err);
+}
+
 static const struct sampler_ops ops = {
     .destroy = destroy,
     .stop = stop,
@@ -444,6 +451,7 @@ static const struct sampler_ops ops = {
     .processes = processes,
     .origin = origin,
     .tasks = tasks,
+    .locks = locks,
 };
 
 enum err_code local_sampler_start(const struct sampler_options *options, struct sampler **out,

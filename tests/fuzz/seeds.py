@@ -372,7 +372,10 @@ def links():
     origins = number(1) + number(2) + struct.pack("<Q", 1 << 48 | 1) + number(4096)
     task = (number(4711) + number(4712) + number(3) + number(1) + number(4) + b"\1" + number(1) + number(2))
     tasks = b"\1" + number(9) + b"\0" + number(2) + task + number(0) + task + number(1) + number(0)
-    for name, end in (("state", b"\0"), ("state_tasks", tasks)):
+    use = number(0x7f3c2a10b4c0) + number(0x7f3c2a10b4c8) + number(3) + number(4) + number(5) + number(12)
+    locks = b"\1" + number(7) + number(2) + number(4711) + number(4711) + number(2) + number(2) + use + b"\5" + number(4712) + use + b"\0" + number(0)
+    locks += number(4711) + number(4712) + number(1) + number(0)
+    for name, end in (("state", b"\0\0"), ("state_tasks", tasks + b"\0"), ("state_locks", b"\0" + locks)):
         yield name, bytes([3]) + status + bytes(48) + quality + number(10) + number(0) + targets + origins + end
     rows = b"".join(piece(b"R", row) for row in rows_of_a_capture())
     yield "live", bytes([4]) + rows + piece(b"s", b"") + piece(b"E", b"")

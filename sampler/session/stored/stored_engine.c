@@ -6,8 +6,8 @@
 #include "sampler/cpython/python_tick.h"
 #include "sampler/native/machine/machine.h"
 #include "sampler/process/core_file.h"
-#include "sampler/profile/sink.h"
 #include "sampler/sampler.h"
+#include "sampler/session/fold/lock_board.h"
 #include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/native/native_copies.h"
 #include "sampler/session/target.h"
@@ -70,12 +70,11 @@ static enum err_code report_locks(const struct stored_tick *now,
                                   const struct thread_reading *reading)
 {
     const struct target *const target = now->target;
-    const struct sink *const sink = target->options->sink;
     struct lock_use uses[LOCK_USES_MAX];
     struct lock_report report = { .pid = target->process.pid,
                                   .tid = reading->thread->host_tid,
                                   .uses = uses };
-    if (!target->options->locks || !sink || !sink->locks || report.tid <= 0 || reading->failure)
+    if (!target->options->locks || report.tid <= 0 || reading->failure)
         return ERR_OK;
     /* A thread that was in no system call did not wait for a lock. */
     const enum err_code rc = python_read_locks(
@@ -83,9 +82,7 @@ static enum err_code report_locks(const struct stored_tick *now,
         reading->runs == VALUE_UNKNOWN ? VALUE_YES : reading->runs, uses, &report.count);
     if (!rc && report.count && uses[0].is_waited)
         uses[0].is_timed = reading->call.is_timed;
-    if (!rc)
-        sink->locks(sink->context, &report);
-    return rc;
+    return rc ? rc : lock_board_note(target->locks, &report, reading->now_ns);
 }
 
 /* Copies the native stack; NULL: it cannot be read. */

@@ -76,6 +76,13 @@ struct options {
     bool is_async_aware, names_async_mode;
     bool shows_native;      /* in a dump */
     const char *executable; /* of the cores of a dump; NULL: where they say */
+    struct dump_settings {
+        struct setting_texts commands; /* patterns of command lines */
+        bool each;                     /* equal stacks are not merged */
+        bool kernel;
+        uint32_t repeat;
+        uint64_t interval_ns;
+    } dump;
     bool is_blocking, is_gil_only;
     bool has_listen;
     struct listen_address listen;
