@@ -113,6 +113,20 @@ static const struct command commands[] = {
       " 4711 -n               # with native frames\n"
       " 4711 4712 --fail-if deadlock\n",
       " pid fail-if json native async-aware async-mode " },
+    { "watch", COMMAND_WATCH, "PID... -o DIR",
+      "wait until a program gets stuck, and dump it then",
+      "Samples the processes and their children at a low rate for as long as they run.\n"
+      "When an event begins, watch writes to DIR what dump prints of all processes and a\n"
+      "capture of the 30 seconds before it, both named after time, event and process,\n"
+      "and runs the command of --exec.  It has these in its environment:\n"
+      "PYROMETER_EVENT, PYROMETER_PID, PYROMETER_DUMP and PYROMETER_CAPTURE.  An event\n"
+      "that goes on is not a new one; it is when it comes again ten seconds after it\n"
+      "was over.  Without an event on the command line these are: --stalled 60 and\n"
+      "--deadlock.  A program that waits for work runs no code of yours either.\n",
+      " 4711 -o incidents/\n"
+      " 4711 -o incidents/ --stalled 60 --rss 8g\n"
+      " 4711 -o incidents/ --loop-blocked 1 --exec 'mail -s $PYROMETER_EVENT me <$PYROMETER_DUMP'\n",
+      " pid all output stalled deadlock loop-blocked rss exec max-events " },
     { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
       "Prints one line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the\n"
       "fix.  Without a PID it checks this host.  The exit status is the one that attach\n"
