@@ -14,6 +14,7 @@
 #include "sampler/base/scoped.h"
 #include "sampler/base/vec.h"
 #include "sampler/process/procfs.h"
+#include "sampler/process/stored_process.h"
 
 struct levels {
     int count;         /* of pid namespaces that the thread is in; 0: unknown */
@@ -75,6 +76,8 @@ int32_t thread_ids_find(struct thread_ids *ids, int32_t tid)
 {
     if (tid <= 0)
         return 0;
+    if (stored_process_find(ids->pid))
+        return thread_ids_has(ids->pid, tid) ? tid : 0;
     if (!ids->levels)
         ids->levels = read_levels(ids->pid, "status").count;
     if (ids->levels <= 1)
@@ -115,8 +118,11 @@ int32_t thread_ids_find(struct thread_ids *ids, int32_t tid)
 size_t thread_ids_count(const struct thread_ids *ids)
 {
     enum { LINKS_OF_EMPTY_FOLDER = 2 };
+    const struct stored_process *const stored = stored_process_find(ids->pid);
     char path[32];
     struct stat folder;
+    if (stored)
+        return stored->thread_count;
     snprintf(path, sizeof path, "/proc/%d/task", ids->pid);
     return stat(path, &folder) == 0 && folder.st_nlink > LINKS_OF_EMPTY_FOLDER
                ? (size_t)folder.st_nlink - LINKS_OF_EMPTY_FOLDER
@@ -138,17 +144,26 @@ static bool is_answered(void)
 
 bool thread_ids_has(int pid, int32_t tid)
 {
+    const struct stored_process *const stored = stored_process_find(pid);
     char path[48];
-    if (tid <= 0)
-        return false;
+    if (tid <= 0 || stored)
+        return tid > 0 && stored->has_thread(stored, tid);
     if (is_answered())
         return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
     snprintf(path, sizeof path, "/proc/%d/task/%d", pid, tid);
     return access(path, F_OK) == 0;
 }
 
+int32_t thread_ids_first(int pid)
+{
+    const struct stored_process *const stored = stored_process_find(pid);
+    return stored ? stored->pid : (int32_t)pid;
+}
+
 int32_t thread_ids_inner_pid(int pid)
 {
+    if (stored_process_find(pid))
+        return thread_ids_first(pid);
     const struct levels levels = read_levels(pid, "status");
     return levels.count > 1 ? levels.innermost : (int32_t)pid;
 }

@@ -57,6 +57,7 @@ enum err_code targets_init(struct targets *targets, const struct sampler_options
     target_table_init(&targets->target_table);
     origins_init(&targets->origins);
     task_board_init(&targets->board);
+    lock_board_init(&targets->locks);
     enum err_code rc = profile_create(&targets->profile, err);
     if (!rc)
         rc = waits_create(targets->profile, !options->hides_arguments, &targets->waits, err);
@@ -134,6 +135,7 @@ void targets_deinit(struct targets *targets)
     close_targets(targets);
     profile_destroy(targets->profile);
     task_board_deinit(&targets->board);
+    lock_board_deinit(&targets->locks);
     target_table_deinit(&targets->target_table);
     origins_deinit(&targets->origins);
     memset(targets, 0, sizeof *targets);
@@ -143,6 +145,7 @@ void targets_begin(struct targets *targets, uint64_t created_ns)
 {
     targets->created_ns = created_ns;
     targets->cpus.created_ns = created_ns;
+    targets->locks.created_ns = created_ns;
     /* Later than created_ns, so no sample has a time before it. */
     targets->engine->ops->begin(targets->engine);
 }
@@ -236,6 +239,7 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
         origins_end(&targets->origins, target->fold.nodes.origin);
         return rc;
     }
+    target->locks = &targets->locks;
     targets->items[targets->count++] = target;
     warn_of_version(targets, target);
     warn_of_another(targets, target);

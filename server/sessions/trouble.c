@@ -11,6 +11,7 @@
 #include "sampler/profile/views/own_code.h"
 #include "sampler/profile/wait.h"
 #include "sampler/sampler.h"
+#include "server/sessions/lock_graph.h"
 #include "server/sessions/recent.h"
 
 const char *const trouble_texts[] = {
@@ -38,26 +39,14 @@ static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
     recent_seal(trouble->recent, end_ns, period_ns, quality);
 }
 
-static void take_locks(void *context, const struct lock_report *report)
-{
-    struct trouble *const trouble = context;
-    pthread_mutex_lock(&trouble->lock);
-    lock_graph_note(&trouble->locks, report);
-    pthread_mutex_unlock(&trouble->lock);
-}
-
 enum err_code trouble_init(struct trouble *trouble, const struct trouble_limits *limits,
                            uint64_t span_ns, struct err *err)
 {
     *trouble = (struct trouble){ .limits = *limits,
                                  .sink = { .context = trouble,
                                            .count = take_run,
-                                           .seal = take_seal,
-                                           .locks = take_locks } };
-    const enum err_code rc = recent_create(span_ns, &trouble->recent, err);
-    if (!rc)
-        pthread_mutex_init(&trouble->lock, NULL);
-    return rc;
+                                           .seal = take_seal } };
+    return recent_create(span_ns, &trouble->recent, err);
 }
 
 void trouble_deinit(struct trouble *trouble)
@@ -65,8 +54,6 @@ void trouble_deinit(struct trouble *trouble)
     if (!trouble->recent)
         return;
     recent_destroy(trouble->recent);
-    lock_graph_deinit(&trouble->locks);
-    pthread_mutex_destroy(&trouble->lock);
     free(trouble->loops);
     *trouble = (struct trouble){ 0 };
 }
@@ -219,19 +206,24 @@ static bool find_stall(struct trouble *trouble, char *text)
     return true;
 }
 
-/* Every thread of a deadlock stands still, and is reported at each tick: what is known is of the time since the last check. */
-static bool find_deadlock(struct trouble *trouble, char *text)
+static enum err_code find_deadlock(const struct trouble *trouble, struct sampler *sampler,
+                                   char *text, bool *is_on, struct err *err)
 {
+    struct sampler_locks locks = { 0 };
+    struct lock_graph graph = { 0 };
     if (!trouble->limits.deadlock)
-        return false;
-    pthread_mutex_lock(&trouble->lock);
-    const size_t cycles = lock_graph_count_cycles(&trouble->locks);
-    lock_graph_deinit(&trouble->locks);
-    trouble->locks = (struct lock_graph){ 0 };
-    pthread_mutex_unlock(&trouble->lock);
+        return ERR_OK;
+    const enum err_code rc = sampler_locks(sampler, &locks, err);
+    if (rc)
+        return rc;
+    lock_graph_take(&graph, &locks);
+    const size_t cycles = lock_graph_count_cycles(&graph);
     snprintf(text, TROUBLE_TEXT_BYTES, "threads wait for each other: %zu deadlock%s", cycles,
              cycles == 1 ? "" : "s");
-    return cycles > 0;
+    *is_on = cycles > 0;
+    lock_graph_deinit(&graph);
+    sampler_locks_deinit(&locks);
+    return ERR_OK;
 }
 
 static bool find_block(struct trouble *trouble, const struct profile_snapshot *snapshot,
@@ -264,6 +256,7 @@ enum err_code trouble_check(struct trouble *trouble, struct sampler *sampler,
     char texts[TROUBLE_KINDS][TROUBLE_TEXT_BYTES];
     struct recent_window *windows[RECENT_MAX_WINDOWS];
     struct profile_snapshot snapshot;
+    bool has_deadlock = false;
     *count_out = 0;
     /* Before the snapshot, which then has all rows of the samples. */
     const size_t count = recent_take(trouble->recent, trouble->seen_ns, windows);
@@ -273,11 +266,13 @@ enum err_code trouble_check(struct trouble *trouble, struct sampler *sampler,
         rc = look_at_samples(trouble, &snapshot, windows, count, err);
     for (size_t i = 0; i < count; i++)
         recent_release(windows[i]);
+    if (!rc)
+        rc = find_deadlock(trouble, sampler, texts[TROUBLE_DEADLOCK], &has_deadlock, err);
 
     if (!rc) {
         const bool is_on[TROUBLE_KINDS] = {
             [TROUBLE_STALLED] = find_stall(trouble, texts[TROUBLE_STALLED]),
-            [TROUBLE_DEADLOCK] = find_deadlock(trouble, texts[TROUBLE_DEADLOCK]),
+            [TROUBLE_DEADLOCK] = has_deadlock,
             [TROUBLE_BLOCKED] = find_block(trouble, &snapshot, texts[TROUBLE_BLOCKED]),
             [TROUBLE_RSS] = find_growth(trouble, sampler, texts[TROUBLE_RSS]),
         };

@@ -18,16 +18,13 @@
 #ifndef SERVER_SESSIONS_TROUBLE_H
 #define SERVER_SESSIONS_TROUBLE_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
-#include "server/sessions/lock_graph.h"
 
 struct recent;
 struct sampler;
@@ -64,8 +61,6 @@ struct trouble {
     struct trouble_limits limits;
     struct sink sink;
     struct recent *recent;
-    pthread_mutex_t lock; /* guards the graph */
-    struct lock_graph locks;
     struct trouble_loop *loops;
     size_t loop_count, loop_room;
     uint64_t seen_ns;     /* windows until then were looked at */

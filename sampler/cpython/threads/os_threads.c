@@ -255,7 +255,7 @@ static enum err_code read_stacks(struct os_threads *threads)
     c_stacks_clear(&threads->stacks);
     for (size_t i = 0; i < list->count && !rc; i++) {
         const int32_t tid = own_thread(threads, list->items[i]);
-        if (tid == threads->ids.pid)
+        if (tid == thread_ids_first(threads->ids.pid))
             first = tid;
         else if (tid)
             rc = c_stacks_add(&threads->stacks, list->items[i]->head.ident, tid);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
 #include "sampler/capture/format.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/option_table.h"
@@ -28,6 +29,7 @@ static const struct options defaults = {
                .keep_bytes = CAPTURES_KEEP_BYTES,
                .max_upload = CAPTURES_MAX_UPLOAD },
     .watch = { .max_events = 100 },
+    .dump = { .repeat = 1, .interval_ns = NS_PER_S },
     .push = { .window_ns = PUSH_WINDOW_NS, .spool_bytes = PUSH_SPOOL_BYTES },
 };
 
@@ -194,6 +196,10 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
         struct err why = { 0 };
         if (option_read_pid(NULL, &options->sampling, text, &why) == ERR_OK)
             return ERR_OK;
+        if (options->command->bit == COMMAND_DUMP && access(text, F_OK) == 0)
+            return take_file(options, text, err);
+        if (options->command->bit == COMMAND_DUMP)
+            return err_set(err, ERR_INVALID, "'%.64s' is neither a PID nor a core file", text);
         return err_set(err, ERR_INVALID, "invalid PID '%.64s': %s", text, why.message);
     }
     options->target = word;
@@ -436,6 +442,23 @@ static enum err_code check_targets(const struct options *options, struct err *er
     return ERR_OK;
 }
 
+/* Which processes a dump reads. */
+static enum err_code check_dump(const struct options *options, struct err *err)
+{
+    const struct sampler_options *const sampling = &options->sampling;
+    const char *const others = sampling->all ? "--all" : "--command";
+    const bool has_others = sampling->all || options->dump.commands.count > 0;
+    if (sampling->pid_count > 0 && has_others)
+        return err_set(err, ERR_INVALID, "dump takes a PID or %s, not both", others);
+    if (sampling->pid_count == 0 && options->file_count == 0 && !has_others)
+        return err_set(err, ERR_INVALID, "dump needs a PID, a core file, --all or --command");
+    if (options->executable && options->file_count == 0)
+        return err_set(err, ERR_INVALID, "--executable needs a core file");
+    if (sampling->all && options->dump.commands.count > 0)
+        return err_set(err, ERR_INVALID, "--command chooses among all: leave out --all");
+    return ERR_OK;
+}
+
 /* Applies the short forms of --parts, and of --state for a mark. */
 static enum err_code complete_parts(struct options *options, struct err *err)
 {
@@ -505,8 +528,8 @@ static enum err_code complete(struct options *options, struct err *err)
                        options->command->name);
     if (options->command->bit == COMMAND_PUSH && options->push.endpoint_count == 0)
         return err_set(err, ERR_INVALID, "push needs a capture and a URL: FILE URL");
-    if (options->command->bit == COMMAND_DUMP && options->sampling.pid_count == 0)
-        return err_set(err, ERR_INVALID, "dump needs a PID");
+    if (options->command->bit == COMMAND_DUMP && check_dump(options, err) != ERR_OK)
+        return ERR_INVALID;
     if (options->command->bit & BY_PID && check_targets(options, err) != ERR_OK)
         return ERR_INVALID;
     if (options->command->bit == COMMAND_WATCH && !options->output)

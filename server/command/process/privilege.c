@@ -70,6 +70,9 @@ static struct need need_of(const struct options *options)
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (needs[i].commands & bit)
             need = needs[i];
+    /* The kernel's stacks of threads are for CAP_SYS_ADMIN alone. */
+    if (bit == COMMAND_DUMP && options->dump.kernel)
+        need.capabilities |= BIT(CAP_SYS_ADMIN);
     if (options->push.endpoint_count > 0)
         need.calls |= SYSCALLS_PUSH;
     if (!(need.calls & SYSCALLS_READ))
