@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -133,6 +134,12 @@ static enum err_code dump_process(struct dumping *dumping, pid_t pid, struct dum
     return rc;
 }
 
+/* With all our rights, of which access(2) knows nothing. */
+static bool is_there(const char *path)
+{
+    return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0;
+}
+
 /* Finds a program as a shell does, where no file here has that name; NULL stays NULL. */
 static const char *find_program(const char *name, char room[PATH_MAX])
 {
@@ -154,11 +161,11 @@ static enum err_code dump_core(struct dumping *dumping, const char *file, struct
 {
     static const struct process_facts facts = { .state = '?', .rank = -1 };
     char warning[SAMPLER_CORE_WARNING_BYTES], room[PATH_MAX];
+    const char *const program = find_program(dumping->options->executable, room);
     struct sampler_core *core = NULL;
     struct err why = { 0 };
     struct dump dump;
-    enum err_code rc = sampler_core_open(file, find_program(dumping->options->executable, room),
-                                         &core, &out->err);
+    enum err_code rc = sampler_core_open(file, program, &core, &out->err);
     if (rc)
         return rc;
     rc = dump_take_of(&dump, sampler_core_facts(core)->number, &dumping->request, NULL, &why);
