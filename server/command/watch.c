@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include "server/sessions/dump_merge.h"
 #include "server/sessions/dump_text.h"
 #include "server/sessions/recent.h"
+#include "server/sessions/session.h"
 #include "server/sessions/session_capture.h"
 #include "server/sessions/trouble.h"
 
@@ -43,8 +45,7 @@ struct watch {
 
 /* Where the files of an event go, without their extension. */
 struct event_files {
-    char base[PATH_MAX];
-    char dump[PATH_MAX], capture[PATH_MAX]; /* "": could not be written */
+    char dump[PATH_MAX / 4], capture[PATH_MAX / 4]; /* "": could not be written */
 };
 
 static bool put_to_output(void *to, const char *data, size_t bytes)
@@ -54,8 +55,7 @@ static bool put_to_output(void *to, const char *data, size_t bytes)
 
 static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
 {
-    return output_write(to, data, bytes) ? ERR_OK
-                                         : err_set(err, ERR_SYS, "writing has failed");
+    return output_write(to, data, bytes) ? ERR_OK : err_set(err, ERR_SYS, "writing has failed");
 }
 
 /* output_finish reports why a write has failed. */
@@ -122,20 +122,23 @@ static enum err_code write_capture(struct watch *watch, const char *path, struct
     return rc;
 }
 
-/* Adds a process to the text.  One that cannot be read now does not hide the others. */
-static void add_process(struct dump_merge *merge, pid_t pid, const struct dump_view *view)
+/* Adds a process to the merge, or writes it as text if it is the only one.  One that cannot be read now does not hide the others. */
+static void add_process(pid_t pid, struct dump_merge *merge, struct buffer *text, bool is_alone)
 {
+    const struct dump_view view = { .shows_tasks = true, .dumps = 1 };
     const struct dump_request request = { .async = SAMPLER_ASYNC_RUNNING,
                                           .native = SAMPLER_NATIVE_LEAF };
     struct process_facts facts;
     struct dump dump;
     struct err err = { 0 };
-    enum err_code rc = process_facts_read(pid, &facts);
-    if (rc)
+    if (process_facts_read(pid, &facts) != ERR_OK)
         return;
-    rc = dump_take_of(&dump, pid, &request, NULL, &err);
+    enum err_code rc = dump_take_of(&dump, pid, &request, NULL, &err);
     if (!rc) {
-        rc = dump_text_merge(merge, &dump, view, &facts, &err);
+        if (is_alone)
+            dump_text_write(text, &dump, &view, &facts);
+        else
+            rc = dump_text_merge(merge, &dump, &view, &facts, &err);
         dump_deinit(&dump);
     }
     if (rc)
@@ -144,27 +147,29 @@ static void add_process(struct dump_merge *merge, pid_t pid, const struct dump_v
 
 static enum err_code write_dump(struct watch *watch, const char *path, struct err *err)
 {
-    const struct dump_view view = { .shows_tasks = true, .dumps = 1 };
     struct output output = { .fd = -1 };
     struct dump_merge merge = { 0 };
     struct sampler_target target;
-    struct buffer text = { 0 };
+    struct buffer text;
+    size_t count = 0;
+    buffer_init_draining(&text, put_to_output, &output);
     enum err_code rc = output_init(&output, path, err);
     if (!rc)
         rc = dump_merge_init(&merge, err);
+    for (size_t i = 0; sampler_target_at(watch->driver.sampler, i, &target); i++)
+        count += !target.reason;
     for (size_t i = 0; !rc && sampler_target_at(watch->driver.sampler, i, &target); i++)
         if (!target.reason)
-            add_process(&merge, target.pid, &view);
+            add_process(target.pid, &merge, &text, count == 1);
+    if (!rc && count != 1)
+        rc = dump_merge_write(&merge, false, &text, err);
     if (!rc) {
-        buffer_init_draining(&text, put_to_output, &output);
-        rc = dump_merge_write(&merge, view.shows_idle, &text, err);
         buffer_flush(&text);
-        if (!rc)
-            rc = buffer_check(&text, err);
-        buffer_deinit(&text);
+        rc = buffer_check(&text, err);
     }
     if (!rc || output.sys != 0)
         rc = output_finish(&output, NULL, 0, err);
+    buffer_deinit(&text);
     output_deinit(&output);
     dump_merge_deinit(&merge);
     return rc;
@@ -175,14 +180,14 @@ static void name_files(const struct watch *watch, enum trouble_kind kind,
                        struct event_files *files)
 {
     const time_t now = time(NULL);
-    char when[32] = "";
+    char when[32] = "", base[PATH_MAX / 4];
     struct tm parts;
     if (gmtime_r(&now, &parts))
         strftime(when, sizeof when, "%Y%m%d-%H%M%SZ", &parts);
-    snprintf(files->base, sizeof files->base, "%.900s%s-%s-%d", watch->folder, when,
-             trouble_texts[kind], (int)sampler_target(watch->driver.sampler)->pid);
-    snprintf(files->dump, sizeof files->dump, "%.1000s.txt", files->base);
-    snprintf(files->capture, sizeof files->capture, "%.1000s." CAPTURE_EXTENSION, files->base);
+    snprintf(base, sizeof base, "%.900s%s-%s-%d", watch->folder, when, trouble_texts[kind],
+             (int)sampler_target(watch->driver.sampler)->pid);
+    snprintf(files->dump, sizeof files->dump, "%.1000s.txt", base);
+    snprintf(files->capture, sizeof files->capture, "%.1000s." CAPTURE_EXTENSION, base);
 }
 
 static void run_command(const struct watch *watch, enum trouble_kind kind,
@@ -254,11 +259,11 @@ static void choose_options(struct watch *watch, const struct options *given)
 static enum err_code start(struct watch *watch, struct err *err)
 {
     const struct options *const options = &watch->options;
-    enum err_code rc =
-        trouble_init(&watch->trouble, &options->watch.limits, SPAN_NS, err);
+    struct stat status;
+    enum err_code rc = trouble_init(&watch->trouble, &options->watch.limits, SPAN_NS, err);
     if (!rc)
         rc = driver_open(&watch->driver, err);
-    if (!rc && !output_is_folder(watch->folder))
+    if (!rc && (stat(watch->folder, &status) != 0 || !S_ISDIR(status.st_mode)))
         rc = err_set(err, ERR_SYS, "cannot write into '%.200s': there is no such folder",
                      watch->folder);
     if (!rc && options->watch.exec)

@@ -42,10 +42,9 @@ static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
 enum err_code trouble_init(struct trouble *trouble, const struct trouble_limits *limits,
                            uint64_t span_ns, struct err *err)
 {
-    *trouble = (struct trouble){ .limits = *limits,
-                                 .sink = { .context = trouble,
-                                           .count = take_run,
-                                           .seal = take_seal } };
+    *trouble = (struct trouble){
+        .limits = *limits, .sink = { .context = trouble, .count = take_run, .seal = take_seal }
+    };
     return recent_create(span_ns, &trouble->recent, err);
 }
 

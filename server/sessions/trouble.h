@@ -30,9 +30,9 @@ struct recent;
 struct sampler;
 
 /* X(name, text) */
-#define TROUBLES(X)          \
-    X(STALLED, "stalled")    \
-    X(DEADLOCK, "deadlock")  \
+#define TROUBLES(X)            \
+    X(STALLED, "stalled")      \
+    X(DEADLOCK, "deadlock")    \
     X(BLOCKED, "loop-blocked") \
     X(RSS, "rss")
 
@@ -63,8 +63,8 @@ struct trouble {
     struct recent *recent;
     struct trouble_loop *loops;
     size_t loop_count, loop_room;
-    uint64_t seen_ns;     /* windows until then were looked at */
-    uint64_t progress_ns; /* the last sample of your code that ran */
+    uint64_t seen_ns;                 /* windows until then were looked at */
+    uint64_t progress_ns;             /* the last sample of your code that ran */
     uint64_t until_ns[TROUBLE_KINDS]; /* the last window in which it was there; 0: never */
 };
 

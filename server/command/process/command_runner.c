@@ -78,7 +78,8 @@ enum err_code command_runner_run(int fd, const struct command_event *event, stru
     if (write(fd, event, sizeof *event) == (ssize_t)sizeof *event)
         return ERR_OK;
     if (errno == EAGAIN)
-        return err_set(err, ERR_LIMIT, "the command of --exec still runs, and many events wait");
+        return err_set(err, ERR_LIMIT,
+                       "the command of --exec still runs, and many events wait");
     return err_sys(err, errno, "cannot run the command of --exec");
 }
 

@@ -18,7 +18,8 @@ struct signals;
 
 struct command_event {
     char kind[32], pid[16];
-    char dump[PATH_MAX / 4], capture[PATH_MAX / 4]; /* less than PIPE_BUF, so that it comes whole */
+    char dump[PATH_MAX / 4],
+        capture[PATH_MAX / 4]; /* less than PIPE_BUF, so that it comes whole */
 };
 
 /* Comes before any right is given up.  Returns the descriptor that command_runner_run and command_runner_stop take. */

@@ -16,8 +16,9 @@ static void windows_of_the_span_are_kept_in_their_order(void **state)
 {
     struct recent_window *windows[RECENT_MAX_WINDOWS];
     struct recent *recent = NULL;
+    struct err err = { 0 };
     (void)state;
-    assert_ok(recent_create(4 * WINDOW_NS, &recent, NULL));
+    assert_ok(recent_create(4 * WINDOW_NS, &recent, &err), &err);
     for (uint64_t i = 0; i < 10; i++)
         seal(recent, i, (size_t)i);
     assert_int_equal(recent_take(recent, 0, windows), 5);
@@ -39,8 +40,9 @@ static void windows_without_samples_are_bounded_too(void **state)
 {
     struct recent_window *windows[RECENT_MAX_WINDOWS];
     struct recent *recent = NULL;
+    struct err err = { 0 };
     (void)state;
-    assert_ok(recent_create(UINT64_MAX / 2, &recent, NULL));
+    assert_ok(recent_create(UINT64_MAX / 2, &recent, &err), &err);
     for (uint64_t i = 0; i < 2 * RECENT_MAX_WINDOWS; i++)
         seal(recent, i, 0);
     assert_int_equal(recent_take(recent, 0, windows), RECENT_MAX_WINDOWS);
@@ -53,8 +55,9 @@ static void the_oldest_samples_give_way_and_those_without_room_are_counted(void 
 {
     struct recent_window *windows[RECENT_MAX_WINDOWS];
     struct recent *recent = NULL;
+    struct err err = { 0 };
     (void)state;
-    assert_ok(recent_create(UINT64_MAX / 2, &recent, NULL));
+    assert_ok(recent_create(UINT64_MAX / 2, &recent, &err), &err);
     seal(recent, 0, 10);
     seal(recent, 1, RECENT_MAX_RUNS - 5);
     assert_int_equal(recent_take(recent, 0, windows), 1);
