@@ -28,7 +28,7 @@
 #include "server/sessions/trouble.h"
 
 #define WATCH_RATE_HZ 19.0
-/* What comes before an event. */
+/* The time before an event that its capture has. */
 static const uint64_t SPAN_NS = 30 * NS_PER_S;
 /* A program that runs no code of its own for a minute is stalled, unless the user says otherwise. */
 static const uint64_t STALLED_NS = 60 * NS_PER_S;
@@ -43,7 +43,7 @@ struct watch {
     uint32_t events;
 };
 
-/* Where the files of an event go, without their extension. */
+/* The files of an event. */
 struct event_files {
     char dump[PATH_MAX / 4], capture[PATH_MAX / 4]; /* "": could not be written */
 };
@@ -204,7 +204,7 @@ static void run_command(const struct watch *watch, enum trouble_kind kind,
         say("%s", err.message);
 }
 
-/* What cannot be written is said, and watching goes on. */
+/* A file that cannot be written is said, and watching goes on. */
 static void handle_event(struct watch *watch, const struct trouble_event *event)
 {
     struct event_files files;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/process/process_stats.h"
+#include "sampler/process_tree.h"
 #include "sampler/profile/part.h"
 #include "sampler/profile/views/own_code.h"
 #include "sampler/profile/wait.h"
@@ -139,11 +139,11 @@ static enum err_code follow_loop(struct trouble *trouble, const struct run *run,
     return ERR_OK;
 }
 
-/* Looks at the samples of the windows. */
-static enum err_code look_at_samples(struct trouble *trouble,
-                                     const struct profile_snapshot *snapshot,
-                                     struct recent_window *const *windows, size_t count,
-                                     struct err *err)
+/* Takes the samples of the windows. */
+static enum err_code take_samples(struct trouble *trouble,
+                                  const struct profile_snapshot *snapshot,
+                                  struct recent_window *const *windows, size_t count,
+                                  struct err *err)
 {
     struct own_code levels;
     unsigned char *const own = calloc(snapshot->sizes.functions + 1, sizeof *own);
@@ -169,9 +169,9 @@ static uint64_t count_rss(struct sampler *sampler)
     struct sampler_target target;
     uint64_t bytes = 0;
     for (size_t i = 0; sampler_target_at(sampler, i, &target); i++) {
-        struct process_stats stats;
-        if (!target.reason && process_stats_read(target.pid, &stats, NULL) == ERR_OK)
-            bytes += stats.rss_bytes;
+        uint64_t rss_bytes = 0;
+        if (!target.reason && process_rss(target.pid, &rss_bytes))
+            bytes += rss_bytes;
     }
     return bytes;
 }
@@ -262,7 +262,7 @@ enum err_code trouble_check(struct trouble *trouble, struct sampler *sampler,
     enum err_code rc = profile_snapshot(sampler_profile(sampler), &snapshot, err);
     const bool has_snapshot = !rc;
     if (!rc)
-        rc = look_at_samples(trouble, &snapshot, windows, count, err);
+        rc = take_samples(trouble, &snapshot, windows, count, err);
     for (size_t i = 0; i < count; i++)
         recent_release(windows[i]);
     if (!rc)

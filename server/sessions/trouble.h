@@ -2,13 +2,13 @@
  * trouble - what a session says of a program that does not get on: it is stalled, threads wait for each other for ever, an event loop
  * is blocked by one callback, or its processes have too much memory.
  *
- * The session's sink (trouble_sink) keeps the samples of the last seconds; trouble_check looks at those that came since the last
+ * The session's sink (trouble_sink) keeps the samples of the last seconds; trouble_check reads those that came since the last
  * call.  A kind of trouble begins once, and again after it was over.
  *
  *     stalled        no thread ran your code (own_code.h) for so long
  *     deadlock       a cycle of threads, as lock_graph.h finds it
  *     loop-blocked   a thread was in one callback of asyncio's event loop in all samples of so long.  A loop that runs the same short
- *                    callback again and again, and nothing else, looks alike.
+ *                    callback again and again, and nothing else, is not told from it.
  *     rss            the resident memory of all processes together
  *
  * Ownership: the caller's storage, which must not move while the session runs.
@@ -63,7 +63,7 @@ struct trouble {
     struct recent *recent;
     struct trouble_loop *loops;
     size_t loop_count, loop_room;
-    uint64_t seen_ns;                 /* windows until then were looked at */
+    uint64_t seen_ns;                 /* windows until then were read */
     uint64_t progress_ns;             /* the last sample of your code that ran */
     uint64_t until_ns[TROUBLE_KINDS]; /* the last window in which it was there; 0: never */
 };
@@ -80,7 +80,7 @@ MUST_CHECK enum err_code trouble_init(struct trouble *trouble,
 /* A zeroed one is fine.  Sampling must have ended. */
 void trouble_deinit(struct trouble *trouble);
 
-/* What began since the last call, at most one of each kind; returns how many. */
+/* Fills in the events that began since the last call, at most one of each kind. */
 MUST_CHECK enum err_code trouble_check(struct trouble *trouble, struct sampler *sampler,
                                        struct trouble_event out[TROUBLE_KINDS],
                                        size_t *count_out, struct err *err);

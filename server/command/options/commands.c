@@ -136,7 +136,7 @@ static const struct command commands[] = {
       "yours either, so choose a longer time for one that does.\n",
       " 4711 -o incidents/\n"
       " 4711 -o incidents/ --stalled 60 --rss 8g\n"
-      " 4711 -o incidents/ --loop-blocked 1 --exec './tell $PYROMETER_DUMP'\n",
+      " 4711 -o incidents/ --exec './tell $PYROMETER_DUMP'\n",
       " pid all output stalled deadlock loop-blocked rss exec max-events " },
     { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
       "Prints one line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the\n"

@@ -235,7 +235,7 @@ static const struct option table[] = {
            "print the stacks of idle workers too"),
     SWITCH("kernel", dump.kernel, COMMAND_DUMP, "print what blocked threads do in the kernel"),
     LONG("repeat", "NUMBER", NUMBER, dump.repeat, COMMAND_DUMP,
-         "read NUMBER times, and mark threads that are stuck", RANGE(1, 1000)),
+         "read NUMBER times; mark threads that are stuck", RANGE(1, 1000)),
     LONG("interval", "TIME", DURATION, dump.interval_ns, COMMAND_DUMP,
          "time between two readings (default 1)"),
     SWITCH("json", writes_json, COMMAND_DIFF | COMMAND_DUMP, "write JSON"),
