@@ -28,6 +28,7 @@ static const struct options defaults = {
                .keep_days = 30,
                .keep_bytes = CAPTURES_KEEP_BYTES,
                .max_upload = CAPTURES_MAX_UPLOAD },
+    .watch = { .max_events = 100 },
     .dump = { .repeat = 1, .interval_ns = NS_PER_S },
     .push = { .window_ns = PUSH_WINDOW_NS, .spool_bytes = PUSH_SPOOL_BYTES },
 };
@@ -531,6 +532,8 @@ static enum err_code complete(struct options *options, struct err *err)
         return ERR_INVALID;
     if (options->command->bit & BY_PID && check_targets(options, err) != ERR_OK)
         return ERR_INVALID;
+    if (options->command->bit == COMMAND_WATCH && !options->output)
+        return err_set(err, ERR_INVALID, "watch needs -o DIR, a folder for dumps and captures");
     if (options->command->bit == COMMAND_REPLAY && options->opens_browser &&
         chooses_a_part(options))
         return err_set(
