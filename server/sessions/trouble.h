@@ -8,7 +8,7 @@
  *     stalled        no thread ran your code (own_code.h) for so long
  *     deadlock       a cycle of threads, as lock_graph.h finds it
  *     loop-blocked   a thread was in one callback of asyncio's event loop in all samples of so long.  A loop that runs the same short
- *                    callback again and again, and nothing else, is not told from it.
+ *                    callback again and again, and nothing else, is not distinguished from it.
  *     rss            the resident memory of all processes together
  *
  * Ownership: the caller's storage, which must not move while the session runs.

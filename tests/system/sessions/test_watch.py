@@ -6,6 +6,7 @@ Exit code: 0 all is right, 1 something is not.
 import glob
 import os
 import re
+import shutil
 import signal
 import time
 
@@ -40,6 +41,7 @@ asyncio.run(main())
 class Watch(Test):
     def folder(self, name):
         path = file_in(name)
+        shutil.rmtree(path, ignore_errors=True)
         os.mkdir(path)
         return path
 
@@ -58,7 +60,8 @@ class Watch(Test):
         self.assertEqual(process.wait(), 0, process.output())
 
     def test_a_deadlock_is_dumped_once_and_a_command_runs(self):
-        folder, ran = self.folder("watch-deadlock"), file_in("watch-ran")
+        folder = self.folder("watch-deadlock")
+        ran = os.path.join(self.folder("watch-command"), "ran")
         command = 'printf "%%s %%s\\n" "$PYROMETER_EVENT" "$PYROMETER_PID" >>%s; head -2 "$PYROMETER_DUMP" >>%s' % (ran, ran)
         with victim("locks.py", "deadlock", "120", python=newest_python()) as target, \
                 self.watch(target, folder, "--deadlock", "--exec", command) as process:
