@@ -74,7 +74,15 @@ struct options {
     struct sampler_options sampling; /* pid included */
     bool names_all_threads, only_main_thread;
     bool is_async_aware, names_async_mode;
-    bool shows_native; /* in a dump */
+    bool shows_native;      /* in a dump */
+    const char *executable; /* of the cores of a dump; NULL: where they say */
+    struct dump_settings {
+        struct setting_texts commands; /* patterns of command lines */
+        bool each;                     /* equal stacks are not merged */
+        bool kernel;
+        uint32_t repeat;
+        uint64_t interval_ns;
+    } dump;
     bool is_blocking, is_gil_only;
     bool has_listen;
     struct listen_address listen;
@@ -100,7 +108,7 @@ struct options {
     bool has_memory;    /* --memory is given */
     bool wants_capture;
     const char *capture_file;             /* as in --binary=FILE; NULL: not given */
-    const char *files[OPTIONS_MAX_FILES]; /* captures to read */
+    const char *files[OPTIONS_MAX_FILES]; /* captures to read, or cores to dump */
     size_t file_count;
     size_t baseline_count; /* of diff: files before '--'; 0: only the first */
     struct options_view {
