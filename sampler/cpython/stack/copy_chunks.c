@@ -61,7 +61,7 @@ static enum err_code set_chunk(struct copy *copy, size_t index, size_t held, rem
     chunk->addr = addr;
     chunk->size = header[1];
     chunk->next_bytes = (size_t)(used < chunk->size ? used : chunk->size);
-    chunk->bytes = chunk->again_from = chunk->last_bytes = chunk->most = 0;
+    chunk->bytes = chunk->last_bytes = chunk->most = 0;
     chunk->known = chunk->last_known = (struct copy_known){ 0 };
     return held + chunk->next_bytes > COPY_MAX_BYTES ? ERR_LIMIT
                                                      : reserve_chunk(chunk, chunk->next_bytes);
@@ -86,7 +86,7 @@ static enum err_code grow_to(struct copy *copy, size_t count)
     for (size_t i = 0; i < wanted && arrived >= spans[i].bytes; arrived -= spans[i++].bytes)
         for (size_t k = count; k-- > 0 && k + COPY_MAX_PREDICTIONS >= count;)
             if (copy->chunks[k].addr == spans[i].addr)
-                copy->chunks[k].bytes = copy->chunks[k].again_from = spans[i].bytes;
+                copy->chunks[k].bytes = spans[i].bytes;
     return rc == ERR_FAULT ? ERR_OK : rc;
 }
 
@@ -217,9 +217,10 @@ size_t copy_plan_predictions(struct copy *copy, struct memory_span *spans)
     for (size_t i = copy->chunk_count; i < copy->chunk_known && count < COPY_MAX_PREDICTIONS;
          i++) {
         struct copy_chunk *const chunk = &copy->chunks[i];
-        if (!copy->has_again || copy->readings - chunk->last_used > PREDICTED_READINGS)
+        if (copy->is_quick || copy->is_still ||
+            copy->readings - chunk->last_used > PREDICTED_READINGS)
             break;
-        chunk->bytes = chunk->again_from = chunk->next_bytes;
+        chunk->bytes = chunk->next_bytes;
         chunk->known.mark = 0;
         spans[count++] =
             (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->bytes };
@@ -233,7 +234,7 @@ void copy_settle_predictions(struct copy *copy, size_t arrived)
     for (size_t i = 0; i < copy->predictions; i++) {
         struct copy_chunk *const chunk = &copy->chunks[copy->chunk_count + i];
         if (arrived < chunk->bytes)
-            chunk->bytes = chunk->again_from = arrived = 0;
+            chunk->bytes = arrived = 0;
         arrived -= chunk->bytes;
     }
 }

@@ -93,10 +93,9 @@ struct heap_frames {
     size_t frame_count, frame_room, last_count;
     remote_addr running; /* the running frame, in the previous walk */
     uint64_t readings, walks;
-    size_t planned_again; /* spans of B in the last plan */
-    bool is_complete;     /* all frames were predicted, and no code object was new */
-    bool is_broken;       /* the walk from the running frame did not reach the outermost one */
-    bool is_cut;          /* so it began further out */
+    bool is_complete; /* all frames were predicted, and no code object was new */
+    bool is_broken;   /* the walk from the running frame did not reach the outermost one */
+    bool is_cut;      /* so it began further out */
 };
 
 /* From the bytes of a frame: does it run, and at which instruction is it? */
@@ -108,8 +107,8 @@ void heap_frames_init(struct heap_frames *heap, struct copy *copy);
 void heap_frames_deinit(struct heap_frames *heap);
 
 /* As copy_plan_count and copy_plan. */
-size_t heap_frames_plan_count(const struct heap_frames *heap, bool is_quick);
-size_t heap_frames_plan(struct heap_frames *heap, bool is_quick, struct memory_span *spans);
+size_t heap_frames_plan_count(const struct heap_frames *heap);
+size_t heap_frames_plan(struct heap_frames *heap, struct memory_span *spans);
 /* As copy_settle.  ERR_GONE: the thread state no longer exists, or is another thread's. */
 MUST_CHECK enum err_code heap_frames_settle(struct heap_frames *heap,
                                             const struct memory_span *spans, size_t count,
