@@ -30,7 +30,6 @@ enum {
     COPY_MAX_BYTES = 256 << 20, /* of all chunks together, in one reading */
     COPY_MAX_OFF_CHUNK = 1 << 12,
     COPY_MAX_CFRAMES = 4,
-    COPY_MAX_PREDICTIONS = 8,
     COPY_IDLE_READINGS = 32, /* an off-chunk frame unused for this many readings is dropped */
     COPY_CHUNK_HEADER_BYTES = 24, /* previous, size, top */
 };
@@ -47,12 +46,11 @@ struct copy_tail {
 /* A data-stack chunk; the oldest comes first. */
 struct copy_chunk {
     remote_addr addr;
-    uint64_t size;      /* bytes of the whole chunk, header included */
-    size_t bytes;       /* of A, from its start */
-    size_t last_bytes;  /* of LAST; 0: none */
-    size_t next_bytes;  /* to copy in the next reading */
-    size_t most;        /* the most bytes used since the chunk was last trimmed */
-    uint64_t last_used; /* number of the reading in which it was last part of the stack */
+    uint64_t size;     /* bytes of the whole chunk, header included */
+    size_t bytes;      /* of A, from its start */
+    size_t last_bytes; /* of LAST; 0: none */
+    size_t next_bytes; /* to copy in the next reading */
+    size_t most;       /* the most bytes used since the chunk was last trimmed */
     size_t room;
     unsigned char *reading[COPY_READINGS];
     /* The first bytes of A and LAST that are of a tail, and its mark. */
@@ -93,8 +91,7 @@ struct copy {
 
     struct copy_chunk *chunks; /* from chunk_count on: chunks above, of earlier readings */
     size_t chunk_count, chunk_known, chunk_room;
-    unsigned doubts;    /* searches in a row that found another first chunk */
-    size_t predictions; /* spans of the last copy_plan_predictions */
+    unsigned doubts; /* searches in a row that found another first chunk */
     struct copy_off_chunk *off_chunk;
     size_t off_chunk_count, off_chunk_room;
     struct idmap off_chunk_index; /* by address */
@@ -123,11 +120,6 @@ size_t copy_plan_count(const struct copy *copy);
 size_t copy_plan(struct copy *copy, struct memory_span *spans);
 MUST_CHECK enum err_code copy_settle(struct copy *copy, const struct memory_span *spans,
                                      size_t count, size_t arrived);
-
-/* Speculative reads: the stack may soon grow again into chunks that it has left shortly before.  Their
- * spans, at most COPY_MAX_PREDICTIONS, come last in a call, so if one is gone nothing else is lost. */
-size_t copy_plan_predictions(struct copy *copy, struct memory_span *spans);
-void copy_settle_predictions(struct copy *copy, size_t arrived);
 
 /* Makes a reading, in one call for every MEMORY_MAX_SPANS spans.  ERR_GONE: the thread state no longer
  * exists. */

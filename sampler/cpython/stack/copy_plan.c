@@ -118,7 +118,6 @@ size_t copy_plan(struct copy *copy, struct memory_span *spans)
             chunk->last_bytes = 0;
     }
     copy->plan_spans = plan_spans(copy, spans);
-    copy->predictions = 0;
     copy->readings++;
     return copy->plan_spans;
 }

@@ -113,17 +113,9 @@ static enum err_code read_all(struct copy *copy, size_t count, size_t *arrived_o
     return rc;
 }
 
-static size_t bytes_of(const struct memory_span *spans, size_t count)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += spans[i].bytes;
-    return bytes;
-}
-
 enum err_code copy_read(struct copy *copy)
 {
-    const size_t room = copy_plan_count(copy) + 1 + COPY_MAX_PREDICTIONS;
+    const size_t room = copy_plan_count(copy) + 1;
     size_t arrived;
     if (!VEC_RESERVE(copy->spans, copy->span_room, room))
         return ERR_NOMEM;
@@ -131,11 +123,8 @@ enum err_code copy_read(struct copy *copy)
     if (copy->generation_addr)
         copy->spans[count++] = (struct memory_span){ copy->generation_addr, &copy->generation,
                                                      sizeof copy->generation };
-    const size_t bytes = bytes_of(copy->spans, count);
-    const enum err_code rc =
-        read_all(copy, count + copy_plan_predictions(copy, copy->spans + count), &arrived);
+    const enum err_code rc = read_all(copy, count, &arrived);
     if (rc && rc != ERR_FAULT)
         return rc;
-    copy_settle_predictions(copy, arrived > bytes ? arrived - bytes : 0);
     return copy_settle(copy, copy->spans, count, arrived);
 }

@@ -407,69 +407,6 @@ static void no_more_of_a_thread_state_is_read_than_it_has(void **state)
     }
 }
 
-static remote_addr newest_chunk_at(const struct world *world)
-{
-    return world->thread.addr + world->python.runtime.layout.tstate_datastack_chunk;
-}
-
-/* As if the thread had gone back to the end of that chunk. */
-static void go_back_to(struct world *world, size_t index)
-{
-    const struct copy_chunk *const chunk = &world->copy.chunks[index];
-    fake_memory_put_u64(&world->python.memory, newest_chunk_at(world), chunk->addr);
-    fake_memory_put_u64(&world->python.memory,
-                        world->thread.addr + world->python.runtime.layout.tstate_datastack_top,
-                        chunk->addr + chunk->bytes);
-}
-
-static void a_chunk_that_was_there_is_hoped_for(void **state)
-{
-    struct world world;
-    (void)state;
-    begin(&world, 15);
-    push(&world, 500);
-    (void)settle(&world);
-    const size_t count = world.copy.chunk_count;
-    const remote_addr newest = world.copy.chunks[count - 1].addr;
-    const remote_addr top = copy_stack_top(&world.copy);
-    assert_true(count >= 2);
-    go_back_to(&world, 0);
-    (void)settle(&world);
-    assert_int_equal(world.copy.chunk_count, 1);
-    /* It is back, and all of it has come with one call. */
-    fake_memory_put_u64(&world.python.memory, newest_chunk_at(&world), newest);
-    fake_memory_put_u64(&world.python.memory,
-                        world.thread.addr + world.python.runtime.layout.tstate_datastack_top,
-                        top);
-    const uint64_t before = calls_made(&world);
-    assert_int_equal(copy_read(&world.copy), ERR_OK);
-    assert_int_equal(copy_follow(&world.copy), ERR_OK);
-    assert_int_equal(calls_made(&world) - before, 1);
-    assert_int_equal(world.copy.chunk_count, count);
-    assert_non_null(copy_in_chunk(&world.copy, COPY_A, fake_current(&world.thread), 8));
-    end(&world);
-}
-
-static void what_is_hoped_for_in_vain_costs_nothing_else(void **state)
-{
-    struct world world;
-    (void)state;
-    begin(&world, 15);
-    push(&world, 500);
-    (void)settle(&world);
-    const remote_addr newest = world.copy.chunks[world.copy.chunk_count - 1].addr;
-    go_back_to(&world, 0);
-    fake_memory_unmap(&world.python.memory, newest);
-    assert_int_equal(copy_read(&world.copy), ERR_OK);
-    assert_int_equal(copy_follow(&world.copy), ERR_OK);
-    const uint64_t before = calls_made(&world);
-    assert_int_equal(copy_read(&world.copy), ERR_OK);
-    assert_int_equal(copy_follow(&world.copy), ERR_OK);
-    assert_int_equal(calls_made(&world) - before, 1);
-    assert_true(world.copy.chunks[0].bytes > 0);
-    end(&world);
-}
-
 /* 3.15 keeps the chunk it popped last, without its link to the one below. */
 static void a_chunk_stored_for_later_is_not_the_first_one(void **state)
 {
@@ -505,9 +442,7 @@ static void only_generators_and_entries_are_off_chunk(void **state)
     end(&world);
 }
 
-TEST_GROUP(cmocka_unit_test(a_chunk_that_was_there_is_hoped_for),
-           cmocka_unit_test(what_is_hoped_for_in_vain_costs_nothing_else),
-           cmocka_unit_test(a_chunk_stored_for_later_is_not_the_first_one),
+TEST_GROUP(cmocka_unit_test(a_chunk_stored_for_later_is_not_the_first_one),
            cmocka_unit_test(only_generators_and_entries_are_off_chunk),
            cmocka_unit_test(a_thread_without_a_chunk_takes_one_call),
            cmocka_unit_test(chunks_are_found_once_and_predicted_from_then_on),
