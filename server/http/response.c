@@ -229,7 +229,7 @@ void response_finish(struct response *response, const struct request *request)
         response_set_header(response, "Vary", "Accept-Encoding");
 }
 
-const char *status_text(int status)
+const char *response_status_text(int status)
 {
     switch (status) {
     case 200: return "OK";
@@ -266,7 +266,7 @@ static void set_problem(struct response *response, int status, const char *detai
 
     json_object(&json);
     json_member_text(&json, "type", "about:blank");
-    json_member_text(&json, "title", status_text(status));
+    json_member_text(&json, "title", response_status_text(status));
     json_member_int(&json, "status", status);
     json_member_text(&json, "detail", detail);
     json_end(&json);

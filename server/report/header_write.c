@@ -139,7 +139,7 @@ void report_header_write(const struct report_header *header, struct json *json)
 
     state_words_put(&text, &header->states);
     put_buffer(json, "state", &text);
-    part_words_put(&text, header->states.parts);
+    state_words_put_parts(&text, header->states.parts);
     put_buffer(json, "parts", &text);
 
     json_member_array(json, "filters");

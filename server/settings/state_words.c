@@ -95,7 +95,7 @@ static enum part part_named(const struct word *word)
     return PART_COUNT;
 }
 
-enum err_code part_words_read(const char *text, part_set *out, struct err *err)
+enum err_code state_words_read_parts(const char *text, part_set *out, struct err *err)
 {
     const char *at = text;
     unsigned set = 0;
@@ -167,7 +167,7 @@ void state_words_put(struct buffer *out, const struct state_condition *condition
     }
 }
 
-void part_words_put(struct buffer *out, part_set set)
+void state_words_put_parts(struct buffer *out, part_set set)
 {
     const char *comma = "";
     for (enum part part = 0; part < PART_COUNT; part++)
@@ -177,7 +177,7 @@ void part_words_put(struct buffer *out, part_set set)
         }
 }
 
-void part_words_put_phrase(struct buffer *out, part_set set)
+void state_words_put_parts_phrase(struct buffer *out, part_set set)
 {
     if (set == PART_SET_USUAL) {
         buffer_text(out, "all but idle");
@@ -197,7 +197,7 @@ void state_words_put_phrases(struct buffer *out, const char *before,
 {
     if (condition->parts) {
         buffer_text(out, before);
-        part_words_put_phrase(out, condition->parts);
+        state_words_put_parts_phrase(out, condition->parts);
     }
     for (enum state_flag flag = 0; flag < STATE_FLAG_COUNT; flag++) {
         const enum asked asked = asked_of(flag, condition);

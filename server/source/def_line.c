@@ -163,7 +163,7 @@ static int compare_words(struct word a, struct word b)
     return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-static struct word last_part(const struct def_line *item)
+static struct word python_command_last_part(const struct def_line *item)
 {
     struct word name = { item->name.text, item->name.length };
     return take_last(&name);
@@ -171,16 +171,17 @@ static struct word last_part(const struct def_line *item)
 
 static int by_last_part(const void *a, const void *b)
 {
-    return compare_words(last_part(a), last_part(b));
+    return compare_words(python_command_last_part(a), python_command_last_part(b));
 }
 
 static void note_definition(struct scanner *scanner, struct word defined, int32_t line)
 {
     size_t at;
-    LOWER_BOUND(at, scanner->count, compare_words(last_part(&scanner->items[at]), defined) < 0);
+    LOWER_BOUND(at, scanner->count,
+                compare_words(python_command_last_part(&scanner->items[at]), defined) < 0);
     for (; at < scanner->count && scanner->checks < DEF_LINE_MAX_CHECKS; at++) {
         struct def_line *const item = &scanner->items[at];
-        if (!is_same_word(last_part(item), defined))
+        if (!is_same_word(python_command_last_part(item), defined))
             break;
         scanner->checks++;
         if (leads_to(scanner, defined, (struct word){ item->name.text, item->name.length }))

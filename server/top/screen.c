@@ -144,7 +144,7 @@ static void draw_query(struct buffer *out, const struct screen *screen,
     }
     if (display->mode == DISPLAY_PARTS && display->parts) {
         struct buffer parts = { 0 };
-        part_words_put_phrase(&parts, display->parts);
+        state_words_put_parts_phrase(&parts, display->parts);
         writer_print(&writer, ", ");
         writer_text(&writer, parts.data, parts.length);
         buffer_deinit(&parts);
