@@ -11,8 +11,7 @@
  * Small objects of one size lie side by side, and each span of a call costs as much as some thousand
  * bytes, so frames that lie close together are read as one range.
  *
- * A frame that has returned may be memory of something else.  If the walk meets one, it starts at the
- * innermost frame that did not move instead: the stack is then truncated there.
+ * A frame that has returned may be memory of something else.  If the walk meets one, the thread is read again.
  *
  * Ownership: the caller's storage; heap_frames_deinit accepts a zeroed one.  The thread state is
  * read into the caller's copy.
@@ -95,7 +94,6 @@ struct heap_frames {
     uint64_t readings, walks;
     bool is_complete; /* all frames were predicted, and no code object was new */
     bool is_broken;   /* the walk from the running frame did not reach the outermost one */
-    bool is_cut;      /* so it began further out */
 };
 
 /* From the bytes of a frame: does it run, and at which instruction is it? */
@@ -120,7 +118,7 @@ MUST_CHECK enum err_code heap_frames_read(struct heap_frames *heap);
 bool heap_frames_are_same(const struct heap_frames *heap);
 
 /* Walks from the running frame to the outermost one.  The result is frames[0], frame_count; it has no
- * frames if the walk is broken and not cut. */
+ * frames if the walk is broken. */
 MUST_CHECK enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes);
 /* The number of outermost frames that A and B confirm. */
 size_t heap_frames_sure(const struct heap_frames *heap);

@@ -7,8 +7,7 @@ static void judge(struct stack *stack)
     const size_t found = stack->count;
     if (!stack->copy.is_still)
         stack->count = heap_frames_sure(&stack->heap);
-    stack->certainty =
-        stack->heap.is_cut || stack->count < found ? STACK_TRUNCATED : STACK_EXACT;
+    stack->certainty = stack->count < found ? STACK_TRUNCATED : STACK_EXACT;
 }
 
 static bool codes_are_fresh(const struct stack *stack, struct code_table *codes)
@@ -49,7 +48,7 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes, b
         stack_cut_at_stale(stack, codes);
     }
     heap_frames_accept(&stack->heap);
-    return stack->heap.is_broken && !stack->heap.is_cut ? ERR_FAULT : ERR_OK;
+    return stack->heap.is_broken ? ERR_FAULT : ERR_OK;
 }
 
 static enum err_code conclude(struct stack *stack, enum err_code rc)
