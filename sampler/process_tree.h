@@ -25,9 +25,10 @@ MUST_CHECK enum err_code process_tree_list(const pid_t *roots, size_t count, pid
 
 struct process_facts {
     char name[PROCESS_TREE_NAME]; /* as the process or its program chose it */
-    char wait[PROCESS_TREE_NAME]; /* the function of the kernel that its main thread waits in; "": it does not, or unknown */
-    char state;                   /* of the main thread, as in /proc/PID/stat: 'T' is stopped; '?': unknown */
-    int32_t rank;                 /* RANK of its environment, or else LOCAL_RANK; -1: none, or unknown */
+    char wait
+        [PROCESS_TREE_NAME]; /* the function of the kernel that its main thread waits in; "": it does not, or unknown */
+    char state;   /* of the main thread, as in /proc/PID/stat: 'T' is stopped; '?': unknown */
+    int32_t rank; /* RANK of its environment, or else LOCAL_RANK; -1: none, or unknown */
 };
 
 /* ERR_GONE: there is no such process. */

@@ -152,6 +152,52 @@ function createViews(dispatch) {
   return { all, beside: [new Map(staged).get(createOwnLinesView), details, legend] };
 }
 
+// Actions that ask the server for something: {share, sampleTasks, recordNative, openPicker, compareWith}.
+function createServerActions(dispatch, note, copy) {
+  function share({ address, access, session }) {
+    const ask = async (method, path, body) => {
+      const answer = await send(method, path, body);
+      return answer.status === 204 ? null : answer.json();
+    };
+    const here = location.href.replace(/#.*$/s, "") + "#" + formatAddress(address);
+    openSessionShare(document.getElementById("overlay"), { access, send: ask,
+      copy: (text) => copy(text, TEXT.menu.copied), address: here,
+      session: { id: session.id, title: sessionTitle(session) } });
+  }
+
+  async function sampleTasks(state) {
+    const session = await send("POST", "/sessions", tasksRequest(state)).then((response) => response.json());
+    location.hash = formatAddress({ ...state.address, session: session.id, view: "tasks", threads: [], processes: [],
+      range: null });
+  }
+
+  async function recordNative({ session: { id } }) {
+    const { settings } = await send("PATCH", "/sessions/" + id, { native: "full" }).then((response) => response.json());
+    dispatch({ type: "settings", settings });
+    note(TEXT.nativeOffer.begun);
+  }
+
+  async function openPicker({ access }) {
+    const picker = { sessions: null, captures: [], mayOpen: access?.scope === "operator", error: "", busy: false };
+    dispatch({ type: "picker", picker });
+    const found = (what) => dispatch({ type: "pickerFound", found: what });
+    await readComparable().then(found, (problem) => found({ error: problem.message }));
+  }
+
+  async function compareWith(state, { choice }) {
+    dispatch({ type: "pickerFound", found: { busy: true, error: "" } });
+    try {
+      const against = await openComparable(choice);
+      dispatch({ type: "picker", picker: null });
+      dispatch({ type: "address", changes: { view: "diff", against, baseline: choice.baseline }, how: "push" });
+    } catch (problem) {
+      dispatch({ type: "pickerFound", found: { busy: false, error: problem.message } });
+    }
+  }
+
+  return { share, sampleTasks, recordNative, openPicker, compareWith };
+}
+
 // The effects of actions beside the state: {run(action, state), forget()}, where `page` is {source, dispatch,
 // setPaused}.
 function createEffects(page) {
@@ -176,47 +222,7 @@ function createEffects(page) {
   const noted = (change) => change.then(() => page.source.retry(), (problem) => note(problem.message));
   const copy = (text, done) => copyText(text).then(() => note(done), () => note(TEXT.header.copyRefused));
 
-  function share({ address, access, session }) {
-    const ask = async (method, path, body) => {
-      const answer = await send(method, path, body);
-      return answer.status === 204 ? null : answer.json();
-    };
-    const here = location.href.replace(/#.*$/s, "") + "#" + formatAddress(address);
-    openSessionShare(document.getElementById("overlay"), { access, send: ask,
-      copy: (text) => copy(text, TEXT.menu.copied), address: here,
-      session: { id: session.id, title: sessionTitle(session) } });
-  }
-
-  async function sampleTasks(state) {
-    const session = await send("POST", "/sessions", tasksRequest(state)).then((response) => response.json());
-    location.hash = formatAddress({ ...state.address, session: session.id, view: "tasks", threads: [], processes: [],
-      range: null });
-  }
-
-  async function recordNative({ session: { id } }) {
-    const { settings } = await send("PATCH", "/sessions/" + id, { native: "full" }).then((response) => response.json());
-    page.dispatch({ type: "settings", settings });
-    note(TEXT.nativeOffer.begun);
-  }
-
-  async function openPicker({ access }) {
-    const picker = { sessions: null, captures: [], mayOpen: access?.scope === "operator", error: "", busy: false };
-    page.dispatch({ type: "picker", picker });
-    const found = (what) => page.dispatch({ type: "pickerFound", found: what });
-    await readComparable().then(found, (problem) => found({ error: problem.message }));
-  }
-
-  async function compareWith(state, { choice }) {
-    page.dispatch({ type: "pickerFound", found: { busy: true, error: "" } });
-    try {
-      const against = await openComparable(choice);
-      page.dispatch({ type: "picker", picker: null });
-      page.dispatch({ type: "address", changes: { view: "diff", against, baseline: choice.baseline }, how: "push" });
-    } catch (problem) {
-      page.dispatch({ type: "pickerFound", found: { busy: false, error: problem.message } });
-    }
-  }
-
+  const server = createServerActions(page.dispatch, note, copy);
   const push = (state) => bar.write(state.address, "push");
   const effects = new Map([
     ["address", (state, action) => bar.write(state.address, action.how)],
@@ -250,13 +256,13 @@ function createEffects(page) {
         (problem) => page.dispatch({ type: "note", text: String(problem.message) }),
       )],
     ["copy", (state, action) => copy(action.text, action.note)],
-    ["share", share],
+    ["share", server.share],
     ["addRangeNote", (state, action) => noted(addRangeNote(state.session, action.note))],
     ["removeRangeNote", (state, action) => noted(removeRangeNote(state.session, action.id))],
-    ["sampleTasks", (state) => sampleTasks(state).catch((problem) => note(problem.message))],
-    ["recordNative", (state) => recordNative(state).catch((problem) => note(problem.message))],
-    ["openPicker", openPicker],
-    ["compareWith", compareWith],
+    ["sampleTasks", (state) => server.sampleTasks(state).catch((problem) => note(problem.message))],
+    ["recordNative", (state) => server.recordNative(state).catch((problem) => note(problem.message))],
+    ["openPicker", server.openPicker],
+    ["compareWith", server.compareWith],
     ["saveChart", (state, action) =>
       saveChart(state, action.chart, action.format).then(
         (drawn) => drawn || note(TEXT.download.noChart(TEXT.charts[action.chart])),
@@ -274,6 +280,23 @@ function rememberedLinks() {
   }
 }
 
+// The state that the browser keeps from one visit to the next.
+function rememberedState() {
+  return { theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", ownPatterns: remembered(OWN_KEY) ?? "",
+    links: { came: noLinks(), own: rememberedLinks() } };
+}
+
+// True if the delivery fits what is here.
+function fits(take, recording, delivery) {
+  try {
+    take(recording, delivery);
+    return true;
+  } catch (problem) {
+    if (!(problem instanceof RangeError)) throw problem;
+    return false;
+  }
+}
+
 function startPage() {
   const data = document.getElementById("profile-data");
   const embedded = data.textContent.trim();
@@ -281,26 +304,17 @@ function startPage() {
   const addressHere = () => parseAddress(location.hash, data.dataset.view);
   const compute = createPicture();
   const chosenThreads = createChosenThreads();
-  let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes",
-    ownPatterns: remembered(OWN_KEY) ?? "", links: { came: noLinks(), own: rememberedLinks() },
-    address: addressHere() };
+  let state = { ...createState(embedded === ""), ...rememberedState(), address: addressHere() };
   let views = { all: [], beside: [] };
   let queued = false;
   let shown = null;
   let asked = questionOf(state, []);
   let selected = null;
 
-  // True if the delivery fits what is here.
   function recorded(take, delivery) {
-    try {
-      take(state.recording, delivery);
-      return true;
-    } catch (problem) {
-      if (!(problem instanceof RangeError)) throw problem;
-      return false;
-    } finally {
-      dispatch({ type: "recorded" });
-    }
+    const isTaken = fits(take, state.recording, delivery);
+    dispatch({ type: "recorded" });
+    return isTaken;
   }
 
   const source = (embedded === "" ? createLiveSource : createReportSource)(

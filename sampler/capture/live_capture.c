@@ -59,25 +59,6 @@ struct live_capture {
     struct err err;
 };
 
-static struct chunk *take_free(struct live_capture *capture)
-{
-    pthread_mutex_lock(&capture->lock);
-    struct chunk *chunk = capture->free;
-    if (chunk)
-        capture->free = chunk->next;
-    pthread_mutex_unlock(&capture->lock);
-    if (!chunk && capture->made < LIVE_CAPTURE_MAX_CHUNKS) {
-        chunk = malloc(sizeof *chunk);
-        capture->made += chunk != NULL;
-    }
-    if (chunk) {
-        chunk->next = NULL;
-        chunk->count = 0;
-        chunk->seals = false;
-    }
-    return chunk;
-}
-
 static void hand_over(struct live_capture *capture)
 {
     struct chunk *const chunk = capture->filling;
@@ -95,8 +76,23 @@ static void hand_over(struct live_capture *capture)
 
 static bool has_room(struct live_capture *capture)
 {
-    if (!capture->filling)
-        capture->filling = take_free(capture);
+    if (!capture->filling) {
+        pthread_mutex_lock(&capture->lock);
+        struct chunk *chunk = capture->free;
+        if (chunk)
+            capture->free = chunk->next;
+        pthread_mutex_unlock(&capture->lock);
+        if (!chunk && capture->made < LIVE_CAPTURE_MAX_CHUNKS) {
+            chunk = malloc(sizeof *chunk);
+            capture->made += chunk != NULL;
+        }
+        if (chunk) {
+            chunk->next = NULL;
+            chunk->count = 0;
+            chunk->seals = false;
+        }
+        capture->filling = chunk;
+    }
     return capture->filling != NULL;
 }
 
@@ -175,31 +171,19 @@ static enum err_code flush(struct live_capture *capture, struct err *err)
     return !rc && capture->put ? writer_state(&capture->writer, put_state, capture, err) : rc;
 }
 
-static void drop(struct live_capture *capture, const struct chunk *chunk)
-{
-    for (size_t i = 0; i < chunk->count; i++)
-        capture->dropped += chunk->runs[i].count;
-}
-
-static enum err_code take_runs(struct live_capture *capture, const struct chunk *chunk,
-                               struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < chunk->count && !rc; i++)
-        rc = writer_run(&capture->writer, &chunk->runs[i], err);
-    return rc;
-}
-
 /* Rows are published when their window is sealed, so a block is only made then. */
 static enum err_code take_chunk(struct live_capture *capture, const struct chunk *chunk,
                                 struct err *err)
 {
     struct writer *const writer = &capture->writer;
     enum err_code rc = ERR_OK;
-    if (writer->windows.run_count < LIVE_CAPTURE_MAX_OPEN_RUNS)
-        rc = take_runs(capture, chunk, err);
-    else
-        drop(capture, chunk);
+    if (writer->windows.run_count < LIVE_CAPTURE_MAX_OPEN_RUNS) {
+        for (size_t i = 0; i < chunk->count && !rc; i++)
+            rc = writer_run(&capture->writer, &chunk->runs[i], err);
+    } else {
+        for (size_t i = 0; i < chunk->count; i++)
+            capture->dropped += chunk->runs[i].count;
+    }
     if (rc || !chunk->seals)
         return rc;
     capture->sealed = (struct live_capture_seal){ .end_ns = chunk->end_ns,
@@ -215,24 +199,6 @@ static void drop_rest(struct live_capture *capture)
     const off_t end = capture->start + (off_t)capture->writer.at;
     if (capture->is_regular && ftruncate(capture->fd, end) == 0)
         (void)!lseek(capture->fd, end, SEEK_SET);
-}
-
-static void fail(struct live_capture *capture)
-{
-    drop_rest(capture);
-    if (capture->failed)
-        capture->failed(capture->context, &capture->err);
-}
-
-/* After a failure chunks are not written. */
-static void process(struct live_capture *capture, struct chunk *chunk)
-{
-    if (!capture->err.code && take_chunk(capture, chunk, &capture->err))
-        fail(capture);
-    pthread_mutex_lock(&capture->lock);
-    chunk->next = capture->free;
-    capture->free = chunk;
-    pthread_mutex_unlock(&capture->lock);
 }
 
 /* NULL: the capture ends, and no chunk is left. */
@@ -255,8 +221,18 @@ static void *capture_main(void *context)
     struct live_capture *const capture = context;
     struct chunk *chunk;
     pthread_setname_np(pthread_self(), "capture");
-    while ((chunk = wait_for_chunk(capture)))
-        process(capture, chunk);
+    while ((chunk = wait_for_chunk(capture))) {
+        /* After a failure chunks are not written. */
+        if (!capture->err.code && take_chunk(capture, chunk, &capture->err)) {
+            drop_rest(capture);
+            if (capture->failed)
+                capture->failed(capture->context, &capture->err);
+        }
+        pthread_mutex_lock(&capture->lock);
+        chunk->next = capture->free;
+        capture->free = chunk;
+        pthread_mutex_unlock(&capture->lock);
+    }
     return NULL;
 }
 
@@ -350,9 +326,15 @@ static void join(struct live_capture *capture)
     capture->has_thread = false;
 }
 
-static enum err_code write_end(struct live_capture *capture, const struct capture_metadata *end,
-                               const struct buffer *texts, struct err *err)
+enum err_code live_capture_finish(struct live_capture *capture,
+                                  const struct capture_metadata *end,
+                                  const struct buffer *texts, struct err *err)
 {
+    if (capture->filling && capture->filling->count)
+        hand_over(capture);
+    join(capture);
+    const sigset_t before = block_limit_signal();
+
     struct capture_metadata written = *end;
     capture->sealed.lost = capture->lost + capture->dropped;
     if (!capture->err.code &&
@@ -368,18 +350,7 @@ static enum err_code write_end(struct live_capture *capture, const struct captur
     const enum err_code rc = writer_finish(&capture->writer, &written, err);
     if (rc)
         drop_rest(capture);
-    return rc;
-}
 
-enum err_code live_capture_finish(struct live_capture *capture,
-                                  const struct capture_metadata *end,
-                                  const struct buffer *texts, struct err *err)
-{
-    if (capture->filling && capture->filling->count)
-        hand_over(capture);
-    join(capture);
-    const sigset_t before = block_limit_signal();
-    const enum err_code rc = write_end(capture, end, texts, err);
     unblock(&before);
     if (!capture->err.code)
         return rc;

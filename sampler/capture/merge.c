@@ -69,17 +69,6 @@ static enum err_code make_maps(struct input *input, struct err *err)
     return err_nomem(err);
 }
 
-static enum err_code map_strings(struct profile *profile, struct input *input, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (str_id id = 0; id < input->snapshot.sizes.strings && !rc; id++) {
-        const struct strtab_string string = profile_string(&input->snapshot, id);
-        rc = strtab_intern(profile_strings(profile), string.text, string.length,
-                           &input->strings[id], err);
-    }
-    return rc;
-}
-
 static enum err_code map_functions(struct profile *profile, struct input *input,
                                    struct err *err)
 {
@@ -195,23 +184,19 @@ static void count_block(struct input *input)
     input->block = (struct counted_block){ .before = block->after, .after = block->after };
 }
 
-/* Counters are known at the end of a block of windows. */
-static void count_window(struct input *input)
-{
-    if (input->window.quality.ticks != input->block.after.ticks)
-        count_block(input);
-    input->block.after = input->window.quality;
-    input->block.windows++;
-    input->block.wanted += is_wanted(input);
-}
-
 static enum err_code next_window(struct input *input, struct err *err)
 {
     enum err_code rc = ERR_OK;
     do {
         rc = reader_next_window(input->reader, &input->window, err);
-        if (!rc)
-            count_window(input);
+        if (!rc) {
+            /* Counters are known at the end of a block of windows. */
+            if (input->window.quality.ticks != input->block.after.ticks)
+                count_block(input);
+            input->block.after = input->window.quality;
+            input->block.windows++;
+            input->block.wanted += is_wanted(input);
+        }
     } while (!rc && !is_wanted(input));
     input->has_window = !rc;
     if (!input->has_window)
@@ -228,8 +213,14 @@ static enum err_code open_input(struct merge *merge, struct input *input, size_t
         rc = profile_snapshot(reader_profile(input->reader), &input->snapshot, err);
     if (!rc)
         rc = make_maps(input, err);
-    if (!rc)
-        rc = map_strings(merge->profile, input, err);
+    if (!rc) {
+        struct profile *const profile = merge->profile;
+        for (str_id id = 0; id < input->snapshot.sizes.strings && !rc; id++) {
+            const struct strtab_string string = profile_string(&input->snapshot, id);
+            rc = strtab_intern(profile_strings(profile), string.text, string.length,
+                               &input->strings[id], err);
+        }
+    }
     if (!rc)
         rc = map_places(merge->profile, input, err);
     if (!rc)
@@ -245,15 +236,6 @@ static uint64_t start_of(const struct input *input)
     return facts_of(input)->started_at_ns + input->range.from_ns;
 }
 
-static uint64_t first_start(const struct merge *merge)
-{
-    uint64_t start_ns = UINT64_MAX;
-    for (size_t i = 0; i < merge->count; i++)
-        if (start_of(&merge->inputs[i]) < start_ns)
-            start_ns = start_of(&merge->inputs[i]);
-    return start_ns;
-}
-
 /* An instant of a capture in the merged session.  The first window may have runs from before the range. */
 static uint64_t moved(const struct input *input, uint64_t at_ns)
 {
@@ -261,27 +243,17 @@ static uint64_t moved(const struct input *input, uint64_t at_ns)
     return at_ns > from_ns ? at_ns - from_ns + input->offset_ns : input->offset_ns;
 }
 
-/* Filters that not all have would hide what some were recorded to show. */
-static void take_filters(struct merge *merge, struct recorded_filters_room *room,
-                         struct capture_metadata *metadata)
-{
-    char ignored[RECORDED_FILTERS_TEXT_BYTES];
-    struct frame_filters first, other;
-    recorded_filters_take(metadata, &first, ignored);
-    for (size_t i = 1; i < merge->count; i++) {
-        recorded_filters_take(facts_of(&merge->inputs[i]), &other, ignored);
-        merge->drops_filters |= !frame_filters_agree(&first, &other);
-    }
-    if (merge->drops_filters)
-        first.count = 0;
-    recorded_filters_put(&first, room, metadata);
-}
-
 static enum err_code begin(struct merge *merge, writer_take take, void *to, struct err *err)
 {
     struct capture_metadata metadata = *facts_of(&merge->inputs[0]);
     struct recorded_filters_room room;
-    metadata.started_at_ns = first_start(merge);
+
+    uint64_t start_ns = UINT64_MAX;
+    for (size_t i = 0; i < merge->count; i++)
+        if (start_of(&merge->inputs[i]) < start_ns)
+            start_ns = start_of(&merge->inputs[i]);
+    metadata.started_at_ns = start_ns;
+
     metadata.merged = merge->count;
     metadata.ended_at_ns = metadata.elapsed_ns = metadata.has_failed = metadata.lost = 0;
     metadata.reason = metadata.source_text = "";
@@ -296,7 +268,18 @@ static enum err_code begin(struct merge *merge, writer_take take, void *to, stru
         if (facts_of(input)->unit_ns < metadata.unit_ns)
             metadata.unit_ns = facts_of(input)->unit_ns;
     }
-    take_filters(merge, &room, &metadata);
+
+    /* Filters that not all have would hide what some were recorded to show. */
+    char ignored[RECORDED_FILTERS_TEXT_BYTES];
+    struct frame_filters first, other;
+    recorded_filters_take(&metadata, &first, ignored);
+    for (size_t i = 1; i < merge->count; i++) {
+        recorded_filters_take(facts_of(&merge->inputs[i]), &other, ignored);
+        merge->drops_filters |= !frame_filters_agree(&first, &other);
+    }
+    if (merge->drops_filters)
+        first.count = 0;
+    recorded_filters_put(&first, &room, &metadata);
     return writer_init(&merge->writer, &metadata, take, to, err);
 }
 
@@ -336,20 +319,6 @@ static enum err_code flush(struct merge *merge, struct err *err)
     return writer_flush(&merge->writer, &merge->snapshot, &sum, lost, err);
 }
 
-static enum err_code take_run(struct merge *merge, const struct input *input,
-                              const struct run *from, struct err *err)
-{
-    struct run run = *from;
-    run.thread = input->threads[run.thread];
-    run.node = input->nodes[run.node];
-    run.first_ns = moved(input, run.first_ns);
-    if (run.spot != PROFILE_NO_SPOT) {
-        run.spot = input->spots[run.spot];
-        run.spot_node = input->nodes[run.spot_node];
-    }
-    return writer_run(&merge->writer, &run, err);
-}
-
 static enum err_code take_window(struct merge *merge, struct input *input, struct err *err)
 {
     const struct capture_window *const window = &input->window;
@@ -359,8 +328,17 @@ static enum err_code take_window(struct merge *merge, struct input *input, struc
     /* A gap without samples. */
     if (start_ns > merge->now_ns)
         rc = writer_seal(&merge->writer, start_ns, window->period_ns, err);
-    for (size_t i = 0; i < window->run_count && !rc; i++)
-        rc = take_run(merge, input, &window->runs[i], err);
+    for (size_t i = 0; i < window->run_count && !rc; i++) {
+        struct run run = window->runs[i];
+        run.thread = input->threads[run.thread];
+        run.node = input->nodes[run.node];
+        run.first_ns = moved(input, run.first_ns);
+        if (run.spot != PROFILE_NO_SPOT) {
+            run.spot = input->spots[run.spot];
+            run.spot_node = input->nodes[run.spot_node];
+        }
+        rc = writer_run(&merge->writer, &run, err);
+    }
     if (!rc && !window->is_open) {
         rc = writer_seal(&merge->writer, end_ns, window->period_ns, err);
         merge->now_ns = end_ns;
@@ -445,19 +423,6 @@ static enum err_code run(struct merge *merge, size_t memory_bytes, writer_take t
     return rc ? rc : end(merge, err);
 }
 
-static void close_input(struct input *input)
-{
-    profile_snapshot_release(&input->snapshot);
-    free(input->strings);
-    free(input->libraries);
-    free(input->functions);
-    free(input->frames);
-    free(input->nodes);
-    free(input->threads);
-    free(input->processes);
-    free(input->spots);
-}
-
 enum err_code merge_captures(struct reader *const *readers, size_t count,
                              const struct merge_options *options, writer_take take, void *to,
                              struct merge_result *out, struct err *err)
@@ -477,8 +442,18 @@ enum err_code merge_captures(struct reader *const *readers, size_t count,
     writer_deinit(&merge.writer);
     profile_snapshot_release(&merge.snapshot);
     profile_destroy(merge.profile);
-    for (size_t i = 0; i < count; i++)
-        close_input(&merge.inputs[i]);
+    for (size_t i = 0; i < count; i++) {
+        struct input *const input = &merge.inputs[i];
+        profile_snapshot_release(&input->snapshot);
+        free(input->strings);
+        free(input->libraries);
+        free(input->functions);
+        free(input->frames);
+        free(input->nodes);
+        free(input->threads);
+        free(input->processes);
+        free(input->spots);
+    }
     free(merge.inputs);
     return rc;
 }

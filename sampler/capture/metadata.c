@@ -65,18 +65,6 @@ static void put_list(const struct capture_texts *list, struct buffer *out)
         buffer_sized_text(out, list->items[i]);
 }
 
-static void put(const struct capture_metadata *metadata, const struct key *key,
-                struct buffer *out)
-{
-    buffer_sized_text(out, key->name);
-    buffer_u8(out, key->form);
-    switch (key->form) {
-    case FORM_NUMBER: buffer_number(out, number_of(metadata, key)); break;
-    case FORM_TEXT: buffer_sized_text(out, text_of(metadata, key)); break;
-    case FORM_LIST: put_list(list_of(metadata, key), out); break;
-    }
-}
-
 void metadata_encode(const struct capture_metadata *metadata, struct buffer *out)
 {
     size_t count = 0;
@@ -84,8 +72,16 @@ void metadata_encode(const struct capture_metadata *metadata, struct buffer *out
         count += is_set(metadata, &keys[i]);
     buffer_number(out, count);
     for (size_t i = 0; i < KEYS; i++)
-        if (is_set(metadata, &keys[i]))
-            put(metadata, &keys[i], out);
+        if (is_set(metadata, &keys[i])) {
+            const struct key *const key = &keys[i];
+            buffer_sized_text(out, key->name);
+            buffer_u8(out, key->form);
+            switch (key->form) {
+            case FORM_NUMBER: buffer_number(out, number_of(metadata, key)); break;
+            case FORM_TEXT: buffer_sized_text(out, text_of(metadata, key)); break;
+            case FORM_LIST: put_list(list_of(metadata, key), out); break;
+            }
+        }
 }
 
 /* NULL: an unknown key. */

@@ -30,21 +30,6 @@ static uint32_t take_id(struct byte_reader *in, int64_t id, uint32_t rows)
     return 0;
 }
 
-static void take_spots(struct decoder *decoder, size_t first)
-{
-    for (size_t i = first; i < decoder->places->count; i++) {
-        struct run *const place = &decoder->places->items[i];
-        const uint64_t spot = byte_reader_number(decoder->in);
-        const uint64_t away = (uint64_t)byte_reader_signed(decoder->in);
-        if (spot == 0)
-            continue;
-        place->spot =
-            take_id(decoder->in, (int64_t)((spot - 1) & INT64_MAX), decoder->sizes->spots);
-        place->spot_node =
-            take_id(decoder->in, (int64_t)(place->node - away), decoder->sizes->nodes);
-    }
-}
-
 /* Makes room for `more` places behind the known ones. */
 static enum err_code grow_places(struct windows_places *places, size_t more, struct err *err)
 {
@@ -88,8 +73,19 @@ static enum err_code take_places(struct decoder *decoder, struct err *err)
         node += (uint64_t)byte_reader_signed(in);
         places[i].node = take_id(in, (int64_t)node, decoder->sizes->nodes);
     }
-    if (byte_reader_u8(in))
-        take_spots(decoder, first);
+    if (byte_reader_u8(in)) {
+        for (size_t i = first; i < decoder->places->count; i++) {
+            struct run *const place = &decoder->places->items[i];
+            const uint64_t spot = byte_reader_number(decoder->in);
+            const uint64_t away = (uint64_t)byte_reader_signed(decoder->in);
+            if (spot == 0)
+                continue;
+            place->spot =
+                take_id(decoder->in, (int64_t)((spot - 1) & INT64_MAX), decoder->sizes->spots);
+            place->spot_node =
+                take_id(decoder->in, (int64_t)(place->node - away), decoder->sizes->nodes);
+        }
+    }
     return ERR_OK;
 }
 
@@ -134,28 +130,6 @@ static enum err_code take_thread(struct decoder *decoder, struct windows_block *
     for (size_t i = 0; i < count; i++)
         out->runs[out->run_count++].thread = thread;
     return ERR_OK;
-}
-
-static enum err_code take_threads(struct decoder *decoder, struct windows_block *out,
-                                  struct err *err)
-{
-    size_t room = 0;
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < out->window_count; i++) {
-        struct block_window *const window = &out->windows[i];
-        uint64_t thread = 0;
-        window->runs_at = out->run_count;
-        for (size_t j = 0; j < decoder->threads[i] && !rc && !decoder->in->is_bad; j++) {
-            thread += (uint64_t)byte_reader_signed(decoder->in);
-            rc = take_thread(decoder, out,
-                             take_id(decoder->in, (int64_t)thread, decoder->sizes->threads),
-                             &room, err);
-        }
-        window->run_count = out->run_count - window->runs_at;
-    }
-    if (byte_reader_count(decoder->in, RUN_BYTES, CAPTURE_MAX_RUNS) != out->run_count)
-        decoder->in->is_bad = true;
-    return rc;
 }
 
 static void take_place_of_runs(struct decoder *decoder, struct windows_block *out)
@@ -223,8 +197,23 @@ static enum err_code decode(struct decoder *decoder, struct windows_block *out, 
     enum err_code rc = take_places(decoder, err);
     if (!rc)
         rc = take_windows(decoder, out, err);
-    if (!rc)
-        rc = take_threads(decoder, out, err);
+    if (!rc) {
+        size_t room = 0;
+        for (size_t i = 0; i < out->window_count; i++) {
+            struct block_window *const window = &out->windows[i];
+            uint64_t thread = 0;
+            window->runs_at = out->run_count;
+            for (size_t j = 0; j < decoder->threads[i] && !rc && !decoder->in->is_bad; j++) {
+                thread += (uint64_t)byte_reader_signed(decoder->in);
+                rc = take_thread(decoder, out,
+                                 take_id(decoder->in, (int64_t)thread, decoder->sizes->threads),
+                                 &room, err);
+            }
+            window->run_count = out->run_count - window->runs_at;
+        }
+        if (byte_reader_count(decoder->in, RUN_BYTES, CAPTURE_MAX_RUNS) != out->run_count)
+            decoder->in->is_bad = true;
+    }
     if (!rc)
         take_place_of_runs(decoder, out);
     if (!rc && !in->is_bad)

@@ -48,9 +48,20 @@ static bool is_at(const struct place *place, const struct run *run, bool lacks_n
            (place->spot == PROFILE_NO_SPOT || place->spot_node == run->spot_node);
 }
 
-static enum err_code add_place(struct windows_encoder *encoder, uint32_t hash,
-                               const struct run *run, struct err *err)
+static enum err_code find_place(struct windows_encoder *encoder, const struct run *run,
+                                uint32_t *out, struct err *err)
 {
+    const uint32_t hash =
+        hash_mix((uint64_t)run->node << 16 | run->state,
+                 run->spot == PROFILE_NO_SPOT ? 0 : (uint64_t)run->spot_node << 32 | run->spot);
+    const bool lacks_native = encoder->marks_native && run->lacks_native;
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &encoder->index, hash, is_at(&encoder->places[at->id], run, lacks_native));
+    *out = at ? at->id : (uint32_t)encoder->place_count;
+
+    if (at)
+        return ERR_OK;
+
     if (!VEC_RESERVE(encoder->places, encoder->place_room, encoder->place_count + 1))
         return err_nomem(err);
     const enum err_code rc =
@@ -65,19 +76,6 @@ static enum err_code add_place(struct windows_encoder *encoder, uint32_t hash,
     return rc;
 }
 
-static enum err_code find_place(struct windows_encoder *encoder, const struct run *run,
-                                uint32_t *out, struct err *err)
-{
-    const uint32_t hash =
-        hash_mix((uint64_t)run->node << 16 | run->state,
-                 run->spot == PROFILE_NO_SPOT ? 0 : (uint64_t)run->spot_node << 32 | run->spot);
-    const bool lacks_native = encoder->marks_native && run->lacks_native;
-    struct idmap_slot *at;
-    IDMAP_FIND(at, &encoder->index, hash, is_at(&encoder->places[at->id], run, lacks_native));
-    *out = at ? at->id : (uint32_t)encoder->place_count;
-    return at ? ERR_OK : add_place(encoder, hash, run, err);
-}
-
 /* Does the run continue the last one of its thread?  A gap of a sample or two does not end a run; its
  * samples then count as evenly spaced. */
 static bool follows(const struct encoded_run *last, const struct encoded_run *next)
@@ -85,16 +83,6 @@ static bool follows(const struct encoded_run *last, const struct encoded_run *ne
     const uint64_t step = last->count > 1 ? (last->last - last->first) / (last->count - 1) : 1;
     return last->place == next->place && next->first >= last->last &&
            next->first - last->last <= 2 * step + 1 && next->count <= UINT32_MAX - last->count;
-}
-
-static enum err_code append_run(struct windows_encoder *encoder, const struct encoded_run *run,
-                                struct err *err)
-{
-    if (!VEC_RESERVE(encoder->runs, encoder->run_room, encoder->run_count + 1))
-        return err_nomem(err);
-    encoder->runs[encoder->run_count++] = *run;
-    encoder->last_of[run->thread] = (uint32_t)encoder->run_count;
-    return ERR_OK;
 }
 
 enum err_code windows_encoder_add(struct windows_encoder *encoder, const struct run *run,
@@ -114,8 +102,13 @@ enum err_code windows_encoder_add(struct windows_encoder *encoder, const struct 
     memset(encoder->last_of + before, 0,
            (encoder->last_room - before) * sizeof *encoder->last_of);
     const uint32_t at = encoder->last_of[run->thread];
-    if (!at || !follows(&encoder->runs[at - 1], &encoded))
-        return append_run(encoder, &encoded, err);
+    if (!at || !follows(&encoder->runs[at - 1], &encoded)) {
+        if (!VEC_RESERVE(encoder->runs, encoder->run_room, encoder->run_count + 1))
+            return err_nomem(err);
+        encoder->runs[encoder->run_count++] = encoded;
+        encoder->last_of[encoded.thread] = (uint32_t)encoder->run_count;
+        return ERR_OK;
+    }
     encoder->runs[at - 1].last = encoded.last;
     encoder->runs[at - 1].count += encoded.count;
     return ERR_OK;
@@ -187,20 +180,6 @@ static int compare_uses(const void *left, const void *right)
     if ((*a)->uses != (*b)->uses)
         return (*a)->uses > (*b)->uses ? -1 : 1;
     return (*a > *b) - (*a < *b);
-}
-
-/* Ranks new places behind those of earlier blocks, which keep their rank. */
-static size_t rank_places(struct windows_encoder *encoder, struct place **ranked)
-{
-    const size_t known = encoder->known_places, count = encoder->place_count - known;
-    for (size_t i = 0; i < encoder->run_count; i++)
-        encoder->places[encoder->runs[i].place].uses++;
-    for (size_t i = 0; i < count; i++)
-        ranked[i] = &encoder->places[known + i];
-    qsort(ranked, count, sizeof(struct place *), compare_uses);
-    for (size_t i = 0; i < count; i++)
-        ranked[i]->rank = (uint32_t)(known + i);
-    return count;
 }
 
 static void put_places(struct place *const *places, size_t count, struct buffer *out)
@@ -282,12 +261,6 @@ static void put_runs(struct windows_encoder *encoder, uint64_t start, struct buf
         encoder->last_of[runs[i].thread] = 0;
 }
 
-static void clear_block(struct windows_encoder *encoder)
-{
-    encoder->known_places = encoder->place_count;
-    encoder->run_count = encoder->window_count = encoder->open_at = 0;
-}
-
 void windows_encoder_forget(struct windows_encoder *encoder)
 {
     idmap_clear(&encoder->index);
@@ -305,7 +278,16 @@ enum err_code windows_encode(struct windows_encoder *encoder, const struct quali
     if (!rc && !ranked)
         rc = err_nomem(err);
     if (!rc) {
-        const size_t places = rank_places(encoder, ranked);
+        /* Ranks new places behind those of earlier blocks, which keep their rank. */
+        const size_t known = encoder->known_places, places = encoder->place_count - known;
+        for (size_t i = 0; i < encoder->run_count; i++)
+            encoder->places[encoder->runs[i].place].uses++;
+        for (size_t i = 0; i < places; i++)
+            ranked[i] = &encoder->places[known + i];
+        qsort(ranked, places, sizeof(struct place *), compare_uses);
+        for (size_t i = 0; i < places; i++)
+            ranked[i]->rank = (uint32_t)(known + i);
+
         for (size_t i = 0; i < encoder->window_count; i++)
             qsort(encoder->runs + encoder->windows[i].runs_at, encoder->windows[i].run_count,
                   sizeof *encoder->runs, compare_runs);
@@ -317,7 +299,8 @@ enum err_code windows_encode(struct windows_encoder *encoder, const struct quali
         put_threads(encoder, out);
         buffer_number(out, encoder->run_count);
         put_runs(encoder, start, out);
-        clear_block(encoder);
+        encoder->known_places = encoder->place_count;
+        encoder->run_count = encoder->window_count = encoder->open_at = 0;
     }
     free(ranked);
     return rc;

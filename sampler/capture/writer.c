@@ -48,16 +48,6 @@ static enum err_code add_block(struct writer *writer, enum capture_kind kind, st
     return rc;
 }
 
-static void put_preamble(struct buffer *out)
-{
-    buffer_append(out, CAPTURE_MAGIC, sizeof CAPTURE_MAGIC - 1);
-    buffer_u8(out, CAPTURE_MAJOR);
-    buffer_u8(out, 0);
-    buffer_u8(out, CAPTURE_MINOR);
-    buffer_u8(out, 0);
-    buffer_u32(out, 0);
-}
-
 static enum err_code init(struct writer *writer, const struct capture_metadata *metadata,
                           bool is_live, writer_take take, void *to, struct err *err)
 {
@@ -70,7 +60,14 @@ static enum err_code init(struct writer *writer, const struct capture_metadata *
     windows_encoder_init(&writer->windows, metadata->unit_ns);
     writer->windows.marks_native = is_live;
     (is_live ? names_set_live : names_set)(&named);
-    put_preamble(&writer->out);
+
+    buffer_append(&writer->out, CAPTURE_MAGIC, sizeof CAPTURE_MAGIC - 1);
+    buffer_u8(&writer->out, CAPTURE_MAJOR);
+    buffer_u8(&writer->out, 0);
+    buffer_u8(&writer->out, CAPTURE_MINOR);
+    buffer_u8(&writer->out, 0);
+    buffer_u32(&writer->out, 0);
+
     metadata_encode(&named, &writer->raw);
     const enum err_code rc = add_block(writer, CAPTURE_METADATA, err);
     return rc ? rc : send(writer, err);
@@ -131,18 +128,6 @@ static void note(struct writer *writer, uint64_t at, uint64_t start_ns, uint64_t
     buffer_number(&writer->index, samples);
 }
 
-static enum err_code add_rows(struct writer *writer, const struct profile_snapshot *snapshot,
-                              struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    while (!rc && rows_encode(snapshot, &writer->done, &writer->raw)) {
-        rc = add_block(writer, CAPTURE_ROWS, err);
-        if (!rc && writer->out.length > SEND_BYTES)
-            rc = send(writer, err);
-    }
-    return rc;
-}
-
 enum err_code writer_flush(struct writer *writer, const struct profile_snapshot *snapshot,
                            const struct quality *quality, uint64_t lost, struct err *err)
 {
@@ -150,7 +135,14 @@ enum err_code writer_flush(struct writer *writer, const struct profile_snapshot 
     const uint64_t start_ns = windows_encoder_start_ns(&writer->windows);
     const bool is_first = writer->chain.pieces == 0 && !writer->is_live;
     const bool has_windows = !writer->is_live || !windows_encoder_is_empty(&writer->windows);
-    enum err_code rc = add_rows(writer, snapshot, err);
+
+    enum err_code rc = ERR_OK;
+    while (!rc && rows_encode(snapshot, &writer->done, &writer->raw)) {
+        rc = add_block(writer, CAPTURE_ROWS, err);
+        if (!rc && writer->out.length > SEND_BYTES)
+            rc = send(writer, err);
+    }
+
     const uint64_t at = next_at(writer);
     if (!rc && has_windows)
         rc = windows_encode(&writer->windows, quality, lost, &writer->raw, err);
@@ -187,12 +179,6 @@ enum err_code writer_source(struct writer *writer, const struct buffer *texts, s
     return rc ? rc : send(writer, err);
 }
 
-static void put_trailer(struct buffer *out, uint64_t end_at)
-{
-    buffer_u64(out, end_at);
-    buffer_append(out, CAPTURE_MAGIC, sizeof CAPTURE_MAGIC - 1);
-}
-
 enum err_code writer_finish(struct writer *writer, const struct capture_metadata *end,
                             struct err *err)
 {
@@ -205,7 +191,9 @@ enum err_code writer_finish(struct writer *writer, const struct capture_metadata
         buffer_append(&writer->raw, writer->index.data, writer->index.length);
     writer->raw.failed |= writer->index.failed;
     const enum err_code rc = add_block(writer, CAPTURE_END, err);
-    if (!rc)
-        put_trailer(&writer->out, end_at);
+    if (!rc) {
+        buffer_u64(&writer->out, end_at);
+        buffer_append(&writer->out, CAPTURE_MAGIC, sizeof CAPTURE_MAGIC - 1);
+    }
     return rc ? rc : send(writer, err);
 }

@@ -178,24 +178,6 @@ static enum err_code read_common(struct blocks *blocks, const struct cfi_tables 
     return rc;
 }
 
-static struct rule finished(const struct common *common, const struct cfi_row *row)
-{
-    struct rule rule = row->rule;
-    const bool is_kernels = common->is_signal_frame && rule.kind == RULE_DEREFERENCE &&
-                            rule.base == MACHINE_SP && rule.add == 0 &&
-                            rule.offset == machine_signal_frame.sp;
-    if (is_kernels || row->return_address != CFI_RETURN_KNOWN) {
-        rule = rule_initial;
-        rule.kind = is_kernels                               ? RULE_SIGNAL
-                    : row->return_address == CFI_RETURN_NONE ? RULE_END
-                                                             : RULE_NONE;
-    } else if (rule.kind == RULE_NONE) {
-        rule = rule_initial;
-    }
-    rule.is_interrupted = common->is_signal_frame;
-    return rule;
-}
-
 enum err_code cfi_find(struct blocks *blocks, const struct cfi_tables *tables, remote_addr pc,
                        struct rule *rule_out, remote_addr *function_out)
 {
@@ -222,7 +204,22 @@ enum err_code cfi_find(struct blocks *blocks, const struct cfi_tables *tables, r
     rc = cfi_program_run(&common.program, &in, start, pc, &row);
     if (rc)
         return rc;
-    *rule_out = finished(&common, &row);
+
+    struct rule rule = row.rule;
+    const bool is_kernels = common.is_signal_frame && rule.kind == RULE_DEREFERENCE &&
+                            rule.base == MACHINE_SP && rule.add == 0 &&
+                            rule.offset == machine_signal_frame.sp;
+    if (is_kernels || row.return_address != CFI_RETURN_KNOWN) {
+        rule = rule_initial;
+        rule.kind = is_kernels                              ? RULE_SIGNAL
+                    : row.return_address == CFI_RETURN_NONE ? RULE_END
+                                                            : RULE_NONE;
+    } else if (rule.kind == RULE_NONE) {
+        rule = rule_initial;
+    }
+    rule.is_interrupted = common.is_signal_frame;
+    *rule_out = rule;
+
     *function_out = start;
     return ERR_OK;
 }

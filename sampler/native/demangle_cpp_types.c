@@ -252,15 +252,6 @@ cpp_id cpp_rule_template_parameter(struct cpp_reader *reader)
     return reader->pending[reader->pending_count++] = id;
 }
 
-/* Arguments behind a parameter in the type of a conversion operator are the operator's. */
-static cpp_id read_parameter(struct cpp_reader *reader)
-{
-    const cpp_id parameter = cpp_add_substitution(reader, cpp_read_template_parameter(reader));
-    if (reader->is_conversion || cpp_peek(reader) != 'I')
-        return parameter;
-    return cpp_add_substitution(reader, cpp_read_template(reader, parameter));
-}
-
 static cpp_id read_type(struct cpp_reader *reader)
 {
     struct cpp_naming naming;
@@ -273,8 +264,14 @@ static cpp_id read_type(struct cpp_reader *reader)
     if (next == 'r' || next == 'V' || next == 'K' ||
         (next == 'D' && second && strchr("xoOw", second)))
         return read_qualified(reader);
-    if (next == 'T')
-        return read_parameter(reader);
+    if (next == 'T') {
+        /* Arguments behind a parameter in the type of a conversion operator are the operator's. */
+        const cpp_id parameter =
+            cpp_add_substitution(reader, cpp_read_template_parameter(reader));
+        if (reader->is_conversion || cpp_peek(reader) != 'I')
+            return parameter;
+        return cpp_add_substitution(reader, cpp_read_template(reader, parameter));
+    }
     if (!next || !strchr("uFAMOPRCGUD", next))
         return cpp_read_name(reader, true, &naming);
     reader->at++;

@@ -196,21 +196,6 @@ static const char *basic_type(char letter)
     return letter >= 'a' && letter <= 'z' ? names[letter - 'a'] : NULL;
 }
 
-/* Digits up to "_"; more than 16 of them are no number of 64 bits. */
-static struct identifier take_hex(struct rust_reader *reader, uint64_t *value_out)
-{
-    struct identifier digits = { .text = reader->at };
-    *value_out = 0;
-    while (!reader->work->has_failed && !skip(reader, '_')) {
-        const char c = take_character(reader);
-        if (!is_digit(c) && !(c >= 'a' && c <= 'f'))
-            fail(reader);
-        *value_out = *value_out << 4 | (uint64_t)(is_digit(c) ? c - '0' : c - 'a' + 10);
-        digits.bytes++;
-    }
-    return digits;
-}
-
 static void put_character(struct rust_reader *reader, uint64_t value)
 {
     static const char hex[] = "0123456789abcdef";
@@ -237,7 +222,18 @@ static void read_value(struct rust_reader *reader, char type)
 {
     uint64_t value;
     const bool is_negative = strchr("aslxni", type) && skip(reader, 'n');
-    const struct identifier digits = take_hex(reader, &value);
+
+    /* Digits up to "_"; more than 16 of them are no number of 64 bits. */
+    struct identifier digits = { .text = reader->at };
+    value = 0;
+    while (!reader->work->has_failed && !skip(reader, '_')) {
+        const char c = take_character(reader);
+        if (!is_digit(c) && !(c >= 'a' && c <= 'f'))
+            fail(reader);
+        value = value << 4 | (uint64_t)(is_digit(c) ? c - '0' : c - 'a' + 10);
+        digits.bytes++;
+    }
+
     if (digits.bytes == 0)
         fail(reader);
     if (type == 'b') {
@@ -398,39 +394,6 @@ static void read_reference(struct rust_reader *reader, bool is_mutable)
     read_type(reader);
 }
 
-static void read_compound_type(struct rust_reader *reader)
-{
-    const char *const from = reader->at;
-    const char letter = take_character(reader);
-    switch (letter) {
-    case 'R':
-    case 'Q': read_reference(reader, letter == 'Q'); break;
-    case 'P':
-    case 'O':
-        put_text(reader, letter == 'O' ? "*mut " : "*const ");
-        read_type(reader);
-        break;
-    case 'A':
-    case 'S':
-        put_text(reader, "[");
-        read_type(reader);
-        if (letter == 'A') {
-            put_text(reader, "; ");
-            read_constant(reader);
-        }
-        put_text(reader, "]");
-        break;
-    case 'T':
-        put_text(reader, "(");
-        put_text(reader, read_list(reader, ", ", read_type) == 1 ? ",)" : ")");
-        break;
-    case 'F': read_function(reader); break;
-    case 'D': read_traits(reader); break;
-    case 'B': read_again(reader, from, read_type); break;
-    default: reader->at = from; read_path(reader, false);
-    }
-}
-
 static void read_type(struct rust_reader *reader)
 {
     const char *const basic = basic_type(peek(reader));
@@ -440,7 +403,35 @@ static void read_type(struct rust_reader *reader)
         reader->at++;
         put_text(reader, basic);
     } else {
-        read_compound_type(reader);
+        const char *const from = reader->at;
+        const char letter = take_character(reader);
+        switch (letter) {
+        case 'R':
+        case 'Q': read_reference(reader, letter == 'Q'); break;
+        case 'P':
+        case 'O':
+            put_text(reader, letter == 'O' ? "*mut " : "*const ");
+            read_type(reader);
+            break;
+        case 'A':
+        case 'S':
+            put_text(reader, "[");
+            read_type(reader);
+            if (letter == 'A') {
+                put_text(reader, "; ");
+                read_constant(reader);
+            }
+            put_text(reader, "]");
+            break;
+        case 'T':
+            put_text(reader, "(");
+            put_text(reader, read_list(reader, ", ", read_type) == 1 ? ",)" : ")");
+            break;
+        case 'F': read_function(reader); break;
+        case 'D': read_traits(reader); break;
+        case 'B': read_again(reader, from, read_type); break;
+        default: reader->at = from; read_path(reader, false);
+        }
     }
     demangle_leave(reader->work);
 }

@@ -77,7 +77,9 @@ static bool is_same(const struct image *a, const struct image *b)
            strcmp(a->path, b->path) == 0;
 }
 
-static struct image image_of(const struct maps *maps, size_t at)
+/* Appends the image of a mapping; one that was there already keeps what is known about it. */
+static bool append(struct images *images, const struct maps *maps, size_t at,
+                   struct image *items, size_t *count, bool *has_changed)
 {
     const struct mapping *const mapping = &maps->items[at];
     struct image image = {
@@ -94,14 +96,7 @@ static struct image image_of(const struct maps *maps, size_t at)
     else if (mapping->inode == 0 && strcmp(mapping->path, "[vdso]") != 0)
         image.state = IMAGE_ANONYMOUS;
     find_extent(maps, at, &image);
-    return image;
-}
 
-/* Appends the image of a mapping; one that was there already keeps what is known about it. */
-static bool append(struct images *images, const struct maps *maps, size_t at,
-                   struct image *items, size_t *count, bool *has_changed)
-{
-    struct image image = image_of(maps, at);
     const struct image *const old = images_find(images, image.start);
     const bool is_old = old && is_same(old, &image);
     char *const path = strdup(image.path);

@@ -40,11 +40,6 @@ size_t mypyc_bytes(const struct python_names *names)
     return bytes;
 }
 
-static uint32_t name_hash(struct name_part name, bool is_export)
-{
-    return (uint32_t)hash_bytes(name.text, name.length, HASH_SEED + is_export);
-}
-
 static bool is_module(const struct python_module *module, struct name_part name, bool is_export)
 {
     return module->is_export == is_export && module->length == name.length &&
@@ -89,7 +84,8 @@ void mypyc_note(struct python_names *names, struct name_part symbol)
     if ((!is_export && !name_part_skip(&symbol, "PyInit_")) ||
         !name_part_is_identifier(symbol) || symbol.length >= PYTHON_NAME_BYTES)
         return;
-    const uint32_t hash = name_hash(symbol, is_export);
+    const uint32_t hash =
+        (uint32_t)hash_bytes(symbol.text, symbol.length, HASH_SEED + is_export);
     IDMAP_FIND(at, &names->module_names, hash,
                is_module(&names->modules[at->id], symbol, is_export));
     if (at)
@@ -351,15 +347,6 @@ static bool append_function_of(const struct python_names *names, struct name_par
     return name_part_append(out, owner) && name_part_append(out, method);
 }
 
-static bool append_generator(const struct python_names *names, struct name_part prefix,
-                             struct name_part class, struct python_name *out)
-{
-    struct python_name plain = { 0 };
-    return append_part(&plain, class.text, class.length) &&
-           append_function_of(names, prefix,
-                              (struct name_part){ plain.text, strlen(plain.text) }, out);
-}
-
 /* Is it the function of a generator's class that does its work? */
 static bool is_helper(struct name_part function)
 {
@@ -382,10 +369,16 @@ bool mypyc_decode(const struct python_names *names, struct name_part symbol,
     const char *const end = symbol.text + symbol.length;
     const char *const after = find_separator(symbol.text, end);
     const char *const function = after ? after + SEPARATOR_BYTES : end;
-    if (is_helper((struct name_part){ function, (size_t)(end - function) }))
-        return append_generator(
-            names, (struct name_part){ begin, (size_t)(symbol.text - begin) },
-            (struct name_part){ symbol.text, (size_t)(after - symbol.text) }, out);
+    if (is_helper((struct name_part){ function, (size_t)(end - function) })) {
+        const struct name_part prefix =
+            (struct name_part){ begin, (size_t)(symbol.text - begin) };
+        const struct name_part class =
+            (struct name_part){ symbol.text, (size_t)(after - symbol.text) };
+        struct python_name plain = { 0 };
+        return append_part(&plain, class.text, class.length) &&
+               append_function_of(names, prefix,
+                                  (struct name_part){ plain.text, strlen(plain.text) }, out);
+    }
     return append_parts(out, symbol);
 }
 

@@ -148,20 +148,6 @@ static struct rule read_rule(struct unwinder *unwinder, struct image *image, rem
     return rule;
 }
 
-/* Remembers a rule; without room for it, forgets the others. */
-static void remember(struct unwinder *unwinder, struct rule_place *place,
-                     const struct rule *rule)
-{
-    enum err_code rc = rules_intern(&unwinder->rules, rule, &place->rule);
-    if (rc == ERR_LIMIT) {
-        rules_clear(&unwinder->rules);
-        rule_cache_clear(&unwinder->cache);
-        rc = rules_intern(&unwinder->rules, rule, &place->rule);
-    }
-    if (!rc)
-        rule_cache_add(&unwinder->cache, place);
-}
-
 static struct rule rule_at(struct unwinder *unwinder, struct image *image, remote_addr pc,
                            remote_addr *function_out)
 {
@@ -180,8 +166,17 @@ static struct rule rule_at(struct unwinder *unwinder, struct image *image, remot
     const struct rule rule = read_rule(unwinder, image, pc, function_out);
     if (*function_out && pc - *function_out < UINT32_MAX)
         place.into_function = (uint32_t)(pc - *function_out);
-    if (fits && image->state != IMAGE_NEW && unwinder->blocks.budget)
-        remember(unwinder, &place, &rule);
+    if (fits && image->state != IMAGE_NEW && unwinder->blocks.budget) {
+        /* Remembers a rule; without room for it, forgets the others. */
+        enum err_code rc = rules_intern(&unwinder->rules, &rule, &place.rule);
+        if (rc == ERR_LIMIT) {
+            rules_clear(&unwinder->rules);
+            rule_cache_clear(&unwinder->cache);
+            rc = rules_intern(&unwinder->rules, &rule, &place.rule);
+        }
+        if (!rc)
+            rule_cache_add(&unwinder->cache, &place);
+    }
     return rule;
 }
 
@@ -391,16 +386,6 @@ static enum native_end leave_trampoline(struct walker *walker, struct native_fra
     return NATIVE_NO_RULE;
 }
 
-static enum native_end leave_generated(struct walker *walker, struct native_frame *frame)
-{
-    enum native_end end = leave_by_register(walker, frame);
-    if (end == NATIVE_NO_RULE)
-        end = leave_trampoline(walker, frame);
-    if (end == NATIVE_NO_RULE)
-        end = leave_by_frame_pointer(walker, frame);
-    return end == NATIVE_NO_RULE ? leave_to_entry(walker, frame) : end;
-}
-
 /* musl describes none of its code, so not what starts a program or a thread either.  That has called
  * what was met before, and has little of the stack above it. */
 static bool starts_here(const struct walker *walker)
@@ -483,7 +468,13 @@ static enum native_end step_outwards(struct walker *walker)
     frame->image = image->id;
     if (image->state == IMAGE_ANONYMOUS) {
         walker->lacks_table = true;
-        return leave_generated(walker, frame);
+
+        enum native_end end = leave_by_register(walker, frame);
+        if (end == NATIVE_NO_RULE)
+            end = leave_trampoline(walker, frame);
+        if (end == NATIVE_NO_RULE)
+            end = leave_by_frame_pointer(walker, frame);
+        return end == NATIVE_NO_RULE ? leave_to_entry(walker, frame) : end;
     }
     const struct rule rule = rule_at(walker->unwinder, image, pc, &frame->function);
     if (!walker->unwinder->blocks.budget)

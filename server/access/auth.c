@@ -73,18 +73,14 @@ enum err_code auth_init(struct auth *auth, bool required, const char *token, uns
     return rc;
 }
 
-static bool equals(const char *secret, const char *given, size_t given_length)
+bool auth_secret_equals(const char *secret, const char *given)
 {
+    const size_t given_length = strlen(given);
     const size_t length = strlen(secret);
     unsigned char difference = length != given_length;
     for (size_t i = 0; i < length; i++)
         difference |= (unsigned char)(secret[i] ^ (i < given_length ? given[i] : 0));
     return difference == 0 && length > 0;
-}
-
-bool auth_secret_equals(const char *secret, const char *given)
-{
-    return equals(secret, given, strlen(given));
 }
 
 static void become_operator(struct identity *who)
@@ -144,25 +140,6 @@ static size_t read_cookies(const struct auth *auth, const struct request *reques
     return count;
 }
 
-/* One right one is enough. */
-static void try_cookies(const struct auth *auth, const struct request *request,
-                        struct identity *who)
-{
-    struct cookie cookies[COOKIES_MAX];
-    struct share share;
-    const size_t count = read_cookies(auth, request, cookies);
-    uint32_t login = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct cookie *const one = &cookies[i];
-        if (one->is_share && auth->shares &&
-            shares_find_cookie(auth->shares, one->value, one->length, &share))
-            become_viewer(who, &share);
-        else if (!one->is_share && auth->logins &&
-                 (login = logins_find(auth->logins, one->value, one->length, clock_now_ns())))
-            *who = (struct identity){ .scope = SCOPE_OPERATOR, .login = login };
-    }
-}
-
 static void try_token(const struct auth *auth, const char *given, struct identity *who)
 {
     struct share share;
@@ -203,8 +180,23 @@ void auth_identify(const struct auth *auth, const struct request *request, struc
         if (strcasecmp(header->name, "Authorization") == 0)
             try_authorization(auth, header->value, out);
     }
-    if (out->scope != SCOPE_OPERATOR)
-        try_cookies(auth, request, out);
+    if (out->scope != SCOPE_OPERATOR) {
+        /* One right one is enough. */
+        struct cookie cookies[COOKIES_MAX];
+        struct share share;
+        const size_t count = read_cookies(auth, request, cookies);
+        uint32_t login = 0;
+        for (size_t i = 0; i < count; i++) {
+            const struct cookie *const one = &cookies[i];
+            if (one->is_share && auth->shares &&
+                shares_find_cookie(auth->shares, one->value, one->length, &share))
+                become_viewer(out, &share);
+            else if (!one->is_share && auth->logins &&
+                     (login =
+                          logins_find(auth->logins, one->value, one->length, clock_now_ns())))
+                *out = (struct identity){ .scope = SCOPE_OPERATOR, .login = login };
+        }
+    }
 }
 
 const char *auth_scope_text(enum scope scope)

@@ -146,22 +146,6 @@ static enum err_code read_file(struct shares *shares, struct err *err)
                              shares->file);
 }
 
-static void write_entries(const struct shares *shares, FILE *file)
-{
-    char token[2 * DIGEST_BYTES + 1], cookie[2 * DIGEST_BYTES + 1];
-    fprintf(file, FILE_MARK " %" PRIu32 "\n", shares->last_id);
-    for (size_t i = 0; i < shares->count; i++) {
-        const struct entry *const entry = &shares->entries[i];
-        if (*entry->share.shared.session)
-            continue;
-        digest_format(&entry->token, token);
-        digest_format(&entry->cookie, cookie);
-        fprintf(file, "%" PRIu32 " %" PRIu64 " %" PRIu64 " %s %s %s\n", entry->share.id,
-                entry->share.created_at_ns, entry->share.expires_at_ns, token, cookie,
-                entry->share.name);
-    }
-}
-
 /* A folder that is not there is no answer to the client's question. */
 static enum err_code cannot_write(const struct shares *shares, int sys, struct err *err)
 {
@@ -179,7 +163,20 @@ static enum err_code write_whole(const struct shares *shares, int fd, struct err
         close(fd);
         return cannot_write(shares, sys, err);
     }
-    write_entries(shares, file);
+
+    char token[2 * DIGEST_BYTES + 1], cookie[2 * DIGEST_BYTES + 1];
+    fprintf(file, FILE_MARK " %" PRIu32 "\n", shares->last_id);
+    for (size_t i = 0; i < shares->count; i++) {
+        const struct entry *const entry = &shares->entries[i];
+        if (*entry->share.shared.session)
+            continue;
+        digest_format(&entry->token, token);
+        digest_format(&entry->cookie, cookie);
+        fprintf(file, "%" PRIu32 " %" PRIu64 " %" PRIu64 " %s %s %s\n", entry->share.id,
+                entry->share.created_at_ns, entry->share.expires_at_ns, token, cookie,
+                entry->share.name);
+    }
+
     const bool is_fine = fflush(file) == 0 && fsync(fileno(file)) == 0;
     const int sys = errno;
     if (fclose(file) != 0 || !is_fine)

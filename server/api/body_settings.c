@@ -38,9 +38,23 @@ static enum err_code wrong_type(const struct setting *setting, struct err *err)
                    wanted[type_of(setting)][setting_is_repeatable(setting)]);
 }
 
-static enum err_code read_value(const struct setting *setting, void *out,
-                                const struct body_value *value, struct err *err)
+static enum err_code take(void *context, const struct body_value *value, struct err *err)
 {
+    struct reading *const reading = context;
+    const struct setting *const setting = find(reading, value->name);
+    if (!setting)
+        return err_set(err, ERR_INVALID, "unknown member \"%.64s\"", value->name);
+    const uint32_t bit = (uint32_t)1 << (setting - reading->table);
+    const bool is_list = setting_is_repeatable(setting);
+    if (!value->is_item && (reading->seen & bit))
+        return err_set(err, ERR_INVALID, "member \"%s\" is given twice", setting->name);
+    reading->seen |= bit;
+    if (is_list && !value->is_item)
+        return value->type == BODY_IS_LIST ? ERR_OK : wrong_type(setting, err);
+    if (value->type != type_of(setting))
+        return wrong_type(setting, err);
+
+    void *const out = reading->out;
     struct err why = { 0 };
     enum err_code rc;
     if (value->type == BODY_IS_NUMBER)
@@ -58,24 +72,6 @@ static enum err_code read_value(const struct setting *setting, void *out,
                        value->number, why.message);
     return err_set(err, rc, "invalid member \"%s\" (\"%.64s\"): %s", setting->name, value->text,
                    why.message);
-}
-
-static enum err_code take(void *context, const struct body_value *value, struct err *err)
-{
-    struct reading *const reading = context;
-    const struct setting *const setting = find(reading, value->name);
-    if (!setting)
-        return err_set(err, ERR_INVALID, "unknown member \"%.64s\"", value->name);
-    const uint32_t bit = (uint32_t)1 << (setting - reading->table);
-    const bool is_list = setting_is_repeatable(setting);
-    if (!value->is_item && (reading->seen & bit))
-        return err_set(err, ERR_INVALID, "member \"%s\" is given twice", setting->name);
-    reading->seen |= bit;
-    if (is_list && !value->is_item)
-        return value->type == BODY_IS_LIST ? ERR_OK : wrong_type(setting, err);
-    if (value->type != type_of(setting))
-        return wrong_type(setting, err);
-    return read_value(setting, reading->out, value, err);
 }
 
 enum err_code body_settings_read(const struct request *request, const struct setting *table,

@@ -56,37 +56,6 @@ static void write_target(const struct listing *listing, const struct capture_ent
     json_end(json);
 }
 
-static void write_sessions(const struct listing *listing, const char *name)
-{
-    struct session *session = NULL;
-    json_member_array(listing->json, "sessions");
-    for (size_t i = 0; (session = sessions_at(listing->sessions, i)); i++) {
-        struct session_words words;
-        session_words(session, &words);
-        if (strcmp(words.capture, name) == 0)
-            json_text(listing->json, session->id);
-        session_release(session);
-    }
-    json_end(listing->json);
-}
-
-static void write_labels(struct json *json, const struct capture_words *words)
-{
-    json_member_array(json, "labels");
-    for (size_t i = 0; i < words->label_count; i++)
-        json_text(json, words->labels[i]);
-    json_end(json);
-}
-
-static void write_times(struct json *json, const struct capture_entry *entry)
-{
-    rfc3339_write(json, "started_at", entry->started_at_ns);
-    rfc3339_write(json, "ended_at", entry->ended_at_ns);
-    if (json_member_if(json, "elapsed_s", entry->elapsed_ns))
-        json_number(json, (double)entry->elapsed_ns / (double)NS_PER_S);
-    json_member_number(json, "rate_hz", entry->rate_hz);
-}
-
 static void write_capture(void *context, const struct capture_entry *entry)
 {
     static const char *const states[] = { "recording", "complete", "incomplete" };
@@ -97,15 +66,38 @@ static void write_capture(void *context, const struct capture_entry *entry)
     json_member_text(json, "name", entry->name);
     json_member_text(json, "title", entry->words.title);
     json_member_text(json, "note", entry->words.note);
-    write_labels(json, &entry->words);
+
+    json_member_array(json, "labels");
+    for (size_t i = 0; i < entry->words.label_count; i++)
+        json_text(json, entry->words.labels[i]);
+    json_end(json);
+
     json_member_uint(json, "bytes", entry->bytes);
     json_key(json, "target");
     write_target(listing, entry);
-    write_times(json, entry);
+
+    rfc3339_write(json, "started_at", entry->started_at_ns);
+    rfc3339_write(json, "ended_at", entry->ended_at_ns);
+    if (json_member_if(json, "elapsed_s", entry->elapsed_ns))
+        json_number(json, (double)entry->elapsed_ns / (double)NS_PER_S);
+    json_member_number(json, "rate_hz", entry->rate_hz);
+
     json_member_text(json, "state", states[entry->state]);
     json_member_text(json, "reason", *reason ? reason : NULL);
     json_member_bool(json, "continuous", entry->words.is_continuous);
-    write_sessions(listing, entry->name);
+
+    const char *const name = entry->name;
+    struct session *session = NULL;
+    json_member_array(listing->json, "sessions");
+    for (size_t i = 0; (session = sessions_at(listing->sessions, i)); i++) {
+        struct session_words words;
+        session_words(session, &words);
+        if (strcmp(words.capture, name) == 0)
+            json_text(listing->json, session->id);
+        session_release(session);
+    }
+    json_end(listing->json);
+
     json_end(json);
 }
 
@@ -123,16 +115,6 @@ static struct listing listing_of(const struct handler_context *handler, struct j
         struct listing){ .json = json, .sessions = handler->sessions, .limit = DEFAULT_LIMIT };
 }
 
-static void write_retention(struct json *json, const struct captures_settings *settings)
-{
-    json_member_object(json, "retention");
-    if (json_member_if(json, "days", settings->keep_ns))
-        json_number(json, (double)settings->keep_ns / (double)NS_PER_S / 86400);
-    if (json_member_if(json, "bytes", settings->keep_bytes))
-        json_uint(json, settings->keep_bytes);
-    json_end(json);
-}
-
 static enum err_code write_list(struct listing *listing, struct captures *captures,
                                 const struct query *query, struct err *err)
 {
@@ -145,7 +127,15 @@ static enum err_code write_list(struct listing *listing, struct captures *captur
     struct captures_summary summary;
     json_object(json);
     json_member_text(json, "folder", captures_folder(captures));
-    write_retention(json, captures_settings(captures));
+
+    const struct captures_settings *const settings = captures_settings(captures);
+    json_member_object(json, "retention");
+    if (json_member_if(json, "days", settings->keep_ns))
+        json_number(json, (double)settings->keep_ns / (double)NS_PER_S / 86400);
+    if (json_member_if(json, "bytes", settings->keep_bytes))
+        json_uint(json, settings->keep_bytes);
+    json_end(json);
+
     json_member_uint(json, "offset", listing->offset);
     json_member_array(json, "captures");
     const enum err_code rc =

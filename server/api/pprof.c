@@ -69,16 +69,6 @@ static enum err_code choose(const struct handler_context *handler, struct pull *
     return err_set(err, ERR_PERM, "only processes of this server's sessions can be profiled");
 }
 
-/* Until it has ended by itself, or the server ends. */
-static void wait_for_end(const struct handler_context *handler, struct sampler *sampler)
-{
-    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
-    const atomic_bool *const is_ending = handler->request->is_ending;
-    while (poll(&end, 1, PULL_POLL_MS) <= 0)
-        if (is_ending && atomic_load(is_ending))
-            sampler_stop(sampler);
-}
-
 static enum err_code send_profile(struct sampler *sampler, struct response *response,
                                   struct err *err)
 {
@@ -126,7 +116,14 @@ static enum err_code pull(const struct handler_context *handler, const struct pu
     enum err_code rc = sampler_start(&options, &sampler, err);
     if (rc)
         return rc;
-    wait_for_end(handler, sampler);
+
+    /* Until it has ended by itself, or the server ends. */
+    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+    const atomic_bool *const is_ending = handler->request->is_ending;
+    while (poll(&end, 1, PULL_POLL_MS) <= 0)
+        if (is_ending && atomic_load(is_ending))
+            sampler_stop(sampler);
+
     rc = send_profile(sampler, response, err);
     sampler_destroy(sampler);
     return rc;

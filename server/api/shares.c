@@ -61,20 +61,6 @@ static void put_share(struct json *json, const struct share *share)
     rfc3339_write(json, "last_used_at", share->last_used_at_ns);
 }
 
-/* As the one who asked sees us, also through a proxy. */
-static void put_url(struct json *json, const struct handler_context *handler, const char *token)
-{
-    const char *const protocol = request_header(handler->request, "X-Forwarded-Proto");
-    const bool is_tls =
-        handler->auth->is_tls || (protocol && strcasecmp(protocol, "https") == 0);
-    const char *const host = request_header(handler->request, "Host");
-    struct buffer url = { 0 };
-    buffer_printf(&url, "%s://%s%s/?token=%s", is_tls ? "https" : "http", host ? host : "",
-                  handler->auth->base_path, token);
-    json_member_text(json, "url", buffer_string(&url));
-    buffer_deinit(&url);
-}
-
 static enum err_code send_made(const struct handler_context *handler, const struct share *share,
                                const char *token, struct response *response, struct err *err)
 {
@@ -83,7 +69,18 @@ static enum err_code send_made(const struct handler_context *handler, const stru
     json_object(&document.json);
     put_share(&document.json, share);
     json_member_text(&document.json, "token", token);
-    put_url(&document.json, handler, token);
+
+    /* As the one who asked sees us, also through a proxy. */
+    const char *const protocol = request_header(handler->request, "X-Forwarded-Proto");
+    const bool is_tls =
+        handler->auth->is_tls || (protocol && strcasecmp(protocol, "https") == 0);
+    const char *const host = request_header(handler->request, "Host");
+    struct buffer url = { 0 };
+    buffer_printf(&url, "%s://%s%s/?token=%s", is_tls ? "https" : "http", host ? host : "",
+                  handler->auth->base_path, token);
+    json_member_text(&document.json, "url", buffer_string(&url));
+    buffer_deinit(&url);
+
     json_end(&document.json);
     response->status = 201;
     response_set_header(response, "Location", "%s/api/v1/shares/%" PRIu32,

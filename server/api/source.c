@@ -32,20 +32,6 @@ static void write_source(struct json *json, struct strtab_string path,
 /* The most function starts of one file; the lines of further functions stay unknown. */
 enum { MAX_STARTS = 1 << 14 };
 
-/* Functions of native code whose source is the file, and whose lines the profile does not know. */
-static size_t find_compiled(const struct profile_snapshot *snapshot, str_id file,
-                            struct def_line *out)
-{
-    size_t count = 0;
-    for (function_id id = 0; id < snapshot->sizes.functions && count < MAX_STARTS; id++) {
-        const struct profile_function row = profile_function_at(snapshot, id);
-        if (row.file == file && row.library && row.first_line == 0)
-            out[count++] =
-                (struct def_line){ .name = profile_string(snapshot, row.name), .id = id };
-    }
-    return count;
-}
-
 static void write_starts(struct json *json, const struct def_line *items, size_t count)
 {
     json_member_object(json, "starts");
@@ -76,7 +62,16 @@ static enum err_code add_starts(struct json *json, const struct profile_snapshot
     SCOPED_FREE struct def_line *items = calloc(MAX_STARTS, sizeof *items);
     if (!items)
         return err_nomem(err);
-    const size_t count = find_compiled(snapshot, file, items);
+
+    /* Functions of native code whose source is the file, and whose lines the profile does not know. */
+    size_t count = 0;
+    for (function_id id = 0; id < snapshot->sizes.functions && count < MAX_STARTS; id++) {
+        const struct profile_function row = profile_function_at(snapshot, id);
+        if (row.file == file && row.library && row.first_line == 0)
+            items[count++] =
+                (struct def_line){ .name = profile_string(snapshot, row.name), .id = id };
+    }
+
     if (text->length)
         def_line_find(profile_string(snapshot, file), text->data, text->length, items, count);
     write_starts(json, items, count);

@@ -97,26 +97,6 @@ static enum err_code write_form(const struct comparing *comparing, enum form for
     return diff_write_text(&diff, out, err);
 }
 
-static enum err_code write_diff(struct comparing *comparing, struct err *err)
-{
-    struct buffer out;
-    buffer_init_draining(&out, drain, &comparing->output);
-    enum err_code rc = write_form(comparing, form_of(comparing->options), &out, err);
-    buffer_flush(&out);
-    buffer_deinit(&out);
-    if (!rc || comparing->output.sys != 0)
-        rc = output_finish(&comparing->output, NULL, 0, err);
-    return rc;
-}
-
-static void say_condition(const struct comparing *comparing, const struct condition *condition,
-                          function_id id)
-{
-    const struct strtab_string name = names_function(comparing->comparison.snapshot, id).name;
-    say("%.64s: %.*s", condition->text, (int)utf8_cut(name.text, name.length, MAX_NAME),
-        name.text);
-}
-
 static enum err_code check_conditions(struct comparing *comparing, struct err *err)
 {
     enum err_code rc = ERR_OK;
@@ -126,7 +106,10 @@ static enum err_code check_conditions(struct comparing *comparing, struct err *e
         if (rc || id == 0)
             continue;
         comparing->holds = true;
-        say_condition(comparing, &comparing->conditions[i], id);
+        const struct strtab_string name =
+            names_function(comparing->comparison.snapshot, id).name;
+        say("%.64s: %.*s", comparing->conditions[i].text,
+            (int)utf8_cut(name.text, name.length, MAX_NAME), name.text);
     }
     return rc;
 }
@@ -208,20 +191,16 @@ static enum err_code shape(struct comparing *comparing, size_t i, struct err *er
     return rc;
 }
 
-static enum err_code read_conditions(struct comparing *comparing, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < comparing->options->fail_ifs.count && !rc; i++)
-        rc = condition_init(&comparing->conditions[i], comparing->options->fail_ifs.items[i],
-                            err);
-    return rc;
-}
-
 static enum err_code compare(struct comparing *comparing, struct err *err)
 {
     const struct options *const options = comparing->options;
     const bool is_page = form_of(options) == FORM_HTML;
-    enum err_code rc = read_conditions(comparing, err);
+
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < comparing->options->fail_ifs.count && !rc; i++)
+        rc = condition_init(&comparing->conditions[i], comparing->options->fail_ifs.items[i],
+                            err);
+
     if (!rc)
         rc = output_init(&comparing->output, options->output ? options->output : "-", err);
     if (!rc)
@@ -240,19 +219,16 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
         rc = comparison_init(&comparing->comparison, &comparing->baseline, &comparing->now,
                              options->diff_by_time ? COMPARISON_BY_TIME : COMPARISON_BY_SAMPLES,
                              err);
-    if (!rc)
-        rc = write_diff(comparing, err);
-    return rc ? rc : check_conditions(comparing, err);
-}
-
-static void close_captures(struct comparing *comparing)
-{
-    for (size_t i = 0; comparing->captures && i < comparing->count; i++) {
-        anonymized_deinit(&comparing->captures[i].anonymized);
-        capture_input_close(&comparing->captures[i].input);
+    if (!rc) {
+        struct buffer out;
+        buffer_init_draining(&out, drain, &comparing->output);
+        rc = write_form(comparing, form_of(comparing->options), &out, err);
+        buffer_flush(&out);
+        buffer_deinit(&out);
+        if (!rc || comparing->output.sys != 0)
+            rc = output_finish(&comparing->output, NULL, 0, err);
     }
-    free(comparing->captures);
-    before_after_deinit(&comparing->around);
+    return rc ? rc : check_conditions(comparing, err);
 }
 
 /* The page asks for parts itself. */
@@ -271,7 +247,14 @@ int command_diff(const struct options *given)
     choose_parts(&chosen);
     const enum err_code rc = compare(&comparing, &err);
     comparison_deinit(&comparing.comparison);
-    close_captures(&comparing);
+
+    for (size_t i = 0; comparing.captures && i < comparing.count; i++) {
+        anonymized_deinit(&comparing.captures[i].anonymized);
+        capture_input_close(&comparing.captures[i].input);
+    }
+    free(comparing.captures);
+    before_after_deinit(&comparing.around);
+
     for (size_t i = 0; i < options->fail_ifs.count; i++)
         condition_deinit(&comparing.conditions[i]);
     output_deinit(&comparing.output);

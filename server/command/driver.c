@@ -367,18 +367,6 @@ enum err_code driver_finish(struct driver *driver, struct err *err)
     return counts ? pushed : rc;
 }
 
-/* Reports an error at once, because the page stays. */
-static enum err_code finish_and_stay(struct driver *driver, struct err *err)
-{
-    struct sampler_status status;
-    const enum err_code rc = driver_finish(driver, err);
-    if (rc)
-        say("%s", err->message);
-    sampler_status(driver->sampler, &status);
-    live_say_ended(&driver->live, *status.reason ? status.reason : "sampling ended");
-    return rc;
-}
-
 /* Reports that the supervisor has ended; samples taken so far stay on the page. */
 static void check_keeper(const struct driver *driver)
 {
@@ -404,8 +392,15 @@ enum err_code driver_serve(struct driver *driver, struct program *program, struc
             check_keeper(driver);
         if (program)
             (void)program_check(program);
-        if (event == SIGNALS_READABLE && !driver->is_finished)
-            rc = finish_and_stay(driver, err);
+        if (event == SIGNALS_READABLE && !driver->is_finished) {
+            /* Reports an error at once, because the page stays. */
+            struct sampler_status status;
+            rc = driver_finish(driver, err);
+            if (rc)
+                say("%s", err->message);
+            sampler_status(driver->sampler, &status);
+            live_say_ended(&driver->live, *status.reason ? status.reason : "sampling ended");
+        }
     }
     if (!driver->is_finished && driver_stop(driver) == DRIVER_ENDED)
         rc = driver_finish(driver, err);

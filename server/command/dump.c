@@ -7,6 +7,7 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/thread.h"
+#include "sampler/core.h"
 #include "sampler/process_tree.h"
 #include "sampler/sampler.h"
 #include "server/command/command.h"
@@ -36,7 +37,8 @@ struct dumping {
     struct dump_request request;
     struct dump_view view;
     struct dump_targets targets;
-    struct dumped *items; /* of the targets */
+    struct dumped *items; /* of the targets, and then of the cores */
+    size_t count;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
     size_t next, printed;
@@ -75,7 +77,7 @@ static enum err_code put_process(struct dumping *dumping, const struct dump *dum
     json_init(&json, &out->text);
     dump_write_json_with(&json, dump,
                          dumping->options->sampling.async && dumping->view.shows_tasks,
-                         &dumping->view, facts);
+                         &dumping->view, dump->core ? NULL : facts);
     return json_finish(&json, &out->err);
 }
 
@@ -105,28 +107,55 @@ static enum err_code put_other(struct dumping *dumping, pid_t pid,
     return rc;
 }
 
-static enum err_code dump_process(struct dumping *dumping, pid_t pid, struct dumped *out)
+static enum err_code dump_process(struct dumping *dumping, pid_t pid,
+                                  const struct sampler_core *core, struct dumped *out)
 {
     const bool is_native = dumping->request.native == SAMPLER_NATIVE_FULL;
-    struct process_facts facts;
+    struct process_facts facts = { .state = '?', .rank = -1 };
     struct dump dump;
     memset(&out->err, 0, sizeof out->err);
-    if (process_facts_read(pid, &facts))
+    if (!core && process_facts_read(pid, &facts))
         return err_set(&out->err, ERR_GONE, "no process %d", (int)pid);
     enum err_code rc = dump_take_of(&dump, pid, &dumping->request, NULL, &out->err);
-    if (rc && rc != ERR_NOT_PYTHON)
+    if (rc && (rc != ERR_NOT_PYTHON || core))
         return rc;
     const bool is_python = !rc;
+    if (is_python)
+        dump.core = core;
+    if (core && !dump.count)
+        rc = err_set(&out->err, ERR_FAULT, "no thread can be read");
     pthread_mutex_lock(&dumping->lock);
-    if (is_python && dumping->options->dump.repeat > 1)
+    if (is_python && dumping->options->dump.repeat > 1 && !rc)
         rc = dump_motion_note(&dumping->motion, &dump, !is_native, &out->err);
     if (is_python && !rc && dumping->is_last)
         rc = put_process(dumping, &dump, &facts, out);
     else if (!is_python && dumping->is_last && dumping->options->sampling.subprocesses)
         rc = put_other(dumping, pid, &facts, out);
+    else if (!is_python && !dumping->options->sampling.subprocesses)
+        rc = ERR_NOT_PYTHON;
     pthread_mutex_unlock(&dumping->lock);
     if (is_python)
         dump_deinit(&dump);
+    return rc;
+}
+
+/* Without its program, an interpreter may not be found, or its objects have no types. */
+static enum err_code dump_core(struct dumping *dumping, const char *file, struct dumped *out)
+{
+    char warning[SAMPLER_CORE_WARNING_BYTES];
+    struct sampler_core *core = NULL;
+    enum err_code rc = sampler_core_open(file, dumping->options->executable, &core, &out->err);
+    if (rc)
+        return rc;
+    rc = dump_process(dumping, sampler_core_facts(core)->number, core, out);
+    const struct err why = out->err;
+    if (rc && sampler_core_warning(core, 0, warning))
+        err_set(&out->err, rc, "%.60s: %.100s; %.150s", file, why.message, warning);
+    else if (rc)
+        err_set(&out->err, rc, "%.100s: %.200s", file, why.message);
+    /* A search that takes too long is left behind, and may still read the core. */
+    if (rc != ERR_LIMIT)
+        sampler_core_close(core);
     return rc;
 }
 
@@ -135,15 +164,18 @@ static void *read_processes(void *context)
     struct dumping *const dumping = context;
     pthread_mutex_lock(&dumping->lock);
     for (;;) {
-        while (dumping->next < dumping->targets.count &&
+        while (dumping->next < dumping->count &&
                dumping->next >= dumping->printed + MAX_UNPRINTED)
             pthread_cond_wait(&dumping->changed, &dumping->lock);
-        if (dumping->next == dumping->targets.count)
+        if (dumping->next == dumping->count)
             break;
         const size_t at = dumping->next++;
         pthread_mutex_unlock(&dumping->lock);
+        const size_t pids = dumping->targets.count;
         const enum err_code rc =
-            dump_process(dumping, dumping->targets.pids[at], &dumping->items[at]);
+            at < pids
+                ? dump_process(dumping, dumping->targets.pids[at], NULL, &dumping->items[at])
+                : dump_core(dumping, dumping->options->files[at - pids], &dumping->items[at]);
         pthread_mutex_lock(&dumping->lock);
         dumping->items[at].rc = rc;
         dumping->items[at].is_done = true;
@@ -157,7 +189,7 @@ static void *read_processes(void *context)
 static void print_processes(struct dumping *dumping)
 {
     size_t written = 0;
-    for (size_t i = 0; i < dumping->targets.count; i++) {
+    for (size_t i = 0; i < dumping->count; i++) {
         struct dumped *const item = &dumping->items[i];
         pthread_mutex_lock(&dumping->lock);
         while (!item->is_done)
@@ -177,10 +209,13 @@ static void print_processes(struct dumping *dumping)
 static enum err_code read_all(struct dumping *dumping, struct err *err)
 {
     pthread_t readers[MAX_READERS];
+    /* A core takes much memory. */
+    const size_t allowed = dumping->options->file_count ? 1 : MAX_READERS;
+    const size_t most = dumping->count < allowed ? dumping->count : allowed;
     size_t count = 0;
     int sys = 0;
     dumping->next = dumping->printed = 0;
-    while (count < MAX_READERS && count < dumping->targets.count && !sys) {
+    while (count < most && !sys) {
         sys = thread_start(&readers[count], read_processes, dumping);
         count += sys == 0;
     }
@@ -188,8 +223,7 @@ static enum err_code read_all(struct dumping *dumping, struct err *err)
         print_processes(dumping);
     for (size_t i = 0; i < count; i++)
         pthread_join(readers[i], NULL);
-    return count || dumping->targets.count == 0 ? ERR_OK
-                                                : err_sys(err, sys, "cannot start a thread");
+    return count ? ERR_OK : err_sys(err, sys, "cannot start a thread");
 }
 
 /* Reads all as often as wanted, with the interval between the end of one reading and the begin of the next. */
@@ -212,9 +246,10 @@ static enum err_code read_repeatedly(struct dumping *dumping, struct err *err)
  * other one. */
 static void add_failures(const struct dumping *dumping, enum err_code *rc, struct err *first)
 {
-    for (size_t i = 0; i < dumping->targets.count; i++) {
+    for (size_t i = 0; i < dumping->count; i++) {
         const struct dumped *const item = &dumping->items[i];
-        const bool is_named = dump_targets_is_named(dumping->options, dumping->targets.pids[i]);
+        const bool is_named = i >= dumping->targets.count ||
+                              dump_targets_is_named(dumping->options, dumping->targets.pids[i]);
         if (item->rc && (is_named || dumping->python_count == 0))
             exit_add(item->rc, &item->err, rc, first);
         else if (item->rc && item->rc != ERR_GONE && item->rc != ERR_NOT_PYTHON)
@@ -256,11 +291,12 @@ static enum err_code dump_all(struct dumping *dumping, struct err *err)
     enum err_code rc = dump_targets_find(options, &dumping->targets, err);
     if (rc)
         return rc;
-    dumping->items = calloc(dumping->targets.count, sizeof *dumping->items);
+    dumping->count = dumping->targets.count + options->file_count;
+    dumping->items = calloc(dumping->count, sizeof *dumping->items);
     if (!dumping->items)
         return err_nomem(err);
-    dumping->merges =
-        dumping->targets.count > 1 && !options->writes_json && !options->dump.each;
+    dumping->merges = dumping->count > 1 && !options->writes_json && !options->dump.each &&
+                      !options->file_count;
     rc = dump_merge_init(&dumping->merge, err);
     if (rc)
         return rc;

@@ -121,6 +121,8 @@ enum err_code dump_targets_find(const struct options *options, struct dump_targe
     const struct sampler_options *const sampling = &options->sampling;
     enum err_code rc = ERR_OK;
     *out = (struct dump_targets){ .are_named = sampling->pid_count > 0 };
+    if (!out->are_named && options->file_count)
+        return ERR_OK;
     if (out->are_named) {
         out->pids = malloc(sampling->pid_count * sizeof *out->pids);
         if (!out->pids)
@@ -133,12 +135,16 @@ enum err_code dump_targets_find(const struct options *options, struct dump_targe
     if (!rc && sampling->subprocesses)
         rc = add_children(out, err);
     if (!rc && out->count == 0)
-        rc = out->unreadable
-                 ? err_set(err, ERR_PERM,
-                           "%zu Python process%s cannot be read: pyrometer doctor says why",
-                           out->unreadable, out->unreadable == 1 ? "" : "es")
-                 : err_set(err, ERR_GONE, "no Python process%s",
-                           sampling->all ? "" : " has such a command line: --command matches it whole, or without * a part of it");
+        rc =
+            out->unreadable
+                ? err_set(err, ERR_PERM,
+                          "%zu Python process%s cannot be read: pyrometer doctor says why",
+                          out->unreadable, out->unreadable == 1 ? "" : "es")
+                : err_set(
+                      err, ERR_GONE, "no Python process%s",
+                      sampling->all
+                          ? ""
+                          : " has such a command line: --command matches it whole, or without * a part of it");
     if (rc)
         dump_targets_deinit(out);
     return rc;

@@ -21,29 +21,24 @@ enum { LIVE_URL_BYTES = 1024 };
 
 enum { NAME_BYTES = 128 };
 
-/* If the default port is in use, takes a free one.  A port that the user names is never replaced. */
-static enum err_code open_listener(struct live *live, const struct options *options,
-                                   struct err *err)
-{
-    struct listen_address address = options->listen;
-    struct err first = { 0 };
-    const enum err_code rc = listen_open(&address, &live->listener, &first);
-    if (!rc)
-        return rc;
-    if (options->has_listen || first.sys != EADDRINUSE)
-        return err_set(err, rc, "%s", first.message);
-    address.port = 0;
-    return listen_open(&address, &live->listener, err);
-}
-
 /* A socket that systemd passes replaces --listen. */
 static enum err_code find_listener(struct live *live, const struct options *options,
                                    struct err *err)
 {
     int fd = -1;
     enum err_code rc = systemd_take_socket(&fd, err);
-    if (!rc && fd < 0)
-        return open_listener(live, options, err);
+    if (!rc && fd < 0) {
+        /* If the default port is in use, takes a free one.  A port that the user names is never replaced. */
+        struct listen_address address = options->listen;
+        struct err first = { 0 };
+        rc = listen_open(&address, &live->listener, &first);
+        if (!rc)
+            return rc;
+        if (options->has_listen || first.sys != EADDRINUSE)
+            return err_set(err, rc, "%s", first.message);
+        address.port = 0;
+        return listen_open(&address, &live->listener, err);
+    }
     if (!rc && options->has_listen)
         rc = err_set(err, ERR_INVALID, "systemd passes a socket: remove --listen");
     if (!rc)
@@ -51,17 +46,6 @@ static enum err_code find_listener(struct live *live, const struct options *opti
     live->is_passed = true;
     if (rc && fd >= 0)
         close(fd);
-    return rc;
-}
-
-static enum err_code allow_hosts(struct live *live, const struct options *options,
-                                 struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    if (!options->listen.is_unix)
-        rc = hosts_allow(&live->pipeline.hosts, options->listen.host, err);
-    for (size_t i = 0; i < options->allowed_hosts.count && !rc; i++)
-        rc = hosts_allow(&live->pipeline.hosts, options->allowed_hosts.items[i], err);
     return rc;
 }
 
@@ -89,7 +73,15 @@ static enum err_code open_pipeline(struct live *live, const struct options *opti
     }
     if (!rc)
         rc = pipeline_init(&live->pipeline, &pipeline, err);
-    return rc ? rc : allow_hosts(live, options, err);
+
+    if (rc)
+        return rc;
+
+    if (!options->listen.is_unix)
+        rc = hosts_allow(&live->pipeline.hosts, options->listen.host, err);
+    for (size_t i = 0; i < options->allowed_hosts.count && !rc; i++)
+        rc = hosts_allow(&live->pipeline.hosts, options->allowed_hosts.items[i], err);
+    return rc;
 }
 
 enum err_code live_open(struct live *live, const struct options *options,
@@ -166,18 +158,6 @@ static void open_browser(struct live *live)
     prepared_child_run(&live->browser, url);
 }
 
-/* This host, as somebody who has come by SSH reaches it: "CLIENT PORT SERVER PORT". */
-static void find_own_name(char out[NAME_BYTES])
-{
-    const char *const connection = getenv("SSH_CONNECTION");
-    char server[NAME_BYTES] = "";
-    if (connection && sscanf(connection, "%*s %*s %127s", server) == 1)
-        snprintf(out, NAME_BYTES, "%s", server);
-    else if (gethostname(out, NAME_BYTES) != 0)
-        snprintf(out, NAME_BYTES, "HOST");
-    out[NAME_BYTES - 1] = '\0';
-}
-
 /* How a browser elsewhere comes to an address that only this host has, or that a firewall may hide. */
 static void say_tunnel(const struct live *live)
 {
@@ -186,7 +166,16 @@ static void say_tunnel(const struct live *live)
     if (live->systemd.is_there || live->is_passed ||
         !(listener->is_unix || listener->is_loopback || getenv("SSH_CONNECTION")))
         return;
-    find_own_name(name);
+
+    /* This host, as somebody who has come by SSH reaches it: "CLIENT PORT SERVER PORT". */
+    const char *const connection = getenv("SSH_CONNECTION");
+    char server[NAME_BYTES] = "";
+    if (connection && sscanf(connection, "%*s %*s %127s", server) == 1)
+        snprintf(name, NAME_BYTES, "%s", server);
+    else if (gethostname(name, NAME_BYTES) != 0)
+        snprintf(name, NAME_BYTES, "HOST");
+    name[NAME_BYTES - 1] = '\0';
+
     if (listener->is_unix)
         say("from another machine: ssh -N -L %d:%s %s, then this URL at http://localhost:%d",
             LISTEN_DEFAULT_PORT, listener->path, name, LISTEN_DEFAULT_PORT);

@@ -81,25 +81,6 @@ static enum err_code open_part(const char *word, struct reader **reader_out,
     return reader_open(path, reader_out, err);
 }
 
-static enum err_code open_all(const struct options *options, struct merging *merging,
-                              struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < options->file_count && !rc; i++) {
-        rc = open_part(options->files[i], &merging->readers[i], &merging->ranges[i], err);
-        if (!rc)
-            reader_watch(merging->readers[i], watch, merging);
-    }
-    return rc;
-}
-
-static void say_missing(const struct options *options, struct reader *const *readers)
-{
-    for (size_t i = 0; i < options->file_count; i++)
-        if (reader_missing(readers[i]))
-            say("%.200s: %s", options->files[i], reader_missing(readers[i]));
-}
-
 static enum err_code merge(const struct options *options, struct merging *merging,
                            struct err *err)
 {
@@ -112,8 +93,13 @@ static enum err_code merge(const struct options *options, struct merging *mergin
     progress_begin(&merging->progress, "merging", options->output);
     if (!rc)
         rc = privilege_drop(options, err);
-    if (!rc)
-        rc = open_all(options, merging, err);
+    if (!rc) {
+        for (size_t i = 0; i < options->file_count && !rc; i++) {
+            rc = open_part(options->files[i], &merging->readers[i], &merging->ranges[i], err);
+            if (!rc)
+                reader_watch(merging->readers[i], watch, merging);
+        }
+    }
     if (!rc)
         rc = merge_captures(merging->readers, options->file_count, &wanted, take, output,
                             &result, err);
@@ -123,7 +109,12 @@ static enum err_code merge(const struct options *options, struct merging *mergin
         rc = output_finish(output, NULL, 0, err);
     if (rc)
         return rc;
-    say_missing(options, merging->readers);
+
+    struct reader *const *const readers = merging->readers;
+    for (size_t i = 0; i < options->file_count; i++)
+        if (reader_missing(readers[i]))
+            say("%.200s: %s", options->files[i], reader_missing(readers[i]));
+
     if (result.drops_filters)
         say("the captures were recorded with different filters: %s has none", options->output);
     say("wrote %s, %zu bytes, %" PRIu64 " samples%s", options->output, output->written,

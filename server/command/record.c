@@ -27,26 +27,21 @@ struct record {
     struct exports exports;
 };
 
-/* Default file names contain the process id and the time. */
-static enum err_code open_outputs(struct record *record, struct err *err)
-{
-    const struct sampler_target target = { .pid = record->options->sampling.pids[0] };
-    const struct session_info info = { .target = &target,
-                                       .status.started_at_ns = clock_wall_ns() };
-    enum err_code rc = exports_open(&record->exports, record->options,
-                                    &record->options->view.filters, &info, err);
-    if (!rc && record->driver.capture.live)
-        rc = exports_check(&record->exports, &record->driver.capture.place, err);
-    if (!rc && record->options->quality_file)
-        rc = exports_check(&record->exports, &record->driver.quality.place, err);
-    return rc;
-}
-
 static enum err_code start(struct record *record, struct err *err)
 {
     enum err_code rc = driver_open(&record->driver, err);
-    if (!rc)
-        rc = open_outputs(record, err);
+    if (!rc) {
+        /* Default file names contain the process id and the time. */
+        const struct sampler_target target = { .pid = record->options->sampling.pids[0] };
+        const struct session_info info = { .target = &target,
+                                           .status.started_at_ns = clock_wall_ns() };
+        rc = exports_open(&record->exports, record->options, &record->options->view.filters,
+                          &info, err);
+        if (!rc && record->driver.capture.live)
+            rc = exports_check(&record->exports, &record->driver.capture.place, err);
+        if (!rc && record->options->quality_file)
+            rc = exports_check(&record->exports, &record->driver.quality.place, err);
+    }
     if (rc)
         return rc;
     return record->options->target

@@ -115,26 +115,6 @@ static enum err_code renew(struct top *top, struct err *err)
     return rc;
 }
 
-/* Records the list as it was drawn, in which keys move the cursor. */
-static void note_room(struct top *top, size_t shown)
-{
-    const struct model *const model = &top->model;
-    const struct display *const display = &top->display;
-    const bool is_list = display->panel == DISPLAY_FUNCTIONS;
-    top->room = (struct display_room){
-        .now_ns = top->snapshot.end_ns,
-        .rows = is_list ? model->count : model->states.count,
-        .shown = shown,
-        .row_at_cursor =
-            display->cursor < model->count ? model->order[display->cursor] : DISPLAY_NO_ROW,
-        .threads = model->threads,
-        .thread_count = model->states.count,
-    };
-    /* The cursor stays with its function when the order changes. */
-    if (is_list && top->display.row == DISPLAY_NO_ROW && top->display.cursor > 0)
-        top->display.row = top->room.row_at_cursor;
-}
-
 static enum err_code draw(struct top *top, struct err *err)
 {
     char message[MESSAGE_BYTES];
@@ -158,7 +138,25 @@ static enum err_code draw(struct top *top, struct err *err)
     terminal_last_message(&top->terminal, message, sizeof message);
     terminal_size(&top->terminal, &screen.columns, &screen.rows);
     buffer_clear(&top->text);
-    note_room(top, screen_draw(&top->text, &screen, &top->display));
+
+    /* Records the list as it was drawn, in which keys move the cursor. */
+    const size_t shown = screen_draw(&top->text, &screen, &top->display);
+    const struct model *const model = &top->model;
+    const struct display *const display = &top->display;
+    const bool is_list = display->panel == DISPLAY_FUNCTIONS;
+    top->room = (struct display_room){
+        .now_ns = top->snapshot.end_ns,
+        .rows = is_list ? model->count : model->states.count,
+        .shown = shown,
+        .row_at_cursor =
+            display->cursor < model->count ? model->order[display->cursor] : DISPLAY_NO_ROW,
+        .threads = model->threads,
+        .thread_count = model->states.count,
+    };
+    /* The cursor stays with its function when the order changes. */
+    if (is_list && top->display.row == DISPLAY_NO_ROW && top->display.cursor > 0)
+        top->display.row = top->room.row_at_cursor;
+
     if (buffer_check(&top->text, err) != ERR_OK)
         return ERR_NOMEM;
     top->is_over |= !terminal_show(&top->terminal, top->text.data, top->text.length);
@@ -225,23 +223,6 @@ static enum err_code show(struct top *top, struct err *err)
     return rc;
 }
 
-static enum err_code finish(struct top *top, struct err *err)
-{
-    return driver_stop(&top->driver) == DRIVER_ENDED ? driver_finish(&top->driver, err)
-                                                     : ERR_OK;
-}
-
-static void close_screen(struct top *top)
-{
-    model_deinit(&top->model);
-    reshaped_deinit(&top->reshaped);
-    buffer_deinit(&top->text);
-    if (top->has_snapshot)
-        profile_snapshot_release(&top->snapshot);
-    if (top->events >= 0)
-        close(top->events);
-}
-
 int command_top(const struct options *options)
 {
     struct top top = { .driver = { .options = options,
@@ -257,10 +238,19 @@ int command_top(const struct options *options)
     if (!rc)
         rc = show(&top, &err);
     if (!rc)
-        rc = finish(&top, &err);
+        rc = driver_stop(&top.driver) == DRIVER_ENDED ? driver_finish(&top.driver, &err)
+                                                      : ERR_OK;
     terminal_deinit(&top.terminal);
     const int status = driver_end(&top.driver, rc, &err);
-    close_screen(&top);
+
+    model_deinit(&top.model);
+    reshaped_deinit(&top.reshaped);
+    buffer_deinit(&top.text);
+    if (top.has_snapshot)
+        profile_snapshot_release(&top.snapshot);
+    if (top.events >= 0)
+        close(top.events);
+
     driver_close(&top.driver, status);
     return status;
 }

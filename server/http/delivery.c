@@ -135,16 +135,6 @@ void delivery_destroy(struct delivery *delivery)
     free(delivery);
 }
 
-static ssize_t read_file(int fd, uint64_t at, char *out, size_t room)
-{
-    ssize_t bytes = -1;
-    do
-        bytes = pread(fd, out, room, (off_t)at);
-    while (bytes < 0 && errno == EINTR);
-    /* It has become shorter than was announced. */
-    return bytes > 0 ? bytes : -1;
-}
-
 ssize_t delivery_read(struct delivery *delivery, uint64_t at, char *out, size_t room)
 {
     const size_t left = at < delivery->bytes ? delivery->bytes - (size_t)at : 0;
@@ -154,8 +144,15 @@ ssize_t delivery_read(struct delivery *delivery, uint64_t at, char *out, size_t 
         return 0;
     if (!delivery_keeps_pace(&delivery->pace, at, clock_now_ns()))
         return -1;
-    if (delivery->fd >= 0)
-        return read_file(delivery->fd, at, out, room);
+    if (delivery->fd >= 0) {
+        const int fd = delivery->fd;
+        ssize_t bytes = -1;
+        do
+            bytes = pread(fd, out, room, (off_t)at);
+        while (bytes < 0 && errno == EINTR);
+        /* It has become shorter than was announced. */
+        return bytes > 0 ? bytes : -1;
+    }
     memcpy(out, delivery->data + at, room);
     return (ssize_t)room;
 }

@@ -187,16 +187,6 @@ static void end_delivery(void *delivery)
     delivery_destroy(delivery);
 }
 
-static struct MHD_Response *make_delivery(struct delivery *delivery, size_t bytes)
-{
-    enum { CHUNK_BYTES = 1 << 15 };
-    struct MHD_Response *const made = MHD_create_response_from_callback(
-        bytes, CHUNK_BYTES, read_delivery, delivery, end_delivery);
-    if (!made)
-        delivery_destroy(delivery);
-    return made;
-}
-
 static struct MHD_Response *make_response(const struct exchange *exchange,
                                           struct response *response)
 {
@@ -207,8 +197,14 @@ static struct MHD_Response *make_response(const struct exchange *exchange,
     const bool is_owned = response->file_fd >= 0 || response->owner;
     if (is_owned && bytes >= memory_limit_scale(DELIVERY_LEAST)) {
         if (delivery_create(&http->deliveries, &exchange->turn.client, response, &delivery,
-                            &err) == ERR_OK)
-            return make_delivery(delivery, bytes);
+                            &err) == ERR_OK) {
+            enum { CHUNK_BYTES = 1 << 15 };
+            struct MHD_Response *const made = MHD_create_response_from_callback(
+                bytes, CHUNK_BYTES, read_delivery, delivery, end_delivery);
+            if (!made)
+                delivery_destroy(delivery);
+            return made;
+        }
         response_problem(response, 503, "%s", err.message);
         response_set_header(response, "Retry-After", "10");
     }
@@ -379,16 +375,6 @@ static void admit(struct exchange *exchange, const char *method)
     drop_request(exchange);
 }
 
-static enum MHD_Result take_body(struct exchange *exchange, const char *data, size_t *bytes)
-{
-    const struct line *const line = line_of(exchange->connection);
-    if (line)
-        connection_reaper_receive(exchange->http->reaper, line->place, *bytes);
-    const bool goes_on = upload_take(&exchange->body, data, *bytes);
-    *bytes = 0;
-    return goes_on ? MHD_YES : MHD_NO;
-}
-
 /* Called once with the headers, then with each piece of the body, then to be answered; once more
  * when a thread of its own has the answer. */
 static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, const char *url,
@@ -413,8 +399,14 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
                    ? MHD_YES
                    : answer(exchange, method);
     }
-    if (*upload_bytes > 0)
-        return take_body(exchange, upload, upload_bytes);
+    if (*upload_bytes > 0) {
+        const struct line *const line = line_of(exchange->connection);
+        if (line)
+            connection_reaper_receive(exchange->http->reaper, line->place, *upload_bytes);
+        const bool goes_on = upload_take(&exchange->body, upload, *upload_bytes);
+        *upload_bytes = 0;
+        return goes_on ? MHD_YES : MHD_NO;
+    }
     return answer(exchange, method);
 }
 

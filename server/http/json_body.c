@@ -63,9 +63,18 @@ static enum err_code read_words(const struct json_value *list, struct body_membe
     return ERR_OK;
 }
 
-static enum err_code read_value(const struct json_value *item, struct body_member *member,
-                                struct err *err)
+static enum err_code read_member(const struct json_value *item, struct body_member *members,
+                                 size_t count, struct err *err)
 {
+    struct body_member *const member = find(members, count, json_value_name(item));
+    if (!member)
+        return err_set(err, ERR_INVALID, "unknown member \"%.64s\"", json_value_name(item));
+    if (member->is_present)
+        return err_set(err, ERR_INVALID, "member \"%s\" is given twice", member->name);
+    if (json_value_type(item) == JSON_NULL)
+        return ERR_OK;
+    member->is_present = true;
+
     switch (member->kind) {
     case BODY_TEXT: return read_text(item, member, err);
     case BODY_NUMBERS: return read_numbers(item, member, err);
@@ -79,20 +88,6 @@ static enum err_code read_value(const struct json_value *item, struct body_membe
                                                   : wrong(member, "true or false", err);
     }
     return ERR_OK;
-}
-
-static enum err_code read_member(const struct json_value *item, struct body_member *members,
-                                 size_t count, struct err *err)
-{
-    struct body_member *const member = find(members, count, json_value_name(item));
-    if (!member)
-        return err_set(err, ERR_INVALID, "unknown member \"%.64s\"", json_value_name(item));
-    if (member->is_present)
-        return err_set(err, ERR_INVALID, "member \"%s\" is given twice", member->name);
-    if (json_value_type(item) == JSON_NULL)
-        return ERR_OK;
-    member->is_present = true;
-    return read_value(item, member, err);
 }
 
 static enum err_code parse_object(const char *data, size_t bytes, struct json_value **out,

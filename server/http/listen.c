@@ -39,22 +39,19 @@ static const char *end_of_host(const char *text)
     return strchr(text, ']');
 }
 
-static enum err_code parse_path(const char *path, struct listen_address *out, struct err *err)
-{
-    const size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
-    if (*path != '/' || strlen(path) > most)
-        return err_set(err, ERR_INVALID,
-                       "want an absolute path of up to %zu bytes after unix:", most);
-    memset(out, 0, sizeof *out);
-    out->is_unix = true;
-    snprintf(out->host, sizeof out->host, "%s", path);
-    return ERR_OK;
-}
-
 enum err_code listen_parse(const char *text, struct listen_address *out, struct err *err)
 {
-    if (strncmp(text, UNIX_PREFIX, sizeof UNIX_PREFIX - 1) == 0)
-        return parse_path(text + sizeof UNIX_PREFIX - 1, out, err);
+    if (strncmp(text, UNIX_PREFIX, sizeof UNIX_PREFIX - 1) == 0) {
+        const char *const path = text + sizeof UNIX_PREFIX - 1;
+        const size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
+        if (*path != '/' || strlen(path) > most)
+            return err_set(err, ERR_INVALID,
+                           "want an absolute path of up to %zu bytes after unix:", most);
+        memset(out, 0, sizeof *out);
+        out->is_unix = true;
+        snprintf(out->host, sizeof out->host, "%s", path);
+        return ERR_OK;
+    }
     const bool is_bracketed = *text == '[';
     const char *const end = end_of_host(text);
     const char *const host = text + is_bracketed;

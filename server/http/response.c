@@ -258,22 +258,19 @@ const char *status_text(int status)
     }
 }
 
-static void write_problem(struct json *json, int status, const char *detail)
-{
-    json_object(json);
-    json_member_text(json, "type", "about:blank");
-    json_member_text(json, "title", status_text(status));
-    json_member_int(json, "status", status);
-    json_member_text(json, "detail", detail);
-    json_end(json);
-}
-
 static void set_problem(struct response *response, int status, const char *detail)
 {
     struct buffer out = { 0 };
     struct json json;
     json_init(&json, &out);
-    write_problem(&json, status, detail);
+
+    json_object(&json);
+    json_member_text(&json, "type", "about:blank");
+    json_member_text(&json, "title", status_text(status));
+    json_member_int(&json, "status", status);
+    json_member_text(&json, "detail", detail);
+    json_end(&json);
+
     response->status = status;
     response->tag[0] = '\0';
     response->is_encoded = false;

@@ -78,16 +78,6 @@ static struct answer *find(struct response_cache *cache, const struct request *r
     return NULL;
 }
 
-static void give(const struct answer *answer, struct response *response)
-{
-    atomic_fetch_add_explicit(&answer->body->holds, 1, memory_order_relaxed);
-    response_hold_body(response, answer->mime, answer->body->data, answer->bytes, answer->body,
-                       let_go);
-    response->is_encoded = true;
-    if (*answer->coding)
-        response_set_header(response, "Content-Encoding", "%s", answer->coding);
-}
-
 bool response_cache_take(struct response_cache *cache, const struct request *request,
                          struct response *response)
 {
@@ -98,7 +88,13 @@ bool response_cache_take(struct response_cache *cache, const struct request *req
     if (answer) {
         answer->used = ++cache->clock;
         answer->is_viewers &= response->is_viewers;
-        give(answer, response);
+
+        atomic_fetch_add_explicit(&answer->body->holds, 1, memory_order_relaxed);
+        response_hold_body(response, answer->mime, answer->body->data, answer->bytes,
+                           answer->body, let_go);
+        response->is_encoded = true;
+        if (*answer->coding)
+            response_set_header(response, "Content-Encoding", "%s", answer->coding);
     }
     pthread_mutex_unlock(&cache->lock);
     return answer != NULL;

@@ -55,15 +55,6 @@ static void add_text(struct push_labels *labels, const char *name, const char *a
     add(labels, name, attribute, text ? text : "", text ? strlen(text) : 0);
 }
 
-/* "NAMESPACE/NAME" */
-static void add_pod(struct push_labels *labels, const char *pod)
-{
-    const char *const slash = pod ? strchr(pod, '/') : NULL;
-    if (slash)
-        add(labels, "namespace", "k8s.namespace.name", pod, (size_t)(slash - pod));
-    add_text(labels, "pod", "k8s.pod.name", slash ? slash + 1 : pod);
-}
-
 static void add_own(struct push_labels *labels, const struct push_own_label *own)
 {
     char name[PUSH_MAX_LABEL_NAME + 1], given[PUSH_MAX_LABEL_NAME + 1];
@@ -105,7 +96,14 @@ void push_labels_of(const struct sampler_target *target, const char *host,
     add_text(out, "service_namespace", "service.namespace", service->namespace);
     add_text(out, "service_version", "service.version", service->version);
     add_text(out, "container", "container.id", service->container);
-    add_pod(out, target->pod);
+
+    /* "NAMESPACE/NAME" */
+    const char *const pod = target->pod;
+    const char *const slash = pod ? strchr(pod, '/') : NULL;
+    if (slash)
+        add(out, "namespace", "k8s.namespace.name", pod, (size_t)(slash - pod));
+    add_text(out, "pod", "k8s.pod.name", slash ? slash + 1 : pod);
+
     add_text(out, "hostname", "host.name", host);
     add_text(out, "process_id", "process.pid", pid);
     for (size_t i = 0; i < settings->label_count; i++)

@@ -145,28 +145,6 @@ static void put_value_type(struct otlp *otlp, unsigned field, const char *type)
     put(&otlp->profile, field, &otlp->inner);
 }
 
-static void put_sample_attributes(struct otlp *otlp, const struct view_cell *cell)
-{
-    const struct profile_snapshot *const snapshot = otlp->window->snapshot;
-    const struct profile_thread thread = profile_thread_at(snapshot, cell->thread);
-    const struct strtab_string name = profile_string(snapshot, thread.name);
-    struct buffer state = { 0 };
-    enum part part;
-    if ((otlp->window->sample_labels & PPROF_THREAD) && name.length > 0)
-        protobuf_varint(&otlp->packed, attribute(otlp, "thread.name", name.text, name.length));
-    if ((otlp->window->sample_labels & PPROF_STATE) && cell->state != 0) {
-        names_put_state(&state, cell->state);
-        protobuf_varint(&otlp->packed,
-                        attribute(otlp, "pyrometer.thread.state", state.data, state.length));
-    }
-    if ((otlp->window->sample_labels & PPROF_PART) &&
-        profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
-        protobuf_varint(&otlp->packed, word_attribute(otlp, "pyrometer.part", part_text(part)));
-    if (otlp->packed.length > 0)
-        put(&otlp->part, SAMPLE_ATTRIBUTES, &otlp->packed);
-    buffer_deinit(&state);
-}
-
 /* The link to the span that the sample works for; 0: none.  Equal ones have the same number. */
 static uint32_t link_of(struct otlp *otlp, node_id node)
 {
@@ -221,7 +199,26 @@ static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
     const enum err_code rc =
         number_stack(otlp, stack_node(otlp->window->snapshot, cell->node), &stack, err);
     protobuf_uint(&otlp->part, SAMPLE_STACK, stack);
-    put_sample_attributes(otlp, cell);
+
+    const struct profile_snapshot *const snapshot = otlp->window->snapshot;
+    const struct profile_thread thread = profile_thread_at(snapshot, cell->thread);
+    const struct strtab_string name = profile_string(snapshot, thread.name);
+    struct buffer state = { 0 };
+    enum part part;
+    if ((otlp->window->sample_labels & PPROF_THREAD) && name.length > 0)
+        protobuf_varint(&otlp->packed, attribute(otlp, "thread.name", name.text, name.length));
+    if ((otlp->window->sample_labels & PPROF_STATE) && cell->state != 0) {
+        names_put_state(&state, cell->state);
+        protobuf_varint(&otlp->packed,
+                        attribute(otlp, "pyrometer.thread.state", state.data, state.length));
+    }
+    if ((otlp->window->sample_labels & PPROF_PART) &&
+        profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
+        protobuf_varint(&otlp->packed, word_attribute(otlp, "pyrometer.part", part_text(part)));
+    if (otlp->packed.length > 0)
+        put(&otlp->part, SAMPLE_ATTRIBUTES, &otlp->packed);
+    buffer_deinit(&state);
+
     protobuf_uint(&otlp->part, SAMPLE_LINK, link_of(otlp, cell->node));
     protobuf_varint(&otlp->packed, cell->ns);
     put(&otlp->part, SAMPLE_VALUES, &otlp->packed);
@@ -236,45 +233,10 @@ static bool is_full(const struct otlp *otlp)
            PUSH_PROFILE_BYTES;
 }
 
-/* Writes as many of the cells that are left as fit; at least one if there are any. */
-static enum err_code put_profile(struct otlp *otlp, enum push_values values, struct left *left,
-                                 struct err *err)
+/* The profile that was just made.  It has a resource of its own, so that the request can be divided. */
+static void put_series(struct otlp *otlp, const struct push_labels *labels)
 {
-    const struct push_window *const window = otlp->window;
-    const char *const type = values == PUSH_CPU ? "cpu" : "wall";
-    const uint64_t id[] = { random_u64(&otlp->random), random_u64(&otlp->random) };
-    enum err_code rc = ERR_OK;
-    size_t i = 0;
-    put_value_type(otlp, PROFILE_SAMPLE_TYPE, type);
-    put_value_type(otlp, PROFILE_PERIOD_TYPE, type);
-    protobuf_uint(&otlp->profile, PROFILE_PERIOD, window->period_ns);
-    protobuf_bytes(&otlp->profile, PROFILE_PROFILE_ID, id, sizeof id);
-    while (i < left->cells.count && i < PUSH_PROFILE_SAMPLES && !rc &&
-           (i == 0 || !is_full(otlp)))
-        rc = put_sample(otlp, &left->cells.cells[i++], err);
-    const uint64_t part_ns =
-        i < left->cells.count ? push_part_ns(left->duration_ns) : left->duration_ns;
-    protobuf_fixed64(&otlp->profile, PROFILE_TIME_UNIX_NANO, left->began_at_ns);
-    protobuf_uint(&otlp->profile, PROFILE_DURATION_NANO, part_ns);
-    left->cells.cells += i;
-    left->cells.count -= i;
-    left->began_at_ns += part_ns;
-    left->duration_ns -= part_ns;
-    return rc;
-}
-
-static void put_key_value(struct buffer *out, const char *key, struct buffer *value)
-{
-    struct buffer pair = { 0 };
-    put_text(&pair, KEY_VALUE_KEY, key);
-    put(&pair, KEY_VALUE_VALUE, value);
-    put(out, RESOURCE_ATTRIBUTES, &pair);
-    buffer_deinit(&pair);
-}
-
-/* Keys are texts, not indices of the dictionary: Pyroscope reads only these. */
-static void put_resource(struct otlp *otlp, const struct push_labels *labels)
-{
+    /* Keys are texts, not indices of the dictionary: Pyroscope reads only these. */
     for (size_t i = 0; i < labels->count; i++) {
         const struct push_label *const label = &labels->items[i];
         const char *const key = push_label_attribute(label);
@@ -283,15 +245,15 @@ static void put_resource(struct otlp *otlp, const struct push_labels *labels)
             protobuf_uint(&otlp->inner, ANY_INT, strtoull(label->value, NULL, 10));
         else
             put_text(&otlp->inner, ANY_STRING, label->value);
-        put_key_value(&otlp->part, key, &otlp->inner);
+
+        struct buffer pair = { 0 };
+        put_text(&pair, KEY_VALUE_KEY, key);
+        put(&pair, KEY_VALUE_VALUE, &otlp->inner);
+        put(&otlp->part, RESOURCE_ATTRIBUTES, &pair);
+        buffer_deinit(&pair);
     }
     put(&otlp->packed, RESOURCE_PROFILES_RESOURCE, &otlp->part);
-}
 
-/* The profile that was just made.  It has a resource of its own, so that the request can be divided. */
-static void put_series(struct otlp *otlp, const struct push_labels *labels)
-{
-    put_resource(otlp, labels);
     put_text(&otlp->inner, SCOPE_NAME, "pyrometer");
     put_text(&otlp->inner, SCOPE_VERSION, PYROMETER_VERSION);
     put(&otlp->part, SCOPE_PROFILES_SCOPE, &otlp->inner);
@@ -363,22 +325,6 @@ static void put_functions(struct otlp *otlp, struct buffer *out)
     }
 }
 
-static enum err_code put_stacks(struct otlp *otlp, struct buffer *out, struct err *err)
-{
-    const struct numbering *const nodes = &otlp->numbered.nodes;
-    enum err_code rc = ERR_OK;
-    protobuf_bytes(out, DICTIONARY_STACK, "", 0);
-    for (uint32_t i = 1; i <= nodes->count && !rc; i++) {
-        rc = chain_of(otlp, nodes->rows[i], err);
-        for (size_t k = 0; k < otlp->chain.depth; k++)
-            protobuf_varint(&otlp->packed,
-                            numbered_frame(&otlp->numbered, otlp->chain.frames[k]));
-        put(&otlp->part, STACK_LOCATIONS, &otlp->packed);
-        put(out, DICTIONARY_STACK, &otlp->part);
-    }
-    return rc;
-}
-
 static void put_attributes(struct otlp *otlp, struct buffer *out)
 {
     const uint32_t count = otlp->attributes.strings.count;
@@ -407,26 +353,34 @@ static void put_hex(struct buffer *out, unsigned field, const char *digits, size
     protobuf_bytes(out, field, (const char *)bytes, count / 2);
 }
 
-static void put_links(struct otlp *otlp, struct buffer *out)
-{
-    const uint32_t count = otlp->links.strings.count;
-    protobuf_bytes(out, DICTIONARY_LINK, "", 0);
-    for (str_id id = 1; id < count; id++) {
-        const char *const ids = strtab_get(&otlp->links, id).text;
-        put_hex(&otlp->part, LINK_TRACE_ID, ids, CONTEXT_TRACE_DIGITS);
-        put_hex(&otlp->part, LINK_SPAN_ID, ids + CONTEXT_TRACE_DIGITS + 1, CONTEXT_SPAN_DIGITS);
-        put(out, DICTIONARY_LINK, &otlp->part);
-    }
-}
-
 static enum err_code put_dictionary(struct otlp *otlp, struct err *err)
 {
     struct buffer dictionary = { 0 };
     put_mappings(otlp, &dictionary);
     put_locations(otlp, &dictionary);
     put_functions(otlp, &dictionary);
-    put_links(otlp, &dictionary);
-    const enum err_code rc = put_stacks(otlp, &dictionary, err);
+
+    const uint32_t count = otlp->links.strings.count;
+    protobuf_bytes(&dictionary, DICTIONARY_LINK, "", 0);
+    for (str_id id = 1; id < count; id++) {
+        const char *const ids = strtab_get(&otlp->links, id).text;
+        put_hex(&otlp->part, LINK_TRACE_ID, ids, CONTEXT_TRACE_DIGITS);
+        put_hex(&otlp->part, LINK_SPAN_ID, ids + CONTEXT_TRACE_DIGITS + 1, CONTEXT_SPAN_DIGITS);
+        put(&dictionary, DICTIONARY_LINK, &otlp->part);
+    }
+
+    const struct numbering *const nodes = &otlp->numbered.nodes;
+    enum err_code rc = ERR_OK;
+    protobuf_bytes(&dictionary, DICTIONARY_STACK, "", 0);
+    for (uint32_t i = 1; i <= nodes->count && !rc; i++) {
+        rc = chain_of(otlp, nodes->rows[i], err);
+        for (size_t k = 0; k < otlp->chain.depth; k++)
+            protobuf_varint(&otlp->packed,
+                            numbered_frame(&otlp->numbered, otlp->chain.frames[k]));
+        put(&otlp->part, STACK_LOCATIONS, &otlp->packed);
+        put(&dictionary, DICTIONARY_STACK, &otlp->part);
+    }
+
     put_attributes(otlp, &dictionary);
     protobuf_bytes(&dictionary, DICTIONARY_STRING, "", 0);
     for (uint32_t i = 1; i <= otlp->numbered.strings.count; i++) {
@@ -478,7 +432,27 @@ static enum err_code put_values(struct otlp *otlp, const struct push_process *pr
                          otlp->window->duration_ns };
     enum err_code rc = ERR_OK;
     while (left.cells.count > 0 && !rc) {
-        rc = put_profile(otlp, values, &left, err);
+        /* Writes as many of the cells that are left as fit; at least one if there are any. */
+        const struct push_window *const window = otlp->window;
+        const char *const type = values == PUSH_CPU ? "cpu" : "wall";
+        const uint64_t id[] = { random_u64(&otlp->random), random_u64(&otlp->random) };
+        size_t i = 0;
+        put_value_type(otlp, PROFILE_SAMPLE_TYPE, type);
+        put_value_type(otlp, PROFILE_PERIOD_TYPE, type);
+        protobuf_uint(&otlp->profile, PROFILE_PERIOD, window->period_ns);
+        protobuf_bytes(&otlp->profile, PROFILE_PROFILE_ID, id, sizeof id);
+        while (i < left.cells.count && i < PUSH_PROFILE_SAMPLES && !rc &&
+               (i == 0 || !is_full(otlp)))
+            rc = put_sample(otlp, &left.cells.cells[i++], err);
+        const uint64_t part_ns =
+            i < left.cells.count ? push_part_ns(left.duration_ns) : left.duration_ns;
+        protobuf_fixed64(&otlp->profile, PROFILE_TIME_UNIX_NANO, left.began_at_ns);
+        protobuf_uint(&otlp->profile, PROFILE_DURATION_NANO, part_ns);
+        left.cells.cells += i;
+        left.cells.count -= i;
+        left.began_at_ns += part_ns;
+        left.duration_ns -= part_ns;
+
         put_series(otlp, &process->labels);
         if (!rc && (left.cells.count > 0 || is_full(otlp)))
             rc = finish(otlp, err);

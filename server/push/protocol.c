@@ -35,23 +35,6 @@ const struct push_protocol *push_protocol_find(const char *scheme, size_t length
     return NULL;
 }
 
-static enum err_code give(const struct push_protocol *protocol, const struct buffer *request,
-                          push_take *take, void *to, struct err *err)
-{
-    unsigned char *packed = NULL;
-    struct buffer body = *request;
-    enum err_code rc = buffer_check(request, err);
-    if (!rc && protocol->is_gzip) {
-        rc = compress_gzip(request->data, request->length, PUSH_GZIP_LEVEL, &packed,
-                           &body.length, err);
-        body.data = (char *)packed;
-    }
-    if (!rc)
-        rc = take(to, &body, err);
-    free(packed);
-    return rc;
-}
-
 static enum err_code divide(const struct push_protocol *protocol, const char *plain,
                             size_t bytes, push_take *take, void *to, struct err *err)
 {
@@ -70,7 +53,19 @@ static enum err_code divide(const struct push_protocol *protocol, const char *pl
         protobuf_bytes(&request, field, data, length);
         buffer_append(&request, others.data, others.length);
         request.failed |= others.failed;
-        rc = give(protocol, &request, take, to, err);
+
+        unsigned char *packed = NULL;
+        struct buffer body = request;
+        rc = buffer_check(&request, err);
+        if (!rc && protocol->is_gzip) {
+            rc = compress_gzip(request.data, request.length, PUSH_GZIP_LEVEL, &packed,
+                               &body.length, err);
+            body.data = (char *)packed;
+        }
+        if (!rc)
+            rc = take(to, &body, err);
+        free(packed);
+
         count++;
     }
     buffer_deinit(&request);

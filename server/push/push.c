@@ -128,35 +128,6 @@ static struct session *find_session(const struct push *push)
     return ended;
 }
 
-/* Encodes it for each endpoint. */
-static void push_range(struct push *push, const struct session_info *info, uint64_t from_ns,
-                       uint64_t to_ns)
-{
-    struct push_window window;
-    const enum err_code rc =
-        push_window_init(&window, info, from_ns, to_ns, push->host, &push->settings, NULL);
-    for (size_t i = 0; i < push->count; i++) {
-        struct sender *const sender = push->senders[i];
-        if (rc || sender_protocol(sender)->encode(&window, sender_add, sender, NULL) != ERR_OK)
-            atomic_fetch_add(&push->counters.items[i].failed, 1);
-    }
-    if (!rc)
-        push_window_deinit(&window);
-}
-
-/* When the session began, since 1970: the clock may have been set meanwhile, or the host have slept, and servers refuse
- * profiles of another time. */
-static uint64_t began_at(struct push *push, const struct sampler_status *status)
-{
-    const bool goes_on = status->state == SAMPLER_RUNNING || status->state == SAMPLER_PAUSED;
-    const uint64_t began_ns = clock_wall_ns() - status->elapsed_ns;
-    const uint64_t known_ns = push->began_at_ns;
-    const uint64_t off_ns = began_ns > known_ns ? began_ns - known_ns : known_ns - began_ns;
-    if (goes_on && off_ns > CLOCK_SLACK_NS)
-        push->began_at_ns = began_ns;
-    return push->began_at_ns;
-}
-
 /* Pushes what the session has sampled since the last call. */
 static void push_session(struct push *push, struct session *session)
 {
@@ -171,11 +142,35 @@ static void push_session(struct push *push, struct session *session)
         push->began_ns = now_ns > info.status.elapsed_ns ? now_ns - info.status.elapsed_ns : 0;
         push->began_at_ns = info.status.started_at_ns;
     }
-    info.status.started_at_ns = began_at(push, &info.status);
+
+    /* When the session began, since 1970: the clock may have been set meanwhile, or the host have slept, and servers refuse
+ * profiles of another time. */
+    const bool goes_on =
+        info.status.state == SAMPLER_RUNNING || info.status.state == SAMPLER_PAUSED;
+    const uint64_t began_ns = clock_wall_ns() - info.status.elapsed_ns;
+    const uint64_t known_ns = push->began_at_ns;
+    const uint64_t off_ns = began_ns > known_ns ? began_ns - known_ns : known_ns - began_ns;
+    if (goes_on && off_ns > CLOCK_SLACK_NS)
+        push->began_at_ns = began_ns;
+    info.status.started_at_ns = push->began_at_ns;
+
     const uint64_t from_ns =
         push->until_ns > push->began_ns ? push->until_ns - push->began_ns : 0;
     if (snapshot.end_ns > from_ns) {
-        push_range(push, &info, from_ns, snapshot.end_ns);
+        /* Encodes it for each endpoint. */
+        const uint64_t to_ns = snapshot.end_ns;
+        struct push_window window;
+        const enum err_code rc =
+            push_window_init(&window, &info, from_ns, to_ns, push->host, &push->settings, NULL);
+        for (size_t i = 0; i < push->count; i++) {
+            struct sender *const sender = push->senders[i];
+            if (rc ||
+                sender_protocol(sender)->encode(&window, sender_add, sender, NULL) != ERR_OK)
+                atomic_fetch_add(&push->counters.items[i].failed, 1);
+        }
+        if (!rc)
+            push_window_deinit(&window);
+
         push->until_ns = push->began_ns + snapshot.end_ns;
     }
     profile_snapshot_release(&snapshot);
@@ -190,19 +185,6 @@ static void push_now(struct push *push)
         push_session(push, session);
     session_release(push->last);
     push->last = session;
-}
-
-/* Its newest samples become a part of the profile only when it ends. */
-static void stop_session(struct push *push)
-{
-    struct session *const session = find_session(push);
-    struct sampler *const sampler = session ? session->sampler : NULL;
-    if (sampler && !is_over(session)) {
-        struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
-        session_stop(session);
-        (void)poll(&end, 1, PUSH_STOP_MS);
-    }
-    session_release(session);
 }
 
 /* false: it is time to end. */
@@ -234,7 +216,17 @@ static void *run(void *context)
         if (next_ns < now_ns)
             next_ns = now_ns + window_ns;
     }
-    stop_session(push);
+
+    /* Its newest samples become a part of the profile only when it ends. */
+    struct session *const session = find_session(push);
+    struct sampler *const sampler = session ? session->sampler : NULL;
+    if (sampler && !is_over(session)) {
+        struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+        session_stop(session);
+        (void)poll(&end, 1, PUSH_STOP_MS);
+    }
+    session_release(session);
+
     push_now(push);
     session_release(push->last);
     push->last = NULL;

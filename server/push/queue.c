@@ -107,23 +107,6 @@ static void lose_first(struct queue *queue)
     queue->counts.lost++;
 }
 
-/* Loses the oldest body in memory, and keeps those in the file.  false: memory has none. */
-static bool lose_first_of_memory(struct queue *queue)
-{
-    size_t i = 0;
-    while (i < queue->count && !queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES].data)
-        i++;
-    if (i == queue->count)
-        return false;
-    const struct body lost = queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES];
-    for (; i > 0; i--)
-        queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES] =
-            queue->bodies[(queue->first + i - 1) % QUEUE_MAX_BODIES];
-    queue->bodies[queue->first] = lost;
-    lose_first(queue);
-    return true;
-}
-
 static bool put_into_file(struct queue *queue, struct body *body, const void *data)
 {
     queue->sys = 0;
@@ -155,8 +138,21 @@ static bool put_into_memory(struct queue *queue, struct body *body, const void *
 /* A full disk has no more room without the bodies in the file. */
 static bool make_room(struct queue *queue)
 {
-    if (queue->sys)
-        return lose_first_of_memory(queue);
+    if (queue->sys) {
+        /* Loses the oldest body in memory, and keeps those in the file.  false: memory has none. */
+        size_t i = 0;
+        while (i < queue->count && !queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES].data)
+            i++;
+        if (i == queue->count)
+            return false;
+        const struct body lost = queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES];
+        for (; i > 0; i--)
+            queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES] =
+                queue->bodies[(queue->first + i - 1) % QUEUE_MAX_BODIES];
+        queue->bodies[queue->first] = lost;
+        lose_first(queue);
+        return true;
+    }
     if (queue->count == 0)
         return false;
     lose_first(queue);

@@ -219,16 +219,6 @@ static enum outcome attempt(struct sender *sender, const struct buffer *body,
     return judge(answer.status);
 }
 
-/* Twice as long each time, with a random part so that many hosts do not come at once. */
-static uint64_t pause_after(struct sender *sender, unsigned attempts, uint64_t retry_after_ns)
-{
-    const unsigned doublings = attempts < 6 ? attempts : 6;
-    uint64_t ns = FIRST_PAUSE_NS << doublings;
-    ns = ns < SENDER_MAX_PAUSE_NS ? ns : SENDER_MAX_PAUSE_NS;
-    ns = ns / 2 + random_below(&sender->random, ns / 2 + 1);
-    return ns > retry_after_ns ? ns : retry_after_ns;
-}
-
 static bool has_time(struct sender *sender)
 {
     pthread_mutex_lock(&sender->mutex);
@@ -282,28 +272,12 @@ static bool change(struct sender *sender, bool *flag, bool value)
     return before;
 }
 
-static void note_sent(struct sender *sender, size_t bytes)
-{
-    atomic_fetch_add(&sender->counters->sent, 1);
-    atomic_fetch_add(&sender->counters->sent_bytes, bytes);
-    (void)change(sender, &sender->has_refused, false);
-    if (change(sender, &sender->is_failing, false))
-        report(sender, "%s takes profiles again", sender->url);
-}
-
 /* Says the first of several. */
 static void note_refused(struct sender *sender, const char *why)
 {
     atomic_fetch_add(&sender->counters->refused, 1);
     if (!change(sender, &sender->has_refused, true))
         report(sender, "%s refuses a profile: %s", sender->url, why);
-}
-
-static void note_failing(struct sender *sender, bool goes_on, const char *why)
-{
-    if (!change(sender, &sender->is_failing, true))
-        report(sender, "%s does not take profiles%s: %s", sender->url,
-               goes_on ? ", trying again" : "", why);
 }
 
 /* Sends a body until it is taken or refused, or lost at that time (clock_now_ns).  TOO_MUCH: divide it, if that is
@@ -317,7 +291,12 @@ static enum outcome deliver(struct sender *sender, const struct buffer *body, bo
         uint64_t retry_after_ns = 0;
         enum outcome outcome = attempt(sender, body, &retry_after_ns, why);
         if (outcome == SENT) {
-            note_sent(sender, body->length);
+            const size_t bytes = body->length;
+            atomic_fetch_add(&sender->counters->sent, 1);
+            atomic_fetch_add(&sender->counters->sent_bytes, bytes);
+            (void)change(sender, &sender->has_refused, false);
+            if (change(sender, &sender->is_failing, false))
+                report(sender, "%s takes profiles again", sender->url);
             return SENT;
         }
         if (outcome == ERROR && clock_now_ns() - began_ns > sender->error_ns)
@@ -326,9 +305,18 @@ static enum outcome deliver(struct sender *sender, const struct buffer *body, bo
             note_refused(sender, why);
             return REFUSED;
         }
-        const uint64_t pause_ns = pause_after(sender, attempts, retry_after_ns);
+
+        /* Twice as long each time, with a random part so that many hosts do not come at once. */
+        const unsigned doublings = attempts < 6 ? attempts : 6;
+        uint64_t ns = FIRST_PAUSE_NS << doublings;
+        ns = ns < SENDER_MAX_PAUSE_NS ? ns : SENDER_MAX_PAUSE_NS;
+        ns = ns / 2 + random_below(&sender->random, ns / 2 + 1);
+        const uint64_t pause_ns = ns > retry_after_ns ? ns : retry_after_ns;
+
         const bool goes_on = clock_now_ns() + pause_ns <= until_ns && has_time(sender);
-        note_failing(sender, goes_on, why);
+        if (!change(sender, &sender->is_failing, true))
+            report(sender, "%s does not take profiles%s: %s", sender->url,
+                   goes_on ? ", trying again" : "", why);
         if (!goes_on || !rest(sender, pause_ns)) {
             atomic_fetch_add(&sender->counters->lost, 1);
             return AGAIN;

@@ -32,11 +32,6 @@ static int by_process(const void *left, const void *right)
     return (a->cell.node > b->cell.node) - (a->cell.node < b->cell.node);
 }
 
-static bool is_same(const struct row *a, const struct row *b)
-{
-    return by_process(a, b) == 0;
-}
-
 static bool is_span(const struct profile_snapshot *snapshot, node_id node)
 {
     const function_id function = context_function_of_node(snapshot, node);
@@ -52,32 +47,13 @@ static node_id without_context(const struct profile_snapshot *snapshot, node_id 
     return wait_unmarked(snapshot, node) == node ? context_unmarked(snapshot, node) : node;
 }
 
-/* Threads and states that samples are not labelled with are all the same.  A thread still says which process it
- * is of, so the first one of the process stands for the others. */
-static void blur(const struct push_window *window, const struct profile_snapshot *snapshot,
-                 enum push_values values, const process_id *leaders, thread_id *first,
-                 struct row *row)
-{
-    row->process = leaders[profile_thread_at(snapshot, row->cell.thread).process];
-    /* A receiver that makes a series of each label is not sent values without a bound; it knows ids of spans. */
-    if (!is_span(snapshot, row->cell.node))
-        row->cell.node = without_context(snapshot, row->cell.node);
-    if (!(window->sample_labels & PPROF_THREAD)) {
-        if (first[row->process] == UINT32_MAX)
-            first[row->process] = row->cell.thread;
-        row->cell.thread = first[row->process];
-    }
-    if (!(window->sample_labels & PPROF_STATE))
-        row->cell.state = values == PUSH_CPU ? STATE_ON_CPU : 0;
-}
-
 /* Returns how many rows are left. */
 static size_t add_up(struct row *rows, size_t count)
 {
     size_t kept = 0;
     qsort(rows, count, sizeof *rows, by_process);
     for (size_t i = 0; i < count; i++) {
-        if (kept > 0 && is_same(&rows[kept - 1], &rows[i])) {
+        if (kept > 0 && (by_process(&rows[kept - 1], &rows[i]) == 0)) {
             rows[kept - 1].cell.count += rows[i].cell.count;
             rows[kept - 1].cell.ns += rows[i].cell.ns;
         } else {
@@ -98,28 +74,25 @@ static size_t select_rows(const struct push_window *window, const struct view_ce
             row.cell.ns = row.cell.count * window->period_ns;
         if (values == PUSH_CPU && pprof_cpu_ns(&row.cell, row.cell.ns) == 0)
             continue;
-        blur(window, window->snapshot, values, leaders, first, &row);
+
+        /* Threads and states that samples are not labelled with are all the same.  A thread still says which process it
+ * is of, so the first one of the process stands for the others. */
+        const struct profile_snapshot *const snapshot = window->snapshot;
+        row.process = leaders[profile_thread_at(snapshot, row.cell.thread).process];
+        /* A receiver that makes a series of each label is not sent values without a bound; it knows ids of spans. */
+        if (!is_span(snapshot, row.cell.node))
+            row.cell.node = without_context(snapshot, row.cell.node);
+        if (!(window->sample_labels & PPROF_THREAD)) {
+            if (first[row.process] == UINT32_MAX)
+                first[row.process] = row.cell.thread;
+            row.cell.thread = first[row.process];
+        }
+        if (!(window->sample_labels & PPROF_STATE))
+            row.cell.state = values == PUSH_CPU ? STATE_ON_CPU : 0;
+
         rows[count++] = row;
     }
     return count > 0 ? add_up(rows, count) : 0;
-}
-
-static void name_process(const struct session_info *info, struct profile_process row,
-                         const char *name, const char *host,
-                         const struct push_settings *settings, struct push_process *out)
-{
-    const char *const words[] = { name };
-    struct sampler_target target, at;
-    bool is_known = false;
-    for (size_t i = 0; !is_known && session_target_at(info, i, &at); i++)
-        is_known = at.pid == row.pid;
-    target = is_known
-                 ? at
-                 : (struct sampler_target){
-                       .pid = row.pid, .argc = *name ? 1 : 0, .argv = words, .executable = ""
-                   };
-    push_labels_of(&target, host, settings, &out->labels);
-    out->executable = *target.executable ? target.executable : "python";
 }
 
 /* Marks the processes that have samples, and names them in the order of their ids. */
@@ -145,8 +118,20 @@ static enum err_code name_processes(struct push_window *window, const struct vie
             continue;
         struct push_process *const process = &window->processes[window->process_count++];
         process->first = id;
-        name_process(info, row, profile_string(snapshot, row.name).text, host, settings,
-                     process);
+
+        const char *const name = profile_string(snapshot, row.name).text;
+        const char *const words[] = { name };
+        struct sampler_target target, at;
+        bool is_known = false;
+        for (size_t i = 0; !is_known && session_target_at(info, i, &at); i++)
+            is_known = at.pid == row.pid;
+        target = is_known ? at
+                          : (struct sampler_target){ .pid = row.pid,
+                                                     .argc = *name ? 1 : 0,
+                                                     .argv = words,
+                                                     .executable = "" };
+        push_labels_of(&target, host, settings, &process->labels);
+        process->executable = *target.executable ? target.executable : "python";
     }
     return ERR_OK;
 }

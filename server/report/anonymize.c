@@ -29,23 +29,6 @@ static void anonymize_header(struct anonymized *anonymized, const struct report_
     anonymized->header.is_anonymized = true;
 }
 
-static enum err_code anonymize_targets(struct anonymized *anonymized,
-                                       const struct session_info *from, struct err *err)
-{
-    struct sampler_target target;
-    size_t count = 0;
-    while (session_target_at(from, count, &target))
-        count++;
-    anonymized->targets.items = calloc(count + 1, sizeof *anonymized->targets.items);
-    if (!anonymized->targets.items)
-        return err_nomem(err);
-    while (anonymized->targets.count < count &&
-           session_target_at(from, anonymized->targets.count, &target))
-        anonymized->targets.items[anonymized->targets.count++].target =
-            anonymize_target(&target);
-    return ERR_OK;
-}
-
 static enum err_code anonymize_session(struct anonymized *anonymized,
                                        const struct session_info *from, struct err *err)
 {
@@ -62,7 +45,19 @@ static enum err_code anonymize_session(struct anonymized *anonymized,
     memcpy(anonymized->session.epoch, from->epoch, sizeof from->epoch);
     memcpy(anonymized->session.run, from->run, sizeof from->run);
     anonymized->session.status.reason[0] = '\0';
-    return anonymize_targets(anonymized, from, err);
+
+    struct sampler_target target;
+    size_t count = 0;
+    while (session_target_at(from, count, &target))
+        count++;
+    anonymized->targets.items = calloc(count + 1, sizeof *anonymized->targets.items);
+    if (!anonymized->targets.items)
+        return err_nomem(err);
+    while (anonymized->targets.count < count &&
+           session_target_at(from, anonymized->targets.count, &target))
+        anonymized->targets.items[anonymized->targets.count++].target =
+            anonymize_target(&target);
+    return ERR_OK;
 }
 
 /* The windows keep their times, so the range still means what it did; the rest of the query is

@@ -108,17 +108,6 @@ struct asked {
     struct report_selection processes, threads;
 };
 
-static struct asked asked_of(const struct report_source *source)
-{
-    const struct report_selection own = { .snapshot = source->snapshot,
-                                          .query = source->query };
-    const struct report_selection *const said = source->selection;
-    return (struct asked){
-        .processes = said && !source->query->processes ? *said : own,
-        .threads = said && !source->query->threads ? *said : own,
-    };
-}
-
 static enum err_code find_threads(struct report_header *header, const struct asked *asked,
                                   struct err *err)
 {
@@ -319,7 +308,14 @@ static void find_rest(struct report_header *header, const struct report_source *
 enum err_code report_header_init(struct report_header *header,
                                  const struct report_source *source, struct err *err)
 {
-    const struct asked asked = asked_of(source);
+    const struct report_selection own = { .snapshot = source->snapshot,
+                                          .query = source->query };
+    const struct report_selection *const said = source->selection;
+    const struct asked asked = (struct asked){
+        .processes = said && !source->query->processes ? *said : own,
+        .threads = said && !source->query->threads ? *said : own,
+    };
+
     *header = (struct report_header){ 0 };
     enum err_code rc = add_up(header, source, err);
     if (!rc)

@@ -100,15 +100,6 @@ static void count_spots(struct hotlines *hot, const struct profile_snapshot *sna
     }
 }
 
-static void drop_cold_spots(struct hotlines *hot)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < hot->spot_count; i++)
-        if (hot->spots[i].total > 0)
-            hot->spots[kept++] = hot->spots[i];
-    hot->spot_count = kept;
-}
-
 static enum err_code sum_spots(struct hotlines *hot, const struct report_source *source,
                                uint32_t *place_of, struct err *err)
 {
@@ -121,7 +112,13 @@ static enum err_code sum_spots(struct hotlines *hot, const struct report_source 
     if (!rc)
         count_spots(hot, source->snapshot, &spots, place_of, place_of + count + 1);
     view_spots_deinit(&spots);
-    drop_cold_spots(hot);
+
+    size_t kept = 0;
+    for (size_t i = 0; i < hot->spot_count; i++)
+        if (hot->spots[i].total > 0)
+            hot->spots[kept++] = hot->spots[i];
+    hot->spot_count = kept;
+
     qsort_r(hot->spots, hot->spot_count, sizeof *hot->spots, by_spot_heat,
             (void *)(uintptr_t)source->snapshot);
     return rc;

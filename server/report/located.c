@@ -64,32 +64,6 @@ static int by_heat(const void *left, const void *right)
     return (a->function > b->function) - (a->function < b->function);
 }
 
-static enum err_code find_candidates(struct search *search, struct err *err)
-{
-    const struct profile_snapshot *const snapshot = search->from->snapshot;
-    const size_t room = (size_t)snapshot->sizes.functions + 1;
-    uint64_t *const total = calloc(room, sizeof *total);
-    search->candidates = calloc(room, sizeof *search->candidates);
-    search->places = calloc(room, sizeof *search->places);
-    enum err_code rc = total && search->candidates && search->places
-                           ? add_totals(search, total, err)
-                           : err_nomem(err);
-    for (function_id id = 1; id < snapshot->sizes.functions && !rc; id++)
-        if (total[id] > 0 && !source_is_known(snapshot, id) &&
-            profile_function_at(snapshot, id).entry)
-            search->candidates[search->count++] = (struct candidate){
-                .function = id,
-                .library = profile_function_at(snapshot, id).library,
-                .total = total[id],
-            };
-    free(total);
-    if (search->count > 0)
-        qsort(search->candidates, search->count, sizeof *search->candidates, by_heat);
-    if (search->count > LOCATED_MAX_FUNCTIONS)
-        search->count = LOCATED_MAX_FUNCTIONS;
-    return rc;
-}
-
 static void keep(void *context, function_id function, const struct source_place *place)
 {
     struct search *const search = context;
@@ -168,8 +142,28 @@ enum err_code located_init(struct located *located, const struct report_source *
         from->snapshot->sizes.libraries <= 1)
         return ERR_OK;
     enum err_code rc = strtab_init(&search.files, err);
-    if (!rc)
-        rc = find_candidates(&search, err);
+    if (!rc) {
+        const struct profile_snapshot *const snapshot = search.from->snapshot;
+        const size_t room = (size_t)snapshot->sizes.functions + 1;
+        uint64_t *const total = calloc(room, sizeof *total);
+        search.candidates = calloc(room, sizeof *search.candidates);
+        search.places = calloc(room, sizeof *search.places);
+        rc = total && search.candidates && search.places ? add_totals(&search, total, err)
+                                                         : err_nomem(err);
+        for (function_id id = 1; id < snapshot->sizes.functions && !rc; id++)
+            if (total[id] > 0 && !source_is_known(snapshot, id) &&
+                profile_function_at(snapshot, id).entry)
+                search.candidates[search.count++] = (struct candidate){
+                    .function = id,
+                    .library = profile_function_at(snapshot, id).library,
+                    .total = total[id],
+                };
+        free(total);
+        if (search.count > 0)
+            qsort(search.candidates, search.count, sizeof *search.candidates, by_heat);
+        if (search.count > LOCATED_MAX_FUNCTIONS)
+            search.count = LOCATED_MAX_FUNCTIONS;
+    }
     for (size_t i = 0; i < search.count && !rc && clock_now_ns() < end_ns; i++)
         if (!search.candidates[i].is_done)
             ask(&search, i);

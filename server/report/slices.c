@@ -48,21 +48,6 @@ static enum err_code cut(struct slices *slices, struct err *err)
     return ERR_OK;
 }
 
-/* Nothing is laid outside of what was selected: processes join and end within windows. */
-static void clip(struct slices *slices)
-{
-    const struct report_header *const header = slices->source->header;
-    for (size_t i = 0; i < slices->count; i++) {
-        struct slice *const slice = &slices->items[i];
-        if (slice->end_ns <= header->from_ns || slice->start_ns >= header->to_ns)
-            continue;
-        if (slice->start_ns < header->from_ns)
-            slice->start_ns = header->from_ns;
-        if (slice->end_ns > header->to_ns)
-            slice->end_ns = header->to_ns;
-    }
-}
-
 static enum err_code find_threads(struct slices *slices, struct err *err)
 {
     struct view_cells cells;
@@ -86,15 +71,6 @@ static enum err_code find_threads(struct slices *slices, struct err *err)
     return slices->threads && slices->samples && slices->ns ? ERR_OK : err_nomem(err);
 }
 
-/* Each part has the same share of the runs. */
-static void share_runs(struct slices *slices, size_t max_runs)
-{
-    const size_t parts = slices->count * slices->thread_count + 1;
-    slices->part_runs = max_runs / parts;
-    if (max_runs && slices->part_runs < MIN_PART_RUNS)
-        slices->part_runs = MIN_PART_RUNS;
-}
-
 enum err_code slices_init(struct slices *slices, const struct report_source *source,
                           size_t max_runs, struct err *err)
 {
@@ -102,11 +78,28 @@ enum err_code slices_init(struct slices *slices, const struct report_source *sou
     slices->source = source;
     slices->period_ns = source->header->period_ns;
     enum err_code rc = cut(slices, err);
-    if (!rc)
-        clip(slices);
+    if (!rc) {
+        /* Nothing is laid outside of what was selected: processes join and end within windows. */
+        const struct report_header *const header = slices->source->header;
+        for (size_t i = 0; i < slices->count; i++) {
+            struct slice *const slice = &slices->items[i];
+            if (slice->end_ns <= header->from_ns || slice->start_ns >= header->to_ns)
+                continue;
+            if (slice->start_ns < header->from_ns)
+                slice->start_ns = header->from_ns;
+            if (slice->end_ns > header->to_ns)
+                slice->end_ns = header->to_ns;
+        }
+    }
     if (!rc)
         rc = find_threads(slices, err);
-    share_runs(slices, max_runs);
+
+    /* Each part has the same share of the runs. */
+    const size_t parts = slices->count * slices->thread_count + 1;
+    slices->part_runs = max_runs / parts;
+    if (max_runs && slices->part_runs < MIN_PART_RUNS)
+        slices->part_runs = MIN_PART_RUNS;
+
     if (rc)
         slices_deinit(slices);
     return rc;

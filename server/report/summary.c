@@ -179,21 +179,6 @@ static enum err_code find_holder(struct summary *summary, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code find_gil(struct summary *summary, bool chooses_states, struct err *err)
-{
-    const struct state_sums *const sums = &summary->states;
-    const uint64_t waited = sums->yes[STATE_FLAG_WAITS_GIL];
-    if (!session_has_gil(summary->source->session, sums))
-        summary->gil = SUMMARY_GIL_NONE;
-    else if (waited == 0 && sums->unknown[STATE_FLAG_WAITS_GIL] > 0 &&
-             sums->unknown[STATE_FLAG_WAITS_GIL] + sums->yes[STATE_FLAG_HAS_GIL] >=
-                 sums->samples)
-        summary->gil = SUMMARY_GIL_UNKNOWN;
-    return summary->gil == SUMMARY_GIL_KNOWN && waited > 0 && !chooses_states
-               ? find_holder(summary, err)
-               : ERR_OK;
-}
-
 static size_t most(const struct report_source *source, size_t usual)
 {
     const size_t limit = source->settings.limit ? source->settings.limit : usual;
@@ -282,7 +267,19 @@ enum err_code summary_init(struct summary *summary, const struct report_source *
         rc = find_tasks(summary, err);
     if (!rc)
         rc = find_causes(summary, err);
-    if (!rc)
-        rc = find_gil(summary, state_condition_is_set(&source->header->states), err);
+    if (!rc) {
+        const bool chooses_states = state_condition_is_set(&source->header->states);
+        const struct state_sums *const sums = &summary->states;
+        const uint64_t waited = sums->yes[STATE_FLAG_WAITS_GIL];
+        if (!session_has_gil(summary->source->session, sums))
+            summary->gil = SUMMARY_GIL_NONE;
+        else if (waited == 0 && sums->unknown[STATE_FLAG_WAITS_GIL] > 0 &&
+                 sums->unknown[STATE_FLAG_WAITS_GIL] + sums->yes[STATE_FLAG_HAS_GIL] >=
+                     sums->samples)
+            summary->gil = SUMMARY_GIL_UNKNOWN;
+        rc = summary->gil == SUMMARY_GIL_KNOWN && waited > 0 && !chooses_states
+                 ? find_holder(summary, err)
+                 : ERR_OK;
+    }
     return rc ? rc : summary_find_headline(summary, err);
 }

@@ -199,32 +199,6 @@ static bool see_file(void *context, const char *file, const struct files_status 
     return true;
 }
 
-static void renew_words(const struct captures *captures, const struct search *search)
-{
-    for (size_t i = 0; i < search->word_count; i++) {
-        struct captures_item *const item = find_item(captures, search->words[i].name);
-        if (item)
-            item->words_seen_ns = search->words[i].changed_ns;
-    }
-    for (size_t i = 0; i < captures->count; i++) {
-        struct captures_item *const item = captures->items[i];
-        if (item->words_seen_ns != item->words_changed_ns)
-            captures_words_read(&captures->folder.files, item->entry.name, &item->entry.words);
-        item->words_changed_ns = item->words_seen_ns;
-    }
-}
-
-static void forget_unseen(struct captures *captures)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < captures->count; i++)
-        if (captures->items[i]->is_seen)
-            captures->items[kept++] = captures->items[i];
-        else
-            captures_item_destroy(captures->items[i]);
-    captures->count = kept;
-}
-
 static enum err_code renew(struct captures *captures, struct err *err)
 {
     struct search search = { .captures = captures, .known = captures->count };
@@ -234,10 +208,30 @@ static enum err_code renew(struct captures *captures, struct err *err)
         free(search.words);
         return err_sys(err, errno, "cannot read the folder '%.200s'", captures->folder.path);
     }
-    forget_unseen(captures);
+
+    size_t kept = 0;
+    for (size_t i = 0; i < captures->count; i++)
+        if (captures->items[i]->is_seen)
+            captures->items[kept++] = captures->items[i];
+        else
+            captures_item_destroy(captures->items[i]);
+    captures->count = kept;
+
     if (captures->count > 1)
         qsort(captures->items, captures->count, sizeof(struct captures_item *), compare_names);
-    renew_words(captures, &search);
+
+    for (size_t i = 0; i < search.word_count; i++) {
+        struct captures_item *const item = find_item(captures, search.words[i].name);
+        if (item)
+            item->words_seen_ns = search.words[i].changed_ns;
+    }
+    for (size_t i = 0; i < captures->count; i++) {
+        struct captures_item *const item = captures->items[i];
+        if (item->words_seen_ns != item->words_changed_ns)
+            captures_words_read(&captures->folder.files, item->entry.name, &item->entry.words);
+        item->words_changed_ns = item->words_seen_ns;
+    }
+
     free(search.words);
     return ERR_OK;
 }

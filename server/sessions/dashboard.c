@@ -112,15 +112,6 @@ static enum err_code check(const struct dashboard *dashboard,
     return check_engine(options, err);
 }
 
-/* Now and then somebody sees whether the capture is still there. */
-static void wait_for_end(const struct sampler *sampler, struct session_capture *capture)
-{
-    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
-    int ready = 0;
-    while ((ready = poll(&end, 1, CHECK_MS)) == 0 || (ready < 0 && errno == EINTR))
-        session_capture_check(capture);
-}
-
 static void *run_launch(void *context)
 {
     struct launch *const launch = context;
@@ -136,7 +127,12 @@ static void *run_launch(void *context)
         session_capture_begin(&capture, sampler, launch->session);
         session_become(launch->session, sampler, NULL);
         sessions_share(sessions);
-        wait_for_end(sampler, &capture);
+
+        /* Now and then somebody sees whether the capture is still there. */
+        struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+        int ready = 0;
+        while ((ready = poll(&end, 1, CHECK_MS)) == 0 || (ready < 0 && errno == EINTR))
+            session_capture_check(&capture);
     } else {
         session_fail(launch->session, &err);
     }

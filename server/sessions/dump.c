@@ -1,6 +1,8 @@
 #include "server/sessions/dump.h"
 
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,12 +35,6 @@ static void take_run(void *context, const struct run *run)
         (struct dump_row){ run->thread, run->node, run->state, run->spot, run->lacks_native };
 }
 
-static void take_locks(void *context, const struct lock_report *report)
-{
-    struct dump *const dump = context;
-    lock_graph_note(&dump->locks, report);
-}
-
 static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
                       const struct quality *quality)
 {
@@ -46,17 +42,6 @@ static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
     (void)end_ns;
     (void)period_ns;
     (void)quality;
-}
-
-/* Lets it take some ticks, and waits until it has ended. */
-static void wait_for_ticks(struct sampler *sampler, uint64_t tick_ns,
-                           const atomic_bool *is_ending)
-{
-    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
-    const uint64_t began_ns = clock_now_ns();
-    while (poll(&end, 1, POLL_MS) <= 0)
-        if (clock_now_ns() - began_ns > tick_ns || (is_ending && atomic_load(is_ending)))
-            sampler_stop(sampler);
 }
 
 /* Who asks has a time; the process may have another one. */
@@ -75,8 +60,21 @@ static enum err_code start(const struct sampler_options *options, const atomic_b
     if (done.revents)
         return startup_end(startup, out, err);
     (void)!startup_end(startup, out, NULL);
+    if (options->pids[0] < 0)
+        return err_set(err, ERR_LIMIT, "finding the interpreter takes too long");
     return err_set(err, ERR_LIMIT, "finding the interpreter of process %d takes too long",
                    (int)options->pids[0]);
+}
+
+static enum err_code take_locks(struct dump *dump, struct err *err)
+{
+    struct sampler_locks locks = { 0 };
+    const enum err_code rc = sampler_locks(dump->sampler, &locks, err);
+    if (rc)
+        return rc;
+    lock_graph_take(&dump->locks, &locks);
+    sampler_locks_deinit(&locks);
+    return ERR_OK;
 }
 
 /* *sampled_out: there was a tick. */
@@ -87,12 +85,22 @@ static enum err_code sample(struct dump *dump, const struct sampler_options *opt
     enum err_code rc = start(options, is_ending, &dump->sampler, err);
     if (rc)
         return rc;
-    wait_for_ticks(dump->sampler, tick_ns, is_ending);
+
+    /* Lets it take some ticks, and waits until it has ended. */
+    struct sampler *const sampler = dump->sampler;
+    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+    const uint64_t began_ns = clock_now_ns();
+    while (poll(&end, 1, POLL_MS) <= 0)
+        if (clock_now_ns() - began_ns > tick_ns || (is_ending && atomic_load(is_ending)))
+            sampler_stop(sampler);
+
     dump->at_ns = clock_wall_ns();
     rc = profile_snapshot(sampler_profile(dump->sampler), &dump->snapshot, err);
     dump->has_snapshot = !rc;
     dump->samples = dump->snapshot.quality.samples;
     *sampled_out = dump->snapshot.quality.ticks > 0 || (is_ending && atomic_load(is_ending));
+    if (!rc)
+        rc = take_locks(dump, err);
     return rc ? rc : sampler_tasks(dump->sampler, &dump->tasks, err);
 }
 
@@ -117,11 +125,10 @@ static bool has_moving(const struct dump *dump)
     return false;
 }
 
-/* A thread that ran at each tick, and was not stopped at any; or one whose wait was seen once.  Where another process samples, no locks are
- * known at all. */
+/* A thread that ran at each tick, and was not stopped at any; or one whose wait was seen once. */
 static bool lacks_locks(const struct dump *dump)
 {
-    if (!dump->locks.count)
+    if (!dump->sampler)
         return false;
     const pid_t pid = sampler_target(dump->sampler)->pid;
     for (size_t i = 0; i < dump->count; i++) {
@@ -165,9 +172,7 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
 enum err_code dump_take_of(struct dump *dump, pid_t pid, const struct dump_request *request,
                            const atomic_bool *is_ending, struct err *err)
 {
-    const struct sink sink = {
-        .context = dump, .count = take_run, .seal = take_seal, .locks = take_locks
-    };
+    const struct sink sink = { .context = dump, .count = take_run, .seal = take_seal };
     struct sampler_options options = { .pids = { pid },
                                        .pid_count = 1,
                                        .rate_hz = RATE_HZ,
@@ -210,6 +215,25 @@ enum err_code dump_take_of(struct dump *dump, pid_t pid, const struct dump_reque
     else
         qsort_r(dump->rows, dump->count, sizeof *dump->rows, by_place, &dump->snapshot);
     return rc;
+}
+
+bool dump_warning(const struct dump *dump, size_t index, char out[DUMP_WARNING_BYTES])
+{
+    size_t before = 0;
+    if (!dump->core)
+        return false;
+    while (sampler_core_warning(dump->core, before, out))
+        if (before++ == index)
+            return true;
+    /* Every tick reads all threads of a core. */
+    const struct quality *const quality = &dump->snapshot.quality;
+    const uint64_t failed = quality->failed_fault + quality->failed_corrupt;
+    if (index > before || !failed || !quality->ticks)
+        return false;
+    snprintf(out, DUMP_WARNING_BYTES,
+             "%" PRIu64 " threads of Python cannot be read: the core lacks their memory",
+             (failed + quality->ticks - 1) / quality->ticks);
+    return true;
 }
 
 void dump_deinit(struct dump *dump)

@@ -166,6 +166,39 @@ static void write_tasks(struct json *json, const struct dump *dump)
     json_end(json);
 }
 
+/* null: it was read from a process. */
+static void write_core(struct json *json, const struct dump *dump)
+{
+    const struct sampler_core *const core = dump->core;
+    char warning[DUMP_WARNING_BYTES];
+    if (!json_member_if(json, "core", core != NULL))
+        return;
+    const struct sampler_core_facts *const facts = sampler_core_facts(core);
+    json_object(json);
+    json_member_text(json, "file", facts->file);
+    json_member_text(json, "command", facts->command);
+    json_member_int(json, "tid", facts->tid);
+    json_member_bool(json, "killed", facts->was_killed);
+    if (json_member_if(json, "signal", facts->signal_name != NULL)) {
+        json_object(json);
+        json_member_int(json, "number", facts->signal);
+        json_member_text(json, "name", facts->signal_name);
+        if (json_member_if(json, "address", facts->has_addr)) {
+            char address[2 + 16 + 1];
+            snprintf(address, sizeof address, "0x%" PRIx64, facts->addr);
+            json_text(json, address);
+        }
+        if (json_member_if(json, "sender", facts->sender != 0))
+            json_int(json, facts->sender);
+        json_end(json);
+    }
+    json_member_array(json, "warnings");
+    for (size_t i = 0; dump_warning(dump, i, warning); i++)
+        json_text(json, warning);
+    json_end(json);
+    json_end(json);
+}
+
 void dump_write_json(struct json *json, const struct dump *dump, bool wants_tasks)
 {
     dump_write_json_with(json, dump, wants_tasks, NULL, NULL);
@@ -175,7 +208,9 @@ void dump_write_json_with(struct json *json, const struct dump *dump, bool wants
                           const struct dump_view *view, const struct process_facts *facts)
 {
     json_object(json);
-    json_member_int(json, "pid", sampler_target(dump->sampler)->pid);
+    json_member_int(json, "pid",
+                    dump->core ? sampler_core_facts(dump->core)->pid
+                               : sampler_target(dump->sampler)->pid);
     json_member_text(json, "python", sampler_target(dump->sampler)->python);
     if (facts && json_member_if(json, "rank", facts->rank >= 0))
         json_int(json, facts->rank);
@@ -183,6 +218,7 @@ void dump_write_json_with(struct json *json, const struct dump *dump, bool wants
         json_member_bool(json, "stopped", facts->state == 'T' || facts->state == 't');
     rfc3339_write(json, "sampled_at", dump->at_ns);
     json_member_uint(json, "samples", dump->samples);
+    write_core(json, dump);
     write_deadlocks(json, &dump->locks);
     json_member_array(json, "threads");
     for (size_t i = 0; i < dump->count; i++)

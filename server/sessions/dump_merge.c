@@ -57,8 +57,7 @@ enum err_code dump_merge_process(struct dump_merge *merge, pid_t pid, int32_t ra
         python ? keep_text(merge, python, strlen(python), &process.python, err) : ERR_OK;
     if (!rc && what)
         rc = keep_text(merge, what, strlen(what), &process.what, err);
-    if (!rc &&
-        !VEC_RESERVE(merge->processes, merge->process_room, merge->process_count + 1))
+    if (!rc && !VEC_RESERVE(merge->processes, merge->process_room, merge->process_count + 1))
         rc = err_nomem(err);
     if (rc)
         return rc;
@@ -195,8 +194,8 @@ static int compare_names(const char *a, const char *b)
 static int compare_lines(const struct dump_merge *merge, uint32_t a, uint32_t b)
 {
     while (a != b && a && b) {
-        const int order = strcmp(text_of(merge, merge->lines[a].text),
-                                 text_of(merge, merge->lines[b].text));
+        const int order =
+            strcmp(text_of(merge, merge->lines[a].text), text_of(merge, merge->lines[b].text));
         if (order)
             return order;
         a = merge->lines[a].outer;
@@ -268,7 +267,9 @@ static void put_processes(struct buffer *out, bool has_ranks, const struct dump_
     }
     qsort(numbers, count, sizeof *numbers, by_value);
     buffer_printf(out, "%s%s ", has_ranks ? "rank" : "process",
-                  count == 1 ? "" : has_ranks ? "s" : "es");
+                  count == 1  ? ""
+                  : has_ranks ? "s"
+                              : "es");
     put_ranges(out, numbers, count);
 }
 
@@ -425,8 +426,7 @@ static void put_others(struct buffer *out, const struct writing *writing)
     for (size_t i = merge->python_count, end; i < merge->process_count; i = end) {
         const str_id what = merge->processes[writing->kinds[i]].what;
         end = i + 1;
-        while (end < merge->process_count &&
-               merge->processes[writing->kinds[end]].what == what)
+        while (end < merge->process_count && merge->processes[writing->kinds[end]].what == what)
             end++;
         put_processes(out, false, merge, writing->kinds + i, end - i, writing->numbers);
         buffer_printf(out, ", no Python: %s\n", text_of(merge, what));
@@ -449,8 +449,8 @@ static void put_all(struct buffer *out, const struct writing *writing, bool show
                       merge->left_out == 1 ? "its stack" : "their stacks");
 }
 
-enum err_code dump_merge_write(struct dump_merge *merge, bool shows_idle,
-                               struct buffer *out, struct err *err)
+enum err_code dump_merge_write(struct dump_merge *merge, bool shows_idle, struct buffer *out,
+                               struct err *err)
 {
     struct writing writing = {
         .merge = merge,
@@ -472,12 +472,10 @@ enum err_code dump_merge_write(struct dump_merge *merge, bool shows_idle,
         qsort(writing.threads, merge->thread_count, sizeof *writing.threads, by_stack);
         for (size_t i = merge->thread_count; i-- > 0;)
             writing.first[writing.threads[i].stack] = i;
-        qsort_r(writing.order, merge->stack_count, sizeof *writing.order, by_rarity,
-                merge);
+        qsort_r(writing.order, merge->stack_count, sizeof *writing.order, by_rarity, merge);
         for (uint32_t i = 0; i < merge->process_count; i++)
             writing.kinds[i] = i;
-        qsort_r(writing.kinds, merge->process_count, sizeof *writing.kinds, by_kind,
-                merge);
+        qsort_r(writing.kinds, merge->process_count, sizeof *writing.kinds, by_kind, merge);
         writing.has_ranks = has_ranks(merge, writing.numbers);
         put_all(out, &writing, shows_idle);
     }

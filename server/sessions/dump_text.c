@@ -53,7 +53,8 @@ static void put_frames(struct buffer *out, const struct profile_snapshot *snapsh
 }
 
 /* Writes the part of time in which the thread is, why ("blocked: network read 10.0.0.5:5432"), and its marks. */
-static void put_state(struct buffer *out, state_bits state, const struct wait_text *wait)
+static void put_state(struct buffer *out, const struct dump *dump, state_bits state,
+                      const struct wait_text *wait, const char *separator)
 {
     static const struct {
         state_bits bit;
@@ -63,15 +64,21 @@ static void put_state(struct buffer *out, state_bits state, const struct wait_te
                   { STATE_HAS_EXCEPTION, "handling an exception" },
                   { STATE_IN_JIT, "JIT" } };
     const enum part part = part_of(state, wait->cause);
-    buffer_text(out, part_title(part));
+    /* A core does not say whether a thread that was in no system call ran. */
+    if (!dump->core || part != PART_RUNNING || !(state & STATE_UNKNOWN_ON_CPU)) {
+        buffer_printf(out, "%s%s", separator, part_title(part));
+        separator = ", ";
+    }
     if ((part == PART_BLOCKED || part == PART_IDLE) && wait->cause != WAIT_UNKNOWN) {
         buffer_printf(out, ": %s%s", wait_cause_title(wait->cause),
                       wait->detail_length > 0 ? " " : "");
         plain_text_put(out, wait->detail, wait->detail_length);
     }
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (state & marks[i].bit)
-            buffer_printf(out, ", %s", marks[i].text);
+        if (state & marks[i].bit) {
+            buffer_printf(out, "%s%s", separator, marks[i].text);
+            separator = ", ";
+        }
 }
 
 static const struct dump_row *find_row(const struct dump *dump, int32_t tid)
@@ -172,6 +179,12 @@ static void put_deadlocks(struct buffer *out, const struct dump *dump)
     }
 }
 
+static pid_t dump_pid(const struct dump *dump)
+{
+    return dump->core ? sampler_core_facts(dump->core)->pid
+                      : sampler_target(dump->sampler)->pid;
+}
+
 /* Writes the functions of the kernel that the thread is in, in one line.  false: the kernel does not show them. */
 static bool put_kernel(struct buffer *out, pid_t pid, int32_t tid)
 {
@@ -194,9 +207,9 @@ static void put_motion(struct buffer *out, const struct dump *dump, int32_t tid,
                        const struct dump_view *view)
 {
     const enum motion motion =
-        view->motion ? dump_motion_of(view->motion, sampler_target(dump->sampler)->pid, tid,
-                                      view->dumps)
-                     : MOTION_UNKNOWN;
+        view->motion
+            ? dump_motion_of(view->motion, sampler_target(dump->sampler)->pid, tid, view->dumps)
+            : MOTION_UNKNOWN;
     if (motion == MOTION_MOVES)
         buffer_text(out, ", moves");
     else if (motion == MOTION_STUCK && part != PART_IDLE)
@@ -243,7 +256,7 @@ static void put_stack(struct buffer *out, const struct dump *dump,
 {
     const int32_t tid = text->thread.tid;
     put_locks(out, dump, tid, has_address);
-    if (view->shows_kernel && tid && text->part != PART_RUNNING)
+    if (view->shows_kernel && !dump->core && tid && text->part != PART_RUNNING)
         *lacks_kernel |= !put_kernel(out, sampler_target(dump->sampler)->pid, tid);
     put_frames(out, &dump->snapshot, text->node);
 }
@@ -257,8 +270,7 @@ static void put_thread(struct buffer *out, const struct dump *dump, const struct
     else
         buffer_text(out, "  thread of unknown number ");
     put_string(out, &dump->snapshot, text.thread.name);
-    buffer_text(out, ": ");
-    put_state(out, row->state, &text.wait);
+    put_state(out, dump, row->state, &text.wait, ": ");
     put_motion(out, dump, text.thread.tid, text.part, view);
     buffer_char(out, '\n');
     put_stack(out, dump, &text, view, true, lacks_kernel);
@@ -279,9 +291,7 @@ static void put_name(struct buffer *out, const struct dump *dump,
 static void put_task_state(struct buffer *out, const struct dump *dump,
                            const struct sampler_task *task)
 {
-    buffer_text(out, task->is_running  ? "runs"
-                     : task->is_moving ? "moves"
-                                       : "waits");
+    buffer_text(out, task->is_running ? "runs" : task->is_moving ? "moves" : "waits");
     for (uint32_t i = 0; i < task->awaiter_count; i++) {
         buffer_text(out, i ? ", " : "; awaited by ");
         put_name(out, dump, &dump->tasks.items[dump->tasks.awaiters[task->first_awaiter + i]]);
@@ -360,9 +370,8 @@ static bool is_folded(const struct dump *dump, const struct dump_row *row,
     const struct strtab_string name = profile_string(&dump->snapshot, text.thread.name);
     const struct idle_pool key = { name.text, dump_pool_length(name.text, name.length), 1 };
     const struct idle_pool *const pool =
-        is_idle_worker(dump, &text)
-            ? bsearch(&key, pools, count, sizeof *pools, by_pool)
-            : NULL;
+        is_idle_worker(dump, &text) ? bsearch(&key, pools, count, sizeof *pools, by_pool)
+                                    : NULL;
     return pool && pool->threads > 1;
 }
 
@@ -399,12 +408,39 @@ static const char lacks_kernel_text[] =
     "what threads do in the kernel cannot be read: that takes the right to trace the process\n";
 static const char greenlets_text[] = "greenlets that are switched out cannot be listed\n";
 
+/* "core of PID 4711 (python3 app.py), killed by SIGSEGV at 0x0, thread 4711 was running" */
+static void put_core(struct buffer *out, const struct dump *dump)
+{
+    const struct sampler_core_facts *const facts = sampler_core_facts(dump->core);
+    char warning[DUMP_WARNING_BYTES];
+    buffer_printf(out, "core of PID %d (", (int)facts->pid);
+    plain_text_put(out, facts->command, strlen(facts->command));
+    buffer_text(out, facts->was_killed ? ")" : "), written while it ran");
+    if (facts->signal_name)
+        buffer_printf(out, ", %s by %s", facts->was_killed ? "killed" : "stopped",
+                      facts->signal_name);
+    if (facts->has_addr)
+        buffer_printf(out, " at 0x%" PRIx64, facts->addr);
+    if (facts->sender && !facts->is_own)
+        buffer_printf(out, " from process %d", (int)facts->sender);
+    if (facts->is_own)
+        buffer_printf(out, ", thread %d was running", (int)facts->tid);
+    buffer_char(out, '\n');
+    for (size_t i = 0; dump_warning(dump, i, warning); i++) {
+        buffer_text(out, "warning: ");
+        plain_text_put(out, warning, strlen(warning));
+        buffer_char(out, '\n');
+    }
+}
+
 void dump_text_write(struct buffer *out, const struct dump *dump, const struct dump_view *view,
                      const struct process_facts *facts)
 {
     const struct sampler_target *const target = sampler_target(dump->sampler);
     bool lacks_kernel = false;
-    buffer_printf(out, "process %d, Python %s", (int)target->pid, target->python);
+    if (dump->core)
+        put_core(out, dump);
+    buffer_printf(out, "process %d, Python %s", (int)dump_pid(dump), target->python);
     if (facts->state == 'T' || facts->state == 't')
         buffer_printf(out, ", %s", state_text(facts->state));
     buffer_char(out, '\n');
@@ -421,7 +457,8 @@ void dump_text_write(struct buffer *out, const struct dump *dump, const struct d
 void dump_text_facts(struct buffer *out, const struct process_facts *facts)
 {
     const char *const state = state_text(facts->state);
-    plain_text_put(out, *facts->name ? facts->name : "?", *facts->name ? strlen(facts->name) : 1);
+    plain_text_put(out, *facts->name ? facts->name : "?",
+                   *facts->name ? strlen(facts->name) : 1);
     buffer_text(out, ", ");
     if (state) {
         buffer_text(out, state);
@@ -467,14 +504,15 @@ static enum err_code merge_threads(struct dump_merge *merge, const struct dump *
         const struct thread_text text = read_thread(dump, &dump->rows[i]);
         bool lacks_kernel = false;
         put_string(&merging->name, &dump->snapshot, text.thread.name);
-        put_state(&merging->state, dump->rows[i].state, &text.wait);
+        put_state(&merging->state, dump, dump->rows[i].state, &text.wait, "");
         put_motion(&merging->state, dump, text.thread.tid, text.part, view);
         if (stopped)
             buffer_printf(&merging->state, ", %s", stopped);
         put_stack(&merging->lines, dump, &text, view, false, &lacks_kernel);
         if (lacks_kernel)
             buffer_printf(&merging->lines, "    %s", lacks_kernel_text);
-        rc = merge_thread(merge, merging, text.thread.is_main, is_idle_worker(dump, &text), err);
+        rc =
+            merge_thread(merge, merging, text.thread.is_main, is_idle_worker(dump, &text), err);
     }
     for (size_t i = 0; i < dump->tasks.count && view->shows_tasks && !rc; i++) {
         const struct sampler_task *const task = &dump->tasks.items[i];
@@ -495,7 +533,7 @@ enum err_code dump_text_merge(struct dump_merge *merge, const struct dump *dump,
     struct merging merging = { 0 };
     struct buffer deadlocks = { 0 };
     enum err_code rc =
-        dump_merge_process(merge, target->pid, facts->rank, target->python, NULL, err);
+        dump_merge_process(merge, dump_pid(dump), facts->rank, target->python, NULL, err);
     put_deadlocks(&deadlocks, dump);
     if (!rc)
         dump_merge_deadlocks(merge, buffer_string(&deadlocks));

@@ -19,7 +19,7 @@ struct dump_merge;
 struct dump_view {
     bool shows_idle; /* the stacks of several idle workers of one pool */
     bool shows_tasks;
-    bool shows_kernel; /* what blocked threads do in the kernel */
+    bool shows_kernel;                /* what blocked threads do in the kernel */
     const struct dump_motion *motion; /* NULL: there is one dump */
     uint32_t dumps;
     uint64_t apart_ns; /* the first and the last of them */

@@ -125,16 +125,6 @@ enum err_code session_capture_write_end(struct live_capture *live,
     return rc ? rc : finished;
 }
 
-/* Removes the file of a capture that has not begun: there is nothing in it. */
-static void remove_file(struct session_capture *capture)
-{
-    if (capture->fd < 0)
-        return;
-    close(capture->fd);
-    capture->fd = -1;
-    (void)!captures_remove(capture->captures, capture->name, NULL);
-}
-
 void session_capture_begin(struct session_capture *capture, struct sampler *sampler,
                            struct session *session)
 {
@@ -155,7 +145,12 @@ void session_capture_begin(struct session_capture *capture, struct sampler *samp
                                          note_failure, capture, &err);
     capture->has_begun = !rc;
     if (rc) {
-        remove_file(capture);
+        /* Removes the file of a capture that has not begun: there is nothing in it. */
+        if (capture->fd >= 0) {
+            close(capture->fd);
+            capture->fd = -1;
+            (void)!captures_remove(capture->captures, capture->name, NULL);
+        }
         note_fault(capture, "not recorded", err.message);
         return;
     }

@@ -30,21 +30,18 @@ enum err_code sessions_create(struct sessions **out, struct err *err)
     return ERR_OK;
 }
 
-static void stop_all(struct sessions *sessions)
+void sessions_destroy(struct sessions *sessions)
 {
+    if (!sessions)
+        return;
+
     pthread_mutex_lock(&sessions->lock);
     for (size_t i = 0; i < sessions->count; i++)
         session_stop(sessions->items[i]);
     while (sessions->workers > 0)
         pthread_cond_wait(&sessions->idle, &sessions->lock);
     pthread_mutex_unlock(&sessions->lock);
-}
 
-void sessions_destroy(struct sessions *sessions)
-{
-    if (!sessions)
-        return;
-    stop_all(sessions);
     for (size_t i = 0; i < sessions->count; i++)
         session_destroy(sessions->items[i]);
     for (struct session *next, *at = sessions->removed; at; at = next) {
@@ -264,14 +261,6 @@ struct session *sessions_of_capture(struct sessions *sessions, const char *captu
     return find(sessions, has_capture, capture);
 }
 
-static void unlink_removed(struct sessions *sessions, const struct session *session)
-{
-    struct session **at = &sessions->removed;
-    while (*at != session)
-        at = &(*at)->next_removed;
-    *at = session->next_removed;
-}
-
 void session_release(struct session *session)
 {
     if (!session)
@@ -279,8 +268,12 @@ void session_release(struct session *session)
     struct sessions *const sessions = session->owner;
     pthread_mutex_lock(&sessions->lock);
     const bool is_last = --session->references == 0 && session->is_removed;
-    if (is_last)
-        unlink_removed(sessions, session);
+    if (is_last) {
+        struct session **at = &sessions->removed;
+        while (*at != session)
+            at = &(*at)->next_removed;
+        *at = session->next_removed;
+    }
     pthread_mutex_unlock(&sessions->lock);
     if (is_last)
         session_destroy(session);
@@ -302,22 +295,19 @@ void sessions_remove(struct sessions *sessions, struct session *session)
     pthread_mutex_unlock(&sessions->lock);
 }
 
-static void share_with(struct session *session, double percent)
-{
-    const double own = session->options.max_cpu_percent;
-    struct sampler *const sampler = session->sampler;
-    if (sampler && session->source == SESSION_LIVE && !session_is_over(session))
-        sampler_set_max_cpu(sampler, own > 0 && own < percent ? own : percent);
-}
-
 void sessions_share(struct sessions *sessions)
 {
     if (sessions->max_cpu_percent <= 0)
         return;
     pthread_mutex_lock(&sessions->lock);
     const size_t running = count_running(sessions);
-    for (size_t i = 0; i < sessions->count; i++)
-        share_with(sessions->items[i],
-                   sessions->max_cpu_percent / (double)(running | !running));
+    for (size_t i = 0; i < sessions->count; i++) {
+        struct session *const session = sessions->items[i];
+        const double percent = sessions->max_cpu_percent / (double)(running | !running);
+        const double own = session->options.max_cpu_percent;
+        struct sampler *const sampler = session->sampler;
+        if (sampler && session->source == SESSION_LIVE && !session_is_over(session))
+            sampler_set_max_cpu(sampler, own > 0 && own < percent ? own : percent);
+    }
     pthread_mutex_unlock(&sessions->lock);
 }

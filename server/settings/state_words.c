@@ -44,12 +44,6 @@ static bool skip(struct word *word, const char *text)
     return true;
 }
 
-static enum err_code contradiction(const struct word *word, struct err *err)
-{
-    return err_set(err, ERR_INVALID, "\"%.*s\" contradicts another state", (int)word->length,
-                   word->text);
-}
-
 static enum err_code read_word(const struct word *word, bool is_alone,
                                struct state_condition *out, struct err *err)
 {
@@ -70,7 +64,8 @@ static enum err_code read_word(const struct word *word, bool is_alone,
         else
             *require = (state_bits)(*require | (is_unknown ? unknown : yes));
         if ((*require & yes && *require & unknown) || *require & *exclude)
-            return contradiction(word, err);
+            return err_set(err, ERR_INVALID, "\"%.*s\" contradicts another state",
+                           (int)word->length, word->text);
         return ERR_OK;
     }
     return unknown_word(word, is_alone, err);

@@ -34,22 +34,6 @@ struct broker {
     size_t count;
 };
 
-static void leave_everything(int socket)
-{
-    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (socket != SOCKET && dup3(socket, SOCKET, O_CLOEXEC) < 0)
-        _exit(1);
-    for (int fd = 0; fd < SOCKET; fd++)
-        if (nothing < 0 || dup2(nothing, fd) < 0)
-            close(fd);
-    if (syscall(SYS_close_range, SOCKET + 1, ~0u, 0) != 0)
-        for (int fd = SOCKET + 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
-            close(fd);
-    if (chdir("/") != 0 || (setsid() < 0 && errno != EPERM))
-        _exit(1);
-    prctl(PR_SET_NAME, "pyrometer-src", 0, 0, 0);
-}
-
 /* Without CAP_KILL as the user that it has become, for a moment; that one cannot signal us then. */
 static void kill_reader(const struct reader *reader)
 {
@@ -63,28 +47,15 @@ static void kill_reader(const struct reader *reader)
         _exit(1);
 }
 
-static void forget(struct broker *broker, pid_t pid)
-{
-    for (size_t i = 0; i < broker->count; i++)
-        if (broker->readers[i].pid == pid)
-            broker->readers[i] = broker->readers[--broker->count];
-}
-
 static void collect(struct broker *broker)
 {
     pid_t pid;
     int status;
-    while ((pid = children_take(CHILDREN, &status)) != 0)
-        forget(broker, pid);
-}
-
-static void end_late(struct broker *broker, uint64_t now_ns)
-{
-    for (size_t i = 0; i < broker->count; i++)
-        if (broker->readers[i].end_ns <= now_ns) {
-            kill_reader(&broker->readers[i]);
-            broker->readers[i].end_ns = now_ns + SOURCE_DEADLINE_MS * NS_PER_MS;
-        }
+    while ((pid = children_take(CHILDREN, &status)) != 0) {
+        for (size_t i = 0; i < broker->count; i++)
+            if (broker->readers[i].pid == pid)
+                broker->readers[i] = broker->readers[--broker->count];
+    }
 }
 
 static int wait_ms(const struct broker *broker, uint64_t now_ns)
@@ -160,7 +131,20 @@ noreturn void broker_run(int socket, struct pulse *pulse)
     const uint64_t kept =
         1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_SYS_PTRACE | 1ull << CAP_KILL;
     struct broker broker = { .count = 0 };
-    leave_everything(socket);
+
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (socket != SOCKET && dup3(socket, SOCKET, O_CLOEXEC) < 0)
+        _exit(1);
+    for (int fd = 0; fd < SOCKET; fd++)
+        if (nothing < 0 || dup2(nothing, fd) < 0)
+            close(fd);
+    if (syscall(SYS_close_range, SOCKET + 1, ~0u, 0) != 0)
+        for (int fd = SOCKET + 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
+            close(fd);
+    if (chdir("/") != 0 || (setsid() < 0 && errno != EPERM))
+        _exit(1);
+    prctl(PR_SET_NAME, "pyrometer-src", 0, 0, 0);
+
     if (!children_watch(CHILDREN))
         _exit(1);
     if (!rights_become_own() || !rights_keep(kept))
@@ -172,7 +156,14 @@ noreturn void broker_run(int socket, struct pulse *pulse)
             break;
         if (wanted[1].revents != 0)
             collect(&broker);
-        end_late(&broker, clock_now_ns());
+
+        const uint64_t now_ns = clock_now_ns();
+        for (size_t i = 0; i < broker.count; i++)
+            if (broker.readers[i].end_ns <= now_ns) {
+                kill_reader(&broker.readers[i]);
+                broker.readers[i].end_ns = now_ns + SOURCE_DEADLINE_MS * NS_PER_MS;
+            }
+
         if (wanted[0].revents != 0 && !take_request(&broker))
             break;
     }

@@ -55,16 +55,6 @@ static struct word take_word(const char **at, const char *end)
     return (struct word){ start, (size_t)(*at - start) };
 }
 
-/* "cdef inline double area(int width)": the name is before the first bracket. */
-static struct word name_before_bracket(const char *at, const char *end)
-{
-    const char *const bracket = memchr(at, '(', (size_t)(end - at));
-    const char *start = bracket;
-    while (start && start > at && is_name_char(start[-1]))
-        start--;
-    return (struct word){ bracket ? start : at, bracket ? (size_t)(bracket - start) : 0 };
-}
-
 /* The name of what the line defines; of length 0: it defines nothing. */
 static struct word defined_name(const char *at, const char *end)
 {
@@ -75,7 +65,16 @@ static struct word defined_name(const char *at, const char *end)
         word = take_word(&at, end);
     if (is(word, "def") || is(word, "class"))
         return take_word(&at, end);
-    return is_c ? name_before_bracket(after, end) : (struct word){ at, 0 };
+
+    if (!is_c)
+        return (struct word){ at, 0 };
+
+    /* "cdef inline double area(int width)": the name is before the first bracket. */
+    const char *const bracket = memchr(after, '(', (size_t)(end - after));
+    const char *start = bracket;
+    while (start && start > after && is_name_char(start[-1]))
+        start--;
+    return (struct word){ bracket ? start : after, bracket ? (size_t)(bracket - start) : 0 };
 }
 
 static bool is_triple(const char *at, const char *end)
@@ -253,33 +252,6 @@ struct keeping {
     size_t indent;      /* of its first line */
 };
 
-static void begin_function(struct keeping *keeping, size_t indent)
-{
-    const struct scanner *const scanner = &keeping->scanner;
-    keeping->is_inside = true;
-    keeping->has_header = keeping->is_definition = false;
-    keeping->indent = indent;
-    for (size_t i = 0; i < scanner->depth; i++)
-        keeping->kept[scanner->around[i].line - 1] = 1;
-}
-
-static void take_statement(struct keeping *keeping, const char *at, const char *end,
-                           size_t indent, int32_t line, bool begins)
-{
-    const struct word defined = defined_name(at, end);
-    leave(&keeping->scanner, indent);
-    if (keeping->has_header && (!keeping->is_definition || indent <= keeping->indent))
-        keeping->is_inside = false;
-    if (begins && !keeping->is_inside)
-        begin_function(keeping, indent);
-    if (keeping->is_inside && !keeping->has_header && *at != '@') {
-        keeping->has_header = true;
-        keeping->is_definition = defined.length > 0;
-    }
-    if (defined.length)
-        enter(&keeping->scanner, indent, defined, line);
-}
-
 static void keep_line(struct keeping *keeping, const char *at, const char *end, int32_t line)
 {
     const char *const start = at;
@@ -292,9 +264,26 @@ static void keep_line(struct keeping *keeping, const char *at, const char *end, 
         begins |=
             keeping->marks[keeping->next].line == line && keeping->marks[keeping->next].begins;
     const size_t indent = (size_t)(at - start);
-    if (is_code && at < end && *at != '#')
-        take_statement(keeping, at, end, indent, line, begins);
-    else
+    if (is_code && at < end && *at != '#') {
+        const struct word defined = defined_name(at, end);
+        leave(&keeping->scanner, indent);
+        if (keeping->has_header && (!keeping->is_definition || indent <= keeping->indent))
+            keeping->is_inside = false;
+        if (begins && !keeping->is_inside) {
+            const struct scanner *const scanner = &keeping->scanner;
+            keeping->is_inside = true;
+            keeping->has_header = keeping->is_definition = false;
+            keeping->indent = indent;
+            for (size_t i = 0; i < scanner->depth; i++)
+                keeping->kept[scanner->around[i].line - 1] = 1;
+        }
+        if (keeping->is_inside && !keeping->has_header && *at != '@') {
+            keeping->has_header = true;
+            keeping->is_definition = defined.length > 0;
+        }
+        if (defined.length)
+            enter(&keeping->scanner, indent, defined, line);
+    } else
         is_after = is_code && keeping->has_header && indent <= keeping->indent;
     if (keeping->is_inside && !is_after)
         keeping->kept[line - 1] = 1;
@@ -318,21 +307,16 @@ static void keep_around(struct keeping *keeping, int32_t lines)
     }
 }
 
-static int32_t count_lines(const char *text, size_t length)
+enum err_code def_line_keep(const char *text, size_t length, const struct def_line_mark *marks,
+                            size_t count, struct buffer *out, bool *is_whole_out,
+                            struct err *err)
 {
     int32_t lines = 0;
     for (size_t at = 0; at < length && lines < INT32_MAX; lines++) {
         const char *const newline = memchr(text + at, '\n', length - at);
         at = newline ? (size_t)(newline - text) + 1 : length;
     }
-    return lines;
-}
 
-enum err_code def_line_keep(const char *text, size_t length, const struct def_line_mark *marks,
-                            size_t count, struct buffer *out, bool *is_whole_out,
-                            struct err *err)
-{
-    const int32_t lines = count_lines(text, length);
     SCOPED_FREE unsigned char *kept = calloc((size_t)lines + 1, 1);
     struct keeping keeping = { .marks = marks, .count = count, .kept = kept };
     size_t at = 0;

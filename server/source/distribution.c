@@ -25,13 +25,6 @@ struct site {
     bool is_large;  /* there are more */
 };
 
-static void site_deinit(struct site *site)
-{
-    for (size_t i = 0; i < site->count; i++)
-        free(site->names[i]);
-    site->count = 0;
-}
-
 static bool ends_with(const char *text, const char *with)
 {
     const size_t length = strlen(text), end = strlen(with);
@@ -281,7 +274,9 @@ void distribution_find(int root, const char *path, struct source_distribution *o
             continue;
         break;
     }
-    site_deinit(&site);
+    for (size_t i = 0; i < site.count; i++)
+        free(site.names[i]);
+    site.count = 0;
 }
 
 bool distribution_is_valid(const struct source_distribution *distribution, const char *path)

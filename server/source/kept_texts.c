@@ -42,19 +42,6 @@ struct collection {
     uint64_t end_ns; /* until then processes are asked */
 };
 
-static void collection_deinit(struct collection *all)
-{
-    free(all->self);
-    free(all->total);
-    free(all->sums);
-    free(all->is_wanted);
-    free(all->functions);
-    free(all->places);
-    free(all->files);
-    buffer_deinit(&all->text);
-    buffer_deinit(&all->kept);
-}
-
 static bool allocate(struct collection *all)
 {
     const struct profile_sizes *const sizes = &all->snapshot->sizes;
@@ -223,29 +210,6 @@ static size_t find_compiled(const struct collection *all, const struct file *fil
     return found;
 }
 
-/* Leaves of the text what is wanted. */
-static enum err_code cut(struct collection *all, const struct file *file, bool *is_whole_out,
-                         struct err *err)
-{
-    struct def_line_mark *const marks =
-        calloc(file->place_count + file->of.count + 1, sizeof *marks);
-    struct def_line *const items = calloc(file->of.count + 1, sizeof *items);
-    size_t count = file->place_count;
-    enum err_code rc = marks && items ? ERR_OK : err_nomem(err);
-    for (size_t i = 0; !rc && i < file->place_count; i++)
-        marks[i] = all->places[file->first_place + i].mark;
-    if (!rc && all->text.length > 0)
-        count += find_compiled(all, file, marks + count, items);
-    if (!rc) {
-        qsort(marks, count, sizeof *marks, by_mark);
-        rc = def_line_keep(all->text.data ? all->text.data : "", all->text.length, marks, count,
-                           &all->kept, is_whole_out, err);
-    }
-    free(marks);
-    free(items);
-    return rc;
-}
-
 static bool put_reason(const struct strtab_string *path, const char *reason, struct buffer *out)
 {
     const struct source_text row = {
@@ -267,7 +231,25 @@ static enum err_code put_file(struct collection *all, const struct file *file,
         (void)put_reason(&path, why.message, out);
         return ERR_OK;
     }
-    const enum err_code rc = cut(all, file, &row.is_whole, err);
+
+    /* Leaves of the text what is wanted. */
+    struct def_line_mark *const marks =
+        calloc(file->place_count + file->of.count + 1, sizeof *marks);
+    struct def_line *const items = calloc(file->of.count + 1, sizeof *items);
+    size_t count = file->place_count;
+    enum err_code rc = marks && items ? ERR_OK : err_nomem(err);
+    for (size_t i = 0; !rc && i < file->place_count; i++)
+        marks[i] = all->places[file->first_place + i].mark;
+    if (!rc && all->text.length > 0)
+        count += find_compiled(all, file, marks + count, items);
+    if (!rc) {
+        qsort(marks, count, sizeof *marks, by_mark);
+        rc = def_line_keep(all->text.data ? all->text.data : "", all->text.length, marks, count,
+                           &all->kept, &row.is_whole, err);
+    }
+    free(marks);
+    free(items);
+
     if (rc)
         return rc;
     row.text = all->kept.length ? all->kept.data : "";
@@ -295,7 +277,16 @@ enum err_code kept_texts_collect(struct source *source, const struct profile_sna
     all.end_ns = clock_now_ns() + KEPT_TEXTS_MS * NS_PER_MS;
     for (size_t i = 0; i < all.file_count && i < SOURCE_TEXTS_MAX_FILES && !rc; i++)
         rc = put_file(&all, &all.files[i], out, count_out, err);
-    collection_deinit(&all);
+
+    free(all.self);
+    free(all.total);
+    free(all.sums);
+    free(all.is_wanted);
+    free(all.functions);
+    free(all.places);
+    free(all.files);
+    buffer_deinit(&all.text);
+    buffer_deinit(&all.kept);
     return rc ? rc : buffer_check(out, err);
 }
 

@@ -56,16 +56,6 @@ struct round {
     size_t file_count;
 };
 
-static void round_deinit(struct round *round)
-{
-    profile_snapshot_release(&round->snapshot);
-    free(round->self);
-    free(round->total);
-    free(round->own);
-    free(round->functions);
-    free(round->files);
-}
-
 static bool allocate(struct round *round)
 {
     const size_t count = round->snapshot.sizes.functions + 1u;
@@ -106,26 +96,6 @@ static bool add_heat(struct round *round)
     add_totals(round, &view);
     view_deinit(&view);
     return true;
-}
-
-static void find_files(struct round *round)
-{
-    const struct profile_snapshot *const snapshot = &round->snapshot;
-    for (function_id id = 0; id < snapshot->sizes.functions; id++)
-        if (profile_function_at(snapshot, id).origin != PROFILE_ORIGIN_NONE)
-            round->functions[round->function_count++] = id;
-    hot_files_order(snapshot, round->functions, round->function_count);
-    for (size_t i = 0; i < round->function_count; i++) {
-        const function_id id = round->functions[i];
-        const str_id file = profile_function_at(snapshot, id).file;
-        if (round->file_count == 0 || round->files[round->file_count - 1].file != file)
-            round->files[round->file_count++] = (struct hot_file){ .file = file, .first = i };
-        struct hot_file *const last = &round->files[round->file_count - 1];
-        last->count++;
-        last->self += round->self[id];
-        last->total += round->total[id];
-    }
-    qsort(round->files, round->file_count, sizeof *round->files, hot_files_compare);
 }
 
 static bool is_stopping(const struct prefetch *prefetch)
@@ -282,12 +252,35 @@ static enum left keep(struct prefetch *prefetch, struct progress *progress)
     if (functions != progress->functions && allocate(&round) && add_heat(&round)) {
         own_code_mark_files(&round.snapshot, 1, round.own);
         round.has_one_owner = file_origins_have_one_owner(&round.snapshot);
-        find_files(&round);
+
+        const struct profile_snapshot *const snapshot = &round.snapshot;
+        for (function_id id = 0; id < snapshot->sizes.functions; id++)
+            if (profile_function_at(snapshot, id).origin != PROFILE_ORIGIN_NONE)
+                round.functions[round.function_count++] = id;
+        hot_files_order(snapshot, round.functions, round.function_count);
+        for (size_t i = 0; i < round.function_count; i++) {
+            const function_id id = round.functions[i];
+            const str_id file = profile_function_at(snapshot, id).file;
+            if (round.file_count == 0 || round.files[round.file_count - 1].file != file)
+                round.files[round.file_count++] = (struct hot_file){ .file = file, .first = i };
+            struct hot_file *const last = &round.files[round.file_count - 1];
+            last->count++;
+            last->self += round.self[id];
+            last->total += round.total[id];
+        }
+        qsort(round.files, round.file_count, sizeof *round.files, hot_files_compare);
+
         left = fetch_files(&round);
         progress->tries = left == LEFT_BUSY ? progress->tries + 1 : 0;
         progress->functions = left == LEFT_NONE || progress->tries > MAX_TRIES ? functions : 0;
     }
-    round_deinit(&round);
+
+    profile_snapshot_release(&round.snapshot);
+    free(round.self);
+    free(round.total);
+    free(round.own);
+    free(round.functions);
+    free(round.files);
     return left;
 }
 

@@ -28,25 +28,6 @@ enum { MAX_FILES = 32, MAX_CPU_S = 2 };
 /* Folders in an archive, and of a path that leads nowhere. */
 enum { MAX_ARCHIVE_DEPTH = 32 };
 
-static void limit(void)
-{
-    const struct rlimit none = { 0, 0 };
-    const struct rlimit files = { MAX_FILES, MAX_FILES };
-    const struct rlimit cpu = { MAX_CPU_S, MAX_CPU_S };
-    const struct itimerval end = { .it_value.tv_sec = SOURCE_DEADLINE_MS / 1000,
-                                   .it_value.tv_usec = SOURCE_DEADLINE_MS % 1000 * 1000 };
-    sigset_t nothing;
-    sigemptyset(&nothing);
-    signal(SIGALRM, SIG_DFL);
-    signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &nothing, NULL);
-    setrlimit(RLIMIT_CORE, &none);
-    setrlimit(RLIMIT_FSIZE, &none);
-    setrlimit(RLIMIT_NOFILE, &files);
-    setrlimit(RLIMIT_CPU, &cpu);
-    setitimer(ITIMER_REAL, &end, NULL);
-}
-
 static bool runs(const struct source_request *request, const int *fds)
 {
     struct pollfd end = { .fd = fds[SOURCE_FD_PROCESS], .events = POLLIN };
@@ -238,29 +219,6 @@ static enum source_outcome read_native(const struct source_request *request, int
     return outcome == SOURCE_DONE ? read_text(file, answer, text_out) : outcome;
 }
 
-static enum source_outcome read_checkout(const struct source_request *request, int root,
-                                         struct source_answer *answer, char **text_out)
-{
-    struct source_checkout *const checkout = malloc(sizeof *checkout);
-    if (!checkout)
-        return SOURCE_FAILED;
-    answer->length = sizeof *checkout;
-    *text_out = (char *)checkout;
-    return checkout_find(root, request->path, checkout) ? SOURCE_DONE : SOURCE_MISSING;
-}
-
-static enum source_outcome read_distribution(const struct source_request *request, int root,
-                                             struct source_answer *answer, char **text_out)
-{
-    struct source_distribution *const distribution = malloc(sizeof *distribution);
-    if (!distribution)
-        return SOURCE_FAILED;
-    answer->length = sizeof *distribution;
-    *text_out = (char *)distribution;
-    distribution_find(root, request->path, distribution);
-    return SOURCE_DONE;
-}
-
 static enum source_outcome read_source(const struct source_request *request, const int *fds,
                                        struct source_answer *answer, struct debug_line *place,
                                        char **text_out)
@@ -274,10 +232,23 @@ static enum source_outcome read_source(const struct source_request *request, con
     close(fds[SOURCE_FD_SPACE]);
     if (!rights_become(&owner))
         return SOURCE_NOT_OURS;
-    if (request->wants_checkout)
-        return read_checkout(request, root, answer, text_out);
-    if (request->wants_distribution)
-        return read_distribution(request, root, answer, text_out);
+    if (request->wants_checkout) {
+        struct source_checkout *const checkout = malloc(sizeof *checkout);
+        if (!checkout)
+            return SOURCE_FAILED;
+        answer->length = sizeof *checkout;
+        *text_out = (char *)checkout;
+        return checkout_find(root, request->path, checkout) ? SOURCE_DONE : SOURCE_MISSING;
+    }
+    if (request->wants_distribution) {
+        struct source_distribution *const distribution = malloc(sizeof *distribution);
+        if (!distribution)
+            return SOURCE_FAILED;
+        answer->length = sizeof *distribution;
+        *text_out = (char *)distribution;
+        distribution_find(root, request->path, distribution);
+        return SOURCE_DONE;
+    }
     if (request->entry_count)
         return read_native(request, root, answer, place, text_out);
     outcome = rooted_file_open(root, request->path, &file);
@@ -297,7 +268,23 @@ noreturn void reader_run(const struct source_request *request, const int *fds)
     static struct debug_line place;
     struct source_answer answer = { 0 };
     char *text = NULL;
-    limit();
+
+    const struct rlimit none = { 0, 0 };
+    const struct rlimit files = { MAX_FILES, MAX_FILES };
+    const struct rlimit cpu = { MAX_CPU_S, MAX_CPU_S };
+    const struct itimerval end = { .it_value.tv_sec = SOURCE_DEADLINE_MS / 1000,
+                                   .it_value.tv_usec = SOURCE_DEADLINE_MS % 1000 * 1000 };
+    sigset_t nothing;
+    sigemptyset(&nothing);
+    signal(SIGALRM, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &nothing, NULL);
+    setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_FSIZE, &none);
+    setrlimit(RLIMIT_NOFILE, &files);
+    setrlimit(RLIMIT_CPU, &cpu);
+    setitimer(ITIMER_REAL, &end, NULL);
+
     answer.outcome = read_source(request, fds, &answer, &place, &text);
     answer.line = place.line;
     answer.path_length = (uint32_t)strlen(place.file);

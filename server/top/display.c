@@ -131,22 +131,6 @@ static void enter(struct display *display, const struct display_room *room)
     }
 }
 
-static void type(struct display *display, int key)
-{
-    const size_t length = strlen(display->filter);
-    if (key == KEY_ENTER || key == KEY_ESCAPE) {
-        display->is_typing = false;
-        if (key == KEY_ESCAPE)
-            display->filter[0] = '\0';
-    } else if (key == KEY_BACKSPACE && length > 0) {
-        display->filter[length - 1] = '\0';
-    } else if (key >= 0x20 && key < 0x7f && length < DISPLAY_MAX_FILTER) {
-        display->filter[length] = (char)key;
-        display->filter[length + 1] = '\0';
-    }
-    start_list(display);
-}
-
 static void leave(struct display *display)
 {
     if (display->panel == DISPLAY_FUNCTIONS)
@@ -191,7 +175,18 @@ enum display_request display_key(struct display *display, int key,
                                  const struct display_room *room)
 {
     if (display->is_typing) {
-        type(display, key);
+        const size_t length = strlen(display->filter);
+        if (key == KEY_ENTER || key == KEY_ESCAPE) {
+            display->is_typing = false;
+            if (key == KEY_ESCAPE)
+                display->filter[0] = '\0';
+        } else if (key == KEY_BACKSPACE && length > 0) {
+            display->filter[length - 1] = '\0';
+        } else if (key >= 0x20 && key < 0x7f && length < DISPLAY_MAX_FILTER) {
+            display->filter[length] = (char)key;
+            display->filter[length + 1] = '\0';
+        }
+        start_list(display);
         return DISPLAY_GOES_ON;
     }
     /* Any other key closes the help and then has its usual effect. */

@@ -10,19 +10,6 @@ static const char *sequence_end(const char *at, const char *end)
     return at;
 }
 
-static int by_letter(char letter)
-{
-    switch (letter) {
-    case 'A': return KEY_UP;
-    case 'B': return KEY_DOWN;
-    case 'C': return KEY_RIGHT;
-    case 'D': return KEY_LEFT;
-    case 'H': return KEY_HOME;
-    case 'F': return KEY_END;
-    default: return KEY_NONE;
-    }
-}
-
 /* "ESC [ 5 ~" */
 static int by_number(const char *text, size_t length)
 {
@@ -51,5 +38,18 @@ int keys_next(const char **at, const char *end)
     *at = last < end ? last + 1 : end;
     if (last == end)
         return KEY_NONE;
-    return *last == '~' ? by_number(start + 2, (size_t)(last - start - 2)) : by_letter(*last);
+
+    if (*last == '~')
+        return by_number(start + 2, (size_t)(last - start - 2));
+
+    const char letter = *last;
+    switch (letter) {
+    case 'A': return KEY_UP;
+    case 'B': return KEY_DOWN;
+    case 'C': return KEY_RIGHT;
+    case 'D': return KEY_LEFT;
+    case 'H': return KEY_HOME;
+    case 'F': return KEY_END;
+    default: return KEY_NONE;
+    }
 }

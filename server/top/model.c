@@ -143,13 +143,6 @@ static enum err_code sum_threads(struct model *model, const struct view_query *q
     return ERR_OK;
 }
 
-static enum err_code find_waits(struct model *model, const struct view_query *query,
-                                struct err *err)
-{
-    const struct view_query every_thread = { .from_ns = query->from_ns };
-    return thread_waits_init(&model->waits, model->recorded, &every_thread, err);
-}
-
 enum err_code model_init(struct model *model, const struct profile_snapshot *snapshot,
                          const struct profile_snapshot *recorded, const struct display *display,
                          struct err *err)
@@ -173,8 +166,10 @@ enum err_code model_init(struct model *model, const struct profile_snapshot *sna
         rc = weigh(model, &query, err);
     if (!rc)
         rc = sum_threads(model, &query, display, err);
-    if (!rc)
-        rc = find_waits(model, &query, err);
+    if (!rc) {
+        const struct view_query every_thread = { .from_ns = query.from_ns };
+        rc = thread_waits_init(&model->waits, model->recorded, &every_thread, err);
+    }
     if (rc)
         model_deinit(model);
     return rc;

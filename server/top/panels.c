@@ -88,22 +88,6 @@ static void put_count(struct writer *writer, uint64_t samples)
     put_right(writer, COUNT, text);
 }
 
-/* "app.py:14".  A long path is cut at its start, because its end says most. */
-static void put_place(struct writer *writer, const struct model *model,
-                      const struct named_frame *frame, unsigned columns)
-{
-    struct buffer text = { 0 };
-    const int32_t line = model->by_line ? frame->line : frame->first_line;
-    if (!frame->is_synthetic) {
-        const struct strtab_string file =
-            columns >= PLACE ? frame->file : names_base(frame->file);
-        plain_text_put(&text, file.text, file.length);
-        buffer_printf(&text, ":%d", (int)line);
-    }
-    writer_field_end(writer, text.data, text.length, columns);
-    buffer_deinit(&text);
-}
-
 /* The name gets three fifths of the rest of the line, the place two fifths. */
 static void put_row_name(struct writer *writer, const struct model *model, uint32_t row)
 {
@@ -112,7 +96,17 @@ static void put_row_name(struct writer *writer, const struct model *model, uint3
     const unsigned name = writer->left > place + 1 ? writer->left - place - 1 : 0;
     writer_field(writer, frame.name.text, frame.name.length, name);
     writer_spaces(writer, 1);
-    put_place(writer, model, &frame, place);
+
+    /* "app.py:14".  A long path is cut at its start, because its end says most. */
+    struct buffer text = { 0 };
+    const int32_t line = model->by_line ? frame.line : frame.first_line;
+    if (!frame.is_synthetic) {
+        const struct strtab_string file = place >= PLACE ? frame.file : names_base(frame.file);
+        plain_text_put(&text, file.text, file.length);
+        buffer_printf(&text, ":%d", (int)line);
+    }
+    writer_field_end(writer, text.data, text.length, place);
+    buffer_deinit(&text);
 }
 
 static const char *mark(const struct display *display, enum display_sort sort)
@@ -126,25 +120,6 @@ static void put_title(struct writer *writer, unsigned columns, const char *word,
     char text[32];
     snprintf(text, sizeof text, "%s%s", marked, word);
     put_right(writer, columns, text);
-}
-
-static void functions_title(const struct panel *panel, const struct display *display)
-{
-    struct writer writer = start_line(panel);
-    writer.is_chosen = true;
-    writer_colour(&writer, WRITER_PLAIN);
-    put_title(&writer, SHARE, "SELF %", mark(display, DISPLAY_BY_SELF));
-    put_title(&writer, SHARE, "TOTAL %", mark(display, DISPLAY_BY_TOTAL));
-    if (panel->columns >= WITH_SECONDS)
-        put_title(&writer, SECONDS, "SELF", "");
-    if (panel->columns >= WITH_COUNTS) {
-        put_title(&writer, SECONDS, "TOTAL", "");
-        put_title(&writer, COUNT, "SAMPLES", "");
-    }
-    writer_print(&writer, "  %s%s", mark(display, DISPLAY_BY_NAME),
-                 display->by_line ? "FUNCTION, FILE:LINE" : "FUNCTION, FILE:FIRST LINE");
-    writer_spaces(&writer, writer.left);
-    end_line(panel);
 }
 
 static void functions_row(const struct panel *panel, uint32_t row, bool is_chosen)
@@ -194,7 +169,23 @@ size_t panel_functions(const struct panel *panel, struct display *display)
     if (chosen < model->count)
         display->cursor = (uint32_t)chosen;
     follow(display, model->count, panel->rows);
-    functions_title(panel, display);
+
+    struct writer writer = start_line(panel);
+    writer.is_chosen = true;
+    writer_colour(&writer, WRITER_PLAIN);
+    put_title(&writer, SHARE, "SELF %", mark(display, DISPLAY_BY_SELF));
+    put_title(&writer, SHARE, "TOTAL %", mark(display, DISPLAY_BY_TOTAL));
+    if (panel->columns >= WITH_SECONDS)
+        put_title(&writer, SECONDS, "SELF", "");
+    if (panel->columns >= WITH_COUNTS) {
+        put_title(&writer, SECONDS, "TOTAL", "");
+        put_title(&writer, COUNT, "SAMPLES", "");
+    }
+    writer_print(&writer, "  %s%s", mark(display, DISPLAY_BY_NAME),
+                 display->by_line ? "FUNCTION, FILE:LINE" : "FUNCTION, FILE:FIRST LINE");
+    writer_spaces(&writer, writer.left);
+    end_line(panel);
+
     for (; used < panel->rows && display->first + used < model->count; used++)
         functions_row(panel, model->order[display->first + used],
                       display->first + used == display->cursor);
@@ -232,16 +223,6 @@ static void threads_title(const struct panel *panel)
     end_line(panel);
 }
 
-static void put_wait(struct writer *writer, const struct model *model, thread_id thread)
-{
-    char text[WAIT_MAX_NAME] = "";
-    const struct thread_wait *const wait = model_wait(model, thread);
-    if (wait)
-        thread_wait_text(model->recorded, wait, text, sizeof text);
-    writer_field(writer, text, strlen(text), wait_columns(writer->left));
-    writer_spaces(writer, 1);
-}
-
 /* A part that no sample is known to be, and some may be, is not 0 %. */
 static bool is_unknown(const struct state_sums *sums, enum part part)
 {
@@ -252,39 +233,44 @@ static bool is_unknown(const struct state_sums *sums, enum part part)
     return sums->parts[part] == 0 && sums->unknown[flag] > 0;
 }
 
-static void threads_row(const struct panel *panel, const struct states_row *row, bool is_chosen)
-{
-    struct writer writer = start_line(panel);
-    struct buffer name = { 0 };
-    const struct state_sums *const sums = &row->sums;
-    writer.is_chosen = is_chosen;
-    writer_colour(&writer, WRITER_PLAIN);
-    if (panel->columns >= WITH_SAMPLES)
-        put_count(&writer, sums->samples);
-    for (enum part part = 0; part < PART_COUNT; part++) {
-        if (is_unknown(sums, part))
-            put_right(&writer, SHARE, "?");
-        else
-            put_share(&writer, sums->parts[part], sums->samples, part == PART_NEEDS_GIL);
-    }
-    writer_spaces(&writer, 2);
-    if (panel->columns >= WITH_WAITS)
-        put_wait(&writer, panel->model, row->thread);
-    names_put_thread(&name, panel->model->snapshot, row->thread);
-    writer_field(&writer, name.data, name.length, writer.left);
-    buffer_deinit(&name);
-    end_line(panel);
-}
-
 size_t panel_threads(const struct panel *panel, struct display *display)
 {
     const struct states *const states = &panel->model->states;
     size_t used = 0;
     follow(display, states->count, panel->rows);
     threads_title(panel);
-    for (; used < panel->rows && display->first + used < states->count; used++)
-        threads_row(panel, &states->rows[display->first + used],
-                    display->first + used == display->cursor);
+    for (; used < panel->rows && display->first + used < states->count; used++) {
+        const struct states_row *const row = &states->rows[display->first + used];
+        const bool is_chosen = display->first + used == display->cursor;
+        struct writer writer = start_line(panel);
+        struct buffer name = { 0 };
+        const struct state_sums *const sums = &row->sums;
+        writer.is_chosen = is_chosen;
+        writer_colour(&writer, WRITER_PLAIN);
+        if (panel->columns >= WITH_SAMPLES)
+            put_count(&writer, sums->samples);
+        for (enum part part = 0; part < PART_COUNT; part++) {
+            if (is_unknown(sums, part))
+                put_right(&writer, SHARE, "?");
+            else
+                put_share(&writer, sums->parts[part], sums->samples, part == PART_NEEDS_GIL);
+        }
+        writer_spaces(&writer, 2);
+        if (panel->columns >= WITH_WAITS) {
+            const struct model *const model = panel->model;
+            const thread_id thread = row->thread;
+            char text[WAIT_MAX_NAME] = "";
+            const struct thread_wait *const wait = model_wait(model, thread);
+            if (wait)
+                thread_wait_text(model->recorded, wait, text, sizeof text);
+            writer_field(&writer, text, strlen(text), wait_columns(writer.left));
+            writer_spaces(&writer, 1);
+        }
+        names_put_thread(&name, panel->model->snapshot, row->thread);
+        writer_field(&writer, name.data, name.length, writer.left);
+        buffer_deinit(&name);
+        end_line(panel);
+    }
     fill(panel, used);
     return panel->rows;
 }

@@ -53,24 +53,12 @@ static bool is_ignored(int signal)
     return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-static void watch_crashes(void)
+enum err_code terminal_init(struct terminal *terminal, struct err *err)
 {
-    struct sigaction action = { .sa_handler = on_crash };
-    for (size_t i = 0; i < CRASHES; i++) {
-        sigaction(crashes[i], NULL, &shared.before[i]);
-        if (!is_ignored(crashes[i]))
-            sigaction(crashes[i], &action, NULL);
-    }
-}
+    const char *const no_colour = getenv("NO_COLOR");
+    sigset_t set;
+    *terminal = (struct terminal){ .signal_fd = -1, .error_fd = -1, .messages_fd = -1 };
 
-static void forget_crashes(void)
-{
-    for (size_t i = 0; i < CRASHES; i++)
-        sigaction(crashes[i], &shared.before[i], NULL);
-}
-
-static enum err_code check_kind(struct err *err)
-{
     const char *const term = getenv("TERM");
     if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1)
         return err_set(err, ERR_INVALID,
@@ -81,17 +69,7 @@ static enum err_code check_kind(struct err *err)
                        "top needs a terminal with a cursor (TERM is '%.32s'): use record "
                        "--pstats for a table, or attach for a page",
                        term ? term : "");
-    return ERR_OK;
-}
 
-enum err_code terminal_init(struct terminal *terminal, struct err *err)
-{
-    const char *const no_colour = getenv("NO_COLOR");
-    sigset_t set;
-    *terminal = (struct terminal){ .signal_fd = -1, .error_fd = -1, .messages_fd = -1 };
-    const enum err_code rc = check_kind(err);
-    if (rc)
-        return rc;
     terminal->has_colours = !no_colour || !*no_colour;
     sigemptyset(&set);
     sigaddset(&set, SIGWINCH);
@@ -102,7 +80,13 @@ enum err_code terminal_init(struct terminal *terminal, struct err *err)
     terminal->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (terminal->signal_fd < 0)
         return err_sys(err, errno, "cannot watch for signals");
-    watch_crashes();
+
+    struct sigaction action = { .sa_handler = on_crash };
+    for (size_t i = 0; i < CRASHES; i++) {
+        sigaction(crashes[i], NULL, &shared.before[i]);
+        if (!is_ignored(crashes[i]))
+            sigaction(crashes[i], &action, NULL);
+    }
     return ERR_OK;
 }
 
@@ -113,7 +97,8 @@ void terminal_deinit(struct terminal *terminal)
     terminal_leave(terminal);
     if (terminal->signal_fd >= 0) {
         close(terminal->signal_fd);
-        forget_crashes();
+        for (size_t i = 0; i < CRASHES; i++)
+            sigaction(crashes[i], &shared.before[i], NULL);
     }
     pthread_sigmask(SIG_SETMASK, &terminal->before, NULL);
     terminal->is_open = false;
@@ -127,25 +112,6 @@ static void collect_messages(struct terminal *terminal)
     terminal->error_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
     dup2(terminal->messages_fd, STDERR_FILENO);
     shared.error_fd = terminal->error_fd;
-}
-
-static void write_messages(struct terminal *terminal)
-{
-    char bytes[MESSAGE_BYTES];
-    off_t at = 0;
-    ssize_t n = 0;
-    if (terminal->error_fd < 0)
-        return;
-    shared.error_fd = -1;
-    dup2(terminal->error_fd, STDERR_FILENO);
-    close(terminal->error_fd);
-    terminal->error_fd = -1;
-    while ((n = pread(terminal->messages_fd, bytes, sizeof bytes, at)) > 0) {
-        (void)!write(STDERR_FILENO, bytes, (size_t)n);
-        at += n;
-    }
-    close(terminal->messages_fd);
-    terminal->messages_fd = -1;
 }
 
 static bool set_raw(struct termios *as_it_was)
@@ -183,7 +149,22 @@ void terminal_leave(struct terminal *terminal)
     tcsetattr(STDIN_FILENO, TCSADRAIN, &shared.as_it_was);
     terminal->is_entered = false;
     shared.is_entered = 0;
-    write_messages(terminal);
+
+    char bytes[MESSAGE_BYTES];
+    off_t at = 0;
+    ssize_t n = 0;
+    if (terminal->error_fd < 0)
+        return;
+    shared.error_fd = -1;
+    dup2(terminal->error_fd, STDERR_FILENO);
+    close(terminal->error_fd);
+    terminal->error_fd = -1;
+    while ((n = pread(terminal->messages_fd, bytes, sizeof bytes, at)) > 0) {
+        (void)!write(STDERR_FILENO, bytes, (size_t)n);
+        at += n;
+    }
+    close(terminal->messages_fd);
+    terminal->messages_fd = -1;
 }
 
 void terminal_take_signals(struct terminal *terminal)

@@ -95,17 +95,6 @@ static bool is_plain(unsigned char c)
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '<';
 }
 
-static void put_ascii(struct buffer *out, unsigned char c)
-{
-    switch (c) {
-    case '"': buffer_append(out, "\\\"", 2); break;
-    case '\\': buffer_append(out, "\\\\", 2); break;
-    case '\n': buffer_append(out, "\\n", 2); break;
-    case '\t': buffer_append(out, "\\t", 2); break;
-    default: put_escape(out, c); break;
-    }
-}
-
 /* One character beyond ASCII, or one bad byte; returns the bytes consumed. */
 static size_t put_wide(struct buffer *out, const char *text, size_t length)
 {
@@ -137,9 +126,16 @@ static void put_string(struct buffer *out, const char *text, size_t length)
         i = run;
         if (i == length)
             break;
-        if ((unsigned char)text[i] < 0x80)
-            put_ascii(out, (unsigned char)text[i++]);
-        else
+        if ((unsigned char)text[i] < 0x80) {
+            const unsigned char c = (unsigned char)text[i++];
+            switch (c) {
+            case '"': buffer_append(out, "\\\"", 2); break;
+            case '\\': buffer_append(out, "\\\\", 2); break;
+            case '\n': buffer_append(out, "\\n", 2); break;
+            case '\t': buffer_append(out, "\\t", 2); break;
+            default: put_escape(out, c); break;
+            }
+        } else
             i += put_wide(out, text + i, length - i);
     }
     buffer_char(out, '"');

@@ -138,29 +138,6 @@ static void add_kept(struct work *work, const struct window *window)
     }
 }
 
-static void count_all(struct work *work)
-{
-    for (size_t i = work->filter->first; i < work->filter->end; i++) {
-        const struct window *const window = work->filter->snapshot->windows[i];
-        if (count_window(work, window))
-            for_threads(work, window, sum_up);
-        forget_window(work, window);
-    }
-}
-
-static void share_all(struct work *work)
-{
-    for (size_t i = work->filter->first; i < work->filter->end; i++) {
-        const struct window *const window = work->filter->snapshot->windows[i];
-        if (count_window(work, window)) {
-            for_threads(work, window, find_rate);
-            for_threads(work, window, share_out);
-            add_kept(work, window);
-        }
-        forget_window(work, window);
-    }
-}
-
 static uint64_t weight(const struct party *party)
 {
     return party->held_all + party->waited_all;
@@ -180,24 +157,6 @@ static uint64_t least_weight(const struct work *work, uint32_t threads)
             }
     }
     return most[GIL_MAX_THREADS] + 1;
-}
-
-static void give_rows(struct work *work, struct gil *gil, uint32_t threads)
-{
-    const uint64_t least = least_weight(work, threads);
-    bool rest = false;
-    for (uint32_t id = 0; id < threads; id++) {
-        struct party *const party = &work->parties[id];
-        const bool has_row = weight(party) >= least && gil->thread_count < GIL_MAX_THREADS;
-        rest |= weight(party) && !has_row;
-        party->row = has_row ? gil->thread_count : GIL_MAX_THREADS;
-        if (has_row)
-            gil->threads[gil->thread_count++] = id;
-    }
-    for (uint32_t id = 0; id < threads; id++)
-        if (work->parties[id].row == GIL_MAX_THREADS)
-            work->parties[id].row = gil->thread_count;
-    gil->rows = work->rows = gil->thread_count + rest;
 }
 
 static uint64_t rounded(double samples)
@@ -231,7 +190,17 @@ static enum err_code take_pairs(struct gil *gil, struct work *work, struct err *
     gil->pairs = calloc(count + 1, sizeof *gil->pairs);
     if (!work->pairs || !gil->pairs)
         return err_nomem(err);
-    share_all(work);
+
+    for (size_t i = work->filter->first; i < work->filter->end; i++) {
+        const struct window *const window = work->filter->snapshot->windows[i];
+        if (count_window(work, window)) {
+            for_threads(work, window, find_rate);
+            for_threads(work, window, share_out);
+            add_kept(work, window);
+        }
+        forget_window(work, window);
+    }
+
     for (size_t i = 0; i < count; i++)
         gil->pairs[i] = rounded(work->pairs[i]);
     gil->waited = rounded(work->waited);
@@ -248,8 +217,30 @@ static enum err_code fill_gil(struct gil *gil, struct work *work, struct err *er
     work->waits_caused = calloc((size_t)sizes->nodes + 1, sizeof *work->waits_caused);
     if (!work->parties || !work->processes || !work->holders || !work->waits_caused)
         return err_nomem(err);
-    count_all(work);
-    give_rows(work, gil, sizes->threads);
+
+    for (size_t i = work->filter->first; i < work->filter->end; i++) {
+        const struct window *const window = work->filter->snapshot->windows[i];
+        if (count_window(work, window))
+            for_threads(work, window, sum_up);
+        forget_window(work, window);
+    }
+
+    const uint32_t threads = sizes->threads;
+    const uint64_t least = least_weight(work, threads);
+    bool rest = false;
+    for (uint32_t id = 0; id < threads; id++) {
+        struct party *const party = &work->parties[id];
+        const bool has_row = weight(party) >= least && gil->thread_count < GIL_MAX_THREADS;
+        rest |= weight(party) && !has_row;
+        party->row = has_row ? gil->thread_count : GIL_MAX_THREADS;
+        if (has_row)
+            gil->threads[gil->thread_count++] = id;
+    }
+    for (uint32_t id = 0; id < threads; id++)
+        if (work->parties[id].row == GIL_MAX_THREADS)
+            work->parties[id].row = gil->thread_count;
+    gil->rows = work->rows = gil->thread_count + rest;
+
     const enum err_code rc = take_pairs(gil, work, err);
     return rc ? rc : take_nodes(gil, work->waits_caused, sizes->nodes, err);
 }

@@ -7,17 +7,6 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/window.h"
 
-/* Parents come before children: a node matches where its function does, or its caller matches. */
-static void mark_nodes(const struct profile_snapshot *snapshot, const unsigned char *wanted,
-                       unsigned char *marks)
-{
-    for (node_id id = 1; id < snapshot->sizes.nodes; id++) {
-        const struct profile_node node = profile_node_at(snapshot, id);
-        marks[id] =
-            marks[node.parent] || wanted[profile_frame_at(snapshot, node.frame).function];
-    }
-}
-
 static struct match_slot count_window(const struct window *window, const unsigned char *marks)
 {
     struct match_slot slot = { .start_ns = window->start_ns,
@@ -53,7 +42,14 @@ enum err_code matches_init(struct matches *matches, const struct profile_snapsho
         matches_deinit(matches);
         return err_nomem(err);
     }
-    mark_nodes(snapshot, wanted, marks);
+
+    /* Parents come before children: a node matches where its function does, or its caller matches. */
+    for (node_id id = 1; id < snapshot->sizes.nodes; id++) {
+        const struct profile_node node = profile_node_at(snapshot, id);
+        marks[id] =
+            marks[node.parent] || wanted[profile_frame_at(snapshot, node.frame).function];
+    }
+
     for (size_t i = first; i < end; i++)
         matches->slots[matches->count++] = count_window(snapshot->windows[i], marks);
     free(marks);

@@ -278,19 +278,6 @@ static bool has_dynamic_program(const struct search *search)
     return false;
 }
 
-static void find_outermost(const struct search *search, struct own_code_level *out)
-{
-    unsigned char *const is_inside = search->above;
-    is_inside[0] = false;
-    for (node_id id = 1; id < search->snapshot->sizes.nodes; id++) {
-        const node_id parent = profile_node_at(search->snapshot, id).parent;
-        const bool is_package = class_at(search, id) == CLASS_PACKAGE;
-        is_inside[id] = is_package || is_inside[parent];
-        if (is_package && !is_inside[parent])
-            add_package(search, id, out);
-    }
-}
-
 static bool has_class(const struct search *search, enum code_class class)
 {
     return memchr(search->classes, (int)class, search->snapshot->sizes.functions);
@@ -300,23 +287,6 @@ static void add_level(struct own_code *out, enum own_code_kind kind, bool is_the
 {
     if (is_there)
         out->levels[out->count++].kind = kind;
-}
-
-static void find_levels(const struct search *search, struct own_code *out)
-{
-    struct own_code_level programs = { .kind = OWN_CODE_PROGRAM };
-    find_programs(search, &programs);
-    if (has_class(search, CLASS_FILE))
-        add_level(out, OWN_CODE_FILES, true);
-    else
-        add_level(out, OWN_CODE_CELLS, has_class(search, CLASS_CELL));
-    add_level(out, OWN_CODE_DYNAMIC,
-              has_class(search, CLASS_DYNAMIC) && has_dynamic_program(search));
-    if (programs.package_count)
-        out->levels[out->count++] = programs;
-    find_outermost(search, &out->levels[out->count]);
-    add_level(out, OWN_CODE_PACKAGES, out->levels[out->count].package_count > 0);
-    add_level(out, OWN_CODE_LIBRARY, has_class(search, CLASS_LIBRARY));
 }
 
 static bool is_of_level(const struct search *search, const struct own_code_level *level,
@@ -361,7 +331,31 @@ enum err_code own_code_find(const struct profile_snapshot *snapshot, struct own_
     if (!rc) {
         for (function_id id = 1; id < sizes->functions; id++)
             search.classes[id] = (unsigned char)class_of(snapshot, id);
-        find_levels(&search, out);
+
+        struct own_code_level programs = { .kind = OWN_CODE_PROGRAM };
+        find_programs(&search, &programs);
+        if (has_class(&search, CLASS_FILE))
+            add_level(out, OWN_CODE_FILES, true);
+        else
+            add_level(out, OWN_CODE_CELLS, has_class(&search, CLASS_CELL));
+        add_level(out, OWN_CODE_DYNAMIC,
+                  has_class(&search, CLASS_DYNAMIC) && has_dynamic_program(&search));
+        if (programs.package_count)
+            out->levels[out->count++] = programs;
+
+        unsigned char *const is_inside = search.above;
+        is_inside[0] = false;
+        for (node_id id = 1; id < search.snapshot->sizes.nodes; id++) {
+            const node_id parent = profile_node_at(search.snapshot, id).parent;
+            const bool is_package = class_at(&search, id) == CLASS_PACKAGE;
+            is_inside[id] = is_package || is_inside[parent];
+            if (is_package && !is_inside[parent])
+                add_package(&search, id, &out->levels[out->count]);
+        }
+
+        add_level(out, OWN_CODE_PACKAGES, out->levels[out->count].package_count > 0);
+        add_level(out, OWN_CODE_LIBRARY, has_class(&search, CLASS_LIBRARY));
+
         if (own)
             mark_levels(&search, out, own);
     }

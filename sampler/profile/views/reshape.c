@@ -62,43 +62,6 @@ static enum err_code reshape_init(struct reshape *reshape, const struct frame_fi
     return rc ? rc : frame_matcher_init(&reshape->matcher, filters, err);
 }
 
-static void reshape_deinit(struct reshape *reshape)
-{
-    frame_matcher_deinit(&reshape->matcher);
-    free(reshape->kinds);
-    free(reshape->frame_kinds);
-    free(reshape->needs);
-    if (reshape->below != reshape->here)
-        free(reshape->below);
-    free(reshape->here);
-    reshape_rows_deinit(&reshape->rows);
-    free(reshape->callers);
-}
-
-/* Function 0 is the root's; no filter matches it. */
-static enum err_code match_functions(struct reshape *reshape, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (function_id id = 1; id < reshape->from->sizes.functions && !rc; id++) {
-        const struct profile_function function = profile_function_at(reshape->from, id);
-        const struct profile_library library =
-            profile_library_at(reshape->from, function.library);
-        const struct pattern_subject subject = {
-            .packages = profile_packages(reshape->from->profile),
-            .name = profile_string(reshape->from, function.name).text,
-            .file = profile_string(reshape->from, function.file).text,
-            .library =
-                function.library ? profile_string(reshape->from, library.path).text : NULL,
-            .line = function.first_line,
-        };
-        unsigned kinds = 0;
-        rc = frame_matcher_kinds(&reshape->matcher, &subject, &kinds, err);
-        reshape->kinds[id] = (unsigned char)kinds;
-        reshape->frame_kinds[id] = (unsigned char)frame_kind_of(reshape->from, id);
-    }
-    return rc;
-}
-
 /* Moves a place by a frame that is left. */
 static enum err_code add_frame(struct reshape *reshape, frame_id id, struct place *place,
                                struct err *err)
@@ -189,25 +152,6 @@ static void mark_parent(struct reshape *reshape, node_id node)
                                       : reshape->needs[node];
 }
 
-static enum err_code copy_nodes(struct reshape *reshape, const struct view *view,
-                                struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    step_natives(reshape);
-    for (size_t i = 0; i < view->count; i++)
-        reshape->needs[view->node[i]] = NEEDS_HERE;
-    /* Parents come before children. */
-    for (node_id id = reshape->from->sizes.nodes; id-- > 1;)
-        if (reshape->needs[id])
-            mark_parent(reshape, id);
-    reshape->here[0].known = (unsigned char)frame_matcher_start(&reshape->matcher);
-    reshape->below[0] = reshape->here[0];
-    for (node_id id = 1; id < reshape->from->sizes.nodes && !rc; id++)
-        if (reshape->needs[id])
-            rc = copy_node(reshape, id, err);
-    return rc;
-}
-
 /* A count may be larger than one call takes. */
 static enum err_code add_samples(struct profile *into, thread_id thread, node_id node,
                                  const struct view_cell *cell, struct err *err)
@@ -289,22 +233,6 @@ static enum err_code add_spot(struct reshape *reshape, const struct view_spot *s
                : ERR_OK;
 }
 
-/* Spots have no threads and states: a query that chooses some copies no spots. */
-static enum err_code copy_spots(struct reshape *reshape, const struct view_query *query,
-                                struct err *err)
-{
-    struct view_spots spots;
-    if (query->threads || query->processes || state_condition_is_set(&query->states))
-        return ERR_OK;
-    enum err_code rc = view_spots_init(&spots, reshape->from, query, err);
-    if (rc)
-        return rc;
-    for (size_t i = 0; i < spots.count && !rc; i++)
-        rc = add_spot(reshape, &spots.spots[i], err);
-    view_spots_deinit(&spots);
-    return rc;
-}
-
 static enum err_code copy_cells(struct reshape *reshape, const struct view_query *query,
                                 struct reshape_counts *counts, struct err *err)
 {
@@ -315,7 +243,21 @@ static enum err_code copy_cells(struct reshape *reshape, const struct view_query
     for (size_t i = 0; i < cells.count && !rc; i++)
         rc = copy_cell(reshape, &cells.cells[i], counts, err);
     view_cells_deinit(&cells);
-    return rc ? rc : copy_spots(reshape, query, err);
+
+    if (rc)
+        return rc;
+
+    /* Spots have no threads and states: a query that chooses some copies no spots. */
+    struct view_spots spots;
+    if (query->threads || query->processes || state_condition_is_set(&query->states))
+        return ERR_OK;
+    rc = view_spots_init(&spots, reshape->from, query, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < spots.count && !rc; i++)
+        rc = add_spot(reshape, &spots.spots[i], err);
+    view_spots_deinit(&spots);
+    return rc;
 }
 
 /* Copies everything except the samples of the query. */
@@ -326,9 +268,40 @@ static enum err_code copy_tables(struct reshape *reshape, const struct view_quer
     enum err_code rc = view_init(&view, reshape->from, query, err);
     if (rc)
         return rc;
-    rc = match_functions(reshape, err);
-    if (!rc)
-        rc = copy_nodes(reshape, &view, err);
+
+    /* Function 0 is the root's; no filter matches it. */
+    for (function_id id = 1; id < reshape->from->sizes.functions && !rc; id++) {
+        const struct profile_function function = profile_function_at(reshape->from, id);
+        const struct profile_library library =
+            profile_library_at(reshape->from, function.library);
+        const struct pattern_subject subject = {
+            .packages = profile_packages(reshape->from->profile),
+            .name = profile_string(reshape->from, function.name).text,
+            .file = profile_string(reshape->from, function.file).text,
+            .library =
+                function.library ? profile_string(reshape->from, library.path).text : NULL,
+            .line = function.first_line,
+        };
+        unsigned kinds = 0;
+        rc = frame_matcher_kinds(&reshape->matcher, &subject, &kinds, err);
+        reshape->kinds[id] = (unsigned char)kinds;
+        reshape->frame_kinds[id] = (unsigned char)frame_kind_of(reshape->from, id);
+    }
+
+    if (!rc) {
+        step_natives(reshape);
+        for (size_t i = 0; i < view.count; i++)
+            reshape->needs[view.node[i]] = NEEDS_HERE;
+        /* Parents come before children. */
+        for (node_id id = reshape->from->sizes.nodes; id-- > 1;)
+            if (reshape->needs[id])
+                mark_parent(reshape, id);
+        reshape->here[0].known = (unsigned char)frame_matcher_start(&reshape->matcher);
+        reshape->below[0] = reshape->here[0];
+        for (node_id id = 1; id < reshape->from->sizes.nodes && !rc; id++)
+            if (reshape->needs[id])
+                rc = copy_node(reshape, id, err);
+    }
     view_deinit(&view);
     return rc;
 }
@@ -352,7 +325,16 @@ static enum err_code reshape_with(struct reshape *reshape, const struct view_que
         rc = copy_tables(reshape, query, err);
     if (!rc)
         rc = copy(reshape, query, counts ? counts : &ignored, err);
-    reshape_deinit(reshape);
+
+    frame_matcher_deinit(&reshape->matcher);
+    free(reshape->kinds);
+    free(reshape->frame_kinds);
+    free(reshape->needs);
+    if (reshape->below != reshape->here)
+        free(reshape->below);
+    free(reshape->here);
+    reshape_rows_deinit(&reshape->rows);
+    free(reshape->callers);
     return rc;
 }
 

@@ -50,17 +50,6 @@ static void add_window(const struct cell_filter *filter, const struct window *wi
     }
 }
 
-static void add_sums(struct state_sums *to, const struct state_sums *from)
-{
-    to->samples += from->samples;
-    for (size_t i = 0; i < STATE_FLAG_COUNT; i++) {
-        to->yes[i] += from->yes[i];
-        to->unknown[i] += from->unknown[i];
-    }
-    for (size_t i = 0; i < PART_COUNT; i++)
-        to->parts[i] += from->parts[i];
-}
-
 /* A row for each thread with samples. */
 static enum err_code take_rows(struct states *states, const struct profile_snapshot *snapshot,
                                const struct state_sums *by_thread, struct err *err)
@@ -78,8 +67,16 @@ static enum err_code take_rows(struct states *states, const struct profile_snaps
         states->rows[states->count++] = (struct states_row){ id, by_thread[id] };
         if (profile_is_waiting_tasks(snapshot, id))
             states->tasks += by_thread[id].samples;
-        else
-            add_sums(&states->all, &by_thread[id]);
+        else {
+            const struct state_sums *const from = &by_thread[id];
+            states->all.samples += from->samples;
+            for (size_t i = 0; i < STATE_FLAG_COUNT; i++) {
+                states->all.yes[i] += from->yes[i];
+                states->all.unknown[i] += from->unknown[i];
+            }
+            for (size_t i = 0; i < PART_COUNT; i++)
+                states->all.parts[i] += from->parts[i];
+        }
     }
     return ERR_OK;
 }

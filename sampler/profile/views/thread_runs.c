@@ -20,15 +20,6 @@ struct child {
     uint64_t weight;
 };
 
-/* No node has a weight yet: add to `weight`, then sort. */
-static enum err_code heavy_order_init(struct heavy_order *order,
-                                      const struct profile_snapshot *snapshot, struct err *err)
-{
-    *order = (struct heavy_order){ 0 };
-    order->weight = calloc((size_t)snapshot->sizes.nodes + 1, sizeof *order->weight);
-    return order->weight ? ERR_OK : err_nomem(err);
-}
-
 /* By parent, so that parents come first; those of one parent the heaviest first. */
 static int compare_children(const void *left, const void *right)
 {
@@ -92,13 +83,6 @@ static enum err_code heavy_order_sort(struct heavy_order *order,
     return is_sorted ? ERR_OK : err_nomem(err);
 }
 
-static void heavy_order_deinit(struct heavy_order *order)
-{
-    free(order->weight);
-    free(order->position);
-    *order = (struct heavy_order){ 0 };
-}
-
 /* The rows of one slot that are narrower than it. */
 struct narrow {
     struct thread_run row;
@@ -153,20 +137,6 @@ static void push_narrow(struct maker *maker)
     narrow->row.runs = 0;
 }
 
-static void add_place(struct narrow *narrow, const struct thread_run *row)
-{
-    size_t i = 0;
-    while (i < narrow->place_count &&
-           (narrow->places[i].node != row->node || narrow->places[i].state != row->state))
-        i++;
-    if (i == THREAD_RUNS_MAX_PLACES)
-        return;
-    if (i == narrow->place_count)
-        narrow->places[narrow->place_count++] =
-            (struct place){ .node = row->node, .state = row->state };
-    narrow->places[i].ns += row->end_ns - row->start_ns;
-}
-
 /* A row that is complete. */
 static void take_row(struct maker *maker, const struct thread_run *row)
 {
@@ -187,7 +157,17 @@ static void take_row(struct maker *maker, const struct thread_run *row)
     }
     narrow->row.end_ns = row->end_ns;
     narrow->row.runs += row->runs;
-    add_place(narrow, row);
+
+    size_t i = 0;
+    while (i < narrow->place_count &&
+           (narrow->places[i].node != row->node || narrow->places[i].state != row->state))
+        i++;
+    if (i == THREAD_RUNS_MAX_PLACES)
+        return;
+    if (i == narrow->place_count)
+        narrow->places[narrow->place_count++] =
+            (struct place){ .node = row->node, .state = row->state };
+    narrow->places[i].ns += row->end_ns - row->start_ns;
 }
 
 /* The part of a row that lies in the time of the query; joins it to the one before it if that goes on. */
@@ -291,7 +271,13 @@ static enum err_code find_order(struct maker *maker, size_t first, struct err *e
         if (window_is_ordered(window))
             continue;
         if (!maker->order.weight) {
-            const enum err_code rc = heavy_order_init(&maker->order, filter->snapshot, err);
+            /* No node has a weight yet: add to `weight`, then sort. */
+            const struct profile_snapshot *const snapshot = filter->snapshot;
+            maker->order = (struct heavy_order){ 0 };
+            maker->order.weight =
+                calloc((size_t)snapshot->sizes.nodes + 1, sizeof *maker->order.weight);
+            const enum err_code rc = maker->order.weight ? ERR_OK : err_nomem(err);
+
             if (rc)
                 return rc;
         }
@@ -360,7 +346,9 @@ enum err_code thread_runs_init(struct thread_runs *runs,
     if (!rc)
         rc = fill_rows(&maker, err);
     cell_filter_deinit(&filter);
-    heavy_order_deinit(&maker.order);
+    free(maker.order.weight);
+    free(maker.order.position);
+    maker.order = (struct heavy_order){ 0 };
     free(maker.cells);
     if (rc)
         thread_runs_deinit(&made);

@@ -79,19 +79,6 @@ static struct thread_wait main_wait(const struct entry *entries, size_t count)
     return found;
 }
 
-static void find_waits(struct thread_waits *waits, struct entry *entries, size_t count)
-{
-    qsort(entries, count, sizeof *entries, by_thread);
-    for (size_t i = 0, end = 0; i < count; i = end) {
-        for (end = i; end < count && entries[end].thread == entries[i].thread;)
-            end++;
-        waits->rows[waits->count++] = main_wait(&entries[i], end - i);
-    }
-    qsort(entries, count, sizeof *entries, by_mark_alone);
-    if (count > 0)
-        waits->all = main_wait(entries, count);
-}
-
 enum err_code thread_waits_init(struct thread_waits *waits,
                                 const struct profile_snapshot *snapshot,
                                 const struct view_query *query, struct err *err)
@@ -105,8 +92,18 @@ enum err_code thread_waits_init(struct thread_waits *waits,
     waits->rows = calloc(cells.count + 1, sizeof *waits->rows);
     if (!entries || !waits->rows)
         rc = err_nomem(err);
-    else
-        find_waits(waits, entries, list_entries(snapshot, &cells, entries));
+    else {
+        const size_t count = list_entries(snapshot, &cells, entries);
+        qsort(entries, count, sizeof *entries, by_thread);
+        for (size_t i = 0, end = 0; i < count; i = end) {
+            for (end = i; end < count && entries[end].thread == entries[i].thread;)
+                end++;
+            waits->rows[waits->count++] = main_wait(&entries[i], end - i);
+        }
+        qsort(entries, count, sizeof *entries, by_mark_alone);
+        if (count > 0)
+            waits->all = main_wait(entries, count);
+    }
     free(entries);
     view_cells_deinit(&cells);
     if (rc)

@@ -72,20 +72,16 @@ static size_t first_with_news(const struct cell_filter *filter, uint32_t since,
     return first;
 }
 
-static size_t count_rows(const struct cell_filter *filter, size_t first, uint64_t width_ns)
+static enum err_code fill_slots(struct timeline_slots *timeline,
+                                const struct cell_filter *filter, size_t first, struct err *err)
 {
+    const uint64_t width_ns = timeline->width_ns;
     struct window *const *const windows = filter->snapshot->windows;
     size_t count = 0;
     for (size_t i = first; i < filter->end; i++)
         count += i == first ||
                  windows[i]->start_ns / width_ns != windows[i - 1]->start_ns / width_ns;
-    return count;
-}
 
-static enum err_code fill_slots(struct timeline_slots *timeline,
-                                const struct cell_filter *filter, size_t first, struct err *err)
-{
-    const size_t count = count_rows(filter, first, timeline->width_ns);
     timeline->rows = calloc(count + 1, sizeof *timeline->rows);
     if (!timeline->rows)
         return err_nomem(err);

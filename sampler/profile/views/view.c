@@ -16,14 +16,6 @@ struct row {
     uint64_t self, ns;
 };
 
-static size_t count_cells(const struct cell_filter *filter)
-{
-    size_t count = 0;
-    for (size_t i = filter->first; i < filter->end; i++)
-        count += filter->snapshot->windows[i]->cell_count;
-    return count;
-}
-
 /* Room for `count` rows. */
 static enum err_code reserve(struct view *view, size_t count, bool has_periods, struct err *err)
 {
@@ -138,24 +130,21 @@ static enum err_code fill_summed(struct view *view, const struct cell_filter *fi
     return rc;
 }
 
-static enum err_code fill_columns(struct view *view, const struct cell_filter *filter,
-                                  struct err *err)
-{
-    const size_t nodes = filter->snapshot->sizes.nodes;
-    const size_t cells = count_cells(filter);
-    view->period_ns = filter->has_periods ? 0 : filter->period_ns;
-    return cells < nodes / NODES_PER_CELL ? fill_sorted(view, filter, cells, err)
-                                          : fill_summed(view, filter, nodes, err);
-}
-
 enum err_code view_init(struct view *view, const struct profile_snapshot *snapshot,
                         const struct view_query *query, struct err *err)
 {
     struct view made = { .generation = snapshot->generation };
     struct cell_filter filter;
     enum err_code rc = cell_filter_init(&filter, snapshot, query, err);
-    if (!rc)
-        rc = fill_columns(&made, &filter, err);
+    if (!rc) {
+        const size_t nodes = filter.snapshot->sizes.nodes;
+        size_t cells = 0;
+        for (size_t i = filter.first; i < filter.end; i++)
+            cells += filter.snapshot->windows[i]->cell_count;
+        made.period_ns = filter.has_periods ? 0 : filter.period_ns;
+        rc = cells < nodes / NODES_PER_CELL ? fill_sorted(&made, &filter, cells, err)
+                                            : fill_summed(&made, &filter, nodes, err);
+    }
     cell_filter_deinit(&filter);
     if (rc)
         view_deinit(&made);
@@ -209,25 +198,22 @@ static int compare_cells(const void *left, const void *right)
                           cell_key(b->thread, b->state, b->node));
 }
 
-static struct view_cell cell_of(const struct tally_cell *from)
-{
-    return (struct view_cell){
-        .thread = cell_key_thread(from->key),
-        .node = cell_key_node(from->key),
-        .state = cell_key_state(from->key),
-        .count = from->count,
-        .ns = from->ns,
-    };
-}
-
 static enum err_code take_cells(const struct tally *tally, struct view_cells *out,
                                 struct err *err)
 {
     struct view_cell *const cells = malloc(((size_t)tally->count + 1) * sizeof *cells);
     if (!cells)
         return err_nomem(err);
-    for (uint32_t i = 0; i < tally->count; i++)
-        cells[i] = cell_of(&tally->cells[i]);
+    for (uint32_t i = 0; i < tally->count; i++) {
+        const struct tally_cell *const from = &tally->cells[i];
+        cells[i] = (struct view_cell){
+            .thread = cell_key_thread(from->key),
+            .node = cell_key_node(from->key),
+            .state = cell_key_state(from->key),
+            .count = from->count,
+            .ns = from->ns,
+        };
+    }
     qsort(cells, tally->count, sizeof *cells, compare_cells);
     *out = (struct view_cells){ .count = tally->count, .cells = cells };
     return ERR_OK;

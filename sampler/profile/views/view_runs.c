@@ -6,20 +6,17 @@
 #include "sampler/profile/views/cell_filter.h"
 #include "sampler/profile/views/view.h"
 
-static struct cell cell_of(const struct window_run *run)
-{
-    return (struct cell){ .thread = cell_key_thread(run->key),
-                          .node = cell_key_node(run->key),
-                          .count = run->count,
-                          .state = cell_key_state(run->key) };
-}
-
 static void add_runs(const struct cell_filter *filter, const struct window *window,
                      struct view_runs *out)
 {
     for (size_t i = 0; i < window->run_count; i++) {
         const struct window_run *const run = &window->runs[i];
-        const struct cell cell = cell_of(run);
+
+        const struct cell cell = (struct cell){ .thread = cell_key_thread(run->key),
+                                                .node = cell_key_node(run->key),
+                                                .count = run->count,
+                                                .state = cell_key_state(run->key) };
+
         if (!cell_filter_passes(filter, &cell))
             continue;
         out->runs[out->count++] =

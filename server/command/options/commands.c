@@ -99,7 +99,7 @@ static const struct command commands[] = {
       " 4711 -s               # child processes too\n"
       " --all -r 100\n",
       " pid all subprocesses sampling-rate native gil idle binary " },
-    { "dump", COMMAND_DUMP, "PID... | --all | --command PATTERN",
+    { "dump", COMMAND_DUMP, "PID... | CORE... | --all | --command PATTERN",
       "print the current stack of every thread",
       "Prints the main thread first, and of each thread what it does (running, needs\n"
       "the GIL, needs a processor, blocked or idle, and why) and its frames, innermost\n"
@@ -113,12 +113,16 @@ static const struct command commands[] = {
       "Of several processes, equal stacks are printed once, with the processes that\n"
       "have them (by RANK or LOCAL_RANK of their environment, if they have one), those\n"
       "that few have first.  --each prints every stack, process by process.\n\n"
-      "With --repeat, a thread that is blocked or running, has the same frames at the\n"
-      "same instructions in each reading, and began no other wait, is stuck; others move.\n",
+      "With --repeat, a thread that is not idle, has the same frames at the same\n"
+      "instructions in each reading, and began no other wait, is stuck; others move.\n\n"
+      "A CORE is the core file of a process that ended, or that gcore wrote; one that\n"
+      "systemd-coredump compressed (.zst) is unpacked to TMPDIR.  The dump begins with\n"
+      "the signal.  Code is read from the program and its libraries where they are the\n"
+      "same files still; --executable names another place of the program.\n",
       " 4711\n"
       " 4711 -s               # child processes too\n"
       " --command '*gunicorn*' --repeat 3\n",
-      " pid all command subprocesses each idle repeat kernel fail-if json native async-aware " },
+      " pid all command subprocesses each idle repeat kernel executable fail-if json native " },
     { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
       "Prints one line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the\n"
       "fix.  Without a PID it checks this host.  The exit status is the one that attach\n"

@@ -18,18 +18,13 @@ static bool has_texts(const struct option *option)
     return option->setting.texts || option->names_format;
 }
 
-static void put_formats(FILE *out)
-{
-    const struct report_format *format = NULL;
-    for (size_t i = 0; (format = report_at(i)); i++)
-        if (!format->needs_baseline)
-            fprintf(out, "%s%s", i > 0 ? " " : "", format->name);
-}
-
 static void put_texts(FILE *out, const struct setting *setting)
 {
     if (!setting->texts) {
-        put_formats(out);
+        const struct report_format *format = NULL;
+        for (size_t i = 0; (format = report_at(i)); i++)
+            if (!format->needs_baseline)
+                fprintf(out, "%s%s", i > 0 ? " " : "", format->name);
         return;
     }
     const char *const *const texts = setting->texts + setting->least;

@@ -68,28 +68,6 @@ static void put_sentence(FILE *out, const char *text)
     fputs(text[strlen(text) - 1] == '.' ? "\n" : ".\n", out);
 }
 
-/* \fB and \fI start bold and italic text, \fR ends them. */
-static void put_option(FILE *out, const struct option *option)
-{
-    const char *const value = option->value ? option->value : "";
-    const bool is_optional = *value == '=';
-    fputs(".TP\n", out);
-    if (option->letter)
-        fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
-    fputs("\\fB\\-\\-", out);
-    put(out, option->setting.name);
-    fputs("\\fR", out);
-    if (*value) {
-        fputs(is_optional ? "[=\\fI" : " \\fI", out);
-        put(out, value + is_optional);
-        fputs(is_optional ? "\\fR]" : "\\fR", out);
-    }
-    fputc('\n', out);
-    put_sentence(out, option->help);
-    if (setting_is_repeatable(&option->setting))
-        fputs("It can be given more than once.\n", out);
-}
-
 /* COMMAND_NONE: the options without a command. */
 static void put_options(FILE *out, unsigned command)
 {
@@ -107,7 +85,25 @@ static void put_options(FILE *out, unsigned command)
             fputc('\n', out);
         }
         printed = heading;
-        put_option(out, option);
+
+        /* \fB and \fI start bold and italic text, \fR ends them. */
+        const char *const value = option->value ? option->value : "";
+        const bool is_optional = *value == '=';
+        fputs(".TP\n", out);
+        if (option->letter)
+            fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
+        fputs("\\fB\\-\\-", out);
+        put(out, option->setting.name);
+        fputs("\\fR", out);
+        if (*value) {
+            fputs(is_optional ? "[=\\fI" : " \\fI", out);
+            put(out, value + is_optional);
+            fputs(is_optional ? "\\fR]" : "\\fR", out);
+        }
+        fputc('\n', out);
+        put_sentence(out, option->help);
+        if (setting_is_repeatable(&option->setting))
+            fputs("It can be given more than once.\n", out);
     }
 }
 
@@ -126,36 +122,6 @@ static void put_exit_status(FILE *out)
 {
     fputs(".SH EXIT STATUS\n", out);
     put_lines(out, help_exit_status);
-}
-
-/* Writes the examples as they are, each on a line of its own. */
-static void put_examples(FILE *out, const struct command *command)
-{
-    fputs(".SH EXAMPLES\n.nf\n", out);
-    for (const char *line = command->examples; *line; line = strchr(line, '\n') + 1) {
-        fprintf(out, "pyrometer %s", command->name);
-        put_text(out, line, strcspn(line, "\n"));
-        fputc('\n', out);
-    }
-    fputs(".fi\n", out);
-}
-
-static void print_command(FILE *out, const struct command *command)
-{
-    put_title(out, command);
-    fprintf(out, "pyrometer\\-%s \\- ", command->name);
-    put(out, command->summary);
-    fprintf(out, "\n.SH SYNOPSIS\n\\fBpyrometer %s\\fR [\\fIOPTIONS\\fR]%s", command->name,
-            *command->operands ? " " : "");
-    put(out, command->operands);
-    fputs("\n.SH DESCRIPTION\n", out);
-    put_sentence(out, command->summary);
-    fputs(".PP\n", out);
-    put_lines(out, command->details);
-    put_options(out, command->bit);
-    put_examples(out, command);
-    put_exit_status(out);
-    fputs(".SH SEE ALSO\n.BR pyrometer (1)\n", out);
 }
 
 static void print_program(FILE *out)
@@ -181,8 +147,30 @@ static void print_program(FILE *out)
 
 void man_page_print(FILE *out, const struct command *command)
 {
-    if (command)
-        print_command(out, command);
-    else
+    if (command) {
+        put_title(out, command);
+        fprintf(out, "pyrometer\\-%s \\- ", command->name);
+        put(out, command->summary);
+        fprintf(out, "\n.SH SYNOPSIS\n\\fBpyrometer %s\\fR [\\fIOPTIONS\\fR]%s", command->name,
+                *command->operands ? " " : "");
+        put(out, command->operands);
+        fputs("\n.SH DESCRIPTION\n", out);
+        put_sentence(out, command->summary);
+        fputs(".PP\n", out);
+        put_lines(out, command->details);
+        put_options(out, command->bit);
+
+        /* Writes the examples as they are, each on a line of its own. */
+        fputs(".SH EXAMPLES\n.nf\n", out);
+        for (const char *line = command->examples; *line; line = strchr(line, '\n') + 1) {
+            fprintf(out, "pyrometer %s", command->name);
+            put_text(out, line, strcspn(line, "\n"));
+            fputc('\n', out);
+        }
+        fputs(".fi\n", out);
+
+        put_exit_status(out);
+        fputs(".SH SEE ALSO\n.BR pyrometer (1)\n", out);
+    } else
         print_program(out);
 }

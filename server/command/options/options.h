@@ -74,7 +74,8 @@ struct options {
     struct sampler_options sampling; /* pid included */
     bool names_all_threads, only_main_thread;
     bool is_async_aware, names_async_mode;
-    bool shows_native; /* in a dump */
+    bool shows_native;      /* in a dump */
+    const char *executable; /* of the cores of a dump; NULL: where they say */
     struct dump_settings {
         struct setting_texts commands; /* patterns of command lines */
         bool each;                     /* equal stacks are not merged */

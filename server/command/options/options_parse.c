@@ -88,12 +88,6 @@ static enum err_code unknown_option(const char *name, const struct command *comm
     return err_set(err, ERR_INVALID, "unknown option '--%.64s' (see --help)", name);
 }
 
-static enum err_code needs_value(const struct option *option, struct err *err)
-{
-    return err_set(err, ERR_INVALID, "--%s needs a value (%s)", option->setting.name,
-                   option->value + strspn(option->value, "="));
-}
-
 /* value NULL: none is given. */
 static enum err_code take_value(struct options *options, const struct option *option,
                                 const char *value, struct err *err)
@@ -103,7 +97,8 @@ static enum err_code take_value(struct options *options, const struct option *op
         option->format || setting->kind == SETTING_TEXT || setting->kind == SETTING_TEXTS;
     struct err why = { 0 };
     if (option->value && (value ? is_text && *value == '\0' : *option->value != '='))
-        return needs_value(option, err);
+        return err_set(err, ERR_INVALID, "--%s needs a value (%s)", option->setting.name,
+                       option->value + strspn(option->value, "="));
     if (option->format)
         return option_add_format(options, option->format, value, err);
     value = value ? value : option->bare;
@@ -113,45 +108,22 @@ static enum err_code take_value(struct options *options, const struct option *op
                    why.message);
 }
 
-/* "--name value", "--name=value".  Moves *at behind the words that it used. */
-static enum err_code parse_long(struct options *options, char ***at, struct err *err)
-{
-    char name[64];
-    const char *const text = *(*at)++ + 2;
-    const size_t length = strcspn(text, "=");
-    const char *value = text[length] == '=' ? text + length + 1 : NULL;
-    if (length >= sizeof name)
-        return unknown_option(text, options->command, err);
-    memcpy(name, text, length);
-    name[length] = '\0';
-    const struct option *const option = find_name(name, options->command);
-    if (!option)
-        return unknown_option(name, options->command, err);
-    if (!option->value && value)
-        return err_set(err, ERR_INVALID, "--%s takes no value", name);
-    if (option->value && *option->value != '=' && !value && **at)
-        value = *(*at)++;
-    return take_value(options, option, value, err);
-}
-
-static enum err_code unknown_letter(char letter, const struct command *command, struct err *err)
-{
-    const char name[] = { letter, '\0' };
-    const char *const meaning = find_meaning(name, command);
-    if (meaning)
-        return err_set(err, ERR_INVALID, "unknown option '-%c' (did you mean '--%s'?)", letter,
-                       meaning);
-    return err_set(err, ERR_INVALID, "unknown option '-%c' (see --help)", letter);
-}
-
 /* "-a", "-r 100", "-r100", "-ar100". */
 static enum err_code parse_letters(struct options *options, char ***at, struct err *err)
 {
     enum err_code rc = ERR_OK;
     for (const char *text = *(*at)++ + 1; *text && !rc; text++) {
         const struct option *const option = find_letter(*text, options->command);
-        if (!option)
-            return unknown_letter(*text, options->command, err);
+        if (!option) {
+            const char letter = *text;
+            const struct command *const command = options->command;
+            const char name[] = { letter, '\0' };
+            const char *const meaning = find_meaning(name, command);
+            if (meaning)
+                return err_set(err, ERR_INVALID, "unknown option '-%c' (did you mean '--%s'?)",
+                               letter, meaning);
+            return err_set(err, ERR_INVALID, "unknown option '-%c' (see --help)", letter);
+        }
         const bool wants_word = option->value && *option->value != '=';
         if (wants_word && text[1])
             return take_value(options, option, text + 1, err);
@@ -159,26 +131,6 @@ static enum err_code parse_letters(struct options *options, char ***at, struct e
             take_value(options, option, wants_word && **at ? *(*at)++ : option->by_letter, err);
     }
     return rc;
-}
-
-static enum err_code unknown_command(const char *name, struct err *err)
-{
-    struct suggestion best = { NULL, 0 };
-    const struct command *command = NULL;
-    for (size_t i = 0; (command = command_at(i)); i++)
-        suggest_offer(&best, name, command->name);
-    if (best.word)
-        return err_set(err, ERR_INVALID, "unknown command '%.64s' (did you mean '%s'?)", name,
-                       best.word);
-    return err_set(err, ERR_INVALID, "unknown command '%.64s' (see --help)", name);
-}
-
-static enum err_code take_pid(struct options *options, const char *text, struct err *err)
-{
-    struct err why = { 0 };
-    if (option_read_pid(NULL, &options->sampling, text, &why) == ERR_OK)
-        return ERR_OK;
-    return err_set(err, ERR_INVALID, "invalid PID '%.64s': %s", text, why.message);
 }
 
 static enum err_code take_file(struct options *options, const char *name, struct err *err)
@@ -218,8 +170,17 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
         options->command = command_find(*word);
         if (options->command)
             return ERR_OK;
-        if (!is_capture_name(*word))
-            return unknown_command(*word, err);
+        if (!is_capture_name(*word)) {
+            const char *const name = *word;
+            struct suggestion best = { NULL, 0 };
+            const struct command *command = NULL;
+            for (size_t i = 0; (command = command_at(i)); i++)
+                suggest_offer(&best, name, command->name);
+            if (best.word)
+                return err_set(err, ERR_INVALID, "unknown command '%.64s' (did you mean '%s'?)",
+                               name, best.word);
+            return err_set(err, ERR_INVALID, "unknown command '%.64s' (see --help)", name);
+        }
         options->command = command_find("serve");
         return take_file(options, *word, err);
     }
@@ -229,28 +190,18 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
         return take_file(options, *word, err);
     if (options->command->bit == COMMAND_MCP)
         return err_set(err, ERR_INVALID, "mcp takes no PID: its client names processes");
-    if (options->command->bit != COMMAND_RUN)
-        return take_pid(options, *word, err);
-    options->target = word;
-    while (**at)
-        (*at)++;
-    return ERR_OK;
-}
-
-static enum err_code take_command(struct options *options, char ***at, struct err *err)
-{
-    (*at)++;
-    if (options->command && options->command->bit == COMMAND_DIFF && options->file_count > 0 &&
-        options->baseline_count == 0) {
-        options->baseline_count = options->file_count;
-        return ERR_OK;
+    if (options->command->bit != COMMAND_RUN) {
+        const char *const text = *word;
+        struct err why = { 0 };
+        if (option_read_pid(NULL, &options->sampling, text, &why) == ERR_OK)
+            return ERR_OK;
+        if (options->command->bit == COMMAND_DUMP && access(text, F_OK) == 0)
+            return take_file(options, text, err);
+        if (options->command->bit == COMMAND_DUMP)
+            return err_set(err, ERR_INVALID, "'%.64s' is neither a PID nor a core file", text);
+        return err_set(err, ERR_INVALID, "invalid PID '%.64s': %s", text, why.message);
     }
-    if (!options->command || !(options->command->bit & (COMMAND_RUN | COMMAND_RECORD)) ||
-        options->runs_module || options->python)
-        return err_set(err, ERR_INVALID,
-                       "'--' is only allowed before the COMMAND of run or record");
-    options->runs_command = true;
-    options->target = *at;
+    options->target = word;
     while (**at)
         (*at)++;
     return ERR_OK;
@@ -259,10 +210,42 @@ static enum err_code take_command(struct options *options, char ***at, struct er
 static enum err_code parse_one(struct options *options, char ***at, struct err *err)
 {
     const char *const word = **at;
-    if (strcmp(word, "--") == 0)
-        return take_command(options, at, err);
-    if (strncmp(word, "--", 2) == 0)
-        return parse_long(options, at, err);
+    if (strcmp(word, "--") == 0) {
+        (*at)++;
+        if (options->command && options->command->bit == COMMAND_DIFF &&
+            options->file_count > 0 && options->baseline_count == 0) {
+            options->baseline_count = options->file_count;
+            return ERR_OK;
+        }
+        if (!options->command || !(options->command->bit & (COMMAND_RUN | COMMAND_RECORD)) ||
+            options->runs_module || options->python)
+            return err_set(err, ERR_INVALID,
+                           "'--' is only allowed before the COMMAND of run or record");
+        options->runs_command = true;
+        options->target = *at;
+        while (**at)
+            (*at)++;
+        return ERR_OK;
+    }
+    if (strncmp(word, "--", 2) == 0) {
+        /* "--name value", "--name=value".  Moves *at behind the words that it used. */
+        char name[64];
+        const char *const text = *(*at)++ + 2;
+        const size_t length = strcspn(text, "=");
+        const char *value = text[length] == '=' ? text + length + 1 : NULL;
+        if (length >= sizeof name)
+            return unknown_option(text, options->command, err);
+        memcpy(name, text, length);
+        name[length] = '\0';
+        const struct option *const option = find_name(name, options->command);
+        if (!option)
+            return unknown_option(name, options->command, err);
+        if (!option->value && value)
+            return err_set(err, ERR_INVALID, "--%s takes no value", name);
+        if (option->value && *option->value != '=' && !value && **at)
+            value = *(*at)++;
+        return take_value(options, option, value, err);
+    }
     if (word[0] == '-' && word[1] != '\0')
         return parse_letters(options, at, err);
     return take_word(options, at, err);
@@ -464,10 +447,12 @@ static enum err_code check_dump(const struct options *options, struct err *err)
     const struct sampler_options *const sampling = &options->sampling;
     const char *const others = sampling->all ? "--all" : "--command";
     const bool has_others = sampling->all || options->dump.commands.count > 0;
-    if (sampling->pid_count > 0 && has_others)
-        return err_set(err, ERR_INVALID, "dump takes a PID or %s, not both", others);
-    if (sampling->pid_count == 0 && !has_others)
-        return err_set(err, ERR_INVALID, "dump needs a PID, --all or --command");
+    const bool has_named = sampling->pid_count > 0 || options->file_count > 0;
+    if (has_named && has_others)
+        return err_set(err, ERR_INVALID, "dump takes a %s or %s, not both",
+                       sampling->pid_count > 0 ? "PID" : "CORE", others);
+    if (!has_named && !has_others)
+        return err_set(err, ERR_INVALID, "dump needs a PID, a CORE, --all or --command");
     if (sampling->all && options->dump.commands.count > 0)
         return err_set(err, ERR_INVALID, "--command chooses among all: leave out --all");
     return ERR_OK;
@@ -544,6 +529,8 @@ static enum err_code complete(struct options *options, struct err *err)
         return err_set(err, ERR_INVALID, "push needs a capture and a URL: FILE URL");
     if (options->command->bit == COMMAND_DUMP && check_dump(options, err) != ERR_OK)
         return ERR_INVALID;
+    if (options->executable && options->file_count == 0)
+        return err_set(err, ERR_INVALID, "--executable needs a core file");
     if (options->command->bit & BY_PID && check_targets(options, err) != ERR_OK)
         return ERR_INVALID;
     if (options->command->bit == COMMAND_REPLAY && options->opens_browser &&

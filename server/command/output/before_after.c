@@ -32,13 +32,6 @@ static bool is_wanted(const struct finder *finder, const struct sampler_target *
     return !service || strcmp(service_name_of(target), service) == 0;
 }
 
-/* Since 1970. */
-static uint64_t start_of(const struct described *capture, const struct sampler_target *target)
-{
-    const uint64_t from_ns = capture->start_ns + target->from_ns;
-    return target->age_ns < from_ns ? from_ns - target->age_ns : 0;
-}
-
 static enum err_code describe(struct finder *finder, const char *path, struct err *err)
 {
     struct described *const capture = &finder->captures[finder->count];
@@ -93,7 +86,9 @@ static uint64_t find_start(const struct finder *finder, const char *version)
         for (size_t j = 0; j < finder->captures[i].targets.count; j++) {
             const struct sampler_target *const target =
                 &finder->captures[i].targets.items[j].target;
-            const uint64_t start_ns = start_of(&finder->captures[i], target);
+            /* Since 1970. */
+            const uint64_t from_ns = finder->captures[i].start_ns + target->from_ns;
+            const uint64_t start_ns = target->age_ns < from_ns ? from_ns - target->age_ns : 0;
             if (!is_wanted(finder, target) ||
                 (version && strcmp(target->service.version, version) != 0))
                 continue;
@@ -118,33 +113,6 @@ static enum err_code find_instant(const struct finder *finder, uint64_t *out, st
                          "--before: '%.64s' is no version of a process in the captures, and no "
                          "time such as 2026-11-26T05:00:00Z",
                          before);
-}
-
-/* How much the captures have on each side, at most what was asked for. */
-static uint64_t find_span(const struct finder *finder, uint64_t instant_ns)
-{
-    uint64_t first_ns = instant_ns, last_ns = instant_ns;
-    for (size_t i = 0; i < finder->count; i++) {
-        if (finder->captures[i].start_ns < first_ns)
-            first_ns = finder->captures[i].start_ns;
-        if (finder->captures[i].end_ns > last_ns)
-            last_ns = finder->captures[i].end_ns;
-    }
-    const uint64_t before_ns = instant_ns - first_ns, after_ns = last_ns - instant_ns;
-    const uint64_t most_ns = before_ns < after_ns ? before_ns : after_ns;
-    const uint64_t wanted_ns = finder->options->diff_span_ns;
-    return wanted_ns && wanted_ns < most_ns ? wanted_ns : most_ns;
-}
-
-static void add_pids(const struct finder *finder, const struct described *capture,
-                     struct before_after_part *part)
-{
-    for (size_t i = 0; i < capture->targets.count; i++) {
-        const struct sampler_target *const target = &capture->targets.items[i].target;
-        if (is_wanted(finder, target) && target->from_ns < part->to_ns &&
-            (target->to_ns == 0 || target->to_ns > part->from_ns))
-            part->pids[part->pid_count++] = target->pid;
-    }
 }
 
 static bool shares_a_process(const struct before_after_part *one,
@@ -185,7 +153,14 @@ static enum err_code add_part(const struct finder *finder, const struct describe
     part.pids = calloc(capture->targets.count + 1, sizeof *part.pids);
     if (!part.pids)
         return err_nomem(err);
-    add_pids(finder, capture, &part);
+
+    for (size_t i = 0; i < capture->targets.count; i++) {
+        const struct sampler_target *const target = &capture->targets.items[i].target;
+        if (is_wanted(finder, target) && target->from_ns < part.to_ns &&
+            (target->to_ns == 0 || target->to_ns > part.from_ns))
+            part.pids[part.pid_count++] = target->pid;
+    }
+
     begin_after_others(&part, capture->start_ns, out, first);
     if (part.pid_count == 0 || part.from_ns >= part.to_ns) {
         free(part.pids);
@@ -212,31 +187,41 @@ static enum err_code add_side(const struct finder *finder, uint64_t from_ns, uin
     return rc;
 }
 
-static void say_found(const struct before_after *found)
-{
-    char text[32] = "";
-    struct tm parts;
-    const time_t seconds = (time_t)(found->instant_ns / NS_PER_S);
-    if (gmtime_r(&seconds, &parts))
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    say("comparing %.0f s before and after %s", (double)found->span_ns / (double)NS_PER_S,
-        text);
-}
-
 static enum err_code find(const struct finder *finder, struct before_after *out,
                           struct err *err)
 {
     enum err_code rc = find_instant(finder, &out->instant_ns, err);
     if (rc)
         return rc;
-    out->span_ns = find_span(finder, out->instant_ns);
+
+    /* How much the captures have on each side, at most what was asked for. */
+    const uint64_t instant_ns = out->instant_ns;
+    uint64_t first_ns = instant_ns, last_ns = instant_ns;
+    for (size_t i = 0; i < finder->count; i++) {
+        if (finder->captures[i].start_ns < first_ns)
+            first_ns = finder->captures[i].start_ns;
+        if (finder->captures[i].end_ns > last_ns)
+            last_ns = finder->captures[i].end_ns;
+    }
+    const uint64_t before_ns = instant_ns - first_ns, after_ns = last_ns - instant_ns;
+    const uint64_t most_ns = before_ns < after_ns ? before_ns : after_ns;
+    const uint64_t wanted_ns = finder->options->diff_span_ns;
+    out->span_ns = wanted_ns && wanted_ns < most_ns ? wanted_ns : most_ns;
+
     rc = add_side(finder, out->instant_ns - out->span_ns, out->instant_ns, "before", out, err);
     out->baseline_count = out->count;
     if (!rc)
         rc = add_side(finder, out->instant_ns, out->instant_ns + out->span_ns, "after", out,
                       err);
-    if (!rc)
-        say_found(out);
+    if (!rc) {
+        char text[32] = "";
+        struct tm parts;
+        const time_t seconds = (time_t)(out->instant_ns / NS_PER_S);
+        if (gmtime_r(&seconds, &parts))
+            strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+        say("comparing %.0f s before and after %s", (double)out->span_ns / (double)NS_PER_S,
+            text);
+    }
     return rc;
 }
 

@@ -13,27 +13,6 @@
 #include "server/sessions/open_capture.h"
 #include "server/sessions/sessions.h"
 
-static void describe(struct capture_input *capture)
-{
-    const struct open_capture *const opened = capture->opened;
-    capture->info = (struct session_info){
-        .id = "1",
-        .epoch = "capture",
-        .status = opened->status,
-        .target = &opened->target,
-        .targets = &opened->targets,
-        .options = &opened->options,
-        .filters = &opened->filters,
-        .host = opened->host,
-        .snapshot = &capture->snapshot,
-    };
-    capture->source = (struct report_source){ .snapshot = &capture->snapshot,
-                                              .query = &capture->everything,
-                                              .header = &capture->header,
-                                              .session = &capture->info,
-                                              .files = &opened->files };
-}
-
 static enum err_code load(const char *path, const struct reader_part *part,
                           bool hides_arguments, struct open_capture **out, struct err *err)
 {
@@ -82,18 +61,6 @@ static enum err_code choose_filters(const struct options *options, struct open_c
     return ERR_OK;
 }
 
-/* Prints which part of the capture is missing. */
-static void say_state(const struct open_capture *opened)
-{
-    if (*opened->ignored)
-        say("%.200s: %s", opened->path, opened->ignored);
-    if (opened->is_cut)
-        say("%.200s: %s", opened->path, opened->status.reason);
-    if (opened->lost > 0)
-        say("%.200s: %llu samples could not be written when it was recorded", opened->path,
-            (unsigned long long)opened->lost);
-}
-
 enum err_code capture_input_show(struct sessions *sessions, const struct options *options,
                                  const char *path, struct session **out, struct err *err)
 {
@@ -105,7 +72,16 @@ enum err_code capture_input_show(struct sessions *sessions, const struct options
     enum err_code rc = load(path, &part, hides_arguments, &opened, err);
     if (rc)
         return rc;
-    say_state(opened);
+
+    /* Prints which part of the capture is missing. */
+    if (*opened->ignored)
+        say("%.200s: %s", opened->path, opened->ignored);
+    if (opened->is_cut)
+        say("%.200s: %s", opened->path, opened->status.reason);
+    if (opened->lost > 0)
+        say("%.200s: %llu samples could not be written when it was recorded", opened->path,
+            (unsigned long long)opened->lost);
+
     rc = choose_filters(options, opened, err);
     if (!rc)
         rc = sessions_add_loaded(sessions, opened, out, err);
@@ -130,7 +106,25 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
         say("%s: %s", path, capture->opened->status.reason);
     if (*capture->opened->ignored)
         say("%s: %s", path, capture->opened->ignored);
-    describe(capture);
+
+    const struct open_capture *const opened = capture->opened;
+    capture->info = (struct session_info){
+        .id = "1",
+        .epoch = "capture",
+        .status = opened->status,
+        .target = &opened->target,
+        .targets = &opened->targets,
+        .options = &opened->options,
+        .filters = &opened->filters,
+        .host = opened->host,
+        .snapshot = &capture->snapshot,
+    };
+    capture->source = (struct report_source){ .snapshot = &capture->snapshot,
+                                              .query = &capture->everything,
+                                              .header = &capture->header,
+                                              .session = &capture->info,
+                                              .files = &opened->files };
+
     rc = report_header_init(&capture->header, &capture->source, err);
     if (rc)
         capture_input_close(capture);

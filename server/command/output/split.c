@@ -47,16 +47,6 @@ static size_t gather(const struct profile_snapshot *snapshot, const bool *marks,
     return count;
 }
 
-static void divide(struct split *split, const struct row *rows, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || rows[i].pid != rows[i - 1].pid)
-            split->parts[split->count++] = (struct split_part){ rows[i].pid, i, 0 };
-        split->parts[split->count - 1].count++;
-        split->processes[i] = rows[i].process;
-    }
-}
-
 enum err_code split_init(struct split *split, const struct profile_snapshot *snapshot,
                          const struct view_query *query, struct err *err)
 {
@@ -70,8 +60,15 @@ enum err_code split_init(struct split *split, const struct profile_snapshot *sna
         rc = err_nomem(err);
     if (!rc)
         rc = mark(snapshot, query, marks, err);
-    if (!rc)
-        divide(split, rows, gather(snapshot, marks, rows));
+    if (!rc) {
+        const size_t count = gather(snapshot, marks, rows);
+        for (size_t i = 0; i < count; i++) {
+            if (i == 0 || rows[i].pid != rows[i - 1].pid)
+                split->parts[split->count++] = (struct split_part){ rows[i].pid, i, 0 };
+            split->parts[split->count - 1].count++;
+            split->processes[i] = rows[i].process;
+        }
+    }
     if (rc)
         split_deinit(split);
     free(marks);

@@ -73,13 +73,6 @@ static bool has_no_reader(int sys)
     return sys == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & POLLERR));
 }
 
-/* Why an earlier write failed: another one shows it.  The output is not whole, so a line more does no harm. */
-static int ask_why(void)
-{
-    errno = 0;
-    return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : 0;
-}
-
 enum err_code exit_flush(struct err *err)
 {
     errno = 0;
@@ -88,8 +81,11 @@ enum err_code exit_flush(struct err *err)
     int sys = errno;
     if (has_no_reader(sys))
         return ERR_OK;
-    if (sys == 0)
-        sys = ask_why();
+    if (sys == 0) {
+        /* Why an earlier write failed: another one shows it.  The output is not whole, so a line more does no harm. */
+        errno = 0;
+        sys = write(STDOUT_FILENO, "\n", 1) < 0 ? errno : 0;
+    }
     if (sys == 0)
         return err_set(err, ERR_SYS, "cannot write to standard output");
     err_sys(err, sys, "cannot write to standard output");

@@ -141,24 +141,6 @@ static void add_file(const char *path, bool serves)
     close(at.folder_fd);
 }
 
-/* Reports with default names are written into the working folder. */
-static void add_reports(const struct options *options, bool serves)
-{
-    for (size_t i = 0; i < options->format_count; i++) {
-        const char *const name = options->formats[i].output;
-        add_file(name ? name : options->output ? options->output : ".", serves);
-    }
-    if (options->format_count == 0 && options->output)
-        add_file(options->output, serves);
-    if (options->quality_file)
-        add_file(options->quality_file, serves);
-    if (options->wants_capture)
-        add_file(options->capture_file ? options->capture_file
-                 : options->output     ? options->output
-                                       : ".",
-                 serves);
-}
-
 /* A folder that cannot be made is reported when it is opened. */
 static void add_data(const struct options *options)
 {
@@ -185,17 +167,6 @@ bool privilege_is_held(void)
            getegid() != getgid() || !capabilities_held(&held) || held != 0;
 }
 
-/* Empties the bounding set and removes the special rights of user 0.  Without CAP_SETPCAP neither can
- * change, which does no harm because no_new_privs is set. */
-static void narrow_bounds(bool keeps_all)
-{
-    const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
-                               SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-    capabilities_bound(keeps_all ? UINT64_MAX : 0);
-    (void)prctl(PR_SET_SECUREBITS, bits, 0, 0, 0);
-    (void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
-}
-
 /* A setuid program becomes the user who started it. */
 static enum err_code become(enum identity_role role, uint64_t held, struct err *err)
 {
@@ -218,7 +189,15 @@ static enum err_code drop(const struct need *need, enum identity_role role, stru
         return err_sys(err, errno, "cannot read the capabilities");
     const bool reads = (need->calls & SYSCALLS_READ) != 0;
     const bool keeps_all = reads && !(held & BIT(CAP_SYS_PTRACE));
-    narrow_bounds(keeps_all);
+
+    /* Empties the bounding set and removes the special rights of user 0.  Without CAP_SETPCAP neither can
+ * change, which does no harm because no_new_privs is set. */
+    const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
+                               SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
+    capabilities_bound(keeps_all ? UINT64_MAX : 0);
+    (void)prctl(PR_SET_SECUREBITS, bits, 0, 0, 0);
+    (void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+
     enum err_code rc = keeps_all || need->keeps_identity ? ERR_OK : become(role, held, err);
     if (!rc && !capabilities_keep(keeps_all ? held : need->capabilities))
         rc = err_sys(err, errno, "cannot drop capabilities");
@@ -314,7 +293,22 @@ enum err_code privilege_prepare(const struct options *options, struct err *err)
     if (is_prepared)
         return ERR_OK;
     is_prepared = true;
-    add_reports(options, serves);
+
+    /* Reports with default names are written into the working folder. */
+    for (size_t i = 0; i < options->format_count; i++) {
+        const char *const name = options->formats[i].output;
+        add_file(name ? name : options->output ? options->output : ".", serves);
+    }
+    if (options->format_count == 0 && options->output)
+        add_file(options->output, serves);
+    if (options->quality_file)
+        add_file(options->quality_file, serves);
+    if (options->wants_capture)
+        add_file(options->capture_file ? options->capture_file
+                 : options->output     ? options->output
+                                       : ".",
+                 serves);
+
     add_data(options);
     const struct access_settings *const access = &options->access;
     const enum err_code rc =

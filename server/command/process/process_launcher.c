@@ -185,24 +185,21 @@ static void collect(struct launcher *launcher, int children_fd)
     }
 }
 
-/* Signals of the terminal to the whole process group are for the program: here all are
- * blocked. */
-static int watch_children(void)
+noreturn void process_launcher_run(const struct options *options, int socket,
+                                   const sigset_t *mask)
 {
+    struct launcher launcher = { .options = options, .mask = mask, .socket = socket };
+
+    /* Signals of the terminal to the whole process group are for the program: here all are
+ * blocked. */
     sigset_t all, children;
     sigfillset(&all);
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     signal(SIGCHLD, SIG_DFL);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-}
+    const int children_fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 
-noreturn void process_launcher_run(const struct options *options, int socket,
-                                   const sigset_t *mask)
-{
-    struct launcher launcher = { .options = options, .mask = mask, .socket = socket };
-    const int children_fd = watch_children();
     if (children_fd < 0)
         _exit(EXIT_FAILED);
     prctl(PR_SET_NAME, "pyrometer-run", 0, 0, 0);

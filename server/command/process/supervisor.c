@@ -105,16 +105,6 @@ static noreturn void read_others(const struct supervisor *supervisor, pid_t laun
                                                  .source_socket = SOURCE_ASKS });
 }
 
-static void say_end(const struct kept *kept, int status)
-{
-    if (WIFSIGNALED(status))
-        say("the %s was ended by signal %d: another one takes its place", kept->what,
-            WTERMSIG(status));
-    else
-        say("the %s ended with status %d: another one takes its place", kept->what,
-            WEXITSTATUS(status));
-}
-
 static bool has_program(void)
 {
     struct pollfd program = { .fd = SOCKET, .events = 0 };
@@ -147,8 +137,14 @@ static bool note_change(struct kept *kept, pid_t pid, int status)
         return true;
     lose(kept);
     /* One that ends well does so because the program ends, whose other sockets may be open for a moment yet. */
-    if (status && has_program())
-        say_end(kept, status);
+    if (status && has_program()) {
+        if (WIFSIGNALED(status))
+            say("the %s was ended by signal %d: another one takes its place", kept->what,
+                WTERMSIG(status));
+        else
+            say("the %s ended with status %d: another one takes its place", kept->what,
+                WEXITSTATUS(status));
+    }
     return true;
 }
 
@@ -165,12 +161,6 @@ static void collect(struct supervisor *supervisor)
     }
 }
 
-static bool is_pending(const struct kept *kept)
-{
-    struct pollfd message = { .fd = kept->socket, .events = POLLIN };
-    return poll(&message, 1, 0) > 0 && message.revents & POLLIN;
-}
-
 /* Kills a process and does not wait for it: one that the kernel holds ends later, or never. */
 static void give_up(struct supervisor *supervisor, struct kept *kept, const char *why)
 {
@@ -185,7 +175,8 @@ static void check_kept(struct supervisor *supervisor, struct kept *kept)
     const unsigned taken = atomic_load(&kept->pulse->taken);
     if (!kept->pid || !kept->is_watched)
         return;
-    const bool has_message = is_pending(kept);
+    struct pollfd message = { .fd = kept->socket, .events = POLLIN };
+    const bool has_message = poll(&message, 1, 0) > 0 && message.revents & POLLIN;
     kept->stopped = kept->is_stopped ? kept->stopped + 1 : 0;
     kept->pending = has_message && taken == kept->taken ? kept->pending + 1 : 0;
     kept->taken = taken;

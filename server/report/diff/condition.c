@@ -55,20 +55,6 @@ void condition_deinit(struct condition *condition)
     *condition = (struct condition){ 0 };
 }
 
-static enum err_code matches(const struct condition *condition,
-                             const struct comparison *comparison, function_id id, bool *out,
-                             struct err *err)
-{
-    const struct named_frame function = names_function(comparison->snapshot, id);
-    const struct pattern_subject subject = { .packages = profile_packages(
-                                                 comparison->snapshot->profile),
-                                             .name = function.name.text,
-                                             .file = function.file.text };
-    *out = true;
-    return condition->has_pattern ? pattern_matches(&condition->pattern, &subject, out, err)
-                                  : ERR_OK;
-}
-
 static double growth(const struct comparison *comparison,
                      const struct comparison_number *number)
 {
@@ -91,7 +77,17 @@ enum err_code condition_check(const struct condition *condition,
         bool is_one = false;
         if (!(more > most))
             continue;
-        rc = matches(condition, comparison, id, &is_one, err);
+
+        const struct named_frame function = names_function(comparison->snapshot, id);
+        const struct pattern_subject subject = { .packages = profile_packages(
+                                                     comparison->snapshot->profile),
+                                                 .name = function.name.text,
+                                                 .file = function.file.text };
+        is_one = true;
+        rc = condition->has_pattern
+                 ? pattern_matches(&condition->pattern, &subject, &is_one, err)
+                 : ERR_OK;
+
         if (!rc && is_one) {
             most = more;
             *out = id;

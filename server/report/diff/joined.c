@@ -132,24 +132,19 @@ static enum err_code copy_capture(struct joined *joined, const struct report_sou
     return rc;
 }
 
-static enum err_code copy_captures(struct joined *joined, struct err *err)
-{
-    struct profile *const profile = joined->profile;
-    struct profile_thread thread = { .tid = 1 };
-    enum err_code rc = profile_process(profile, 0, 0, &thread.process, err);
-    if (!rc)
-        rc = profile_thread(profile, &thread, &joined->thread, err);
-    for (enum joined_side side = JOINED_BASELINE; side < JOINED_SIDES; side++)
-        for (size_t i = 0; i < joined->captures[side]->count && !rc; i++)
-            rc = copy_capture(joined, joined->captures[side]->captures[i], side, err);
-    return rc;
-}
-
 static enum err_code join(struct joined *joined, struct err *err)
 {
     enum err_code rc = profile_create(&joined->profile, err);
-    if (!rc)
-        rc = copy_captures(joined, err);
+    if (!rc) {
+        struct profile *const profile = joined->profile;
+        struct profile_thread thread = { .tid = 1 };
+        rc = profile_process(profile, 0, 0, &thread.process, err);
+        if (!rc)
+            rc = profile_thread(profile, &thread, &joined->thread, err);
+        for (enum joined_side side = JOINED_BASELINE; side < JOINED_SIDES; side++)
+            for (size_t i = 0; i < joined->captures[side]->count && !rc; i++)
+                rc = copy_capture(joined, joined->captures[side]->captures[i], side, err);
+    }
     if (!rc)
         rc = profile_seal(joined->profile, joined->block_count + 1, err);
     return rc ? rc : profile_snapshot(joined->profile, &joined->snapshot, err);

@@ -211,31 +211,6 @@ static void put_context(struct pprof *pprof, const struct view_cell *cell)
     put_text_label(pprof, variable, context.value, context.value_length);
 }
 
-static void put_labels(struct pprof *pprof, const struct view_cell *cell)
-{
-    const unsigned labels = pprof->settings->labels;
-    const struct profile_thread thread = profile_thread_at(pprof->snapshot, cell->thread);
-    const struct profile_process process = profile_process_at(pprof->snapshot, thread.process);
-    enum part part;
-    if ((labels & PPROF_THREAD) && thread.name != 0)
-        put_label(pprof, "thread", LABEL_STR, numbered_string(&pprof->numbered, thread.name));
-    if (labels & PPROF_THREAD)
-        put_label(pprof, "thread_id", LABEL_NUM, (uint64_t)(int64_t)thread.tid);
-    if ((labels & PPROF_PROCESS) && process.name != 0)
-        put_label(pprof, "process", LABEL_STR, numbered_string(&pprof->numbered, process.name));
-    if (labels & PPROF_PROCESS)
-        put_label(pprof, "process_id", LABEL_NUM, (uint64_t)(int64_t)process.pid);
-    if ((labels & PPROF_STATE) && cell->state != 0)
-        put_label(pprof, "state", LABEL_STR, state_text(pprof, cell->state));
-    if ((labels & PPROF_PART) &&
-        profile_part_at(pprof->snapshot, cell->thread, cell->state, cell->node, &part))
-        put_label(pprof, "part", LABEL_STR, word(pprof, part_text(part)));
-    if (labels & PPROF_WAIT)
-        put_wait(pprof, cell);
-    if (labels & (PPROF_CONTEXT | PPROF_SPANS))
-        put_context(pprof, cell);
-}
-
 static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cell,
                                 struct err *err)
 {
@@ -258,7 +233,29 @@ static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cel
     if (settings->values != PPROF_WALL)
         protobuf_varint(&pprof->inner, pprof_cpu_ns(cell, wall_ns));
     put_inner(pprof, SAMPLE_VALUE);
-    put_labels(pprof, cell);
+
+    const unsigned labels = pprof->settings->labels;
+    const struct profile_thread thread = profile_thread_at(pprof->snapshot, cell->thread);
+    const struct profile_process process = profile_process_at(pprof->snapshot, thread.process);
+    enum part part;
+    if ((labels & PPROF_THREAD) && thread.name != 0)
+        put_label(pprof, "thread", LABEL_STR, numbered_string(&pprof->numbered, thread.name));
+    if (labels & PPROF_THREAD)
+        put_label(pprof, "thread_id", LABEL_NUM, (uint64_t)(int64_t)thread.tid);
+    if ((labels & PPROF_PROCESS) && process.name != 0)
+        put_label(pprof, "process", LABEL_STR, numbered_string(&pprof->numbered, process.name));
+    if (labels & PPROF_PROCESS)
+        put_label(pprof, "process_id", LABEL_NUM, (uint64_t)(int64_t)process.pid);
+    if ((labels & PPROF_STATE) && cell->state != 0)
+        put_label(pprof, "state", LABEL_STR, state_text(pprof, cell->state));
+    if ((labels & PPROF_PART) &&
+        profile_part_at(pprof->snapshot, cell->thread, cell->state, cell->node, &part))
+        put_label(pprof, "part", LABEL_STR, word(pprof, part_text(part)));
+    if (labels & PPROF_WAIT)
+        put_wait(pprof, cell);
+    if (labels & (PPROF_CONTEXT | PPROF_SPANS))
+        put_context(pprof, cell);
+
     put_message(pprof, PROFILE_SAMPLE);
     return buffer_check(pprof->out, err);
 }
@@ -267,26 +264,6 @@ static bool is_too_large(const struct pprof *pprof)
 {
     const size_t most = pprof->settings->max_bytes;
     return most > 0 && pprof->out->length + pprof->numbered.bytes > most;
-}
-
-static enum err_code put_samples(struct pprof *pprof, const struct view_cell *cells,
-                                 size_t count, size_t *used_out, struct err *err)
-{
-    const size_t most = pprof->settings->max_samples;
-    enum err_code rc = ERR_OK;
-    size_t i = 0;
-    for (; i < count && !rc && (most == 0 || i < most); i++) {
-        const struct numbered_mark before = numbered_mark(&pprof->numbered);
-        const size_t length = pprof->out->length;
-        rc = put_sample(pprof, &cells[i], err);
-        if (i > 0 && is_too_large(pprof)) {
-            numbered_return(&pprof->numbered, &before);
-            pprof->out->length = length;
-            break;
-        }
-    }
-    *used_out = i;
-    return rc;
 }
 
 static void put_mappings(struct pprof *pprof)
@@ -363,7 +340,22 @@ enum err_code pprof_write(struct pprof *pprof, const struct pprof_settings *sett
     numbered_clear(&pprof->numbered);
     put_head(pprof);
     (void)word(pprof, settings->executable);
-    const enum err_code rc = put_samples(pprof, cells, count, used_out, err);
+
+    const size_t most = pprof->settings->max_samples;
+    enum err_code rc = ERR_OK;
+    size_t i = 0;
+    for (; i < count && !rc && (most == 0 || i < most); i++) {
+        const struct numbered_mark before = numbered_mark(&pprof->numbered);
+        const size_t length = pprof->out->length;
+        rc = put_sample(pprof, &cells[i], err);
+        if (i > 0 && is_too_large(pprof)) {
+            numbered_return(&pprof->numbered, &before);
+            pprof->out->length = length;
+            break;
+        }
+    }
+    *used_out = i;
+
     if (rc)
         return rc;
     protobuf_uint(out, PROFILE_TIME_NANOS, settings->began_at_ns);

@@ -38,12 +38,6 @@ struct trace {
     int32_t pid;
 };
 
-/* Microseconds, as all times here are. */
-static void put_us(struct trace *trace, const char *key, uint64_t ns)
-{
-    json_member_decimal(&trace->json, key, ns, 3);
-}
-
 /* A thread of unknown number has its track by what else it is known by. */
 static void put_place(struct trace *trace)
 {
@@ -77,7 +71,8 @@ static struct named_frame begin_event(struct trace *trace, const char *phase, no
                      : frame.is_native  ? "native"
                                         : "python");
     json_member_text(&trace->json, "ph", phase);
-    put_us(trace, "ts", trace->now_ns);
+    /* Microseconds, as all times here are. */
+    json_member_decimal(&trace->json, "ts", trace->now_ns, 3);
     put_place(trace);
     json_member_object(&trace->json, "args");
     return frame;
@@ -105,18 +100,14 @@ static void open_frame(struct trace *trace, node_id node)
     trace->part_events++;
 }
 
-static void close_frame(struct trace *trace)
-{
-    const struct open_frame *const open = &trace->open[--trace->depth];
-    (void)begin_event(trace, "E", open->node);
-    json_member_int(&trace->json, "samples", (int64_t)open->samples);
-    end_event(trace);
-}
-
 static void close_below(struct trace *trace, uint32_t depth)
 {
-    while (trace->depth > depth)
-        close_frame(trace);
+    while (trace->depth > depth) {
+        const struct open_frame *const open = &trace->open[--trace->depth];
+        (void)begin_event(trace, "E", open->node);
+        json_member_int(&trace->json, "samples", (int64_t)open->samples);
+        end_event(trace);
+    }
 }
 
 /* The stack of a cell: what it shares with the open one stays open. */
@@ -167,16 +158,6 @@ static void put_selection(struct trace *trace)
     buffer_deinit(&text);
 }
 
-static void put_thread_name(struct trace *trace, size_t index, uint64_t unordered)
-{
-    struct buffer name = { 0 };
-    names_put_thread(&name, trace->snapshot, trace->slices.threads[index]);
-    slices_put_note(&name, unordered, trace->slices.samples[index]);
-    put_label(trace, "thread_name", "name",
-              (struct strtab_string){ name.data, (uint32_t)name.length });
-    buffer_deinit(&name);
-}
-
 static enum err_code put_thread(struct trace *trace, size_t index, struct err *err)
 {
     const thread_id id = trace->slices.threads[index];
@@ -200,7 +181,14 @@ static enum err_code put_thread(struct trace *trace, size_t index, struct err *e
         slice_part_deinit(&part);
     }
     close_below(trace, 0);
-    put_thread_name(trace, index, trace->slices.unordered_samples - before);
+
+    const uint64_t unordered = trace->slices.unordered_samples - before;
+    struct buffer name = { 0 };
+    names_put_thread(&name, trace->snapshot, trace->slices.threads[index]);
+    slices_put_note(&name, unordered, trace->slices.samples[index]);
+    put_label(trace, "thread_name", "name",
+              (struct strtab_string){ name.data, (uint32_t)name.length });
+    buffer_deinit(&name);
     return rc;
 }
 

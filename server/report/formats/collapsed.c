@@ -69,9 +69,14 @@ static void put_name(struct buffer *out, struct strtab_string name)
         i += put_special(out, name.text + i, name.length - i);
 }
 
-static void put_file(struct buffer *out, struct strtab_string file)
+static void put_frame(struct buffer *out, const struct named_frame *frame)
 {
-    const struct strtab_string base = names_base(file);
+    if (frame->is_synthetic) {
+        put_name(out, frame->name);
+        return;
+    }
+
+    const struct strtab_string base = names_base(frame->file);
     const char *const end = base.text + base.length;
     const size_t start = out->length;
     for (const char *at = base.text; at < end && !is_cut(out, start, at);)
@@ -81,15 +86,7 @@ static void put_file(struct buffer *out, struct strtab_string file)
         } else {
             at += put_special(out, at, (size_t)(end - at));
         }
-}
 
-static void put_frame(struct buffer *out, const struct named_frame *frame)
-{
-    if (frame->is_synthetic) {
-        put_name(out, frame->name);
-        return;
-    }
-    put_file(out, frame->file);
     buffer_char(out, ':');
     put_name(out, frame->name);
     buffer_printf(out, ":%d", (int)frame->line);
@@ -250,22 +247,6 @@ static int by_count(const void *left, const void *right, void *context)
     return by_place(a, b, context);
 }
 
-/* States and folders that are not shown make equal lines. */
-static void sort_lines(struct folding *folding)
-{
-    size_t kept = 0;
-    qsort_r(folding->lines, folding->line_count, sizeof *folding->lines, by_place, folding);
-    for (size_t i = 0; i < folding->line_count; i++) {
-        struct line *const last = kept > 0 ? &folding->lines[kept - 1] : NULL;
-        if (last && by_place(last, &folding->lines[i], folding) == 0)
-            last->count += folding->lines[i].count;
-        else
-            folding->lines[kept++] = folding->lines[i];
-    }
-    folding->line_count = kept;
-    qsort_r(folding->lines, kept, sizeof *folding->lines, by_count, folding);
-}
-
 static enum err_code take_lines(struct folding *folding, const struct view_query *query,
                                 struct err *err)
 {
@@ -285,7 +266,19 @@ static enum err_code take_lines(struct folding *folding, const struct view_query
     view_cells_deinit(&cells);
     if (!folding->lines)
         return err_nomem(err);
-    sort_lines(folding);
+
+    /* States and folders that are not shown make equal lines. */
+    size_t kept = 0;
+    qsort_r(folding->lines, folding->line_count, sizeof *folding->lines, by_place, folding);
+    for (size_t i = 0; i < folding->line_count; i++) {
+        struct line *const last = kept > 0 ? &folding->lines[kept - 1] : NULL;
+        if (last && by_place(last, &folding->lines[i], folding) == 0)
+            last->count += folding->lines[i].count;
+        else
+            folding->lines[kept++] = folding->lines[i];
+    }
+    folding->line_count = kept;
+    qsort_r(folding->lines, kept, sizeof *folding->lines, by_count, folding);
     return ERR_OK;
 }
 
@@ -293,24 +286,6 @@ static void put_label(const struct folding *folding, str_id id, struct buffer *o
 {
     const struct strtab_string label = strtab_get(&folding->labels, id);
     buffer_append(out, label.text, label.length);
-}
-
-static void put_line(struct folding *folding, const struct line *line, struct buffer *out)
-{
-    size_t depth = 0;
-    for (node_id id = line->node; id != 0;) {
-        const struct profile_node node = profile_node_at(folding->snapshot, id);
-        folding->way[depth++] = node.frame;
-        id = node.parent;
-    }
-    put_label(folding, line->thread, out);
-    while (depth-- > 0) {
-        buffer_char(out, ';');
-        put_label(folding, folding->label_of[folding->way[depth]], out);
-    }
-    buffer_char(out, ' ');
-    buffer_uint(out, line->count);
-    buffer_char(out, '\n');
 }
 
 static enum err_code reserve(struct folding *folding, struct err *err)
@@ -345,8 +320,23 @@ static enum err_code fold(struct folding *folding, const struct view_query *quer
         rc = take_lines(folding, query, err);
     if (rc)
         return rc;
-    for (size_t i = 0; i < folding->line_count && !out->failed; i++)
-        put_line(folding, &folding->lines[i], out);
+    for (size_t i = 0; i < folding->line_count && !out->failed; i++) {
+        const struct line *const line = &folding->lines[i];
+        size_t depth = 0;
+        for (node_id id = line->node; id != 0;) {
+            const struct profile_node node = profile_node_at(folding->snapshot, id);
+            folding->way[depth++] = node.frame;
+            id = node.parent;
+        }
+        put_label(folding, line->thread, out);
+        while (depth-- > 0) {
+            buffer_char(out, ';');
+            put_label(folding, folding->label_of[folding->way[depth]], out);
+        }
+        buffer_char(out, ' ');
+        buffer_uint(out, line->count);
+        buffer_char(out, '\n');
+    }
     return buffer_check(out, err);
 }
 

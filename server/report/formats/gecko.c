@@ -52,21 +52,6 @@ static void put_key_ms(struct gecko *gecko, const char *key, uint64_t ns)
     put_ms(gecko, ns);
 }
 
-static void put_categories(struct gecko *gecko)
-{
-    json_member_array(&gecko->json, "categories");
-    for (size_t i = 0; i < GECKO_CATEGORY_COUNT; i++) {
-        json_object(&gecko->json);
-        json_member_text(&gecko->json, "name", categories[i].name);
-        json_member_text(&gecko->json, "color", categories[i].colour);
-        json_member_array(&gecko->json, "subcategories");
-        json_text(&gecko->json, "Other");
-        json_end(&gecko->json);
-        json_end(&gecko->json);
-    }
-    json_end(&gecko->json);
-}
-
 struct field {
     const char *key, *label, *format;
 };
@@ -110,17 +95,6 @@ static void put_schema(struct gecko *gecko, const char *name, const char *label,
     json_end(&gecko->json);
 }
 
-static void put_schemas(struct gecko *gecko)
-{
-    json_member_array(&gecko->json, "markerSchema");
-    put_schema(gecko, "State", "{marker.name}", NULL, 0);
-    put_schema(gecko, "Opcode", "{marker.data.opname}", opcode_fields,
-               sizeof opcode_fields / sizeof *opcode_fields);
-    put_schema(gecko, "Wait", "{marker.data.wait}", wait_fields,
-               sizeof wait_fields / sizeof *wait_fields);
-    json_end(&gecko->json);
-}
-
 static void put_entry(struct gecko *gecko, const char *label, const char *format)
 {
     json_object(&gecko->json);
@@ -136,8 +110,13 @@ static void put_counter(struct gecko *gecko, const char *label, uint64_t value)
     json_end(&gecko->json);
 }
 
-static void put_selection(struct gecko *gecko)
+/* Puts the selection and the session's quality, which the profiler's page shows though it does
+ * not know them. */
+static void put_extra(struct gecko *gecko)
 {
+    const struct quality *const quality = &gecko->snapshot->quality;
+    json_member_array(&gecko->json, "extra");
+
     const struct report_header *const header = gecko->source->header;
     struct buffer text = { 0 };
     report_header_put_text(header, &text);
@@ -154,15 +133,7 @@ static void put_selection(struct gecko *gecko)
     json_end(&gecko->json);
     json_end(&gecko->json);
     buffer_deinit(&text);
-}
 
-/* Puts the selection and the session's quality, which the profiler's page shows though it does
- * not know them. */
-static void put_extra(struct gecko *gecko)
-{
-    const struct quality *const quality = &gecko->snapshot->quality;
-    json_member_array(&gecko->json, "extra");
-    put_selection(gecko);
     json_object(&gecko->json);
     json_member_text(&gecko->json, "label", "How the session was measured");
     json_member_array(&gecko->json, "entries");
@@ -216,8 +187,27 @@ static void put_meta(struct gecko *gecko)
     json_member_text(&gecko->json, "eventDelay", "ms");
     json_member_text(&gecko->json, "threadCPUDelta", "ns");
     json_end(&gecko->json);
-    put_categories(gecko);
-    put_schemas(gecko);
+
+    json_member_array(&gecko->json, "categories");
+    for (size_t i = 0; i < GECKO_CATEGORY_COUNT; i++) {
+        json_object(&gecko->json);
+        json_member_text(&gecko->json, "name", categories[i].name);
+        json_member_text(&gecko->json, "color", categories[i].colour);
+        json_member_array(&gecko->json, "subcategories");
+        json_text(&gecko->json, "Other");
+        json_end(&gecko->json);
+        json_end(&gecko->json);
+    }
+    json_end(&gecko->json);
+
+    json_member_array(&gecko->json, "markerSchema");
+    put_schema(gecko, "State", "{marker.name}", NULL, 0);
+    put_schema(gecko, "Opcode", "{marker.data.opname}", opcode_fields,
+               sizeof opcode_fields / sizeof *opcode_fields);
+    put_schema(gecko, "Wait", "{marker.data.wait}", wait_fields,
+               sizeof wait_fields / sizeof *wait_fields);
+    json_end(&gecko->json);
+
     put_extra(gecko);
     json_end(&gecko->json);
 }
@@ -277,52 +267,45 @@ static void put_key_string(struct gecko *gecko, const char *key, str_id id)
     json_member_string(&gecko->json, key, profile_string(gecko->snapshot, id));
 }
 
-static void put_opcode(struct gecko *gecko, spot_id id)
-{
-    const struct profile_spot spot = profile_spot_at(gecko->snapshot, id);
-    json_object(&gecko->json);
-    json_member_text(&gecko->json, "type", "Opcode");
-    put_key_string(gecko, "opname", spot.opcode);
-    put_key_string(gecko, "base_opname", spot.base);
-    json_member_text(&gecko->json, "is_specialized", spot.opcode != spot.base ? "yes" : "no");
-    if (spot.line > 0)
-        json_member_uint(&gecko->json, "line", (uint64_t)spot.line);
-    if (spot.column >= 0)
-        json_member_uint(&gecko->json, "column", (uint64_t)spot.column);
-    put_key_string(gecko, "function", profile_function_at(gecko->snapshot, spot.function).name);
-    json_end(&gecko->json);
-}
-
-static void put_wait(struct gecko *gecko, function_id mark)
-{
-    struct buffer text = { 0 };
-    struct wait_text wait;
-    json_object(&gecko->json);
-    json_member_text(&gecko->json, "type", "Wait");
-    if (wait_of_function(gecko->snapshot, mark, &wait)) {
-        const int length = (int)wait.detail_length;
-        buffer_printf(&text, "%s%s%.*s", wait_cause_title(wait.cause), length ? " " : "",
-                      length, wait.detail);
-        json_member_text(&gecko->json, "wait", buffer_string(&text));
-        json_member_text(&gecko->json, "kind",
-                         wait_cause_is_idle(wait.cause) ? "idle" : "blocked");
-        if (length > 0) {
-            json_key(&gecko->json, "peer");
-            json_string(&gecko->json, wait.detail, wait.detail_length);
-        }
-    }
-    json_end(&gecko->json);
-    buffer_deinit(&text);
-}
-
 static void put_marker_data(struct gecko *gecko, const struct gecko_marker *marker)
 {
     if (marker->name == GECKO_OPCODE) {
-        put_opcode(gecko, marker->spot);
+        const struct profile_spot spot = profile_spot_at(gecko->snapshot, marker->spot);
+        json_object(&gecko->json);
+        json_member_text(&gecko->json, "type", "Opcode");
+        put_key_string(gecko, "opname", spot.opcode);
+        put_key_string(gecko, "base_opname", spot.base);
+        json_member_text(&gecko->json, "is_specialized",
+                         spot.opcode != spot.base ? "yes" : "no");
+        if (spot.line > 0)
+            json_member_uint(&gecko->json, "line", (uint64_t)spot.line);
+        if (spot.column >= 0)
+            json_member_uint(&gecko->json, "column", (uint64_t)spot.column);
+        put_key_string(gecko, "function",
+                       profile_function_at(gecko->snapshot, spot.function).name);
+        json_end(&gecko->json);
         return;
     }
     if (marker->name == GECKO_WAIT) {
-        put_wait(gecko, marker->wait);
+        const function_id mark = marker->wait;
+        struct buffer text = { 0 };
+        struct wait_text wait;
+        json_object(&gecko->json);
+        json_member_text(&gecko->json, "type", "Wait");
+        if (wait_of_function(gecko->snapshot, mark, &wait)) {
+            const int length = (int)wait.detail_length;
+            buffer_printf(&text, "%s%s%.*s", wait_cause_title(wait.cause), length ? " " : "",
+                          length, wait.detail);
+            json_member_text(&gecko->json, "wait", buffer_string(&text));
+            json_member_text(&gecko->json, "kind",
+                             wait_cause_is_idle(wait.cause) ? "idle" : "blocked");
+            if (length > 0) {
+                json_key(&gecko->json, "peer");
+                json_string(&gecko->json, wait.detail, wait.detail_length);
+            }
+        }
+        json_end(&gecko->json);
+        buffer_deinit(&text);
         return;
     }
     json_object(&gecko->json);

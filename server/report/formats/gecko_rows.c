@@ -61,25 +61,6 @@ static enum err_code add_marker(struct gecko_rows *rows, const struct gecko_mark
     return ERR_OK;
 }
 
-static enum err_code add_part(struct making *making, const struct slice_part *part,
-                              struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < part->cells.count && !rc; i++) {
-        const struct view_cell *const cell = &part->cells.cells[i];
-        const struct gecko_row row = {
-            .node = cell->node,
-            .state = cell->state,
-            .samples = cell->count,
-            .ns = view_cell_ns(cell, making->slices->period_ns),
-            .start_ns = part->times[i].start_ns,
-            .end_ns = part->times[i].end_ns,
-        };
-        rc = add_row(making->rows, &row, err);
-    }
-    return rc;
-}
-
 /* The frame that executes instructions is the one under marks such as <native>. */
 static node_id python_node(const struct profile_snapshot *snapshot, node_id node)
 {
@@ -130,26 +111,6 @@ static bool has_spots(const struct making *making)
            !query->processes && !state_condition_is_set(&query->states);
 }
 
-static enum err_code add_slice_opcodes(struct making *making, size_t slice, size_t first_row,
-                                       struct err *err)
-{
-    struct view_query query = *making->slices->source->query;
-    struct view_spots spots;
-    if (!has_spots(making))
-        return ERR_OK;
-    query.from_ns = making->slices->items[slice].from_ns;
-    query.to_ns = making->slices->items[slice].to_ns;
-    enum err_code rc = view_spots_init(&spots, making->slices->source->snapshot, &query, err);
-    if (rc)
-        return rc;
-    for (size_t i = first_row; i < making->rows->count && !rc; i++) {
-        const struct gecko_row row = making->rows->rows[i];
-        rc = add_opcodes(making, &row, &spots, err);
-    }
-    view_spots_deinit(&spots);
-    return rc;
-}
-
 static enum err_code add_slice(struct making *making, size_t slice, struct err *err)
 {
     struct slice_part part;
@@ -158,9 +119,40 @@ static enum err_code add_slice(struct making *making, size_t slice, struct err *
                                    making->order, &part, err);
     if (rc)
         return rc;
-    rc = add_part(making, &part, err);
+
+    for (size_t i = 0; i < part.cells.count && !rc; i++) {
+        const struct view_cell *const cell = &part.cells.cells[i];
+        const struct gecko_row row = {
+            .node = cell->node,
+            .state = cell->state,
+            .samples = cell->count,
+            .ns = view_cell_ns(cell, making->slices->period_ns),
+            .start_ns = part.times[i].start_ns,
+            .end_ns = part.times[i].end_ns,
+        };
+        rc = add_row(making->rows, &row, err);
+    }
+
     slice_part_deinit(&part);
-    return rc ? rc : add_slice_opcodes(making, slice, first_row, err);
+
+    if (rc)
+        return rc;
+
+    struct view_query query = *making->slices->source->query;
+    struct view_spots spots;
+    if (!has_spots(making))
+        return ERR_OK;
+    query.from_ns = making->slices->items[slice].from_ns;
+    query.to_ns = making->slices->items[slice].to_ns;
+    rc = view_spots_init(&spots, making->slices->source->snapshot, &query, err);
+    if (rc)
+        return rc;
+    for (size_t i = first_row; i < making->rows->count && !rc; i++) {
+        const struct gecko_row row = making->rows->rows[i];
+        rc = add_opcodes(making, &row, &spots, err);
+    }
+    view_spots_deinit(&spots);
+    return rc;
 }
 
 static unsigned of_flag(state_bits state, state_bits yes, state_bits unknown, unsigned if_yes,
@@ -230,12 +222,21 @@ static enum err_code add_track(struct gecko_rows *rows, unsigned (*ask)(state_bi
     return name != NO_MARKER && !rc ? add_marker(rows, &open, err) : rc;
 }
 
-/* Why the thread waited, where its stack says so. */
-static enum err_code add_waits(struct making *making, uint64_t gap_ns, struct err *err)
+static enum err_code add_tracks(struct making *making, struct err *err)
 {
+    static unsigned (*const questions[])(
+        state_bits state) = { gil, waiting, cpu, code_type, exception, collecting };
+    const uint64_t gap_ns = 2 * making->slices->period_ns;
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < sizeof questions / sizeof *questions && !rc; i++)
+        rc = add_track(making->rows, questions[i], gap_ns, err);
+
+    if (rc)
+        return rc;
+
+    /* Why the thread waited, where its stack says so. */
     struct gecko_rows *const rows = making->rows;
     const struct profile_snapshot *const snapshot = making->slices->source->snapshot;
-    enum err_code rc = ERR_OK;
     struct gecko_marker open = { .wait = 0 };
     for (size_t i = 0; i < rows->count && !rc; i++) {
         const struct gecko_row *const row = &rows->rows[i];
@@ -254,17 +255,6 @@ static enum err_code add_waits(struct making *making, uint64_t gap_ns, struct er
         };
     }
     return open.wait && !rc ? add_marker(rows, &open, err) : rc;
-}
-
-static enum err_code add_tracks(struct making *making, struct err *err)
-{
-    static unsigned (*const questions[])(
-        state_bits state) = { gil, waiting, cpu, code_type, exception, collecting };
-    const uint64_t gap_ns = 2 * making->slices->period_ns;
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < sizeof questions / sizeof *questions && !rc; i++)
-        rc = add_track(making->rows, questions[i], gap_ns, err);
-    return rc ? rc : add_waits(making, gap_ns, err);
 }
 
 enum err_code gecko_rows_init(struct gecko_rows *rows, struct slices *slices,

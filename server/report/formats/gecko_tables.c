@@ -179,16 +179,6 @@ static uint32_t less_one(uint32_t count)
     return count > 0 ? count - 1 : 0;
 }
 
-static void put_stack_table(struct tables *tables)
-{
-    const uint32_t nodes = tables->snapshot->sizes.nodes;
-    json_member_object(tables->json, "stackTable");
-    put_column(tables, "frame", 1, nodes, put_node_frame);
-    put_column(tables, "prefix", 1, nodes, put_node_prefix);
-    json_member_uint(tables->json, "length", less_one(nodes));
-    json_end(tables->json);
-}
-
 static void put_frame_table(struct tables *tables)
 {
     const uint32_t frames = tables->snapshot->sizes.frames;
@@ -203,21 +193,6 @@ static void put_frame_table(struct tables *tables)
     put_column(tables, "line", 1, frames, put_frame_line);
     put_column(tables, "column", 1, frames, put_null);
     json_member_uint(tables->json, "length", less_one(frames));
-    json_end(tables->json);
-}
-
-static void put_func_table(struct tables *tables)
-{
-    const uint32_t functions = tables->snapshot->sizes.functions;
-    json_member_object(tables->json, "funcTable");
-    put_column(tables, "name", 1, functions, put_func_name);
-    put_column(tables, "isJS", 1, functions, put_false);
-    put_column(tables, "relevantForJS", 1, functions, put_false);
-    put_column(tables, "resource", 1, functions, put_func_resource);
-    put_column(tables, "source", 1, functions, put_func_source);
-    put_column(tables, "lineNumber", 1, functions, put_func_line);
-    put_column(tables, "columnNumber", 1, functions, put_null);
-    json_member_uint(tables->json, "length", less_one(functions));
     json_end(tables->json);
 }
 
@@ -246,18 +221,6 @@ static void put_resources(struct tables *tables)
     json_end(tables->json);
 }
 
-static void put_sources(struct tables *tables)
-{
-    json_member_object(tables->json, "sources");
-    put_column(tables, "id", 0, tables->source_count, put_null);
-    put_column(tables, "filename", 0, tables->snapshot->sizes.strings, put_source_name);
-    put_column(tables, "startLine", 0, tables->source_count, put_one);
-    put_column(tables, "startColumn", 0, tables->source_count, put_one);
-    put_column(tables, "sourceMapURL", 0, tables->source_count, put_null);
-    json_member_uint(tables->json, "length", tables->source_count);
-    json_end(tables->json);
-}
-
 /* The profile's strings, then the names of markers. */
 static void put_strings(struct tables *tables)
 {
@@ -276,13 +239,41 @@ static void put_shared(struct tables *tables)
     static const char *const symbols[] = { "libIndex", "address", "name", "functionSize",
                                            NULL };
     json_object(tables->json);
-    put_stack_table(tables);
+
+    const uint32_t nodes = tables->snapshot->sizes.nodes;
+    json_member_object(tables->json, "stackTable");
+    put_column(tables, "frame", 1, nodes, put_node_frame);
+    put_column(tables, "prefix", 1, nodes, put_node_prefix);
+    json_member_uint(tables->json, "length", less_one(nodes));
+    json_end(tables->json);
+
     put_frame_table(tables);
-    put_func_table(tables);
+
+    const uint32_t functions = tables->snapshot->sizes.functions;
+    json_member_object(tables->json, "funcTable");
+    put_column(tables, "name", 1, functions, put_func_name);
+    put_column(tables, "isJS", 1, functions, put_false);
+    put_column(tables, "relevantForJS", 1, functions, put_false);
+    put_column(tables, "resource", 1, functions, put_func_resource);
+    put_column(tables, "source", 1, functions, put_func_source);
+    put_column(tables, "lineNumber", 1, functions, put_func_line);
+    put_column(tables, "columnNumber", 1, functions, put_null);
+    json_member_uint(tables->json, "length", less_one(functions));
+    json_end(tables->json);
+
     put_resources(tables);
     /* A symbol has an address, which functions of a profile do not have. */
     put_empty_table(tables, "nativeSymbols", symbols);
-    put_sources(tables);
+
+    json_member_object(tables->json, "sources");
+    put_column(tables, "id", 0, tables->source_count, put_null);
+    put_column(tables, "filename", 0, tables->snapshot->sizes.strings, put_source_name);
+    put_column(tables, "startLine", 0, tables->source_count, put_one);
+    put_column(tables, "startColumn", 0, tables->source_count, put_one);
+    put_column(tables, "sourceMapURL", 0, tables->source_count, put_null);
+    json_member_uint(tables->json, "length", tables->source_count);
+    json_end(tables->json);
+
     put_strings(tables);
     json_end(tables->json);
 }

@@ -167,21 +167,6 @@ static void put_share(const struct table *table, double seconds)
     paint(table, PLAIN);
 }
 
-static void put_row(const struct table *table, uint32_t row)
-{
-    const uint64_t self = table->flat.self[row], total = table->flat.total[row];
-    const double own_s = self_s(table, row), all_s = total_s(table, row);
-    char samples[48];
-    snprintf(samples, sizeof samples, "%" PRIu64 "/%" PRIu64, self, total);
-    buffer_printf(table->out, "%15s", samples);
-    put_share(table, own_s);
-    buffer_printf(table->out, "  %12.3f", own_s * table->unit.per_second);
-    put_share(table, all_s);
-    buffer_printf(table->out, "  %12.3f  ", all_s * table->unit.per_second);
-    put_place(table, row);
-    buffer_char(table->out, '\n');
-}
-
 /* The largest unit in which the largest number shown is at least one. */
 static void choose_unit(struct table *table, size_t shown)
 {
@@ -217,22 +202,23 @@ static void put_table(struct table *table)
     buffer_printf(table->out, "  filename:lineno(function)");
     paint(table, PLAIN);
     buffer_char(table->out, '\n');
-    for (size_t i = 0; i < shown; i++)
-        put_row(table, table->order[i]);
+    for (size_t i = 0; i < shown; i++) {
+        const uint32_t row = table->order[i];
+        const uint64_t self = table->flat.self[row], total = table->flat.total[row];
+        const double own_s = self_s(table, row), all_s = total_s(table, row);
+        char samples[48];
+        snprintf(samples, sizeof samples, "%" PRIu64 "/%" PRIu64, self, total);
+        buffer_printf(table->out, "%15s", samples);
+        put_share(table, own_s);
+        buffer_printf(table->out, "  %12.3f", own_s * table->unit.per_second);
+        put_share(table, all_s);
+        buffer_printf(table->out, "  %12.3f  ", all_s * table->unit.per_second);
+        put_place(table, row);
+        buffer_char(table->out, '\n');
+    }
     if (shown < table->count)
         buffer_printf(table->out, "%15s  %zu more (-l %zu shows all)\n", "...",
                       table->count - shown, table->count);
-}
-
-static void put_legend(const struct table *table)
-{
-    buffer_printf(table->out,
-                  "\nnsamples: samples in the %s itself / with all it called, each stack once\n"
-                  "sample%%, cumul%%: their share of %s\n"
-                  "tottime, cumtime: the time they stand for, %.6g ms each%s\n",
-                  table->rows == FLAT_FRAMES ? "line" : "function",
-                  table->time.self ? "the time that all samples stand for" : "all samples",
-                  table->sample_s * 1e3, table->time.self ? " on average" : "");
 }
 
 static void put_head(const struct table *table)
@@ -389,7 +375,15 @@ enum err_code report_write_pstats_text(const struct report_source *source, struc
         return rc;
     put_head(&table);
     put_table(&table);
-    put_legend(&table);
+
+    buffer_printf(table.out,
+                  "\nnsamples: samples in the %s itself / with all it called, each stack once\n"
+                  "sample%%, cumul%%: their share of %s\n"
+                  "tottime, cumtime: the time they stand for, %.6g ms each%s\n",
+                  table.rows == FLAT_FRAMES ? "line" : "function",
+                  table.time.self ? "the time that all samples stand for" : "all samples",
+                  table.sample_s * 1e3, table.time.self ? " on average" : "");
+
     table_deinit(&table);
     if (!source->settings.no_summary)
         rc = put_summary(source, out, err);

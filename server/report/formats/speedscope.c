@@ -41,24 +41,6 @@ static void put_frame(struct json *json, const struct named_frame *frame, int32_
     json_end(json);
 }
 
-static void put_shared(struct speedscope *scope)
-{
-    const struct profile_snapshot *const snapshot = scope->source->snapshot;
-    const bool by_line = scope->source->settings.by_line;
-    json_member_object(&scope->json, "shared");
-    json_member_array(&scope->json, "frames");
-    for (frame_id id = 0; by_line && id < snapshot->sizes.frames; id++) {
-        const struct named_frame frame = names_frame(snapshot, id);
-        put_frame(&scope->json, &frame, frame.line);
-    }
-    for (function_id id = 0; !by_line && id < snapshot->sizes.functions; id++) {
-        const struct named_frame function = names_function(snapshot, id);
-        put_frame(&scope->json, &function, function.first_line);
-    }
-    json_end(&scope->json);
-    json_end(&scope->json);
-}
-
 static uint32_t entry_of(const struct speedscope *scope, frame_id id)
 {
     return scope->source->settings.by_line
@@ -127,20 +109,6 @@ static void begin_profile(struct json *json, uint64_t end_ns)
     json_member_uint(json, "endValue", end_ns);
 }
 
-static enum err_code put_thread(struct speedscope *scope, size_t index, struct err *err)
-{
-    struct json *const json = &scope->json;
-    const thread_id thread = scope->slices.threads[index];
-    begin_profile(json, scope->slices.ns[index]);
-    const uint64_t before = scope->slices.unordered_samples;
-    enum err_code rc = put_pass(scope, thread, "samples", STACKS, err);
-    put_name(scope, index, scope->slices.unordered_samples - before);
-    if (!rc)
-        rc = put_pass(scope, thread, "weights", WEIGHTS, err);
-    json_end(json);
-    return rc;
-}
-
 /* A profile for a selection without samples: speedscope opens no file without a profile. */
 static void put_no_thread(struct json *json)
 {
@@ -159,8 +127,17 @@ static enum err_code put_profiles(struct speedscope *scope, struct err *err)
     json_member_array(&scope->json, "profiles");
     if (scope->slices.thread_count == 0)
         put_no_thread(&scope->json);
-    for (size_t i = 0; i < scope->slices.thread_count && !rc; i++)
-        rc = put_thread(scope, i, err);
+    for (size_t i = 0; i < scope->slices.thread_count && !rc; i++) {
+        struct json *const json = &scope->json;
+        const thread_id thread = scope->slices.threads[i];
+        begin_profile(json, scope->slices.ns[i]);
+        const uint64_t before = scope->slices.unordered_samples;
+        rc = put_pass(scope, thread, "samples", STACKS, err);
+        put_name(scope, i, scope->slices.unordered_samples - before);
+        if (!rc)
+            rc = put_pass(scope, thread, "weights", WEIGHTS, err);
+        json_end(json);
+    }
     json_end(&scope->json);
     return rc;
 }
@@ -183,7 +160,22 @@ static enum err_code put_file(struct speedscope *scope, struct err *err)
     json_member_buffer(json, "name", &name);
     buffer_deinit(&name);
     json_member_uint(json, "activeProfileIndex", 0);
-    put_shared(scope);
+
+    const struct profile_snapshot *const snapshot = scope->source->snapshot;
+    const bool by_line = scope->source->settings.by_line;
+    json_member_object(&scope->json, "shared");
+    json_member_array(&scope->json, "frames");
+    for (frame_id id = 0; by_line && id < snapshot->sizes.frames; id++) {
+        const struct named_frame frame = names_frame(snapshot, id);
+        put_frame(&scope->json, &frame, frame.line);
+    }
+    for (function_id id = 0; !by_line && id < snapshot->sizes.functions; id++) {
+        const struct named_frame function = names_function(snapshot, id);
+        put_frame(&scope->json, &function, function.first_line);
+    }
+    json_end(&scope->json);
+    json_end(&scope->json);
+
     const enum err_code rc = put_profiles(scope, err);
     json_end(json);
     return rc ? rc : json_finish(json, err);

@@ -28,28 +28,24 @@ struct writing {
 
 static const char ellipsis[] = "\xe2\x80\xa6";
 
-/* One line of text as code, whatever it contains: the fence is longer than each run of ` in it. */
-static void put_code(struct buffer *out, const char *text)
-{
-    size_t longest = 0, run = 0;
-    for (const char *c = text; *c; c++) {
-        run = *c == '`' ? run + 1 : 0;
-        longest = run > longest ? run : longest;
-    }
-    const char *const space = longest > 0 || *text == ' ' ? " " : "";
-    for (size_t i = 0; i <= longest; i++)
-        buffer_char(out, '`');
-    buffer_printf(out, "%s%s%s", space, *text ? text : "?", space);
-    for (size_t i = 0; i <= longest; i++)
-        buffer_char(out, '`');
-}
-
 /* Text of the target; in Markdown it is code, so nothing in it is obeyed. */
 static void put_foreign(const struct writing *writing, const char *text)
 {
-    if (writing->is_markdown)
-        put_code(writing->out, text);
-    else
+    if (writing->is_markdown) {
+        /* One line of text as code, whatever it contains: the fence is longer than each run of ` in it. */
+        struct buffer *const out = writing->out;
+        size_t longest = 0, run = 0;
+        for (const char *c = text; *c; c++) {
+            run = *c == '`' ? run + 1 : 0;
+            longest = run > longest ? run : longest;
+        }
+        const char *const space = longest > 0 || *text == ' ' ? " " : "";
+        for (size_t i = 0; i <= longest; i++)
+            buffer_char(out, '`');
+        buffer_printf(out, "%s%s%s", space, *text ? text : "?", space);
+        for (size_t i = 0; i <= longest; i++)
+            buffer_char(out, '`');
+    } else
         buffer_text(writing->out, text);
 }
 
@@ -141,29 +137,24 @@ static void put_share(const struct writing *writing, uint64_t part, uint64_t who
     buffer_printf(writing->out, writing->is_markdown ? "%.1f %%" : "%6.1f %%", share);
 }
 
-static void put_row(const struct writing *writing, const struct summary_row *row,
-                    uint64_t whole)
-{
-    buffer_text(writing->out, writing->is_markdown ? "- " : "");
-    put_share(writing, row->self, whole);
-    if (row->total > 0) {
-        buffer_text(writing->out, writing->is_markdown ? " (" : "");
-        put_share(writing, row->total, whole);
-        buffer_text(writing->out, writing->is_markdown ? ")" : "");
-    }
-    buffer_text(writing->out, "  ");
-    put_function(writing, &row->frame);
-    put_place(writing, &row->frame);
-    buffer_char(writing->out, '\n');
-}
-
 static void put_rows(const struct writing *writing, const struct summary_rows *rows,
                      uint64_t whole, bool has_totals)
 {
     for (size_t i = 0; i < rows->count; i++) {
         struct summary_row row = rows->rows[i];
         row.total = has_totals ? row.total : 0;
-        put_row(writing, &row, whole);
+
+        buffer_text(writing->out, writing->is_markdown ? "- " : "");
+        put_share(writing, row.self, whole);
+        if (row.total > 0) {
+            buffer_text(writing->out, writing->is_markdown ? " (" : "");
+            put_share(writing, row.total, whole);
+            buffer_text(writing->out, writing->is_markdown ? ")" : "");
+        }
+        buffer_text(writing->out, "  ");
+        put_function(writing, &row.frame);
+        put_place(writing, &row.frame);
+        buffer_char(writing->out, '\n');
     }
 }
 
@@ -231,19 +222,6 @@ static void put_observed(const struct writing *writing)
     }
     buffer_deinit(&selection);
     buffer_deinit(&process);
-}
-
-/* In Markdown, a text of the target outside of ` is escaped. */
-static void put_headline(const struct writing *writing)
-{
-    bool is_code = false;
-    for (const char *c = writing->summary->headline; *c; c++) {
-        is_code ^= *c == '`';
-        if (writing->is_markdown && !is_code && strchr("\\[]<>*_!", *c))
-            buffer_char(writing->out, '\\');
-        buffer_char(writing->out, *c);
-    }
-    buffer_text(writing->out, writing->is_markdown ? "\n\n" : "\n");
 }
 
 /* "Time: 41.0 % running, 35.0 % needs the GIL, ..." */
@@ -489,7 +467,17 @@ static enum err_code write(const struct report_source *source, bool is_markdown,
     if (rc)
         return rc;
     summary_quality_text(source->session, quality);
-    put_headline(&writing);
+
+    /* In Markdown, a text of the target outside of ` is escaped. */
+    bool is_code = false;
+    for (const char *c = writing.summary->headline; *c; c++) {
+        is_code ^= *c == '`';
+        if (writing.is_markdown && !is_code && strchr("\\[]<>*_!", *c))
+            buffer_char(writing.out, '\\');
+        buffer_char(writing.out, *c);
+    }
+    buffer_text(writing.out, writing.is_markdown ? "\n\n" : "\n");
+
     put_command(&writing);
     put_observed(&writing);
     if (summary.samples > 0) {

@@ -9,6 +9,7 @@ import re
 import signal
 
 from harness import EachTest, main, run_program, victim
+from host import Host
 
 # Waits of locks.py by the name of the thread: the type of what it waits for, and who holds it in which function; nobody knows the
 # others.
@@ -93,6 +94,19 @@ class Locks(EachTest):
         self.assertEqual(holds["mover-0"], ["threading.Lock"])
         self.assertEqual([sorted(names[tid] for tid in cycle) for cycle in dump["deadlocks"]], [CYCLE])
         self.assertEqual(code, DEADLOCK)
+
+    def test_the_api_says_the_same_of_what_the_sampling_process_reads(self):
+        with Host() as host:
+            self.each(lambda python: self.check_api(python, host))
+
+    def check_api(self, python, host):
+        with victim("locks.py", "deadlock", "120", python=python.path) as target:
+            dump = host.get("/processes/%d/dump" % target.pid)
+            process, _ = run_program("dump", str(target.pid), "--json")
+        names = {thread["tid"]: thread["name"] for thread in dump["threads"]}
+        self.assertEqual([sorted(names[tid] for tid in cycle) for cycle in dump["deadlocks"]], [CYCLE])
+        said, = json.loads("\n".join(process.out))
+        self.assertEqual(*({thread["name"]: (thread["waits_for"], thread["holds"]) for thread in one["threads"]} for one in (dump, said)))
 
     def test_one_that_gives_up_after_a_time_makes_no_deadlock(self):
         self.each(self.check_timed)

@@ -161,8 +161,12 @@ static void pools_are_named_without_the_numbers_of_their_threads(void **state)
     static const struct {
         const char *name;
         size_t length;
-    } cases[] = { { "ThreadPoolExecutor-0_7", 18 }, { "Thread-12", 6 }, { "MainThread", 10 },
-                  { "12", 2 },                      { "", 0 },          { "worker-a-", 9 } };
+    } cases[] = { { "ThreadPoolExecutor-0_7", 18 },
+                  { "Thread-12", 6 },
+                  { "MainThread", 10 },
+                  { "12", 2 },
+                  { "", 0 },
+                  { "worker-a-", 9 } };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(dump_pool_length(cases[i].name, strlen(cases[i].name)),
