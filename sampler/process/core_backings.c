@@ -4,12 +4,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "sampler/base/open_files.h"
+#include "sampler/base/python_command.h"
 #include "sampler/base/scoped.h"
 #include "sampler/process/file_below.h"
 
@@ -122,6 +124,15 @@ static enum core_backing_state compare_file(const struct core_backings *backings
     return memcmp(dumped, stored, bytes) == 0 ? CORE_BACKING_OPEN : CORE_BACKING_OTHER;
 }
 
+/* Is the file that the user has named this one? */
+static bool is_given(const struct core_backings *backings, const struct core_backing *backing)
+{
+    const enum core_backing_state state = compare_file(backings, backing, backings->given_fd);
+    return state == CORE_BACKING_OPEN ||
+           (state == CORE_BACKING_UNKNOWN &&
+            strcmp(last_part(backing->path), backings->given_name) == 0);
+}
+
 /* Finds the file of a mapping, once. */
 static void open_backing(struct core_backings *backings, struct core_backing *backing)
 {
@@ -134,14 +145,10 @@ static void open_backing(struct core_backings *backings, struct core_backing *ba
         core_segments_copy(backings->segments, backing->start, first, sizeof first) == SELFMAG;
     const bool is_elf = has_first ? memcmp(first, ELFMAG, SELFMAG) == 0 : is_program;
     backing->state = is_elf ? CORE_BACKING_ABSENT : CORE_BACKING_DATA;
-    if (backings->given_fd >= 0) {
-        const enum core_backing_state given =
-            compare_file(backings, backing, backings->given_fd);
-        if (given == CORE_BACKING_OPEN || (given == CORE_BACKING_UNKNOWN && is_program)) {
-            backing->fd = fcntl(backings->given_fd, F_DUPFD_CLOEXEC, 0);
-            backing->state = backing->fd < 0 ? CORE_BACKING_ABSENT : CORE_BACKING_OPEN;
-            return;
-        }
+    if (backings->given_fd >= 0 && is_given(backings, backing)) {
+        backing->fd = fcntl(backings->given_fd, F_DUPFD_CLOEXEC, 0);
+        backing->state = backing->fd < 0 ? CORE_BACKING_ABSENT : CORE_BACKING_OPEN;
+        return;
     }
     if (*backing->path != '/' || root_fd < 0 || !open_files_are_left(LEAVE_FILES) ||
         file_below_open(root_fd, backing->path, backings->owner, &fd) != FILE_BELOW_OPENED)
@@ -198,16 +205,18 @@ enum err_code core_backings_give(struct core_backings *backings, const char *pat
                                  const char *name, struct err *err)
 {
     struct stat st;
+    char link[32], real[PATH_MAX];
     const enum err_code rc = core_backings_open_named(path, 0, &backings->given_fd, &st, err);
     if (rc)
         return rc;
-    for (size_t i = 0; i < backings->count; i++) {
-        const enum core_backing_state state =
-            compare_file(backings, &backings->items[i], backings->given_fd);
-        if (state == CORE_BACKING_OPEN ||
-            (state == CORE_BACKING_UNKNOWN && i == backings->program))
+    /* The name may be that of a symbolic link. */
+    snprintf(link, sizeof link, "/proc/self/fd/%d", backings->given_fd);
+    const ssize_t length = readlink(link, real, sizeof real - 1);
+    real[length > 0 ? length : 0] = '\0';
+    snprintf(backings->given_name, sizeof backings->given_name, "%s", last_part(real));
+    for (size_t i = 0; i < backings->count; i++)
+        if (is_given(backings, &backings->items[i]))
             return ERR_OK;
-    }
     return err_set(err, ERR_INVALID,
                    "%.90s is not the program of %.90s, which ran %.90s: name that build of it",
                    path, name,

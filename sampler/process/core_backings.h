@@ -3,7 +3,7 @@
  *
  * A file is used if its first page is what the core has of it: the ELF header, the program headers and mostly the build id.
  * It is found by its path in the core, which is hostile, so it is opened with no more rights than the owner of the core has
- * (file_below.h); or it is the one that the user has named.  Files are looked for once, when they are needed.
+ * (file_below.h); or it is the one that the user has named, which needs only the right name if the core lacks that page.  Files are looked for once, when they are needed.
  *
  * Ownership: the caller's storage; core_backings_deinit accepts a zeroed one whose mutex was initialized.  Borrows segments
  * and notes.
@@ -12,6 +12,7 @@
 #ifndef SAMPLER_PROCESS_CORE_BACKINGS_H
 #define SAMPLER_PROCESS_CORE_BACKINGS_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,9 +44,10 @@ struct core_backings {
     uid_t owner; /* of the core */
     struct core_backing *items;
     size_t count;
-    uint32_t *of_mapped;   /* by index of notes->mapped */
-    size_t program;        /* index of the one that the process ran; `count`: unknown */
-    int given_fd;          /* the file that the user has named; -1: none */
+    uint32_t *of_mapped; /* by index of notes->mapped */
+    size_t program;      /* index of the one that the process ran; `count`: unknown */
+    int given_fd;        /* the file that the user has named; -1: none */
+    char given_name[NAME_MAX + 1];
     pthread_mutex_t mutex; /* of the state of items */
 };
 
@@ -55,7 +57,7 @@ MUST_CHECK enum err_code core_backings_init(struct core_backings *backings,
                                             struct err *err);
 void core_backings_deinit(struct core_backings *backings);
 
-/* From now on the file at this path is used, too; name: of the core.  ERR_INVALID: it is none that the process had mapped. */
+/* From now on the file at this path is used, too; name: of the core.  ERR_INVALID: the process had not mapped it. */
 MUST_CHECK enum err_code core_backings_give(struct core_backings *backings, const char *path,
                                             const char *name, struct err *err);
 

@@ -133,7 +133,7 @@ static enum err_code read_maps(struct stored_process *process, struct maps *maps
     struct core_file *const core = core_of(process);
     const struct core_notes *const notes = &core->notes;
     const struct core_segments *const segments = &core->segments;
-    size_t at = 0, file = 0, partly = SIZE_MAX, path_bytes = 0;
+    size_t at = 0, file = 0, path_bytes = 0;
     bool is_well = true;
     *maps = (struct maps){ .items = calloc(segments->count + notes->mapped_count + 1,
                                            sizeof *maps->items) };
@@ -145,7 +145,7 @@ static enum err_code read_maps(struct stored_process *process, struct maps *maps
             file < notes->mapped_count ? &notes->mapped[file] : NULL;
         if (f && (!s || f->end <= s->start)) {
             /* A part of it may have been a segment. */
-            if (file == partly) {
+            if (maps->count && f->start < maps->items[maps->count - 1].end) {
                 file++;
                 continue;
             }
@@ -157,7 +157,6 @@ static enum err_code read_maps(struct stored_process *process, struct maps *maps
             is_well =
                 add_mapping(core, maps, s->start, s->end, is_of_file ? f : NULL, s->flags);
             at++;
-            partly = is_of_file ? file : partly;
             while (file < notes->mapped_count &&
                    (is_of_file ? notes->mapped[file].end : notes->mapped[file].start + 1) <=
                        s->end)

@@ -75,6 +75,8 @@ static void take_process(struct core_notes *notes, const unsigned char *process,
     notes->pid = int_at(process, PROCESS_PID) > 0 ? int_at(process, PROCESS_PID) : 0;
     memcpy(notes->name, process + PROCESS_NAME, CORE_NAME_BYTES);
     memcpy(notes->command, process + PROCESS_COMMAND, CORE_COMMAND_BYTES);
+    for (size_t length = strlen(notes->command); length && notes->command[length - 1] == ' ';)
+        notes->command[--length] = '\0';
 }
 
 /* gdb writes one for each thread; the first is that of the thread that it had selected. */

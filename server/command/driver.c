@@ -187,7 +187,8 @@ static enum err_code leave_out(struct driver *driver, struct sampler_options *sa
 enum err_code driver_find(struct driver *driver, const struct sampler_options *sampling,
                           struct err *err)
 {
-    const struct sink *const sink = capture_output_sink(&driver->capture);
+    const struct sink *const written = capture_output_sink(&driver->capture);
+    const struct sink *const sink = written ? written : driver->sink;
     struct sampler_options wanted = *sampling;
     enum err_code rc = find_all(driver, &wanted, sink, &driver->sampler, err);
     if (wanted.pid_count < 2 || driver->signals.stopped_by || !is_of_one_process(rc))

@@ -1,8 +1,11 @@
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
@@ -37,8 +40,7 @@ struct dumping {
     struct dump_request request;
     struct dump_view view;
     struct dump_targets targets;
-    struct dumped *items; /* of the targets, and then of the cores */
-    size_t count;
+    struct dumped *items; /* of the targets */
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
     size_t next, printed;
@@ -77,7 +79,7 @@ static enum err_code put_process(struct dumping *dumping, const struct dump *dum
     json_init(&json, &out->text);
     dump_write_json_with(&json, dump,
                          dumping->options->sampling.async && dumping->view.shows_tasks,
-                         &dumping->view, dump->core ? NULL : facts);
+                         &dumping->view, facts);
     return json_finish(&json, &out->err);
 }
 
@@ -107,48 +109,72 @@ static enum err_code put_other(struct dumping *dumping, pid_t pid,
     return rc;
 }
 
-static enum err_code dump_process(struct dumping *dumping, pid_t pid,
-                                  const struct sampler_core *core, struct dumped *out)
+static enum err_code dump_process(struct dumping *dumping, pid_t pid, struct dumped *out)
 {
     const bool is_native = dumping->request.native == SAMPLER_NATIVE_FULL;
-    struct process_facts facts = { .state = '?', .rank = -1 };
+    struct process_facts facts;
     struct dump dump;
     memset(&out->err, 0, sizeof out->err);
-    if (!core && process_facts_read(pid, &facts))
+    if (process_facts_read(pid, &facts))
         return err_set(&out->err, ERR_GONE, "no process %d", (int)pid);
     enum err_code rc = dump_take_of(&dump, pid, &dumping->request, NULL, &out->err);
-    if (rc && (rc != ERR_NOT_PYTHON || core))
+    if (rc && rc != ERR_NOT_PYTHON)
         return rc;
     const bool is_python = !rc;
-    if (is_python)
-        dump.core = core;
-    if (core && !dump.count)
-        rc = err_set(&out->err, ERR_FAULT, "no thread can be read");
     pthread_mutex_lock(&dumping->lock);
-    if (is_python && dumping->options->dump.repeat > 1 && !rc)
+    if (is_python && dumping->options->dump.repeat > 1)
         rc = dump_motion_note(&dumping->motion, &dump, !is_native, &out->err);
     if (is_python && !rc && dumping->is_last)
         rc = put_process(dumping, &dump, &facts, out);
     else if (!is_python && dumping->is_last && dumping->options->sampling.subprocesses)
         rc = put_other(dumping, pid, &facts, out);
-    else if (!is_python && !dumping->options->sampling.subprocesses)
-        rc = ERR_NOT_PYTHON;
     pthread_mutex_unlock(&dumping->lock);
     if (is_python)
         dump_deinit(&dump);
     return rc;
 }
 
+/* With all our rights, of which access(2) knows nothing. */
+static bool is_there(const char *path)
+{
+    return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0;
+}
+
+/* Finds a program as a shell does, where no file here has that name; NULL stays NULL. */
+static const char *find_program(const char *name, char room[PATH_MAX])
+{
+    const char *at = getenv("PATH");
+    if (!name || strchr(name, '/') || is_there(name))
+        return name;
+    while (at && *at) {
+        const size_t length = strcspn(at, ":");
+        if (length && snprintf(room, PATH_MAX, "%.*s/%s", (int)length, at, name) < PATH_MAX &&
+            is_there(room))
+            return room;
+        at += length + (at[length] == ':');
+    }
+    return name;
+}
+
 /* Without its program, an interpreter may not be found, or its objects have no types. */
 static enum err_code dump_core(struct dumping *dumping, const char *file, struct dumped *out)
 {
-    char warning[SAMPLER_CORE_WARNING_BYTES];
+    static const struct process_facts facts = { .state = '?', .rank = -1 };
+    char warning[SAMPLER_CORE_WARNING_BYTES], room[PATH_MAX];
+    const char *const program = find_program(dumping->options->executable, room);
     struct sampler_core *core = NULL;
-    enum err_code rc = sampler_core_open(file, dumping->options->executable, &core, &out->err);
+    struct err why = { 0 };
+    struct dump dump;
+    enum err_code rc = sampler_core_open(file, program, &core, &out->err);
     if (rc)
         return rc;
-    rc = dump_process(dumping, sampler_core_facts(core)->number, core, out);
-    const struct err why = out->err;
+    rc = dump_take_of(&dump, sampler_core_facts(core)->number, &dumping->request, NULL, &why);
+    if (!rc) {
+        dump.core = core;
+        rc = dump.count > 0 ? put_process(dumping, &dump, &facts, out)
+                            : err_set(&why, ERR_FAULT, "no thread can be read");
+        dump_deinit(&dump);
+    }
     if (rc && sampler_core_warning(core, 0, warning))
         err_set(&out->err, rc, "%.60s: %.100s; %.150s", file, why.message, warning);
     else if (rc)
@@ -164,18 +190,15 @@ static void *read_processes(void *context)
     struct dumping *const dumping = context;
     pthread_mutex_lock(&dumping->lock);
     for (;;) {
-        while (dumping->next < dumping->count &&
+        while (dumping->next < dumping->targets.count &&
                dumping->next >= dumping->printed + MAX_UNPRINTED)
             pthread_cond_wait(&dumping->changed, &dumping->lock);
-        if (dumping->next == dumping->count)
+        if (dumping->next == dumping->targets.count)
             break;
         const size_t at = dumping->next++;
         pthread_mutex_unlock(&dumping->lock);
-        const size_t pids = dumping->targets.count;
         const enum err_code rc =
-            at < pids
-                ? dump_process(dumping, dumping->targets.pids[at], NULL, &dumping->items[at])
-                : dump_core(dumping, dumping->options->files[at - pids], &dumping->items[at]);
+            dump_process(dumping, dumping->targets.pids[at], &dumping->items[at]);
         pthread_mutex_lock(&dumping->lock);
         dumping->items[at].rc = rc;
         dumping->items[at].is_done = true;
@@ -189,7 +212,7 @@ static void *read_processes(void *context)
 static void print_processes(struct dumping *dumping)
 {
     size_t written = 0;
-    for (size_t i = 0; i < dumping->count; i++) {
+    for (size_t i = 0; i < dumping->targets.count; i++) {
         struct dumped *const item = &dumping->items[i];
         pthread_mutex_lock(&dumping->lock);
         while (!item->is_done)
@@ -209,13 +232,10 @@ static void print_processes(struct dumping *dumping)
 static enum err_code read_all(struct dumping *dumping, struct err *err)
 {
     pthread_t readers[MAX_READERS];
-    /* A core takes much memory. */
-    const size_t allowed = dumping->options->file_count ? 1 : MAX_READERS;
-    const size_t most = dumping->count < allowed ? dumping->count : allowed;
     size_t count = 0;
     int sys = 0;
     dumping->next = dumping->printed = 0;
-    while (count < most && !sys) {
+    while (count < MAX_READERS && count < dumping->targets.count && !sys) {
         sys = thread_start(&readers[count], read_processes, dumping);
         count += sys == 0;
     }
@@ -223,7 +243,8 @@ static enum err_code read_all(struct dumping *dumping, struct err *err)
         print_processes(dumping);
     for (size_t i = 0; i < count; i++)
         pthread_join(readers[i], NULL);
-    return count ? ERR_OK : err_sys(err, sys, "cannot start a thread");
+    return count || dumping->targets.count == 0 ? ERR_OK
+                                                : err_sys(err, sys, "cannot start a thread");
 }
 
 /* Reads all as often as wanted, with the interval between the end of one reading and the begin of the next. */
@@ -246,10 +267,9 @@ static enum err_code read_repeatedly(struct dumping *dumping, struct err *err)
  * other one. */
 static void add_failures(const struct dumping *dumping, enum err_code *rc, struct err *first)
 {
-    for (size_t i = 0; i < dumping->count; i++) {
+    for (size_t i = 0; i < dumping->targets.count; i++) {
         const struct dumped *const item = &dumping->items[i];
-        const bool is_named = i >= dumping->targets.count ||
-                              dump_targets_is_named(dumping->options, dumping->targets.pids[i]);
+        const bool is_named = dump_targets_is_named(dumping->options, dumping->targets.pids[i]);
         if (item->rc && (is_named || dumping->python_count == 0))
             exit_add(item->rc, &item->err, rc, first);
         else if (item->rc && item->rc != ERR_GONE && item->rc != ERR_NOT_PYTHON)
@@ -261,6 +281,22 @@ static void add_failures(const struct dumping *dumping, enum err_code *rc, struc
     if (dumping->targets.unexamined)
         say("%zu process%s left out: finding their interpreters takes too long",
             dumping->targets.unexamined, dumping->targets.unexamined == 1 ? " was" : "es were");
+}
+
+/* Prints each core file; one that cannot be read does not hide the others. */
+static void print_cores(struct dumping *dumping, enum err_code *rc, struct err *first)
+{
+    const struct options *const options = dumping->options;
+    for (size_t i = 0; i < options->file_count; i++) {
+        struct dumped item = { .rc = ERR_OK };
+        const bool is_first = dumping->python_count == 0;
+        item.rc = dump_core(dumping, options->files[i], &item);
+        if (item.text.length && options->writes_json && !is_first)
+            (void)print(stdout, ",", 1);
+        (void)print(stdout, item.text.data, item.text.length);
+        buffer_deinit(&item.text);
+        exit_add(item.rc, &item.err, rc, first);
+    }
 }
 
 static enum err_code check_conditions(const struct options *options, struct err *err)
@@ -291,23 +327,23 @@ static enum err_code dump_all(struct dumping *dumping, struct err *err)
     enum err_code rc = dump_targets_find(options, &dumping->targets, err);
     if (rc)
         return rc;
-    dumping->count = dumping->targets.count + options->file_count;
-    dumping->items = calloc(dumping->count, sizeof *dumping->items);
+    dumping->items = calloc(dumping->targets.count + 1, sizeof *dumping->items);
     if (!dumping->items)
         return err_nomem(err);
-    dumping->merges = dumping->count > 1 && !options->writes_json && !options->dump.each &&
-                      !options->file_count;
+    dumping->merges = dumping->targets.count > 1 && options->file_count == 0 &&
+                      !options->writes_json && !options->dump.each;
     rc = dump_merge_init(&dumping->merge, err);
     if (rc)
         return rc;
     if (options->writes_json)
         (void)print(stdout, "[", 1);
     rc = read_repeatedly(dumping, err);
-    if (options->writes_json)
-        (void)print(stdout, "]\n", 2);
     if (!rc && dumping->merges && dumping->merge.process_count)
         rc = print_merge(dumping, err);
     add_failures(dumping, &rc, err);
+    print_cores(dumping, &rc, err);
+    if (options->writes_json)
+        (void)print(stdout, "]\n", 2);
     return rc;
 }
 

@@ -121,20 +121,18 @@ enum err_code dump_targets_find(const struct options *options, struct dump_targe
     const struct sampler_options *const sampling = &options->sampling;
     enum err_code rc = ERR_OK;
     *out = (struct dump_targets){ .are_named = sampling->pid_count > 0 };
-    if (!out->are_named && options->file_count)
-        return ERR_OK;
     if (out->are_named) {
         out->pids = malloc(sampling->pid_count * sizeof *out->pids);
         if (!out->pids)
             return err_nomem(err);
         memcpy(out->pids, sampling->pids, sampling->pid_count * sizeof *out->pids);
         out->count = sampling->pid_count;
-    } else {
+    } else if (options->file_count == 0) {
         rc = list_python(options, out, err);
     }
     if (!rc && sampling->subprocesses)
         rc = add_children(out, err);
-    if (!rc && out->count == 0)
+    if (!rc && out->count == 0 && options->file_count == 0)
         rc =
             out->unreadable
                 ? err_set(err, ERR_PERM,

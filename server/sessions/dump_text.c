@@ -7,6 +7,7 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/plain_text.h"
+#include "sampler/core.h"
 #include "sampler/process_tree.h"
 #include "sampler/profile/part.h"
 #include "sampler/profile/wait.h"
@@ -179,12 +180,6 @@ static void put_deadlocks(struct buffer *out, const struct dump *dump)
     }
 }
 
-static pid_t dump_pid(const struct dump *dump)
-{
-    return dump->core ? sampler_core_facts(dump->core)->pid
-                      : sampler_target(dump->sampler)->pid;
-}
-
 /* Writes the functions of the kernel that the thread is in, in one line.  false: the kernel does not show them. */
 static bool put_kernel(struct buffer *out, pid_t pid, int32_t tid)
 {
@@ -256,7 +251,7 @@ static void put_stack(struct buffer *out, const struct dump *dump,
 {
     const int32_t tid = text->thread.tid;
     put_locks(out, dump, tid, has_address);
-    if (view->shows_kernel && !dump->core && tid && text->part != PART_RUNNING)
+    if (view->shows_kernel && tid && text->part != PART_RUNNING)
         *lacks_kernel |= !put_kernel(out, sampler_target(dump->sampler)->pid, tid);
     put_frames(out, &dump->snapshot, text->node);
 }
@@ -438,14 +433,17 @@ void dump_text_write(struct buffer *out, const struct dump *dump, const struct d
 {
     const struct sampler_target *const target = sampler_target(dump->sampler);
     bool lacks_kernel = false;
+    const int pid = dump->core ? sampler_core_facts(dump->core)->pid : target->pid;
     if (dump->core)
         put_core(out, dump);
-    buffer_printf(out, "process %d, Python %s", (int)dump_pid(dump), target->python);
+    buffer_printf(out, "process %d, Python %s", pid, target->python);
     if (facts->state == 'T' || facts->state == 't')
         buffer_printf(out, ", %s", state_text(facts->state));
     buffer_char(out, '\n');
     put_deadlocks(out, dump);
     put_threads(out, dump, view, &lacks_kernel);
+    if (dump->left_out)
+        buffer_printf(out, "  about %zu more threads were not read\n", dump->left_out);
     if (view->shows_tasks)
         put_tasks(out, dump);
     if (lacks_kernel)
@@ -533,7 +531,7 @@ enum err_code dump_text_merge(struct dump_merge *merge, const struct dump *dump,
     struct merging merging = { 0 };
     struct buffer deadlocks = { 0 };
     enum err_code rc =
-        dump_merge_process(merge, dump_pid(dump), facts->rank, target->python, NULL, err);
+        dump_merge_process(merge, target->pid, facts->rank, target->python, NULL, err);
     put_deadlocks(&deadlocks, dump);
     if (!rc)
         dump_merge_deadlocks(merge, buffer_string(&deadlocks));

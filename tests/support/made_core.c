@@ -72,7 +72,7 @@ static void put_notes(struct buffer *out, const char *path)
     put_thread(out, MADE_CORE_PID, SIGSEGV, 0);
     put(process, 24, MADE_CORE_PID, 4);
     memcpy(process + 40, "python3", sizeof "python3");
-    memcpy(process + 56, "python3 app.py -v", sizeof "python3 app.py -v");
+    memcpy(process + 56, "python3 app.py -v ", sizeof "python3 app.py -v ");
     put_note(out, NT_PRPSINFO, process, sizeof process);
     put(info, 0, SIGSEGV, 4);
     put(info, 8, SEGV_MAPERR, 4);

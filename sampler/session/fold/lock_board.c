@@ -24,7 +24,7 @@ static bool is_before(const struct lock_board_thread *thread, pid_t pid, int32_t
     return thread->pid != pid ? thread->pid < pid : thread->tid < tid;
 }
 
-/* Where the thread is, or would be. */
+/* The place of the thread, or the one that it would have. */
 static size_t find_place(const struct lock_board *board, pid_t pid, int32_t tid)
 {
     size_t at;

@@ -113,16 +113,31 @@ static const struct command commands[] = {
       "Of several processes, equal stacks are printed once, with the processes that\n"
       "have them (by RANK or LOCAL_RANK of their environment, if they have one), those\n"
       "that few have first.  --each prints every stack, process by process.\n\n"
-      "With --repeat, a thread that is not idle, has the same frames at the same\n"
-      "instructions in each reading, and began no other wait, is stuck; others move.\n\n"
+      "With --repeat, a thread is stuck that is blocked or running, has the same frames\n"
+      "at the same instructions in each reading, and began no other wait; others move.\n\n"
       "A CORE is the core file of a process that ended, or that gcore wrote; one that\n"
       "systemd-coredump compressed (.zst) is unpacked to TMPDIR.  The dump begins with\n"
       "the signal.  Code is read from the program and its libraries where they are the\n"
       "same files still; --executable names another place of the program.\n",
       " 4711\n"
-      " 4711 -s               # child processes too\n"
-      " --command '*gunicorn*' --repeat 3\n",
-      " pid all command subprocesses each idle repeat kernel executable fail-if json native " },
+      " --command '*gunicorn*' --repeat 3\n"
+      " core.4711 --fail-if deadlock\n",
+      " pid all command subprocesses each idle repeat kernel fail-if executable json native async-aware " },
+    { "watch", COMMAND_WATCH, "PID... -o DIR",
+      "wait until a program gets stuck, and dump it then",
+      "Samples the processes and their children at a low rate for as long as they run.\n"
+      "When an event begins, watch writes to DIR what dump prints of all processes, and\n"
+      "a capture of the 30 seconds before it.  Both files have time, event and process\n"
+      "in their names.  The command of --exec has them in its environment, as\n"
+      "PYROMETER_DUMP and PYROMETER_CAPTURE, beside PYROMETER_EVENT and PYROMETER_PID.\n"
+      "An event that goes on is not a new one; it is one when it begins again ten\n"
+      "seconds after it was over.  Without an option of an event, watch waits for\n"
+      "--stalled 60 and --deadlock.  A program that waits for work runs no code of\n"
+      "yours either, so choose a longer time for one that does.\n",
+      " 4711 -o incidents/\n"
+      " 4711 -o incidents/ --stalled 60 --rss 8g\n"
+      " 4711 -o incidents/ --exec './tell $PYROMETER_DUMP'\n",
+      " pid all output stalled deadlock loop-blocked rss exec max-events " },
     { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
       "Prints one line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the\n"
       "fix.  Without a PID it checks this host.  The exit status is the one that attach\n"

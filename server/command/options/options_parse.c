@@ -28,6 +28,7 @@ static const struct options defaults = {
                .keep_days = 30,
                .keep_bytes = CAPTURES_KEEP_BYTES,
                .max_upload = CAPTURES_MAX_UPLOAD },
+    .watch = { .max_events = 100 },
     .dump = { .repeat = 1, .interval_ns = NS_PER_S },
     .push = { .window_ns = PUSH_WINDOW_NS, .spool_bytes = PUSH_SPOOL_BYTES },
 };
@@ -447,12 +448,12 @@ static enum err_code check_dump(const struct options *options, struct err *err)
     const struct sampler_options *const sampling = &options->sampling;
     const char *const others = sampling->all ? "--all" : "--command";
     const bool has_others = sampling->all || options->dump.commands.count > 0;
-    const bool has_named = sampling->pid_count > 0 || options->file_count > 0;
-    if (has_named && has_others)
-        return err_set(err, ERR_INVALID, "dump takes a %s or %s, not both",
-                       sampling->pid_count > 0 ? "PID" : "CORE", others);
-    if (!has_named && !has_others)
-        return err_set(err, ERR_INVALID, "dump needs a PID, a CORE, --all or --command");
+    if (sampling->pid_count > 0 && has_others)
+        return err_set(err, ERR_INVALID, "dump takes a PID or %s, not both", others);
+    if (sampling->pid_count == 0 && options->file_count == 0 && !has_others)
+        return err_set(err, ERR_INVALID, "dump needs a PID, a core file, --all or --command");
+    if (options->executable && options->file_count == 0)
+        return err_set(err, ERR_INVALID, "--executable needs a core file");
     if (sampling->all && options->dump.commands.count > 0)
         return err_set(err, ERR_INVALID, "--command chooses among all: leave out --all");
     return ERR_OK;
@@ -529,10 +530,10 @@ static enum err_code complete(struct options *options, struct err *err)
         return err_set(err, ERR_INVALID, "push needs a capture and a URL: FILE URL");
     if (options->command->bit == COMMAND_DUMP && check_dump(options, err) != ERR_OK)
         return ERR_INVALID;
-    if (options->executable && options->file_count == 0)
-        return err_set(err, ERR_INVALID, "--executable needs a core file");
     if (options->command->bit & BY_PID && check_targets(options, err) != ERR_OK)
         return ERR_INVALID;
+    if (options->command->bit == COMMAND_WATCH && !options->output)
+        return err_set(err, ERR_INVALID, "watch needs -o DIR, a folder for dumps and captures");
     if (options->command->bit == COMMAND_REPLAY && options->opens_browser &&
         chooses_a_part(options))
         return err_set(

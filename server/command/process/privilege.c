@@ -46,7 +46,7 @@ struct need {
 /* The rights that a command needs once everything is open. */
 static const struct need needs[] = {
     { COMMAND_ATTACH | COMMAND_RUN | COMMAND_SERVE, 0, SYSCALLS_SERVE, false },
-    { COMMAND_RECORD | COMMAND_DUMP, READING, SYSCALLS_READ, false },
+    { COMMAND_RECORD | COMMAND_DUMP | COMMAND_WATCH, READING, SYSCALLS_READ, false },
     { COMMAND_TOP, READING, SYSCALLS_READ | SYSCALLS_TERMINAL, false },
     /* A request may start a session that stops threads. */
     { COMMAND_MCP, READING, SYSCALLS_READ | SYSCALLS_STOP, false },

@@ -140,6 +140,9 @@ class Crash(Folder):
         process, code = run_program("dump", core, "--executable", copy + ".moved")
         self.assertEqual(code, 0, process.output())
         self.assertIn("    crash (", "\n".join(process.out))
+        path = os.pathsep.join((self.folder, os.environ["PATH"]))
+        process, code = run_program("dump", core, "--executable", "copied-python.moved", env=dict(os.environ, PATH=path))
+        self.assertEqual(code, 0, process.output())
         process, code = run_program("dump", core, "--executable", "/bin/sh")
         self.assert_refused(process, code, USAGE, "/bin/sh is not the program of .*copied-python")
 

@@ -220,6 +220,48 @@ static void a_file_that_is_gone_is_read_from_the_one_that_is_named(void **state)
     end(&place);
 }
 
+static void a_file_of_which_the_core_has_nothing_is_read_if_its_name_is_given(void **state)
+{
+    struct place place;
+    char bytes[5];
+    const char *first = "";
+    (void)state;
+    make(&place);
+    /* The first page is not in the core. */
+    Elf64_Phdr *const segments = (Elf64_Phdr *)(void *)(place.bytes + sizeof(Elf64_Ehdr));
+    segments[1].p_filesz = 0;
+    write_file(place.path, place.bytes, place.count);
+    assert_ok(core_file_open(place.path, NULL, &place.core, NULL), NULL);
+    assert_int_equal(read_at_addr(&place, MADE_CORE_FILE + MADE_CORE_PAGE, bytes, 5),
+                     ERR_FAULT);
+    assert_int_equal(core_file_count(place.core, CORE_BACKING_UNKNOWN, &first), 1);
+    core_file_close(place.core);
+    place.core = NULL;
+    assert_int_equal(link(place.program, place.other), 0);
+    assert_refused(place.path, place.other, ERR_INVALID, "is not the program of");
+    assert_ok(core_file_open(place.path, place.program, &place.core, NULL), NULL);
+    assert_ok(read_at_addr(&place, MADE_CORE_FILE + MADE_CORE_PAGE, bytes, 5), NULL);
+    end(&place);
+}
+
+static void a_file_that_the_owner_of_the_core_cannot_read_is_not_opened(void **state)
+{
+    struct place place;
+    char byte;
+    const char *first = "";
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    make(&place);
+    assert_int_equal(chown(place.path, 65534, 65534), 0);
+    assert_int_equal(chmod(place.program, 0600), 0);
+    assert_ok(core_file_open(place.path, NULL, &place.core, NULL), NULL);
+    assert_int_equal(read_at_addr(&place, MADE_CORE_FILE + MADE_CORE_PAGE, &byte, 1),
+                     ERR_FAULT);
+    assert_int_equal(core_file_count(place.core, CORE_BACKING_ABSENT, &first), 1);
+    end(&place);
+}
+
 static void an_executable_of_another_core_is_refused(void **state)
 {
     struct place place;
@@ -426,6 +468,8 @@ TEST_GROUP(cmocka_unit_test(core_says_what_ended_the_process),
            cmocka_unit_test(mappings_are_those_of_the_core),
            cmocka_unit_test(a_file_that_is_another_one_now_is_not_read),
            cmocka_unit_test(a_file_that_is_gone_is_read_from_the_one_that_is_named),
+           cmocka_unit_test(a_file_of_which_the_core_has_nothing_is_read_if_its_name_is_given),
+           cmocka_unit_test(a_file_that_the_owner_of_the_core_cannot_read_is_not_opened),
            cmocka_unit_test(an_executable_of_another_core_is_refused),
            cmocka_unit_test(a_fifo_at_the_place_of_a_mapped_file_is_not_opened),
            cmocka_unit_test(registers_say_in_which_call_a_thread_waited),
