@@ -126,7 +126,9 @@ struct sampler_options {
     /* Name of the ContextVar whose value says what a thread works for (profile/context.h); "": none. */
     char context[CONTEXT_MAX_VARIABLE];
     bool tasks_each; /* read tasks at every tick, at any cost */
-    bool locks;      /* read what threads wait for and hold at every tick, at any cost */
+    bool
+        threads_in_turn; /* of more threads than a tick reads, those after the last ones, not a random part */
+    bool locks; /* read what threads wait for and hold at every tick, at any cost */
     enum sampler_engine engine;      /* once it has started: the one that samples */
     struct engines *engines;         /* sampler_open_engines; NULL: there are none */
     enum sampler_stop stop;          /* of the remote engine */

@@ -29,7 +29,9 @@ static enum err_code choose_threads(struct python *python, bool all_threads)
     if (python->threads.count > PYTHON_MAX_THREADS_PER_TICK) {
         /* Chooses consecutive threads from a random start, wrapping around: all threads are equally likely. */
         const size_t count = python->threads.count;
-        const size_t start = (size_t)random_below(&python->random, count);
+        const size_t start = python->takes_turns ? python->turn % count
+                                                 : (size_t)random_below(&python->random, count);
+        python->turn = start + PYTHON_MAX_THREADS_PER_TICK;
         for (size_t i = 0; i < PYTHON_MAX_THREADS_PER_TICK; i++)
             python->chosen[i] = python->threads.items[(start + i) % count];
         python->chosen_count = PYTHON_MAX_THREADS_PER_TICK;
@@ -40,6 +42,11 @@ static enum err_code choose_threads(struct python *python, bool all_threads)
     for (size_t i = 0; i < python->chosen_count; i++)
         python->chosen[i] = python->threads.items[i];
     return ERR_OK;
+}
+
+void python_take_turns(struct python *python)
+{
+    python->takes_turns = true;
 }
 
 enum err_code python_choose(struct python *python, bool all_threads)

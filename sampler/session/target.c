@@ -139,6 +139,8 @@ enum err_code target_join(struct target *target, struct profile *profile,
     target->fold.nodes.origins = origins;
     target->fold.contexts = contexts;
     target->fold.nodes.origin = origins_add(origins, process, python_anchor(target->python));
+    if (options->threads_in_turn)
+        python_take_turns(target->python);
     if (options->native == SAMPLER_NATIVE_FULL)
         rc = target_record_native(target, err);
     if (rc || options->async == SAMPLER_ASYNC_OFF)

@@ -143,10 +143,10 @@ class Processes(EachTest):
         pid, lines = self.merged(python=python.path)
         self.assertEqual(lines[0], "9 processes, Python " + lines[0].rsplit(" ", 1)[1])
         stacks = self.stacks(lines)
-        # It may be seen between two sleeps.
+        # These two may be seen between two sleeps.
         self.assertEqual(stacks.pop("elsewhere")[::2], (1, "rank 5"))
-        self.assertEqual(stacks, {"main": (1, "MainThread: idle: sleep", "process %d" % pid),
-                                  "gather": (7, "MainThread: blocked: pipe", "ranks 0-4, 6, 7")})
+        self.assertEqual(stacks.pop("main")[::2], (1, "process %d" % pid))
+        self.assertEqual(stacks, {"gather": (7, "MainThread: blocked: pipe", "ranks 0-4, 6, 7")})
         self.assertRegex(lines[-1], r"^process \d+, no Python: cat, waits in [a-z_]*pipe_read$")
 
     def test_what_moves_and_what_is_stuck_in_the_kernel_is_said(self):
