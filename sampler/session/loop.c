@@ -227,7 +227,8 @@ static bool do_tick(struct loop *loop)
     const bool is_well = engine->ops->tick(engine, &tick, &ending);
     if (tick.has_sampled)
         count_tick(loop, tick.now_ns);
-    return go_on(loop, is_well, &ending);
+    const enum err_code rc = is_well ? targets_read_locks(&loop->sampler->targets) : ERR_OK;
+    return go_on(loop, is_well && !target_ends_session(rc, &ending), &ending);
 }
 
 /* Applies changes of rate and budget.  false: there are none. */

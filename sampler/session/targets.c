@@ -269,6 +269,12 @@ enum err_code targets_show_tasks(struct targets *targets)
     return rc;
 }
 
+enum err_code targets_read_locks(struct targets *targets)
+{
+    return lock_reader_read(&targets->lock_reader, &targets->locks, targets->engine,
+                            targets->items, targets->count);
+}
+
 enum err_code targets_flush(struct targets *targets, uint64_t now_ns, bool is_last)
 {
     enum err_code rc = targets->engine->ops->flush(targets->engine, now_ns, is_last);

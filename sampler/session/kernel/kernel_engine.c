@@ -177,6 +177,20 @@ static enum err_code flush(struct engine *engine, uint64_t now_ns, bool is_last)
     return rc ? rc : kernel_feed_flush(kernel->feed, quality, now_ns, is_last);
 }
 
+static uint64_t stands_since(const struct engine *engine, const struct target *target,
+                             const struct thread *thread, uint64_t now_ns)
+{
+    (void)now_ns;
+    return kernel_feed_stands_since(own_const(engine)->feed, target, thread);
+}
+
+static enum err_code check_stands(struct engine *engine, const struct target *target,
+                                  const struct thread *thread, uint64_t now_ns,
+                                  bool *stands_out)
+{
+    return kernel_feed_check_stands(own(engine)->feed, target, thread, now_ns, stands_out);
+}
+
 static bool has_unfollowed_interpreters(const struct target *target)
 {
     remote_addr followed[KERNEL_MAX_INTERPRETERS];
@@ -225,5 +239,7 @@ const struct engine_ops kernel_engine_ops = {
     .set_rate = set_rate,
     .tick_hz = tick_hz,
     .flush = flush,
+    .stands_since = stands_since,
+    .check_stands = check_stands,
     .warning = warning,
 };

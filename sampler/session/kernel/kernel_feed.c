@@ -409,6 +409,47 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
     return rc ? rc : kernel_losses_count(feed, now_ns);
 }
 
+static bool is_away(const struct kernel_feed *feed, const struct fed_thread *fed,
+                    const struct target *target, const struct thread *thread)
+{
+    return fed && fed->target == target && fed->thread == thread && fed->current == thread &&
+           (!fed->has_moved || (fed->left_ns && !fed->lacks_stack)) && !feed->is_paused;
+}
+
+uint64_t kernel_feed_stands_since(const struct kernel_feed *feed, const struct target *target,
+                                  const struct thread *thread)
+{
+    const struct fed_thread *const fed =
+        kernel_threads_find_tid(&feed->threads, thread->host_tid);
+    if (!is_away(feed, fed, target, thread))
+        return 0;
+    return fed->has_moved ? fed->left_ns : fed->listed_ns;
+}
+
+enum err_code kernel_feed_check_stands(struct kernel_feed *feed, const struct target *target,
+                                       const struct thread *thread, uint64_t now_ns,
+                                       bool *stands_out)
+{
+    struct fed_thread *const fed = kernel_threads_find_tid(&feed->threads, thread->host_tid);
+    enum err_code rc = ERR_OK;
+    *stands_out = false;
+    if (!is_away(feed, fed, target, thread))
+        return ERR_OK;
+    if (!fed->has_moved) {
+        *stands_out = true;
+        return ERR_OK;
+    }
+    if (kernel_left_ns(feed->kernel, fed->tid) != fed->left_ns)
+        return ERR_OK;
+    /* Its stack is taken when its absence is counted. */
+    if (fed->shown_ns != fed->left_ns && now_ns > fed->counted_ns &&
+        now_ns - fed->left_ns >= kernel_min_away_ns(feed->kernel))
+        rc = kernel_absence_count(feed, fed, kernel_woken_ns(feed->kernel, fed->tid), now_ns,
+                                  kernel_absence_instants(feed, now_ns - fed->counted_ns));
+    *stands_out = !rc && fed->shown_ns == fed->left_ns;
+    return rc;
+}
+
 uint64_t kernel_feed_ticks(struct kernel_feed *feed, uint64_t now_ns)
 {
     const uint64_t period_ns = kernel_period_ns(feed->kernel);

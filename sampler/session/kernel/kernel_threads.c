@@ -106,6 +106,11 @@ struct fed_thread *kernel_threads_find(const struct kernel_threads *threads,
     return fed && (uint32_t)fed->target->process.pid == record->pid ? fed : NULL;
 }
 
+struct fed_thread *kernel_threads_find_tid(const struct kernel_threads *threads, int32_t tid)
+{
+    return find(threads, tid);
+}
+
 enum err_code kernel_threads_enter(struct fed_thread *fed, const struct kernel_record *record)
 {
     fed->current = record->tstate ? python_visit(fed->target->python, fed->thread,
