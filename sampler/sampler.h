@@ -25,6 +25,7 @@
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/lock_use.h"
 #include "sampler/capture/target_record.h"
 #include "sampler/owner.h"
 #include "sampler/profile/context.h"
@@ -125,8 +126,7 @@ struct sampler_options {
     /* Name of the ContextVar whose value says what a thread works for (profile/context.h); "": none. */
     char context[CONTEXT_MAX_VARIABLE];
     bool tasks_each; /* read tasks at every tick, at any cost */
-    bool
-        locks; /* report to the sink which locks threads wait for and hold; only a session of this process */
+    bool locks;      /* read what threads wait for and hold at every tick, at any cost */
     enum sampler_engine engine;      /* once it has started: the one that samples */
     struct engines *engines;         /* sampler_open_engines; NULL: there are none */
     enum sampler_stop stop;          /* of the remote engine */
@@ -219,6 +219,25 @@ struct sampler_tasks {
     bool is_cut;    /* there were more */
 };
 
+enum { SAMPLER_MAX_LOCK_THREADS = 1 << 14 };
+
+/* The locks of a thread when it was last found at rest. */
+struct sampler_lock_thread {
+    pid_t pid;
+    int32_t tid; /* native, on this host */
+    uint32_t first_use, use_count;
+    uint32_t same_waits; /* readings in a row, up to the last one, that found the same wait */
+};
+
+struct sampler_locks {
+    struct sampler_lock_thread *threads; /* by pid and tid */
+    size_t thread_count;
+    struct lock_use *
+        uses; /* of a thread the wait first, then the innermost held one; texts of the profile */
+    size_t use_count;
+    uint64_t read_ns; /* the last reading, since the start of the session; 0: none yet */
+};
+
 /* Was the program built with the kernel engine? */
 bool sampler_has_kernel_engine(void);
 
@@ -281,6 +300,13 @@ MUST_CHECK enum err_code sampler_tasks(struct sampler *sampler, struct sampler_t
 MUST_CHECK enum err_code sampler_tasks_copy(const struct sampler_tasks *from,
                                             struct sampler_tasks *out, struct err *err);
 void sampler_tasks_deinit(struct sampler_tasks *tasks);
+
+/* A copy of the locks at the last reading.  Free with sampler_locks_deinit. */
+MUST_CHECK enum err_code sampler_locks(struct sampler *sampler, struct sampler_locks *out,
+                                       struct err *err);
+MUST_CHECK enum err_code sampler_locks_copy(const struct sampler_locks *from,
+                                            struct sampler_locks *out, struct err *err);
+void sampler_locks_deinit(struct sampler_locks *locks);
 
 /* By value (base/enum_text.h). */
 extern const char *const sampler_engine_texts[];

@@ -25,6 +25,7 @@ struct sampler_ops {
     enum err_code (*origin)(struct sampler *sampler, profile_origin number,
                             struct sampler_origin *out, struct err *err);
     enum err_code (*tasks)(struct sampler *sampler, struct sampler_tasks *out, struct err *err);
+    enum err_code (*locks)(struct sampler *sampler, struct sampler_locks *out, struct err *err);
 };
 
 /* The first member of every sampler. */

@@ -8,15 +8,6 @@
 /* The interval of full checks of the thread list.  Between them, the heads of the lists show new
  * threads, and the readings of the threads show ended ones. */
 static const uint64_t LIST_AGAIN_NS = 100 * NS_PER_MS;
-/* Chooses consecutive threads from a random start, wrapping around: all threads are equally likely. */
-static void choose_some(struct python *python)
-{
-    const size_t count = python->threads.count;
-    const size_t start = (size_t)random_below(&python->random, count);
-    for (size_t i = 0; i < PYTHON_MAX_THREADS_PER_TICK; i++)
-        python->chosen[i] = python->threads.items[(start + i) % count];
-    python->chosen_count = PYTHON_MAX_THREADS_PER_TICK;
-}
 
 /* The main thread, in all interpreters that it has entered. */
 static void choose_main(struct python *python)
@@ -36,7 +27,12 @@ static enum err_code choose_threads(struct python *python, bool all_threads)
         return python->chosen_count ? ERR_OK : ERR_GONE;
     }
     if (python->threads.count > PYTHON_MAX_THREADS_PER_TICK) {
-        choose_some(python);
+        /* Chooses consecutive threads from a random start, wrapping around: all threads are equally likely. */
+        const size_t count = python->threads.count;
+        const size_t start = (size_t)random_below(&python->random, count);
+        for (size_t i = 0; i < PYTHON_MAX_THREADS_PER_TICK; i++)
+            python->chosen[i] = python->threads.items[(start + i) % count];
+        python->chosen_count = PYTHON_MAX_THREADS_PER_TICK;
         return ERR_OK;
     }
     /* The list gets another order when a state turns out to be another thread's. */

@@ -55,6 +55,7 @@ struct link_sampler {
     struct target_record targets[SAMPLER_MAX_LISTED]; /* the first never moves or changes */
     size_t target_count;
     struct sampler_tasks tasks;
+    struct sampler_locks locks;
 };
 
 static struct link_sampler *of(struct sampler *sampler)
@@ -86,6 +87,7 @@ static void free_sampler(struct link_sampler *sampler)
     for (size_t i = 0; i < sampler->target_count; i++)
         free_target(&sampler->targets[i]);
     sampler_tasks_deinit(&sampler->tasks);
+    sampler_locks_deinit(&sampler->locks);
     state_deinit(&sampler->state);
     growing_deinit(&sampler->growing);
     profile_destroy(sampler->face.profile);
@@ -213,6 +215,11 @@ static enum err_code publish(struct link_sampler *sampler, struct err *err)
         sampler_tasks_deinit(&sampler->tasks);
         sampler->tasks = state->tasks;
         state->tasks = (struct sampler_tasks){ 0 };
+    }
+    if (state->has_locks) {
+        sampler_locks_deinit(&sampler->locks);
+        sampler->locks = state->locks;
+        state->locks = (struct sampler_locks){ 0 };
     }
     sampler->processes = state->processes;
     take_status(sampler);
@@ -484,6 +491,15 @@ static enum err_code tasks(struct sampler *face, struct sampler_tasks *out, stru
     return rc;
 }
 
+static enum err_code locks(struct sampler *face, struct sampler_locks *out, struct err *err)
+{
+    struct link_sampler *const sampler = of(face);
+    pthread_mutex_lock(&sampler->mutex);
+    const enum err_code rc = sampler_locks_copy(&sampler->locks, out, err);
+    pthread_mutex_unlock(&sampler->mutex);
+    return rc;
+}
+
 static const struct sampler_ops ops = {
     .destroy = destroy,
     .stop = stop,
@@ -497,6 +513,7 @@ static const struct sampler_ops ops = {
     .processes = processes,
     .origin = origin,
     .tasks = tasks,
+    .locks = locks,
 };
 
 uint64_t link_sampler_session(const struct sampler *sampler)

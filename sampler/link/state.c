@@ -12,7 +12,13 @@
 #include "sampler/profile/profile.h"
 
 /* The least of a row. */
-enum { TARGET_BYTES = 3, ORIGIN_BYTES = 10, TASK_BYTES = 9 };
+enum {
+    TARGET_BYTES = 3,
+    ORIGIN_BYTES = 10,
+    TASK_BYTES = 9,
+    LOCK_THREAD_BYTES = 4,
+    USE_BYTES = 8
+};
 
 /* A process never says less than before, so a number shows whether there is more. */
 static unsigned count_said(const struct sampler_target *target)
@@ -121,6 +127,55 @@ static void put_tasks(struct state_writer *writer, struct sampler *sampler,
     sampler_tasks_deinit(&tasks);
 }
 
+static bool has_texts(const struct sampler_locks *locks, const struct profile_sizes *rows)
+{
+    for (size_t i = 0; i < locks->use_count; i++) {
+        const struct lock_use *const use = &locks->uses[i];
+        if (use->type >= rows->strings || use->function >= rows->strings ||
+            use->file >= rows->strings)
+            return false;
+    }
+    return locks->use_count <= STATE_MAX_LOCK_USES;
+}
+
+static void put_use(const struct lock_use *use, struct buffer *out)
+{
+    buffer_number(out, use->object);
+    buffer_number(out, use->lock);
+    buffer_number(out, use->type);
+    buffer_number(out, use->function);
+    buffer_number(out, use->file);
+    buffer_number(out, use->line > 0 ? (uint64_t)use->line : 0);
+    buffer_u8(out, (unsigned)use->is_waited | (unsigned)use->is_timed << 1 |
+                       (unsigned)use->is_joined << 2 | (unsigned)use->has_owner << 3);
+    buffer_number(out, use->owner_tid > 0 ? (uint64_t)use->owner_tid : 0);
+}
+
+/* The uses of a thread follow those of the thread before. */
+static void put_locks(struct state_writer *writer, struct sampler *sampler,
+                      const struct profile_sizes *rows, struct buffer *out)
+{
+    struct sampler_locks locks = { 0 };
+    const bool has = sampler_locks(sampler, &locks, NULL) == ERR_OK &&
+                     locks.read_ns != writer->locks_read_ns && has_texts(&locks, rows);
+    buffer_u8(out, has);
+    if (has) {
+        writer->locks_read_ns = locks.read_ns;
+        buffer_number(out, locks.read_ns);
+        buffer_number(out, locks.thread_count);
+        for (size_t i = 0; i < locks.thread_count; i++) {
+            const struct sampler_lock_thread *const thread = &locks.threads[i];
+            buffer_number(out, (uint64_t)thread->pid);
+            buffer_number(out, (uint64_t)thread->tid);
+            buffer_number(out, thread->same_waits);
+            buffer_number(out, thread->use_count);
+            for (uint32_t k = 0; k < thread->use_count; k++)
+                put_use(&locks.uses[thread->first_use + k], out);
+        }
+    }
+    sampler_locks_deinit(&locks);
+}
+
 void state_writer_deinit(struct state_writer *writer)
 {
     free(writer->functions);
@@ -149,6 +204,7 @@ void state_encode(struct state_writer *writer, struct sampler *sampler,
         buffer_number(out, 0);
     }
     put_tasks(writer, sampler, &seal->rows, out);
+    put_locks(writer, sampler, &seal->rows, out);
 }
 
 /* The bool is the reader's own. */
@@ -246,6 +302,50 @@ static enum err_code take_tasks(struct byte_reader *in, const struct profile_siz
     return rc;
 }
 
+static struct lock_use take_use(struct byte_reader *in, const struct profile_sizes *rows)
+{
+    struct lock_use use = { .object = byte_reader_number(in) };
+    use.lock = byte_reader_number(in);
+    use.type = (str_id)byte_reader_below(in, UINT32_MAX);
+    use.function = (str_id)byte_reader_below(in, UINT32_MAX);
+    use.file = (str_id)byte_reader_below(in, UINT32_MAX);
+    use.line = (int32_t)byte_reader_below(in, INT32_MAX);
+    const unsigned bits = byte_reader_u8(in);
+    use.is_waited = bits & 1;
+    use.is_timed = (bits & 2) != 0;
+    use.is_joined = (bits & 4) != 0;
+    use.has_owner = (bits & 8) != 0;
+    use.owner_tid = (int32_t)byte_reader_below(in, INT32_MAX);
+    in->is_bad |=
+        use.type >= rows->strings || use.function >= rows->strings || use.file >= rows->strings;
+    return use;
+}
+
+static enum err_code take_locks(struct byte_reader *in, const struct profile_sizes *rows,
+                                struct sampler_locks *out, struct err *err)
+{
+    size_t room = 0;
+    out->read_ns = byte_reader_number(in);
+    out->thread_count = byte_reader_count(in, LOCK_THREAD_BYTES, SAMPLER_MAX_LOCK_THREADS);
+    out->threads = calloc(out->thread_count + 1, sizeof *out->threads);
+    if (!out->threads)
+        return err_nomem(err);
+    for (size_t i = 0; i < out->thread_count && !in->is_bad; i++) {
+        struct sampler_lock_thread *const row = &out->threads[i];
+        row->pid = (pid_t)byte_reader_below(in, INT32_MAX);
+        row->tid = (int32_t)byte_reader_below(in, INT32_MAX);
+        row->same_waits = (uint32_t)byte_reader_below(in, UINT32_MAX);
+        row->first_use = (uint32_t)out->use_count;
+        row->use_count = (uint32_t)byte_reader_count(in, USE_BYTES, LOCK_USES_MAX);
+        in->is_bad |= out->use_count + row->use_count > STATE_MAX_LOCK_USES;
+        if (!VEC_RESERVE(out->uses, room, out->use_count + row->use_count + 1))
+            return err_nomem(err);
+        for (uint32_t k = 0; k < row->use_count; k++)
+            out->uses[out->use_count++] = take_use(in, rows);
+    }
+    return ERR_OK;
+}
+
 static enum err_code decode(struct byte_reader *in, const struct profile_sizes *rows,
                             struct state *out, struct err *err)
 {
@@ -261,6 +361,10 @@ static enum err_code decode(struct byte_reader *in, const struct profile_sizes *
         out->has_tasks = byte_reader_u8(in) != 0;
     if (!rc && out->has_tasks)
         rc = take_tasks(in, rows, &out->tasks, err);
+    if (!rc)
+        out->has_locks = byte_reader_u8(in) != 0;
+    if (!rc && out->has_locks)
+        rc = take_locks(in, rows, &out->locks, err);
     if (!rc && (in->is_bad || byte_reader_left(in) > 0))
         rc = err_set(err, ERR_CORRUPT, "the state of a session is invalid");
     return rc;
@@ -281,5 +385,6 @@ void state_deinit(struct state *state)
     free(state->targets);
     free(state->origins);
     sampler_tasks_deinit(&state->tasks);
+    sampler_locks_deinit(&state->locks);
     *state = (struct state){ .end_ns = 0 };
 }

@@ -1,6 +1,6 @@
 /*
  * state - what a live session is, beyond the samples in its capture: its status, counters, processes, asyncio tasks,
- * and where its functions come from.
+ * locks, and where its functions come from.
  *
  * A record follows each window.  It holds status and counters as a whole, and of everything else what has changed
  * since the record before.
@@ -9,7 +9,8 @@
  * texts point into the block.
  * Threads: one at a time.
  * Limits: STATE_MAX_ORIGINS functions in a record, the others are in later ones; SAMPLER_MAX_LISTED processes;
- * SAMPLER_MAX_TASKS.  Tasks that refer to rows which are not written yet are left out of a record.
+ * SAMPLER_MAX_TASKS; SAMPLER_MAX_LOCK_THREADS.  Tasks, or locks, that refer to rows which are not written yet are left
+ * out of a record.
  */
 #ifndef SAMPLER_LINK_STATE_H
 #define SAMPLER_LINK_STATE_H
@@ -26,7 +27,11 @@ struct buffer;
 struct byte_reader;
 struct live_capture_seal;
 
-enum { STATE_MAX_ORIGINS = 1 << 16, STATE_MAX_AWAITERS = 1 << 20 };
+enum {
+    STATE_MAX_ORIGINS = 1 << 16,
+    STATE_MAX_AWAITERS = 1 << 20,
+    STATE_MAX_LOCK_USES = 1 << 17
+};
 
 /* The contents of the records so far. */
 struct state_writer {
@@ -34,7 +39,7 @@ struct state_writer {
         said[SAMPLER_MAX_LISTED]; /* of each process: that it is there, its end, its warnings */
     struct state_origin *functions; /* by function */
     size_t function_count, function_room;
-    uint64_t tasks_at_ns;
+    uint64_t tasks_at_ns, locks_read_ns;
 };
 
 struct state_origin {
@@ -61,6 +66,8 @@ struct state {
     size_t origin_count;
     bool has_tasks;
     struct sampler_tasks tasks;
+    bool has_locks;
+    struct sampler_locks locks;
 };
 
 void state_writer_deinit(struct state_writer *writer);

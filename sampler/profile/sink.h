@@ -13,7 +13,6 @@
 
 #include <stdint.h>
 
-#include "sampler/base/lock_use.h"
 #include "sampler/profile/run.h"
 
 struct quality;
@@ -25,8 +24,6 @@ struct sink {
      * period_ns. */
     void (*seal)(void *context, uint64_t end_ns, uint64_t period_ns,
                  const struct quality *quality);
-    /* The locks of a thread that stood still when it was read, in a session with options.locks; may be NULL otherwise. */
-    void (*locks)(void *context, const struct lock_report *report);
 };
 
 #endif /* SAMPLER_PROFILE_SINK_H */

@@ -108,6 +108,11 @@ enum err_code sampler_tasks(struct sampler *sampler, struct sampler_tasks *out, 
     return sampler->ops->tasks(sampler, out, err);
 }
 
+enum err_code sampler_locks(struct sampler *sampler, struct sampler_locks *out, struct err *err)
+{
+    return sampler->ops->locks(sampler, out, err);
+}
+
 const struct sampler_options *sampler_options(const struct sampler *sampler)
 {
     return &sampler->options;

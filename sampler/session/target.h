@@ -26,6 +26,7 @@
 #include "sampler/session/fold/task_fold.h"
 
 struct context_marks;
+struct lock_board;
 struct origins;
 struct profile;
 struct python;
@@ -41,8 +42,9 @@ struct target {
     struct fold fold;
     struct task_fold tasks;
     const struct sampler_options *options; /* NULL: has not joined */
-    int parent;                            /* pid; 0: unknown */
-    size_t row;                            /* in the target table */
+    struct lock_board *locks;
+    int parent; /* pid; 0: unknown */
+    size_t row; /* in the target table */
     remote_addr
         stack_start; /* of its first thread; 0: unknown, or native stacks are not wanted */
     uint64_t checked_misses; /* of the code table, when the process was last known to run */

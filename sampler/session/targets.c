@@ -57,6 +57,7 @@ enum err_code targets_init(struct targets *targets, const struct sampler_options
     target_table_init(&targets->target_table);
     origins_init(&targets->origins);
     task_board_init(&targets->board);
+    lock_board_init(&targets->locks);
     enum err_code rc = profile_create(&targets->profile, err);
     if (!rc)
         rc = waits_create(targets->profile, !options->hides_arguments, &targets->waits, err);
@@ -134,6 +135,7 @@ void targets_deinit(struct targets *targets)
     close_targets(targets);
     profile_destroy(targets->profile);
     task_board_deinit(&targets->board);
+    lock_board_deinit(&targets->locks);
     target_table_deinit(&targets->target_table);
     origins_deinit(&targets->origins);
     memset(targets, 0, sizeof *targets);
@@ -143,6 +145,7 @@ void targets_begin(struct targets *targets, uint64_t created_ns)
 {
     targets->created_ns = created_ns;
     targets->cpus.created_ns = created_ns;
+    targets->locks.created_ns = created_ns;
     /* Later than created_ns, so no sample has a time before it. */
     targets->engine->ops->begin(targets->engine);
 }
@@ -194,17 +197,6 @@ static void warn_of_version(struct targets *targets, struct target *target)
             "running threads only while they are stopped, and C functions have no names");
 }
 
-/* Warns of parts that a reader of the profile would miss without a word. */
-static void warn(struct targets *targets, struct target *target)
-{
-    const char *const warning = targets->engine->ops->warning(targets->engine, target);
-    if (warning)
-        (void)target_table_warn(&targets->target_table, target->row,
-                                SAMPLER_WARNING_INTERPRETERS, warning);
-    warn_of_version(targets, target);
-    warn_of_another(targets, target);
-}
-
 enum err_code targets_record_native(struct targets *targets, struct err *err)
 {
     enum err_code rc = ERR_OK;
@@ -247,6 +239,7 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
         origins_end(&targets->origins, target->fold.nodes.origin);
         return rc;
     }
+    target->locks = &targets->locks;
     targets->items[targets->count++] = target;
     warn_of_version(targets, target);
     warn_of_another(targets, target);
@@ -281,7 +274,15 @@ enum err_code targets_flush(struct targets *targets, uint64_t now_ns, bool is_la
     enum err_code rc = targets->engine->ops->flush(targets->engine, now_ns, is_last);
     for (size_t i = 0; i < targets->count && !rc; i++) {
         rc = target_flush(targets->items[i], now_ns);
-        warn(targets, targets->items[i]);
+
+        /* Warns of parts that a reader of the profile would miss without a word. */
+        struct target *const target = targets->items[i];
+        const char *const warning = targets->engine->ops->warning(targets->engine, target);
+        if (warning)
+            (void)target_table_warn(&targets->target_table, target->row,
+                                    SAMPLER_WARNING_INTERPRETERS, warning);
+        warn_of_version(targets, target);
+        warn_of_another(targets, target);
     }
     return rc ? rc : thread_cpus_flush(&targets->cpus, now_ns);
 }

@@ -17,6 +17,7 @@
 #include "sampler/base/err.h"
 #include "sampler/sampler.h"
 #include "sampler/session/engine.h"
+#include "sampler/session/fold/lock_board.h"
 #include "sampler/session/fold/task_board.h"
 #include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/fold/waits.h"
@@ -33,6 +34,7 @@ struct targets {
     struct target_table target_table;
     struct origins origins;
     struct task_board board;
+    struct lock_board locks;
     struct target *items[SAMPLER_MAX_PROCESSES];
     size_t count;
     struct engine *engine; /* NULL: not chosen yet, or the targets are dismissed */

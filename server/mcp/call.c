@@ -1,6 +1,7 @@
 #include "server/mcp/call.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,6 +37,16 @@ const char *call_session(struct call *call, const char *name)
         return session;
     call_refuse(call, "argument \"%s\" must be the id of a session, such as \"1\"", name);
     return NULL;
+}
+
+bool call_pid(struct call *call, double *out)
+{
+    const double pid = call_number(call, "pid", 0);
+    *out = pid;
+    if (pid >= 1 && pid <= INT32_MAX && pid - (double)(int32_t)pid <= 0)
+        return true;
+    call_refuse(call, "argument \"pid\" must be a process ID, such as 4711");
+    return false;
 }
 
 void call_answer(struct call *call, const char *text, bool is_foreign)
@@ -93,7 +104,7 @@ bool call_ask(struct call *call, enum method method, struct buffer *target, cons
     if (response->body &&
         json_value_parse(response->body, response->body_bytes, &problem, NULL) == ERR_OK)
         detail = json_value_text(json_value_member(problem, "detail"));
-    call_refuse(call, "%.900s", detail ? detail : status_text(response->status));
+    call_refuse(call, "%.900s", detail ? detail : response_status_text(response->status));
     json_value_destroy(problem);
     response_deinit(response);
     return false;

@@ -32,6 +32,8 @@ const char *call_text(const struct call *call, const char *name); /* NULL: not g
 double call_number(const struct call *call, const char *name, double otherwise);
 /* The id of a session; NULL: it is none, and the call has ended. */
 const char *call_session(struct call *call, const char *name);
+/* false: "pid" is no process ID, and the call has ended. */
+bool call_pid(struct call *call, double *out);
 
 /* Answers with a text; it is foreign if it has names of the profiled program. */
 void call_answer(struct call *call, const char *text, bool is_foreign);

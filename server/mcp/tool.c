@@ -96,21 +96,28 @@ enum err_code tool_check(const struct tool *tool, const struct json_value *argum
     return ERR_OK;
 }
 
-/* Puts ids of sessions where the path names their arguments.  false: one is none, and the call has ended. */
+/* Puts process IDs and the ids of sessions where the path names their arguments.  false: one is none, and the call has ended. */
 static bool put_path(struct call *call, const char *path, struct buffer *target)
 {
     char name[32];
+    double pid;
     while (*path) {
         const size_t length = strcspn(path, "{");
         buffer_append(target, path, length);
         path += length;
         if (sscanf(path, "{%31[a-z]}", name) != 1)
             continue;
+        path += strlen(name) + 2;
+        if (strcmp(name, "pid") == 0) {
+            if (!call_pid(call, &pid))
+                return false;
+            buffer_printf(target, "%.0f", pid);
+            continue;
+        }
         const char *const session = call_session(call, name);
         if (!session)
             return false;
         buffer_text(target, session);
-        path += strlen(name) + 2;
     }
     return true;
 }
@@ -129,6 +136,8 @@ static void put_arguments(const struct call *call, const struct tool *tool,
         snprintf(number, sizeof number, "%.9g", json_value_number(given));
         if (json_value_type(given) == JSON_NUMBER)
             text = number;
+        if (json_value_type(given) == JSON_FLAG)
+            text = json_value_flag(given) ? "true" : "false";
         if (!text)
             text = argument->usual;
         if (text && !strstr(tool->path, name))

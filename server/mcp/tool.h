@@ -28,7 +28,7 @@ struct tool {
     bool changes;                                       /* it starts or ends something */
     struct tool_argument arguments[TOOL_MAX_ARGUMENTS]; /* up to one without a name */
     enum method method;
-    /* The path in the API: {session} is an argument, and the others are added to the query.
+    /* The path in the API: {session} and {pid} are arguments, and the others are added to the query.
      * NULL: `run` answers. */
     const char *path;
     const char *body; /* NULL: none */

@@ -63,6 +63,15 @@ static const struct tool tools[] = {
                      { OPTIONAL("async", JSON_TEXT, "asyncio tasks that are recorded"),
                        .choices = asyncs } },
       .run = recording_profile },
+    { .name = "dump",
+      .title = "Say what each thread does now",
+      .description =
+          "Answer with the stack of each thread of a process at this moment, the lock that it waits for, "
+          "who holds that and where, and deadlocks. For a process that hangs. It takes a moment; the "
+          "process is not changed.",
+      .arguments = { { REQUIRED("pid", JSON_NUMBER, "process ID") },
+                     { OPTIONAL("tasks", JSON_FLAG, "asyncio tasks too") } },
+      .path = "/api/v1/processes/{pid}/dump" },
     { .name = "list_sessions",
       .title = "List recordings",
       .description = "List the recordings made or opened so far.",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/base/vec.h"
+#include "sampler/sampler.h"
 
 void lock_graph_deinit(struct lock_graph *graph)
 {
@@ -69,6 +70,20 @@ void lock_graph_note(struct lock_graph *graph, const struct lock_report *report)
     }
     graph->items[at] =
         (struct lock_thread){ report->pid, report->tid, uses, report->count, same + 1 };
+}
+
+void lock_graph_take(struct lock_graph *graph, const struct sampler_locks *locks)
+{
+    for (size_t i = 0; i < locks->thread_count; i++) {
+        const struct sampler_lock_thread *const thread = &locks->threads[i];
+        const struct lock_report report = { thread->pid, thread->tid,
+                                            locks->uses + thread->first_use,
+                                            thread->use_count };
+        lock_graph_note(graph, &report);
+        const size_t at = place_of(graph, thread->pid, thread->tid);
+        if (lock_graph_find(graph, thread->pid, thread->tid))
+            graph->items[at].same_waits = thread->same_waits;
+    }
 }
 
 const struct lock_use *lock_thread_wait(const struct lock_thread *thread)

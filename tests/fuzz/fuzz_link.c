@@ -81,6 +81,13 @@ static void read_state(struct byte_reader *in)
         fuzz_check(state.tasks.items[i].node < rows.nodes &&
                    state.tasks.items[i].first_awaiter + state.tasks.items[i].awaiter_count <=
                        state.tasks.awaiter_count);
+    for (size_t i = 0; i < state.locks.thread_count; i++)
+        fuzz_check(state.locks.threads[i].first_use + state.locks.threads[i].use_count <=
+                   state.locks.use_count);
+    for (size_t i = 0; i < state.locks.use_count; i++)
+        fuzz_check(state.locks.uses[i].type < rows.strings &&
+                   state.locks.uses[i].function < rows.strings &&
+                   state.locks.uses[i].file < rows.strings && state.locks.uses[i].line >= 0);
     state_deinit(&state);
 }
 

@@ -353,6 +353,14 @@ enum err_code sampler_tasks(struct sampler *sampler, struct sampler_tasks *out, 
     return ERR_OK;
 }
 
+enum err_code sampler_locks(struct sampler *sampler, struct sampler_locks *out, struct err *err)
+{
+    (void)sampler;
+    (void)err;
+    *out = (struct sampler_locks){ 0 };
+    return ERR_OK;
+}
+
 enum err_code sampler_origin(struct sampler *sampler, profile_origin number,
                              struct sampler_origin *out, struct err *err)
 {

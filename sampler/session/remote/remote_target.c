@@ -6,7 +6,7 @@
 #include "sampler/process/process_stats.h"
 #include "sampler/process/procfs.h"
 #include "sampler/profile/profile.h"
-#include "sampler/profile/sink.h"
+#include "sampler/session/fold/lock_board.h"
 #include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/remote/asleep.h"
@@ -155,14 +155,13 @@ static enum err_code report_locks(const struct target *target,
                                   const struct thread_reading *reading)
 {
     const struct thread *const thread = reading->thread;
-    const struct sink *const sink = target->options->sink;
     const bool waits = reading->is_asked && reading->runs == VALUE_NO;
     struct lock_use uses[LOCK_USES_MAX];
     struct lock_report report = { .pid = target->process.pid,
                                   .tid = thread->host_tid,
                                   .uses = uses };
-    if (!target->options->locks || !sink || !sink->locks || thread->host_tid <= 0 ||
-        reading->failure || (reading->motion == THREAD_MOVING && !waits))
+    if (!target->options->locks || thread->host_tid <= 0 || reading->failure ||
+        (reading->motion == THREAD_MOVING && !waits))
         return ERR_OK;
     const enum err_code rc =
         python_read_locks(target->python, thread, reading->runs, uses, &report.count);
@@ -172,9 +171,7 @@ static enum err_code report_locks(const struct target *target,
                               thread->host_tid, &call);
         uses[0].is_timed = call.is_timed;
     }
-    if (!rc)
-        sink->locks(sink->context, &report);
-    return rc;
+    return rc ? rc : lock_board_note(target->locks, &report, reading->now_ns);
 }
 
 static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)

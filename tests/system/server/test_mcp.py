@@ -104,6 +104,11 @@ class Mcp(Test):
             self.assertEqual(int(line), hottest["line"])
             self.assertGreaterEqual(float(share), 100 * hottest["share"] - 0.1)
             self.assertTrue(text.splitlines()[-1].endswith(wanted), text)
+            dump = document_of(client.call("dump", pid=target.pid, tasks=True)[0])
+            self.assertEqual((dump["pid"], dump["tasks"], dump["deadlocks"]), (target.pid, [], []))
+            self.assertIn("<module>", {frame["function"] for thread in dump["threads"] for frame in thread["frames"]})
+            for wrong in (0, -1, 1.5, 4194300, 1e300):
+                self.assertTrue(client.call("dump", pid=wrong)[1], wrong)
             sessions = document_of(client.call("list_sessions")[0])
             self.assertEqual([(row["session"], row["state"], row["pid"]) for row in sessions], [("1", "ended", target.pid)])
             code, rest, errors = client.close()

@@ -331,15 +331,16 @@ static void old_line_tables_are_followed_to_their_end(void **state)
     unsigned char *const a = guard_copy(steps, sizeof steps);
     unsigned char *const b = guard_copy(ranges, sizeof ranges);
     for (uint32_t i = 0; i < sizeof of_steps / sizeof *of_steps; i++)
-        assert_int_equal(lnotab_find(a, sizeof steps, 10, i), of_steps[i]);
-    assert_int_equal(lnotab_find(a, sizeof steps, 10, 132), 0); /* before the first line */
-    assert_int_equal(lnotab_find(a, sizeof steps, 10, UINT32_MAX), 12);
-    assert_int_equal(lnotab_find(a, sizeof steps, INT32_MAX, 0), INT32_MAX);
-    assert_int_equal(lnotab_find(NULL, 0, 10, 5), 10);
+        assert_int_equal(location_find_lnotab(a, sizeof steps, 10, i), of_steps[i]);
+    assert_int_equal(location_find_lnotab(a, sizeof steps, 10, 132),
+                     0); /* before the first line */
+    assert_int_equal(location_find_lnotab(a, sizeof steps, 10, UINT32_MAX), 12);
+    assert_int_equal(location_find_lnotab(a, sizeof steps, INT32_MAX, 0), INT32_MAX);
+    assert_int_equal(location_find_lnotab(NULL, 0, 10, 5), 10);
     for (uint32_t i = 0; i < sizeof of_ranges / sizeof *of_ranges; i++)
-        assert_int_equal(lnotab_find_range(b, sizeof ranges, 10, i), of_ranges[i]);
-    assert_int_equal(lnotab_find_range(b, sizeof ranges, 10, 7), 0);
-    assert_int_equal(lnotab_find_range(NULL, 0, 10, 0), 0);
+        assert_int_equal(location_find_lnotab_range(b, sizeof ranges, 10, i), of_ranges[i]);
+    assert_int_equal(location_find_lnotab_range(b, sizeof ranges, 10, 7), 0);
+    assert_int_equal(location_find_lnotab_range(NULL, 0, 10, 0), 0);
     guard_free(a, sizeof steps);
     guard_free(b, sizeof ranges);
 }
