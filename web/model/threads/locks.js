@@ -50,7 +50,7 @@ export function lockRows({ locks }) {
 
 /** @typedef {ReturnType<typeof lockRows>[number]} LockRow */
 
-// Functions of the files in which the first rows have lines, by path: to ask for their text. It looks at all functions.
+// Functions of the files in which the first rows have lines, by path: to ask for their text. It goes through all functions.
 /** @param {LockRow[]} rows @param {Profile} profile @returns {Map<string, number>} */
 export function lockFiles(rows, profile) {
   const paths = rows.flatMap(({ waiters, holders }) => [...waiters.places, ...holders.places]).map(({ path }) => path);
