@@ -9,21 +9,15 @@
  * threads, and the readings of the threads show ended ones. */
 static const uint64_t LIST_AGAIN_NS = 100 * NS_PER_MS;
 
-/* The main thread, in all interpreters that it has entered. */
-static void choose_main(struct python *python)
-{
-    struct thread *at = python_main(python);
-    while (at && at->earlier)
-        at = at->earlier;
-    python->chosen_count = 0;
-    for (; at && python->chosen_count < PYTHON_MAX_THREADS_PER_TICK; at = at->later)
-        python->chosen[python->chosen_count++] = at;
-}
-
 static enum err_code choose_threads(struct python *python, bool all_threads)
 {
     if (!all_threads) {
-        choose_main(python);
+        struct thread *at = python_main(python);
+        while (at && at->earlier)
+            at = at->earlier;
+        python->chosen_count = 0;
+        for (; at && python->chosen_count < PYTHON_MAX_THREADS_PER_TICK; at = at->later)
+            python->chosen[python->chosen_count++] = at;
         return python->chosen_count ? ERR_OK : ERR_GONE;
     }
     if (python->threads.count > PYTHON_MAX_THREADS_PER_TICK) {
@@ -83,8 +77,8 @@ size_t python_threads_per_tick(const struct python *python, bool all_threads)
                                                  : PYTHON_MAX_THREADS_PER_TICK;
 }
 
-static enum err_code report(struct python *python, struct thread *thread, enum err_code rc,
-                            python_sample_fn on_sample, void *context)
+static enum err_code report_thread(struct python *python, struct thread *thread,
+                                   enum err_code rc, python_sample_fn on_sample, void *context)
 {
     if (rc == ERR_NOMEM || (rc == ERR_GONE && thread->is_main))
         return rc;
@@ -98,22 +92,6 @@ struct batch {
     struct thread *const *threads;
     size_t count;
 };
-
-/* Adds the plans of the threads to the call, as many as leave room for `rest` spans.  Returns 0 if the
- * first stack is too deep for one call; the caller reads that one by itself. */
-static size_t plan_threads(struct python *python, struct batch batch, size_t rest,
-                           size_t *span_count)
-{
-    size_t threads = 0;
-    for (size_t i = 0; i < batch.count; i++) {
-        struct stack *const stack = &batch.threads[i]->stack;
-        if (*span_count + stack_plan_count(stack) + rest > MEMORY_MAX_SPANS)
-            break;
-        *span_count += stack_plan(stack, python->spans + *span_count);
-        threads++;
-    }
-    return threads;
-}
 
 static size_t bytes_of(const struct memory_span *spans, size_t count)
 {
@@ -168,12 +146,12 @@ static enum err_code finish_threads(struct python *python, struct batch batch,
         python->list_is_old = python->list_is_old || outcome == ERR_GONE;
         outcomes[i] = outcome;
         if (!are_held)
-            rc = report(python, thread, outcome, on_sample, context);
+            rc = report_thread(python, thread, outcome, on_sample, context);
     }
     if (are_held)
         rc = place_threads(python, batch, outcomes);
     for (size_t i = 0; i < batch.count && are_held && !rc; i++)
-        rc = report(python, batch.threads[i], outcomes[i], on_sample, context);
+        rc = report_thread(python, batch.threads[i], outcomes[i], on_sample, context);
     return rc;
 }
 
@@ -190,7 +168,7 @@ static enum err_code see_heads(struct python *python, const struct memory_span *
     return rc;
 }
 
-static size_t beyond(size_t arrived, size_t bytes)
+static size_t bytes_beyond(size_t arrived, size_t bytes)
 {
     return arrived > bytes ? arrived - bytes : 0;
 }
@@ -205,7 +183,16 @@ static enum err_code scan_batch(struct python *python, struct batch batch, size_
     enum { MOST_REST = COPY_MAX_PREDICTIONS + 2 * CODE_MAX_PREDICTIONS };
     size_t spans = 0, arrived = 0;
     const size_t heads = thread_list_plan_count(&python->threads);
-    const size_t threads = plan_threads(python, batch, heads + MOST_REST, &spans);
+
+    size_t threads = 0;
+    for (size_t i = 0; i < batch.count; i++) {
+        struct stack *const stack = &batch.threads[i]->stack;
+        if (spans + stack_plan_count(stack) + (heads + MOST_REST) > MEMORY_MAX_SPANS)
+            break;
+        spans += stack_plan(stack, python->spans + spans);
+        threads++;
+    }
+
     struct memory_span *const at_heads = python->spans + spans, *const rest = at_heads + heads;
     struct copy *const only = threads == 1 ? &batch.threads[0]->stack.copy : NULL;
     const bool is_counted = python->runtime.layout.interp_code_generation;
@@ -218,14 +205,15 @@ static enum err_code scan_batch(struct python *python, struct batch batch, size_
                                     spans + heads + predictions + checks, &arrived);
     if (rc && rc != ERR_FAULT)
         return rc;
-    rc = see_heads(python, at_heads, beyond(arrived, bytes));
+    rc = see_heads(python, at_heads, bytes_beyond(arrived, bytes));
     if (rc)
         return rc;
     if (only)
-        copy_settle_predictions(only, beyond(arrived, bytes + head_bytes));
+        copy_settle_predictions(only, bytes_beyond(arrived, bytes + head_bytes));
     if (!is_counted)
-        code_settle_checks(&python->codes,
-                           beyond(arrived, bytes + head_bytes + bytes_of(rest, predictions)));
+        code_settle_checks(
+            &python->codes,
+            bytes_beyond(arrived, bytes + head_bytes + bytes_of(rest, predictions)));
     *done_out = threads;
     if (threads)
         return finish_threads(python, (struct batch){ batch.threads, threads }, python->spans,
@@ -235,7 +223,7 @@ static enum err_code scan_batch(struct python *python, struct batch batch, size_
     *done_out = 1;
     if (os_threads_may_lend(&python->os_threads))
         rc = place_threads(python, (struct batch){ batch.threads, 1 }, &outcome);
-    return rc ? rc : report(python, deep, outcome, on_sample, context);
+    return rc ? rc : report_thread(python, deep, outcome, on_sample, context);
 }
 
 enum err_code python_sample(struct python *python, struct thread *const *threads, size_t count,

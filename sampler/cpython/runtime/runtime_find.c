@@ -29,28 +29,6 @@ const char *runtime_way_text(enum runtime_way way)
     return texts[way];
 }
 
-/* Reads one byte of the program to learn whether its memory can be read. */
-static enum err_code probe_memory(struct search *search)
-{
-    unsigned char byte;
-    for (size_t i = 0; i < search->maps.count; i++) {
-        const struct mapping *const m = &search->maps.items[i];
-        if (!m->readable || !m->inode)
-            continue;
-        return memory_read(&search->process->memory.memory, m->start, &byte, 1);
-    }
-    return ERR_OK;
-}
-
-static bool is_32_bit_program(int pid)
-{
-    unsigned char ident[EI_NIDENT] = { 0 };
-    SCOPED_FD int fd = -1;
-    return mapped_file_open_program(pid, &fd) == MAPPED_FILE_OPENED &&
-           read(fd, ident, sizeof ident) == (ssize_t)sizeof ident &&
-           memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32;
-}
-
 static enum err_code refuse_process(const struct search *search)
 {
     const struct process *const process = search->process;
@@ -62,10 +40,16 @@ static enum err_code refuse_process(const struct search *search)
             "longer to read than the %u s that a process is given",
             process->pid, process->executable,
             (unsigned)(process_ns(search->effort) / NS_PER_S));
-    if (is_32_bit_program(process->pid))
+
+    unsigned char ident[EI_NIDENT] = { 0 };
+    SCOPED_FD int fd = -1;
+    if (mapped_file_open_program(process->pid, &fd) == MAPPED_FILE_OPENED &&
+        read(fd, ident, sizeof ident) == (ssize_t)sizeof ident &&
+        memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32)
         return err_set(search->err, ERR_NOT_PYTHON,
                        "process %d (%s) is a 32-bit program: only 64-bit ones can be read",
                        process->pid, process->executable);
+
     if (search->skipped_bytes == 0)
         return err_set(search->err, ERR_NOT_PYTHON, "process %d (%s) is not a Python process",
                        process->pid, process->executable);
@@ -90,7 +74,17 @@ static enum err_code search_process(struct search *search)
                        "process %d is not a Python process (it has no memory of its own: a "
                        "kernel thread, or it is just ending)",
                        pid);
-    rc = probe_memory(search);
+
+    rc = ERR_OK;
+    unsigned char byte;
+    for (size_t i = 0; i < search->maps.count; i++) {
+        const struct mapping *const m = &search->maps.items[i];
+        if (!m->readable || !m->inode)
+            continue;
+        rc = memory_read(&search->process->memory.memory, m->start, &byte, 1);
+        break;
+    }
+
     if (rc == ERR_PERM || rc == ERR_UNSUPPORTED) /* UNSUPPORTED: no process_vm_readv */
         return ptrace_checks_explain(pid, err);
     search->program_inode = mapped_file_program_inode(pid);
