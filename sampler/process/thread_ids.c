@@ -123,26 +123,23 @@ size_t thread_ids_count(const struct thread_ids *ids)
                : 0;
 }
 
-/* The kernel looks for a thread before it asks for the right to send it a signal, but a sandbox around us may refuse the
- * question itself. */
-static bool is_answered(void)
+bool thread_ids_has(int pid, int32_t tid)
 {
+    char path[48];
+    if (tid <= 0)
+        return false;
+
+    /* The kernel looks for a thread before it asks for the right to send it a signal, but a sandbox around us may refuse the
+     * question itself. */
     static atomic_int answered; /* 0: not asked yet; 1: no; 2: yes */
     int known = atomic_load_explicit(&answered, memory_order_relaxed);
     if (!known) {
         known = syscall(SYS_tgkill, getpid(), INT32_MAX, 0) != 0 && errno == ESRCH ? 2 : 1;
         atomic_store_explicit(&answered, known, memory_order_relaxed);
     }
-    return known == 2;
-}
-
-bool thread_ids_has(int pid, int32_t tid)
-{
-    char path[48];
-    if (tid <= 0)
-        return false;
-    if (is_answered())
+    if (known == 2)
         return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
+
     snprintf(path, sizeof path, "/proc/%d/task/%d", pid, tid);
     return access(path, F_OK) == 0;
 }
