@@ -66,8 +66,8 @@ enum err_code kernel_feed_remove(struct kernel_feed *feed, struct target *target
     return rc;
 }
 
-static enum err_code leave(struct kernel_feed *feed, struct fed_thread *fed,
-                           const struct kernel_record *record, const void *spans)
+static enum err_code leave_feed(struct kernel_feed *feed, struct fed_thread *fed,
+                                const struct kernel_record *record, const void *spans)
 {
     const enum err_code rc =
         kernel_stack_keep(&feed->stacks, &fed->stack, fed->current, record, spans);
@@ -119,7 +119,7 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
     if (has_stack(record) && kernel_threads_enter(fed, record))
         return ERR_NOMEM;
     if (record->kind == KERNEL_LEFT)
-        return leave(feed, fed, record, spans);
+        return leave_feed(feed, fed, record, spans);
     /* Later records may repeat its stack. */
     const enum err_code rc =
         record->kind == KERNEL_TICK
@@ -195,7 +195,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
         return ERR_NOMEM;
     switch (record->kind) {
     case KERNEL_TICK: return count_tick(feed, fed, record, spans);
-    case KERNEL_LEFT: return leave(feed, fed, record, spans);
+    case KERNEL_LEFT: return leave_feed(feed, fed, record, spans);
     case KERNEL_RETURNED: return kernel_absence_come_back(feed, fed, record);
     default: return ERR_OK;
     }
@@ -322,7 +322,7 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
             fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS ||
             python_interpreters(fed->target->python) > 1 ||
             (python_lends_states(fed->target->python) && !fed->described.lends_states);
-        /* Those that have ended are no longer listed. */
+        /* Threads that have ended are no longer listed. */
         if (is_due)
             rc = kernel_losses_count(feed, now_ns);
         if (is_due && !rc)
