@@ -54,6 +54,7 @@ import { createTitle } from "./view/page/title.js";
 import { createToolbar } from "./view/page/toolbar.js";
 import { createGil } from "./view/threads/gil.js";
 import { createLanes, laneThreads } from "./view/threads/lanes.js";
+import { createLocks } from "./view/threads/locks.js";
 import { createTasks } from "./view/threads/tasks.js";
 import { createHeatmap } from "./view/time/heatmap.js";
 import { createStrip } from "./view/time/strip.js";
@@ -73,6 +74,8 @@ function sourceHandlers(dispatch, recorded) {
     onInstructions: (path, answer) => dispatch({ type: "instructions", path, answer }),
     onMatches: (matches) => dispatch({ type: "matches", matches }),
     onGil: (gil) => dispatch({ type: "gil", gil }),
+    onLocks: (locks) => dispatch({ type: "locks", locks }),
+    onDeadlocks: (deadlocks) => dispatch({ type: "deadlocks", deadlocks }),
     onTasks: (tasks) => dispatch({ type: "tasks", tasks }),
     onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
     onSummary: (summary) => dispatch({ type: "summary", summary }),
@@ -94,6 +97,7 @@ function watchFor(source, state, picture, selected) {
   const { view } = state.address;
   source.watch("lanes", view === "threads" ? laneThreads({ ...state, picture }).map((thread) => thread.ids) : []);
   source.watch("gil", view === "gil");
+  source.watch("locks", view === "locks");
   source.watch("tasks", view === "tasks");
   source.watch("instructions", openedFile(state, picture));
   source.watch("matches", searchedFor(state, picture));
@@ -113,7 +117,9 @@ function createViews(dispatch) {
   const strip = createStrip(place("strip"), dispatch);
   const applied = createApplied(place("applied"), dispatch);
   const staged = [createOwnLinesView, createHeatmap, createShape, createFlame, createStacks, createSandwich, createDiff,
-    createSource, createLanes, createGil, createTasks, createTable].map((create) => [create, create(stage, dispatch)]);
+    createSource, createLanes, createGil, createLocks, createTasks, createTable].map((
+      create,
+    ) => [create, create(stage, dispatch)]);
   const lines = new Map(staged).get(createSource);
   const quality = createQuality(place("quality"), dispatch);
   const palette = createPalette(place("overlay"), dispatch);
@@ -152,6 +158,52 @@ function createViews(dispatch) {
   return { all, beside: [new Map(staged).get(createOwnLinesView), details, legend] };
 }
 
+// Actions that ask the server for something: {share, sampleTasks, recordNative, openPicker, compareWith}.
+function createServerActions(dispatch, note, copy) {
+  function share({ address, access, session }) {
+    const ask = async (method, path, body) => {
+      const answer = await send(method, path, body);
+      return answer.status === 204 ? null : answer.json();
+    };
+    const here = location.href.replace(/#.*$/s, "") + "#" + formatAddress(address);
+    openSessionShare(document.getElementById("overlay"), { access, send: ask,
+      copy: (text) => copy(text, TEXT.menu.copied), address: here,
+      session: { id: session.id, title: sessionTitle(session) } });
+  }
+
+  async function sampleTasks(state) {
+    const session = await send("POST", "/sessions", tasksRequest(state)).then((response) => response.json());
+    location.hash = formatAddress({ ...state.address, session: session.id, view: "tasks", threads: [], processes: [],
+      range: null });
+  }
+
+  async function recordNative({ session: { id } }) {
+    const { settings } = await send("PATCH", "/sessions/" + id, { native: "full" }).then((response) => response.json());
+    dispatch({ type: "settings", settings });
+    note(TEXT.nativeOffer.begun);
+  }
+
+  async function openPicker({ access }) {
+    const picker = { sessions: null, captures: [], mayOpen: access?.scope === "operator", error: "", busy: false };
+    dispatch({ type: "picker", picker });
+    const found = (what) => dispatch({ type: "pickerFound", found: what });
+    await readComparable().then(found, (problem) => found({ error: problem.message }));
+  }
+
+  async function compareWith(state, { choice }) {
+    dispatch({ type: "pickerFound", found: { busy: true, error: "" } });
+    try {
+      const against = await openComparable(choice);
+      dispatch({ type: "picker", picker: null });
+      dispatch({ type: "address", changes: { view: "diff", against, baseline: choice.baseline }, how: "push" });
+    } catch (problem) {
+      dispatch({ type: "pickerFound", found: { busy: false, error: problem.message } });
+    }
+  }
+
+  return { share, sampleTasks, recordNative, openPicker, compareWith };
+}
+
 // The effects of actions beside the state: {run(action, state), forget()}, where `page` is {source, dispatch,
 // setPaused}.
 function createEffects(page) {
@@ -176,47 +228,7 @@ function createEffects(page) {
   const noted = (change) => change.then(() => page.source.retry(), (problem) => note(problem.message));
   const copy = (text, done) => copyText(text).then(() => note(done), () => note(TEXT.header.copyRefused));
 
-  function share({ address, access, session }) {
-    const ask = async (method, path, body) => {
-      const answer = await send(method, path, body);
-      return answer.status === 204 ? null : answer.json();
-    };
-    const here = location.href.replace(/#.*$/s, "") + "#" + formatAddress(address);
-    openSessionShare(document.getElementById("overlay"), { access, send: ask,
-      copy: (text) => copy(text, TEXT.menu.copied), address: here,
-      session: { id: session.id, title: sessionTitle(session) } });
-  }
-
-  async function sampleTasks(state) {
-    const session = await send("POST", "/sessions", tasksRequest(state)).then((response) => response.json());
-    location.hash = formatAddress({ ...state.address, session: session.id, view: "tasks", threads: [], processes: [],
-      range: null });
-  }
-
-  async function recordNative({ session: { id } }) {
-    const { settings } = await send("PATCH", "/sessions/" + id, { native: "full" }).then((response) => response.json());
-    page.dispatch({ type: "settings", settings });
-    note(TEXT.nativeOffer.begun);
-  }
-
-  async function openPicker({ access }) {
-    const picker = { sessions: null, captures: [], mayOpen: access?.scope === "operator", error: "", busy: false };
-    page.dispatch({ type: "picker", picker });
-    const found = (what) => page.dispatch({ type: "pickerFound", found: what });
-    await readComparable().then(found, (problem) => found({ error: problem.message }));
-  }
-
-  async function compareWith(state, { choice }) {
-    page.dispatch({ type: "pickerFound", found: { busy: true, error: "" } });
-    try {
-      const against = await openComparable(choice);
-      page.dispatch({ type: "picker", picker: null });
-      page.dispatch({ type: "address", changes: { view: "diff", against, baseline: choice.baseline }, how: "push" });
-    } catch (problem) {
-      page.dispatch({ type: "pickerFound", found: { busy: false, error: problem.message } });
-    }
-  }
-
+  const server = createServerActions(page.dispatch, note, copy);
   const push = (state) => bar.write(state.address, "push");
   const effects = new Map([
     ["address", (state, action) => bar.write(state.address, action.how)],
@@ -250,13 +262,13 @@ function createEffects(page) {
         (problem) => page.dispatch({ type: "note", text: String(problem.message) }),
       )],
     ["copy", (state, action) => copy(action.text, action.note)],
-    ["share", share],
+    ["share", server.share],
     ["addRangeNote", (state, action) => noted(addRangeNote(state.session, action.note))],
     ["removeRangeNote", (state, action) => noted(removeRangeNote(state.session, action.id))],
-    ["sampleTasks", (state) => sampleTasks(state).catch((problem) => note(problem.message))],
-    ["recordNative", (state) => recordNative(state).catch((problem) => note(problem.message))],
-    ["openPicker", openPicker],
-    ["compareWith", compareWith],
+    ["sampleTasks", (state) => server.sampleTasks(state).catch((problem) => note(problem.message))],
+    ["recordNative", (state) => server.recordNative(state).catch((problem) => note(problem.message))],
+    ["openPicker", server.openPicker],
+    ["compareWith", server.compareWith],
     ["saveChart", (state, action) =>
       saveChart(state, action.chart, action.format).then(
         (drawn) => drawn || note(TEXT.download.noChart(TEXT.charts[action.chart])),
@@ -274,6 +286,23 @@ function rememberedLinks() {
   }
 }
 
+// The state that the browser keeps from one visit to the next.
+function rememberedState() {
+  return { theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", ownPatterns: remembered(OWN_KEY) ?? "",
+    links: { came: noLinks(), own: rememberedLinks() } };
+}
+
+// True if the delivery fits what is here.
+function fits(take, recording, delivery) {
+  try {
+    take(recording, delivery);
+    return true;
+  } catch (problem) {
+    if (!(problem instanceof RangeError)) throw problem;
+    return false;
+  }
+}
+
 function startPage() {
   const data = document.getElementById("profile-data");
   const embedded = data.textContent.trim();
@@ -281,26 +310,17 @@ function startPage() {
   const addressHere = () => parseAddress(location.hash, data.dataset.view);
   const compute = createPicture();
   const chosenThreads = createChosenThreads();
-  let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes",
-    ownPatterns: remembered(OWN_KEY) ?? "", links: { came: noLinks(), own: rememberedLinks() },
-    address: addressHere() };
+  let state = { ...createState(embedded === ""), ...rememberedState(), address: addressHere() };
   let views = { all: [], beside: [] };
   let queued = false;
   let shown = null;
   let asked = questionOf(state, []);
   let selected = null;
 
-  // True if the delivery fits what is here.
   function recorded(take, delivery) {
-    try {
-      take(state.recording, delivery);
-      return true;
-    } catch (problem) {
-      if (!(problem instanceof RangeError)) throw problem;
-      return false;
-    } finally {
-      dispatch({ type: "recorded" });
-    }
+    const isTaken = fits(take, state.recording, delivery);
+    dispatch({ type: "recorded" });
+    return isTaken;
   }
 
   const source = (embedded === "" ? createLiveSource : createReportSource)(

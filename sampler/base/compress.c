@@ -1,8 +1,10 @@
 #include "sampler/base/compress.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ZLIB_CONST
 #include <zlib.h>
@@ -305,6 +307,45 @@ enum err_code zstd_reader_add(struct zstd_reader *reader, bool is_first, const v
     if (to.pos != out_bytes)
         return err_set(err, ERR_CORRUPT, "zstd: %zu bytes instead of %zu", to.pos, out_bytes);
     return check_no_more(reader, out_bytes, err);
+}
+
+enum err_code compress_unzstd_file(int fd,
+                                   bool (*take)(void *to, const char *data, size_t bytes),
+                                   void *to, struct err *err)
+{
+    enum { PIECE_BYTES = 1 << 17 };
+    ZSTD_DCtx *const context = ZSTD_createDCtx();
+    char *const in = malloc(PIECE_BYTES), *const out = malloc(PIECE_BYTES);
+    enum err_code rc = context && in && out ? ERR_OK : err_nomem(err);
+    uint64_t at = 0;
+    size_t left = 1; /* 0: at the end of a frame */
+    bool goes_on = !rc;
+    while (goes_on) {
+        const ssize_t n = pread(fd, in, PIECE_BYTES, (off_t)at);
+        ZSTD_inBuffer from = { in, n > 0 ? (size_t)n : 0, 0 };
+        ZSTD_outBuffer plain = { out, PIECE_BYTES, PIECE_BYTES };
+        at += from.size;
+        goes_on = n > 0;
+        if (n < 0)
+            rc = err_sys(err, errno, "cannot read");
+        else if (n == 0 && left)
+            rc = err_set(err, ERR_CORRUPT, "zstd: the end is missing");
+        /* A full buffer may not have been all. */
+        while (goes_on && (from.pos < from.size || plain.pos == plain.size)) {
+            plain.pos = 0;
+            left = ZSTD_decompressStream(context, &plain, &from);
+            if (ZSTD_isError(left)) {
+                rc = err_set(err, ERR_CORRUPT, "zstd: %s", ZSTD_getErrorName(left));
+                goes_on = false;
+            } else {
+                goes_on = !plain.pos || take(to, out, plain.pos);
+            }
+        }
+    }
+    free(in);
+    free(out);
+    ZSTD_freeDCtx(context);
+    return rc;
 }
 
 uint32_t compress_crc32(const void *data, size_t bytes)

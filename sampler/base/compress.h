@@ -31,6 +31,10 @@ MUST_CHECK enum err_code compress_inflate(const void *data, size_t bytes, void *
 /* ERR_CORRUPT: the data do not decompress to exactly out_bytes. */
 MUST_CHECK enum err_code compress_unzstd(const void *data, size_t bytes, void *out,
                                          size_t out_bytes, struct err *err);
+/* Decompresses a file of any size to `take`, which ends it by returning false.  ERR_CORRUPT: also if its end is missing; what
+ * came before that has been taken.  Takes at most 128 MiB of memory. */
+MUST_CHECK enum err_code compress_unzstd_file(
+    int fd, bool (*take)(void *to, const char *data, size_t bytes), void *to, struct err *err);
 /* A zstd stream in pieces.  Each piece is complete when it is made.  Reading it takes all pieces of the
  * stream before it.  What pieces have in common is stored once. */
 enum { ZSTD_STREAM_WINDOW_BYTES = 1 << 18 };

@@ -124,12 +124,6 @@ size_t memory_limit_scale(size_t usual)
     return scaled > 0 ? scaled : 1;
 }
 
-static uint64_t number_after(const char *text, const char *mark)
-{
-    const char *const at = strstr(text, mark);
-    return at ? strtoull(at + strlen(mark), NULL, 10) : 0;
-}
-
 uint64_t memory_limit_left(void)
 {
     char usage[64], stat[8192];
@@ -139,7 +133,9 @@ uint64_t memory_limit_left(void)
     uint64_t used = strtoull(usage, NULL, 10);
     for (size_t i = 0; i < sizeof group.version->reclaimed / sizeof *group.version->reclaimed;
          i++) {
-        const uint64_t bytes = number_after(stat, group.version->reclaimed[i]);
+        const char *const mark = group.version->reclaimed[i];
+        const char *const at = strstr(stat, mark);
+        const uint64_t bytes = at ? strtoull(at + strlen(mark), NULL, 10) : 0;
         used -= bytes < used ? bytes : used;
     }
     const uint64_t most = group.limit - group.limit / MEMORY_LIMIT_RESERVE;

@@ -3,11 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t segment_of(uint32_t id)
-{
-    return 31u - (uint32_t)__builtin_clz(id / POOL_FIRST_SEGMENT + 1);
-}
-
 static size_t segment_items(uint32_t segment)
 {
     return (size_t)POOL_FIRST_SEGMENT << segment;
@@ -32,7 +27,8 @@ enum err_code pool_push(struct pool *pool, const void *item, uint32_t *id_out, s
 {
     if (pool->count >= pool->max_count)
         return err_set(err, ERR_LIMIT, "a table is full at %u rows", pool->max_count);
-    const uint32_t segment = segment_of(pool->count);
+    const uint32_t id = pool->count;
+    const uint32_t segment = 31u - (uint32_t)__builtin_clz(id / POOL_FIRST_SEGMENT + 1);
     if (!pool->segments[segment]) {
         pool->segments[segment] = malloc(segment_items(segment) * pool->item_bytes);
         if (!pool->segments[segment])

@@ -66,9 +66,21 @@ static void drop_text(struct strtab *tab, size_t length)
     tab->blocks->used -= length + 1;
 }
 
-static enum err_code add(struct strtab *tab, uint32_t hash, const char *text, size_t length,
-                         str_id *id_out, struct err *err)
+static enum err_code intern_valid(struct strtab *tab, const char *text, size_t length,
+                                  str_id *id_out, struct err *err)
 {
+    const uint32_t hash = hash_mix(hash_bytes(text, length, HASH_SEED), length);
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &tab->index, hash, is_text(strtab_get(tab, at->id), text, length));
+    if (at) {
+        *id_out = at->id;
+        return ERR_OK;
+    }
+    if (tab->is_closed) {
+        *id_out = tab->instead;
+        return ERR_OK;
+    }
+
     const struct strtab_string s = { copy_text(tab, text, length), (uint32_t)length };
     uint32_t id;
     if (!s.text)
@@ -86,23 +98,6 @@ static enum err_code add(struct strtab *tab, uint32_t hash, const char *text, si
     }
     *id_out = id;
     return ERR_OK;
-}
-
-static enum err_code intern_valid(struct strtab *tab, const char *text, size_t length,
-                                  str_id *id_out, struct err *err)
-{
-    const uint32_t hash = hash_mix(hash_bytes(text, length, HASH_SEED), length);
-    struct idmap_slot *at;
-    IDMAP_FIND(at, &tab->index, hash, is_text(strtab_get(tab, at->id), text, length));
-    if (at) {
-        *id_out = at->id;
-        return ERR_OK;
-    }
-    if (tab->is_closed) {
-        *id_out = tab->instead;
-        return ERR_OK;
-    }
-    return add(tab, hash, text, length, id_out, err);
 }
 
 static enum err_code intern_repaired(struct strtab *tab, const char *text, size_t length,

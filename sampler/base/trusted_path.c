@@ -71,30 +71,6 @@ static enum err_code take_name(struct walk *walk, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code enter(struct walk *walk, int flags, struct err *err)
-{
-    const int next = openat(walk->at, walk->name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
-    if (next < 0)
-        return refuse(errno, err);
-    close(walk->at);
-    walk->at = next;
-    return ERR_OK;
-}
-
-/* Puts the target of the link before the rest of the path. */
-static enum err_code follow(struct walk *walk, int link_fd, struct err *err)
-{
-    char target[PATH_MAX], left[PATH_MAX];
-    const ssize_t length = readlinkat(link_fd, "", target, sizeof target - 1);
-    if (length <= 0)
-        return refuse(length < 0 ? errno : ENOENT, err);
-    target[length] = '\0';
-    if (snprintf(left, sizeof left, "%s/%s", target, walk->left) >= (int)sizeof left)
-        return refuse(ENAMETOOLONG, err);
-    memcpy(walk->left, left, strlen(left) + 1);
-    return *target == '/' ? begin(walk, target, err) : ERR_OK;
-}
-
 /* Some links of /proc have no path: they lead to what a process has open. */
 static bool is_of_proc(int fd)
 {
@@ -124,12 +100,33 @@ static enum err_code step(struct walk *walk, struct trusted_path *out, bool *is_
                             err);
         if (++walk->links > TRUSTED_PATH_MAX_LINKS)
             return refuse(ELOOP, err);
-        if (!is_of_proc(here))
-            return follow(walk, here, err);
+        if (!is_of_proc(here)) {
+            /* Puts the target of the link before the rest of the path. */
+            const int link_fd = here;
+            char target[PATH_MAX], left[PATH_MAX];
+            const ssize_t length = readlinkat(link_fd, "", target, sizeof target - 1);
+            if (length <= 0)
+                return refuse(length < 0 ? errno : ENOENT, err);
+            target[length] = '\0';
+            if (snprintf(left, sizeof left, "%s/%s", target, walk->left) >= (int)sizeof left)
+                return refuse(ENAMETOOLONG, err);
+            memcpy(walk->left, left, strlen(left) + 1);
+            return *target == '/' ? begin(walk, target, err) : ERR_OK;
+        }
         out->is_opened = walk->is_last;
     }
     *is_done = walk->is_last;
-    return walk->is_last ? ERR_OK : enter(walk, S_ISLNK(status.st_mode) ? 0 : O_NOFOLLOW, err);
+
+    if (walk->is_last)
+        return ERR_OK;
+
+    const int flags = S_ISLNK(status.st_mode) ? 0 : O_NOFOLLOW;
+    const int next = openat(walk->at, walk->name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
+    if (next < 0)
+        return refuse(errno, err);
+    close(walk->at);
+    walk->at = next;
+    return ERR_OK;
 }
 
 enum err_code trusted_path_find(const char *path, struct trusted_path *out, struct err *err)

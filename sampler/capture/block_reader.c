@@ -21,23 +21,18 @@ static enum err_code cannot_read(int sys, struct err *err)
     return ERR_SYS;
 }
 
-static enum err_code check_version(const unsigned char *preamble, struct err *err)
+enum err_code block_reader_open(struct block_reader *blocks, int fd, struct err *err)
 {
-    const unsigned char *const at = preamble + MAGIC_BYTES;
-    const unsigned major = at[0] | (unsigned)at[1] << 8;
-    const unsigned minor = at[2] | (unsigned)at[3] << 8;
-    if (major > CAPTURE_MAJOR)
-        return err_set(
-            err, ERR_UNSUPPORTED,
-            "its format is %u.%u, and this pyrometer reads up to %d: use a newer one", major,
-            minor, CAPTURE_MAJOR);
-    if (major == 0)
-        return err_set(err, ERR_CORRUPT, "its version number is invalid");
-    return ERR_OK;
-}
+    struct stat status;
+    *blocks = (struct block_reader){ .fd = fd };
+    if (fstat(blocks->fd, &status) != 0)
+        return err_set(err, ERR_SYS, "%s", strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        return err_set(err, ERR_UNSUPPORTED,
+                       S_ISDIR(status.st_mode) ? "it is a folder, not a capture"
+                                               : "it is not a regular file");
+    blocks->size = (uint64_t)status.st_size;
 
-static enum err_code read_preamble(struct block_reader *blocks, struct err *err)
-{
     unsigned char preamble[CAPTURE_PREAMBLE_BYTES];
     const size_t bytes = blocks->size < sizeof preamble ? blocks->size : sizeof preamble;
     const size_t magic = bytes < MAGIC_BYTES ? bytes : MAGIC_BYTES;
@@ -51,21 +46,18 @@ static enum err_code read_preamble(struct block_reader *blocks, struct err *err)
         return err_set(err, ERR_CORRUPT, "it was cut after %zu bytes and holds no samples",
                        bytes);
     blocks->at = sizeof preamble;
-    return check_version(preamble, err);
-}
 
-enum err_code block_reader_open(struct block_reader *blocks, int fd, struct err *err)
-{
-    struct stat status;
-    *blocks = (struct block_reader){ .fd = fd };
-    if (fstat(blocks->fd, &status) != 0)
-        return err_set(err, ERR_SYS, "%s", strerror(errno));
-    if (!S_ISREG(status.st_mode))
-        return err_set(err, ERR_UNSUPPORTED,
-                       S_ISDIR(status.st_mode) ? "it is a folder, not a capture"
-                                               : "it is not a regular file");
-    blocks->size = (uint64_t)status.st_size;
-    return read_preamble(blocks, err);
+    const unsigned char *const at = preamble + MAGIC_BYTES;
+    const unsigned major = at[0] | (unsigned)at[1] << 8;
+    const unsigned minor = at[2] | (unsigned)at[3] << 8;
+    if (major > CAPTURE_MAJOR)
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "its format is %u.%u, and this pyrometer reads up to %d: use a newer one", major,
+            minor, CAPTURE_MAJOR);
+    if (major == 0)
+        return err_set(err, ERR_CORRUPT, "its version number is invalid");
+    return ERR_OK;
 }
 
 void block_reader_close(struct block_reader *blocks)

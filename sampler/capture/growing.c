@@ -57,54 +57,42 @@ static enum err_code read_stored(struct growing *growing, const struct block_hea
     return rc ? rc : block_decode(&growing->chain, head, stored, &growing->raw, err);
 }
 
-static enum err_code take_metadata(struct growing *growing, struct err *err)
-{
-    const struct buffer raw = growing->raw;
-    if (growing->has_metadata)
-        return err_set(err, ERR_CORRUPT, "metadata are in the wrong place");
-    growing->raw = growing->start_bytes;
-    growing->start_bytes = raw;
-    struct byte_reader in = byte_reader_over(&raw);
-    const enum err_code rc = metadata_decode(&growing->metadata, &in, err);
-    if (rc)
-        return rc;
-    if (growing->metadata.unit_ns < 1 || growing->metadata.unit_ns > WINDOWS_MAX_UNIT_NS)
-        return err_set(err, ERR_CORRUPT, "its unit of time is invalid");
-    names_init(&growing->names, &growing->metadata);
-    growing->has_metadata = true;
-    return ERR_OK;
-}
-
-static enum err_code take_rows(struct growing *growing, struct err *err)
-{
-    struct byte_reader in = byte_reader_over(&growing->raw);
-    const enum err_code rc = rows_decode(growing->profile, &in, &growing->sizes, err);
-    if (!rc && growing->table_bytes &&
-        profile_table_bytes(growing->profile) > growing->table_bytes)
-        return err_set(err, ERR_LIMIT, "its tables need more than %zu MiB",
-                       growing->table_bytes >> 20);
-    return rc;
-}
-
-static enum err_code take_windows(struct growing *growing, struct err *err)
-{
-    struct byte_reader in = byte_reader_over(&growing->raw);
-    windows_block_deinit(&growing->block);
-    return windows_decode(&in, &growing->names, growing->metadata.unit_ns, &growing->sizes,
-                          true, &growing->places, &growing->block, err);
-}
-
 static enum err_code take_block(struct growing *growing, enum capture_kind kind,
                                 struct err *err)
 {
-    if (kind == CAPTURE_METADATA)
-        return take_metadata(growing, err);
+    if (kind == CAPTURE_METADATA) {
+        const struct buffer raw = growing->raw;
+        if (growing->has_metadata)
+            return err_set(err, ERR_CORRUPT, "metadata are in the wrong place");
+        growing->raw = growing->start_bytes;
+        growing->start_bytes = raw;
+        struct byte_reader in = byte_reader_over(&raw);
+        const enum err_code rc = metadata_decode(&growing->metadata, &in, err);
+        if (rc)
+            return rc;
+        if (growing->metadata.unit_ns < 1 || growing->metadata.unit_ns > WINDOWS_MAX_UNIT_NS)
+            return err_set(err, ERR_CORRUPT, "its unit of time is invalid");
+        names_init(&growing->names, &growing->metadata);
+        growing->has_metadata = true;
+        return ERR_OK;
+    }
     if (!growing->has_metadata)
         return err_set(err, ERR_CORRUPT, "it does not begin with metadata");
-    if (kind == CAPTURE_ROWS)
-        return take_rows(growing, err);
-    if (kind == CAPTURE_WINDOWS)
-        return take_windows(growing, err);
+    if (kind == CAPTURE_ROWS) {
+        struct byte_reader in = byte_reader_over(&growing->raw);
+        const enum err_code rc = rows_decode(growing->profile, &in, &growing->sizes, err);
+        if (!rc && growing->table_bytes &&
+            profile_table_bytes(growing->profile) > growing->table_bytes)
+            return err_set(err, ERR_LIMIT, "its tables need more than %zu MiB",
+                           growing->table_bytes >> 20);
+        return rc;
+    }
+    if (kind == CAPTURE_WINDOWS) {
+        struct byte_reader in = byte_reader_over(&growing->raw);
+        windows_block_deinit(&growing->block);
+        return windows_decode(&in, &growing->names, growing->metadata.unit_ns, &growing->sizes,
+                              true, &growing->places, &growing->block, err);
+    }
     if (kind != CAPTURE_STATE && kind != CAPTURE_END)
         return err_set(err, ERR_CORRUPT, "a block is of an unknown kind");
     return ERR_OK;

@@ -59,25 +59,6 @@ struct live_capture {
     struct err err;
 };
 
-static struct chunk *take_free(struct live_capture *capture)
-{
-    pthread_mutex_lock(&capture->lock);
-    struct chunk *chunk = capture->free;
-    if (chunk)
-        capture->free = chunk->next;
-    pthread_mutex_unlock(&capture->lock);
-    if (!chunk && capture->made < LIVE_CAPTURE_MAX_CHUNKS) {
-        chunk = malloc(sizeof *chunk);
-        capture->made += chunk != NULL;
-    }
-    if (chunk) {
-        chunk->next = NULL;
-        chunk->count = 0;
-        chunk->seals = false;
-    }
-    return chunk;
-}
-
 static void hand_over(struct live_capture *capture)
 {
     struct chunk *const chunk = capture->filling;
@@ -95,12 +76,27 @@ static void hand_over(struct live_capture *capture)
 
 static bool has_room(struct live_capture *capture)
 {
-    if (!capture->filling)
-        capture->filling = take_free(capture);
+    if (!capture->filling) {
+        pthread_mutex_lock(&capture->lock);
+        struct chunk *chunk = capture->free;
+        if (chunk)
+            capture->free = chunk->next;
+        pthread_mutex_unlock(&capture->lock);
+        if (!chunk && capture->made < LIVE_CAPTURE_MAX_CHUNKS) {
+            chunk = malloc(sizeof *chunk);
+            capture->made += chunk != NULL;
+        }
+        if (chunk) {
+            chunk->next = NULL;
+            chunk->count = 0;
+            chunk->seals = false;
+        }
+        capture->filling = chunk;
+    }
     return capture->filling != NULL;
 }
 
-static void count(void *context, const struct run *run)
+static void count_run(void *context, const struct run *run)
 {
     struct live_capture *const capture = context;
     capture->taken += run->count;
@@ -115,8 +111,8 @@ static void count(void *context, const struct run *run)
 }
 
 /* If there is no chunk, the next seal closes this window too. */
-static void seal(void *context, uint64_t end_ns, uint64_t period_ns,
-                 const struct quality *quality)
+static void seal_window(void *context, uint64_t end_ns, uint64_t period_ns,
+                        const struct quality *quality)
 {
     struct live_capture *const capture = context;
     if (!has_room(capture))
@@ -134,7 +130,8 @@ enum err_code live_capture_create(struct live_capture **out, struct err *err)
     struct live_capture *const capture = calloc(1, sizeof *capture);
     if (!capture)
         return err_nomem(err);
-    capture->sink = (struct sink){ .context = capture, .count = count, .seal = seal };
+    capture->sink =
+        (struct sink){ .context = capture, .count = count_run, .seal = seal_window };
     pthread_mutex_init(&capture->lock, NULL);
     pthread_cond_init(&capture->changed, NULL);
     *out = capture;
@@ -163,7 +160,7 @@ static void put_state(void *context, struct buffer *out)
 }
 
 /* Every row that the runs refer to was published before they were handed over. */
-static enum err_code flush(struct live_capture *capture, struct err *err)
+static enum err_code flush_chunk(struct live_capture *capture, struct err *err)
 {
     struct profile_snapshot snapshot;
     enum err_code rc = profile_snapshot(capture->profile, &snapshot, err);
@@ -175,38 +172,26 @@ static enum err_code flush(struct live_capture *capture, struct err *err)
     return !rc && capture->put ? writer_state(&capture->writer, put_state, capture, err) : rc;
 }
 
-static void drop(struct live_capture *capture, const struct chunk *chunk)
-{
-    for (size_t i = 0; i < chunk->count; i++)
-        capture->dropped += chunk->runs[i].count;
-}
-
-static enum err_code take_runs(struct live_capture *capture, const struct chunk *chunk,
-                               struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < chunk->count && !rc; i++)
-        rc = writer_run(&capture->writer, &chunk->runs[i], err);
-    return rc;
-}
-
 /* Rows are published when their window is sealed, so a block is only made then. */
 static enum err_code take_chunk(struct live_capture *capture, const struct chunk *chunk,
                                 struct err *err)
 {
     struct writer *const writer = &capture->writer;
     enum err_code rc = ERR_OK;
-    if (writer->windows.run_count < LIVE_CAPTURE_MAX_OPEN_RUNS)
-        rc = take_runs(capture, chunk, err);
-    else
-        drop(capture, chunk);
+    if (writer->windows.run_count < LIVE_CAPTURE_MAX_OPEN_RUNS) {
+        for (size_t i = 0; i < chunk->count && !rc; i++)
+            rc = writer_run(&capture->writer, &chunk->runs[i], err);
+    } else {
+        for (size_t i = 0; i < chunk->count; i++)
+            capture->dropped += chunk->runs[i].count;
+    }
     if (rc || !chunk->seals)
         return rc;
     capture->sealed = (struct live_capture_seal){ .end_ns = chunk->end_ns,
                                                   .quality = chunk->quality,
                                                   .lost = chunk->lost + capture->dropped };
     rc = writer_seal(writer, chunk->end_ns, chunk->period_ns, err);
-    return !rc && writer_is_due(writer) ? flush(capture, err) : rc;
+    return !rc && writer_is_due(writer) ? flush_chunk(capture, err) : rc;
 }
 
 /* Removes a partly written block: then there may be room for the end. */
@@ -215,24 +200,6 @@ static void drop_rest(struct live_capture *capture)
     const off_t end = capture->start + (off_t)capture->writer.at;
     if (capture->is_regular && ftruncate(capture->fd, end) == 0)
         (void)!lseek(capture->fd, end, SEEK_SET);
-}
-
-static void fail(struct live_capture *capture)
-{
-    drop_rest(capture);
-    if (capture->failed)
-        capture->failed(capture->context, &capture->err);
-}
-
-/* After a failure chunks are not written. */
-static void process(struct live_capture *capture, struct chunk *chunk)
-{
-    if (!capture->err.code && take_chunk(capture, chunk, &capture->err))
-        fail(capture);
-    pthread_mutex_lock(&capture->lock);
-    chunk->next = capture->free;
-    capture->free = chunk;
-    pthread_mutex_unlock(&capture->lock);
 }
 
 /* NULL: the capture ends, and no chunk is left. */
@@ -255,8 +222,18 @@ static void *capture_main(void *context)
     struct live_capture *const capture = context;
     struct chunk *chunk;
     pthread_setname_np(pthread_self(), "capture");
-    while ((chunk = wait_for_chunk(capture)))
-        process(capture, chunk);
+    while ((chunk = wait_for_chunk(capture))) {
+        /* After a failure chunks are not written. */
+        if (!capture->err.code && take_chunk(capture, chunk, &capture->err)) {
+            drop_rest(capture);
+            if (capture->failed)
+                capture->failed(capture->context, &capture->err);
+        }
+        pthread_mutex_lock(&capture->lock);
+        chunk->next = capture->free;
+        capture->free = chunk;
+        pthread_mutex_unlock(&capture->lock);
+    }
     return NULL;
 }
 
@@ -272,7 +249,7 @@ static sigset_t block_limit_signal(void)
     return before;
 }
 
-static void unblock(const sigset_t *before)
+static void unblock_signals(const sigset_t *before)
 {
     const struct timespec now = { 0 };
     sigset_t limit;
@@ -313,8 +290,8 @@ enum err_code live_capture_begin_live(struct live_capture *capture, int fd,
     const sigset_t before = block_limit_signal();
     enum err_code rc = writer_init_live(&capture->writer, &written, write_out, capture, err);
     if (!rc)
-        rc = flush(capture, err);
-    unblock(&before);
+        rc = flush_chunk(capture, err);
+    unblock_signals(&before);
     return rc ? rc : start_thread(capture, err);
 }
 
@@ -334,11 +311,11 @@ enum err_code live_capture_begin(struct live_capture *capture, int fd, struct pr
     written.unit_ns = writer_unit_ns((double)metadata->rate_uhz / 1e6);
     const sigset_t before = block_limit_signal();
     const enum err_code rc = writer_init(&capture->writer, &written, write_out, capture, err);
-    unblock(&before);
+    unblock_signals(&before);
     return rc ? rc : start_thread(capture, err);
 }
 
-static void join(struct live_capture *capture)
+static void join_thread(struct live_capture *capture)
 {
     if (!capture->has_thread)
         return;
@@ -350,13 +327,19 @@ static void join(struct live_capture *capture)
     capture->has_thread = false;
 }
 
-static enum err_code write_end(struct live_capture *capture, const struct capture_metadata *end,
-                               const struct buffer *texts, struct err *err)
+enum err_code live_capture_finish(struct live_capture *capture,
+                                  const struct capture_metadata *end,
+                                  const struct buffer *texts, struct err *err)
 {
+    if (capture->filling && capture->filling->count)
+        hand_over(capture);
+    join_thread(capture);
+    const sigset_t before = block_limit_signal();
+
     struct capture_metadata written = *end;
     capture->sealed.lost = capture->lost + capture->dropped;
     if (!capture->err.code &&
-        (flush(capture, &capture->err) ||
+        (flush_chunk(capture, &capture->err) ||
          (texts && texts->length && writer_source(&capture->writer, texts, &capture->err))))
         drop_rest(capture);
     if (capture->err.code) {
@@ -368,19 +351,8 @@ static enum err_code write_end(struct live_capture *capture, const struct captur
     const enum err_code rc = writer_finish(&capture->writer, &written, err);
     if (rc)
         drop_rest(capture);
-    return rc;
-}
 
-enum err_code live_capture_finish(struct live_capture *capture,
-                                  const struct capture_metadata *end,
-                                  const struct buffer *texts, struct err *err)
-{
-    if (capture->filling && capture->filling->count)
-        hand_over(capture);
-    join(capture);
-    const sigset_t before = block_limit_signal();
-    const enum err_code rc = write_end(capture, end, texts, err);
-    unblock(&before);
+    unblock_signals(&before);
     if (!capture->err.code)
         return rc;
     if (err)
@@ -401,7 +373,7 @@ void live_capture_destroy(struct live_capture *capture)
 {
     if (!capture)
         return;
-    join(capture);
+    join_thread(capture);
     writer_deinit(&capture->writer);
     free_chunks(capture->first);
     free_chunks(capture->free);

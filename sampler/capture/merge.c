@@ -47,41 +47,12 @@ static const struct capture_metadata *facts_of(const struct input *input)
     return reader_metadata(input->reader);
 }
 
-static uint32_t *ids(uint32_t rows)
+static uint32_t *make_ids(uint32_t rows)
 {
     return calloc((size_t)rows + 1, sizeof(uint32_t));
 }
 
-static enum err_code make_maps(struct input *input, struct err *err)
-{
-    const struct profile_sizes *const sizes = &input->snapshot.sizes;
-    input->strings = ids(sizes->strings);
-    input->libraries = ids(sizes->libraries);
-    input->functions = ids(sizes->functions);
-    input->frames = ids(sizes->frames);
-    input->nodes = ids(sizes->nodes);
-    input->threads = ids(sizes->threads);
-    input->processes = ids(sizes->processes);
-    input->spots = ids(sizes->spots);
-    if (input->strings && input->libraries && input->functions && input->frames &&
-        input->nodes && input->threads && input->processes && input->spots)
-        return ERR_OK;
-    return err_nomem(err);
-}
-
-static enum err_code map_strings(struct profile *profile, struct input *input, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (str_id id = 0; id < input->snapshot.sizes.strings && !rc; id++) {
-        const struct strtab_string string = profile_string(&input->snapshot, id);
-        rc = strtab_intern(profile_strings(profile), string.text, string.length,
-                           &input->strings[id], err);
-    }
-    return rc;
-}
-
-static enum err_code map_functions(struct profile *profile, struct input *input,
-                                   struct err *err)
+static enum err_code map_places(struct profile *profile, struct input *input, struct err *err)
 {
     const struct profile_sizes *const sizes = &input->snapshot.sizes;
     enum err_code rc = ERR_OK;
@@ -98,13 +69,7 @@ static enum err_code map_functions(struct profile *profile, struct input *input,
         row.library = input->libraries[row.library];
         rc = profile_function_row(profile, &row, &input->functions[id], err);
     }
-    return rc;
-}
 
-static enum err_code map_places(struct profile *profile, struct input *input, struct err *err)
-{
-    const struct profile_sizes *const sizes = &input->snapshot.sizes;
-    enum err_code rc = map_functions(profile, input, err);
     for (frame_id id = 0; id < sizes->frames && !rc; id++) {
         const struct profile_frame row = profile_frame_at(&input->snapshot, id);
         rc = profile_frame(profile, input->functions[row.function], row.line,
@@ -163,15 +128,6 @@ static enum err_code map_threads(struct profile *profile, struct input *input, c
     return rc;
 }
 
-/* The first capture that names the package of a file is right; those that find no room are left out. */
-static void take_packages(struct profile *profile, const struct input *input)
-{
-    const struct packages *const packages = profile_packages(reader_profile(input->reader));
-    for (uint32_t i = 0; i < packages_count(packages); i++)
-        (void)!packages_add(profile_packages(profile), packages->rows[i].path,
-                            packages->rows[i].package, NULL);
-}
-
 static bool is_wanted(const struct input *input)
 {
     const uint64_t start_ns = input->window.start_ns;
@@ -195,23 +151,19 @@ static void count_block(struct input *input)
     input->block = (struct counted_block){ .before = block->after, .after = block->after };
 }
 
-/* Counters are known at the end of a block of windows. */
-static void count_window(struct input *input)
-{
-    if (input->window.quality.ticks != input->block.after.ticks)
-        count_block(input);
-    input->block.after = input->window.quality;
-    input->block.windows++;
-    input->block.wanted += is_wanted(input);
-}
-
 static enum err_code next_window(struct input *input, struct err *err)
 {
     enum err_code rc = ERR_OK;
     do {
         rc = reader_next_window(input->reader, &input->window, err);
-        if (!rc)
-            count_window(input);
+        if (!rc) {
+            /* Counters are known at the end of a block of windows. */
+            if (input->window.quality.ticks != input->block.after.ticks)
+                count_block(input);
+            input->block.after = input->window.quality;
+            input->block.windows++;
+            input->block.wanted += is_wanted(input);
+        }
     } while (!rc && !is_wanted(input));
     input->has_window = !rc;
     if (!input->has_window)
@@ -226,15 +178,40 @@ static enum err_code open_input(struct merge *merge, struct input *input, size_t
     enum err_code rc = reader_load(input->reader, memory_bytes, err);
     if (!rc)
         rc = profile_snapshot(reader_profile(input->reader), &input->snapshot, err);
-    if (!rc)
-        rc = make_maps(input, err);
-    if (!rc)
-        rc = map_strings(merge->profile, input, err);
+    if (!rc) {
+        const struct profile_sizes *const sizes = &input->snapshot.sizes;
+        input->strings = make_ids(sizes->strings);
+        input->libraries = make_ids(sizes->libraries);
+        input->functions = make_ids(sizes->functions);
+        input->frames = make_ids(sizes->frames);
+        input->nodes = make_ids(sizes->nodes);
+        input->threads = make_ids(sizes->threads);
+        input->processes = make_ids(sizes->processes);
+        input->spots = make_ids(sizes->spots);
+        rc = input->strings && input->libraries && input->functions && input->frames &&
+                     input->nodes && input->threads && input->processes && input->spots
+                 ? ERR_OK
+                 : err_nomem(err);
+    }
+    if (!rc) {
+        struct profile *const profile = merge->profile;
+        for (str_id id = 0; id < input->snapshot.sizes.strings && !rc; id++) {
+            const struct strtab_string string = profile_string(&input->snapshot, id);
+            rc = strtab_intern(profile_strings(profile), string.text, string.length,
+                               &input->strings[id], err);
+        }
+    }
     if (!rc)
         rc = map_places(merge->profile, input, err);
     if (!rc)
         rc = map_threads(merge->profile, input, home, err);
-    take_packages(merge->profile, input);
+
+    /* The first capture that names the package of a file is right; those that find no room are left out. */
+    const struct packages *const packages = profile_packages(reader_profile(input->reader));
+    for (uint32_t i = 0; i < packages_count(packages); i++)
+        (void)!packages_add(profile_packages(merge->profile), packages->rows[i].path,
+                            packages->rows[i].package, NULL);
+
     reader_rewind(input->reader);
     return rc ? rc : next_window(input, err);
 }
@@ -245,43 +222,25 @@ static uint64_t start_of(const struct input *input)
     return facts_of(input)->started_at_ns + input->range.from_ns;
 }
 
-static uint64_t first_start(const struct merge *merge)
-{
-    uint64_t start_ns = UINT64_MAX;
-    for (size_t i = 0; i < merge->count; i++)
-        if (start_of(&merge->inputs[i]) < start_ns)
-            start_ns = start_of(&merge->inputs[i]);
-    return start_ns;
-}
-
 /* An instant of a capture in the merged session.  The first window may have runs from before the range. */
-static uint64_t moved(const struct input *input, uint64_t at_ns)
+static uint64_t move_time(const struct input *input, uint64_t at_ns)
 {
     const uint64_t from_ns = input->range.from_ns;
     return at_ns > from_ns ? at_ns - from_ns + input->offset_ns : input->offset_ns;
 }
 
-/* Filters that not all have would hide what some were recorded to show. */
-static void take_filters(struct merge *merge, struct recorded_filters_room *room,
-                         struct capture_metadata *metadata)
-{
-    char ignored[RECORDED_FILTERS_TEXT_BYTES];
-    struct frame_filters first, other;
-    recorded_filters_take(metadata, &first, ignored);
-    for (size_t i = 1; i < merge->count; i++) {
-        recorded_filters_take(facts_of(&merge->inputs[i]), &other, ignored);
-        merge->drops_filters |= !frame_filters_agree(&first, &other);
-    }
-    if (merge->drops_filters)
-        first.count = 0;
-    recorded_filters_put(&first, room, metadata);
-}
-
-static enum err_code begin(struct merge *merge, writer_take take, void *to, struct err *err)
+static enum err_code begin_merge(struct merge *merge, writer_take take, void *to,
+                                 struct err *err)
 {
     struct capture_metadata metadata = *facts_of(&merge->inputs[0]);
     struct recorded_filters_room room;
-    metadata.started_at_ns = first_start(merge);
+
+    uint64_t start_ns = UINT64_MAX;
+    for (size_t i = 0; i < merge->count; i++)
+        if (start_of(&merge->inputs[i]) < start_ns)
+            start_ns = start_of(&merge->inputs[i]);
+    metadata.started_at_ns = start_ns;
+
     metadata.merged = merge->count;
     metadata.ended_at_ns = metadata.elapsed_ns = metadata.has_failed = metadata.lost = 0;
     metadata.reason = metadata.source_text = "";
@@ -296,18 +255,29 @@ static enum err_code begin(struct merge *merge, writer_take take, void *to, stru
         if (facts_of(input)->unit_ns < metadata.unit_ns)
             metadata.unit_ns = facts_of(input)->unit_ns;
     }
-    take_filters(merge, &room, &metadata);
+
+    /* Filters that not all have would hide what some were recorded to show. */
+    char ignored[RECORDED_FILTERS_TEXT_BYTES];
+    struct frame_filters first, other;
+    recorded_filters_take(&metadata, &first, ignored);
+    for (size_t i = 1; i < merge->count; i++) {
+        recorded_filters_take(facts_of(&merge->inputs[i]), &other, ignored);
+        merge->drops_filters |= !frame_filters_agree(&first, &other);
+    }
+    if (merge->drops_filters)
+        first.count = 0;
+    recorded_filters_put(&first, &room, &metadata);
     return writer_init(&merge->writer, &metadata, take, to, err);
 }
 
 /* NULL: no window is left. */
-static struct input *earliest(const struct merge *merge)
+static struct input *find_earliest(const struct merge *merge)
 {
     struct input *best = NULL;
     uint64_t best_ns = 0;
     for (size_t i = 0; i < merge->count; i++) {
         struct input *const input = &merge->inputs[i];
-        const uint64_t end_ns = moved(input, input->window.end_ns);
+        const uint64_t end_ns = move_time(input, input->window.end_ns);
         if (input->has_window && (!best || end_ns < best_ns)) {
             best = input;
             best_ns = end_ns;
@@ -325,7 +295,7 @@ static void add_quality(struct quality *sum, const struct quality *quality)
     sum->bias_ppm = sum->bias_error_ppm = 0;
 }
 
-static enum err_code flush(struct merge *merge, struct err *err)
+static enum err_code flush_output(struct merge *merge, struct err *err)
 {
     struct quality sum = { 0 };
     uint64_t lost = 0;
@@ -334,41 +304,6 @@ static enum err_code flush(struct merge *merge, struct err *err)
         lost += facts_of(&merge->inputs[i])->lost;
     }
     return writer_flush(&merge->writer, &merge->snapshot, &sum, lost, err);
-}
-
-static enum err_code take_run(struct merge *merge, const struct input *input,
-                              const struct run *from, struct err *err)
-{
-    struct run run = *from;
-    run.thread = input->threads[run.thread];
-    run.node = input->nodes[run.node];
-    run.first_ns = moved(input, run.first_ns);
-    if (run.spot != PROFILE_NO_SPOT) {
-        run.spot = input->spots[run.spot];
-        run.spot_node = input->nodes[run.spot_node];
-    }
-    return writer_run(&merge->writer, &run, err);
-}
-
-static enum err_code take_window(struct merge *merge, struct input *input, struct err *err)
-{
-    const struct capture_window *const window = &input->window;
-    const uint64_t start_ns = moved(input, window->start_ns);
-    const uint64_t end_ns = moved(input, window->end_ns);
-    enum err_code rc = ERR_OK;
-    /* A gap without samples. */
-    if (start_ns > merge->now_ns)
-        rc = writer_seal(&merge->writer, start_ns, window->period_ns, err);
-    for (size_t i = 0; i < window->run_count && !rc; i++)
-        rc = take_run(merge, input, &window->runs[i], err);
-    if (!rc && !window->is_open) {
-        rc = writer_seal(&merge->writer, end_ns, window->period_ns, err);
-        merge->now_ns = end_ns;
-    }
-    /* The last flush has the counters of all blocks. */
-    if (!rc)
-        rc = next_window(input, err);
-    return !rc && writer_is_due(&merge->writer) ? flush(merge, err) : rc;
 }
 
 /* The state is that of the first capture without texts, if none has any. */
@@ -395,7 +330,7 @@ static enum err_code write_source(struct merge *merge, const char **state_out, s
     return rc;
 }
 
-static enum err_code end(struct merge *merge, struct err *err)
+static enum err_code end_merge(struct merge *merge, struct err *err)
 {
     char reason[64];
     const char *paths[PACKAGES_MAX], *names[PACKAGES_MAX];
@@ -409,7 +344,7 @@ static enum err_code end(struct merge *merge, struct err *err)
         const struct capture_metadata *const input = facts_of(&merge->inputs[i]);
         const uint64_t to_ns = merge->inputs[i].range.to_ns;
         const bool is_cut = to_ns > 0 && to_ns < input->elapsed_ns;
-        const uint64_t elapsed_ns = moved(&merge->inputs[i], input->elapsed_ns);
+        const uint64_t elapsed_ns = move_time(&merge->inputs[i], input->elapsed_ns);
         const uint64_t ended_at_ns = is_cut ? input->started_at_ns + to_ns : input->ended_at_ns;
         metadata.lost += input->lost;
         if (input->elapsed_ns && !is_cut && elapsed_ns > metadata.elapsed_ns)
@@ -417,14 +352,14 @@ static enum err_code end(struct merge *merge, struct err *err)
         if (ended_at_ns > metadata.ended_at_ns)
             metadata.ended_at_ns = ended_at_ns;
     }
-    enum err_code rc = flush(merge, err);
+    enum err_code rc = flush_output(merge, err);
     if (!rc)
         rc = write_source(merge, &metadata.source_text, err);
     return rc ? rc : writer_finish(&merge->writer, &metadata, err);
 }
 
-static enum err_code run(struct merge *merge, size_t memory_bytes, writer_take take, void *to,
-                         struct err *err)
+static enum err_code run_merge(struct merge *merge, size_t memory_bytes, writer_take take,
+                               void *to, struct err *err)
 {
     struct input *input;
     enum err_code rc = profile_create(&merge->profile, err);
@@ -439,23 +374,36 @@ static enum err_code run(struct merge *merge, size_t memory_bytes, writer_take t
     if (!rc)
         rc = profile_snapshot(merge->profile, &merge->snapshot, err);
     if (!rc)
-        rc = begin(merge, take, to, err);
-    while (!rc && (input = earliest(merge)))
-        rc = take_window(merge, input, err);
-    return rc ? rc : end(merge, err);
-}
-
-static void close_input(struct input *input)
-{
-    profile_snapshot_release(&input->snapshot);
-    free(input->strings);
-    free(input->libraries);
-    free(input->functions);
-    free(input->frames);
-    free(input->nodes);
-    free(input->threads);
-    free(input->processes);
-    free(input->spots);
+        rc = begin_merge(merge, take, to, err);
+    while (!rc && (input = find_earliest(merge))) {
+        const struct capture_window *const window = &input->window;
+        const uint64_t start_ns = move_time(input, window->start_ns);
+        const uint64_t end_ns = move_time(input, window->end_ns);
+        /* A gap without samples. */
+        if (start_ns > merge->now_ns)
+            rc = writer_seal(&merge->writer, start_ns, window->period_ns, err);
+        for (size_t i = 0; i < window->run_count && !rc; i++) {
+            struct run run_merge = window->runs[i];
+            run_merge.thread = input->threads[run_merge.thread];
+            run_merge.node = input->nodes[run_merge.node];
+            run_merge.first_ns = move_time(input, run_merge.first_ns);
+            if (run_merge.spot != PROFILE_NO_SPOT) {
+                run_merge.spot = input->spots[run_merge.spot];
+                run_merge.spot_node = input->nodes[run_merge.spot_node];
+            }
+            rc = writer_run(&merge->writer, &run_merge, err);
+        }
+        if (!rc && !window->is_open) {
+            rc = writer_seal(&merge->writer, end_ns, window->period_ns, err);
+            merge->now_ns = end_ns;
+        }
+        /* The last flush has the counters of all blocks. */
+        if (!rc)
+            rc = next_window(input, err);
+        if (!rc && writer_is_due(&merge->writer))
+            rc = flush_output(merge, err);
+    }
+    return rc ? rc : end_merge(merge, err);
 }
 
 enum err_code merge_captures(struct reader *const *readers, size_t count,
@@ -471,14 +419,24 @@ enum err_code merge_captures(struct reader *const *readers, size_t count,
         merge.inputs[i] =
             (struct input){ .reader = readers[i],
                             .range = ranges ? ranges[i] : (struct merge_range){ 0 } };
-    const enum err_code rc = run(&merge, options->memory_bytes, take, to, err);
+    const enum err_code rc = run_merge(&merge, options->memory_bytes, take, to, err);
     *out =
         (struct merge_result){ merge.writer.samples, merge.source_texts, merge.drops_filters };
     writer_deinit(&merge.writer);
     profile_snapshot_release(&merge.snapshot);
     profile_destroy(merge.profile);
-    for (size_t i = 0; i < count; i++)
-        close_input(&merge.inputs[i]);
+    for (size_t i = 0; i < count; i++) {
+        struct input *const input = &merge.inputs[i];
+        profile_snapshot_release(&input->snapshot);
+        free(input->strings);
+        free(input->libraries);
+        free(input->functions);
+        free(input->frames);
+        free(input->nodes);
+        free(input->threads);
+        free(input->processes);
+        free(input->spots);
+    }
     free(merge.inputs);
     return rc;
 }

@@ -134,8 +134,15 @@ static enum err_code read_end(struct reader *reader, struct err *err)
     return rc || head.kind != CAPTURE_END ? ERR_OK : take_end(reader, err);
 }
 
-static enum err_code open_reader(struct reader *reader, int fd, struct err *err)
+/* Takes the descriptor. */
+static enum err_code open_taken(int fd, struct reader **out, struct err *err)
 {
+    struct reader *const reader = calloc(1, sizeof *reader);
+    if (!reader) {
+        close(fd);
+        return err_nomem(err);
+    }
+
     enum err_code rc = block_reader_open(&reader->blocks, fd, err);
     if (!rc)
         rc = take_metadata(reader, err);
@@ -145,18 +152,7 @@ static enum err_code open_reader(struct reader *reader, int fd, struct err *err)
         rc = profile_create(&reader->profile, err);
     take_packages(reader);
     reader->sizes = rows_at_start();
-    return rc;
-}
 
-/* Takes the descriptor. */
-static enum err_code open_taken(int fd, struct reader **out, struct err *err)
-{
-    struct reader *const reader = calloc(1, sizeof *reader);
-    if (!reader) {
-        close(fd);
-        return err_nomem(err);
-    }
-    const enum err_code rc = open_reader(reader, fd, err);
     if (rc)
         reader_close(reader);
     else
@@ -234,50 +230,6 @@ struct profile *reader_profile(struct reader *reader)
     return reader->profile;
 }
 
-static void note_cut(struct reader *reader)
-{
-    const struct block_reader *const blocks = &reader->blocks;
-    const uint64_t rest = blocks->size - blocks->at;
-    if (rest > 0)
-        snprintf(reader->missing, sizeof reader->missing,
-                 "the capture was cut: its last %" PRIu64 " bytes, from byte %" PRIu64
-                 " on, are not a whole block; everything after them is missing",
-                 rest, blocks->at);
-    else
-        snprintf(
-            reader->missing, sizeof reader->missing,
-            "the capture was not finished: everything after its last block, at byte %" PRIu64
-            ", is missing",
-            blocks->at);
-}
-
-static enum err_code no_more(struct err *err)
-{
-    return err_set(err, ERR_NOT_FOUND, "the capture has no more samples");
-}
-
-/* The file decides how large tables get; a small compressed file may have many rows. */
-static enum err_code take_rows(struct reader *reader, struct err *err)
-{
-    struct byte_reader in = byte_reader_over(&reader->raw);
-    const enum err_code rc = rows_decode(reader->profile, &in, &reader->sizes, err);
-    if (!rc && reader->table_bytes &&
-        profile_table_bytes(reader->profile) > reader->table_bytes)
-        return err_set(err, ERR_LIMIT,
-                       "its functions and stacks need more than %zu MiB: use a larger --memory",
-                       reader->table_bytes >> 20);
-    return rc;
-}
-
-static enum err_code take_windows(struct reader *reader, bool is_piece, struct err *err)
-{
-    struct byte_reader in = byte_reader_over(&reader->raw);
-    windows_block_deinit(&reader->block);
-    reader->window = 0;
-    return windows_decode(&in, &reader->names, reader->metadata.unit_ns, &reader->sizes,
-                          is_piece, &reader->places, &reader->block, err);
-}
-
 static enum err_code pass_end(struct reader *reader, struct err *err)
 {
     reader->at_end = true;
@@ -289,27 +241,34 @@ static enum err_code pass_end(struct reader *reader, struct err *err)
     return take_end(reader, err);
 }
 
-/* The last one of several blocks counts. */
-static enum err_code take_source(struct reader *reader, struct err *err)
-{
-    const struct buffer raw = reader->raw;
-    source_texts_deinit(&reader->texts);
-    reader->raw = reader->source_bytes;
-    reader->source_bytes = raw;
-    return source_texts_decode(raw.data, raw.length, &reader->texts, err);
-}
-
 static enum err_code take_block(struct reader *reader, const struct block_head *head,
                                 uint64_t at, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    if (head->kind == CAPTURE_ROWS)
-        rc = take_rows(reader, err);
-    else if (head->kind == CAPTURE_WINDOWS)
-        rc = take_windows(reader, block_is_piece(head), err);
-    else if (head->kind == CAPTURE_SOURCE)
-        rc = take_source(reader, err);
-    else if (head->kind == CAPTURE_END)
+    if (head->kind == CAPTURE_ROWS) {
+        /* The file decides how large tables get; a small compressed file may have many rows. */
+        struct byte_reader in = byte_reader_over(&reader->raw);
+        rc = rows_decode(reader->profile, &in, &reader->sizes, err);
+        if (!rc && reader->table_bytes &&
+            profile_table_bytes(reader->profile) > reader->table_bytes)
+            rc = err_set(
+                err, ERR_LIMIT,
+                "its functions and stacks need more than %zu MiB: use a larger --memory",
+                reader->table_bytes >> 20);
+    } else if (head->kind == CAPTURE_WINDOWS) {
+        const bool is_piece = block_is_piece(head);
+        struct byte_reader in = byte_reader_over(&reader->raw);
+        windows_block_deinit(&reader->block);
+        reader->window = 0;
+        rc = windows_decode(&in, &reader->names, reader->metadata.unit_ns, &reader->sizes,
+                            is_piece, &reader->places, &reader->block, err);
+    } else if (head->kind == CAPTURE_SOURCE) {
+        const struct buffer raw = reader->raw;
+        source_texts_deinit(&reader->texts);
+        reader->raw = reader->source_bytes;
+        reader->source_bytes = raw;
+        rc = source_texts_decode(raw.data, raw.length, &reader->texts, err);
+    } else if (head->kind == CAPTURE_END)
         rc = pass_end(reader, err);
     else
         rc = err_set(err, ERR_CORRUPT, "metadata are in the wrong place");
@@ -321,10 +280,23 @@ static enum err_code next_block(struct reader *reader, struct err *err)
     struct block_head head;
     const uint64_t at = reader->blocks.at;
     if (reader->at_end)
-        return no_more(err);
+        return err_set(err, ERR_NOT_FOUND, "the capture has no more samples");
     const enum err_code rc = block_reader_next(&reader->blocks, &head, &reader->raw, err);
-    if (rc == ERR_NOT_FOUND)
-        note_cut(reader);
+    if (rc == ERR_NOT_FOUND) {
+        const struct block_reader *const blocks = &reader->blocks;
+        const uint64_t rest = blocks->size - blocks->at;
+        if (rest > 0)
+            snprintf(reader->missing, sizeof reader->missing,
+                     "the capture was cut: its last %" PRIu64 " bytes, from byte %" PRIu64
+                     " on, are not a whole block; everything after them is missing",
+                     rest, blocks->at);
+        else
+            snprintf(
+                reader->missing, sizeof reader->missing,
+                "the capture was not finished: everything after its last block, at byte %" PRIu64
+                ", is missing",
+                blocks->at);
+    }
     if (reader->watch &&
         !reader->watch(reader->watch_context, reader->blocks.at, reader->blocks.size))
         return err_set(err, ERR_SYS, "reading was stopped");
@@ -382,14 +354,6 @@ static void pass_over(struct reader *reader, const struct reader_part *part)
     wanted->met_to = wanted->to == UINT64_MAX;
 }
 
-/* A wrong index would leave out samples. */
-static enum err_code check_part(const struct wanted_blocks *wanted, struct err *err)
-{
-    if (!wanted->is_part || (wanted->met_from && wanted->met_to && wanted->met_also))
-        return ERR_OK;
-    return err_set(err, ERR_CORRUPT, "its index names blocks that are not there");
-}
-
 static bool is_in(const struct reader_part *part, const struct capture_window *window)
 {
     return window->start_ns >= part->from_ns &&
@@ -433,8 +397,10 @@ enum err_code reader_load_part(struct reader *reader, const struct reader_part *
     if (part->from_ns || part->to_ns)
         pass_over(reader, part);
     enum err_code rc = load_windows(reader, part, err);
-    if (!rc)
-        rc = check_part(&reader->blocks.wanted, err);
+    /* A wrong index would leave out samples. */
+    const struct wanted_blocks *const wanted = &reader->blocks.wanted;
+    if (!rc && wanted->is_part && !(wanted->met_from && wanted->met_to && wanted->met_also))
+        rc = err_set(err, ERR_CORRUPT, "its index names blocks that are not there");
     reader->blocks.wanted = (struct wanted_blocks){ .is_part = false };
     return rc;
 }

@@ -13,18 +13,6 @@ static const size_t lists[FRAME_FILTER_KIND_COUNT] = {
     [FRAME_FILTER_SHOW_FROM] = offsetof(struct capture_metadata, show_from),
 };
 
-static const struct capture_texts *list_of(const struct capture_metadata *metadata,
-                                           enum frame_filter_kind kind)
-{
-    return (const void *)((const char *)metadata + lists[kind]);
-}
-
-static void set_list(struct capture_metadata *metadata, enum frame_filter_kind kind,
-                     const struct capture_texts *list)
-{
-    memcpy((char *)metadata + lists[kind], list, sizeof *list);
-}
-
 void recorded_filters_put(const struct frame_filters *filters,
                           struct recorded_filters_room *room, struct capture_metadata *out)
 {
@@ -34,8 +22,11 @@ void recorded_filters_put(const struct frame_filters *filters,
         const struct frame_filter *const filter = &filters->items[i];
         room->patterns[filter->kind][counts[filter->kind]++] = filter->pattern;
     }
-    for (enum frame_filter_kind kind = 0; kind < FRAME_FILTER_KIND_COUNT; kind++)
-        set_list(out, kind, &(struct capture_texts){ counts[kind], room->patterns[kind] });
+    for (enum frame_filter_kind kind = 0; kind < FRAME_FILTER_KIND_COUNT; kind++) {
+        const struct capture_texts *const list =
+            &(struct capture_texts){ counts[kind], room->patterns[kind] };
+        memcpy((char *)out + lists[kind], list, sizeof *list);
+    }
 }
 
 void recorded_filters_take(const struct capture_metadata *metadata, struct frame_filters *out,
@@ -46,7 +37,8 @@ void recorded_filters_take(const struct capture_metadata *metadata, struct frame
     *out = (struct frame_filters){ 0 };
     ignored_out[0] = '\0';
     for (enum frame_filter_kind kind = 0; kind < FRAME_FILTER_KIND_COUNT; kind++) {
-        const struct capture_texts *const list = list_of(metadata, kind);
+        const struct capture_texts *const list =
+            (const void *)((const char *)metadata + lists[kind]);
         for (size_t i = 0; i < list->count; i++) {
             if (frame_filters_add(out, kind, list->items[i], &why) == ERR_OK || ignored++ > 0)
                 continue;

@@ -48,9 +48,20 @@ static bool is_at(const struct place *place, const struct run *run, bool lacks_n
            (place->spot == PROFILE_NO_SPOT || place->spot_node == run->spot_node);
 }
 
-static enum err_code add_place(struct windows_encoder *encoder, uint32_t hash,
-                               const struct run *run, struct err *err)
+static enum err_code find_place(struct windows_encoder *encoder, const struct run *run,
+                                uint32_t *out, struct err *err)
 {
+    const uint32_t hash =
+        hash_mix((uint64_t)run->node << 16 | run->state,
+                 run->spot == PROFILE_NO_SPOT ? 0 : (uint64_t)run->spot_node << 32 | run->spot);
+    const bool lacks_native = encoder->marks_native && run->lacks_native;
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &encoder->index, hash, is_at(&encoder->places[at->id], run, lacks_native));
+    *out = at ? at->id : (uint32_t)encoder->place_count;
+
+    if (at)
+        return ERR_OK;
+
     if (!VEC_RESERVE(encoder->places, encoder->place_room, encoder->place_count + 1))
         return err_nomem(err);
     const enum err_code rc =
@@ -65,36 +76,13 @@ static enum err_code add_place(struct windows_encoder *encoder, uint32_t hash,
     return rc;
 }
 
-static enum err_code find_place(struct windows_encoder *encoder, const struct run *run,
-                                uint32_t *out, struct err *err)
-{
-    const uint32_t hash =
-        hash_mix((uint64_t)run->node << 16 | run->state,
-                 run->spot == PROFILE_NO_SPOT ? 0 : (uint64_t)run->spot_node << 32 | run->spot);
-    const bool lacks_native = encoder->marks_native && run->lacks_native;
-    struct idmap_slot *at;
-    IDMAP_FIND(at, &encoder->index, hash, is_at(&encoder->places[at->id], run, lacks_native));
-    *out = at ? at->id : (uint32_t)encoder->place_count;
-    return at ? ERR_OK : add_place(encoder, hash, run, err);
-}
-
 /* Does the run continue the last one of its thread?  A gap of a sample or two does not end a run; its
  * samples then count as evenly spaced. */
-static bool follows(const struct encoded_run *last, const struct encoded_run *next)
+static bool follows_run(const struct encoded_run *last, const struct encoded_run *next)
 {
     const uint64_t step = last->count > 1 ? (last->last - last->first) / (last->count - 1) : 1;
     return last->place == next->place && next->first >= last->last &&
            next->first - last->last <= 2 * step + 1 && next->count <= UINT32_MAX - last->count;
-}
-
-static enum err_code append_run(struct windows_encoder *encoder, const struct encoded_run *run,
-                                struct err *err)
-{
-    if (!VEC_RESERVE(encoder->runs, encoder->run_room, encoder->run_count + 1))
-        return err_nomem(err);
-    encoder->runs[encoder->run_count++] = *run;
-    encoder->last_of[run->thread] = (uint32_t)encoder->run_count;
-    return ERR_OK;
 }
 
 enum err_code windows_encoder_add(struct windows_encoder *encoder, const struct run *run,
@@ -114,19 +102,16 @@ enum err_code windows_encoder_add(struct windows_encoder *encoder, const struct 
     memset(encoder->last_of + before, 0,
            (encoder->last_room - before) * sizeof *encoder->last_of);
     const uint32_t at = encoder->last_of[run->thread];
-    if (!at || !follows(&encoder->runs[at - 1], &encoded))
-        return append_run(encoder, &encoded, err);
+    if (!at || !follows_run(&encoder->runs[at - 1], &encoded)) {
+        if (!VEC_RESERVE(encoder->runs, encoder->run_room, encoder->run_count + 1))
+            return err_nomem(err);
+        encoder->runs[encoder->run_count++] = encoded;
+        encoder->last_of[encoded.thread] = (uint32_t)encoder->run_count;
+        return ERR_OK;
+    }
     encoder->runs[at - 1].last = encoded.last;
     encoder->runs[at - 1].count += encoded.count;
     return ERR_OK;
-}
-
-/* The next run of each thread is a new one. */
-static void forget_open(struct windows_encoder *encoder)
-{
-    for (size_t i = encoder->open_at; i < encoder->run_count; i++)
-        encoder->last_of[encoder->runs[i].thread] = 0;
-    encoder->open_at = encoder->run_count;
 }
 
 static enum err_code close_open(struct windows_encoder *encoder, uint64_t end_ns,
@@ -141,7 +126,9 @@ static enum err_code close_open(struct windows_encoder *encoder, uint64_t end_ns
                                .is_open = is_open,
                                .runs_at = encoder->open_at,
                                .run_count = encoder->run_count - encoder->open_at };
-    forget_open(encoder);
+    for (size_t i = encoder->open_at; i < encoder->run_count; i++)
+        encoder->last_of[encoder->runs[i].thread] = 0;
+    encoder->open_at = encoder->run_count;
     return ERR_OK;
 }
 
@@ -189,20 +176,6 @@ static int compare_uses(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* Ranks new places behind those of earlier blocks, which keep their rank. */
-static size_t rank_places(struct windows_encoder *encoder, struct place **ranked)
-{
-    const size_t known = encoder->known_places, count = encoder->place_count - known;
-    for (size_t i = 0; i < encoder->run_count; i++)
-        encoder->places[encoder->runs[i].place].uses++;
-    for (size_t i = 0; i < count; i++)
-        ranked[i] = &encoder->places[known + i];
-    qsort(ranked, count, sizeof(struct place *), compare_uses);
-    for (size_t i = 0; i < count; i++)
-        ranked[i]->rank = (uint32_t)(known + i);
-    return count;
-}
-
 static void put_places(struct place *const *places, size_t count, struct buffer *out)
 {
     node_id node = 0;
@@ -221,14 +194,6 @@ static void put_places(struct place *const *places, size_t count, struct buffer 
     }
 }
 
-static size_t count_threads(const struct encoded_run *runs, size_t count)
-{
-    size_t threads = 0;
-    for (size_t i = 0; i < count; i++)
-        threads += i == 0 || runs[i].thread != runs[i - 1].thread;
-    return threads;
-}
-
 static void put_windows(const struct windows_encoder *encoder, struct buffer *out)
 {
     uint64_t end_ns = 0, period_ns = 0;
@@ -239,7 +204,13 @@ static void put_windows(const struct windows_encoder *encoder, struct buffer *ou
         buffer_number(out, window->end_ns - window->start_ns);
         buffer_signed(out, (int64_t)(window->period_ns - period_ns));
         buffer_u8(out, window->is_open);
-        buffer_number(out, count_threads(encoder->runs + window->runs_at, window->run_count));
+
+        const struct encoded_run *const runs = encoder->runs + window->runs_at;
+        size_t threads = 0;
+        for (size_t j = 0; j < window->run_count; j++)
+            threads += j == 0 || runs[j].thread != runs[j - 1].thread;
+        buffer_number(out, threads);
+
         end_ns = window->end_ns;
         period_ns = window->period_ns;
     }
@@ -282,12 +253,6 @@ static void put_runs(struct windows_encoder *encoder, uint64_t start, struct buf
         encoder->last_of[runs[i].thread] = 0;
 }
 
-static void clear_block(struct windows_encoder *encoder)
-{
-    encoder->known_places = encoder->place_count;
-    encoder->run_count = encoder->window_count = encoder->open_at = 0;
-}
-
 void windows_encoder_forget(struct windows_encoder *encoder)
 {
     idmap_clear(&encoder->index);
@@ -305,7 +270,16 @@ enum err_code windows_encode(struct windows_encoder *encoder, const struct quali
     if (!rc && !ranked)
         rc = err_nomem(err);
     if (!rc) {
-        const size_t places = rank_places(encoder, ranked);
+        /* Ranks new places behind those of earlier blocks, which keep their rank. */
+        const size_t known = encoder->known_places, places = encoder->place_count - known;
+        for (size_t i = 0; i < encoder->run_count; i++)
+            encoder->places[encoder->runs[i].place].uses++;
+        for (size_t i = 0; i < places; i++)
+            ranked[i] = &encoder->places[known + i];
+        qsort(ranked, places, sizeof(struct place *), compare_uses);
+        for (size_t i = 0; i < places; i++)
+            ranked[i]->rank = (uint32_t)(known + i);
+
         for (size_t i = 0; i < encoder->window_count; i++)
             qsort(encoder->runs + encoder->windows[i].runs_at, encoder->windows[i].run_count,
                   sizeof *encoder->runs, compare_runs);
@@ -317,7 +291,8 @@ enum err_code windows_encode(struct windows_encoder *encoder, const struct quali
         put_threads(encoder, out);
         buffer_number(out, encoder->run_count);
         put_runs(encoder, start, out);
-        clear_block(encoder);
+        encoder->known_places = encoder->place_count;
+        encoder->run_count = encoder->window_count = encoder->open_at = 0;
     }
     free(ranked);
     return rc;

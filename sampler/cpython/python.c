@@ -14,6 +14,7 @@
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/cpython/threads/thread_names.h"
 #include "sampler/process/maps.h"
+#include "sampler/process/thread_ids.h"
 
 /* The names of new threads are read a few times, NAMES_AGAIN_NS apart.  A program may rename its
  * threads, so all names are read again; A_NAME_AGAIN_NS for each thread makes the cost negligible. */
@@ -121,8 +122,8 @@ void python_find_service(struct python *python)
     if (!*service->name)
         start_read_script(memory, layout, interp, service->name);
     if (!*service->name)
-        service_keep(last_part(process->executable), strlen(last_part(process->executable)),
-                     service->name);
+        service_keep(python_command_last_part(process->executable),
+                     strlen(python_command_last_part(process->executable)), service->name);
 }
 
 static enum err_code refresh_names(struct python *python, bool only_main, uint64_t now_ns)
@@ -160,7 +161,7 @@ struct thread *python_main(const struct python *python)
 {
     struct thread *main = thread_list_main(&python->threads);
     for (size_t i = 0; i < python->threads.count && !main; i++)
-        if (python->threads.items[i]->host_tid == python->process->pid)
+        if (python->threads.items[i]->host_tid == thread_ids_first(python->process->pid))
             main = python->threads.items[i];
     return main;
 }

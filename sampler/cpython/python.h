@@ -76,7 +76,7 @@ struct tasks *python_tasks(struct python *python);
 MUST_CHECK enum err_code python_read_locks(struct python *python, const struct thread *thread,
                                            enum three_valued runs, struct lock_use *uses,
                                            size_t *count_out);
-/* The same of one that moves; see locks_read_moving. */
+/* Locks that a thread which moves holds; see locks_read_moving. */
 MUST_CHECK enum err_code python_read_moving_locks(struct python *python,
                                                   const struct thread *thread,
                                                   struct lock_use *uses, size_t *count_out);

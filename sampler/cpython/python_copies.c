@@ -141,18 +141,6 @@ enum err_code python_repeat(struct python *python, struct thread *thread, struct
     return report_copied(thread, ERR_OK, on_sample, context);
 }
 
-static enum err_code read_waiting(struct python *python, struct thread *thread)
-{
-    struct stack *const stack = &thread->stack;
-    thread_list_take_windows(&python->threads, thread, &python->process->memory.memory);
-    thread_list_set_generation(&python->threads, thread);
-    enum err_code rc = stack_read(stack, &python->codes);
-    /* The first reading predicts nothing, so it cannot be certain. */
-    if (!rc && stack->certainty != STACK_EXACT)
-        rc = stack_read(stack, &python->codes);
-    return rc;
-}
-
 enum err_code python_read_waiting(struct python *python, struct thread *thread,
                                   python_sample_fn on_sample, void *context)
 {
@@ -161,7 +149,14 @@ enum err_code python_read_waiting(struct python *python, struct thread *thread,
     while (thread->later)
         thread = thread->later;
     for (struct thread *at = thread; at; at = at->earlier) {
-        const enum err_code outcome = read_waiting(python, at);
+        struct stack *const stack = &at->stack;
+        thread_list_take_windows(&python->threads, at, &python->process->memory.memory);
+        thread_list_set_generation(&python->threads, at);
+        enum err_code outcome = stack_read(stack, &python->codes);
+        /* The first reading predicts nothing, so it cannot be certain. */
+        if (!outcome && stack->certainty != STACK_EXACT)
+            outcome = stack_read(stack, &python->codes);
+
         bool has_moved = false;
         rc = at == thread ? outcome : rc;
         if (outcome)

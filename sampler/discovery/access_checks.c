@@ -24,21 +24,6 @@ struct scan {
     char innermost[120];
 };
 
-static void add_process(const struct process *process, struct access_checks *out)
-{
-    const int32_t inside = thread_ids_inner_pid(process->pid);
-    const char *const name = *process->executable ? process->executable
-                             : process->argc      ? process->argv[0]
-                                                  : "a kernel thread, or hidden";
-    if (inside != process->pid)
-        access_checks_add(out, "process", ACCESS_CHECK_OK,
-                          "process %d (%.150s), %d in its own pid namespace", process->pid,
-                          name, inside);
-    else
-        access_checks_add(out, "process", ACCESS_CHECK_OK, "process %d (%.200s)", process->pid,
-                          name);
-}
-
 /* NULL: none. */
 static const struct mapping *first_file(const struct maps *maps)
 {
@@ -46,26 +31,6 @@ static const struct mapping *first_file(const struct maps *maps)
         if (maps->items[i].readable && maps->items[i].inode)
             return &maps->items[i];
     return NULL;
-}
-
-/* One byte of the program itself. */
-static bool read_byte(struct process *process, const struct mapping *file)
-{
-    unsigned char byte;
-    return file &&
-           memory_read(&process->memory.memory, file->start, &byte, sizeof byte) == ERR_OK;
-}
-
-static void add_memory(const struct maps *maps, const struct mapping *file, bool is_read,
-                       struct access_checks *out)
-{
-    if (file)
-        access_checks_add(out, "memory", is_read ? ACCESS_CHECK_OK : ACCESS_CHECK_BLOCKED,
-                          "%zu mappings; a byte at %#" PRIx64 " %s", maps->count, file->start,
-                          is_read ? "was read" : "cannot be read");
-    else
-        access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED,
-                          "no file is mapped: it is a kernel thread, or it is ending");
 }
 
 static const char *file_at(const struct maps *maps, remote_addr addr)
@@ -133,18 +98,6 @@ static void add_others(struct process *process, const struct maps *maps, remote_
     }
 }
 
-static void add_found(struct python *python, const struct maps *maps, struct access_checks *out)
-{
-    const struct runtime *const runtime = python_runtime(python);
-    access_checks_add(out, "Python", ACCESS_CHECK_OK, "CPython %s in %.200s, found by %s",
-                      python_version(python), file_at(maps, runtime->addr),
-                      runtime_way_text(runtime->way));
-    access_checks_add(out, "layout",
-                      runtime->layout.validated ? ACCESS_CHECK_OK : ACCESS_CHECK_BYPASSED, "%s",
-                      runtime->layout.validated ? "tested Python version"
-                                                : "Python version newer than any tested one");
-}
-
 static enum err_code add_python(struct process *process, const struct maps *maps,
                                 struct access_checks *out, struct err *err)
 {
@@ -157,7 +110,16 @@ static enum err_code add_python(struct process *process, const struct maps *maps
     if (rc && rc != ERR_PERM)
         access_checks_add(out, "Python", ACCESS_CHECK_BLOCKED, "%.250s", err->message);
     if (!rc) {
-        add_found(python, maps, out);
+        const struct runtime *const runtime = python_runtime(python);
+        access_checks_add(out, "Python", ACCESS_CHECK_OK, "CPython %s in %.200s, found by %s",
+                          python_version(python), file_at(maps, runtime->addr),
+                          runtime_way_text(runtime->way));
+        access_checks_add(
+            out, "layout", runtime->layout.validated ? ACCESS_CHECK_OK : ACCESS_CHECK_BYPASSED,
+            "%s",
+            runtime->layout.validated ? "tested Python version"
+                                      : "Python version newer than any tested one");
+
         add_others(process, maps, python_anchor(python), out);
         rc = add_stacks(python, out, err);
     }
@@ -170,16 +132,36 @@ static enum err_code add_python(struct process *process, const struct maps *maps
 static enum err_code check_process(struct process *process, struct maps *maps,
                                    struct access_checks *out, struct err *err)
 {
-    add_process(process, out);
+    const int32_t inside = thread_ids_inner_pid(process->pid);
+    const char *const name = *process->executable ? process->executable
+                             : process->argc      ? process->argv[0]
+                                                  : "a kernel thread, or hidden";
+    if (inside != process->pid)
+        access_checks_add(out, "process", ACCESS_CHECK_OK,
+                          "process %d (%.150s), %d in its own pid namespace", process->pid,
+                          name, inside);
+    else
+        access_checks_add(out, "process", ACCESS_CHECK_OK, "process %d (%.200s)", process->pid,
+                          name);
+
     const enum err_code mapped = maps_read(maps, process->pid, err);
     const struct mapping *const file = first_file(maps);
-    const bool is_read = read_byte(process, file);
+    /* One byte of the program itself. */
+    unsigned char byte;
+    const bool is_read =
+        file && memory_read(&process->memory.memory, file->start, &byte, sizeof byte) == ERR_OK;
     const enum err_code rc = ptrace_checks_of_process(process->pid, is_read, out, err);
     if (rc)
         return rc;
-    if (!mapped)
-        add_memory(maps, file, is_read, out);
-    else if (mapped == ERR_PERM)
+    if (!mapped) {
+        if (file)
+            access_checks_add(out, "memory", is_read ? ACCESS_CHECK_OK : ACCESS_CHECK_BLOCKED,
+                              "%zu mappings; a byte at %#" PRIx64 " %s", maps->count,
+                              file->start, is_read ? "was read" : "cannot be read");
+        else
+            access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED,
+                              "no file is mapped: it is a kernel thread, or it is ending");
+    } else if (mapped == ERR_PERM)
         access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED, "its mappings cannot be read");
     return !mapped || mapped == ERR_PERM ? add_python(process, maps, out, err) : mapped;
 }
@@ -201,28 +183,6 @@ enum err_code access_checks_of_process(int pid, struct access_checks *out, struc
     return rc;
 }
 
-static void add_kernel(struct access_checks *out)
-{
-    struct utsname name;
-    if (uname(&name) == 0)
-        access_checks_add(out, "kernel", ACCESS_CHECK_OK, "%s %s, %s", name.sysname,
-                          name.release, name.machine);
-}
-
-/* If processes of others are hidden, even process 1 is. */
-static void add_proc(struct access_checks *out)
-{
-    char state;
-    const bool is_hidden = procfs_state(1, &state, NULL) != ERR_OK;
-    struct access_check *const check = access_checks_add(
-        out, "/proc", is_hidden ? ACCESS_CHECK_BYPASSED : ACCESS_CHECK_OK, "%s",
-        is_hidden ? "processes of other users are hidden (hidepid)"
-                  : "all processes of this pid namespace are visible");
-    if (is_hidden)
-        access_check_remedy(
-            check, "sudo mount -o remount,hidepid=0 /proc, or run pyrometer with sudo");
-}
-
 /* Without it the profiler cannot know whether a thread runs. */
 static void add_accounting(struct access_checks *out)
 {
@@ -239,8 +199,22 @@ static void add_accounting(struct access_checks *out)
 
 enum err_code access_checks_of_host(struct access_checks *out, struct err *err)
 {
-    add_kernel(out);
-    add_proc(out);
+    struct utsname name;
+    if (uname(&name) == 0)
+        access_checks_add(out, "kernel", ACCESS_CHECK_OK, "%s %s, %s", name.sysname,
+                          name.release, name.machine);
+
+    /* If processes of others are hidden, even process 1 is. */
+    char state;
+    const bool is_hidden = procfs_state(1, &state, NULL) != ERR_OK;
+    struct access_check *const check = access_checks_add(
+        out, "/proc", is_hidden ? ACCESS_CHECK_BYPASSED : ACCESS_CHECK_OK, "%s",
+        is_hidden ? "processes of other users are hidden (hidepid)"
+                  : "all processes of this pid namespace are visible");
+    if (is_hidden)
+        access_check_remedy(
+            check, "sudo mount -o remount,hidepid=0 /proc, or run pyrometer with sudo");
+
     ptrace_checks_of_host(out);
     add_accounting(out);
     /* Which processes Yama blocks depends on the process, unless it blocks all of them. */

@@ -96,15 +96,6 @@ static bool take_due(struct processes *processes, struct turn_item *out, uint64_
     return false;
 }
 
-static void wait_for_change(struct processes *processes, uint64_t until_ns)
-{
-    const struct timespec until = clock_timespec(until_ns);
-    if (until_ns == UINT64_MAX)
-        pthread_cond_wait(&processes->changed, &processes->lock);
-    else
-        pthread_cond_timedwait(&processes->changed, &processes->lock, &until);
-}
-
 /* false: the examiner ends. */
 static bool take_process(struct examiner *examiner)
 {
@@ -113,7 +104,11 @@ static bool take_process(struct examiner *examiner)
     uint64_t until_ns;
     while (!atomic_load(&processes->is_ending) && !examiner->is_abandoned) {
         if (!take_due(processes, &due, &until_ns)) {
-            wait_for_change(processes, until_ns);
+            const struct timespec until = clock_timespec(until_ns);
+            if (until_ns == UINT64_MAX)
+                pthread_cond_wait(&processes->changed, &processes->lock);
+            else
+                pthread_cond_timedwait(&processes->changed, &processes->lock, &until);
             continue;
         }
         struct process_entry *const entry = find_entry(processes, due.pid);
@@ -180,17 +175,6 @@ static bool start(struct processes *processes, struct examiner *examiner)
     return examiner->is_there;
 }
 
-/* Abandons an examiner that hangs; its process is examined again later. */
-static void abandon(struct processes *processes, struct examiner *examiner, uint64_t now_ns)
-{
-    struct process_entry *const entry = find_entry(processes, examiner->pid);
-    examiner->is_abandoned = true;
-    if (entry && entry->serial == examiner->serial) {
-        entry->again_ns = now_ns + HANGS_AGAIN_NS;
-        entry->is_taken = false;
-    }
-}
-
 static void ensure_examiner(struct processes *processes, uint64_t now_ns)
 {
     struct examiner *vacant = NULL;
@@ -199,8 +183,15 @@ static void ensure_examiner(struct processes *processes, uint64_t now_ns)
         if (!examiner->is_there)
             vacant = examiner;
         else if (!examiner->is_abandoned && examiner->pid && now_ns > examiner->since_ns &&
-                 now_ns - examiner->since_ns > PROCESSES_STUCK_NS)
-            abandon(processes, examiner, now_ns);
+                 now_ns - examiner->since_ns > PROCESSES_STUCK_NS) {
+            /* Abandons an examiner that hangs; its process is examined again later. */
+            struct process_entry *const entry = find_entry(processes, examiner->pid);
+            examiner->is_abandoned = true;
+            if (entry && entry->serial == examiner->serial) {
+                entry->again_ns = now_ns + HANGS_AGAIN_NS;
+                entry->is_taken = false;
+            }
+        }
         if (examiner->is_there && !examiner->is_abandoned)
             return;
     }

@@ -148,16 +148,6 @@ static bool is_called_python(const struct process *process)
            name[6 + strspn(name + 6, "0123456789.dt")] == '\0';
 }
 
-static void name_user(struct finding *finding, unsigned uid)
-{
-    char room[1024];
-    struct passwd passwd, *found = NULL;
-    if (getpwuid_r(uid, &passwd, room, sizeof room, &found) == 0 && found)
-        snprintf(finding->user, sizeof finding->user, "%s", passwd.pw_name);
-    else
-        snprintf(finding->user, sizeof finding->user, "%u", uid);
-}
-
 static void refuse(struct finding *finding, const struct err *err)
 {
     finding->is_python = true;
@@ -213,20 +203,6 @@ static void examine(struct finding *finding, unsigned uid, struct known_files *f
         find_python(finding, presence == RUNTIME_HIDDEN ? RUNTIME_HIDDEN_ONLY : RUNTIME_QUICK);
 }
 
-/* Its command line was read before, and is that of the program that is asked for. */
-static void ask(struct finding *finding, int pid, const struct process_stats *before)
-{
-    struct process_stats now;
-    finding->is_permitted = !permission_has_rule();
-    if (finding->is_permitted)
-        return;
-    finding->is_permitted = permission_ask(pid, &finding->users, NULL) == ERR_OK &&
-                            process_stats_read(pid, &now, NULL) == ERR_OK &&
-                            process_stats_same_program(before, &now);
-    if (!finding->is_permitted)
-        finding->again_ns = clock_now_ns() + REFUSED_AGAIN_NS;
-}
-
 bool finding_holds(const struct finding *finding, int pid)
 {
     return !finding->is_python || !finding->is_permitted ||
@@ -249,9 +225,26 @@ void finding_make(struct finding *finding, int pid, unsigned uid, struct known_f
         process_close(&finding->process);
         return;
     }
-    name_user(finding, uid);
+
+    char room[1024];
+    struct passwd passwd, *found = NULL;
+    if (getpwuid_r(uid, &passwd, room, sizeof room, &found) == 0 && found)
+        snprintf(finding->user, sizeof finding->user, "%s", passwd.pw_name);
+    else
+        snprintf(finding->user, sizeof finding->user, "%u", uid);
+
     container_of(pid, &finding->container);
-    ask(finding, pid, &stats);
+
+    /* Its command line was read before, and is that of the program that is asked for. */
+    struct process_stats now;
+    finding->is_permitted = !permission_has_rule();
+    if (finding->is_permitted)
+        return;
+    finding->is_permitted = permission_ask(pid, &finding->users, NULL) == ERR_OK &&
+                            process_stats_read(pid, &now, NULL) == ERR_OK &&
+                            process_stats_same_program(&stats, &now);
+    if (!finding->is_permitted)
+        finding->again_ns = clock_now_ns() + REFUSED_AGAIN_NS;
 }
 
 void finding_init(struct finding *finding)

@@ -24,26 +24,6 @@ void process_entry_destroy(struct process_entry *entry)
     free(entry);
 }
 
-static void measure(struct process_entry *entry, const struct process_stats *stats,
-                    uint64_t now_ns)
-{
-    const uint64_t passed_ns = now_ns - entry->measured_ns;
-    if (entry->measured_ns && passed_ns && stats->cpu_ticks >= entry->stats.cpu_ticks)
-        entry->cpu_percent = 100.0 * (double)(stats->cpu_ticks - entry->stats.cpu_ticks) /
-                             (double)sysconf(_SC_CLK_TCK) /
-                             ((double)passed_ns / (double)NS_PER_S);
-    entry->measured_ns = now_ns;
-    entry->stats = *stats;
-}
-
-static void forget(struct process_entry *entry)
-{
-    finding_close(&entry->finding);
-    entry->is_examined = entry->is_taken = entry->has_uid = false;
-    entry->serial = entry->again_ns = entry->measured_ns = 0;
-    entry->cpu_percent = -1;
-}
-
 bool process_entry_renew(struct process_entry *entry, uint64_t now_ns)
 {
     struct process_stats stats;
@@ -51,9 +31,20 @@ bool process_entry_renew(struct process_entry *entry, uint64_t now_ns)
         stats.state == 'X')
         return false;
     if (entry->measured_ns && (!process_stats_same_program(&stats, &entry->stats) ||
-                               !finding_holds(&entry->finding, entry->pid)))
-        forget(entry);
-    measure(entry, &stats, now_ns);
+                               !finding_holds(&entry->finding, entry->pid))) {
+        finding_close(&entry->finding);
+        entry->is_examined = entry->is_taken = entry->has_uid = false;
+        entry->serial = entry->again_ns = entry->measured_ns = 0;
+        entry->cpu_percent = -1;
+    }
+
+    const uint64_t passed_ns = now_ns - entry->measured_ns;
+    if (entry->measured_ns && passed_ns && stats.cpu_ticks >= entry->stats.cpu_ticks)
+        entry->cpu_percent = 100.0 * (double)(stats.cpu_ticks - entry->stats.cpu_ticks) /
+                             (double)sysconf(_SC_CLK_TCK) /
+                             ((double)passed_ns / (double)NS_PER_S);
+    entry->measured_ns = now_ns;
+    entry->stats = stats;
     return true;
 }
 

@@ -122,20 +122,6 @@ static bool renew_entry(struct processes *processes, struct process_entry *entry
     return true;
 }
 
-/* Reads all entries again; drops processes that have ended since the scan. */
-static void renew_all(struct processes *processes, uint64_t now_ns)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < processes->count; i++) {
-        struct process_entry *const entry = processes->items[i];
-        if (renew_entry(processes, entry, now_ns))
-            processes->items[left++] = entry;
-        else
-            process_entry_destroy(entry);
-    }
-    processes->count = left;
-}
-
 static enum err_code refresh_entries(struct processes *processes, struct err *err)
 {
     const uint64_t now_ns = clock_now_ns();
@@ -145,7 +131,18 @@ static enum err_code refresh_entries(struct processes *processes, struct err *er
     if (rc)
         return rc;
     processes->summary.number++;
-    renew_all(processes, now_ns);
+
+    /* Reads all entries again; drops processes that have ended since the scan. */
+    size_t left = 0;
+    for (size_t i = 0; i < processes->count; i++) {
+        struct process_entry *const entry = processes->items[i];
+        if (renew_entry(processes, entry, now_ns))
+            processes->items[left++] = entry;
+        else
+            process_entry_destroy(entry);
+    }
+    processes->count = left;
+
     examiners_queue_due(processes, now_ns);
     processes->scanned_ns = now_ns;
     processes->summary.at_ns = clock_wall_ns();
@@ -156,19 +153,6 @@ static enum err_code refresh_entries(struct processes *processes, struct err *er
 static bool is_listed(const struct finding *finding)
 {
     return finding->is_python && finding->is_permitted;
-}
-
-/* Counts also what examiners have found since the scan. */
-static void count_processes(struct processes *processes)
-{
-    struct processes_summary *const summary = &processes->summary;
-    summary->count = summary->not_permitted = summary->examining = 0;
-    for (size_t i = 0; i < processes->count; i++) {
-        const struct finding *const finding = &processes->items[i]->finding;
-        summary->examining += !processes->items[i]->is_examined;
-        summary->count += is_listed(finding);
-        summary->not_permitted += finding->is_python && !finding->is_permitted;
-    }
 }
 
 static processes_provider *provider; /* NULL: this process */
@@ -185,8 +169,17 @@ enum err_code processes_visit(struct processes *processes, processes_visitor vis
         return provider(visit, context, out, err);
     pthread_mutex_lock(&processes->lock);
     const enum err_code rc = refresh_entries(processes, err);
-    if (!rc)
-        count_processes(processes);
+    if (!rc) {
+        /* Counts also what examiners have found since the scan. */
+        struct processes_summary *const summary = &processes->summary;
+        summary->count = summary->not_permitted = summary->examining = 0;
+        for (size_t i = 0; i < processes->count; i++) {
+            const struct finding *const finding = &processes->items[i]->finding;
+            summary->examining += !processes->items[i]->is_examined;
+            summary->count += is_listed(finding);
+            summary->not_permitted += finding->is_python && !finding->is_permitted;
+        }
+    }
     for (size_t i = 0; !rc && visit && i < processes->count; i++)
         if (is_listed(&processes->items[i]->finding)) {
             const struct process_info info = process_entry_info(

@@ -16,14 +16,6 @@ static int by_addr(const void *a, const void *b)
     return (one->addr > other->addr) - (one->addr < other->addr);
 }
 
-static void sort_spans(struct copy_memory *copy)
-{
-    for (size_t i = 0; i < copy->count; i++)
-        copy->sorted[i] = &copy->spans[i];
-    qsort(copy->sorted, copy->count, sizeof copy->sorted[0], by_addr);
-    copy->is_sorted = true;
-}
-
 /* The span that holds these bytes, or at least the first of them if zeros follow. */
 static const struct copy_span *find_span(struct copy_memory *copy, remote_addr addr,
                                          size_t bytes)
@@ -36,8 +28,12 @@ static const struct copy_span *find_span(struct copy_memory *copy, remote_addr a
             copy->last = i;
             return &copy->spans[i];
         }
-    if (!copy->is_sorted)
-        sort_spans(copy);
+    if (!copy->is_sorted) {
+        for (size_t i = 0; i < copy->count; i++)
+            copy->sorted[i] = &copy->spans[i];
+        qsort(copy->sorted, copy->count, sizeof copy->sorted[0], by_addr);
+        copy->is_sorted = true;
+    }
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (copy->sorted[middle]->addr <= addr)

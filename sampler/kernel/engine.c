@@ -35,13 +35,6 @@ struct kernel {
     enum err_code outcome;
 };
 
-/* Otherwise records that come as fast as they are taken never end. */
-static bool takes_too_long(struct kernel *kernel)
-{
-    enum { RECORDS_PER_CHECK = 16 };
-    return ++kernel->taken % RECORDS_PER_CHECK == 0 && clock_now_ns() > kernel->drain_until_ns;
-}
-
 static int take_record(void *context, void *data, size_t bytes)
 {
     struct kernel *const kernel = context;
@@ -54,26 +47,11 @@ static int take_record(void *context, void *data, size_t bytes)
     if (record.time_ns < kernel->started_ns)
         return 0;
     kernel->outcome = kernel->on_record(kernel->context, &record, spans);
-    kernel->is_behind = takes_too_long(kernel);
+    /* Otherwise records that come as fast as they are taken never end. */
+    enum { RECORDS_PER_CHECK = 16 };
+    kernel->is_behind =
+        ++kernel->taken % RECORDS_PER_CHECK == 0 && clock_now_ns() > kernel->drain_until_ns;
     return kernel->outcome || kernel->is_behind ? -1 : 0;
-}
-
-/* Edge-triggered: that there are records is no reason to wake up. */
-static enum err_code watch_ring(struct kernel *kernel, struct err *err)
-{
-    struct epoll_event event = { .events = EPOLLIN | EPOLLET };
-    kernel->epoll = epoll_create1(EPOLL_CLOEXEC);
-    return kernel->epoll < 0 || epoll_ctl(kernel->epoll, EPOLL_CTL_ADD,
-                                          bpf_map__fd(kernel->program.ring), &event)
-               ? refusal_explain(err, errno, "the ring buffer")
-               : ERR_OK;
-}
-
-static enum err_code attach(struct kernel *kernel, struct err *err)
-{
-    const char *const refused =
-        clocks_open(&kernel->clocks, bpf_program__fd(kernel->program.on_tick));
-    return refused ? refusal_explain(err, errno, refused) : ERR_OK;
 }
 
 bool kernel_is_built(void)
@@ -93,10 +71,20 @@ enum err_code kernel_open(const struct kernel *lender, struct kernel **out, stru
                                     kernel->clocks.processors, err);
     if (!rc) {
         kernel->program.switches->min_away_ns = MIN_AWAY_NS;
-        rc = watch_ring(kernel, err);
+
+        /* Edge-triggered: that there are records is no reason to wake up. */
+        struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+        kernel->epoll = epoll_create1(EPOLL_CLOEXEC);
+        rc = kernel->epoll < 0 || epoll_ctl(kernel->epoll, EPOLL_CTL_ADD,
+                                            bpf_map__fd(kernel->program.ring), &event)
+                 ? refusal_explain(err, errno, "the ring buffer")
+                 : ERR_OK;
     }
-    if (!rc)
-        rc = attach(kernel, err);
+    if (!rc) {
+        const char *const refused =
+            clocks_open(&kernel->clocks, bpf_program__fd(kernel->program.on_tick));
+        rc = refused ? refusal_explain(err, errno, refused) : ERR_OK;
+    }
     if (rc)
         kernel_close(kernel);
     else

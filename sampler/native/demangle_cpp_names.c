@@ -2,15 +2,6 @@
 
 #include "sampler/native/demangle_cpp.h"
 
-/* GCC's name of a namespace that has none. */
-static bool is_anonymous(const char *name, size_t bytes)
-{
-    static const char prefix[] = "_GLOBAL_";
-    const size_t length = sizeof prefix - 1;
-    return bytes >= length + 2 && memcmp(name, prefix, length) == 0 &&
-           strchr("._$", name[length]) && name[length + 1] == 'N';
-}
-
 /* An identifier of the length before it. */
 static cpp_id read_identifier(struct cpp_reader *reader)
 {
@@ -21,7 +12,12 @@ static cpp_id read_identifier(struct cpp_reader *reader)
         return cpp_fail(reader);
     const char *const name = reader->at;
     reader->at += bytes;
-    return cpp_simple(reader, is_anonymous(name, bytes)
+
+    /* GCC's name of a namespace that has none. */
+    static const char prefix[] = "_GLOBAL_";
+    const size_t length = sizeof prefix - 1;
+    return cpp_simple(reader, bytes >= length + 2 && memcmp(name, prefix, length) == 0 &&
+                                      strchr("._$", name[length]) && name[length + 1] == 'N'
                                   ? cpp_text(reader, anonymous, sizeof anonymous - 1)
                                   : cpp_text(reader, name, bytes));
 }
@@ -52,21 +48,17 @@ void cpp_resolve_pending(struct cpp_reader *reader, cpp_id arguments)
     reader->pending_count = 0;
 }
 
-static cpp_id read_conversion(struct cpp_reader *reader)
-{
-    const bool was_conversion = reader->is_conversion;
-    reader->is_conversion = true;
-    const cpp_id type = cpp_read_type(reader);
-    reader->is_conversion = was_conversion;
-    return cpp_join(reader, 0, "operator ", type);
-}
-
 static cpp_id read_operator_name(struct cpp_reader *reader)
 {
     char code[3];
     unsigned operands;
-    if (cpp_skip(reader, "cv"))
-        return read_conversion(reader);
+    if (cpp_skip(reader, "cv")) {
+        const bool was_conversion = reader->is_conversion;
+        reader->is_conversion = true;
+        const cpp_id type = cpp_read_type(reader);
+        reader->is_conversion = was_conversion;
+        return cpp_join(reader, 0, "operator ", type);
+    }
     if (cpp_peek(reader) == 'v' && cpp_is_digit(cpp_peek_second(reader))) {
         reader->at += 2;
         return cpp_join(reader, 0, "operator ", read_identifier(reader));
@@ -79,23 +71,6 @@ static cpp_id read_operator_name(struct cpp_reader *reader)
     const size_t bytes = strlen(text);
     return cpp_join(reader, 0, cpp_is_lower(*text) ? "operator " : "operator",
                     cpp_text(reader, text, bytes - (text[bytes - 1] == ' ')));
-}
-
-/* Constructors and destructors of the class whose name was read last. */
-static cpp_id read_structor(struct cpp_reader *reader)
-{
-    const bool is_destructor = cpp_skip(reader, "D");
-    const bool is_inherited = !is_destructor && cpp_skip(reader, "C") && cpp_skip(reader, "I");
-    const char kind = cpp_peek(reader);
-    if (kind < (is_destructor ? '0' : '1') || kind > '5')
-        return cpp_fail(reader);
-    reader->at++;
-    if (is_inherited)
-        (void)cpp_read_type(reader);
-    if (!reader->last_name)
-        return cpp_fail(reader);
-    return is_destructor ? cpp_join(reader, 0, "~", reader->last_name)
-                         : cpp_join(reader, reader->last_name, "", 0);
 }
 
 /* "Ty", "Tn" and a type, "Tt" and parameters, "Tp" and one of these: what a generic lambda has. */
@@ -131,28 +106,25 @@ static bool has_lambda_parameter(const struct cpp_reader *reader)
     return cpp_peek(reader) == 'T' && second && strchr("ynpt", second);
 }
 
-/* "<typename $T0>" of a generic lambda, and the names of its parameters.  0: it has none. */
-static cpp_id read_lambda_head(struct cpp_reader *reader, cpp_id *names_out)
-{
-    cpp_id first = 0, last = 0, last_name = 0;
-    *names_out = 0;
-    for (uint32_t i = 0; has_lambda_parameter(reader) && !reader->work->has_failed; i++) {
-        const char *letter = "";
-        const cpp_id kind = read_lambda_parameter(reader, &letter);
-        const cpp_id name = cpp_join(reader, 0, letter, cpp_number(reader, i));
-        (void)cpp_append(reader, names_out, &last_name, name);
-        (void)cpp_append(reader, &first, &last, cpp_join(reader, kind, " ", name));
-    }
-    return first ? cpp_join(reader, cpp_join(reader, 0, "<", first), ">", 0) : 0;
-}
-
 static cpp_id read_lambda(struct cpp_reader *reader)
 {
     struct cpp_part lambda = { .kind = CPP_LAMBDA };
     const cpp_id outer = reader->arguments;
     uint32_t number;
     reader->arguments = 0;
-    const cpp_id head = read_lambda_head(reader, &lambda.second);
+
+    /* "<typename $T0>" of a generic lambda, and the names of its parameters.  0: it has none. */
+    cpp_id first = 0, last = 0, last_name = 0;
+    lambda.second = 0;
+    for (uint32_t i = 0; has_lambda_parameter(reader) && !reader->work->has_failed; i++) {
+        const char *letter = "";
+        const cpp_id kind = read_lambda_parameter(reader, &letter);
+        const cpp_id name = cpp_join(reader, 0, letter, cpp_number(reader, i));
+        (void)cpp_append(reader, &lambda.second, &last_name, name);
+        (void)cpp_append(reader, &first, &last, cpp_join(reader, kind, " ", name));
+    }
+    const cpp_id head = first ? cpp_join(reader, cpp_join(reader, 0, "<", first), ">", 0) : 0;
+
     lambda.first = cpp_read_parameters(reader);
     reader->arguments = outer;
     if (!cpp_skip(reader, "E") || !cpp_read_sequence(reader, &number))
@@ -161,24 +133,6 @@ static cpp_id read_lambda(struct cpp_reader *reader)
         cpp_join(reader, cpp_join(reader, 0, "{lambda", head), "(", cpp_add(reader, &lambda));
     return cpp_join(reader, begin, ")#",
                     cpp_join(reader, cpp_number(reader, number + 1), "}", 0));
-}
-
-static cpp_id read_unnamed(struct cpp_reader *reader)
-{
-    uint32_t number;
-    if (!cpp_read_sequence(reader, &number))
-        return cpp_fail(reader);
-    return cpp_add_substitution(
-        reader, cpp_join(reader, 0, "{unnamed type#",
-                         cpp_join(reader, cpp_number(reader, number + 1), "}", 0)));
-}
-
-static cpp_id read_binding(struct cpp_reader *reader)
-{
-    cpp_id first = 0, last = 0;
-    while (!reader->work->has_failed && !cpp_skip(reader, "E"))
-        (void)cpp_append(reader, &first, &last, cpp_read_source_name(reader));
-    return first ? cpp_join(reader, cpp_join(reader, 0, "[", first), "]", 0) : cpp_fail(reader);
 }
 
 static cpp_id read_unqualified(struct cpp_reader *reader, struct cpp_naming *naming)
@@ -190,11 +144,29 @@ static cpp_id read_unqualified(struct cpp_reader *reader, struct cpp_naming *nam
         naming->has_no_type = next == 'c' && cpp_peek_second(reader) == 'v';
         return read_operator_name(reader);
     }
-    if (cpp_skip(reader, "DC"))
-        return read_binding(reader);
+    if (cpp_skip(reader, "DC")) {
+        cpp_id first = 0, last = 0;
+        while (!reader->work->has_failed && !cpp_skip(reader, "E"))
+            (void)cpp_append(reader, &first, &last, cpp_read_source_name(reader));
+        return first ? cpp_join(reader, cpp_join(reader, 0, "[", first), "]", 0)
+                     : cpp_fail(reader);
+    }
     if (next == 'C' || next == 'D') {
         naming->has_no_type = true;
-        return read_structor(reader);
+        /* Constructors and destructors of the class whose name was read last. */
+        const bool is_destructor = cpp_skip(reader, "D");
+        const bool is_inherited =
+            !is_destructor && cpp_skip(reader, "C") && cpp_skip(reader, "I");
+        const char kind = cpp_peek(reader);
+        if (kind < (is_destructor ? '0' : '1') || kind > '5')
+            return cpp_fail(reader);
+        reader->at++;
+        if (is_inherited)
+            (void)cpp_read_type(reader);
+        if (!reader->last_name)
+            return cpp_fail(reader);
+        return is_destructor ? cpp_join(reader, 0, "~", reader->last_name)
+                             : cpp_join(reader, reader->last_name, "", 0);
     }
     if (cpp_skip(reader, "L")) {
         const cpp_id name = cpp_read_source_name(reader);
@@ -202,8 +174,14 @@ static cpp_id read_unqualified(struct cpp_reader *reader, struct cpp_naming *nam
     }
     if (cpp_skip(reader, "Ul"))
         return read_lambda(reader);
-    if (cpp_skip(reader, "Ut"))
-        return read_unnamed(reader);
+    if (cpp_skip(reader, "Ut")) {
+        uint32_t number;
+        if (!cpp_read_sequence(reader, &number))
+            return cpp_fail(reader);
+        return cpp_add_substitution(
+            reader, cpp_join(reader, 0, "{unnamed type#",
+                             cpp_join(reader, cpp_number(reader, number + 1), "}", 0)));
+    }
     return cpp_fail(reader);
 }
 

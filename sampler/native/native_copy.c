@@ -73,16 +73,27 @@ static enum err_code read_stack(struct memory *memory, unsigned char bytes[NATIV
     return read_rest(memory, spans[0], arrived, bytes + NATIVE_COPY_PART_BYTES, out);
 }
 
+enum err_code native_copy_read_known(struct memory *memory,
+                                     const struct native_registers *registers,
+                                     remote_addr descriptor, remote_addr stack_start,
+                                     unsigned char bytes[NATIVE_COPY_BYTES],
+                                     struct native_copy *out)
+{
+    *out = (struct native_copy){
+        .registers = *registers,
+        .stack.base = base_of(registers->sp, descriptor, stack_start),
+    };
+    return read_stack(memory, bytes, out);
+}
+
 enum err_code native_copy_read(struct memory *memory, int32_t tid, remote_addr stack_start,
                                unsigned char bytes[NATIVE_COPY_BYTES], struct native_copy *out)
 {
+    struct native_registers registers;
     remote_addr descriptor;
-    *out = (struct native_copy){ .is_cut = false };
-    const enum err_code rc = machine_read_registers(tid, &out->registers, &descriptor);
-    if (rc)
-        return rc;
-    out->stack.base = base_of(out->registers.sp, descriptor, stack_start);
-    return read_stack(memory, bytes, out);
+    const enum err_code rc = machine_read_registers(tid, &registers, &descriptor);
+    return rc ? rc
+              : native_copy_read_known(memory, &registers, descriptor, stack_start, bytes, out);
 }
 
 enum err_code native_copy_read_waiting(struct memory *memory, const struct system_call *call,

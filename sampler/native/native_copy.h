@@ -40,6 +40,13 @@ MUST_CHECK enum err_code native_copy_read(struct memory *memory, int32_t tid,
                                           unsigned char bytes[NATIVE_COPY_BYTES],
                                           struct native_copy *out);
 
+/* As native_copy_read, of a thread whose registers are known. descriptor: what its thread pointer points to. */
+MUST_CHECK enum err_code native_copy_read_known(struct memory *memory,
+                                                const struct native_registers *registers,
+                                                remote_addr descriptor, remote_addr stack_start,
+                                                unsigned char bytes[NATIVE_COPY_BYTES],
+                                                struct native_copy *out);
+
 /* Reads a thread that waits in a system call, without stopping it: only its stack pointer and
  * where it is are known, and nothing shows here whether it has moved. stack_start: 0 of other
  * threads than the first. */

@@ -49,38 +49,29 @@ static enum err_code add_debug_file(struct symbol_list *list, struct elf *elf,
     return rc;
 }
 
-/* Other symbols than those of .dynsym, which the list already has. */
-static enum err_code add_compressed(struct symbol_list *list, struct elf *elf)
+static enum err_code gather_symbols(struct symbol_list *list, struct elf *elf,
+                                    const struct symbols_options *options)
 {
-    struct elf *const inner = elf_compressed(elf);
-    return inner ? add_table_of_type(list, inner, SHT_SYMTAB) : ERR_OK;
-}
+    struct symbol_list exported = { .take = options->take, .to = options->to };
 
-/* .dynsym is small and names what matters most, so it is read before a limit can end reading.  A whole .symtab
- * has its names too. */
-static enum err_code add_tables(struct symbol_list *list, struct symbol_list *exported,
-                                struct elf *elf, const struct symbols_options *options)
-{
-    enum err_code rc = add_table_of_type(exported, elf, SHT_DYNSYM);
+    /* .dynsym is small and names what matters most, so it is read before a limit can end reading.  A whole .symtab
+     * has its names too. */
+    enum err_code rc = add_table_of_type(&exported, elf, SHT_DYNSYM);
     if (!rc)
         rc = add_table_of_type(list, elf, SHT_SYMTAB);
     if (!rc && list->count == 0)
         rc = add_debug_file(list, elf, options);
     const bool has_none = list->count == 0;
     if (!rc && (has_none || list->is_cut))
-        rc = symbol_list_add_before(list, exported);
+        rc = symbol_list_add_before(list, &exported);
     const size_t exports = list->count;
-    if (!rc && has_none)
-        rc = add_compressed(list, elf);
+    if (!rc && has_none) {
+        /* Other symbols than those of .dynsym, which the list already has. */
+        struct elf *const inner = elf_compressed(elf);
+        rc = inner ? add_table_of_type(list, inner, SHT_SYMTAB) : ERR_OK;
+    }
     list->is_stripped = has_none && list->count == exports;
-    return rc;
-}
 
-static enum err_code gather(struct symbol_list *list, struct elf *elf,
-                            const struct symbols_options *options)
-{
-    struct symbol_list exported = { .take = options->take, .to = options->to };
-    enum err_code rc = add_tables(list, &exported, elf, options);
     symbol_list_deinit(&exported);
     if (!rc)
         rc = plt_add_stubs(list, elf);
@@ -123,7 +114,7 @@ static void cut_unsized(struct symbol_list *list, struct elf *elf)
     }
 }
 
-static enum err_code keep(struct symbols *symbols, const struct symbol_list *list)
+static enum err_code keep_symbols(struct symbols *symbols, const struct symbol_list *list)
 {
     if (!list->count)
         return ERR_OK;
@@ -151,13 +142,13 @@ enum err_code symbols_load(struct elf *elf, const struct symbols_options *option
 {
     struct symbol_list list = { .take = options->take, .to = options->to };
     struct symbols *const symbols = calloc(1, sizeof *symbols);
-    enum err_code rc = symbols ? gather(&list, elf, options) : ERR_NOMEM;
+    enum err_code rc = symbols ? gather_symbols(&list, elf, options) : ERR_NOMEM;
     if (!rc) {
         symbol_list_finish(&list);
         if (list.is_stripped)
             cut_unsized(&list, elf);
         symbols->is_complete = !list.is_cut && !elf_is_unfinished(elf);
-        rc = keep(symbols, &list);
+        rc = keep_symbols(symbols, &list);
     }
     if (rc) {
         symbol_list_deinit(&list);

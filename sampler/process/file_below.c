@@ -97,14 +97,6 @@ int file_below_find(int root_fd, const char *path)
     return at;
 }
 
-/* Removes the last component. */
-static void cut_last(char *path)
-{
-    char *const slash = strrchr(path, '/');
-    if (slash)
-        *slash = '\0';
-}
-
 /* Appends "/" and the first `length` bytes of `more`, which must not be longer than NAME_MAX. */
 static bool append(char path[PATH_MAX], const char *more, size_t length)
 {
@@ -156,8 +148,12 @@ static bool advance(int root_fd, uid_t user, int *at, char done[PATH_MAX], char 
     if (!file_below_status(*at, &st) || !may(user, &st, S_IXOTH))
         return false;
     const bool is_up = strcmp(name, "..") == 0;
-    if (is_up)
-        cut_last(done);
+    if (is_up) {
+        /* Removes the last component. */
+        char *const slash = strrchr(done, '/');
+        if (slash)
+            *slash = '\0';
+    }
     SCOPED_FD int next = is_up ? file_below_find(root_fd, done) : step_down(*at, name, length);
     if (next < 0 || !file_below_status(next, &st))
         return false;

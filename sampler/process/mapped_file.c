@@ -13,6 +13,7 @@
 
 #include "sampler/base/scoped.h"
 #include "sampler/process/file_below.h"
+#include "sampler/process/stored_process.h"
 
 /* mapping NULL: any file. */
 static bool may_be_opened(int fd, const struct mapping *mapping)
@@ -59,7 +60,13 @@ enum mapped_file mapped_file_open_below(int root_fd, const struct mapping *mappi
 
 enum mapped_file mapped_file_open(int pid, const struct mapping *mapping, int *fd_out)
 {
+    struct stored_process *const stored = stored_process_find(pid);
     char link[80];
+    if (stored) {
+        const int fd = stored->open_mapped(stored, mapping);
+        *fd_out = fd < 0 ? *fd_out : fd;
+        return fd < 0 ? MAPPED_FILE_REFUSED : MAPPED_FILE_OPENED;
+    }
     snprintf(link, sizeof link, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, mapping->start,
              mapping->end);
     enum mapped_file found = open_link(link, mapping, fd_out);
@@ -83,8 +90,11 @@ enum mapped_file mapped_file_open_program(int pid, int *fd_out)
 
 uint64_t mapped_file_program_inode(int pid)
 {
+    const struct stored_process *const stored = stored_process_find(pid);
     char link[32];
     struct statx st;
+    if (stored)
+        return stored->program_inode;
     snprintf(link, sizeof link, "/proc/%d/exe", pid);
     SCOPED_FD int path_fd = open(link, O_PATH | O_CLOEXEC);
     return path_fd >= 0 && file_below_status(path_fd, &st) ? st.stx_ino : 0;

@@ -9,6 +9,7 @@
 #include "sampler/base/scoped.h"
 #include "sampler/base/vec.h"
 #include "sampler/process/procfs.h"
+#include "sampler/process/stored_process.h"
 
 static enum err_code parse_line(const char *line, size_t length, struct mapping *out,
                                 struct err *err)
@@ -68,9 +69,17 @@ enum err_code maps_parse(struct maps *maps, const char *text, struct err *err)
 
 enum err_code maps_read(struct maps *maps, int pid, struct err *err)
 {
+    struct stored_process *const stored = stored_process_find(pid);
     SCOPED_FREE char *text = NULL;
     size_t bytes;
-    const enum err_code rc = procfs_read(pid, "maps", &text, &bytes, err);
+    enum err_code rc;
+    if (stored) {
+        *maps = (struct maps){ .count = 0 };
+        if ((rc = stored->read_maps(stored, maps, err)))
+            maps_deinit(maps);
+        return rc;
+    }
+    rc = procfs_read(pid, "maps", &text, &bytes, err);
     return rc ? rc : maps_parse(maps, text, err);
 }
 

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <sys/uio.h>
 
+#include "sampler/process/stored_process.h"
+
 enum err_code memory_readv(struct memory *memory, const struct memory_span *spans, size_t count,
                            size_t *bytes_out)
 {
@@ -57,7 +59,17 @@ static enum err_code read_process(struct memory *memory, const struct memory_spa
     return (size_t)n == wanted ? ERR_OK : ERR_FAULT;
 }
 
+static enum err_code read_stored(struct memory *memory, const struct memory_span *spans,
+                                 size_t count, size_t *bytes_out)
+{
+    struct stored_process *const stored = ((const struct process_memory *)memory)->stored;
+    return stored->readv(stored, spans, count, bytes_out);
+}
+
 void process_memory_init(struct process_memory *pm, int pid)
 {
-    *pm = (struct process_memory){ .memory = { .readv = read_process }, .pid = pid };
+    struct stored_process *const stored = stored_process_find(pid);
+    *pm = (struct process_memory){ .memory = { .readv = stored ? read_stored : read_process },
+                                   .pid = pid,
+                                   .stored = stored };
 }

@@ -1,7 +1,7 @@
 /*
  * memory - another process's memory as an interface.
  *
- * A live process, a stack that the kernel copied and the bytes of a test all implement it.  One call
+ * A live process, a core file, a stack that the kernel copied and the bytes of a test all implement it.  One call
  * reads several spans, in their order.
  *
  * Ownership: an implementation embeds struct memory in a struct of its own.
@@ -57,10 +57,13 @@ MUST_CHECK enum err_code memory_read_u64(struct memory *memory, remote_addr addr
 /* ERR_GONE: what has been read may be of another program.  Ask after reading what is to be kept as text. */
 MUST_CHECK enum err_code memory_confirm(const struct memory *memory);
 
-/* A live process, read with process_vm_readv, which neither writes to the process nor stops it. */
+struct stored_process;
+
+/* A live process, read with process_vm_readv, which neither writes to the process nor stops it; or a stored one. */
 struct process_memory {
     struct memory memory;
     int pid;
+    struct stored_process *stored; /* NULL: it is live */
 };
 
 void process_memory_init(struct process_memory *pm, int pid);

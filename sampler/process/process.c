@@ -15,6 +15,7 @@
 #include "sampler/base/scoped.h"
 #include "sampler/process/procfs.h"
 #include "sampler/process/service_context.h"
+#include "sampler/process/stored_process.h"
 
 static enum err_code read_command(struct process *process, struct err *err)
 {
@@ -79,12 +80,38 @@ static enum err_code refuse_zombie(int pid, struct err *err)
     return ERR_OK;
 }
 
+/* The command line of a stored process has no quotes. */
+static enum err_code open_stored(struct process *process, const struct stored_process *stored,
+                                 struct err *err)
+{
+    SCOPED_FREE char *command = strdup(stored->command);
+    const size_t most = command ? strlen(command) / 2 + 1 : 0;
+    char *rest = NULL;
+    process->pidfd = -1;
+    process->executable = strdup(stored->program);
+    process->argv = calloc(most + 1, sizeof *process->argv);
+    bool is_well = command && process->executable && process->argv;
+    for (char *word = is_well ? strtok_r(command, " ", &rest) : NULL; word && is_well;
+         word = strtok_r(NULL, " ", &rest)) {
+        is_well = (process->argv[process->argc] = strdup(word)) != NULL;
+        process->argc += is_well;
+    }
+    process_memory_init(&process->memory, process->pid);
+    if (is_well)
+        return ERR_OK;
+    process_close(process);
+    return err_nomem(err);
+}
+
 enum err_code process_open(struct process *process, int pid, struct err *err)
 {
+    const struct stored_process *const stored = stored_process_find(pid);
     char space[32];
     memset(process, 0, sizeof *process);
     process->pid = pid;
     process->space_fd = -1;
+    if (stored)
+        return open_stored(process, stored, err);
     process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (process->pidfd < 0 && errno == ESRCH)
         return err_set(err, ERR_GONE, "no process %d", pid);
@@ -154,6 +181,8 @@ bool process_has_exited(const struct process *process)
         struct pollfd p = { .fd = process->pidfd, .events = POLLIN };
         return poll(&p, 1, 0) == 1;
     }
+    if (process->memory.stored)
+        return false;
     uint64_t start_time;
     char state;
     return procfs_start_time(process->pid, &start_time, NULL) ||

@@ -106,31 +106,27 @@ static int compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static enum err_code add_by_parent(const int *parents, size_t count, struct pid_list *out)
-{
-    struct pid_list all = { 0 };
-    struct procfs_identity identity;
-    int *const sorted = malloc((count ? count : 1) * sizeof *sorted);
-    enum err_code rc = sorted ? process_scan_all(&all, NULL) : ERR_NOMEM;
-    if (sorted && count) {
-        memcpy(sorted, parents, count * sizeof *sorted);
-        qsort(sorted, count, sizeof *sorted, compare);
-    }
-    for (size_t i = 0; i < all.count && !rc; i++)
-        if (!procfs_identify(all.items[i], &identity, NULL) &&
-            bsearch(&identity.parent, sorted, count, sizeof *sorted, compare))
-            rc = pid_list_add(out, all.items[i]);
-    pid_list_deinit(&all);
-    free(sorted);
-    return rc;
-}
-
 enum err_code process_scan_children(enum process_scan_method method, const int *parents,
                                     size_t count, struct pid_list *out)
 {
     enum err_code rc = ERR_OK;
-    if (method == PROCESS_SCAN_PARENTS)
-        return add_by_parent(parents, count, out);
+    if (method == PROCESS_SCAN_PARENTS) {
+        struct pid_list all = { 0 };
+        struct procfs_identity identity;
+        int *const sorted = malloc((count ? count : 1) * sizeof *sorted);
+        rc = sorted ? process_scan_all(&all, NULL) : ERR_NOMEM;
+        if (sorted && count) {
+            memcpy(sorted, parents, count * sizeof *sorted);
+            qsort(sorted, count, sizeof *sorted, compare);
+        }
+        for (size_t i = 0; i < all.count && !rc; i++)
+            if (!procfs_identify(all.items[i], &identity, NULL) &&
+                bsearch(&identity.parent, sorted, count, sizeof *sorted, compare))
+                rc = pid_list_add(out, all.items[i]);
+        pid_list_deinit(&all);
+        free(sorted);
+        return rc;
+    }
     for (size_t i = 0; i < count && !rc; i++)
         rc = add_listed(parents[i], out);
     return rc;

@@ -160,22 +160,6 @@ static void add_capability_remedy(struct access_check *check, const struct view 
                             was_started_by_root() ? in_container : with_capability);
 }
 
-static void add_capability(const struct view *view, struct access_checks *out)
-{
-    if (view->reaches)
-        access_checks_add(
-            out, "capability", ACCESS_CHECK_OK, "we have CAP_SYS_PTRACE%s",
-            view->same_namespace ? "" : ", and the process is in a user namespace below");
-    else if (has_capability(&view->we))
-        access_checks_add(
-            out, "capability", ACCESS_CHECK_BYPASSED,
-            "we have CAP_SYS_PTRACE, but the process is outside of our user namespace");
-    else
-        access_checks_add(out, "capability", ACCESS_CHECK_BYPASSED,
-                          "we do not have CAP_SYS_PTRACE, and need it only where another "
-                          "check blocks");
-}
-
 static void add_owner(const struct view *view, struct access_checks *out)
 {
     const unsigned uid = getuid(), gid = getgid();
@@ -255,8 +239,21 @@ static const char *const scopes[] = {
     "3: no process may read another",
 };
 
-static void add_yama_remedy(struct access_check *check, int scope)
+static void add_yama(const struct view *view, struct access_checks *out)
 {
+    const int scope = yama_scope();
+    if (scope < 0 || scope > 3) {
+        access_checks_add(out, "Yama", ACCESS_CHECK_OK, "this kernel has no Yama, or hides it");
+        return;
+    }
+    enum access_check_state state = ACCESS_CHECK_OK;
+    if (scope == 3)
+        state = view->is_read ? ACCESS_CHECK_BYPASSED : ACCESS_CHECK_BLOCKED;
+    else if (scope > 0 && !(scope == 1 && is_descendant(view->pid)))
+        state = blocked_unless(view);
+
+    struct access_check *const check =
+        access_checks_add(out, "Yama", state, "kernel.yama.ptrace_scope is %s", scopes[scope]);
     if (check->state != ACCESS_CHECK_BLOCKED)
         return;
     if (scope >= 3)
@@ -270,23 +267,6 @@ static void add_yama_remedy(struct access_check *check, int scope)
         access_check_remedy(
             check, "sudo sysctl kernel.yama.ptrace_scope=0, or sudo, or start the program "
                    "with 'pyrometer run'");
-}
-
-static void add_yama(const struct view *view, struct access_checks *out)
-{
-    const int scope = yama_scope();
-    if (scope < 0 || scope > 3) {
-        access_checks_add(out, "Yama", ACCESS_CHECK_OK, "this kernel has no Yama, or hides it");
-        return;
-    }
-    enum access_check_state state = ACCESS_CHECK_OK;
-    if (scope == 3)
-        state = view->is_read ? ACCESS_CHECK_BYPASSED : ACCESS_CHECK_BLOCKED;
-    else if (scope > 0 && !(scope == 1 && is_descendant(view->pid)))
-        state = blocked_unless(view);
-    add_yama_remedy(
-        access_checks_add(out, "Yama", state, "kernel.yama.ptrace_scope is %s", scopes[scope]),
-        scope);
 }
 
 /* A process may always read itself, unless seccomp forbids the system call. */
@@ -318,7 +298,20 @@ enum err_code ptrace_checks_of_process(int pid, bool is_read, struct access_chec
     if (rc)
         return rc;
     check_namespaces(&view);
-    add_capability(&view, out);
+
+    if (view.reaches)
+        access_checks_add(
+            out, "capability", ACCESS_CHECK_OK, "we have CAP_SYS_PTRACE%s",
+            view.same_namespace ? "" : ", and the process is in a user namespace below");
+    else if (has_capability(&view.we))
+        access_checks_add(
+            out, "capability", ACCESS_CHECK_BYPASSED,
+            "we have CAP_SYS_PTRACE, but the process is outside of our user namespace");
+    else
+        access_checks_add(out, "capability", ACCESS_CHECK_BYPASSED,
+                          "we do not have CAP_SYS_PTRACE, and need it only where another "
+                          "check blocks");
+
     add_owner(&view, out);
     add_dumpable(&view, out);
     add_privileges(&view, out);

@@ -14,6 +14,7 @@
 #include "sampler/base/scoped.h"
 #include "sampler/base/vec.h"
 #include "sampler/process/procfs.h"
+#include "sampler/process/stored_process.h"
 
 struct levels {
     int count;         /* of pid namespaces that the thread is in; 0: unknown */
@@ -71,44 +72,42 @@ static int by_host(const void *a, const void *b)
     return (x->host > y->host) - (x->host < y->host);
 }
 
-/* Lists the threads.  Of those that were listed before, what the kernel said then is kept. */
-static void list_threads(struct thread_ids *ids)
-{
-    char path[32];
-    struct thread_id *items = NULL;
-    size_t count = 0, room = 0;
-    snprintf(path, sizeof path, "/proc/%d/task", ids->pid);
-    DIR *const tasks = opendir(path);
-    for (const struct dirent *task; tasks && (task = readdir(tasks)) != NULL;) {
-        struct thread_id id = { .host = (int32_t)strtol(task->d_name, NULL, 10) };
-        if (id.host <= 0 || !VEC_RESERVE(items, room, count + 1))
-            continue;
-        const struct thread_id *const known =
-            ids->count ? bsearch(&id, ids->items, ids->count, sizeof id, by_host) : NULL;
-        id.inner = known ? known->inner : read_inner(ids->pid, id.host);
-        items[count++] = id;
-    }
-    if (tasks)
-        closedir(tasks);
-    if (count)
-        qsort(items, count, sizeof *items, by_host);
-    free(ids->items);
-    ids->items = items;
-    ids->count = count;
-    ids->room = room;
-    ids->is_listed = true;
-}
-
 int32_t thread_ids_find(struct thread_ids *ids, int32_t tid)
 {
     if (tid <= 0)
         return 0;
+    if (stored_process_find(ids->pid))
+        return thread_ids_has(ids->pid, tid) ? tid : 0;
     if (!ids->levels)
         ids->levels = read_levels(ids->pid, "status").count;
     if (ids->levels <= 1)
         return thread_ids_has(ids->pid, tid) ? tid : 0;
-    if (!ids->is_listed)
-        list_threads(ids);
+    if (!ids->is_listed) {
+        /* Lists the threads.  Of those that were listed before, what the kernel said then is kept. */
+        char path[32];
+        struct thread_id *items = NULL;
+        size_t count = 0, room = 0;
+        snprintf(path, sizeof path, "/proc/%d/task", ids->pid);
+        DIR *const tasks = opendir(path);
+        for (const struct dirent *task; tasks && (task = readdir(tasks)) != NULL;) {
+            struct thread_id id = { .host = (int32_t)strtol(task->d_name, NULL, 10) };
+            if (id.host <= 0 || !VEC_RESERVE(items, room, count + 1))
+                continue;
+            const struct thread_id *const known =
+                ids->count ? bsearch(&id, ids->items, ids->count, sizeof id, by_host) : NULL;
+            id.inner = known ? known->inner : read_inner(ids->pid, id.host);
+            items[count++] = id;
+        }
+        if (tasks)
+            closedir(tasks);
+        if (count)
+            qsort(items, count, sizeof *items, by_host);
+        free(ids->items);
+        ids->items = items;
+        ids->count = count;
+        ids->room = room;
+        ids->is_listed = true;
+    }
     for (size_t i = 0; i < ids->count; i++)
         /* The thread may have ended, and another one may have its number on this host. */
         if (ids->items[i].inner == tid && read_inner(ids->pid, ids->items[i].host) == tid)
@@ -119,8 +118,11 @@ int32_t thread_ids_find(struct thread_ids *ids, int32_t tid)
 size_t thread_ids_count(const struct thread_ids *ids)
 {
     enum { LINKS_OF_EMPTY_FOLDER = 2 };
+    const struct stored_process *const stored = stored_process_find(ids->pid);
     char path[32];
     struct stat folder;
+    if (stored)
+        return stored->thread_count;
     snprintf(path, sizeof path, "/proc/%d/task", ids->pid);
     return stat(path, &folder) == 0 && folder.st_nlink > LINKS_OF_EMPTY_FOLDER
                ? (size_t)folder.st_nlink - LINKS_OF_EMPTY_FOLDER
@@ -142,17 +144,26 @@ static bool is_answered(void)
 
 bool thread_ids_has(int pid, int32_t tid)
 {
+    const struct stored_process *const stored = stored_process_find(pid);
     char path[48];
-    if (tid <= 0)
-        return false;
+    if (tid <= 0 || stored)
+        return tid > 0 && stored->has_thread(stored, tid);
     if (is_answered())
         return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
     snprintf(path, sizeof path, "/proc/%d/task/%d", pid, tid);
     return access(path, F_OK) == 0;
 }
 
+int32_t thread_ids_first(int pid)
+{
+    const struct stored_process *const stored = stored_process_find(pid);
+    return stored ? stored->pid : (int32_t)pid;
+}
+
 int32_t thread_ids_inner_pid(int pid)
 {
+    if (stored_process_find(pid))
+        return thread_ids_first(pid);
     const struct levels levels = read_levels(pid, "status");
     return levels.count > 1 ? levels.innermost : (int32_t)pid;
 }

@@ -38,6 +38,9 @@ size_t thread_ids_count(const struct thread_ids *ids);
 /* Is `tid`, an id on this host, a thread of process `pid`?  One system call, which sends no signal. */
 bool thread_ids_has(int pid, int32_t tid);
 
+/* The id of the first thread of process `pid` on this host. */
+int32_t thread_ids_first(int pid);
+
 /* The id of process `pid` in its innermost pid namespace. */
 int32_t thread_ids_inner_pid(int pid);
 

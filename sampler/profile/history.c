@@ -48,15 +48,6 @@ static uint64_t step_end(uint64_t start_ns, uint64_t width_ns)
     return start_ns - start_ns % width_ns + width_ns;
 }
 
-/* Windows that start before the result are old enough. */
-static uint64_t limit_of(uint64_t age_ns, uint64_t now_ns, unsigned ages)
-{
-    const uint64_t limit_age_ns = age_ns / HISTORY_FULL_AGES * ages;
-    const uint64_t wait_ns =
-        limit_age_ns > HISTORY_RECENT_NS ? limit_age_ns : HISTORY_RECENT_NS;
-    return now_ns > wait_ns ? now_ns - wait_ns : 0;
-}
-
 /* Index of the first window that starts at or after start_ns. */
 static size_t first_from(const struct history *history, uint64_t start_ns)
 {
@@ -101,7 +92,15 @@ static bool find_in_steps(struct history *history, size_t width, uint64_t now_ns
                           struct history_run *run)
 {
     const uint64_t width_ns = steps[width].width_ns;
-    const uint64_t limit_ns = limit_of(steps[width].age_ns, now_ns, history->ages);
+
+    /* Windows that start before the result are old enough. */
+    const uint64_t age_ns = steps[width].age_ns;
+    const unsigned ages = history->ages;
+    const uint64_t limit_age_ns = age_ns / HISTORY_FULL_AGES * ages;
+    const uint64_t wait_ns =
+        limit_age_ns > HISTORY_RECENT_NS ? limit_age_ns : HISTORY_RECENT_NS;
+    const uint64_t limit_ns = now_ns > wait_ns ? now_ns - wait_ns : 0;
+
     for (size_t i = first_from(history, history->done_ns[width]); i < history->count;) {
         const uint64_t end_ns = step_end(history->windows[i]->start_ns, width_ns);
         history->done_ns[width] = end_ns - width_ns;

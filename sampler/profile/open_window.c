@@ -90,43 +90,6 @@ void open_window_order(struct open_window *open, const struct run *run)
     *last = (uint32_t)open->run_count;
 }
 
-static struct cell cell_of(const struct tally_cell *from)
-{
-    return (struct cell){
-        .thread = cell_key_thread(from->key),
-        .node = cell_key_node(from->key),
-        .count = from->count < UINT32_MAX ? (uint32_t)from->count : UINT32_MAX,
-        .state = cell_key_state(from->key),
-    };
-}
-
-static struct spot_cell spot_cell_of(const struct tally_cell *from)
-{
-    return (struct spot_cell){
-        .node = spot_key_node(from->key),
-        .spot = spot_key_spot(from->key),
-        .count = from->count < UINT32_MAX ? (uint32_t)from->count : UINT32_MAX,
-    };
-}
-
-static enum err_code take_spots(const struct tally *spots, struct window *window,
-                                struct err *err)
-{
-    const enum err_code rc = window_reserve_spots(window, spots->count, err);
-    for (uint32_t i = 0; i < spots->count && !rc; i++)
-        window->spots[i] = spot_cell_of(&spots->cells[i]);
-    return rc;
-}
-
-static void take_cells(const struct tally *cells, struct window *window)
-{
-    for (uint32_t i = 0; i < cells->count; i++) {
-        window->cells[i] = cell_of(&cells->cells[i]);
-        window->samples += window->cells[i].count;
-    }
-    window_sort(window);
-}
-
 static int compare_keys(const void *left, const void *right)
 {
     const struct tally_cell *const a = left;
@@ -172,9 +135,31 @@ enum err_code open_window_close(const struct open_window *open, uint64_t end_ns,
     enum err_code rc = window_create(open->cells.count, &window, err);
     if (rc)
         return rc;
-    rc = take_spots(&open->spots, window, err);
-    if (!rc)
-        take_cells(&open->cells, window);
+
+    rc = window_reserve_spots(window, open->spots.count, err);
+    for (uint32_t i = 0; i < open->spots.count && !rc; i++) {
+        const struct tally_cell *const from = &open->spots.cells[i];
+        window->spots[i] = (struct spot_cell){
+            .node = spot_key_node(from->key),
+            .spot = spot_key_spot(from->key),
+            .count = from->count < UINT32_MAX ? (uint32_t)from->count : UINT32_MAX,
+        };
+    }
+
+    if (!rc) {
+        for (uint32_t i = 0; i < open->cells.count; i++) {
+            const struct tally_cell *const from = &open->cells.cells[i];
+            window->cells[i] = (struct cell){
+                .thread = cell_key_thread(from->key),
+                .node = cell_key_node(from->key),
+                .count = from->count < UINT32_MAX ? (uint32_t)from->count : UINT32_MAX,
+                .state = cell_key_state(from->key),
+            };
+
+            window->samples += window->cells[i].count;
+        }
+        window_sort(window);
+    }
     if (!rc && open->is_timed)
         rc = take_times(&open->cells, window, err);
     if (rc) {

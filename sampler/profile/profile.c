@@ -11,21 +11,6 @@
 /* The part of the memory that runs may take. */
 enum { RUNS_PART = 4 };
 
-/* No library, and the root's function, frame and node, are rows 0 of their tables.  The root node is not in the index,
- * so that a node of the root's frame below the root is another one. */
-static enum err_code add_root(struct profile *profile, struct err *err)
-{
-    uint32_t id;
-    enum err_code rc = profile_library(profile, &(struct profile_library){ 0 }, &id, err);
-    if (!rc)
-        rc = profile_function(profile, 0, 0, 0, &id, err);
-    if (!rc)
-        rc = profile_frame(profile, id, 0, &id, err);
-    if (!rc)
-        rc = pool_push(&profile->tables.nodes.rows, &(struct profile_node){ 0, 0 }, &id, err);
-    return rc;
-}
-
 enum err_code profile_create(struct profile **out, struct err *err)
 {
     struct profile *const profile = calloc(1, sizeof *profile);
@@ -34,8 +19,19 @@ enum err_code profile_create(struct profile **out, struct err *err)
     publication_init(&profile->published);
     open_window_init(&profile->open);
     enum err_code rc = tables_init(&profile->tables, err);
-    if (!rc)
-        rc = add_root(profile, err);
+    if (!rc) {
+        /* No library, and the root's function, frame and node, are rows 0 of their tables.  The root node is not in the index,
+ * so that a node of the root's frame below the root is another one. */
+        uint32_t id;
+        rc = profile_library(profile, &(struct profile_library){ 0 }, &id, err);
+        if (!rc)
+            rc = profile_function(profile, 0, 0, 0, &id, err);
+        if (!rc)
+            rc = profile_frame(profile, id, 0, &id, err);
+        if (!rc)
+            rc = pool_push(&profile->tables.nodes.rows, &(struct profile_node){ 0, 0 }, &id,
+                           err);
+    }
     if (rc) {
         profile_destroy(profile);
         return rc;
@@ -318,20 +314,17 @@ static size_t excess_of(const struct profile *profile)
                : 0;
 }
 
-static size_t run_bytes_too_many(const struct profile *profile)
-{
-    const size_t room = profile->memory_bytes / RUNS_PART;
-    const size_t bytes = profile->published.history.run_bytes;
-    const size_t excess = excess_of(profile);
-    const size_t above = profile->memory_bytes && bytes > room ? bytes - room : 0;
-    return above > excess ? above : excess;
-}
-
 static void keep_within_memory(struct profile *profile, uint64_t now_ns)
 {
     close_tables(profile);
     const bool is_merged = publication_merge_old(&profile->published, now_ns);
-    const size_t runs = run_bytes_too_many(profile);
+
+    const size_t room = profile->memory_bytes / RUNS_PART;
+    const size_t bytes = profile->published.history.run_bytes;
+    const size_t excess = excess_of(profile);
+    const size_t above = profile->memory_bytes && bytes > room ? bytes - room : 0;
+    const size_t runs = above > excess ? above : excess;
+
     if (runs && publication_drop_runs(&profile->published, runs))
         return;
     if (is_merged && excess_of(profile) && profile->published.history.ages > 0)
@@ -344,15 +337,6 @@ static bool has_news(const struct profile *profile)
     return profile->open.cells.count || memcmp(&now, &profile->sealed, sizeof now) != 0;
 }
 
-static void seal_rows(struct profile *profile, uint64_t now_ns)
-{
-    profile->sealed = tables_sizes(&profile->tables);
-    publication_add_rows(&profile->published, &profile->sealed, now_ns, &profile->quality,
-                         tables_bytes(&profile->tables));
-    profile->open.start_ns = now_ns;
-    close_tables(profile);
-}
-
 enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err *err)
 {
     struct window *window = NULL;
@@ -360,7 +344,11 @@ enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err 
     if (now_ns < profile->open.start_ns)
         now_ns = profile->open.start_ns;
     if (profile->drops_samples) {
-        seal_rows(profile, now_ns);
+        profile->sealed = tables_sizes(&profile->tables);
+        publication_add_rows(&profile->published, &profile->sealed, now_ns, &profile->quality,
+                             tables_bytes(&profile->tables));
+        profile->open.start_ns = now_ns;
+        close_tables(profile);
         return ERR_OK;
     }
     if (has_news(profile))

@@ -35,14 +35,6 @@ static uint64_t samples_of(const struct series_bin *bin)
     return samples;
 }
 
-/* Moves the seconds to their places in a ring of another length. */
-static void move_seconds(const struct series *series, struct series_second *to, size_t room)
-{
-    for (size_t i = 0; i < series->fine_room; i++)
-        if (series->fine[i].generation)
-            to[series->fine[i].second % room] = series->fine[i];
-}
-
 /* Makes the ring long enough for all seconds so far, up to its maximum length. */
 static bool reserve_seconds(struct series *series, uint64_t second)
 {
@@ -55,7 +47,10 @@ static bool reserve_seconds(struct series *series, uint64_t second)
     struct series_second *const fine = calloc(room, sizeof *fine);
     if (!fine)
         return series->fine != NULL;
-    move_seconds(series, fine, room);
+    /* Moves the seconds to their places in a ring of another length. */
+    for (size_t i = 0; i < series->fine_room; i++)
+        if (series->fine[i].generation)
+            fine[series->fine[i].second % room] = series->fine[i];
     free(series->fine);
     series->fine = fine;
     series->fine_room = room;
@@ -88,24 +83,20 @@ static void add_steps(struct series_step *to, const struct series_step *from)
         to->parts[i] += from->parts[i];
 }
 
-/* Merges each two steps into one. */
-static void halve(struct series *series)
-{
-    const size_t count = (series->step_count + 1) / 2;
-    for (size_t i = 0; i < count; i++) {
-        struct series_step step = series->steps[2 * i];
-        if (2 * i + 1 < series->step_count)
-            add_steps(&step, &series->steps[2 * i + 1]);
-        series->steps[i] = step;
-    }
-    series->step_count = count;
-    series->step_seconds *= 2;
-}
-
 static bool add_coarse(struct series *series, uint64_t second, const struct series_bin *counts)
 {
-    while (second / series->step_seconds >= SERIES_MAX_STEPS)
-        halve(series);
+    while (second / series->step_seconds >= SERIES_MAX_STEPS) {
+        /* Merges each two steps into one. */
+        const size_t count = (series->step_count + 1) / 2;
+        for (size_t i = 0; i < count; i++) {
+            struct series_step step = series->steps[2 * i];
+            if (2 * i + 1 < series->step_count)
+                add_steps(&step, &series->steps[2 * i + 1]);
+            series->steps[i] = step;
+        }
+        series->step_count = count;
+        series->step_seconds *= 2;
+    }
     const size_t step = (size_t)(second / series->step_seconds);
     if (!VEC_RESERVE(series->steps, series->step_room, step + 1))
         return false;
@@ -125,18 +116,14 @@ void series_add(struct series *series, uint64_t bin, const struct series_bin *co
         series->lost += samples_of(counts);
 }
 
-/* Samples that waited for their CPU state are added a little later than others. */
-static void start_at(struct series_pending *pending, uint64_t bin)
-{
-    const size_t before = SERIES_PENDING_BINS / 4;
-    pending->first_bin = bin > before ? bin - before : 0;
-    pending->from = pending->to = (size_t)(bin - pending->first_bin);
-}
-
 bool series_pend(struct series_pending *pending, uint64_t bin, enum part part, uint32_t count)
 {
-    if (pending->from == pending->to)
-        start_at(pending, bin);
+    if (pending->from == pending->to) {
+        /* Samples that waited for their CPU state are added a little later than others. */
+        const size_t before = SERIES_PENDING_BINS / 4;
+        pending->first_bin = bin > before ? bin - before : 0;
+        pending->from = pending->to = (size_t)(bin - pending->first_bin);
+    }
     if (bin < pending->first_bin || bin - pending->first_bin >= SERIES_PENDING_BINS)
         return false;
     const size_t at = (size_t)(bin - pending->first_bin);
@@ -167,15 +154,6 @@ const struct series_second *series_second_at(const struct series *series, uint64
     return row->generation && row->second == second ? row : NULL;
 }
 
-static void copy_seconds(const struct series *from, uint64_t first, struct series *out)
-{
-    for (uint64_t s = first; s < first + out->fine_room; s++) {
-        const struct series_second *const row = series_second_at(from, s);
-        if (row)
-            out->fine[s % out->fine_room] = *row;
-    }
-}
-
 enum err_code series_copy(const struct series *from, uint64_t first, uint64_t end,
                           struct series *out, struct err *err)
 {
@@ -191,7 +169,13 @@ enum err_code series_copy(const struct series *from, uint64_t first, uint64_t en
         series_deinit(&made);
         return err_nomem(err);
     }
-    copy_seconds(from, fine_first, &made);
+
+    for (uint64_t s = fine_first; s < fine_first + made.fine_room; s++) {
+        const struct series_second *const row = series_second_at(from, s);
+        if (row)
+            made.fine[s % made.fine_room] = *row;
+    }
+
     if (made.step_count)
         memcpy(made.steps, from->steps, made.step_count * sizeof *made.steps);
     *out = made;

@@ -13,30 +13,25 @@ void table_deinit(struct table *table)
     idmap_deinit(&table->index);
 }
 
-static enum err_code add_row(struct table *table, uint32_t hash, const void *row,
-                             uint32_t *id_out, struct err *err)
-{
-    uint32_t id;
-    enum err_code rc = pool_push(&table->rows, row, &id, err);
-    if (rc)
-        return rc;
-    rc = idmap_add(&table->index, hash, id, err);
-    if (rc) {
-        /* Without its index entry the row would be stored twice. */
-        pool_pop(&table->rows);
-        return rc;
-    }
-    *id_out = id;
-    return ERR_OK;
-}
-
 enum err_code table_intern(struct table *table, uint32_t hash, const void *row,
                            uint32_t *id_out, struct err *err)
 {
     struct idmap_slot *at;
     IDMAP_FIND(at, &table->index, hash, table->same(table_at(table, at->id), row));
-    if (!at)
-        return add_row(table, hash, row, id_out, err);
+    if (!at) {
+        uint32_t id;
+        enum err_code rc = pool_push(&table->rows, row, &id, err);
+        if (rc)
+            return rc;
+        rc = idmap_add(&table->index, hash, id, err);
+        if (rc) {
+            /* Without its index entry the row would be stored twice. */
+            pool_pop(&table->rows);
+            return rc;
+        }
+        *id_out = id;
+        return ERR_OK;
+    }
     *id_out = at->id;
     return ERR_OK;
 }

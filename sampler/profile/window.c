@@ -74,34 +74,6 @@ static uint64_t varying_bits(const struct cell *cells, size_t count)
     return bits;
 }
 
-/* Sorts the cells by one byte of their keys; the sort is stable. */
-static void sort_by_byte(const struct cell *from, struct cell *to, size_t count, unsigned shift)
-{
-    size_t start[257] = { 0 };
-    for (size_t i = 0; i < count; i++)
-        start[(key_of(&from[i]) >> shift & 0xff) + 1]++;
-    for (size_t byte = 0; byte < 256; byte++)
-        start[byte + 1] += start[byte];
-    for (size_t i = 0; i < count; i++)
-        to[start[key_of(&from[i]) >> shift & 0xff]++] = from[i];
-}
-
-static void sort_by_bytes(struct cell *cells, struct cell *scratch, size_t count)
-{
-    const uint64_t varying = varying_bits(cells, count);
-    struct cell *from = cells, *to = scratch;
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        if (!(varying >> shift & 0xff))
-            continue;
-        sort_by_byte(from, to, count, shift);
-        struct cell *const sorted = to;
-        to = from;
-        from = sorted;
-    }
-    if (from != cells)
-        memcpy(cells, from, count * sizeof *cells);
-}
-
 static int compare_spots(const void *left, const void *right)
 {
     const struct spot_cell *const a = left;
@@ -115,9 +87,30 @@ void window_sort(struct window *window)
 {
     const size_t count = window->cell_count;
     struct cell *const scratch = count < FEW_CELLS ? NULL : malloc(count * sizeof(struct cell));
-    if (scratch)
-        sort_by_bytes(window->cells, scratch, count);
-    else
+    if (scratch) {
+        struct cell *const cells = window->cells;
+        const uint64_t varying = varying_bits(cells, count);
+        struct cell *from = cells, *to = scratch;
+        for (unsigned shift = 0; shift < 64; shift += 8) {
+            if (!(varying >> shift & 0xff))
+                continue;
+
+            /* Sorts the cells by one byte of their keys; the sort is stable. */
+            size_t start[257] = { 0 };
+            for (size_t i = 0; i < count; i++)
+                start[(key_of(&from[i]) >> shift & 0xff) + 1]++;
+            for (size_t byte = 0; byte < 256; byte++)
+                start[byte + 1] += start[byte];
+            for (size_t i = 0; i < count; i++)
+                to[start[key_of(&from[i]) >> shift & 0xff]++] = from[i];
+
+            struct cell *const sorted = to;
+            to = from;
+            from = sorted;
+        }
+        if (from != cells)
+            memcpy(cells, from, count * sizeof *cells);
+    } else
         qsort(window->cells, count, sizeof(struct cell), compare_cells);
     free(scratch);
     if (window->spot_count)

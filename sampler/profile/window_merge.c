@@ -25,13 +25,6 @@ static void put_cell(struct window *to, size_t at, const struct window *from, si
         to->cell_ns[at] = window_cell_ns(from, cell);
 }
 
-static void add_cell(struct window *to, size_t at, const struct window *from, size_t cell)
-{
-    to->cells[at].count += from->cells[cell].count;
-    if (to->cell_ns)
-        to->cell_ns[at] += window_cell_ns(from, cell);
-}
-
 /* Both are sorted.  Returns the number of merged cells. */
 static size_t merge_cells(const struct window *a, const struct window *b, struct window *to)
 {
@@ -43,8 +36,12 @@ static size_t merge_cells(const struct window *a, const struct window *b, struct
             put_cell(to, count, a, i++);
         else
             put_cell(to, count, b, j++);
-        if (left == right)
-            add_cell(to, count, b, j++);
+        if (left == right) {
+            const size_t cell = j++;
+            to->cells[count].count += b->cells[cell].count;
+            if (to->cell_ns)
+                to->cell_ns[count] += window_cell_ns(b, cell);
+        }
         count++;
     }
     return count;
@@ -87,36 +84,6 @@ static void join_runs(const struct window *a, const struct window *b, struct win
     to->run_count = count;
 }
 
-static void describe(struct window *to, const struct window *a, const struct window *b)
-{
-    to->generation = b->generation;
-    to->first_generation = a->first_generation;
-    to->parts = a->parts + b->parts;
-    to->start_ns = a->start_ns;
-    to->end_ns = b->end_ns;
-    to->samples = a->samples + b->samples;
-    to->period_ns = to->cell_ns ? 0 : a->cell_count ? a->period_ns : b->period_ns;
-    to->sizes = b->sizes;
-}
-
-/* Gives back memory reserved for cells that turned out equal, if possible. */
-static struct window *shrink(struct window *window, size_t cells, size_t spots)
-{
-    const size_t bytes = sizeof *window + cells * sizeof *window->cells;
-    window->cell_count = cells;
-    window->spot_count = spots;
-    if (window->cell_ns && cells) {
-        uint64_t *const times = realloc(window->cell_ns, cells * sizeof *times);
-        window->cell_ns = times ? times : window->cell_ns;
-    }
-    if (window->spots && spots) {
-        struct spot_cell *const less = realloc(window->spots, spots * sizeof *less);
-        window->spots = less ? less : window->spots;
-    }
-    struct window *const less = realloc(window, bytes);
-    return less ? less : window;
-}
-
 static enum err_code reserve(const struct window *a, const struct window *b,
                              struct window **out, struct err *err)
 {
@@ -144,9 +111,32 @@ static enum err_code merge_two(const struct window *a, const struct window *b,
         return rc;
     const size_t cells = merge_cells(a, b, to);
     const size_t spots = merge_spots(a, b, to->spots);
-    describe(to, a, b);
+
+    to->generation = b->generation;
+    to->first_generation = a->first_generation;
+    to->parts = a->parts + b->parts;
+    to->start_ns = a->start_ns;
+    to->end_ns = b->end_ns;
+    to->samples = a->samples + b->samples;
+    to->period_ns = to->cell_ns ? 0 : a->cell_count ? a->period_ns : b->period_ns;
+    to->sizes = b->sizes;
+
     join_runs(a, b, to);
-    *out = shrink(to, cells, spots);
+
+    /* Gives back memory reserved for cells that turned out equal, if possible. */
+    const size_t bytes = sizeof *to + cells * sizeof *to->cells;
+    to->cell_count = cells;
+    to->spot_count = spots;
+    if (to->cell_ns && cells) {
+        uint64_t *const times = realloc(to->cell_ns, cells * sizeof *times);
+        to->cell_ns = times ? times : to->cell_ns;
+    }
+    if (to->spots && spots) {
+        struct spot_cell *const less = realloc(to->spots, spots * sizeof *less);
+        to->spots = less ? less : to->spots;
+    }
+    struct window *const less = realloc(to, bytes);
+    *out = less ? less : to;
     return ERR_OK;
 }
 

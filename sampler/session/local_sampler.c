@@ -18,11 +18,13 @@
 #include "sampler/permission.h"
 #include "sampler/process/process_scan.h"
 #include "sampler/process/process_stats.h"
+#include "sampler/process/stored_process.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/kernel/kernel_engine.h"
 #include "sampler/session/loop.h"
 #include "sampler/session/pace/budget.h"
 #include "sampler/session/remote/remote_engine.h"
+#include "sampler/session/stored/stored_engine.h"
 
 static enum err_code check_rate(double rate_hz, struct err *err)
 {
@@ -49,7 +51,7 @@ static enum err_code check_options(const struct sampler_options *options, struct
     if (options->pid_count == 0 && !options->all)
         return err_set(err, ERR_INVALID, "no process was given: name one by its id");
     for (size_t i = 0; i < options->pid_count; i++)
-        if (options->pids[i] <= 0)
+        if (options->pids[i] <= 0 && !stored_process_find(options->pids[i]))
             return err_set(err, ERR_INVALID, "%d is not a process id", (int)options->pids[i]);
     return ERR_OK;
 }
@@ -236,21 +238,15 @@ static void give_back(void *context, const struct process *process, bool is_refu
     child_tracker_release(context, process, is_refused ? ERR_PERM : ERR_OK);
 }
 
-static enum err_code follow(struct local_sampler *sampler, struct err *err)
-{
-    const enum err_code rc = child_tracker_create(
-        profile_strings(sampler->targets.profile), sampler->face.options.mode,
-        sampler->face.options.adopter, &sampler->tracker, err);
-    sampler->targets.left = rc ? NULL : give_back;
-    sampler->targets.context = sampler->tracker;
-    return rc;
-}
-
 /* Takes a kernel engine if the options ask for one; without it AUTO goes on with the remote one. */
 static enum err_code choose_engine(struct local_sampler *sampler, struct err *err)
 {
     const struct sampler_options *const options = &sampler->face.options;
     struct err why = { 0 };
+    if (options->pid_count && stored_process_find(options->pids[0])) {
+        sampler->face.options.engine = SAMPLER_ENGINE_REMOTE;
+        return targets_use_engine(&sampler->targets, &stored_engine_ops, NULL, err);
+    }
     if (options->engine == SAMPLER_ENGINE_REMOTE)
         return targets_use_engine(&sampler->targets, &remote_engine_ops, NULL, err);
     enum err_code rc = local_sampler_check_engine(options, &why);
@@ -264,9 +260,29 @@ static enum err_code choose_engine(struct local_sampler *sampler, struct err *er
     return rc ? use_remote(sampler, why.message, NULL, err) : ERR_OK;
 }
 
-/* Limits of the kernel engine show only once the targets are known. */
-static enum err_code leave_unfit_engine(struct local_sampler *sampler, struct err *err)
+static enum err_code attach(struct local_sampler *sampler, struct err *err)
 {
+    enum err_code rc = targets_init(&sampler->targets, &sampler->face.options, err);
+    if (!rc)
+        rc = choose_engine(sampler, err);
+    if (!rc && sampler->face.options.subprocesses) {
+        rc = child_tracker_create(profile_strings(sampler->targets.profile),
+                                  sampler->face.options.mode, sampler->face.options.adopter,
+                                  &sampler->tracker, err);
+        sampler->targets.left = rc ? NULL : give_back;
+        sampler->targets.context = sampler->tracker;
+    }
+    if (!rc && sampler->face.options.all)
+        rc = attach_all(sampler, err);
+    for (size_t i = 0; i < sampler->face.options.pid_count && !rc; i++)
+        rc = attach_named(sampler, sampler->face.options.pids[i], err);
+    if (!rc && sampler->tracker)
+        rc = attach_family(sampler, err);
+
+    if (rc)
+        return rc;
+
+    /* Limits of the kernel engine show only once the targets are known. */
     if (sampler->face.options.engine != SAMPLER_ENGINE_AUTO)
         return ERR_OK;
     const char *const why = kernel_engine_unfit(sampler->targets.engine);
@@ -274,22 +290,6 @@ static enum err_code leave_unfit_engine(struct local_sampler *sampler, struct er
         return use_remote(sampler, why, NULL, err);
     sampler->face.options.engine = SAMPLER_ENGINE_KERNEL;
     return ERR_OK;
-}
-
-static enum err_code attach(struct local_sampler *sampler, struct err *err)
-{
-    enum err_code rc = targets_init(&sampler->targets, &sampler->face.options, err);
-    if (!rc)
-        rc = choose_engine(sampler, err);
-    if (!rc && sampler->face.options.subprocesses)
-        rc = follow(sampler, err);
-    if (!rc && sampler->face.options.all)
-        rc = attach_all(sampler, err);
-    for (size_t i = 0; i < sampler->face.options.pid_count && !rc; i++)
-        rc = attach_named(sampler, sampler->face.options.pids[i], err);
-    if (!rc && sampler->tracker)
-        rc = attach_family(sampler, err);
-    return rc ? rc : leave_unfit_engine(sampler, err);
 }
 
 enum err_code local_sampler_check_engine(const struct sampler_options *options, struct err *err)

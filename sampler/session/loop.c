@@ -107,9 +107,15 @@ static bool end(struct loop *loop, enum sampler_state state, const char *reason)
     return false;
 }
 
-/* If several processes have ended, the reason names how many. */
-static void set_reason(struct local_sampler *sampler, const struct loop *loop)
+/* Called after the last window has been sealed: a reader that sees the end sees everything. */
+static void announce_end(const struct loop *loop)
 {
+    struct local_sampler *const sampler = loop->sampler;
+    const uint64_t one = 1;
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->status.state = loop->ending.state;
+
+    /* If several processes have ended, the reason names how many. */
     struct sampler_processes processes;
     target_table_counts(&sampler->targets.target_table, &processes);
     if (!loop->has_no_targets || processes.joined < 2)
@@ -119,32 +125,13 @@ static void set_reason(struct local_sampler *sampler, const struct loop *loop)
         snprintf(sampler->status.reason, sizeof sampler->status.reason,
                  "all %" PRIu64 " processes have ended; the last one: %s", processes.joined,
                  loop->ending.reason);
-}
 
-/* Called after the last window has been sealed: a reader that sees the end sees everything. */
-static void announce_end(const struct loop *loop)
-{
-    struct local_sampler *const sampler = loop->sampler;
-    const uint64_t one = 1;
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->status.state = loop->ending.state;
-    set_reason(sampler, loop);
     sampler->ended_ns = clock_now_ns();
     /* Not the wall clock, which may have been set since. */
     sampler->status.ended_at_ns =
         sampler->status.started_at_ns + (sampler->ended_ns - sampler->created_ns);
     pthread_mutex_unlock(&sampler->mutex);
     (void)!write(sampler->face.end_fd, &one, sizeof one);
-}
-
-static void sleep_or_change(struct local_sampler *sampler, uint64_t deadline_ns)
-{
-    const struct timespec deadline = clock_timespec(deadline_ns);
-    int rc = 0;
-    pthread_mutex_lock(&sampler->mutex);
-    while (!atomic_load(&sampler->is_ending) && rc == 0)
-        rc = pthread_cond_timedwait(&sampler->changed, &sampler->mutex, &deadline);
-    pthread_mutex_unlock(&sampler->mutex);
 }
 
 /* Sleeps until the deadline, or until the engine calls: then *instant_ns becomes nearer.  Returns the time.
@@ -161,9 +148,14 @@ static uint64_t sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadlin
     if (engine->ops->samples_by_itself) {
         const uint64_t sooner_ns = engine->ops->wait(engine, deadline_ns);
         *instant_ns = sooner_ns < deadline_ns ? sooner_ns : *instant_ns;
-    } else if (deadline_ns > now_ns + SHORT_SLEEP_NS)
-        sleep_or_change(sampler, deadline_ns);
-    else
+    } else if (deadline_ns > now_ns + SHORT_SLEEP_NS) {
+        const struct timespec deadline = clock_timespec(deadline_ns);
+        int rc = 0;
+        pthread_mutex_lock(&sampler->mutex);
+        while (!atomic_load(&sampler->is_ending) && rc == 0)
+            rc = pthread_cond_timedwait(&sampler->changed, &sampler->mutex, &deadline);
+        pthread_mutex_unlock(&sampler->mutex);
+    } else
         waker_sleep(&loop->waker, deadline_ns);
     return clock_now_ns();
 }
@@ -259,14 +251,6 @@ static double tick_hz(const struct loop *loop, uint64_t now_ns)
     return engine->ops->tick_hz(engine, loop->budget.rate_hz, now_ns);
 }
 
-static void set_tick_rate(struct loop *loop, uint64_t now_ns)
-{
-    const double hz = tick_hz(loop, now_ns);
-    if (hz < loop->tick_hz || hz > loop->tick_hz)
-        schedule_set_rate(&loop->schedule, now_ns, hz);
-    loop->tick_hz = hz;
-}
-
 /* Sets the rate to the requested one, or to what the budget allows. */
 static void keep_budget(struct loop *loop)
 {
@@ -302,7 +286,12 @@ static bool publish(struct loop *loop, uint64_t now_ns)
     if (now_ns - loop->sealed_ns < WINDOW_NS)
         return true;
     keep_budget(loop);
-    set_tick_rate(loop, now_ns);
+
+    const double hz = tick_hz(loop, now_ns);
+    if (hz < loop->tick_hz || hz > loop->tick_hz)
+        schedule_set_rate(&loop->schedule, now_ns, hz);
+    loop->tick_hz = hz;
+
     if (record_native(loop) || seal(loop, now_ns, false))
         return end(loop, SAMPLER_FAILED, "out of memory");
     const bool is_well = targets_check(&loop->sampler->targets, &ending);
@@ -339,14 +328,6 @@ static bool wait_for(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
     }
 }
 
-/* If instants are close together, sets the timer for the one after next before the next one. */
-static void prepare_following(struct loop *loop)
-{
-    const double period_ns = loop->schedule.period_ns;
-    if (period_ns > (double)(4 * NEAR_NS) && period_ns < (double)SHORT_SLEEP_NS)
-        waker_prepare(&loop->waker, schedule_following(&loop->schedule));
-}
-
 /* Counts a tick that reads nothing, without waiting for it.  false: it has to be waited for. */
 static bool skip(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
 {
@@ -357,13 +338,6 @@ static bool skip(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
         return false;
     count_tick(loop, instant_ns);
     return true;
-}
-
-static void note_missed(struct loop *loop, uint64_t missed)
-{
-    profile_quality(loop->sampler->targets.profile)->missed_ticks += missed;
-    if ((double)missed * loop->schedule.period_ns < (double)GAP_NS)
-        loop->owed += missed;
 }
 
 static void run(struct loop *loop)
@@ -381,15 +355,22 @@ static void run(struct loop *loop)
         uint64_t instant_ns = schedule_next(&loop->schedule, now_ns, &missed);
         if (sampler->targets.count == 0 && instant_ns < now_ns + EMPTY_NS)
             instant_ns = now_ns + EMPTY_NS;
-        if (!paused && !was_paused && is_instant)
-            note_missed(loop, missed);
+        if (!paused && !was_paused && is_instant) {
+            profile_quality(loop->sampler->targets.profile)->missed_ticks += missed;
+            if ((double)missed * loop->schedule.period_ns < (double)GAP_NS)
+                loop->owed += missed;
+        }
         was_paused = paused;
         if (!paused && skip(loop, now_ns, instant_ns)) {
             has_skipped = true;
             continue;
         }
-        if (!paused && !has_skipped && is_instant)
-            prepare_following(loop);
+        if (!paused && !has_skipped && is_instant) {
+            /* If instants are close together, sets the timer for the one after next before the next one. */
+            const double period_ns = loop->schedule.period_ns;
+            if (period_ns > (double)(4 * NEAR_NS) && period_ns < (double)SHORT_SLEEP_NS)
+                waker_prepare(&loop->waker, schedule_following(&loop->schedule));
+        }
         has_skipped = false;
         if (paused)
             engine->ops->pause(engine);

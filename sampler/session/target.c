@@ -151,8 +151,10 @@ enum err_code target_join(struct target *target, struct profile *profile,
     return made;
 }
 
-static void count_reads(struct target *target)
+enum err_code target_flush(struct target *target, uint64_t now_ns)
 {
+    python_refresh_context(target->python, now_ns);
+
     struct quality *const quality = profile_quality(target->fold.nodes.profile);
     struct code_counters *const codes = &python_codes(target->python)->counters;
     struct memory *const memory = &target->process.memory.memory;
@@ -165,12 +167,6 @@ static void count_reads(struct target *target)
     memory->reads = memory->read_bytes = 0;
     *codes = (struct code_counters){ 0 };
     target->checked_misses = 0;
-}
-
-enum err_code target_flush(struct target *target, uint64_t now_ns)
-{
-    python_refresh_context(target->python, now_ns);
-    count_reads(target);
     return target->fold.tasks ? task_fold_flush(&target->tasks, now_ns) : ERR_OK;
 }
 

@@ -197,17 +197,6 @@ static void warn_of_version(struct targets *targets, struct target *target)
             "running threads only while they are stopped, and C functions have no names");
 }
 
-/* Warns of parts that a reader of the profile would miss without a word. */
-static void warn(struct targets *targets, struct target *target)
-{
-    const char *const warning = targets->engine->ops->warning(targets->engine, target);
-    if (warning)
-        (void)target_table_warn(&targets->target_table, target->row,
-                                SAMPLER_WARNING_INTERPRETERS, warning);
-    warn_of_version(targets, target);
-    warn_of_another(targets, target);
-}
-
 enum err_code targets_record_native(struct targets *targets, struct err *err)
 {
     enum err_code rc = ERR_OK;
@@ -291,7 +280,15 @@ enum err_code targets_flush(struct targets *targets, uint64_t now_ns, bool is_la
     enum err_code rc = targets->engine->ops->flush(targets->engine, now_ns, is_last);
     for (size_t i = 0; i < targets->count && !rc; i++) {
         rc = target_flush(targets->items[i], now_ns);
-        warn(targets, targets->items[i]);
+
+        /* Warns of parts that a reader of the profile would miss without a word. */
+        struct target *const target = targets->items[i];
+        const char *const warning = targets->engine->ops->warning(targets->engine, target);
+        if (warning)
+            (void)target_table_warn(&targets->target_table, target->row,
+                                    SAMPLER_WARNING_INTERPRETERS, warning);
+        warn_of_version(targets, target);
+        warn_of_another(targets, target);
     }
     return rc ? rc : thread_cpus_flush(&targets->cpus, now_ns);
 }

@@ -29,19 +29,17 @@ static bool has_user(const struct admission *admission, uid_t user)
     return is_listed;
 }
 
-static bool has_command(const struct admission *admission, const char *command)
-{
-    bool is_listed = admission->commands.count == 0;
-    for (size_t i = 0; i < admission->commands.count; i++)
-        is_listed |= fnmatch(admission->commands.items[i], command, 0) == 0;
-    return is_listed;
-}
-
-static enum err_code permits(const void *context, const struct permission_candidate *candidate,
-                             struct err *err)
+static enum err_code permits_candidate(const void *context,
+                                       const struct permission_candidate *candidate,
+                                       struct err *err)
 {
     const struct admission *const admission = context;
-    bool is_permitted = has_command(admission, candidate->command);
+
+    const char *const command = candidate->command;
+    bool is_permitted = admission->commands.count == 0;
+    for (size_t i = 0; i < admission->commands.count; i++)
+        is_permitted |= fnmatch(admission->commands.items[i], command, 0) == 0;
+
     for (size_t i = 0; i < sizeof candidate->users.ids / sizeof *candidate->users.ids; i++)
         is_permitted &= has_user(admission, candidate->users.ids[i]);
     return is_permitted
@@ -60,7 +58,7 @@ static bool is_open(const struct admission *admission)
 void admission_use(const struct admission *admission)
 {
     if (!is_open(admission))
-        permission_use(permits, admission);
+        permission_use(permits_candidate, admission);
 }
 
 void admission_ask(const struct admission *admission, permission_provider *provider)

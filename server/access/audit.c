@@ -39,29 +39,8 @@ void audit_close(struct audit *audit)
     audit->fd = -1;
 }
 
-static void put_line(struct json *json, const char *action, const struct identity *who,
-                     const struct request *request, int status)
-{
-    const size_t body_bytes =
-        request->body_bytes < AUDIT_MAX_BODY ? request->body_bytes : AUDIT_MAX_BODY;
-    json_object(json);
-    rfc3339_write(json, "at", clock_wall_ns());
-    json_member_text(json, "action", action);
-    json_member_int(json, "status", status);
-    json_member_text(json, "who", auth_scope_text(who->scope));
-    if (json_member_if(json, "share", who->share))
-        json_uint(json, who->share);
-    json_member_text(json, "address", request->peer);
-    json_member_text(json, "method", method_text(request->method));
-    json_member_text(json, "path", request->path);
-    json_member_text(json, "format", request_query(request, "format"));
-    if (json_member_if(json, "body", body_bytes > 0))
-        json_string(json, request->body, body_bytes);
-    json_end(json);
-}
-
 /* Returns how many bytes were written; errno says why not all. */
-static size_t append(struct audit *audit, const struct buffer *line)
+static size_t append_line(struct audit *audit, const struct buffer *line)
 {
     size_t done = 0;
     ssize_t written = 1;
@@ -83,7 +62,7 @@ static void write_line(struct audit *audit, struct json *json, struct buffer *li
     buffer_char(line, '\n');
     const bool is_made = !rc && buffer_check(line, NULL) == ERR_OK;
     errno = ENOMEM;
-    if ((!is_made || append(audit, line) < line->length) &&
+    if ((!is_made || append_line(audit, line) < line->length) &&
         atomic_fetch_add(&audit->lost, 1) == 0)
         audit->say("the audit log cannot be written, so lines are lost: %s", strerror(errno));
     buffer_deinit(line);
@@ -97,28 +76,25 @@ void audit_write(struct audit *audit, const char *action, const struct identity 
     if (audit->fd < 0)
         return;
     json_init(&json, &line);
-    put_line(&json, action, who, request, status);
-    write_line(audit, &json, &line);
-}
 
-static void put_event(struct json *json, const struct audit_event *event)
-{
-    char address[32], path[64] = "";
-    snprintf(address, sizeof address, "local:uid=%u", (unsigned)getauxval(AT_UID));
-    if (event->session)
-        snprintf(path, sizeof path, "/api/v1/sessions/%.20s", event->session);
-    json_object(json);
-    rfc3339_write(json, "at", clock_wall_ns());
-    json_member_text(json, "action", event->action);
-    json_member_null(json, "status");
-    json_member_text(json, "who", event->who);
-    json_member_null(json, "share");
-    json_member_text(json, "address", address);
-    json_member_null(json, "method");
-    json_member_text(json, "path", *path ? path : NULL);
-    json_member_null(json, "format");
-    json_member_text(json, "body", event->body);
-    json_end(json);
+    const size_t body_bytes =
+        request->body_bytes < AUDIT_MAX_BODY ? request->body_bytes : AUDIT_MAX_BODY;
+    json_object(&json);
+    rfc3339_write(&json, "at", clock_wall_ns());
+    json_member_text(&json, "action", action);
+    json_member_int(&json, "status", status);
+    json_member_text(&json, "who", auth_scope_text(who->scope));
+    if (json_member_if(&json, "share", who->share))
+        json_uint(&json, who->share);
+    json_member_text(&json, "address", request->peer);
+    json_member_text(&json, "method", method_text(request->method));
+    json_member_text(&json, "path", request->path);
+    json_member_text(&json, "format", request_query(request, "format"));
+    if (json_member_if(&json, "body", body_bytes > 0))
+        json_string(&json, request->body, body_bytes);
+    json_end(&json);
+
+    write_line(audit, &json, &line);
 }
 
 void audit_write_event(struct audit *audit, const struct audit_event *event)
@@ -128,6 +104,23 @@ void audit_write_event(struct audit *audit, const struct audit_event *event)
     if (audit->fd < 0)
         return;
     json_init(&json, &line);
-    put_event(&json, event);
+
+    char address[32], path[64] = "";
+    snprintf(address, sizeof address, "local:uid=%u", (unsigned)getauxval(AT_UID));
+    if (event->session)
+        snprintf(path, sizeof path, "/api/v1/sessions/%.20s", event->session);
+    json_object(&json);
+    rfc3339_write(&json, "at", clock_wall_ns());
+    json_member_text(&json, "action", event->action);
+    json_member_null(&json, "status");
+    json_member_text(&json, "who", event->who);
+    json_member_null(&json, "share");
+    json_member_text(&json, "address", address);
+    json_member_null(&json, "method");
+    json_member_text(&json, "path", *path ? path : NULL);
+    json_member_null(&json, "format");
+    json_member_text(&json, "body", event->body);
+    json_end(&json);
+
     write_line(audit, &json, &line);
 }

@@ -13,12 +13,6 @@
 
 enum { FIRST_FD = 3 };
 
-static void prepare(int fd)
-{
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-}
-
 enum err_code systemd_take_socket(int *fd_out, struct err *err)
 {
     const char *const pid = getenv("LISTEN_PID"), *const count = getenv("LISTEN_FDS");
@@ -32,7 +26,8 @@ enum err_code systemd_take_socket(int *fd_out, struct err *err)
         return err_set(err, ERR_INVALID, "systemd passes %ld sockets: only one is supported",
                        fds);
     if (fds == 1) {
-        prepare(FIRST_FD);
+        fcntl(FIRST_FD, F_SETFD, FD_CLOEXEC);
+        fcntl(FIRST_FD, F_SETFL, fcntl(FIRST_FD, F_GETFL) | O_NONBLOCK);
         *fd_out = FIRST_FD;
     }
     return ERR_OK;
@@ -50,21 +45,18 @@ static socklen_t address_of(const char *path, struct sockaddr_un *out)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
 }
 
-/* Twice as often as systemd expects it; 0: it does not. */
-static int read_watchdog(void)
+void systemd_init(struct systemd *systemd)
 {
+    struct sockaddr_un to;
+
+    /* Twice as often as systemd expects it; 0: it does not. */
     const char *const pid = getenv("WATCHDOG_PID"), *const us = getenv("WATCHDOG_USEC");
     const bool is_ours = !pid || strtol(pid, NULL, 10) == (long)getpid();
     const long ms = us && is_ours ? strtol(us, NULL, 10) / 1000 / 2 : 0;
     unsetenv("WATCHDOG_PID");
     unsetenv("WATCHDOG_USEC");
-    return ms > 0 && ms < INT_MAX ? (int)ms : 0;
-}
+    const int watchdog_ms = ms > 0 && ms < INT_MAX ? (int)ms : 0;
 
-void systemd_init(struct systemd *systemd)
-{
-    struct sockaddr_un to;
-    const int watchdog_ms = read_watchdog();
     const socklen_t length = address_of(getenv("NOTIFY_SOCKET"), &to);
     *systemd = (struct systemd){ .is_there = false };
     unsetenv("NOTIFY_SOCKET");

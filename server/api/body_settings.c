@@ -13,14 +13,6 @@ struct reading {
     void *out;
 };
 
-static const struct setting *find(const struct reading *reading, const char *name)
-{
-    for (size_t i = 0; i < reading->count; i++)
-        if (strcmp(reading->table[i].name, name) == 0)
-            return &reading->table[i];
-    return NULL;
-}
-
 static enum body_type type_of(const struct setting *setting)
 {
     if (setting_is_number(setting))
@@ -38,9 +30,26 @@ static enum err_code wrong_type(const struct setting *setting, struct err *err)
                    wanted[type_of(setting)][setting_is_repeatable(setting)]);
 }
 
-static enum err_code read_value(const struct setting *setting, void *out,
-                                const struct body_value *value, struct err *err)
+static enum err_code take_member(void *context, const struct body_value *value, struct err *err)
 {
+    struct reading *const reading = context;
+    const struct setting *setting = reading->table;
+    const struct setting *const end = setting + reading->count;
+    while (setting < end && strcmp(setting->name, value->name) != 0)
+        setting++;
+    if (setting == end)
+        return err_set(err, ERR_INVALID, "unknown member \"%.64s\"", value->name);
+    const uint32_t bit = (uint32_t)1 << (setting - reading->table);
+    const bool is_list = setting_is_repeatable(setting);
+    if (!value->is_item && (reading->seen & bit))
+        return err_set(err, ERR_INVALID, "member \"%s\" is given twice", setting->name);
+    reading->seen |= bit;
+    if (is_list && !value->is_item)
+        return value->type == BODY_IS_LIST ? ERR_OK : wrong_type(setting, err);
+    if (value->type != type_of(setting))
+        return wrong_type(setting, err);
+
+    void *const out = reading->out;
     struct err why = { 0 };
     enum err_code rc;
     if (value->type == BODY_IS_NUMBER)
@@ -60,28 +69,10 @@ static enum err_code read_value(const struct setting *setting, void *out,
                    why.message);
 }
 
-static enum err_code take(void *context, const struct body_value *value, struct err *err)
-{
-    struct reading *const reading = context;
-    const struct setting *const setting = find(reading, value->name);
-    if (!setting)
-        return err_set(err, ERR_INVALID, "unknown member \"%.64s\"", value->name);
-    const uint32_t bit = (uint32_t)1 << (setting - reading->table);
-    const bool is_list = setting_is_repeatable(setting);
-    if (!value->is_item && (reading->seen & bit))
-        return err_set(err, ERR_INVALID, "member \"%s\" is given twice", setting->name);
-    reading->seen |= bit;
-    if (is_list && !value->is_item)
-        return value->type == BODY_IS_LIST ? ERR_OK : wrong_type(setting, err);
-    if (value->type != type_of(setting))
-        return wrong_type(setting, err);
-    return read_value(setting, reading->out, value, err);
-}
-
 enum err_code body_settings_read(const struct request *request, const struct setting *table,
                                  size_t count, void *out, struct body **body_out,
                                  struct err *err)
 {
     struct reading reading = { .table = table, .count = count, .out = out };
-    return body_visit(request->body, request->body_bytes, take, &reading, body_out, err);
+    return body_visit(request->body, request->body_bytes, take_member, &reading, body_out, err);
 }

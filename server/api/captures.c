@@ -40,9 +40,25 @@ static enum err_code captures_of(const struct handler_context *handler, struct c
     return ERR_OK;
 }
 
-static void write_target(const struct listing *listing, const struct capture_entry *entry)
+static void write_capture(void *context, const struct capture_entry *entry)
 {
+    static const char *const states[] = { "recording", "complete", "incomplete" };
+    const struct listing *const listing = context;
     struct json *const json = listing->json;
+    const char *const reason = entry->fault ? entry->fault : entry->reason;
+    json_object(json);
+    json_member_text(json, "name", entry->name);
+    json_member_text(json, "title", entry->words.title);
+    json_member_text(json, "note", entry->words.note);
+
+    json_member_array(json, "labels");
+    for (size_t i = 0; i < entry->words.label_count; i++)
+        json_text(json, entry->words.labels[i]);
+    json_end(json);
+
+    json_member_uint(json, "bytes", entry->bytes);
+    json_key(json, "target");
+
     json_object(json);
     json_member_uint(json, "pid", entry->pid);
     json_member_array(json, "command");
@@ -54,10 +70,18 @@ static void write_target(const struct listing *listing, const struct capture_ent
     json_member_text(json, "host", entry->host);
     json_member_text(json, "user", entry->user);
     json_end(json);
-}
 
-static void write_sessions(const struct listing *listing, const char *name)
-{
+    rfc3339_write(json, "started_at", entry->started_at_ns);
+    rfc3339_write(json, "ended_at", entry->ended_at_ns);
+    if (json_member_if(json, "elapsed_s", entry->elapsed_ns))
+        json_number(json, (double)entry->elapsed_ns / (double)NS_PER_S);
+    json_member_number(json, "rate_hz", entry->rate_hz);
+
+    json_member_text(json, "state", states[entry->state]);
+    json_member_text(json, "reason", *reason ? reason : NULL);
+    json_member_bool(json, "continuous", entry->words.is_continuous);
+
+    const char *const name = entry->name;
     struct session *session = NULL;
     json_member_array(listing->json, "sessions");
     for (size_t i = 0; (session = sessions_at(listing->sessions, i)); i++) {
@@ -68,44 +92,7 @@ static void write_sessions(const struct listing *listing, const char *name)
         session_release(session);
     }
     json_end(listing->json);
-}
 
-static void write_labels(struct json *json, const struct capture_words *words)
-{
-    json_member_array(json, "labels");
-    for (size_t i = 0; i < words->label_count; i++)
-        json_text(json, words->labels[i]);
-    json_end(json);
-}
-
-static void write_times(struct json *json, const struct capture_entry *entry)
-{
-    rfc3339_write(json, "started_at", entry->started_at_ns);
-    rfc3339_write(json, "ended_at", entry->ended_at_ns);
-    if (json_member_if(json, "elapsed_s", entry->elapsed_ns))
-        json_number(json, (double)entry->elapsed_ns / (double)NS_PER_S);
-    json_member_number(json, "rate_hz", entry->rate_hz);
-}
-
-static void write_capture(void *context, const struct capture_entry *entry)
-{
-    static const char *const states[] = { "recording", "complete", "incomplete" };
-    const struct listing *const listing = context;
-    struct json *const json = listing->json;
-    const char *const reason = entry->fault ? entry->fault : entry->reason;
-    json_object(json);
-    json_member_text(json, "name", entry->name);
-    json_member_text(json, "title", entry->words.title);
-    json_member_text(json, "note", entry->words.note);
-    write_labels(json, &entry->words);
-    json_member_uint(json, "bytes", entry->bytes);
-    json_key(json, "target");
-    write_target(listing, entry);
-    write_times(json, entry);
-    json_member_text(json, "state", states[entry->state]);
-    json_member_text(json, "reason", *reason ? reason : NULL);
-    json_member_bool(json, "continuous", entry->words.is_continuous);
-    write_sessions(listing, entry->name);
     json_end(json);
 }
 
@@ -121,40 +108,6 @@ static struct listing listing_of(const struct handler_context *handler, struct j
 {
     return (
         struct listing){ .json = json, .sessions = handler->sessions, .limit = DEFAULT_LIMIT };
-}
-
-static void write_retention(struct json *json, const struct captures_settings *settings)
-{
-    json_member_object(json, "retention");
-    if (json_member_if(json, "days", settings->keep_ns))
-        json_number(json, (double)settings->keep_ns / (double)NS_PER_S / 86400);
-    if (json_member_if(json, "bytes", settings->keep_bytes))
-        json_uint(json, settings->keep_bytes);
-    json_end(json);
-}
-
-static enum err_code write_list(struct listing *listing, struct captures *captures,
-                                const struct query *query, struct err *err)
-{
-    const struct captures_query wanted = { .search = query->search,
-                                           .host = query->host,
-                                           .label = query->label,
-                                           .from_ns = query->view.from_ns,
-                                           .to_ns = query->view.to_ns };
-    struct json *const json = listing->json;
-    struct captures_summary summary;
-    json_object(json);
-    json_member_text(json, "folder", captures_folder(captures));
-    write_retention(json, captures_settings(captures));
-    json_member_uint(json, "offset", listing->offset);
-    json_member_array(json, "captures");
-    const enum err_code rc =
-        captures_visit(captures, &wanted, write_row, listing, &summary, err);
-    json_end(json);
-    json_member_uint(json, "total", summary.total);
-    json_member_uint(json, "bytes", summary.bytes);
-    json_end(json);
-    return rc;
 }
 
 enum err_code api_list_captures(const struct handler_context *handler,
@@ -173,7 +126,32 @@ enum err_code api_list_captures(const struct handler_context *handler,
     listing.offset = query.offset;
     if (query.limit)
         listing.limit = query.limit;
-    rc = write_list(&listing, captures, &query, err);
+
+    const struct captures_query wanted = { .search = query.search,
+                                           .host = query.host,
+                                           .label = query.label,
+                                           .from_ns = query.view.from_ns,
+                                           .to_ns = query.view.to_ns };
+    struct json *const json = listing.json;
+    struct captures_summary summary;
+    json_object(json);
+    json_member_text(json, "folder", captures_folder(captures));
+
+    const struct captures_settings *const settings = captures_settings(captures);
+    json_member_object(json, "retention");
+    if (json_member_if(json, "days", settings->keep_ns))
+        json_number(json, (double)settings->keep_ns / (double)NS_PER_S / 86400);
+    if (json_member_if(json, "bytes", settings->keep_bytes))
+        json_uint(json, settings->keep_bytes);
+    json_end(json);
+
+    json_member_uint(json, "offset", listing.offset);
+    json_member_array(json, "captures");
+    rc = captures_visit(captures, &wanted, write_row, &listing, &summary, err);
+    json_end(json);
+    json_member_uint(json, "total", summary.total);
+    json_member_uint(json, "bytes", summary.bytes);
+    json_end(json);
     return document_send_or_drop(&document, rc, response, err);
 }
 

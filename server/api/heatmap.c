@@ -17,8 +17,11 @@ struct range {
     uint64_t first, end;
 };
 
-static struct range range_of(const struct session_request *asked)
+static enum err_code write_heatmap(const struct session_request *asked, struct json *json,
+                                   struct err *err)
 {
+    const uint32_t since = asked->query.view.since;
+
     const struct view_query *const query = &asked->query.view;
     const uint64_t last_ns = asked->snapshot.end_ns;
     const uint64_t to_ns = query->to_ns && query->to_ns < last_ns ? query->to_ns : last_ns;
@@ -28,43 +31,7 @@ static struct range range_of(const struct session_request *asked)
         range.first = range.end - most;
     if (range.first > range.end)
         range.first = range.end;
-    return range;
-}
 
-/* The steps that hold seconds of the range from before the fine part. */
-static struct range steps_of(const struct series *series, struct range range)
-{
-    const uint64_t fine = series->fine_from;
-    const uint64_t end = range.end < fine ? range.end : fine;
-    struct range steps = { range.first / series->step_seconds,
-                           (end + series->step_seconds - 1) / series->step_seconds };
-    if (steps.end > series->step_count)
-        steps.end = series->step_count;
-    if (end <= range.first || steps.first > steps.end)
-        steps.first = steps.end;
-    return steps;
-}
-
-static void write_steps(struct json *json, const struct series *series, struct range range)
-{
-    const struct range steps = steps_of(series, range);
-    json_member_object(json, "steps");
-    json_member_uint(json, "width", series->step_seconds);
-    json_member_uint(json, "first", steps.first);
-    for (enum part part = 0; part < PART_COUNT; part++) {
-        json_member_array(json, part_text(part));
-        for (uint64_t i = steps.first; i < steps.end; i++)
-            json_uint(json, series->steps[i].parts[part]);
-        json_end(json);
-    }
-    json_end(json);
-}
-
-static enum err_code write_heatmap(const struct session_request *asked, struct json *json,
-                                   struct err *err)
-{
-    const uint32_t since = asked->query.view.since;
-    const struct range range = range_of(asked);
     struct series series;
     const enum err_code rc = profile_copy_series(session_profile(asked->session), range.first,
                                                  range.end, &series, err);
@@ -75,7 +42,28 @@ static enum err_code write_heatmap(const struct session_request *asked, struct j
     json_member_uint(json, "to", range.end);
     json_member_uint(json, "fine_from", series.fine_from);
     heat_write_seconds(json, &series, range.first, range.end, since);
-    write_steps(json, &series, range);
+
+    /* The steps that hold seconds of the range from before the fine part. */
+    const uint64_t fine = series.fine_from;
+    const uint64_t end = range.end < fine ? range.end : fine;
+    struct range steps = { range.first / series.step_seconds,
+                           (end + series.step_seconds - 1) / series.step_seconds };
+    if (steps.end > series.step_count)
+        steps.end = series.step_count;
+    if (end <= range.first || steps.first > steps.end)
+        steps.first = steps.end;
+
+    json_member_object(json, "steps");
+    json_member_uint(json, "width", series.step_seconds);
+    json_member_uint(json, "first", steps.first);
+    for (enum part part = 0; part < PART_COUNT; part++) {
+        json_member_array(json, part_text(part));
+        for (uint64_t i = steps.first; i < steps.end; i++)
+            json_uint(json, series.steps[i].parts[part]);
+        json_end(json);
+    }
+    json_end(json);
+
     json_member_uint(json, "lost", series.lost);
     series_deinit(&series);
     return ERR_OK;

@@ -82,45 +82,6 @@ static void write_column(struct json *json, const char *name, const struct match
     json_end(json);
 }
 
-static enum err_code send(const struct session_request *asked, const struct matches *matches,
-                          struct response *response, struct err *err)
-{
-    struct document document;
-    document_begin(&document);
-    json_object(&document.json);
-    json_member_text(&document.json, "epoch", asked->epoch);
-    json_member_uint(&document.json, "generation", asked->snapshot.generation);
-    write_column(&document.json, "start", matches, slot_start, NS_DECIMALS);
-    write_column(&document.json, "end", matches, slot_end, NS_DECIMALS);
-    write_column(&document.json, "samples", matches, slot_samples, 0);
-    write_column(&document.json, "matching", matches, slot_matching, 0);
-    json_end(&document.json);
-    return document_send(&document, response, err);
-}
-
-static enum err_code answer(const struct session_request *asked,
-                            const struct handler_context *handler, struct response *response,
-                            struct err *err)
-{
-    const struct view_query *const query = &asked->query.view;
-    const uint32_t functions = asked->snapshot.sizes.functions;
-    unsigned char *const wanted = calloc((size_t)functions + 1, 1);
-    double *const numbers = malloc(MAX_NUMBERS * sizeof *numbers);
-    struct matches matches = { 0 };
-    enum err_code rc = wanted && numbers
-                           ? mark_functions(handler->request, wanted, functions, numbers, err)
-                           : err_nomem(err);
-    if (!rc)
-        rc =
-            matches_init(&matches, &asked->snapshot, query->from_ns, query->to_ns, wanted, err);
-    if (!rc)
-        rc = send(asked, &matches, response, err);
-    matches_deinit(&matches);
-    free(numbers);
-    free(wanted);
-    return rc;
-}
-
 enum err_code api_find_matches(const struct handler_context *handler, struct response *response,
                                struct err *err)
 {
@@ -128,7 +89,33 @@ enum err_code api_find_matches(const struct handler_context *handler, struct res
     enum err_code rc = session_request_begin(&asked, handler, QUERY_FROM | QUERY_TO, err);
     if (rc)
         return rc;
-    rc = answer(&asked, handler, response, err);
+
+    const struct view_query *const query = &asked.query.view;
+    const uint32_t functions = asked.snapshot.sizes.functions;
+    unsigned char *const wanted = calloc((size_t)functions + 1, 1);
+    double *const numbers = malloc(MAX_NUMBERS * sizeof *numbers);
+    struct matches matches = { 0 };
+    rc = wanted && numbers ? mark_functions(handler->request, wanted, functions, numbers, err)
+                           : err_nomem(err);
+    if (!rc)
+        rc = matches_init(&matches, &asked.snapshot, query->from_ns, query->to_ns, wanted, err);
+    if (!rc) {
+        struct document document;
+        document_begin(&document);
+        json_object(&document.json);
+        json_member_text(&document.json, "epoch", asked.epoch);
+        json_member_uint(&document.json, "generation", asked.snapshot.generation);
+        write_column(&document.json, "start", &matches, slot_start, NS_DECIMALS);
+        write_column(&document.json, "end", &matches, slot_end, NS_DECIMALS);
+        write_column(&document.json, "samples", &matches, slot_samples, 0);
+        write_column(&document.json, "matching", &matches, slot_matching, 0);
+        json_end(&document.json);
+        rc = document_send(&document, response, err);
+    }
+    matches_deinit(&matches);
+    free(numbers);
+    free(wanted);
+
     session_request_end(&asked);
     return rc;
 }

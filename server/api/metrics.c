@@ -121,14 +121,6 @@ static void put_turns(struct buffer *out, const struct traffic *traffic)
     }
 }
 
-static void put_audit(struct buffer *out, const struct audit *audit)
-{
-    put_head(out, "pyrometer_audit_lost_lines_total", "counter",
-             "Lines of the audit log that could not be written");
-    buffer_printf(out, "pyrometer_audit_lost_lines_total %" PRIu64 "\n",
-                  atomic_load(&audit->lost));
-}
-
 /* One counter of each session. */
 struct family {
     const char *name, *type, *help;
@@ -176,7 +168,7 @@ struct rows {
     size_t count;
 };
 
-static enum err_code gather(struct sessions *sessions, struct rows *rows, struct err *err)
+static enum err_code collect_rows(struct sessions *sessions, struct rows *rows, struct err *err)
 {
     struct session *session = NULL;
     enum err_code rc = ERR_OK;
@@ -195,18 +187,6 @@ static enum err_code gather(struct sessions *sessions, struct rows *rows, struct
         session_release(session);
     }
     return rc;
-}
-
-static void put_states(struct buffer *out, const struct rows *rows)
-{
-    put_head(out, "pyrometer_sessions", "gauge", "Sessions, by state");
-    for (unsigned state = 0; sampler_state_texts[state]; state++) {
-        size_t count = 0;
-        for (size_t k = 0; k < rows->count; k++)
-            count += rows->items[k].state == state;
-        buffer_printf(out, "pyrometer_sessions{state=\"%s\"} %zu\n", sampler_state_texts[state],
-                      count);
-    }
 }
 
 static void put_counters(struct buffer *out, const struct rows *rows)
@@ -256,22 +236,6 @@ static const struct push_family {
 #undef PUSH_COUNTER
 };
 
-static void put_push(struct buffer *out, const struct push_counters *counters)
-{
-    for (size_t i = 0; i < sizeof push_families / sizeof *push_families; i++) {
-        const struct push_family *const family = &push_families[i];
-        if (family->type)
-            put_head(out, family->name, family->type, family->help);
-        for (size_t k = 0; k < counters->count; k++) {
-            const struct push_endpoint_counters *const item = &counters->items[k];
-            const _Atomic uint64_t *const value =
-                (const _Atomic uint64_t *)(const void *)((const char *)item + family->offset);
-            buffer_printf(out, "%s{endpoint=\"%s\"%s} %" PRIu64 "\n", family->name,
-                          item->endpoint, family->labels, atomic_load(value));
-        }
-    }
-}
-
 enum err_code api_get_metrics(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
@@ -282,17 +246,45 @@ enum err_code api_get_metrics(const struct handler_context *handler, struct resp
     struct rows *const rows = calloc(1, sizeof *rows);
     if (!rows)
         return err_nomem(err);
-    rc = gather(handler->sessions, rows, err);
+    rc = collect_rows(handler->sessions, rows, err);
     put_head(&out, "pyrometer_build_info", "gauge", "The version of this program");
     buffer_printf(&out, "pyrometer_build_info{version=\"%s\"} 1\n", PYROMETER_VERSION);
-    put_states(&out, rows);
+
+    put_head(&out, "pyrometer_sessions", "gauge", "Sessions, by state");
+    for (unsigned state = 0; sampler_state_texts[state]; state++) {
+        size_t count = 0;
+        for (size_t k = 0; k < rows->count; k++)
+            count += rows->items[k].state == state;
+        buffer_printf(&out, "pyrometer_sessions{state=\"%s\"} %zu\n",
+                      sampler_state_texts[state], count);
+    }
+
     put_counters(&out, rows);
     put_requests(&out, handler);
     put_turns(&out, handler->traffic);
-    if (handler->audit->fd >= 0)
-        put_audit(&out, handler->audit);
-    if (handler->push_counters)
-        put_push(&out, handler->push_counters);
+    if (handler->audit->fd >= 0) {
+        const struct audit *const audit = handler->audit;
+        put_head(&out, "pyrometer_audit_lost_lines_total", "counter",
+                 "Lines of the audit log that could not be written");
+        buffer_printf(&out, "pyrometer_audit_lost_lines_total %" PRIu64 "\n",
+                      atomic_load(&audit->lost));
+    }
+    if (handler->push_counters) {
+        const struct push_counters *const counters = handler->push_counters;
+        for (size_t i = 0; i < sizeof push_families / sizeof *push_families; i++) {
+            const struct push_family *const family = &push_families[i];
+            if (family->type)
+                put_head(&out, family->name, family->type, family->help);
+            for (size_t k = 0; k < counters->count; k++) {
+                const struct push_endpoint_counters *const item = &counters->items[k];
+                const _Atomic uint64_t *const value =
+                    (const _Atomic uint64_t *)(const void *)((const char *)item +
+                                                             family->offset);
+                buffer_printf(&out, "%s{endpoint=\"%s\"%s} %" PRIu64 "\n", family->name,
+                              item->endpoint, family->labels, atomic_load(value));
+            }
+        }
+    }
     put_process(&out);
     free(rows);
     if (!rc)

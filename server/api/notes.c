@@ -33,16 +33,6 @@ static enum err_code keep(const struct handler_context *handler, struct session 
     return rc == ERR_NOT_FOUND ? ERR_OK : rc;
 }
 
-static enum err_code send_note(const struct range_note *note, struct response *response,
-                               struct err *err)
-{
-    struct document document;
-    document_begin(&document);
-    range_note_write(&document.json, note);
-    response->status = 201;
-    return document_send(&document, response, err);
-}
-
 enum err_code api_add_note(const struct handler_context *handler, struct response *response,
                            struct err *err)
 {
@@ -71,7 +61,15 @@ enum err_code api_add_note(const struct handler_context *handler, struct respons
         response_problem(response, 409, "%s", err->message);
         return ERR_OK;
     }
-    return rc ? rc : send_note(&note, response, err);
+
+    if (rc)
+        return rc;
+
+    struct document document;
+    document_begin(&document);
+    range_note_write(&document.json, &note);
+    response->status = 201;
+    return document_send(&document, response, err);
 }
 
 enum err_code api_remove_note(const struct handler_context *handler, struct response *response,

@@ -11,19 +11,6 @@
 
 enum { USUAL_LINES = 10 };
 
-static void write_line(struct json *json, const struct profile_snapshot *snapshot,
-                       const struct own_line *line)
-{
-    const struct profile_function function = profile_function_at(snapshot, line->function);
-    json_object(json);
-    json_member_string(json, "file", profile_string(snapshot, function.file));
-    json_member_uint(json, "line", line->line > 0 ? (uint64_t)line->line : 0);
-    json_member_string(json, "name", profile_string(snapshot, function.name));
-    json_member_uint(json, "function", line->function);
-    json_member_uint(json, "samples", line->samples);
-    json_end(json);
-}
-
 static enum err_code write_lines(const struct session_request *asked, struct json *json,
                                  struct err *err)
 {
@@ -39,8 +26,18 @@ static enum err_code write_lines(const struct session_request *asked, struct jso
     json_key(json, "own_code");
     own_code_write(json, &own.level);
     json_member_array(json, "lines");
-    for (size_t i = 0; i < own.count; i++)
-        write_line(json, &asked->snapshot, &own.lines[i]);
+    for (size_t i = 0; i < own.count; i++) {
+        const struct own_line *const line = &own.lines[i];
+        const struct profile_function function =
+            profile_function_at(&asked->snapshot, line->function);
+        json_object(json);
+        json_member_string(json, "file", profile_string(&asked->snapshot, function.file));
+        json_member_uint(json, "line", line->line > 0 ? (uint64_t)line->line : 0);
+        json_member_string(json, "name", profile_string(&asked->snapshot, function.name));
+        json_member_uint(json, "function", line->function);
+        json_member_uint(json, "samples", line->samples);
+        json_end(json);
+    }
     json_end(json);
     own_lines_deinit(&own);
     return ERR_OK;

@@ -93,14 +93,6 @@ static bool is_refused(struct pipeline *pipeline, const struct request *request,
     return host != 0 || request->refusal != 0;
 }
 
-static void run(const struct route *route, const struct handler_context *handler,
-                struct response *response)
-{
-    struct err err = { 0 };
-    if (route->handler(handler, response, &err) != ERR_OK)
-        response_error(response, &err);
-}
-
 static void refuse_route(const struct request *request, struct response *response,
                          const char *allow)
 {
@@ -149,14 +141,6 @@ static const struct route *find_route(const struct pipeline *pipeline, struct re
     return route;
 }
 
-static bool may(const struct pipeline *pipeline, const struct route *route,
-                const struct request *request)
-{
-    struct identity who;
-    auth_identify(&pipeline->auth, request, &who);
-    return who.scope >= (enum scope)(route->marks & ROUTE_SCOPE);
-}
-
 void pipeline_identify(void *context, const struct request *request, struct client *out)
 {
     const struct pipeline *const pipeline = context;
@@ -181,7 +165,10 @@ int pipeline_admit(void *context, struct request *request, size_t *most_out)
     if (!captures || !route || !(route->marks & ROUTE_LARGE) ||
         hosts_check(&pipeline->hosts, request) != 0 || auth_check_change(request, &fault) != 0)
         return -1;
-    if (!may(pipeline, route, request))
+
+    struct identity who;
+    auth_identify(&pipeline->auth, request, &who);
+    if (who.scope < (enum scope)(route->marks & ROUTE_SCOPE))
         return -1;
     if (captures_spool(captures, &fd, &err) != ERR_OK) {
         request->refusal = response_is_full(err.sys) ? 507 : 0;
@@ -191,34 +178,9 @@ int pipeline_admit(void *context, struct request *request, size_t *most_out)
     return fd;
 }
 
-static void answer(struct pipeline *pipeline, const struct route *route,
-                   struct handler_context *handler, const char *allow,
-                   struct response *response)
-{
-    const enum scope needed = route ? (enum scope)(route->marks & ROUTE_SCOPE) : SCOPE_SESSION;
-    const char *fault = NULL;
-    int refusal = 0;
-    if (!request_is_safe(handler->request))
-        refusal = auth_check_change(handler->request, &fault);
-    else if (route && (route->marks & ROUTE_ACTS))
-        refusal = auth_check_act(handler->request, &fault);
-    if (handler->who->scope < needed)
-        auth_refuse(handler->who, handler->request, response);
-    else if (!route)
-        refuse_route(handler->request, response, allow);
-    else if (refusal != 0)
-        response_problem(response, refusal, "%s", fault);
-    else
-        run(route, handler, response);
-    /* Who is nobody could fill the log. */
-    if (route && route_audit_text(route) && handler->who->scope != SCOPE_OPEN)
-        audit_write(&pipeline->audit, route_audit_text(route), handler->who, handler->request,
-                    response->status);
-}
-
 /* The place of the route in the table; TRAFFIC_ROUTES - 1: none.  is_put_off: see handler_context.h. */
-static size_t dispatch(struct pipeline *pipeline, const struct request *request,
-                       struct response *response, bool *is_put_off)
+static size_t dispatch_request(struct pipeline *pipeline, const struct request *request,
+                               struct response *response, bool *is_put_off)
 {
     struct identity who;
     struct session *held = NULL;
@@ -239,19 +201,32 @@ static size_t dispatch(struct pipeline *pipeline, const struct request *request,
     char allow[ROUTES_ALLOW_BYTES];
     const struct route *const route = routes_find(request, handler.argument, allow);
     auth_identify(&pipeline->auth, request, &who);
-    answer(pipeline, route, &handler, allow, response);
+
+    const enum scope needed = route ? (enum scope)(route->marks & ROUTE_SCOPE) : SCOPE_SESSION;
+    const char *fault = NULL;
+    int refusal = 0;
+    if (!request_is_safe(handler.request))
+        refusal = auth_check_change(handler.request, &fault);
+    else if (route && (route->marks & ROUTE_ACTS))
+        refusal = auth_check_act(handler.request, &fault);
+    if (handler.who->scope < needed)
+        auth_refuse(handler.who, handler.request, response);
+    else if (!route)
+        refuse_route(handler.request, response, allow);
+    else if (refusal != 0)
+        response_problem(response, refusal, "%s", fault);
+    else {
+        struct err err = { 0 };
+        if (route->handler(&handler, response, &err) != ERR_OK)
+            response_error(response, &err);
+    }
+    /* Who is nobody could fill the log. */
+    if (route && route_audit_text(route) && handler.who->scope != SCOPE_OPEN)
+        audit_write(&pipeline->audit, route_audit_text(route), handler.who, handler.request,
+                    response->status);
+
     session_release(held);
     return route ? (size_t)(route - routes_at(0)) : TRAFFIC_ROUTES - 1;
-}
-
-static void add_security_headers(struct response *response)
-{
-    if (!response_header(response, "Content-Security-Policy"))
-        response_set_header(response, "Content-Security-Policy",
-                            "default-src 'none'; frame-ancestors 'none'");
-    response_set_header(response, "Referrer-Policy", "no-referrer");
-    response_set_header(response, "X-Content-Type-Options", "nosniff");
-    response_set_header(response, "Cross-Origin-Resource-Policy", "same-origin");
 }
 
 static void answer_all(struct pipeline *pipeline, struct request *request,
@@ -261,14 +236,21 @@ static void answer_all(struct pipeline *pipeline, struct request *request,
     if (!is_refused(pipeline, request, response) &&
         !is_redirected(pipeline, request, response) &&
         !auth_login(&pipeline->auth, request, response))
-        route = dispatch(pipeline, request, response, is_put_off);
+        route = dispatch_request(pipeline, request, response, is_put_off);
     if (is_put_off && *is_put_off)
         return;
     response_finish(response, request);
     if (response->is_shared)
         response_cache_keep(&pipeline->cache, request, response);
     auth_renew(&pipeline->auth, request, response);
-    add_security_headers(response);
+
+    if (!response_header(response, "Content-Security-Policy"))
+        response_set_header(response, "Content-Security-Policy",
+                            "default-src 'none'; frame-ancestors 'none'");
+    response_set_header(response, "Referrer-Policy", "no-referrer");
+    response_set_header(response, "X-Content-Type-Options", "nosniff");
+    response_set_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+
     traffic_count(&pipeline->traffic, route, response->status);
 }
 
@@ -278,8 +260,8 @@ void pipeline_answer(void *context, struct request *request, struct response *re
 }
 
 /* A client that is refused gets its answer at once. */
-static bool waits(const struct pipeline *pipeline, const struct route *route,
-                  const struct request *request)
+static bool must_wait(const struct pipeline *pipeline, const struct route *route,
+                      const struct request *request)
 {
     struct identity who;
     if (!route || (route->marks & ROUTE_FIXED))
@@ -295,7 +277,7 @@ enum http_turn pipeline_answer_at_once(void *context, struct request *request,
     struct pipeline *const pipeline = context;
     const char *const path = request->path;
     const struct route *const route = find_route(pipeline, request);
-    const bool may_wait = waits(pipeline, route, request);
+    const bool may_wait = must_wait(pipeline, route, request);
     bool is_put_off = may_wait && !(route->marks & ROUTE_CACHED);
     if (!is_put_off)
         answer_all(pipeline, request, response, may_wait ? &is_put_off : NULL);

@@ -50,55 +50,6 @@ static void note_uses(struct listing *listing, struct session *session)
     }
 }
 
-static void note_all_uses(struct listing *listing, struct sessions *sessions)
-{
-    struct session *session = NULL;
-    for (size_t i = 0; (session = sessions_at(sessions, i)); i++) {
-        note_uses(listing, session);
-        session_release(session);
-    }
-}
-
-static enum err_code renew_headlines(const struct listing *listing, struct sessions *sessions,
-                                     struct err *err)
-{
-    uint64_t *const keys = malloc((listing->use_count + 1) * sizeof *keys);
-    if (!keys)
-        return err_nomem(err);
-    for (size_t i = 0; i < listing->use_count; i++)
-        keys[i] = headlines_key(listing->uses[i].session, listing->uses[i].pid);
-    headlines_renew(listing->headlines, sessions, keys, listing->use_count);
-    free(keys);
-    return ERR_OK;
-}
-
-static void write_container(struct json *json, const struct process_info *info)
-{
-    if (!json_member_if(json, "container", info->container))
-        return;
-    json_object(json);
-    json_member_text(json, "id", info->container);
-    json_member_text(json, "name", info->container_name);
-    json_end(json);
-}
-
-static void write_command(const struct listing *listing, const struct process_info *info)
-{
-    json_member_array(listing->json, "command");
-    for (size_t i = 0; i < info->argc; i++)
-        json_text(listing->json, info->argv[i]);
-    json_end(listing->json);
-}
-
-static void write_uses(const struct listing *listing, pid_t pid)
-{
-    json_member_array(listing->json, "sessions");
-    for (size_t i = 0; i < listing->use_count; i++)
-        if (listing->uses[i].pid == pid)
-            json_text(listing->json, listing->uses[i].session);
-    json_end(listing->json);
-}
-
 /* Writes the headline of the session that somebody started, if there is one. */
 static void write_headline(const struct listing *listing, pid_t pid)
 {
@@ -112,17 +63,6 @@ static void write_headline(const struct listing *listing, pid_t pid)
     json_member_text(listing->json, "headline", has ? text : NULL);
 }
 
-static void write_usage(struct json *json, const struct process_info *info)
-{
-    json_member_uint(json, "threads", info->threads);
-    if (json_member_if(json, "cpu_percent", info->cpu_percent >= 0))
-        json_number(json, info->cpu_percent);
-    json_member_uint(json, "rss_bytes", info->rss_bytes);
-    rfc3339_write(json, "started_at", info->started_at_ns);
-    const uint64_t uptime_ms = info->uptime_ns / NS_PER_MS;
-    json_member_number(json, "uptime_s", (double)uptime_ms / 1000);
-}
-
 static void write_process(void *context, const struct process_info *info)
 {
     struct listing *const listing = context;
@@ -133,15 +73,39 @@ static void write_process(void *context, const struct process_info *info)
     json_object(json);
     json_member_int(json, "pid", info->pid);
     json_member_int(json, "parent", info->parent);
-    write_command(listing, info);
+
+    json_member_array(listing->json, "command");
+    for (size_t i = 0; i < info->argc; i++)
+        json_text(listing->json, info->argv[i]);
+    json_end(listing->json);
+
     json_member_text(json, "executable", info->executable);
     json_member_text(json, "python", info->python);
     json_member_uint(json, "uid", info->uid);
     json_member_text(json, "user", info->user);
-    write_container(json, info);
+    if (json_member_if(json, "container", info->container)) {
+        json_object(json);
+        json_member_text(json, "id", info->container);
+        json_member_text(json, "name", info->container_name);
+        json_end(json);
+    }
     json_member_text(json, "pod", info->pod);
-    write_usage(json, info);
-    write_uses(listing, info->pid);
+
+    json_member_uint(json, "threads", info->threads);
+    if (json_member_if(json, "cpu_percent", info->cpu_percent >= 0))
+        json_number(json, info->cpu_percent);
+    json_member_uint(json, "rss_bytes", info->rss_bytes);
+    rfc3339_write(json, "started_at", info->started_at_ns);
+    const uint64_t uptime_ms = info->uptime_ns / NS_PER_MS;
+    json_member_number(json, "uptime_s", (double)uptime_ms / 1000);
+
+    const pid_t pid = info->pid;
+    json_member_array(listing->json, "sessions");
+    for (size_t i = 0; i < listing->use_count; i++)
+        if (listing->uses[i].pid == pid)
+            json_text(listing->json, listing->uses[i].session);
+    json_end(listing->json);
+
     write_headline(listing, info->pid);
     json_member_bool(json, "can_attach", info->reason == NULL);
     json_member_text(json, "reason", info->reason);
@@ -189,10 +153,22 @@ enum err_code api_list_processes(const struct handler_context *handler,
     if (query.limit)
         listing.limit = query.limit;
     listing.headlines = handler->headlines;
-    note_all_uses(&listing, handler->sessions);
-    rc = renew_headlines(&listing, handler->sessions, err);
-    if (rc)
-        return rc;
+
+    struct sessions *const sessions = handler->sessions;
+    struct session *session = NULL;
+    for (size_t i = 0; (session = sessions_at(sessions, i)); i++) {
+        note_uses(&listing, session);
+        session_release(session);
+    }
+
+    uint64_t *const keys = malloc((listing.use_count + 1) * sizeof *keys);
+    if (!keys)
+        return err_nomem(err);
+    for (size_t i = 0; i < listing.use_count; i++)
+        keys[i] = headlines_key(listing.uses[i].session, listing.uses[i].pid);
+    headlines_renew(listing.headlines, sessions, keys, listing.use_count);
+    free(keys);
+
     document_begin(&document);
     rc = write_listing(&listing, err);
     return document_send_or_drop(&document, rc, response, err);

@@ -158,38 +158,6 @@ static enum err_code take_pids(const struct setting_ids *pids, struct sampler_op
     return ERR_OK;
 }
 
-static void take_name_and_note(const struct wanted *wanted, struct session_words *words)
-{
-    memset(words, 0, sizeof *words);
-    snprintf(words->name, sizeof words->name, "%s", wanted->name ? wanted->name : "");
-    snprintf(words->note, sizeof words->note, "%s", wanted->note ? wanted->note : "");
-}
-
-/* A limit that was reached is the client's to see to. */
-static enum err_code conflict(struct response *response, const struct err *err)
-{
-    response_problem(response, 409, "%s", err->message);
-    return ERR_OK;
-}
-
-static enum err_code start(const struct handler_context *handler, struct dashboard *dashboard,
-                           struct wanted *wanted, struct err *err)
-{
-    struct session_words words;
-    take_name_and_note(wanted, &words);
-    wanted->options.all_threads = wanted->threads == THREADS_ALL;
-    wanted->options.no_gc = !wanted->marks_gc;
-    if (!wanted->has_context)
-        memcpy(wanted->options.context, dashboard->context, sizeof dashboard->context);
-    enum err_code rc = take_pids(&wanted->pids, &wanted->options, err);
-    for (size_t i = 0; i < wanted->options.pid_count && !rc; i++)
-        rc = permission_ask(wanted->options.pids[i], NULL, err);
-    if (!rc)
-        rc = dashboard_launch(dashboard, &wanted->options, &wanted->filters, &words,
-                              handler->held, err);
-    return rc;
-}
-
 enum err_code api_start_session(const struct handler_context *handler,
                                 struct response *response, struct err *err)
 {
@@ -205,11 +173,28 @@ enum err_code api_start_session(const struct handler_context *handler,
     wanted.threads = wanted.options.all_threads ? THREADS_ALL : THREADS_MAIN;
     rc = body_settings_read(handler->request, post_members,
                             sizeof post_members / sizeof *post_members, &wanted, &body, err);
-    if (!rc)
-        rc = start(handler, dashboard, &wanted, err);
+    if (!rc) {
+        struct session_words words;
+        memset(&words, 0, sizeof words);
+        snprintf(words.name, sizeof words.name, "%s", wanted.name ? wanted.name : "");
+        snprintf(words.note, sizeof words.note, "%s", wanted.note ? wanted.note : "");
+        wanted.options.all_threads = wanted.threads == THREADS_ALL;
+        wanted.options.no_gc = !wanted.marks_gc;
+        if (!wanted.has_context)
+            memcpy(wanted.options.context, dashboard->context, sizeof dashboard->context);
+        rc = take_pids(&wanted.pids, &wanted.options, err);
+        for (size_t i = 0; i < wanted.options.pid_count && !rc; i++)
+            rc = permission_ask(wanted.options.pids[i], NULL, err);
+        if (!rc)
+            rc = dashboard_launch(dashboard, &wanted.options, &wanted.filters, &words,
+                                  handler->held, err);
+    }
     body_destroy(body);
-    if (rc == ERR_LIMIT)
-        return conflict(response, err);
+    if (rc == ERR_LIMIT) {
+        /* A limit that was reached is the client's to see to. */
+        response_problem(response, 409, "%s", err->message);
+        return ERR_OK;
+    }
     return rc ? rc : api_send_held(handler, 202, response, err);
 }
 
@@ -237,51 +222,50 @@ static const struct setting patch_members[] = {
     ROW("note", struct change, note, SETTING_TEXT, RANGE(0, SESSION_MAX_NOTE)),
 };
 
-static void change_state(struct session *session, enum state_change state)
-{
-    if (state == CHANGE_ENDED)
-        session_stop(session);
-    else
-        sampler_pause(session->sampler, state == CHANGE_PAUSED);
-}
-
-static enum err_code change_rate(const struct handler_context *handler, struct session *session,
-                                 double rate_hz, struct err *err)
-{
-    const struct dashboard *const dashboard = handler->dashboard;
-    if (dashboard && rate_hz > dashboard->max_rate_hz)
-        return err_set(err, ERR_INVALID, "\"rate_hz\" must be at most %g (--max-rate)",
-                       dashboard->max_rate_hz);
-    return sampler_set_rate(session->sampler, rate_hz, err);
-}
-
-/* The stacks of one session have native frames from some time on, or not. */
-static enum err_code change_native(struct session *session, enum sampler_native native,
-                                   struct err *err)
-{
-    if (native != SAMPLER_NATIVE_FULL)
-        return err_set(err, ERR_INVALID,
-                       "\"native\" of a running session can only become full");
-    return sampler_record_native(session->sampler, err);
-}
-
 static void take_words(void *context, const struct capture_entry *entry)
 {
     struct capture_words *const words = context;
     *words = entry->words;
 }
 
-/* Words about a session are kept with its capture too, which outlives it. */
-static enum err_code keep_words(const struct handler_context *handler, struct session *session,
-                                struct err *err)
+static enum err_code apply_change(const struct handler_context *handler,
+                                  struct session *session, const struct change *change,
+                                  struct err *err)
 {
+    enum err_code rc = ERR_OK;
+    if (change->has_rate) {
+        const struct dashboard *const dashboard = handler->dashboard;
+        if (dashboard && change->rate_hz > dashboard->max_rate_hz)
+            return err_set(err, ERR_INVALID, "\"rate_hz\" must be at most %g (--max-rate)",
+                           dashboard->max_rate_hz);
+        rc = sampler_set_rate(session->sampler, change->rate_hz, err);
+    }
+    if (!rc && change->has_native) {
+        /* The stacks of one session have native frames from some time on, or not. */
+        if (((enum sampler_native)change->native) != SAMPLER_NATIVE_FULL)
+            return err_set(err, ERR_INVALID,
+                           "\"native\" of a running session can only become full");
+        rc = sampler_record_native(session->sampler, err);
+    }
+    if (!rc && change->has_state) {
+        const enum state_change state = change->state;
+        if (state == CHANGE_ENDED)
+            session_stop(session);
+        else
+            sampler_pause(session->sampler, state == CHANGE_PAUSED);
+    }
+    if (rc || (!change->name && !change->note))
+        return rc;
+    session_rename(session, change->name, change->note);
+
+    /* Words about a session are kept with its capture too, which outlives it. */
     struct captures *const captures = handler->dashboard ? handler->dashboard->captures : NULL;
     struct session_words said;
     struct capture_words words;
     session_words(session, &said);
     if (!captures || !*said.capture)
         return ERR_OK;
-    const enum err_code rc = captures_tell_one(captures, said.capture, take_words, &words, err);
+    rc = captures_tell_one(captures, said.capture, take_words, &words, err);
     if (rc == ERR_NOT_FOUND)
         return ERR_OK;
     if (rc)
@@ -291,24 +275,8 @@ static enum err_code keep_words(const struct handler_context *handler, struct se
     return captures_describe(captures, said.capture, &words, err);
 }
 
-static enum err_code apply(const struct handler_context *handler, struct session *session,
-                           const struct change *change, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    if (change->has_rate)
-        rc = change_rate(handler, session, change->rate_hz, err);
-    if (!rc && change->has_native)
-        rc = change_native(session, (enum sampler_native)change->native, err);
-    if (!rc && change->has_state)
-        change_state(session, change->state);
-    if (rc || (!change->name && !change->note))
-        return rc;
-    session_rename(session, change->name, change->note);
-    return keep_words(handler, session, err);
-}
-
 /* Why it cannot be changed so now; NULL: it can. */
-static const char *objection(struct session *session, const struct change *change)
+static const char *find_objection(struct session *session, const struct change *change)
 {
     const enum sampler_state state = session_state(session);
     const bool only_ends = change->has_state && change->state == CHANGE_ENDED &&
@@ -332,8 +300,8 @@ enum err_code api_change_session(const struct handler_context *handler,
         rc = body_settings_read(handler->request, patch_members,
                                 sizeof patch_members / sizeof *patch_members, &change, &body,
                                 err);
-    if (!rc && !(why = objection(session, &change)))
-        rc = apply(handler, session, &change, err);
+    if (!rc && !(why = find_objection(session, &change)))
+        rc = apply_change(handler, session, &change, err);
     body_destroy(body);
     if (rc)
         return rc;

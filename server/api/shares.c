@@ -61,20 +61,6 @@ static void put_share(struct json *json, const struct share *share)
     rfc3339_write(json, "last_used_at", share->last_used_at_ns);
 }
 
-/* As the one who asked sees us, also through a proxy. */
-static void put_url(struct json *json, const struct handler_context *handler, const char *token)
-{
-    const char *const protocol = request_header(handler->request, "X-Forwarded-Proto");
-    const bool is_tls =
-        handler->auth->is_tls || (protocol && strcasecmp(protocol, "https") == 0);
-    const char *const host = request_header(handler->request, "Host");
-    struct buffer url = { 0 };
-    buffer_printf(&url, "%s://%s%s/?token=%s", is_tls ? "https" : "http", host ? host : "",
-                  handler->auth->base_path, token);
-    json_member_text(json, "url", buffer_string(&url));
-    buffer_deinit(&url);
-}
-
 static enum err_code send_made(const struct handler_context *handler, const struct share *share,
                                const char *token, struct response *response, struct err *err)
 {
@@ -83,24 +69,23 @@ static enum err_code send_made(const struct handler_context *handler, const stru
     json_object(&document.json);
     put_share(&document.json, share);
     json_member_text(&document.json, "token", token);
-    put_url(&document.json, handler, token);
+
+    /* As the one who asked sees us, also through a proxy. */
+    const char *const protocol = request_header(handler->request, "X-Forwarded-Proto");
+    const bool is_tls =
+        handler->auth->is_tls || (protocol && strcasecmp(protocol, "https") == 0);
+    const char *const host = request_header(handler->request, "Host");
+    struct buffer url = { 0 };
+    buffer_printf(&url, "%s://%s%s/?token=%s", is_tls ? "https" : "http", host ? host : "",
+                  handler->auth->base_path, token);
+    json_member_text(&document.json, "url", buffer_string(&url));
+    buffer_deinit(&url);
+
     json_end(&document.json);
     response->status = 201;
     response_set_header(response, "Location", "%s/api/v1/shares/%" PRIu32,
                         handler->auth->base_path, share->id);
     return document_send(&document, response, err);
-}
-
-static enum err_code find_shared(const struct handler_context *handler, const char *id,
-                                 struct share_scope *out, struct err *err)
-{
-    struct session *const session = sessions_find(handler->sessions, id);
-    if (!session)
-        return err_set(err, ERR_INVALID, "\"session\": no session %.32s", id);
-    memcpy(out->session, session->id, sizeof out->session);
-    memcpy(out->epoch, session->epoch, sizeof out->epoch);
-    session_release(session);
-    return ERR_OK;
 }
 
 enum { POST_NAME, POST_LIFE, POST_SESSION, POST_MEMBERS };
@@ -123,8 +108,16 @@ enum err_code api_add_share(const struct handler_context *handler, struct respon
         rc = err_set(err, ERR_INVALID, "\"name\" must have at most %d bytes", SHARES_MAX_NAME);
     if (!rc && members[POST_LIFE].is_present)
         rc = read_life(members[POST_LIFE].text, &life_s, err);
-    if (!rc && members[POST_SESSION].is_present)
-        rc = find_shared(handler, members[POST_SESSION].text, &shared, err);
+    if (!rc && members[POST_SESSION].is_present) {
+        struct session *const session =
+            sessions_find(handler->sessions, members[POST_SESSION].text);
+        if (!session)
+            return err_set(err, ERR_INVALID, "\"session\": no session %.32s",
+                           members[POST_SESSION].text);
+        memcpy(shared.session, session->id, sizeof shared.session);
+        memcpy(shared.epoch, session->epoch, sizeof shared.epoch);
+        session_release(session);
+    }
     if (rc)
         return rc;
     if (!handler->auth->required) {

@@ -1,253 +1,59 @@
-#include <inttypes.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/base/plain_text.h"
-#include "sampler/profile/part.h"
-#include "sampler/profile/wait.h"
+#include "sampler/base/clock.h"
+#include "sampler/base/thread.h"
+#include "sampler/core.h"
+#include "sampler/process_tree.h"
 #include "sampler/sampler.h"
 #include "server/command/command.h"
+#include "server/command/dump_targets.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
 #include "server/sessions/dump_json.h"
+#include "server/sessions/dump_merge.h"
+#include "server/sessions/dump_motion.h"
+#include "server/sessions/dump_text.h"
 
-static void put_string(struct buffer *out, const struct profile_snapshot *snapshot, str_id id)
-{
-    const struct strtab_string string = profile_string(snapshot, id);
-    plain_text_put(out, string.text, string.length);
-}
+/* A reading is mostly waiting for ticks, so several are made at a time.  Those that are made and not printed yet are few as well. */
+enum { MAX_READERS = 24, MAX_UNPRINTED = 64 };
 
-/* A mark has no file.  That of a C function is its name; that of native code between two Python frames says nothing. */
-static void put_mark(struct buffer *out, struct strtab_string name)
-{
-    static const char between[] = "<native>", prefix[] = "<native> ";
-    const size_t skipped =
-        strncmp(name.text, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;
-    if (strcmp(name.text, between) == 0)
-        return;
-    buffer_text(out, "    ");
-    plain_text_put(out, name.text + skipped, name.length - skipped);
-    buffer_char(out, '\n');
-}
+/* How one process went. */
+struct dumped {
+    struct buffer text; /* of the process alone, as text or JSON */
+    enum err_code rc;
+    struct err err;
+    bool is_done;
+};
 
-static void put_frames(struct buffer *out, const struct profile_snapshot *snapshot,
-                       node_id node)
-{
-    for (; node != 0; node = profile_node_at(snapshot, node).parent) {
-        const struct profile_frame frame =
-            profile_frame_at(snapshot, profile_node_at(snapshot, node).frame);
-        const struct profile_function function = profile_function_at(snapshot, frame.function);
-        if (strcmp(profile_string(snapshot, function.file).text, "~") == 0) {
-            put_mark(out, profile_string(snapshot, function.name));
-            continue;
-        }
-        buffer_text(out, "    ");
-        put_string(out, snapshot, function.name);
-        buffer_text(out, " (");
-        put_string(out, snapshot, function.file);
-        if (frame.line > 0)
-            buffer_printf(out, ":%d", (int)frame.line);
-        buffer_text(out, ")\n");
-    }
-}
-
-/* Writes the part of time in which the thread is, why ("blocked: network read 10.0.0.5:5432"), and its marks. */
-static void put_state(struct buffer *out, state_bits state, const struct wait_text *wait)
-{
-    static const struct {
-        state_bits bit;
-        const char *text;
-    } marks[] = { { STATE_HAS_GIL, "holds the GIL" },
-                  { STATE_IN_GC, "collecting garbage" },
-                  { STATE_HAS_EXCEPTION, "handling an exception" },
-                  { STATE_IN_JIT, "JIT" } };
-    const enum part part = part_of(state, wait->cause);
-    buffer_text(out, part_title(part));
-    if ((part == PART_BLOCKED || part == PART_IDLE) && wait->cause != WAIT_UNKNOWN) {
-        buffer_printf(out, ": %s%s", wait_cause_title(wait->cause),
-                      wait->detail_length > 0 ? " " : "");
-        plain_text_put(out, wait->detail, wait->detail_length);
-    }
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (state & marks[i].bit)
-            buffer_printf(out, ", %s", marks[i].text);
-}
-
-static const struct dump_row *find_row(const struct dump *dump, int32_t tid)
-{
-    for (size_t i = 0; i < dump->count; i++)
-        if (profile_thread_at(&dump->snapshot, dump->rows[i].thread).tid == tid)
-            return &dump->rows[i];
-    return NULL;
-}
-
-static void put_thread_name(struct buffer *out, const struct dump *dump, int32_t tid)
-{
-    const struct dump_row *const row = find_row(dump, tid);
-    if (row)
-        put_string(out, &dump->snapshot, profile_thread_at(&dump->snapshot, row->thread).name);
-    else
-        buffer_printf(out, "thread %d", (int)tid);
-}
-
-static void put_place(struct buffer *out, const struct dump *dump, const struct lock_use *use)
-{
-    put_string(out, &dump->snapshot, use->function);
-    buffer_text(out, " (");
-    put_string(out, &dump->snapshot, use->file);
-    if (use->line > 0)
-        buffer_printf(out, ":%d", (int)use->line);
-    buffer_char(out, ')');
-}
-
-/* Writes what the thread waits for, and who has it. */
-static void put_wait(struct buffer *out, const struct dump *dump,
-                     const struct lock_thread *thread)
-{
-    const struct lock_use *const wait = lock_thread_wait(thread);
-    const struct lock_holder holder = lock_graph_holder(&dump->locks, thread);
-    put_string(out, &dump->snapshot, wait->type);
-    buffer_printf(out, " at %#" PRIx64, wait->object);
-    if (wait->is_joined && holder.tid) {
-        buffer_text(out, ", the end of ");
-        put_thread_name(out, dump, holder.tid);
-    } else if (holder.tid) {
-        buffer_text(out, ", held by ");
-        put_thread_name(out, dump, holder.tid);
-        if (holder.use) {
-            buffer_text(out, " at ");
-            put_place(out, dump, holder.use);
-        }
-    }
-}
-
-static void put_locks(struct buffer *out, const struct dump *dump, int32_t tid)
-{
-    const struct lock_thread *const thread =
-        lock_graph_find(&dump->locks, sampler_target(dump->sampler)->pid, tid);
-    if (!thread)
-        return;
-    if (lock_thread_wait(thread)) {
-        buffer_text(out, "    waits for ");
-        put_wait(out, dump, thread);
-        buffer_char(out, '\n');
-    }
-    for (size_t i = 0; i < thread->count; i++) {
-        const struct lock_use *const use = &thread->uses[i];
-        if (use->is_waited || !lock_graph_is_wanted(&dump->locks, thread, use))
-            continue;
-        buffer_text(out, "    holds ");
-        put_string(out, &dump->snapshot, use->type);
-        buffer_printf(out, " at %#" PRIx64 ": ", use->object);
-        put_place(out, dump, use);
-        buffer_char(out, '\n');
-    }
-}
-
-/* Writes a line for each cycle of threads that wait for each other for ever. */
-static void put_deadlocks(struct buffer *out, const struct dump *dump)
-{
-    const struct lock_thread *cycle[LOCK_GRAPH_MAX_CYCLE];
-    for (size_t i = 0; i < dump->locks.count; i++) {
-        const size_t count =
-            lock_graph_cycle(&dump->locks, &dump->locks.items[i], cycle, LOCK_GRAPH_MAX_CYCLE);
-        for (size_t k = 0; k < count; k++) {
-            buffer_text(out, k ? ", " : "deadlock: ");
-            put_thread_name(out, dump, cycle[k]->tid);
-            buffer_text(out, " waits for ");
-            put_wait(out, dump, cycle[k]);
-        }
-        if (count)
-            buffer_char(out, '\n');
-    }
-}
-
-static void put_thread(struct buffer *out, const struct dump *dump, const struct dump_row *row)
-{
-    const struct profile_snapshot *const snapshot = &dump->snapshot;
-    const frame_id leaf = profile_node_at(snapshot, row->node).frame;
-    struct wait_text wait = { .cause = WAIT_UNKNOWN, .detail = "" };
-    const bool waits =
-        wait_of_function(snapshot, profile_frame_at(snapshot, leaf).function, &wait);
-    const struct profile_thread thread = profile_thread_at(&dump->snapshot, row->thread);
-    if (thread.tid)
-        buffer_printf(out, "  thread %d ", (int)thread.tid);
-    else
-        buffer_text(out, "  thread of unknown number ");
-    put_string(out, snapshot, thread.name);
-    buffer_text(out, ": ");
-    put_state(out, row->state, &wait);
-    buffer_char(out, '\n');
-    put_locks(out, dump, thread.tid);
-    put_frames(out, snapshot, waits ? profile_node_at(snapshot, row->node).parent : row->node);
-}
-
-static void put_name(struct buffer *out, const struct dump *dump,
-                     const struct sampler_task *task)
-{
-    if (task->name)
-        put_string(out, &dump->snapshot, task->name);
-    else if (task->number)
-        buffer_printf(out, "Task-%" PRIu64, task->number);
-    else
-        buffer_text(out, "without a name");
-}
-
-static void put_task(struct buffer *out, const struct dump *dump,
-                     const struct sampler_task *task)
-{
-    buffer_text(out, "  task ");
-    put_name(out, dump, task);
-    buffer_printf(out, " (thread %d) %s", (int)task->tid,
-                  task->is_running  ? "runs"
-                  : task->is_moving ? "moves"
-                                    : "waits");
-    for (uint32_t i = 0; i < task->awaiter_count; i++) {
-        buffer_text(out, i ? ", " : "; awaited by ");
-        put_name(out, dump, &dump->tasks.items[dump->tasks.awaiters[task->first_awaiter + i]]);
-    }
-    buffer_char(out, '\n');
-    put_frames(out, &dump->snapshot, task->node);
-}
-
-static void put_tasks(struct buffer *out, const struct dump *dump)
-{
-    for (size_t i = 0; i < dump->tasks.count; i++)
-        put_task(out, dump, &dump->tasks.items[i]);
-    if (dump->tasks.is_cut)
-        buffer_text(out, "  and more tasks\n");
-}
-
-/* A greenlet that is switched out is an object that only its library and the garbage collector know. */
-static bool has_greenlets(const struct profile_snapshot *snapshot)
-{
-    for (function_id id = 1; id < snapshot->sizes.functions; id++) {
-        const char *const file =
-            profile_string(snapshot, profile_function_at(snapshot, id).file).text;
-        if (strstr(file, "/gevent/") || strstr(file, "/eventlet/"))
-            return true;
-    }
-    return false;
-}
+/* A dump of all processes, by several threads. */
+struct dumping {
+    const struct options *options;
+    struct dump_request request;
+    struct dump_view view;
+    struct dump_targets targets;
+    struct dumped *items; /* of the targets */
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    size_t next, printed;
+    bool is_last; /* of the readings of a process */
+    bool merges;
+    struct dump_merge merge;
+    struct dump_motion motion;
+    size_t deadlocks, python_count;
+};
 
 static bool lists_tasks(const struct options *options)
 {
     return options->sampling.async == SAMPLER_ASYNC_ALL || !options->names_async_mode;
-}
-
-static void put_dump(struct buffer *out, const struct dump *dump, const struct options *options)
-{
-    const struct sampler_target *const target = sampler_target(dump->sampler);
-    buffer_printf(out, "process %d, Python %s\n", (int)target->pid, target->python);
-    put_deadlocks(out, dump);
-    for (size_t i = 0; i < dump->count; i++)
-        put_thread(out, dump, &dump->rows[i]);
-    if (lists_tasks(options))
-        put_tasks(out, dump);
-    if (has_greenlets(&dump->snapshot))
-        buffer_text(out, "  greenlets that are switched out cannot be listed\n");
 }
 
 /* exit_flush reports a failure. */
@@ -257,30 +63,240 @@ static bool print(void *to, const char *data, size_t bytes)
     return true;
 }
 
-/* json NULL: as text. */
-static enum err_code dump_process(const struct options *options, pid_t pid, struct json *json,
-                                  size_t *deadlocks, struct err *err)
+/* Writes a process as text or JSON, or adds it to the merge.  Calls with the lock. */
+static enum err_code put_process(struct dumping *dumping, const struct dump *dump,
+                                 const struct process_facts *facts, struct dumped *out)
 {
+    struct json json;
+    dumping->deadlocks += lock_graph_count_cycles(&dump->locks);
+    dumping->python_count++;
+    if (dumping->merges)
+        return dump_text_merge(&dumping->merge, dump, &dumping->view, facts, &out->err);
+    if (!dumping->options->writes_json) {
+        dump_text_write(&out->text, dump, &dumping->view, facts);
+        return buffer_check(&out->text, &out->err);
+    }
+    json_init(&json, &out->text);
+    dump_write_json_with(&json, dump,
+                         dumping->options->sampling.async && dumping->view.shows_tasks,
+                         &dumping->view, facts);
+    return json_finish(&json, &out->err);
+}
+
+/* A process that is found among others need not be Python. */
+static enum err_code put_other(struct dumping *dumping, pid_t pid,
+                               const struct process_facts *facts, struct dumped *out)
+{
+    struct buffer what = { 0 };
+    struct json json;
+    enum err_code rc = ERR_OK;
+    dump_text_facts(&what, facts);
+    if (dumping->merges) {
+        const char *const text = buffer_string(&what);
+        rc = text ? dump_merge_process(&dumping->merge, pid, -1, NULL, text, &out->err)
+                  : err_nomem(&out->err);
+    } else if (!dumping->options->writes_json) {
+        buffer_printf(&out->text, "process %d, no Python: ", (int)pid);
+        buffer_append(&out->text, what.data, what.length);
+        buffer_char(&out->text, '\n');
+        rc = buffer_check(&out->text, &out->err);
+    } else {
+        json_init(&json, &out->text);
+        dump_write_json_facts(&json, pid, facts);
+        rc = json_finish(&json, &out->err);
+    }
+    buffer_deinit(&what);
+    return rc;
+}
+
+static enum err_code dump_process(struct dumping *dumping, pid_t pid, struct dumped *out)
+{
+    const bool is_native = dumping->request.native == SAMPLER_NATIVE_FULL;
+    struct process_facts facts;
     struct dump dump;
-    struct buffer out;
-    /* Tasks that wait are listed, not sampled. */
-    enum err_code rc = dump_take(
-        &dump, pid, options->sampling.async ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
-        options->shows_native ? SAMPLER_NATIVE_FULL : SAMPLER_NATIVE_LEAF, NULL, err);
+    memset(&out->err, 0, sizeof out->err);
+    if (process_facts_read(pid, &facts))
+        return err_set(&out->err, ERR_GONE, "no process %d", (int)pid);
+    enum err_code rc = dump_take_of(&dump, pid, &dumping->request, NULL, &out->err);
+    if (rc && rc != ERR_NOT_PYTHON)
+        return rc;
+    const bool is_python = !rc;
+    pthread_mutex_lock(&dumping->lock);
+    if (is_python && dumping->options->dump.repeat > 1)
+        rc = dump_motion_note(&dumping->motion, &dump, !is_native, &out->err);
+    if (is_python && !rc && dumping->is_last)
+        rc = put_process(dumping, &dump, &facts, out);
+    else if (!is_python && dumping->is_last && dumping->options->sampling.subprocesses)
+        rc = put_other(dumping, pid, &facts, out);
+    pthread_mutex_unlock(&dumping->lock);
+    if (is_python)
+        dump_deinit(&dump);
+    return rc;
+}
+
+/* With all our rights, of which access(2) knows nothing. */
+static bool is_there(const char *path)
+{
+    return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0;
+}
+
+/* Finds a program as a shell does, where no file here has that name; NULL stays NULL. */
+static const char *find_program(const char *name, char room[PATH_MAX])
+{
+    const char *at = getenv("PATH");
+    if (!name || strchr(name, '/') || is_there(name))
+        return name;
+    while (at && *at) {
+        const size_t length = strcspn(at, ":");
+        if (length && snprintf(room, PATH_MAX, "%.*s/%s", (int)length, at, name) < PATH_MAX &&
+            is_there(room))
+            return room;
+        at += length + (at[length] == ':');
+    }
+    return name;
+}
+
+/* Without its program, an interpreter may not be found, or its objects have no types. */
+static enum err_code dump_core(struct dumping *dumping, const char *file, struct dumped *out)
+{
+    static const struct process_facts facts = { .state = '?', .rank = -1 };
+    char warning[SAMPLER_CORE_WARNING_BYTES], room[PATH_MAX];
+    const char *const program = find_program(dumping->options->executable, room);
+    struct sampler_core *core = NULL;
+    struct err why = { 0 };
+    struct dump dump;
+    enum err_code rc = sampler_core_open(file, program, &core, &out->err);
     if (rc)
         return rc;
-    *deadlocks += lock_graph_count_cycles(&dump.locks);
-    if (json) {
-        dump_write_json(json, &dump, options->sampling.async && lists_tasks(options));
-    } else {
-        buffer_init_draining(&out, print, stdout);
-        put_dump(&out, &dump, options);
-        buffer_flush(&out);
-        rc = buffer_check(&out, err);
-        buffer_deinit(&out);
+    rc = dump_take_of(&dump, sampler_core_facts(core)->number, &dumping->request, NULL, &why);
+    if (!rc) {
+        dump.core = core;
+        rc = dump.count > 0 ? put_process(dumping, &dump, &facts, out)
+                            : err_set(&why, ERR_FAULT, "no thread can be read");
+        dump_deinit(&dump);
     }
-    dump_deinit(&dump);
+    if (rc && sampler_core_warning(core, 0, warning))
+        err_set(&out->err, rc, "%.60s: %.100s; %.150s", file, why.message, warning);
+    else if (rc)
+        err_set(&out->err, rc, "%.100s: %.200s", file, why.message);
+    /* A search that takes too long is left behind, and may still read the core. */
+    if (rc != ERR_LIMIT)
+        sampler_core_close(core);
     return rc;
+}
+
+static void *read_processes(void *context)
+{
+    struct dumping *const dumping = context;
+    pthread_mutex_lock(&dumping->lock);
+    for (;;) {
+        while (dumping->next < dumping->targets.count &&
+               dumping->next >= dumping->printed + MAX_UNPRINTED)
+            pthread_cond_wait(&dumping->changed, &dumping->lock);
+        if (dumping->next == dumping->targets.count)
+            break;
+        const size_t at = dumping->next++;
+        pthread_mutex_unlock(&dumping->lock);
+        const enum err_code rc =
+            dump_process(dumping, dumping->targets.pids[at], &dumping->items[at]);
+        pthread_mutex_lock(&dumping->lock);
+        dumping->items[at].rc = rc;
+        dumping->items[at].is_done = true;
+        pthread_cond_broadcast(&dumping->changed);
+    }
+    pthread_mutex_unlock(&dumping->lock);
+    return NULL;
+}
+
+/* Prints what each process alone is, in their order. */
+static void print_processes(struct dumping *dumping)
+{
+    size_t written = 0;
+    for (size_t i = 0; i < dumping->targets.count; i++) {
+        struct dumped *const item = &dumping->items[i];
+        pthread_mutex_lock(&dumping->lock);
+        while (!item->is_done)
+            pthread_cond_wait(&dumping->changed, &dumping->lock);
+        dumping->printed++;
+        pthread_cond_broadcast(&dumping->changed);
+        pthread_mutex_unlock(&dumping->lock);
+        if (item->text.length && dumping->options->writes_json && written++)
+            (void)print(stdout, ",", 1);
+        (void)print(stdout, item->text.data, item->text.length);
+        buffer_deinit(&item->text);
+        item->is_done = false;
+    }
+}
+
+/* Reads each process once. */
+static enum err_code read_all(struct dumping *dumping, struct err *err)
+{
+    pthread_t readers[MAX_READERS];
+    size_t count = 0;
+    int sys = 0;
+    dumping->next = dumping->printed = 0;
+    while (count < MAX_READERS && count < dumping->targets.count && !sys) {
+        sys = thread_start(&readers[count], read_processes, dumping);
+        count += sys == 0;
+    }
+    if (count)
+        print_processes(dumping);
+    for (size_t i = 0; i < count; i++)
+        pthread_join(readers[i], NULL);
+    return count || dumping->targets.count == 0 ? ERR_OK
+                                                : err_sys(err, sys, "cannot start a thread");
+}
+
+/* Reads all as often as wanted, with the interval between the end of one reading and the begin of the next. */
+static enum err_code read_repeatedly(struct dumping *dumping, struct err *err)
+{
+    const struct dump_settings *const settings = &dumping->options->dump;
+    const struct timespec interval = { .tv_sec = (time_t)(settings->interval_ns / NS_PER_S),
+                                       .tv_nsec = (long)(settings->interval_ns % NS_PER_S) };
+    enum err_code rc = ERR_OK;
+    for (uint32_t i = 1; i <= settings->repeat && !rc; i++) {
+        dumping->is_last = i == settings->repeat;
+        rc = read_all(dumping, err);
+        if (!dumping->is_last)
+            (void)nanosleep(&interval, NULL);
+    }
+    return rc;
+}
+
+/* A named process that cannot be read is an error.  Of the others, those that cannot be read are said, and are no error unless there is no
+ * other one. */
+static void add_failures(const struct dumping *dumping, enum err_code *rc, struct err *first)
+{
+    for (size_t i = 0; i < dumping->targets.count; i++) {
+        const struct dumped *const item = &dumping->items[i];
+        const bool is_named = dump_targets_is_named(dumping->options, dumping->targets.pids[i]);
+        if (item->rc && (is_named || dumping->python_count == 0))
+            exit_add(item->rc, &item->err, rc, first);
+        else if (item->rc && item->rc != ERR_GONE && item->rc != ERR_NOT_PYTHON)
+            say("%s", item->err.message);
+    }
+    if (dumping->targets.unreadable)
+        say("%zu more Python process%s cannot be read: pyrometer doctor says why",
+            dumping->targets.unreadable, dumping->targets.unreadable == 1 ? "" : "es");
+    if (dumping->targets.unexamined)
+        say("%zu process%s left out: finding their interpreters takes too long",
+            dumping->targets.unexamined, dumping->targets.unexamined == 1 ? " was" : "es were");
+}
+
+/* Prints each core file; one that cannot be read does not hide the others. */
+static void print_cores(struct dumping *dumping, enum err_code *rc, struct err *first)
+{
+    const struct options *const options = dumping->options;
+    for (size_t i = 0; i < options->file_count; i++) {
+        struct dumped item = { .rc = ERR_OK };
+        const bool is_first = dumping->python_count == 0;
+        item.rc = dump_core(dumping, options->files[i], &item);
+        if (item.text.length && options->writes_json && !is_first)
+            (void)print(stdout, ",", 1);
+        (void)print(stdout, item.text.data, item.text.length);
+        buffer_deinit(&item.text);
+        exit_add(item.rc, &item.err, rc, first);
+    }
 }
 
 static enum err_code check_conditions(const struct options *options, struct err *err)
@@ -293,38 +309,75 @@ static enum err_code check_conditions(const struct options *options, struct err 
     return ERR_OK;
 }
 
+static enum err_code print_merge(struct dumping *dumping, struct err *err)
+{
+    struct buffer text;
+    buffer_init_draining(&text, print, stdout);
+    enum err_code rc = dump_merge_write(&dumping->merge, dumping->view.shows_idle, &text, err);
+    buffer_flush(&text);
+    if (!rc)
+        rc = buffer_check(&text, err);
+    buffer_deinit(&text);
+    return rc;
+}
+
+static enum err_code dump_all(struct dumping *dumping, struct err *err)
+{
+    const struct options *const options = dumping->options;
+    enum err_code rc = dump_targets_find(options, &dumping->targets, err);
+    if (rc)
+        return rc;
+    dumping->items = calloc(dumping->targets.count + 1, sizeof *dumping->items);
+    if (!dumping->items)
+        return err_nomem(err);
+    dumping->merges = dumping->targets.count > 1 && options->file_count == 0 &&
+                      !options->writes_json && !options->dump.each;
+    rc = dump_merge_init(&dumping->merge, err);
+    if (rc)
+        return rc;
+    if (options->writes_json)
+        (void)print(stdout, "[", 1);
+    rc = read_repeatedly(dumping, err);
+    if (!rc && dumping->merges && dumping->merge.process_count)
+        rc = print_merge(dumping, err);
+    add_failures(dumping, &rc, err);
+    print_cores(dumping, &rc, err);
+    if (options->writes_json)
+        (void)print(stdout, "]\n", 2);
+    return rc;
+}
+
 int command_dump(const struct options *options)
 {
     struct err first = { 0 };
+    struct dumping dumping = {
+        .options = options,
+        /* Tasks that wait are listed, not sampled. */
+        .request = { .async =
+                         options->sampling.async ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
+                     .native =
+                         options->shows_native ? SAMPLER_NATIVE_FULL : SAMPLER_NATIVE_LEAF,
+                     .instructions = options->dump.repeat > 1 },
+        .view = { .shows_idle = options->shows_idle,
+                  .shows_tasks = lists_tasks(options),
+                  .shows_kernel = options->dump.kernel,
+                  .dumps = options->dump.repeat,
+                  .apart_ns = (options->dump.repeat - 1) * options->dump.interval_ns },
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .changed = PTHREAD_COND_INITIALIZER,
+    };
+    if (options->dump.repeat > 1)
+        dumping.view.motion = &dumping.motion;
     enum err_code rc = check_conditions(options, &first);
     if (!rc)
         rc = privilege_drop(options, &first);
-    const size_t count = !rc ? options->sampling.pid_count : 0;
-    size_t deadlocks = 0;
-    struct buffer text;
-    struct json json;
-    buffer_init_draining(&text, print, stdout);
-    json_init(&json, &text);
-    if (options->writes_json && !rc)
-        json_array(&json);
-    /* A process that cannot be read does not hide the others. */
-    for (size_t i = 0; i < count; i++) {
-        struct err err = { 0 };
-        const enum err_code failure =
-            dump_process(options, options->sampling.pids[i],
-                         options->writes_json ? &json : NULL, &deadlocks, &err);
-        exit_add(failure, &err, &rc, &first);
-    }
-    if (options->writes_json && count) {
-        struct err err = { 0 };
-        json_end(&json);
-        const enum err_code failure = json_finish(&json, &err);
-        buffer_char(&text, '\n');
-        buffer_flush(&text);
-        exit_add(failure, &err, &rc, &first);
-    }
-    buffer_deinit(&text);
+    if (!rc)
+        rc = dump_all(&dumping, &first);
+    dump_merge_deinit(&dumping.merge);
+    dump_motion_deinit(&dumping.motion);
+    dump_targets_deinit(&dumping.targets);
+    free(dumping.items);
     const int status = exit_with(rc, &first);
-    return status == EXIT_DONE && deadlocks && options->fail_ifs.count ? EXIT_CONDITION
-                                                                       : status;
+    return status == EXIT_DONE && dumping.deadlocks && options->fail_ifs.count ? EXIT_CONDITION
+                                                                               : status;
 }

@@ -41,20 +41,6 @@ struct verdict {
     bool lasts;
 };
 
-static void note_verdict(struct verdict *verdict, enum err_code code, const struct err *why,
-                         uint64_t now_ns)
-{
-    if (code == ERR_GONE)
-        return;
-    if (code != verdict->code)
-        verdict->since_ns = now_ns;
-    verdict->code = code;
-    verdict->why = *why;
-    verdict->lasts = code == ERR_UNSUPPORTED
-                         ? clock_now_ns() - verdict->since_ns >= UNSUPPORTED_MS * NS_PER_MS
-                         : now_ns - verdict->since_ns >= LASTING_MS * NS_PER_MS;
-}
-
 /* An interpreter that loads looks like no Python: for long, on a busy machine. */
 static bool is_named_python(const char *program)
 {
@@ -113,7 +99,16 @@ static enum err_code start_sampler(struct launch *launch, struct err *err)
         /* Before it runs Python, no tick is due. */
         if (rc == ERR_NOT_PYTHON)
             sampling.since_ns = tried_ns;
-        note_verdict(&verdict, rc, err, tried_ns);
+        if (rc != ERR_GONE) {
+            if (rc != verdict.code)
+                verdict.since_ns = tried_ns;
+            verdict.code = rc;
+            verdict.why = *err;
+            verdict.lasts =
+                rc == ERR_UNSUPPORTED
+                    ? clock_now_ns() - verdict.since_ns >= UNSUPPORTED_MS * NS_PER_MS
+                    : tried_ns - verdict.since_ns >= LASTING_MS * NS_PER_MS;
+        }
         if (program_check(&launch->program))
             return ended_too_soon(launch, began_ns, &verdict, err);
         if (launch->driver->signals.stopped_by || !may_become_python(rc))
@@ -133,19 +128,16 @@ static enum err_code start_sampler(struct launch *launch, struct err *err)
     }
 }
 
-/* The kernel engine takes a moment to load; by now it has, so no part of the program is missed. */
-static void wait_for_engine(const struct launch *launch)
+enum err_code launch_start(struct launch *launch, struct err *err)
 {
+    /* The kernel engine takes a moment to load; by now it has, so no part of the program is missed.
+     * */
     struct sampler_options wanted = launch->options->sampling;
     struct err why = { 0 };
     wanted.engines = launch->driver->engines;
     if (wanted.engine != SAMPLER_ENGINE_REMOTE)
         (void)!sampler_check_engine(&wanted, &why);
-}
 
-enum err_code launch_start(struct launch *launch, struct err *err)
-{
-    wait_for_engine(launch);
     enum err_code rc =
         program_start(&launch->program, process_launcher_program(launch->options), err);
     if (!rc)

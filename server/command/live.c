@@ -21,29 +21,25 @@ enum { LIVE_URL_BYTES = 1024 };
 
 enum { NAME_BYTES = 128 };
 
-/* If the default port is in use, takes a free one.  A port that the user names is never replaced. */
-static enum err_code open_listener(struct live *live, const struct options *options,
-                                   struct err *err)
-{
-    struct listen_address address = options->listen;
-    struct err first = { 0 };
-    const enum err_code rc = listen_open(&address, &live->listener, &first);
-    if (!rc)
-        return rc;
-    if (options->has_listen || first.sys != EADDRINUSE)
-        return err_set(err, rc, "%s", first.message);
-    address.port = 0;
-    return listen_open(&address, &live->listener, err);
-}
-
 /* A socket that systemd passes replaces --listen. */
 static enum err_code find_listener(struct live *live, const struct options *options,
                                    struct err *err)
 {
     int fd = -1;
     enum err_code rc = systemd_take_socket(&fd, err);
-    if (!rc && fd < 0)
-        return open_listener(live, options, err);
+    if (!rc && fd < 0) {
+        /* If the default port is in use, takes a free one.  A port that the user names is never
+         * replaced. */
+        struct listen_address address = options->listen;
+        struct err first = { 0 };
+        rc = listen_open(&address, &live->listener, &first);
+        if (!rc)
+            return rc;
+        if (options->has_listen || first.sys != EADDRINUSE)
+            return err_set(err, rc, "%s", first.message);
+        address.port = 0;
+        return listen_open(&address, &live->listener, err);
+    }
     if (!rc && options->has_listen)
         rc = err_set(err, ERR_INVALID, "systemd passes a socket: remove --listen");
     if (!rc)
@@ -51,17 +47,6 @@ static enum err_code find_listener(struct live *live, const struct options *opti
     live->is_passed = true;
     if (rc && fd >= 0)
         close(fd);
-    return rc;
-}
-
-static enum err_code allow_hosts(struct live *live, const struct options *options,
-                                 struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    if (!options->listen.is_unix)
-        rc = hosts_allow(&live->pipeline.hosts, options->listen.host, err);
-    for (size_t i = 0; i < options->allowed_hosts.count && !rc; i++)
-        rc = hosts_allow(&live->pipeline.hosts, options->allowed_hosts.items[i], err);
     return rc;
 }
 
@@ -79,7 +64,8 @@ static enum err_code open_pipeline(struct live *live, const struct options *opti
                                          .audit_say = say,
                                          .links = &options->report.links };
     enum err_code rc = ERR_OK;
-    /* A team shares the server of a whole host, so its audit log goes to standard error by default. */
+    /* A team shares the server of a whole host, so its audit log goes to standard error by default.
+     * */
     if (!pipeline.audit_file && options->command->bit == COMMAND_SERVE &&
         standard_is_written(STDERR_FILENO))
         pipeline.audit_file = "-";
@@ -89,7 +75,15 @@ static enum err_code open_pipeline(struct live *live, const struct options *opti
     }
     if (!rc)
         rc = pipeline_init(&live->pipeline, &pipeline, err);
-    return rc ? rc : allow_hosts(live, options, err);
+
+    if (rc)
+        return rc;
+
+    if (!options->listen.is_unix)
+        rc = hosts_allow(&live->pipeline.hosts, options->listen.host, err);
+    for (size_t i = 0; i < options->allowed_hosts.count && !rc; i++)
+        rc = hosts_allow(&live->pipeline.hosts, options->allowed_hosts.items[i], err);
+    return rc;
 }
 
 enum err_code live_open(struct live *live, const struct options *options,
@@ -159,25 +153,6 @@ static void format_url(const struct live *live, const char *token, char *out, si
              live->shows ? "#v=1&session=" : "", live->shows ? live->shows : "");
 }
 
-static void open_browser(struct live *live)
-{
-    char url[2 * LIVE_URL_BYTES];
-    format_url(live, live->pipeline.auth.once, url, sizeof url);
-    prepared_child_run(&live->browser, url);
-}
-
-/* This host, as somebody who has come by SSH reaches it: "CLIENT PORT SERVER PORT". */
-static void find_own_name(char out[NAME_BYTES])
-{
-    const char *const connection = getenv("SSH_CONNECTION");
-    char server[NAME_BYTES] = "";
-    if (connection && sscanf(connection, "%*s %*s %127s", server) == 1)
-        snprintf(out, NAME_BYTES, "%s", server);
-    else if (gethostname(out, NAME_BYTES) != 0)
-        snprintf(out, NAME_BYTES, "HOST");
-    out[NAME_BYTES - 1] = '\0';
-}
-
 /* How a browser elsewhere comes to an address that only this host has, or that a firewall may hide. */
 static void say_tunnel(const struct live *live)
 {
@@ -186,7 +161,16 @@ static void say_tunnel(const struct live *live)
     if (live->systemd.is_there || live->is_passed ||
         !(listener->is_unix || listener->is_loopback || getenv("SSH_CONNECTION")))
         return;
-    find_own_name(name);
+
+    /* This host, as somebody who has come by SSH reaches it: "CLIENT PORT SERVER PORT". */
+    const char *const connection = getenv("SSH_CONNECTION");
+    char server[NAME_BYTES] = "";
+    if (connection && sscanf(connection, "%*s %*s %127s", server) == 1)
+        snprintf(name, NAME_BYTES, "%s", server);
+    else if (gethostname(name, NAME_BYTES) != 0)
+        snprintf(name, NAME_BYTES, "HOST");
+    name[NAME_BYTES - 1] = '\0';
+
     if (listener->is_unix)
         say("from another machine: ssh -N -L %d:%s %s, then this URL at http://localhost:%d",
             LISTEN_DEFAULT_PORT, listener->path, name, LISTEN_DEFAULT_PORT);
@@ -212,7 +196,8 @@ enum err_code live_say_url(struct live *live, const struct options *options, str
     const enum err_code rc = exit_flush(err);
     if (rc)
         return rc;
-    open_browser(live);
+    format_url(live, live->pipeline.auth.once, url, sizeof url);
+    prepared_child_run(&live->browser, url);
     systemd_notify(&live->systemd, "READY=1");
     return ERR_OK;
 }

@@ -51,17 +51,6 @@ static enum err_code write_query(struct replay *replay, struct session *session,
     return rc;
 }
 
-static enum err_code write_selected(struct replay *replay, struct session *session,
-                                    const struct profile_snapshot *snapshot, struct err *err)
-{
-    struct selection selection;
-    enum err_code rc = selection_init(&selection, replay->options, snapshot, err);
-    if (!rc)
-        rc = write_query(replay, session, snapshot, &selection.query, err);
-    selection_deinit(&selection);
-    return rc;
-}
-
 /* Writes the quality of the whole recording, whatever is selected of it. */
 static enum err_code write_quality(struct replay *replay, struct session *session,
                                    const struct profile_snapshot *snapshot, struct err *err)
@@ -97,7 +86,13 @@ static enum err_code write_formats(struct replay *replay, struct err *err)
         rc = profile_snapshot(session_profile(session), &snapshot, err);
     if (rc)
         return rc;
-    rc = write_selected(replay, session, &snapshot, err);
+
+    struct selection selection;
+    rc = selection_init(&selection, replay->options, &snapshot, err);
+    if (!rc)
+        rc = write_query(replay, session, &snapshot, &selection.query, err);
+    selection_deinit(&selection);
+
     if (!rc)
         rc = write_quality(replay, session, &snapshot, err);
     profile_snapshot_release(&snapshot);

@@ -39,28 +39,24 @@ static unsigned precision_of(const char *range, size_t length, const char *type)
     return used == 3 && strncmp(range, "*/*", 3) == 0;
 }
 
-static unsigned accepted(const char *accept, const char *type)
-{
-    unsigned best = 0, weight = 0;
-    for (const char *range = accept; *range;) {
-        range += strspn(range, ", \t");
-        const size_t length = strcspn(range, ",");
-        const unsigned precision = precision_of(range, length, type);
-        if (precision > best) {
-            best = precision;
-            weight = weight_of(range, length);
-        }
-        range += length;
-    }
-    return weight;
-}
-
 size_t accept_choose(const char *accept, const char *const types[], size_t count)
 {
     size_t chosen = 0;
     unsigned most = 0;
     for (size_t i = 0; accept && i < count; i++) {
-        const unsigned weight = accepted(accept, types[i]);
+        const char *const type = types[i];
+        unsigned best = 0, weight = 0;
+        for (const char *range = accept; *range;) {
+            range += strspn(range, ", \t");
+            const size_t length = strcspn(range, ",");
+            const unsigned precision = precision_of(range, length, type);
+            if (precision > best) {
+                best = precision;
+                weight = weight_of(range, length);
+            }
+            range += length;
+        }
+
         if (weight > most) {
             most = weight;
             chosen = i;

@@ -68,14 +68,6 @@ bool client_equals(const struct client *a, const struct client *b)
            (a->id != 0 || network_equals(&a->network, &b->network));
 }
 
-static void name_unix_peer(int fd, char out[REQUEST_PEER_BYTES])
-{
-    struct ucred peer;
-    socklen_t length = sizeof peer;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0)
-        snprintf(out, REQUEST_PEER_BYTES, "unix:uid=%u", (unsigned)peer.uid);
-}
-
 void client_name(const struct sockaddr *at, int fd, char out[REQUEST_PEER_BYTES])
 {
     if (at && at->sa_family == AF_INET) {
@@ -89,6 +81,9 @@ void client_name(const struct sockaddr *at, int fd, char out[REQUEST_PEER_BYTES]
         else
             inet_ntop(AF_INET6, address, out, REQUEST_PEER_BYTES);
     } else {
-        name_unix_peer(fd, out);
+        struct ucred peer;
+        socklen_t length = sizeof peer;
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0)
+            snprintf(out, REQUEST_PEER_BYTES, "unix:uid=%u", (unsigned)peer.uid);
     }
 }

@@ -9,20 +9,6 @@ static bool is_of_network(const struct fair_turn *turn, const struct client *cli
            network_equals(&turn->client.network, &client->network);
 }
 
-/* Whoever is there already keeps its place among the others; a newcomer has just had its turn. */
-static void inherit(struct fair_queue *queue, struct fair_turn *turn)
-{
-    struct fair_turn *const lists[] = { queue->waiting, queue->running };
-    turn->client_turn = turn->network_turn = ++queue->turns;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        for (const struct fair_turn *one = lists[i]; one; one = one->next) {
-            if (client_equals(&one->client, &turn->client))
-                turn->client_turn = one->client_turn;
-            if (is_of_network(one, &turn->client))
-                turn->network_turn = one->network_turn;
-        }
-}
-
 enum fair_answer fair_queue_enter(struct fair_queue *queue, struct fair_turn *turn)
 {
     size_t of_client = 0;
@@ -33,7 +19,19 @@ enum fair_answer fair_queue_enter(struct fair_queue *queue, struct fair_turn *tu
         return FAIR_CLIENT_IS_FULL;
     if (queue->waits[turn->client.standing] >= FAIR_QUEUE_WAITING)
         return FAIR_QUEUE_IS_FULL;
-    inherit(queue, turn);
+
+    /* Whoever is there already keeps its place among the others; a newcomer has just had its turn.
+     * */
+    struct fair_turn *const lists[] = { queue->waiting, queue->running };
+    turn->client_turn = turn->network_turn = ++queue->turns;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const struct fair_turn *one = lists[i]; one; one = one->next) {
+            if (client_equals(&one->client, &turn->client))
+                turn->client_turn = one->client_turn;
+            if (is_of_network(one, &turn->client))
+                turn->network_turn = one->network_turn;
+        }
+
     turn->next = NULL;
     *end = turn;
     queue->waits[turn->client.standing]++;
@@ -65,7 +63,7 @@ static bool may_run(const struct fair_queue *queue, const struct fair_turn *turn
 }
 
 /* Says whether the later one of two turns goes first. */
-static bool overtakes(const struct fair_turn *later, const struct fair_turn *earlier)
+static bool is_ahead(const struct fair_turn *later, const struct fair_turn *earlier)
 {
     if (later->client.standing != earlier->client.standing)
         return later->client.standing > earlier->client.standing;
@@ -74,24 +72,11 @@ static bool overtakes(const struct fair_turn *later, const struct fair_turn *ear
     return later->network_turn < earlier->network_turn;
 }
 
-static void note_turn(struct fair_queue *queue, const struct client *client)
-{
-    struct fair_turn *const lists[] = { queue->waiting, queue->running };
-    queue->turns++;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        for (struct fair_turn *one = lists[i]; one; one = one->next) {
-            if (client_equals(&one->client, client))
-                one->client_turn = queue->turns;
-            if (is_of_network(one, client))
-                one->network_turn = queue->turns;
-        }
-}
-
 struct fair_turn *fair_queue_next(struct fair_queue *queue)
 {
     struct fair_turn **best = NULL;
     for (struct fair_turn **at = &queue->waiting; *at; at = &(*at)->next)
-        if ((!best || overtakes(*at, *best)) && may_run(queue, *at))
+        if ((!best || is_ahead(*at, *best)) && may_run(queue, *at))
             best = at;
     if (!best)
         return NULL;
@@ -101,7 +86,16 @@ struct fair_turn *fair_queue_next(struct fair_queue *queue)
     queue->running = turn;
     queue->waits[turn->client.standing]--;
     queue->runs[turn->client.standing]++;
-    note_turn(queue, &turn->client);
+
+    struct fair_turn *const lists[] = { queue->waiting, queue->running };
+    queue->turns++;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (struct fair_turn *one = lists[i]; one; one = one->next) {
+            if (client_equals(&one->client, &turn->client))
+                one->client_turn = queue->turns;
+            if (is_of_network(one, &turn->client))
+                one->network_turn = queue->turns;
+        }
     return turn;
 }
 

@@ -101,12 +101,12 @@ struct left {
     uint64_t began_at_ns, duration_ns;
 };
 
-static uint32_t word(struct otlp *otlp, const char *text)
+static uint32_t word_number(struct otlp *otlp, const char *text)
 {
     return numbered_text(&otlp->numbered, text, strlen(text));
 }
 
-static void put(struct buffer *out, unsigned field, struct buffer *message)
+static void put_message(struct buffer *out, unsigned field, struct buffer *message)
 {
     protobuf_bytes(out, field, message->data, message->length);
     out->failed |= message->failed;
@@ -119,7 +119,8 @@ static void put_text(struct buffer *out, unsigned field, const char *text)
 }
 
 /* 0: there are too many.  Equal ones have the same number. */
-static uint32_t attribute(struct otlp *otlp, const char *key, const char *value, size_t length)
+static uint32_t attribute_number(struct otlp *otlp, const char *key, const char *value,
+                                 size_t length)
 {
     char text[ATTRIBUTE_BYTES];
     const size_t key_bytes = strlen(key) + 1;
@@ -127,7 +128,7 @@ static uint32_t attribute(struct otlp *otlp, const char *key, const char *value,
     str_id id = 0;
     memcpy(text, key, key_bytes);
     memcpy(text + key_bytes, value, bytes);
-    (void)word(otlp, key);
+    (void)word_number(otlp, key);
     if (strtab_intern(&otlp->attributes, text, key_bytes + bytes, &id, NULL) != ERR_OK)
         return 0;
     return id;
@@ -135,36 +136,14 @@ static uint32_t attribute(struct otlp *otlp, const char *key, const char *value,
 
 static uint32_t word_attribute(struct otlp *otlp, const char *key, const char *value)
 {
-    return attribute(otlp, key, value, strlen(value));
+    return attribute_number(otlp, key, value, strlen(value));
 }
 
 static void put_value_type(struct otlp *otlp, unsigned field, const char *type)
 {
-    protobuf_uint(&otlp->inner, VALUE_TYPE_TYPE, word(otlp, type));
-    protobuf_uint(&otlp->inner, VALUE_TYPE_UNIT, word(otlp, "nanoseconds"));
-    put(&otlp->profile, field, &otlp->inner);
-}
-
-static void put_sample_attributes(struct otlp *otlp, const struct view_cell *cell)
-{
-    const struct profile_snapshot *const snapshot = otlp->window->snapshot;
-    const struct profile_thread thread = profile_thread_at(snapshot, cell->thread);
-    const struct strtab_string name = profile_string(snapshot, thread.name);
-    struct buffer state = { 0 };
-    enum part part;
-    if ((otlp->window->sample_labels & PPROF_THREAD) && name.length > 0)
-        protobuf_varint(&otlp->packed, attribute(otlp, "thread.name", name.text, name.length));
-    if ((otlp->window->sample_labels & PPROF_STATE) && cell->state != 0) {
-        names_put_state(&state, cell->state);
-        protobuf_varint(&otlp->packed,
-                        attribute(otlp, "pyrometer.thread.state", state.data, state.length));
-    }
-    if ((otlp->window->sample_labels & PPROF_PART) &&
-        profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
-        protobuf_varint(&otlp->packed, word_attribute(otlp, "pyrometer.part", part_text(part)));
-    if (otlp->packed.length > 0)
-        put(&otlp->part, SAMPLE_ATTRIBUTES, &otlp->packed);
-    buffer_deinit(&state);
+    protobuf_uint(&otlp->inner, VALUE_TYPE_TYPE, word_number(otlp, type));
+    protobuf_uint(&otlp->inner, VALUE_TYPE_UNIT, word_number(otlp, "nanoseconds"));
+    put_message(&otlp->profile, field, &otlp->inner);
 }
 
 /* The link to the span that the sample works for; 0: none.  Equal ones have the same number. */
@@ -198,34 +177,50 @@ static enum err_code chain_of(struct otlp *otlp, node_id node, struct err *err)
     return rc;
 }
 
-/* Names all that the stack refers to, so that its size is known.  Its rows are written at the end. */
-static enum err_code number_stack(struct otlp *otlp, node_id node, uint32_t *number_out,
-                                  struct err *err)
+static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
+                                struct err *err)
 {
+    uint32_t stack = 0;
+
+    /* Names all that the stack refers to, so that its size is known.  Its rows are written at the
+     * end. */
+    const node_id node = stack_node(otlp->window->snapshot, cell->node);
     const uint32_t before = otlp->numbered.nodes.count;
     const enum err_code rc = chain_of(otlp, node, err);
     if (rc)
         return rc;
     for (size_t i = 0; i < otlp->chain.depth; i++)
         (void)numbered_frame(&otlp->numbered, otlp->chain.frames[i]);
-    *number_out = numbered_node(&otlp->numbered, node);
+    stack = numbered_node(&otlp->numbered, node);
     if (otlp->numbered.nodes.count > before)
         otlp->stack_bytes += 8 + otlp->chain.depth * 4;
-    return ERR_OK;
-}
 
-static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
-                                struct err *err)
-{
-    uint32_t stack = 0;
-    const enum err_code rc =
-        number_stack(otlp, stack_node(otlp->window->snapshot, cell->node), &stack, err);
     protobuf_uint(&otlp->part, SAMPLE_STACK, stack);
-    put_sample_attributes(otlp, cell);
+
+    const struct profile_snapshot *const snapshot = otlp->window->snapshot;
+    const struct profile_thread thread = profile_thread_at(snapshot, cell->thread);
+    const struct strtab_string name = profile_string(snapshot, thread.name);
+    struct buffer state = { 0 };
+    enum part part;
+    if ((otlp->window->sample_labels & PPROF_THREAD) && name.length > 0)
+        protobuf_varint(&otlp->packed,
+                        attribute_number(otlp, "thread.name", name.text, name.length));
+    if ((otlp->window->sample_labels & PPROF_STATE) && cell->state != 0) {
+        names_put_state(&state, cell->state);
+        protobuf_varint(&otlp->packed, attribute_number(otlp, "pyrometer.thread.state",
+                                                        state.data, state.length));
+    }
+    if ((otlp->window->sample_labels & PPROF_PART) &&
+        profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
+        protobuf_varint(&otlp->packed, word_attribute(otlp, "pyrometer.part", part_text(part)));
+    if (otlp->packed.length > 0)
+        put_message(&otlp->part, SAMPLE_ATTRIBUTES, &otlp->packed);
+    buffer_deinit(&state);
+
     protobuf_uint(&otlp->part, SAMPLE_LINK, link_of(otlp, cell->node));
     protobuf_varint(&otlp->packed, cell->ns);
-    put(&otlp->part, SAMPLE_VALUES, &otlp->packed);
-    put(&otlp->profile, PROFILE_SAMPLES, &otlp->part);
+    put_message(&otlp->part, SAMPLE_VALUES, &otlp->packed);
+    put_message(&otlp->profile, PROFILE_SAMPLES, &otlp->part);
     return rc;
 }
 
@@ -236,45 +231,10 @@ static bool is_full(const struct otlp *otlp)
            PUSH_PROFILE_BYTES;
 }
 
-/* Writes as many of the cells that are left as fit; at least one if there are any. */
-static enum err_code put_profile(struct otlp *otlp, enum push_values values, struct left *left,
-                                 struct err *err)
+/* The profile that was just made.  It has a resource of its own, so that the request can be divided. */
+static void put_series(struct otlp *otlp, const struct push_labels *labels)
 {
-    const struct push_window *const window = otlp->window;
-    const char *const type = values == PUSH_CPU ? "cpu" : "wall";
-    const uint64_t id[] = { random_u64(&otlp->random), random_u64(&otlp->random) };
-    enum err_code rc = ERR_OK;
-    size_t i = 0;
-    put_value_type(otlp, PROFILE_SAMPLE_TYPE, type);
-    put_value_type(otlp, PROFILE_PERIOD_TYPE, type);
-    protobuf_uint(&otlp->profile, PROFILE_PERIOD, window->period_ns);
-    protobuf_bytes(&otlp->profile, PROFILE_PROFILE_ID, id, sizeof id);
-    while (i < left->cells.count && i < PUSH_PROFILE_SAMPLES && !rc &&
-           (i == 0 || !is_full(otlp)))
-        rc = put_sample(otlp, &left->cells.cells[i++], err);
-    const uint64_t part_ns =
-        i < left->cells.count ? push_part_ns(left->duration_ns) : left->duration_ns;
-    protobuf_fixed64(&otlp->profile, PROFILE_TIME_UNIX_NANO, left->began_at_ns);
-    protobuf_uint(&otlp->profile, PROFILE_DURATION_NANO, part_ns);
-    left->cells.cells += i;
-    left->cells.count -= i;
-    left->began_at_ns += part_ns;
-    left->duration_ns -= part_ns;
-    return rc;
-}
-
-static void put_key_value(struct buffer *out, const char *key, struct buffer *value)
-{
-    struct buffer pair = { 0 };
-    put_text(&pair, KEY_VALUE_KEY, key);
-    put(&pair, KEY_VALUE_VALUE, value);
-    put(out, RESOURCE_ATTRIBUTES, &pair);
-    buffer_deinit(&pair);
-}
-
-/* Keys are texts, not indices of the dictionary: Pyroscope reads only these. */
-static void put_resource(struct otlp *otlp, const struct push_labels *labels)
-{
+    /* Keys are texts, not indices of the dictionary: Pyroscope reads only these. */
     for (size_t i = 0; i < labels->count; i++) {
         const struct push_label *const label = &labels->items[i];
         const char *const key = push_label_attribute(label);
@@ -283,21 +243,21 @@ static void put_resource(struct otlp *otlp, const struct push_labels *labels)
             protobuf_uint(&otlp->inner, ANY_INT, strtoull(label->value, NULL, 10));
         else
             put_text(&otlp->inner, ANY_STRING, label->value);
-        put_key_value(&otlp->part, key, &otlp->inner);
-    }
-    put(&otlp->packed, RESOURCE_PROFILES_RESOURCE, &otlp->part);
-}
 
-/* The profile that was just made.  It has a resource of its own, so that the request can be divided. */
-static void put_series(struct otlp *otlp, const struct push_labels *labels)
-{
-    put_resource(otlp, labels);
+        struct buffer pair = { 0 };
+        put_text(&pair, KEY_VALUE_KEY, key);
+        put_message(&pair, KEY_VALUE_VALUE, &otlp->inner);
+        put_message(&otlp->part, RESOURCE_ATTRIBUTES, &pair);
+        buffer_deinit(&pair);
+    }
+    put_message(&otlp->packed, RESOURCE_PROFILES_RESOURCE, &otlp->part);
+
     put_text(&otlp->inner, SCOPE_NAME, "pyrometer");
     put_text(&otlp->inner, SCOPE_VERSION, PYROMETER_VERSION);
-    put(&otlp->part, SCOPE_PROFILES_SCOPE, &otlp->inner);
-    put(&otlp->part, SCOPE_PROFILES_PROFILES, &otlp->profile);
-    put(&otlp->packed, RESOURCE_PROFILES_SCOPE_PROFILES, &otlp->part);
-    put(&otlp->request, REQUEST_RESOURCE_PROFILES, &otlp->packed);
+    put_message(&otlp->part, SCOPE_PROFILES_SCOPE, &otlp->inner);
+    put_message(&otlp->part, SCOPE_PROFILES_PROFILES, &otlp->profile);
+    put_message(&otlp->packed, RESOURCE_PROFILES_SCOPE_PROFILES, &otlp->part);
+    put_message(&otlp->request, REQUEST_RESOURCE_PROFILES, &otlp->packed);
 }
 
 static void put_mappings(struct otlp *otlp, struct buffer *out)
@@ -313,13 +273,14 @@ static void put_mappings(struct otlp *otlp, struct buffer *out)
             profile_string(otlp->window->snapshot, library.build_id);
         protobuf_uint(&otlp->part, MAPPING_FILENAME,
                       row > 0 ? numbered_string(&otlp->numbered, library.path)
-                              : word(otlp, otlp->executable));
+                              : word_number(otlp, otlp->executable));
         if (id.length > 0) {
-            protobuf_varint(&otlp->packed, attribute(otlp, "process.executable.build_id.gnu",
-                                                     id.text, id.length));
-            put(&otlp->part, MAPPING_ATTRIBUTES, &otlp->packed);
+            protobuf_varint(
+                &otlp->packed,
+                attribute_number(otlp, "process.executable.build_id.gnu", id.text, id.length));
+            put_message(&otlp->part, MAPPING_ATTRIBUTES, &otlp->packed);
         }
-        put(out, DICTIONARY_MAPPING, &otlp->part);
+        put_message(out, DICTIONARY_MAPPING, &otlp->part);
     }
 }
 
@@ -339,44 +300,11 @@ static void put_locations(struct otlp *otlp, struct buffer *out)
         protobuf_uint(&otlp->inner, LINE_FUNCTION,
                       numbered_function(&otlp->numbered, frame.function));
         protobuf_uint(&otlp->inner, LINE_LINE, frame.line > 0 ? (uint64_t)frame.line : 0);
-        put(&otlp->part, LOCATION_LINES, &otlp->inner);
+        put_message(&otlp->part, LOCATION_LINES, &otlp->inner);
         protobuf_varint(&otlp->packed, library > 0 ? native : python);
-        put(&otlp->part, LOCATION_ATTRIBUTES, &otlp->packed);
-        put(out, DICTIONARY_LOCATION, &otlp->part);
+        put_message(&otlp->part, LOCATION_ATTRIBUTES, &otlp->packed);
+        put_message(out, DICTIONARY_LOCATION, &otlp->part);
     }
-}
-
-static void put_functions(struct otlp *otlp, struct buffer *out)
-{
-    const struct numbering *const functions = &otlp->numbered.functions;
-    protobuf_bytes(out, DICTIONARY_FUNCTION, "", 0);
-    for (uint32_t i = 1; i <= functions->count; i++) {
-        const struct profile_function function =
-            profile_function_at(otlp->window->snapshot, functions->rows[i]);
-        protobuf_uint(&otlp->part, FUNCTION_NAME,
-                      numbered_string(&otlp->numbered, function.name));
-        protobuf_uint(&otlp->part, FUNCTION_FILENAME,
-                      numbered_string(&otlp->numbered, function.file));
-        protobuf_uint(&otlp->part, FUNCTION_START_LINE,
-                      function.first_line > 0 ? (uint64_t)function.first_line : 0);
-        put(out, DICTIONARY_FUNCTION, &otlp->part);
-    }
-}
-
-static enum err_code put_stacks(struct otlp *otlp, struct buffer *out, struct err *err)
-{
-    const struct numbering *const nodes = &otlp->numbered.nodes;
-    enum err_code rc = ERR_OK;
-    protobuf_bytes(out, DICTIONARY_STACK, "", 0);
-    for (uint32_t i = 1; i <= nodes->count && !rc; i++) {
-        rc = chain_of(otlp, nodes->rows[i], err);
-        for (size_t k = 0; k < otlp->chain.depth; k++)
-            protobuf_varint(&otlp->packed,
-                            numbered_frame(&otlp->numbered, otlp->chain.frames[k]));
-        put(&otlp->part, STACK_LOCATIONS, &otlp->packed);
-        put(out, DICTIONARY_STACK, &otlp->part);
-    }
-    return rc;
 }
 
 static void put_attributes(struct otlp *otlp, struct buffer *out)
@@ -386,11 +314,11 @@ static void put_attributes(struct otlp *otlp, struct buffer *out)
     for (str_id id = 1; id < count; id++) {
         const struct strtab_string both = strtab_get(&otlp->attributes, id);
         const size_t key_bytes = strlen(both.text);
-        protobuf_uint(&otlp->part, ATTRIBUTE_KEY, word(otlp, both.text));
+        protobuf_uint(&otlp->part, ATTRIBUTE_KEY, word_number(otlp, both.text));
         protobuf_bytes(&otlp->inner, ANY_STRING, both.text + key_bytes + 1,
                        both.length - key_bytes - 1);
-        put(&otlp->part, ATTRIBUTE_VALUE, &otlp->inner);
-        put(out, DICTIONARY_ATTRIBUTE, &otlp->part);
+        put_message(&otlp->part, ATTRIBUTE_VALUE, &otlp->inner);
+        put_message(out, DICTIONARY_ATTRIBUTE, &otlp->part);
     }
 }
 
@@ -407,42 +335,63 @@ static void put_hex(struct buffer *out, unsigned field, const char *digits, size
     protobuf_bytes(out, field, (const char *)bytes, count / 2);
 }
 
-static void put_links(struct otlp *otlp, struct buffer *out)
-{
-    const uint32_t count = otlp->links.strings.count;
-    protobuf_bytes(out, DICTIONARY_LINK, "", 0);
-    for (str_id id = 1; id < count; id++) {
-        const char *const ids = strtab_get(&otlp->links, id).text;
-        put_hex(&otlp->part, LINK_TRACE_ID, ids, CONTEXT_TRACE_DIGITS);
-        put_hex(&otlp->part, LINK_SPAN_ID, ids + CONTEXT_TRACE_DIGITS + 1, CONTEXT_SPAN_DIGITS);
-        put(out, DICTIONARY_LINK, &otlp->part);
-    }
-}
-
 static enum err_code put_dictionary(struct otlp *otlp, struct err *err)
 {
     struct buffer dictionary = { 0 };
     put_mappings(otlp, &dictionary);
     put_locations(otlp, &dictionary);
-    put_functions(otlp, &dictionary);
-    put_links(otlp, &dictionary);
-    const enum err_code rc = put_stacks(otlp, &dictionary, err);
+
+    const struct numbering *const functions = &otlp->numbered.functions;
+    protobuf_bytes(&dictionary, DICTIONARY_FUNCTION, "", 0);
+    for (uint32_t i = 1; i <= functions->count; i++) {
+        const struct profile_function function =
+            profile_function_at(otlp->window->snapshot, functions->rows[i]);
+        protobuf_uint(&otlp->part, FUNCTION_NAME,
+                      numbered_string(&otlp->numbered, function.name));
+        protobuf_uint(&otlp->part, FUNCTION_FILENAME,
+                      numbered_string(&otlp->numbered, function.file));
+        protobuf_uint(&otlp->part, FUNCTION_START_LINE,
+                      function.first_line > 0 ? (uint64_t)function.first_line : 0);
+        put_message(&dictionary, DICTIONARY_FUNCTION, &otlp->part);
+    }
+
+    const uint32_t count = otlp->links.strings.count;
+    protobuf_bytes(&dictionary, DICTIONARY_LINK, "", 0);
+    for (str_id id = 1; id < count; id++) {
+        const char *const ids = strtab_get(&otlp->links, id).text;
+        put_hex(&otlp->part, LINK_TRACE_ID, ids, CONTEXT_TRACE_DIGITS);
+        put_hex(&otlp->part, LINK_SPAN_ID, ids + CONTEXT_TRACE_DIGITS + 1, CONTEXT_SPAN_DIGITS);
+        put_message(&dictionary, DICTIONARY_LINK, &otlp->part);
+    }
+
+    const struct numbering *const nodes = &otlp->numbered.nodes;
+    enum err_code rc = ERR_OK;
+    protobuf_bytes(&dictionary, DICTIONARY_STACK, "", 0);
+    for (uint32_t i = 1; i <= nodes->count && !rc; i++) {
+        rc = chain_of(otlp, nodes->rows[i], err);
+        for (size_t k = 0; k < otlp->chain.depth; k++)
+            protobuf_varint(&otlp->packed,
+                            numbered_frame(&otlp->numbered, otlp->chain.frames[k]));
+        put_message(&otlp->part, STACK_LOCATIONS, &otlp->packed);
+        put_message(&dictionary, DICTIONARY_STACK, &otlp->part);
+    }
+
     put_attributes(otlp, &dictionary);
     protobuf_bytes(&dictionary, DICTIONARY_STRING, "", 0);
     for (uint32_t i = 1; i <= otlp->numbered.strings.count; i++) {
         const struct strtab_string string = numbered_string_at(&otlp->numbered, i);
         protobuf_bytes(&dictionary, DICTIONARY_STRING, string.text, string.length);
     }
-    put(&otlp->request, REQUEST_DICTIONARY, &dictionary);
+    put_message(&otlp->request, REQUEST_DICTIONARY, &dictionary);
     buffer_deinit(&dictionary);
     return rc;
 }
 
-static enum err_code begin(struct otlp *otlp, struct err *err)
+static enum err_code begin_request(struct otlp *otlp, struct err *err)
 {
     numbered_clear(&otlp->numbered);
     (void)numbered_library(&otlp->numbered, 0);
-    (void)word(otlp, otlp->executable);
+    (void)word_number(otlp, otlp->executable);
     otlp->stack_bytes = otlp->link_bytes = 0;
     strtab_deinit(&otlp->attributes);
     strtab_deinit(&otlp->links);
@@ -450,7 +399,7 @@ static enum err_code begin(struct otlp *otlp, struct err *err)
     return rc ? rc : strtab_init(&otlp->links, err);
 }
 
-static enum err_code finish(struct otlp *otlp, struct err *err)
+static enum err_code finish_request(struct otlp *otlp, struct err *err)
 {
     unsigned char *packed = NULL;
     size_t bytes = 0;
@@ -468,7 +417,7 @@ static enum err_code finish(struct otlp *otlp, struct err *err)
     const struct buffer body = { .data = (char *)packed, .length = bytes };
     rc = otlp->take(otlp->to, &body, err);
     free(packed);
-    return rc ? rc : begin(otlp, err);
+    return rc ? rc : begin_request(otlp, err);
 }
 
 static enum err_code put_values(struct otlp *otlp, const struct push_process *process,
@@ -478,10 +427,30 @@ static enum err_code put_values(struct otlp *otlp, const struct push_process *pr
                          otlp->window->duration_ns };
     enum err_code rc = ERR_OK;
     while (left.cells.count > 0 && !rc) {
-        rc = put_profile(otlp, values, &left, err);
+        /* Writes as many of the cells that are left as fit; at least one if there are any. */
+        const struct push_window *const window = otlp->window;
+        const char *const type = values == PUSH_CPU ? "cpu" : "wall";
+        const uint64_t id[] = { random_u64(&otlp->random), random_u64(&otlp->random) };
+        size_t i = 0;
+        put_value_type(otlp, PROFILE_SAMPLE_TYPE, type);
+        put_value_type(otlp, PROFILE_PERIOD_TYPE, type);
+        protobuf_uint(&otlp->profile, PROFILE_PERIOD, window->period_ns);
+        protobuf_bytes(&otlp->profile, PROFILE_PROFILE_ID, id, sizeof id);
+        while (i < left.cells.count && i < PUSH_PROFILE_SAMPLES && !rc &&
+               (i == 0 || !is_full(otlp)))
+            rc = put_sample(otlp, &left.cells.cells[i++], err);
+        const uint64_t part_ns =
+            i < left.cells.count ? push_part_ns(left.duration_ns) : left.duration_ns;
+        protobuf_fixed64(&otlp->profile, PROFILE_TIME_UNIX_NANO, left.began_at_ns);
+        protobuf_uint(&otlp->profile, PROFILE_DURATION_NANO, part_ns);
+        left.cells.cells += i;
+        left.cells.count -= i;
+        left.began_at_ns += part_ns;
+        left.duration_ns -= part_ns;
+
         put_series(otlp, &process->labels);
         if (!rc && (left.cells.count > 0 || is_full(otlp)))
-            rc = finish(otlp, err);
+            rc = finish_request(otlp, err);
     }
     return rc;
 }
@@ -489,19 +458,19 @@ static enum err_code put_values(struct otlp *otlp, const struct push_process *pr
 /* Python code is in the mapping of its executable, so the processes of a request have the same. */
 static enum err_code put_all(struct otlp *otlp, struct err *err)
 {
-    enum err_code rc = begin(otlp, err);
+    enum err_code rc = begin_request(otlp, err);
     for (size_t i = 0; i < otlp->window->process_count && !rc; i++) {
         const struct push_process *const process = &otlp->window->processes[i];
         if (strcmp(otlp->executable, process->executable) != 0) {
-            rc = finish(otlp, err);
+            rc = finish_request(otlp, err);
             otlp->executable = process->executable;
             if (!rc)
-                rc = begin(otlp, err);
+                rc = begin_request(otlp, err);
         }
         for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && !rc; values++)
             rc = put_values(otlp, process, values, err);
     }
-    return rc ? rc : finish(otlp, err);
+    return rc ? rc : finish_request(otlp, err);
 }
 
 enum err_code push_encode_otlp(const struct push_window *window, push_take *take, void *to,

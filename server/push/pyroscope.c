@@ -33,16 +33,6 @@ static void put_label(struct buffer *out, const char *name, const char *value)
     buffer_deinit(&label);
 }
 
-/* Without an id: Pyroscope gives each profile one of its own. */
-static void put_sample(struct buffer *out, const unsigned char *file, size_t bytes)
-{
-    struct buffer sample = { 0 };
-    protobuf_bytes(&sample, SAMPLE_RAW_PROFILE, file, bytes);
-    protobuf_bytes(out, SERIES_SAMPLES, sample.data, sample.length);
-    out->failed |= sample.failed;
-    buffer_deinit(&sample);
-}
-
 static void put_series(struct buffer *out, bool is_first, const struct push_labels *labels,
                        const char *name, const unsigned char *file, size_t bytes)
 {
@@ -59,7 +49,14 @@ static void put_series(struct buffer *out, bool is_first, const struct push_labe
         if (label)
             put_label(&series, label->name, label->value);
     }
-    put_sample(&series, file, bytes);
+
+    /* Without an id: Pyroscope gives each profile one of its own. */
+    struct buffer sample = { 0 };
+    protobuf_bytes(&sample, SAMPLE_RAW_PROFILE, file, bytes);
+    protobuf_bytes(&series, SERIES_SAMPLES, sample.data, sample.length);
+    series.failed |= sample.failed;
+    buffer_deinit(&sample);
+
     protobuf_bytes(out, REQUEST_SERIES, series.data, series.length);
     out->failed |= series.failed;
     buffer_deinit(&series);

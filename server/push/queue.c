@@ -67,7 +67,7 @@ void queue_destroy(struct queue *queue)
 }
 
 /* One piece of the file, which may go over its end and on at its start. */
-static bool move(struct queue *queue, uint64_t at, char *data, size_t bytes, bool writes)
+static bool move_bytes(struct queue *queue, uint64_t at, char *data, size_t bytes, bool writes)
 {
     while (bytes > 0) {
         const uint64_t offset = at % queue->room;
@@ -107,23 +107,6 @@ static void lose_first(struct queue *queue)
     queue->counts.lost++;
 }
 
-/* Loses the oldest body in memory, and keeps those in the file.  false: memory has none. */
-static bool lose_first_of_memory(struct queue *queue)
-{
-    size_t i = 0;
-    while (i < queue->count && !queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES].data)
-        i++;
-    if (i == queue->count)
-        return false;
-    const struct body lost = queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES];
-    for (; i > 0; i--)
-        queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES] =
-            queue->bodies[(queue->first + i - 1) % QUEUE_MAX_BODIES];
-    queue->bodies[queue->first] = lost;
-    lose_first(queue);
-    return true;
-}
-
 static bool put_into_file(struct queue *queue, struct body *body, const void *data)
 {
     queue->sys = 0;
@@ -132,7 +115,8 @@ static bool put_into_file(struct queue *queue, struct body *body, const void *da
     if (queue->fd < 0)
         queue->fd = spool_open_file();
     body->at = queue->head + queue->used;
-    if (queue->fd < 0 || !move(queue, body->at, (char *)(uintptr_t)data, body->bytes, true)) {
+    if (queue->fd < 0 ||
+        !move_bytes(queue, body->at, (char *)(uintptr_t)data, body->bytes, true)) {
         queue->sys = errno;
         return false;
     }
@@ -155,15 +139,28 @@ static bool put_into_memory(struct queue *queue, struct body *body, const void *
 /* A full disk has no more room without the bodies in the file. */
 static bool make_room(struct queue *queue)
 {
-    if (queue->sys)
-        return lose_first_of_memory(queue);
+    if (queue->sys) {
+        /* Loses the oldest body in memory, and keeps those in the file.  false: memory has none. */
+        size_t i = 0;
+        while (i < queue->count && !queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES].data)
+            i++;
+        if (i == queue->count)
+            return false;
+        const struct body lost = queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES];
+        for (; i > 0; i--)
+            queue->bodies[(queue->first + i) % QUEUE_MAX_BODIES] =
+                queue->bodies[(queue->first + i - 1) % QUEUE_MAX_BODIES];
+        queue->bodies[queue->first] = lost;
+        lose_first(queue);
+        return true;
+    }
     if (queue->count == 0)
         return false;
     lose_first(queue);
     return true;
 }
 
-static bool add(struct queue *queue, const void *data, size_t bytes)
+static bool add_body(struct queue *queue, const void *data, size_t bytes)
 {
     struct body body = { .bytes = bytes };
     if (queue->count == QUEUE_MAX_BODIES)
@@ -181,7 +178,7 @@ static bool add(struct queue *queue, const void *data, size_t bytes)
 bool queue_add(struct queue *queue, const void *body, size_t bytes)
 {
     pthread_mutex_lock(&queue->mutex);
-    const bool is_added = !queue->is_closed && add(queue, body, bytes);
+    const bool is_added = !queue->is_closed && add_body(queue, body, bytes);
     pthread_cond_signal(&queue->changed);
     pthread_mutex_unlock(&queue->mutex);
     return is_added;
@@ -193,7 +190,7 @@ static void *take_first(struct queue *queue, size_t *bytes_out)
     struct body body = queue->bodies[queue->first];
     if (!body.data) {
         char *const data = malloc(body.bytes ? body.bytes : 1);
-        if (!data || !move(queue, body.at, data, body.bytes, false)) {
+        if (!data || !move_bytes(queue, body.at, data, body.bytes, false)) {
             free(data);
             lose_first(queue);
             return NULL;

@@ -47,27 +47,6 @@ struct sender {
     bool is_failing, has_refused; /* what was said last */
 };
 
-/* The port is the usual one of the protocol, unless there is TLS. */
-static void make_urls(struct sender *sender, const struct push_endpoint_setting *endpoint)
-{
-    const struct push_protocol *const protocol = sender->protocol;
-    const char *const rest = endpoint->rest;
-    const int host = (int)strcspn(rest, "/");
-    const char *const bracket = memchr(rest, ']', (size_t)host);
-    const char *const colon = bracket ? memchr(bracket, ':', (size_t)(rest + host - bracket))
-                                      : memchr(rest, ':', (size_t)host);
-    const size_t path = strlen(rest + host);
-    const int kept = (int)(path > 0 && rest[(size_t)host + path - 1] == '/' ? path - 1 : path);
-    char port[8] = "";
-    if (!colon && !endpoint->is_tls)
-        snprintf(port, sizeof port, ":%u", protocol->port);
-    snprintf(sender->url, sizeof sender->url, "%s%s://%s", protocol->scheme,
-             endpoint->is_tls ? "+https" : "", rest);
-    snprintf(sender->http, sizeof sender->http, "%s://%.*s%s%.*s%s",
-             endpoint->is_tls ? "https" : "http", host, rest, port, kept, rest + host,
-             protocol->path);
-}
-
 static bool is_header(const char *line)
 {
     static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -135,7 +114,26 @@ enum err_code sender_create(const struct sender_settings *settings, struct sende
     sender->say_context = settings->say_context;
     sender->error_ns = settings->error_ns ? settings->error_ns : SENDER_MAX_ERROR_NS;
     sender->end_ns = UINT64_MAX;
-    make_urls(sender, settings->endpoint);
+
+    /* The port is the usual one of the protocol, unless there is TLS. */
+    const struct push_endpoint_setting *const endpoint = settings->endpoint;
+    const struct push_protocol *const protocol = sender->protocol;
+    const char *const rest = endpoint->rest;
+    const int host = (int)strcspn(rest, "/");
+    const char *const bracket = memchr(rest, ']', (size_t)host);
+    const char *const colon = bracket ? memchr(bracket, ':', (size_t)(rest + host - bracket))
+                                      : memchr(rest, ':', (size_t)host);
+    const size_t path = strlen(rest + host);
+    const int kept = (int)(path > 0 && rest[(size_t)host + path - 1] == '/' ? path - 1 : path);
+    char port[8] = "";
+    if (!colon && !endpoint->is_tls)
+        snprintf(port, sizeof port, ":%u", protocol->port);
+    snprintf(sender->url, sizeof sender->url, "%s%s://%s", protocol->scheme,
+             endpoint->is_tls ? "+https" : "", rest);
+    snprintf(sender->http, sizeof sender->http, "%s://%.*s%s%.*s%s",
+             endpoint->is_tls ? "https" : "http", host, rest, port, kept, rest + host,
+             protocol->path);
+
     random_init_any(&sender->random);
     pthread_mutex_init(&sender->mutex, NULL);
     pthread_condattr_init(&monotonic);
@@ -200,8 +198,8 @@ static enum outcome judge(unsigned status)
 }
 
 /* One attempt.  why: a sentence unless it was sent. */
-static enum outcome attempt(struct sender *sender, const struct buffer *body,
-                            uint64_t *retry_after_ns, char why[WHY_BYTES])
+static enum outcome attempt_post(struct sender *sender, const struct buffer *body,
+                                 uint64_t *retry_after_ns, char why[WHY_BYTES])
 {
     struct http_answer answer;
     struct err err = { 0 };
@@ -219,16 +217,6 @@ static enum outcome attempt(struct sender *sender, const struct buffer *body,
     return judge(answer.status);
 }
 
-/* Twice as long each time, with a random part so that many hosts do not come at once. */
-static uint64_t pause_after(struct sender *sender, unsigned attempts, uint64_t retry_after_ns)
-{
-    const unsigned doublings = attempts < 6 ? attempts : 6;
-    uint64_t ns = FIRST_PAUSE_NS << doublings;
-    ns = ns < SENDER_MAX_PAUSE_NS ? ns : SENDER_MAX_PAUSE_NS;
-    ns = ns / 2 + random_below(&sender->random, ns / 2 + 1);
-    return ns > retry_after_ns ? ns : retry_after_ns;
-}
-
 static bool has_time(struct sender *sender)
 {
     pthread_mutex_lock(&sender->mutex);
@@ -238,7 +226,7 @@ static bool has_time(struct sender *sender)
 }
 
 /* false: it is time to end. */
-static bool rest(struct sender *sender, uint64_t ns)
+static bool rest_for(struct sender *sender, uint64_t ns)
 {
     const uint64_t wake_ns = clock_now_ns() + ns;
     pthread_mutex_lock(&sender->mutex);
@@ -273,7 +261,7 @@ static void count_queue(struct sender *sender)
 }
 
 /* Returns what it was before. */
-static bool change(struct sender *sender, bool *flag, bool value)
+static bool change_flag(struct sender *sender, bool *flag, bool value)
 {
     pthread_mutex_lock(&sender->mutex);
     const bool before = *flag;
@@ -282,42 +270,31 @@ static bool change(struct sender *sender, bool *flag, bool value)
     return before;
 }
 
-static void note_sent(struct sender *sender, size_t bytes)
-{
-    atomic_fetch_add(&sender->counters->sent, 1);
-    atomic_fetch_add(&sender->counters->sent_bytes, bytes);
-    (void)change(sender, &sender->has_refused, false);
-    if (change(sender, &sender->is_failing, false))
-        report(sender, "%s takes profiles again", sender->url);
-}
-
 /* Says the first of several. */
 static void note_refused(struct sender *sender, const char *why)
 {
     atomic_fetch_add(&sender->counters->refused, 1);
-    if (!change(sender, &sender->has_refused, true))
+    if (!change_flag(sender, &sender->has_refused, true))
         report(sender, "%s refuses a profile: %s", sender->url, why);
-}
-
-static void note_failing(struct sender *sender, bool goes_on, const char *why)
-{
-    if (!change(sender, &sender->is_failing, true))
-        report(sender, "%s does not take profiles%s: %s", sender->url,
-               goes_on ? ", trying again" : "", why);
 }
 
 /* Sends a body until it is taken or refused, or lost at that time (clock_now_ns).  TOO_MUCH: divide it, if that is
  * possible. */
-static enum outcome deliver(struct sender *sender, const struct buffer *body, bool can_divide,
-                            uint64_t until_ns)
+static enum outcome deliver_body(struct sender *sender, const struct buffer *body,
+                                 bool can_divide, uint64_t until_ns)
 {
     const uint64_t began_ns = clock_now_ns();
     for (unsigned attempts = 0;; attempts++) {
         char why[WHY_BYTES];
         uint64_t retry_after_ns = 0;
-        enum outcome outcome = attempt(sender, body, &retry_after_ns, why);
+        enum outcome outcome = attempt_post(sender, body, &retry_after_ns, why);
         if (outcome == SENT) {
-            note_sent(sender, body->length);
+            const size_t bytes = body->length;
+            atomic_fetch_add(&sender->counters->sent, 1);
+            atomic_fetch_add(&sender->counters->sent_bytes, bytes);
+            (void)change_flag(sender, &sender->has_refused, false);
+            if (change_flag(sender, &sender->is_failing, false))
+                report(sender, "%s takes profiles again", sender->url);
             return SENT;
         }
         if (outcome == ERROR && clock_now_ns() - began_ns > sender->error_ns)
@@ -326,10 +303,19 @@ static enum outcome deliver(struct sender *sender, const struct buffer *body, bo
             note_refused(sender, why);
             return REFUSED;
         }
-        const uint64_t pause_ns = pause_after(sender, attempts, retry_after_ns);
+
+        /* Twice as long each time, with a random part so that many hosts do not come at once. */
+        const unsigned doublings = attempts < 6 ? attempts : 6;
+        uint64_t ns = FIRST_PAUSE_NS << doublings;
+        ns = ns < SENDER_MAX_PAUSE_NS ? ns : SENDER_MAX_PAUSE_NS;
+        ns = ns / 2 + random_below(&sender->random, ns / 2 + 1);
+        const uint64_t pause_ns = ns > retry_after_ns ? ns : retry_after_ns;
+
         const bool goes_on = clock_now_ns() + pause_ns <= until_ns && has_time(sender);
-        note_failing(sender, goes_on, why);
-        if (!goes_on || !rest(sender, pause_ns)) {
+        if (!change_flag(sender, &sender->is_failing, true))
+            report(sender, "%s does not take profiles%s: %s", sender->url,
+                   goes_on ? ", trying again" : "", why);
+        if (!goes_on || !rest_for(sender, pause_ns)) {
             atomic_fetch_add(&sender->counters->lost, 1);
             return AGAIN;
         }
@@ -352,7 +338,7 @@ static enum err_code deliver_part(void *to, const struct buffer *body, struct er
 {
     struct parts *const parts = to;
     (void)err;
-    if (deliver(parts->sender, body, false, parts->until_ns) != SENT)
+    if (deliver_body(parts->sender, body, false, parts->until_ns) != SENT)
         parts->is_sent = false;
     return ERR_OK;
 }
@@ -363,7 +349,7 @@ static bool send_body(struct sender *sender, const struct buffer *body, uint64_t
     const bool can_divide = sender->protocol->is_divisible;
     struct parts parts = { sender, until_ns, true };
     if (!can_divide || clock_now_ns() >= sender->dividing_until_ns) {
-        const enum outcome outcome = deliver(sender, body, can_divide, until_ns);
+        const enum outcome outcome = deliver_body(sender, body, can_divide, until_ns);
         if (outcome != TOO_MUCH)
             return outcome == SENT;
     }
@@ -373,7 +359,7 @@ static bool send_body(struct sender *sender, const struct buffer *body, uint64_t
     return false;
 }
 
-static void *run(void *context)
+static void *run_sender(void *context)
 {
     struct sender *const sender = context;
     struct buffer body = { 0 };
@@ -394,7 +380,7 @@ static void *run(void *context)
 
 enum err_code sender_start(struct sender *sender, struct err *err)
 {
-    const int sys = thread_start(&sender->thread, run, sender);
+    const int sys = thread_start(&sender->thread, run_sender, sender);
     if (sys)
         return err_sys(err, sys, "cannot start a thread");
     sender->is_started = true;

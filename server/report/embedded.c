@@ -26,16 +26,6 @@ const struct embedded_bounds embedded_all = { .files = SIZE_MAX,
                                               .instructions = SIZE_MAX,
                                               .is_all = true };
 
-static void write_heat(struct json *json, const struct series *series, uint64_t first,
-                       uint64_t end)
-{
-    json_member_object(json, "heat");
-    json_member_uint(json, "from", first);
-    json_member_uint(json, "to", end);
-    heat_write_seconds(json, series, first, end, 0);
-    json_end(json);
-}
-
 enum err_code embedded_write_heat(struct json *json, const struct report_source *source,
                                   struct err *err)
 {
@@ -55,8 +45,13 @@ enum err_code embedded_write_heat(struct json *json, const struct report_source 
         return rc;
     for (uint64_t s = first; s < end; s++)
         any |= series_second_at(&series, s) != NULL;
-    if (any)
-        write_heat(json, &series, first, end);
+    if (any) {
+        json_member_object(json, "heat");
+        json_member_uint(json, "from", first);
+        json_member_uint(json, "to", end);
+        heat_write_seconds(json, &series, first, end, 0);
+        json_end(json);
+    }
     series_deinit(&series);
     return ERR_OK;
 }
@@ -111,22 +106,6 @@ static void begin_file(struct texts *texts, struct strtab_string path)
     json_member_string(texts->json, "path", path);
 }
 
-/* whole: all of the text that there is. */
-static void write_text(struct texts *texts, struct strtab_string path, bool whole,
-                       const struct source_state *state)
-{
-    const uint64_t began_ns = texts->source->session->status.started_at_ns;
-    struct json *const json = texts->json;
-    const struct buffer *const text = whole ? &texts->text : &texts->shown;
-    begin_file(texts, path);
-    json_member_bool(json, "changed", began_ns > 0 && state->changed_ns > began_ns);
-    json_member_bool(json, "whole", whole && !state->is_part);
-    json_member_buffer(json, "text", text);
-    json_end(json);
-    texts->bytes += text->length;
-    texts->count++;
-}
-
 static void write_why(struct texts *texts, struct strtab_string path, const char *why)
 {
     if (!texts->bounds->is_all)
@@ -136,37 +115,44 @@ static void write_why(struct texts *texts, struct strtab_string path, const char
     json_end(texts->json);
 }
 
-static void try_file(struct texts *texts, const struct hotfile *file)
-{
-    const struct strtab_string path = profile_string(texts->source->snapshot, file->file);
-    const size_t room = texts->bounds->text_bytes - texts->bytes;
-    struct err why = { 0 };
-    struct source_state state;
-    buffer_clear(&texts->text);
-    if (path.length == 0 || path.text[0] != '/')
-        return;
-    if (source_read(texts->source->files, texts->source->snapshot,
-                    &texts->hot.functions[file->first_function], file->function_count,
-                    &texts->text, &state, NULL, &why) != ERR_OK) {
-        write_why(texts, path, why.message);
-        return;
-    }
-    const bool whole =
-        texts->text.length <= texts->bounds->whole_bytes && texts->text.length <= room;
-    if (!whole)
-        cut_text(texts, file);
-    if (whole || texts->shown.length <= room)
-        write_text(texts, path, whole, &state);
-    else
-        write_why(texts, path, "the report has no room for it");
-}
-
 static void write_sources(struct texts *texts)
 {
     if (texts->source->settings.no_source || !texts->source->files)
         return;
-    for (size_t i = 0; i < texts->hot.file_count && texts->count < texts->bounds->files; i++)
-        try_file(texts, &texts->hot.files[i]);
+    for (size_t i = 0; i < texts->hot.file_count && texts->count < texts->bounds->files; i++) {
+        const struct hotfile *const file = &texts->hot.files[i];
+        const struct strtab_string path = profile_string(texts->source->snapshot, file->file);
+        const size_t room = texts->bounds->text_bytes - texts->bytes;
+        struct err why = { 0 };
+        struct source_state state;
+        buffer_clear(&texts->text);
+        if (path.length == 0 || path.text[0] != '/')
+            continue;
+        if (source_read(texts->source->files, texts->source->snapshot,
+                        &texts->hot.functions[file->first_function], file->function_count,
+                        &texts->text, &state, NULL, &why) != ERR_OK) {
+            write_why(texts, path, why.message);
+            continue;
+        }
+        const bool whole =
+            texts->text.length <= texts->bounds->whole_bytes && texts->text.length <= room;
+        if (!whole)
+            cut_text(texts, file);
+        if (whole || texts->shown.length <= room) {
+            /* whole: all of the text that there is. */
+            const uint64_t began_ns = texts->source->session->status.started_at_ns;
+            struct json *const json = texts->json;
+            const struct buffer *const text = whole ? &texts->text : &texts->shown;
+            begin_file(texts, path);
+            json_member_bool(json, "changed", began_ns > 0 && state.changed_ns > began_ns);
+            json_member_bool(json, "whole", whole && !state.is_part);
+            json_member_buffer(json, "text", text);
+            json_end(json);
+            texts->bytes += text->length;
+            texts->count++;
+        } else
+            write_why(texts, path, "the report has no room for it");
+    }
     if (texts->is_open)
         json_end(texts->json);
 }

@@ -46,21 +46,6 @@ static int by_key(const void *left, const void *right)
     return (a->key > b->key) - (a->key < b->key);
 }
 
-/* Sorts and numbers the edges; every node gets the number of the one that leads to it. */
-static size_t number_edges(struct descent *descent, struct keyed *keys, size_t count,
-                           struct flat_edge *edges)
-{
-    size_t edge_count = 0;
-    qsort(keys, count, sizeof *keys, by_key);
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || keys[i].key != keys[i - 1].key)
-            edges[edge_count++] = (struct flat_edge){ .callee = (uint32_t)(keys[i].key >> 32),
-                                                      .caller = (uint32_t)keys[i].key };
-        descent->edge_of[keys[i].node] = (uint32_t)(edge_count - 1);
-    }
-    return edge_count;
-}
-
 static enum err_code find_edges(struct flat *flat, struct descent *descent, struct err *err)
 {
     const uint32_t nodes = descent->order.count;
@@ -74,50 +59,42 @@ static enum err_code find_edges(struct flat *flat, struct descent *descent, stru
     for (node_id node = 1; node < nodes; node++)
         if (has_edge(descent, node) && descent->node_total[node] > 0)
             keys[count++] = (struct keyed){ edge_key(descent, node), node };
-    flat->edge_count = number_edges(descent, keys, count, flat->edges);
+
+    /* Sorts and numbers the edges; every node gets the number of the one that leads to it. */
+    struct flat_edge *const edges = flat->edges;
+    size_t edge_count = 0;
+    qsort(keys, count, sizeof *keys, by_key);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || keys[i].key != keys[i - 1].key)
+            edges[edge_count++] = (struct flat_edge){ .callee = (uint32_t)(keys[i].key >> 32),
+                                                      .caller = (uint32_t)keys[i].key };
+        descent->edge_of[keys[i].node] = (uint32_t)(edge_count - 1);
+    }
+    flat->edge_count = edge_count;
+
     free(keys);
     return ERR_OK;
 }
 
-static void leave(struct descent *descent, node_id node)
+static void leave_node(struct descent *descent, node_id node)
 {
     descent->row_above[row_of(descent, node)]--;
     if (has_edge(descent, node))
         descent->edge_above[descent->edge_of[node]]--;
 }
 
-/* A row or an edge that was counted above is not counted again. */
-static void enter(struct descent *descent, struct flat *flat, node_id node)
+static enum err_code fill_rows(struct flat *flat, struct descent *descent,
+                               const struct view *view, struct err *err)
 {
-    const uint32_t row = row_of(descent, node);
-    flat->self[row] += descent->node_self[node];
-    if (descent->row_above[row]++ == 0)
-        flat->total[row] += descent->node_total[node];
-    if (!has_edge(descent, node))
-        return;
-    struct flat_edge *const edge = &flat->edges[descent->edge_of[node]];
-    if (descent->edge_above[descent->edge_of[node]]++ == 0)
-        edge->count += descent->node_total[node];
-    edge->self += descent->node_self[node];
-}
+    enum err_code rc = ERR_OK;
+    if (descent->map->order)
+        descent->order = *descent->map->order;
+    else
+        rc = preorder_init(&descent->order, descent->snapshot, err);
 
-static void descend(struct descent *descent, struct flat *flat)
-{
-    const struct preorder *const order = &descent->order;
-    uint32_t length = 0;
-    for (uint32_t i = 1; i < order->count; i++) {
-        const node_id node = order->node[i];
-        if (descent->node_total[node] == 0)
-            continue; /* and so is everything under it */
-        while (length >= order->depth[node])
-            leave(descent, descent->way[--length]);
-        descent->way[length++] = node;
-        enter(descent, flat, node);
-    }
-}
+    if (rc)
+        return rc;
 
-static enum err_code reserve(struct flat *flat, struct descent *descent, struct err *err)
-{
     const size_t nodes = (size_t)descent->order.count + 1, rows = (size_t)flat->row_count + 1;
     flat->self = calloc(rows, sizeof *flat->self);
     flat->total = calloc(rows, sizeof *flat->total);
@@ -127,56 +104,40 @@ static enum err_code reserve(struct flat *flat, struct descent *descent, struct 
     descent->node_self = calloc(nodes, sizeof *descent->node_self);
     descent->node_total = calloc(nodes, sizeof *descent->node_total);
     descent->way = malloc(((size_t)descent->order.max_depth + 1) * sizeof *descent->way);
-    if (flat->self && flat->total && descent->row_above && descent->edge_above &&
-        descent->edge_of && descent->node_self && descent->node_total && descent->way)
-        return ERR_OK;
-    return err_nomem(err);
-}
-
-static enum err_code fill(struct flat *flat, struct descent *descent, const struct view *view,
-                          struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    if (descent->map->order)
-        descent->order = *descent->map->order;
-    else
-        rc = preorder_init(&descent->order, descent->snapshot, err);
-    if (!rc)
-        rc = reserve(flat, descent, err);
-    if (rc)
-        return rc;
+    if (!flat->self || !flat->total || !descent->row_above || !descent->edge_above ||
+        !descent->edge_of || !descent->node_self || !descent->node_total || !descent->way)
+        return err_nomem(err);
     for (size_t i = 0; i < view->count; i++)
         descent->node_self[view->node[i]] = view->self[i];
     view_totals(view, descent->snapshot, descent->node_total);
     flat->samples = view->total;
     if (descent->map->has_edges)
         rc = find_edges(flat, descent, err);
-    if (!rc)
-        descend(descent, flat);
-    return rc;
-}
+    if (!rc) {
+        const struct preorder *const order = &descent->order;
+        uint32_t length = 0;
+        for (uint32_t i = 1; i < order->count; i++) {
+            const node_id node = order->node[i];
+            if (descent->node_total[node] == 0)
+                continue; /* and so is everything under it */
+            while (length >= order->depth[node])
+                leave_node(descent, descent->way[--length]);
+            descent->way[length++] = node;
 
-static void descent_deinit(struct descent *descent)
-{
-    if (!descent->map->order)
-        preorder_deinit(&descent->order);
-    free(descent->row_above);
-    free(descent->edge_above);
-    free(descent->edge_of);
-    free(descent->node_self);
-    free(descent->node_total);
-    free(descent->way);
-}
-
-/* Counts time in place of samples. */
-static void weigh(struct view *view, uint64_t unknown_ns)
-{
-    view->total = 0;
-    for (size_t i = 0; i < view->count; i++) {
-        const uint64_t ns = view_self_ns(view, i);
-        view->self[i] = ns > 0 ? ns : view->self[i] * unknown_ns;
-        view->total += view->self[i];
+            /* A row or an edge that was counted above is not counted again. */
+            const uint32_t row = row_of(descent, node);
+            flat->self[row] += descent->node_self[node];
+            if (descent->row_above[row]++ == 0)
+                flat->total[row] += descent->node_total[node];
+            if (!has_edge(descent, node))
+                continue;
+            struct flat_edge *const edge = &flat->edges[descent->edge_of[node]];
+            if (descent->edge_above[descent->edge_of[node]]++ == 0)
+                edge->count += descent->node_total[node];
+            edge->self += descent->node_self[node];
+        }
     }
+    return rc;
 }
 
 enum err_code flat_init_mapped(struct flat *flat, const struct profile_snapshot *snapshot,
@@ -189,11 +150,28 @@ enum err_code flat_init_mapped(struct flat *flat, const struct profile_snapshot 
     enum err_code rc = view_init(&view, snapshot, query, err);
     if (rc)
         return rc;
-    if (map->unknown_ns)
-        weigh(&view, map->unknown_ns);
-    rc = fill(&made, &descent, &view, err);
+    if (map->unknown_ns) {
+        /* Counts time in place of samples. */
+        const uint64_t unknown_ns = map->unknown_ns;
+        view.total = 0;
+        for (size_t i = 0; i < view.count; i++) {
+            const uint64_t ns = view_self_ns(&view, i);
+            view.self[i] = ns > 0 ? ns : view.self[i] * unknown_ns;
+            view.total += view.self[i];
+        }
+    }
+    rc = fill_rows(&made, &descent, &view, err);
     view_deinit(&view);
-    descent_deinit(&descent);
+
+    if (!descent.map->order)
+        preorder_deinit(&descent.order);
+    free(descent.row_above);
+    free(descent.edge_above);
+    free(descent.edge_of);
+    free(descent.node_self);
+    free(descent.node_total);
+    free(descent.way);
+
     if (!rc)
         *flat = made;
     else

@@ -27,19 +27,6 @@ static void put_seconds(struct buffer *out, uint64_t ns)
                                   : rest);
 }
 
-static void put_range(const struct report_header *header, struct buffer *out)
-{
-    if (header->from_ns == 0 && header->to_ns == header->session_ns) {
-        buffer_text(out, "all ");
-    } else {
-        put_seconds(out, header->from_ns);
-        buffer_text(out, " to ");
-        put_seconds(out, header->to_ns);
-        buffer_text(out, " of ");
-    }
-    put_seconds(out, header->session_ns);
-}
-
 /* Puts the separator before item number `index` of `count`. */
 static void put_comma(struct buffer *out, size_t index, size_t count)
 {
@@ -67,22 +54,6 @@ static void put_processes(const struct report_header *header, struct buffer *out
         buffer_printf(out, " and %zu more", count - TEXT_MAX_NAMED);
 }
 
-static void put_threads(const struct report_header *header, struct buffer *out)
-{
-    const size_t count = header->thread_count;
-    buffer_text(out, count == 0 ? "" : count == 1 ? "; thread " : "; threads ");
-    for (size_t i = 0; i < count && i < TEXT_MAX_NAMED; i++) {
-        const struct report_header_thread *const thread = &header->threads[i];
-        const bool is_named = thread->name.length > 0 && !header->is_anonymized;
-        put_comma(out, i, count);
-        if (is_named)
-            plain_text_put(out, thread->name.text, thread->name.length);
-        buffer_printf(out, is_named ? " (%d)" : "%d", (int)thread->tid);
-    }
-    if (count > TEXT_MAX_NAMED)
-        buffer_printf(out, " and %zu more", count - TEXT_MAX_NAMED);
-}
-
 static size_t filter_count(const struct report_header *header)
 {
     return header->filters ? header->filters->count : 0;
@@ -97,9 +68,31 @@ static void put_pattern(const struct report_header *header, size_t index, struct
 
 void report_header_put_text(const struct report_header *header, struct buffer *out)
 {
-    put_range(header, out);
+    if (header->from_ns == 0 && header->to_ns == header->session_ns) {
+        buffer_text(out, "all ");
+    } else {
+        put_seconds(out, header->from_ns);
+        buffer_text(out, " to ");
+        put_seconds(out, header->to_ns);
+        buffer_text(out, " of ");
+    }
+    put_seconds(out, header->session_ns);
+
     put_processes(header, out);
-    put_threads(header, out);
+
+    const size_t count = header->thread_count;
+    buffer_text(out, count == 0 ? "" : count == 1 ? "; thread " : "; threads ");
+    for (size_t i = 0; i < count && i < TEXT_MAX_NAMED; i++) {
+        const struct report_header_thread *const thread = &header->threads[i];
+        const bool is_named = thread->name.length > 0 && !header->is_anonymized;
+        put_comma(out, i, count);
+        if (is_named)
+            plain_text_put(out, thread->name.text, thread->name.length);
+        buffer_printf(out, is_named ? " (%d)" : "%d", (int)thread->tid);
+    }
+    if (count > TEXT_MAX_NAMED)
+        buffer_printf(out, " and %zu more", count - TEXT_MAX_NAMED);
+
     state_words_put_phrases(out, "; ", &header->states);
     for (size_t i = 0; i < filter_count(header); i++) {
         buffer_printf(out, "; %s ", frame_filter_name(header->filters->items[i].kind));
@@ -114,39 +107,6 @@ static void put_buffer(struct json *json, const char *key, struct buffer *text)
 {
     json_member_buffer(json, key, text);
     buffer_clear(text);
-}
-
-static void write_processes(const struct report_header *header, struct json *json)
-{
-    json_member_uint(json, "process_count", header->process_count);
-    json_member_array(json, "processes");
-    for (size_t i = 0; i < header->process_count && i < REPORT_HEADER_MAX_NAMED; i++)
-        json_int(json, header->pids[i]);
-    json_end(json);
-}
-
-static void write_threads(const struct report_header *header, struct json *json)
-{
-    json_member_uint(json, "thread_count", header->thread_count);
-    json_member_array(json, "threads");
-    for (size_t i = 0; i < header->thread_count && i < REPORT_HEADER_MAX_NAMED; i++)
-        json_int(json, header->threads[i].tid);
-    json_end(json);
-}
-
-static void write_filters(const struct report_header *header, struct json *json)
-{
-    struct buffer text = { 0 };
-    json_member_array(json, "filters");
-    for (size_t i = 0; i < filter_count(header); i++) {
-        json_object(json);
-        json_member_text(json, "filter", frame_filter_name(header->filters->items[i].kind));
-        put_pattern(header, i, &text);
-        put_buffer(json, "pattern", &text);
-        json_end(json);
-    }
-    json_end(json);
-    buffer_deinit(&text);
 }
 
 void report_header_write(const struct report_header *header, struct json *json)
@@ -164,13 +124,34 @@ void report_header_write(const struct report_header *header, struct json *json)
     rfc3339_write_ms(json, "ended_at", header->ended_at_ns);
     json_member_uint(json, "samples", header->samples);
     json_member_ns(json, "seconds", header->ns);
-    write_processes(header, json);
-    write_threads(header, json);
+
+    json_member_uint(json, "process_count", header->process_count);
+    json_member_array(json, "processes");
+    for (size_t i = 0; i < header->process_count && i < REPORT_HEADER_MAX_NAMED; i++)
+        json_int(json, header->pids[i]);
+    json_end(json);
+
+    json_member_uint(json, "thread_count", header->thread_count);
+    json_member_array(json, "threads");
+    for (size_t i = 0; i < header->thread_count && i < REPORT_HEADER_MAX_NAMED; i++)
+        json_int(json, header->threads[i].tid);
+    json_end(json);
+
     state_words_put(&text, &header->states);
     put_buffer(json, "state", &text);
-    part_words_put(&text, header->states.parts);
+    state_words_put_parts(&text, header->states.parts);
     put_buffer(json, "parts", &text);
-    write_filters(header, json);
+
+    json_member_array(json, "filters");
+    for (size_t i = 0; i < filter_count(header); i++) {
+        json_object(json);
+        json_member_text(json, "filter", frame_filter_name(header->filters->items[i].kind));
+        put_pattern(header, i, &text);
+        put_buffer(json, "pattern", &text);
+        json_end(json);
+    }
+    json_end(json);
+
     if (header->native) {
         json_member_text(json, "native", native_frames_texts[header->native]);
     }

@@ -41,21 +41,6 @@ static int by_id(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void collect_names(struct rows *rows)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < rows->count; i++) {
-        const struct profile_spot spot = profile_spot_at(rows->snapshot, rows->items[i]->spot);
-        rows->names[2 * i] = spot.opcode;
-        rows->names[2 * i + 1] = spot.base;
-    }
-    qsort(rows->names, 2 * rows->count, sizeof *rows->names, by_id);
-    for (size_t i = 0; i < 2 * rows->count; i++)
-        if (i == 0 || rows->names[i] != rows->names[i - 1])
-            rows->names[kept++] = rows->names[i];
-    rows->name_count = kept;
-}
-
 static enum err_code rows_init(struct rows *rows, const struct profile_snapshot *snapshot,
                                const struct hotspot *spots, size_t count, size_t most,
                                struct err *err)
@@ -71,14 +56,19 @@ static enum err_code rows_init(struct rows *rows, const struct profile_snapshot 
         qsort(rows->items, count, sizeof *rows->items, by_total);
         qsort(rows->items, most, sizeof *rows->items, by_place);
     }
-    collect_names(rows);
-    return ERR_OK;
-}
 
-static void rows_deinit(struct rows *rows)
-{
-    free(rows->items);
-    free(rows->names);
+    size_t kept = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct profile_spot spot = profile_spot_at(rows->snapshot, rows->items[i]->spot);
+        rows->names[2 * i] = spot.opcode;
+        rows->names[2 * i + 1] = spot.base;
+    }
+    qsort(rows->names, 2 * rows->count, sizeof *rows->names, by_id);
+    for (size_t i = 0; i < 2 * rows->count; i++)
+        if (i == 0 || rows->names[i] != rows->names[i - 1])
+            rows->names[kept++] = rows->names[i];
+    rows->name_count = kept;
+    return ERR_OK;
 }
 
 static int64_t name_number(const struct rows *rows, str_id name)
@@ -107,27 +97,6 @@ static int64_t value_of(const struct rows *rows, const struct hotspot *row, enum
     return values[column];
 }
 
-static void write_names(struct json *json, const struct rows *rows)
-{
-    json_member_array(json, "names");
-    for (size_t i = 0; i < rows->name_count; i++) {
-        const struct strtab_string name = profile_string(rows->snapshot, rows->names[i]);
-        json_string(json, name.text, name.length);
-    }
-    json_end(json);
-}
-
-static void write_rows(struct json *json, const struct rows *rows)
-{
-    write_names(json, rows);
-    for (int column = 0; column < COLUMN_COUNT; column++) {
-        json_member_array(json, column_names[column]);
-        for (size_t i = 0; i < rows->count; i++)
-            json_int(json, value_of(rows, rows->items[i], (enum column)column));
-        json_end(json);
-    }
-}
-
 enum err_code instructions_write(struct json *json, const struct profile_snapshot *snapshot,
                                  const struct hotlines *hot, const struct hotfile *file,
                                  size_t most, size_t *rows_out, struct err *err)
@@ -139,10 +108,25 @@ enum err_code instructions_write(struct json *json, const struct profile_snapsho
     const enum err_code rc = rows_init(&rows, snapshot, spots, count, most, err);
     if (!rc) {
         json_member_string(json, "path", path);
-        write_rows(json, &rows);
+
+        json_member_array(json, "names");
+        for (size_t i = 0; i < rows.name_count; i++) {
+            const struct strtab_string name = profile_string(rows.snapshot, rows.names[i]);
+            json_string(json, name.text, name.length);
+        }
+        json_end(json);
+
+        for (int column = 0; column < COLUMN_COUNT; column++) {
+            json_member_array(json, column_names[column]);
+            for (size_t i = 0; i < rows.count; i++)
+                json_int(json, value_of(&rows, rows.items[i], (enum column)column));
+            json_end(json);
+        }
+
         json_member_uint(json, "omitted", count - rows.count);
         *rows_out = rows.count;
     }
-    rows_deinit(&rows);
+    free(rows.items);
+    free(rows.names);
     return rc;
 }

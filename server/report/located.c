@@ -64,33 +64,7 @@ static int by_heat(const void *left, const void *right)
     return (a->function > b->function) - (a->function < b->function);
 }
 
-static enum err_code find_candidates(struct search *search, struct err *err)
-{
-    const struct profile_snapshot *const snapshot = search->from->snapshot;
-    const size_t room = (size_t)snapshot->sizes.functions + 1;
-    uint64_t *const total = calloc(room, sizeof *total);
-    search->candidates = calloc(room, sizeof *search->candidates);
-    search->places = calloc(room, sizeof *search->places);
-    enum err_code rc = total && search->candidates && search->places
-                           ? add_totals(search, total, err)
-                           : err_nomem(err);
-    for (function_id id = 1; id < snapshot->sizes.functions && !rc; id++)
-        if (total[id] > 0 && !source_is_known(snapshot, id) &&
-            profile_function_at(snapshot, id).entry)
-            search->candidates[search->count++] = (struct candidate){
-                .function = id,
-                .library = profile_function_at(snapshot, id).library,
-                .total = total[id],
-            };
-    free(total);
-    if (search->count > 0)
-        qsort(search->candidates, search->count, sizeof *search->candidates, by_heat);
-    if (search->count > LOCATED_MAX_FUNCTIONS)
-        search->count = LOCATED_MAX_FUNCTIONS;
-    return rc;
-}
-
-static void keep(void *context, function_id function, const struct source_place *place)
+static void keep_place(void *context, function_id function, const struct source_place *place)
 {
     struct search *const search = context;
     str_id file;
@@ -101,7 +75,7 @@ static void keep(void *context, function_id function, const struct source_place 
 }
 
 /* Asks for functions of the library of a candidate; where that fails, it is not asked again. */
-static void ask(struct search *search, size_t first)
+static void ask_library(struct search *search, size_t first)
 {
     const library_id library = search->candidates[first].library;
     function_id functions[SOURCE_MAX_PLACES];
@@ -113,7 +87,7 @@ static void ask(struct search *search, size_t first)
         other->is_done = true;
         functions[count++] = other->function;
     }
-    if (source_locate(search->from->files, search->from->snapshot, functions, count, keep,
+    if (source_locate(search->from->files, search->from->snapshot, functions, count, keep_place,
                       search, NULL) == ERR_OK)
         return;
     for (size_t i = first; i < search->count; i++)
@@ -133,7 +107,8 @@ static bool place_of(void *context, function_id function, struct strtab_string *
 
 /* The windows keep their times, so the range still means what it did; the rest of the query is answered by what
  * was copied. */
-static enum err_code copy(struct located *located, struct search *search, struct err *err)
+static enum err_code copy_windows(struct located *located, struct search *search,
+                                  struct err *err)
 {
     const struct report_source *const from = search->from;
     const struct reshape_places places = { .place = place_of, .context = search };
@@ -168,13 +143,33 @@ enum err_code located_init(struct located *located, const struct report_source *
         from->snapshot->sizes.libraries <= 1)
         return ERR_OK;
     enum err_code rc = strtab_init(&search.files, err);
-    if (!rc)
-        rc = find_candidates(&search, err);
+    if (!rc) {
+        const struct profile_snapshot *const snapshot = search.from->snapshot;
+        const size_t room = (size_t)snapshot->sizes.functions + 1;
+        uint64_t *const total = calloc(room, sizeof *total);
+        search.candidates = calloc(room, sizeof *search.candidates);
+        search.places = calloc(room, sizeof *search.places);
+        rc = total && search.candidates && search.places ? add_totals(&search, total, err)
+                                                         : err_nomem(err);
+        for (function_id id = 1; id < snapshot->sizes.functions && !rc; id++)
+            if (total[id] > 0 && !source_is_known(snapshot, id) &&
+                profile_function_at(snapshot, id).entry)
+                search.candidates[search.count++] = (struct candidate){
+                    .function = id,
+                    .library = profile_function_at(snapshot, id).library,
+                    .total = total[id],
+                };
+        free(total);
+        if (search.count > 0)
+            qsort(search.candidates, search.count, sizeof *search.candidates, by_heat);
+        if (search.count > LOCATED_MAX_FUNCTIONS)
+            search.count = LOCATED_MAX_FUNCTIONS;
+    }
     for (size_t i = 0; i < search.count && !rc && clock_now_ns() < end_ns; i++)
         if (!search.candidates[i].is_done)
-            ask(&search, i);
+            ask_library(&search, i);
     if (!rc && search.found > 0)
-        rc = copy(located, &search, err);
+        rc = copy_windows(located, &search, err);
     free(search.candidates);
     free(search.places);
     strtab_deinit(&search.files);

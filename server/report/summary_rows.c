@@ -31,19 +31,6 @@ enum err_code summary_find_lines(const struct report_source *source,
     return ERR_OK;
 }
 
-/* Why a thread waits is no function: those samples are of the function that waits. */
-static void take_marks(struct flat *flat, const struct profile_snapshot *snapshot)
-{
-    struct wait_text ignored;
-    for (size_t i = 0; i < flat->edge_count; i++) {
-        const struct flat_edge *const edge = &flat->edges[i];
-        if (!wait_of_function(snapshot, edge->callee, &ignored))
-            continue;
-        flat->self[edge->caller] += edge->self;
-        flat->self[edge->callee] -= edge->self;
-    }
-}
-
 enum err_code summary_find_functions(const struct report_source *source,
                                      const struct view_query *query, size_t most,
                                      struct summary_rows *rows, struct err *err)
@@ -52,7 +39,18 @@ enum err_code summary_find_functions(const struct report_source *source,
     const enum err_code rc = flat_init(&flat, source->snapshot, query, FLAT_FUNCTIONS, err);
     if (rc)
         return rc;
-    take_marks(&flat, source->snapshot);
+
+    /* Why a thread waits is no function: those samples are of the function that waits. */
+    const struct profile_snapshot *const snapshot = source->snapshot;
+    struct wait_text ignored;
+    for (size_t i = 0; i < flat.edge_count; i++) {
+        const struct flat_edge *const edge = &flat.edges[i];
+        if (!wait_of_function(snapshot, edge->callee, &ignored))
+            continue;
+        flat.self[edge->caller] += edge->self;
+        flat.self[edge->callee] -= edge->self;
+    }
+
     for (function_id id = 1; id < flat.row_count; id++) {
         struct summary_row row = { .self = flat.self[id], .total = flat.total[id] };
         if (row.self == 0 || (rows->count == most && row.self <= rows->rows[most - 1].self))

@@ -23,15 +23,6 @@ enum { NOTES_BYTES = RANGE_NOTES_MAX * (6 * RANGE_NOTE_MAX_TEXT + 128) };
 
 enum { WORDS_TITLE, WORDS_NOTE, WORDS_LABELS, WORDS_CONTINUOUS, WORDS_MEMBERS };
 
-static void take(const struct body_member *members, struct capture_words *out)
-{
-    snprintf(out->title, sizeof out->title, "%.*s", SESSION_MAX_NAME,
-             members[WORDS_TITLE].text);
-    snprintf(out->note, sizeof out->note, "%.*s", SESSION_MAX_NOTE, members[WORDS_NOTE].text);
-    out->label_count = members[WORDS_LABELS].count;
-    out->is_continuous = members[WORDS_CONTINUOUS].flag;
-}
-
 /* -1: there is none. */
 static ssize_t read_beside(const struct files_folder *folder, const char *name,
                            const char *suffix, char *out, size_t size)
@@ -57,27 +48,19 @@ void captures_words_read(const struct files_folder *folder, const char *name,
     };
     memset(out, 0, sizeof *out);
     const ssize_t bytes = read_beside(folder, name, WORDS_SUFFIX, text, sizeof text);
-    if (bytes > 0 && body_read(text, (size_t)bytes, members, WORDS_MEMBERS, NULL) == ERR_OK)
-        take(members, out);
-    else
+    if (bytes > 0 && body_read(text, (size_t)bytes, members, WORDS_MEMBERS, NULL) == ERR_OK) {
+        snprintf(out->title, sizeof out->title, "%.*s", SESSION_MAX_NAME,
+                 members[WORDS_TITLE].text);
+        snprintf(out->note, sizeof out->note, "%.*s", SESSION_MAX_NOTE,
+                 members[WORDS_NOTE].text);
+        out->label_count = members[WORDS_LABELS].count;
+        out->is_continuous = members[WORDS_CONTINUOUS].flag;
+    } else
         memset(out, 0, sizeof *out);
 }
 
-static void write_words(struct json *json, const struct capture_words *words)
-{
-    json_object(json);
-    json_member_text(json, "title", words->title);
-    json_member_text(json, "note", words->note);
-    json_member_array(json, "labels");
-    for (size_t i = 0; i < words->label_count; i++)
-        json_text(json, words->labels[i]);
-    json_end(json);
-    json_member_bool(json, "continuous", words->is_continuous);
-    json_end(json);
-}
-
-static enum err_code put(const struct files_folder *folder, const char *name,
-                         const char *suffix, const struct buffer *data, struct err *err)
+static enum err_code put_beside(const struct files_folder *folder, const char *name,
+                                const char *suffix, const struct buffer *data, struct err *err)
 {
     char path[PATH_BYTES], fresh[PATH_BYTES];
     snprintf(path, sizeof path, "%s%s", name, suffix);
@@ -101,10 +84,20 @@ enum err_code captures_words_write(const struct files_folder *folder, const char
     struct buffer buffer = { 0 };
     struct json json;
     json_init(&json, &buffer);
-    write_words(&json, words);
+
+    json_object(&json);
+    json_member_text(&json, "title", words->title);
+    json_member_text(&json, "note", words->note);
+    json_member_array(&json, "labels");
+    for (size_t i = 0; i < words->label_count; i++)
+        json_text(&json, words->labels[i]);
+    json_end(&json);
+    json_member_bool(&json, "continuous", words->is_continuous);
+    json_end(&json);
+
     enum err_code rc = json_finish(&json, err);
     if (!rc)
-        rc = put(folder, name, WORDS_SUFFIX, &buffer, err);
+        rc = put_beside(folder, name, WORDS_SUFFIX, &buffer, err);
     buffer_deinit(&buffer);
     return rc;
 }
@@ -130,7 +123,7 @@ enum err_code captures_notes_write(const struct files_folder *folder, const char
     range_notes_write(&json, notes);
     enum err_code rc = json_finish(&json, err);
     if (!rc)
-        rc = put(folder, name, NOTES_SUFFIX, &buffer, err);
+        rc = put_beside(folder, name, NOTES_SUFFIX, &buffer, err);
     buffer_deinit(&buffer);
     return rc;
 }

@@ -85,23 +85,6 @@ enum err_code captures_folder_make(const char *wanted, char path_out[PATH_MAX], 
     return rc ? rc : make_folder(path_out, err);
 }
 
-/* Finds the real path of the folder, whatever links lead to it. */
-static enum err_code find_above(struct captures_folder *folder, struct err *err)
-{
-    char link[32], path[PATH_MAX];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", folder->fd);
-    const ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length < 0)
-        return err_sys(err, errno, "cannot find the folder '%s'", folder->path);
-    path[length] = '\0';
-    const char *const slash = strrchr(path, '/');
-    snprintf(folder->name, sizeof folder->name, "%.*s", NAME_MAX, slash ? slash + 1 : path);
-    folder->above_fd = openat(folder->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return folder->above_fd < 0
-               ? err_sys(err, errno, "cannot open the parent of the folder '%s'", folder->path)
-               : ERR_OK;
-}
-
 enum err_code captures_folder_open(struct captures_folder *folder, const char *wanted,
                                    struct err *err)
 {
@@ -115,7 +98,20 @@ enum err_code captures_folder_open(struct captures_folder *folder, const char *w
     if (faccessat(folder->fd, ".", W_OK | X_OK, 0) != 0)
         return err_sys(err, errno, "cannot write into the folder '%s'", folder->path);
     folder->files = files_in(folder->fd);
-    return find_above(folder, err);
+
+    /* Finds the real path of the folder, whatever links lead to it. */
+    char link[32], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", folder->fd);
+    const ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length < 0)
+        return err_sys(err, errno, "cannot find the folder '%s'", folder->path);
+    path[length] = '\0';
+    const char *const slash = strrchr(path, '/');
+    snprintf(folder->name, sizeof folder->name, "%.*s", NAME_MAX, slash ? slash + 1 : path);
+    folder->above_fd = openat(folder->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return folder->above_fd < 0
+               ? err_sys(err, errno, "cannot open the parent of the folder '%s'", folder->path)
+               : ERR_OK;
 }
 
 void captures_folder_close(struct captures_folder *folder)

@@ -1,6 +1,8 @@
 #include "server/sessions/dump.h"
 
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +31,8 @@ static void take_run(void *context, const struct run *run)
     if (run->lacks_native && i < dump->count && !dump->rows[i].lacks_native)
         return;
     dump->count += i == dump->count;
-    dump->rows[i] = (struct dump_row){ run->thread, run->node, run->state, run->lacks_native };
+    dump->rows[i] =
+        (struct dump_row){ run->thread, run->node, run->state, run->spot, run->lacks_native };
 }
 
 static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
@@ -39,17 +42,6 @@ static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
     (void)end_ns;
     (void)period_ns;
     (void)quality;
-}
-
-/* Lets it take some ticks, and waits until it has ended. */
-static void wait_for_ticks(struct sampler *sampler, uint64_t tick_ns,
-                           const atomic_bool *is_ending)
-{
-    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
-    const uint64_t began_ns = clock_now_ns();
-    while (poll(&end, 1, POLL_MS) <= 0)
-        if (clock_now_ns() - began_ns > tick_ns || (is_ending && atomic_load(is_ending)))
-            sampler_stop(sampler);
 }
 
 /* Who asks has a time; the process may have another one. */
@@ -68,6 +60,8 @@ static enum err_code start(const struct sampler_options *options, const atomic_b
     if (done.revents)
         return startup_end(startup, out, err);
     (void)!startup_end(startup, out, NULL);
+    if (options->pids[0] < 0)
+        return err_set(err, ERR_LIMIT, "finding the interpreter takes too long");
     return err_set(err, ERR_LIMIT, "finding the interpreter of process %d takes too long",
                    (int)options->pids[0]);
 }
@@ -91,7 +85,15 @@ static enum err_code sample(struct dump *dump, const struct sampler_options *opt
     enum err_code rc = start(options, is_ending, &dump->sampler, err);
     if (rc)
         return rc;
-    wait_for_ticks(dump->sampler, tick_ns, is_ending);
+
+    /* Lets it take some ticks, and waits until it has ended. */
+    struct sampler *const sampler = dump->sampler;
+    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+    const uint64_t began_ns = clock_now_ns();
+    while (poll(&end, 1, POLL_MS) <= 0)
+        if (clock_now_ns() - began_ns > tick_ns || (is_ending && atomic_load(is_ending)))
+            sampler_stop(sampler);
+
     dump->at_ns = clock_wall_ns();
     rc = profile_snapshot(sampler_profile(dump->sampler), &dump->snapshot, err);
     dump->has_snapshot = !rc;
@@ -161,19 +163,27 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                         enum sampler_native native, const atomic_bool *is_ending,
                         struct err *err)
 {
+    const struct dump_request request = { .async = async, .native = native };
+    return dump_take_of(dump, pid, &request, is_ending, err);
+}
+
+enum err_code dump_take_of(struct dump *dump, pid_t pid, const struct dump_request *request,
+                           const atomic_bool *is_ending, struct err *err)
+{
     const struct sink sink = { .context = dump, .count = take_run, .seal = take_seal };
     struct sampler_options options = { .pids = { pid },
                                        .pid_count = 1,
                                        .rate_hz = RATE_HZ,
                                        .duration_ns = MOST_NS,
                                        .all_threads = true,
-                                       .native = native,
-                                       .stop = native == SAMPLER_NATIVE_FULL
+                                       .native = request->native,
+                                       .stop = request->native == SAMPLER_NATIVE_FULL
                                                    ? SAMPLER_STOP_ALWAYS
                                                    : SAMPLER_STOP_AUTO,
-                                       .async = async,
+                                       .async = request->async,
                                        .tasks_each = true,
                                        .locks = true,
+                                       .opcodes = request->instructions,
                                        .sink = &sink };
     enum err_code rc = ERR_OK;
     bool has_scanned = false, is_poor = false;
@@ -186,6 +196,8 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
     do {
         drop_request(dump);
         rc = sample(dump, &options, tick_ns, is_ending, &has_scanned, err);
+        if (rc)
+            break;
         tick_ns *= has_scanned && !lacks_locks(dump) ? 1 : 2;
         tries += has_scanned;
         is_poor = (has_moving(dump) && tries < TASK_TRIES) ||
@@ -197,12 +209,31 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
             options.stop = SAMPLER_STOP_AUTO;
             is_poor = true;
         }
-    } while (!rc && (has_scanned ? is_poor : tick_ns < MOST_NS));
+    } while (has_scanned ? is_poor : tick_ns < MOST_NS);
     if (rc)
         dump_deinit(dump);
     else
         qsort_r(dump->rows, dump->count, sizeof *dump->rows, by_place, &dump->snapshot);
     return rc;
+}
+
+bool dump_warning(const struct dump *dump, size_t index, char out[DUMP_WARNING_BYTES])
+{
+    size_t before = 0;
+    if (!dump->core)
+        return false;
+    while (sampler_core_warning(dump->core, before, out))
+        if (before++ == index)
+            return true;
+    /* Every tick reads all threads of a core. */
+    const struct quality *const quality = &dump->snapshot.quality;
+    const uint64_t failed = quality->failed_fault + quality->failed_corrupt;
+    if (index > before || !failed || !quality->ticks)
+        return false;
+    snprintf(out, DUMP_WARNING_BYTES,
+             "%" PRIu64 " threads of Python cannot be read: the core lacks their memory",
+             (failed + quality->ticks - 1) / quality->ticks);
+    return true;
 }
 
 void dump_deinit(struct dump *dump)

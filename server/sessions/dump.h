@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
+#include "sampler/core.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/state.h"
 #include "sampler/sampler.h"
@@ -28,11 +29,14 @@ struct dump_row {
     thread_id thread;
     node_id node; /* innermost frame; 0: no frames */
     state_bits state;
+    spot_id spot;      /* the innermost instruction, if requested; PROFILE_NO_SPOT: unknown */
     bool lacks_native; /* native frames were wanted, and the thread did not stop in time */
 };
 
 struct dump {
     struct sampler *sampler;
+    const struct sampler_core
+        *core; /* that it was read from; NULL: a process, until the caller sets it */
     struct profile_snapshot snapshot; /* ids of the rows refer to it */
     bool has_snapshot;
     uint64_t at_ns; /* since 1970 */
@@ -43,10 +47,23 @@ struct dump {
     struct lock_graph locks;
 };
 
-/* Errors as of sampler_start.  native FULL: stops the threads at each tick.  is_ending: if it becomes true, dump_take returns early; may be NULL. */
+struct dump_request {
+    enum sampler_async async;
+    enum sampler_native native;
+    bool instructions; /* what each frame executes */
+};
+
+/* pid: or the number of a core (sampler/core.h).  Errors as of sampler_start.  native FULL: stops the threads at each tick.  is_ending: if it becomes true, dump_take returns early; may be NULL. */
 MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                                    enum sampler_native native, const atomic_bool *is_ending,
                                    struct err *err);
+MUST_CHECK enum err_code dump_take_of(struct dump *dump, pid_t pid,
+                                      const struct dump_request *request,
+                                      const atomic_bool *is_ending, struct err *err);
 void dump_deinit(struct dump *dump);
+
+enum { DUMP_WARNING_BYTES = SAMPLER_CORE_WARNING_BYTES };
+/* A sentence about a part of the process that its core lacks; false: there are no more than `index`. */
+bool dump_warning(const struct dump *dump, size_t index, char out[DUMP_WARNING_BYTES]);
 
 #endif /* SERVER_SESSIONS_DUMP_H */

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "server/wire/rfc3339.h"
 #include "server/wire/task.h"
@@ -99,8 +100,34 @@ static void write_deadlocks(struct json *json, const struct lock_graph *locks)
     json_end(json);
 }
 
-static void write_thread(struct json *json, const struct dump *dump, const struct dump_row *row)
+/* The functions of the kernel that the thread is in, the innermost first; null: unknown. */
+static void write_kernel(struct json *json, pid_t pid, int32_t tid)
 {
+    char stack[PROCESS_TREE_STACK_BYTES];
+    const bool is_known = tid && !process_kernel_stack(pid, tid, stack);
+    if (!json_member_if(json, "kernel", is_known))
+        return;
+    json_array(json);
+    for (const char *at = stack; *at; at += strcspn(at, "\n") + 1)
+        json_string(json, at, strcspn(at, "\n"));
+    json_end(json);
+}
+
+static void write_motion(struct json *json, pid_t pid, int32_t tid,
+                         const struct dump_view *view)
+{
+    switch (dump_motion_of(view->motion, pid, tid, view->dumps)) {
+    case MOTION_UNKNOWN: json_member_null(json, "moves"); break;
+    case MOTION_STUCK: json_member_bool(json, "moves", false); break;
+    case MOTION_MOVES: json_member_bool(json, "moves", true); break;
+    }
+}
+
+/* view: NULL: nothing else is wanted. */
+static void write_thread(struct json *json, const struct dump *dump, const struct dump_row *row,
+                         const struct dump_view *view)
+{
+    const pid_t pid = sampler_target(dump->sampler)->pid;
     const struct profile_thread thread = profile_thread_at(&dump->snapshot, row->thread);
     json_object(json);
     json_member_int(json, "tid", thread.tid);
@@ -109,6 +136,10 @@ static void write_thread(struct json *json, const struct dump *dump, const struc
     write_states(json, "states", row->state, 0);
     write_states(json, "unknown", row->state, 8);
     write_locks(json, dump, thread.tid);
+    if (view && view->motion)
+        write_motion(json, pid, thread.tid, view);
+    if (view && view->shows_kernel)
+        write_kernel(json, pid, thread.tid);
     write_frames(json, &dump->snapshot, row->node);
     json_end(json);
 }
@@ -135,19 +166,76 @@ static void write_tasks(struct json *json, const struct dump *dump)
     json_end(json);
 }
 
+/* null: it was read from a process. */
+static void write_core(struct json *json, const struct dump *dump)
+{
+    const struct sampler_core *const core = dump->core;
+    char warning[DUMP_WARNING_BYTES];
+    if (!json_member_if(json, "core", core != NULL))
+        return;
+    const struct sampler_core_facts *const facts = sampler_core_facts(core);
+    json_object(json);
+    json_member_text(json, "file", facts->file);
+    json_member_text(json, "command", facts->command);
+    json_member_int(json, "tid", facts->tid);
+    json_member_bool(json, "killed", facts->was_killed);
+    if (json_member_if(json, "signal", facts->signal_name != NULL)) {
+        json_object(json);
+        json_member_int(json, "number", facts->signal);
+        json_member_text(json, "name", facts->signal_name);
+        if (json_member_if(json, "address", facts->has_addr)) {
+            char address[2 + 16 + 1];
+            snprintf(address, sizeof address, "0x%" PRIx64, facts->addr);
+            json_text(json, address);
+        }
+        if (json_member_if(json, "sender", facts->sender != 0))
+            json_int(json, facts->sender);
+        json_end(json);
+    }
+    json_member_array(json, "warnings");
+    for (size_t i = 0; dump_warning(dump, i, warning); i++)
+        json_text(json, warning);
+    json_end(json);
+    json_end(json);
+}
+
 void dump_write_json(struct json *json, const struct dump *dump, bool wants_tasks)
 {
+    dump_write_json_with(json, dump, wants_tasks, NULL, NULL);
+}
+
+void dump_write_json_with(struct json *json, const struct dump *dump, bool wants_tasks,
+                          const struct dump_view *view, const struct process_facts *facts)
+{
     json_object(json);
-    json_member_int(json, "pid", sampler_target(dump->sampler)->pid);
+    json_member_int(json, "pid",
+                    dump->core ? sampler_core_facts(dump->core)->pid
+                               : sampler_target(dump->sampler)->pid);
     json_member_text(json, "python", sampler_target(dump->sampler)->python);
+    if (facts && json_member_if(json, "rank", facts->rank >= 0))
+        json_int(json, facts->rank);
+    if (facts)
+        json_member_bool(json, "stopped", facts->state == 'T' || facts->state == 't');
     rfc3339_write(json, "sampled_at", dump->at_ns);
     json_member_uint(json, "samples", dump->samples);
+    write_core(json, dump);
     write_deadlocks(json, &dump->locks);
     json_member_array(json, "threads");
     for (size_t i = 0; i < dump->count; i++)
-        write_thread(json, dump, &dump->rows[i]);
+        write_thread(json, dump, &dump->rows[i], view);
     json_end(json);
     if (wants_tasks)
         write_tasks(json, dump);
+    json_end(json);
+}
+
+void dump_write_json_facts(struct json *json, pid_t pid, const struct process_facts *facts)
+{
+    json_object(json);
+    json_member_int(json, "pid", pid);
+    json_member_null(json, "python");
+    json_member_text(json, "name", facts->name);
+    json_member_text(json, "waits_in", *facts->wait ? facts->wait : NULL);
+    json_member_bool(json, "stopped", facts->state == 'T' || facts->state == 't');
     json_end(json);
 }

@@ -89,17 +89,6 @@ static void put_place(struct json *json, const struct profile_snapshot *snapshot
     put_seconds(json, "seconds", place->ns);
 }
 
-static void put_hottest(struct json *json, const char *key,
-                        const struct profile_snapshot *snapshot,
-                        const struct activity_place *place)
-{
-    if (!json_member_if(json, key, place->function != 0))
-        return;
-    json_object(json);
-    put_place(json, snapshot, place);
-    json_end(json);
-}
-
 static void put_waits(struct json *json, const struct profile_snapshot *snapshot,
                       const struct activity_wait *waits)
 {
@@ -119,35 +108,6 @@ static void put_waits(struct json *json, const struct profile_snapshot *snapshot
     json_end(json);
 }
 
-static void put_slots(struct json *json, const struct activity *activity,
-                      const struct activity_process *process)
-{
-    json_member_array(json, "running");
-    for (size_t i = 0; i < activity->slots; i++) {
-        const uint64_t start_ns = activity->from_ns + i * activity->slot_ns;
-        const uint64_t left_ns = activity->to_ns - start_ns;
-        const uint64_t ns = left_ns < activity->slot_ns ? left_ns : activity->slot_ns;
-        const double threads = ns ? (double)process->running[i] / (double)ns : 0;
-        json_decimal(json, (uint64_t)(threads * 100 + 0.5), DECIMALS);
-    }
-    json_end(json);
-}
-
-static void put_process(struct json *json, const struct profile_snapshot *snapshot,
-                        const struct activity *activity, const struct activity_process *row)
-{
-    json_object(json);
-    json_member_int(json, "pid", profile_process_at(snapshot, row->process).pid);
-    json_member_object(json, "parts");
-    for (enum part part = 0; part < PART_COUNT; part++)
-        put_seconds(json, part_text(part), row->parts_ns[part]);
-    json_end(json);
-    put_slots(json, activity, row);
-    put_hottest(json, "hottest", snapshot, &row->hottest);
-    put_waits(json, snapshot, &row->waits);
-    json_end(json);
-}
-
 static int by_activity(const void *left, const void *right)
 {
     const struct activity_process *const a = left, *const b = right;
@@ -159,21 +119,6 @@ static int by_activity(const void *left, const void *right)
     return (a->process < b->process) - (a->process > b->process);
 }
 
-static void put_functions(struct json *json, const struct profile_snapshot *snapshot,
-                          const struct activity *activity)
-{
-    json_member_array(json, "functions");
-    for (size_t i = 0; i < activity->function_count; i++) {
-        const struct activity_function *const function = &activity->functions[i];
-        json_object(json);
-        put_place(json, snapshot, &function->place);
-        json_member_int(json, "pid", profile_process_at(snapshot, function->process).pid);
-        json_member_uint(json, "processes", function->processes);
-        json_end(json);
-    }
-    json_end(json);
-}
-
 /* The threads that run most, of those that are there. */
 static void put_processes(struct json *json, const struct profile_snapshot *snapshot,
                           struct activity *activity)
@@ -182,41 +127,35 @@ static void put_processes(struct json *json, const struct profile_snapshot *snap
     qsort(activity->processes, activity->count, sizeof *activity->processes, by_activity);
     json_member_array(json, "processes");
     for (; present < activity->count && activity->processes[present].is_present; present++)
-        if (present < LAST_ACTIVITY_MAX_PROCESSES)
-            put_process(json, snapshot, activity, &activity->processes[present]);
+        if (present < LAST_ACTIVITY_MAX_PROCESSES) {
+            const struct activity_process *const row = &activity->processes[present];
+            json_object(json);
+            json_member_int(json, "pid", profile_process_at(snapshot, row->process).pid);
+            json_member_object(json, "parts");
+            for (enum part part = 0; part < PART_COUNT; part++)
+                put_seconds(json, part_text(part), row->parts_ns[part]);
+            json_end(json);
+
+            json_member_array(json, "running");
+            for (size_t i = 0; i < activity->slots; i++) {
+                const uint64_t start_ns = activity->from_ns + i * activity->slot_ns;
+                const uint64_t left_ns = activity->to_ns - start_ns;
+                const uint64_t ns = left_ns < activity->slot_ns ? left_ns : activity->slot_ns;
+                const double threads = ns ? (double)row->running[i] / (double)ns : 0;
+                json_decimal(json, (uint64_t)(threads * 100 + 0.5), DECIMALS);
+            }
+            json_end(json);
+
+            if (json_member_if(json, "hottest", row->hottest.function != 0)) {
+                json_object(json);
+                put_place(json, snapshot, &row->hottest);
+                json_end(json);
+            }
+            put_waits(json, snapshot, &row->waits);
+            json_end(json);
+        }
     json_end(json);
     json_member_uint(json, "total", present);
-}
-
-static void put_session(struct json *json, const struct session *session,
-                        const struct profile_snapshot *snapshot, struct activity *activity)
-{
-    struct sampler_processes processes;
-    sampler_processes(session->sampler, &processes);
-    json_member_text(json, "session", session->id);
-    json_member_null(json, "reason");
-    put_seconds(json, "from_s", activity->from_ns);
-    put_seconds(json, "to_s", activity->to_ns);
-    put_seconds(json, "slot_s", activity->slot_ns);
-    put_seconds(json, "running_s", activity->running_ns);
-    json_member_uint(json, "left_out", processes.over);
-    put_functions(json, snapshot, activity);
-    put_processes(json, snapshot, activity);
-}
-
-static void put_nothing(struct json *json, const char *off)
-{
-    static const char *const keys[] = { "from_s", "to_s", "slot_s", "running_s", "left_out" };
-    json_member_null(json, "session");
-    json_member_text(json, "reason", *off ? off : NULL);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        json_member_uint(json, keys[i], 0);
-    }
-    json_member_array(json, "functions");
-    json_end(json);
-    json_member_array(json, "processes");
-    json_end(json);
-    json_member_uint(json, "total", 0);
 }
 
 static enum err_code write_session(struct last_activity *last, struct json *json,
@@ -232,15 +171,37 @@ static enum err_code write_session(struct last_activity *last, struct json *json
         return rc;
     rc = activity_init(&activity, &snapshot, &last->marks, SLOT_NS, LAST_ACTIVITY_SLOTS, err);
     if (!rc) {
-        put_session(json, session, &snapshot, &activity);
+        struct sampler_processes processes;
+        sampler_processes(session->sampler, &processes);
+        json_member_text(json, "session", session->id);
+        json_member_null(json, "reason");
+        put_seconds(json, "from_s", activity.from_ns);
+        put_seconds(json, "to_s", activity.to_ns);
+        put_seconds(json, "slot_s", activity.slot_ns);
+        put_seconds(json, "running_s", activity.running_ns);
+        json_member_uint(json, "left_out", processes.over);
+
+        json_member_array(json, "functions");
+        for (size_t i = 0; i < activity.function_count; i++) {
+            const struct activity_function *const function = &activity.functions[i];
+            json_object(json);
+            put_place(json, &snapshot, &function->place);
+            json_member_int(json, "pid", profile_process_at(&snapshot, function->process).pid);
+            json_member_uint(json, "processes", function->processes);
+            json_end(json);
+        }
+        json_end(json);
+
+        put_processes(json, &snapshot, &activity);
+
         activity_deinit(&activity);
     }
     profile_snapshot_release(&snapshot);
     return rc;
 }
 
-static enum err_code make(struct last_activity *last, struct sessions *sessions,
-                          const char *off, struct err *err)
+static enum err_code make_document(struct last_activity *last, struct sessions *sessions,
+                                   const char *off, struct err *err)
 {
     struct session *const session = find_session(sessions);
     struct json json;
@@ -250,8 +211,20 @@ static enum err_code make(struct last_activity *last, struct sessions *sessions,
     json_object(&json);
     if (session)
         rc = write_session(last, &json, session, err);
-    else
-        put_nothing(&json, off);
+    else {
+        static const char *const keys[] = { "from_s", "to_s", "slot_s", "running_s",
+                                            "left_out" };
+        json_member_null(&json, "session");
+        json_member_text(&json, "reason", *off ? off : NULL);
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+            json_member_uint(&json, keys[i], 0);
+        }
+        json_member_array(&json, "functions");
+        json_end(&json);
+        json_member_array(&json, "processes");
+        json_end(&json);
+        json_member_uint(&json, "total", 0);
+    }
     json_end(&json);
     session_release(session);
     return rc ? rc : json_finish(&json, err);
@@ -265,7 +238,7 @@ enum err_code last_activity_get(struct last_activity *last, struct sessions *ses
     pthread_mutex_lock(&last->lock);
     const uint64_t now_ns = clock_now_ns();
     if (last->made_ns == 0 || now_ns - last->made_ns > REST_NS) {
-        rc = make(last, sessions, off, err);
+        rc = make_document(last, sessions, off, err);
         last->made_ns = !rc ? now_ns : 0;
         last->number++;
     }

@@ -30,21 +30,18 @@ enum err_code sessions_create(struct sessions **out, struct err *err)
     return ERR_OK;
 }
 
-static void stop_all(struct sessions *sessions)
+void sessions_destroy(struct sessions *sessions)
 {
+    if (!sessions)
+        return;
+
     pthread_mutex_lock(&sessions->lock);
     for (size_t i = 0; i < sessions->count; i++)
         session_stop(sessions->items[i]);
     while (sessions->workers > 0)
         pthread_cond_wait(&sessions->idle, &sessions->lock);
     pthread_mutex_unlock(&sessions->lock);
-}
 
-void sessions_destroy(struct sessions *sessions)
-{
-    if (!sessions)
-        return;
-    stop_all(sessions);
     for (size_t i = 0; i < sessions->count; i++)
         session_destroy(sessions->items[i]);
     for (struct session *next, *at = sessions->removed; at; at = next) {
@@ -102,8 +99,8 @@ static struct session *make_room(struct sessions *sessions)
     return NULL;
 }
 
-static enum err_code append(struct sessions *sessions, struct session *session, bool is_counted,
-                            struct err *err)
+static enum err_code append_session(struct sessions *sessions, struct session *session,
+                                    bool is_counted, struct err *err)
 {
     struct session *left = NULL;
     enum err_code rc = ERR_OK;
@@ -128,11 +125,11 @@ static enum err_code append(struct sessions *sessions, struct session *session, 
     return rc;
 }
 
-static enum err_code add(struct sessions *sessions, struct session *session,
-                         struct session **out, struct err *err)
+static enum err_code add_session(struct sessions *sessions, struct session *session,
+                                 struct session **out, struct err *err)
 {
     session->references = 1;
-    const enum err_code rc = append(sessions, session, false, err);
+    const enum err_code rc = append_session(sessions, session, false, err);
     if (!rc) {
         *out = session;
         return rc;
@@ -155,7 +152,7 @@ enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
         return rc;
     session->sampler = sampler;
     session_open_files(session, sampler);
-    return add(sessions, session, out, err);
+    return add_session(sessions, session, out, err);
 }
 
 enum err_code sessions_add_loaded(struct sessions *sessions, struct open_capture *opened,
@@ -167,7 +164,7 @@ enum err_code sessions_add_loaded(struct sessions *sessions, struct open_capture
     if (rc)
         return rc;
     session->opened = opened;
-    return add(sessions, session, out, err);
+    return add_session(sessions, session, out, err);
 }
 
 enum err_code sessions_begin(struct sessions *sessions, enum session_source source,
@@ -193,7 +190,7 @@ enum err_code sessions_begin(struct sessions *sessions, enum session_source sour
     session->references = 1;
     rc = profile_create(&session->blank, err);
     if (!rc)
-        rc = append(sessions, session, source == SESSION_LIVE, err);
+        rc = append_session(sessions, session, source == SESSION_LIVE, err);
     if (rc)
         session_destroy(session);
     else
@@ -228,7 +225,8 @@ struct session *sessions_at(struct sessions *sessions, size_t index)
 
 typedef bool (*is_wanted)(struct session *session, const char *text);
 
-static struct session *find(struct sessions *sessions, is_wanted wanted, const char *text)
+static struct session *find_session(struct sessions *sessions, is_wanted wanted,
+                                    const char *text)
 {
     struct session *found = NULL;
     pthread_mutex_lock(&sessions->lock);
@@ -256,20 +254,12 @@ static bool has_capture(struct session *session, const char *capture)
 
 struct session *sessions_find(struct sessions *sessions, const char *id)
 {
-    return find(sessions, has_id, id);
+    return find_session(sessions, has_id, id);
 }
 
 struct session *sessions_of_capture(struct sessions *sessions, const char *capture)
 {
-    return find(sessions, has_capture, capture);
-}
-
-static void unlink_removed(struct sessions *sessions, const struct session *session)
-{
-    struct session **at = &sessions->removed;
-    while (*at != session)
-        at = &(*at)->next_removed;
-    *at = session->next_removed;
+    return find_session(sessions, has_capture, capture);
 }
 
 void session_release(struct session *session)
@@ -279,8 +269,12 @@ void session_release(struct session *session)
     struct sessions *const sessions = session->owner;
     pthread_mutex_lock(&sessions->lock);
     const bool is_last = --session->references == 0 && session->is_removed;
-    if (is_last)
-        unlink_removed(sessions, session);
+    if (is_last) {
+        struct session **at = &sessions->removed;
+        while (*at != session)
+            at = &(*at)->next_removed;
+        *at = session->next_removed;
+    }
     pthread_mutex_unlock(&sessions->lock);
     if (is_last)
         session_destroy(session);
@@ -302,22 +296,19 @@ void sessions_remove(struct sessions *sessions, struct session *session)
     pthread_mutex_unlock(&sessions->lock);
 }
 
-static void share_with(struct session *session, double percent)
-{
-    const double own = session->options.max_cpu_percent;
-    struct sampler *const sampler = session->sampler;
-    if (sampler && session->source == SESSION_LIVE && !session_is_over(session))
-        sampler_set_max_cpu(sampler, own > 0 && own < percent ? own : percent);
-}
-
 void sessions_share(struct sessions *sessions)
 {
     if (sessions->max_cpu_percent <= 0)
         return;
     pthread_mutex_lock(&sessions->lock);
     const size_t running = count_running(sessions);
-    for (size_t i = 0; i < sessions->count; i++)
-        share_with(sessions->items[i],
-                   sessions->max_cpu_percent / (double)(running | !running));
+    for (size_t i = 0; i < sessions->count; i++) {
+        struct session *const session = sessions->items[i];
+        const double percent = sessions->max_cpu_percent / (double)(running | !running);
+        const double own = session->options.max_cpu_percent;
+        struct sampler *const sampler = session->sampler;
+        if (sampler && session->source == SESSION_LIVE && !session_is_over(session))
+            sampler_set_max_cpu(sampler, own > 0 && own < percent ? own : percent);
+    }
     pthread_mutex_unlock(&sessions->lock);
 }

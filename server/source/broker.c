@@ -34,22 +34,6 @@ struct broker {
     size_t count;
 };
 
-static void leave_everything(int socket)
-{
-    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (socket != SOCKET && dup3(socket, SOCKET, O_CLOEXEC) < 0)
-        _exit(1);
-    for (int fd = 0; fd < SOCKET; fd++)
-        if (nothing < 0 || dup2(nothing, fd) < 0)
-            close(fd);
-    if (syscall(SYS_close_range, SOCKET + 1, ~0u, 0) != 0)
-        for (int fd = SOCKET + 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
-            close(fd);
-    if (chdir("/") != 0 || (setsid() < 0 && errno != EPERM))
-        _exit(1);
-    prctl(PR_SET_NAME, "pyrometer-src", 0, 0, 0);
-}
-
 /* Without CAP_KILL as the user that it has become, for a moment; that one cannot signal us then. */
 static void kill_reader(const struct reader *reader)
 {
@@ -63,28 +47,15 @@ static void kill_reader(const struct reader *reader)
         _exit(1);
 }
 
-static void forget(struct broker *broker, pid_t pid)
-{
-    for (size_t i = 0; i < broker->count; i++)
-        if (broker->readers[i].pid == pid)
-            broker->readers[i] = broker->readers[--broker->count];
-}
-
-static void collect(struct broker *broker)
+static void collect_children(struct broker *broker)
 {
     pid_t pid;
     int status;
-    while ((pid = children_take(CHILDREN, &status)) != 0)
-        forget(broker, pid);
-}
-
-static void end_late(struct broker *broker, uint64_t now_ns)
-{
-    for (size_t i = 0; i < broker->count; i++)
-        if (broker->readers[i].end_ns <= now_ns) {
-            kill_reader(&broker->readers[i]);
-            broker->readers[i].end_ns = now_ns + SOURCE_DEADLINE_MS * NS_PER_MS;
-        }
+    while ((pid = children_take(CHILDREN, &status)) != 0) {
+        for (size_t i = 0; i < broker->count; i++)
+            if (broker->readers[i].pid == pid)
+                broker->readers[i] = broker->readers[--broker->count];
+    }
 }
 
 static int wait_ms(const struct broker *broker, uint64_t now_ns)
@@ -106,7 +77,7 @@ static bool has_room(const struct broker *broker, uid_t uid)
     return broker->count < BROKER_MAX_READERS && of_user < BROKER_MAX_OF_USER;
 }
 
-static void refuse(int fd, enum source_outcome outcome)
+static void refuse_request(int fd, enum source_outcome outcome)
 {
     const struct source_answer answer = { .outcome = outcome };
     (void)!write(fd, &answer, sizeof answer);
@@ -117,7 +88,7 @@ static void start_reader(struct broker *broker, const struct source_request *req
 {
     const uid_t uid = request->owner.uid;
     if (!has_room(broker, uid)) {
-        refuse(fds[SOURCE_FD_ANSWER], SOURCE_CROWDED);
+        refuse_request(fds[SOURCE_FD_ANSWER], SOURCE_CROWDED);
         return;
     }
     const pid_t pid = fork();
@@ -127,7 +98,7 @@ static void start_reader(struct broker *broker, const struct source_request *req
         reader_run(request, fds);
     }
     if (pid < 0)
-        refuse(fds[SOURCE_FD_ANSWER], SOURCE_FAILED);
+        refuse_request(fds[SOURCE_FD_ANSWER], SOURCE_FAILED);
     else
         broker->readers[broker->count++] = (struct reader){
             .pid = pid,
@@ -160,7 +131,20 @@ noreturn void broker_run(int socket, struct pulse *pulse)
     const uint64_t kept =
         1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_SYS_PTRACE | 1ull << CAP_KILL;
     struct broker broker = { .count = 0 };
-    leave_everything(socket);
+
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (socket != SOCKET && dup3(socket, SOCKET, O_CLOEXEC) < 0)
+        _exit(1);
+    for (int fd = 0; fd < SOCKET; fd++)
+        if (nothing < 0 || dup2(nothing, fd) < 0)
+            close(fd);
+    if (syscall(SYS_close_range, SOCKET + 1, ~0u, 0) != 0)
+        for (int fd = SOCKET + 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
+            close(fd);
+    if (chdir("/") != 0 || (setsid() < 0 && errno != EPERM))
+        _exit(1);
+    prctl(PR_SET_NAME, "pyrometer-src", 0, 0, 0);
+
     if (!children_watch(CHILDREN))
         _exit(1);
     if (!rights_become_own() || !rights_keep(kept))
@@ -171,8 +155,15 @@ noreturn void broker_run(int socket, struct pulse *pulse)
         if (poll(wanted, 2, wait_ms(&broker, clock_now_ns())) < 0 && errno != EINTR)
             break;
         if (wanted[1].revents != 0)
-            collect(&broker);
-        end_late(&broker, clock_now_ns());
+            collect_children(&broker);
+
+        const uint64_t now_ns = clock_now_ns();
+        for (size_t i = 0; i < broker.count; i++)
+            if (broker.readers[i].end_ns <= now_ns) {
+                kill_reader(&broker.readers[i]);
+                broker.readers[i].end_ns = now_ns + SOURCE_DEADLINE_MS * NS_PER_MS;
+            }
+
         if (wanted[0].revents != 0 && !take_request(&broker))
             break;
     }

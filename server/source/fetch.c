@@ -33,13 +33,6 @@ static bool is_stuck(struct fetcher *fetcher, unsigned owner)
     return clock_now_ns() < until_ns;
 }
 
-static void note_stuck(struct fetcher *fetcher, unsigned owner)
-{
-    pthread_mutex_lock(&fetcher->mutex);
-    fetcher->stuck_until_ns[owner % FETCH_STUCK_OWNERS] = clock_now_ns() + STUCK_NS;
-    pthread_mutex_unlock(&fetcher->mutex);
-}
-
 enum err_code fetch_file(struct fetcher *fetcher, const struct file_origins *origins,
                          int cancel_fd, struct buffer *out, uint64_t *changed_ns_out,
                          struct source_place *place_out, struct err *err)
@@ -50,7 +43,11 @@ enum err_code fetch_file(struct fetcher *fetcher, const struct file_origins *ori
     const uint64_t began_ns = clock_now_ns();
     const enum err_code rc = relay_read(fetcher->sampler, &origins->request, cancel_fd, out,
                                         changed_ns_out, place_out, err);
-    if (rc && clock_now_ns() - began_ns >= SLOW_NS)
-        note_stuck(fetcher, origins->key.owner);
+    if (rc && clock_now_ns() - began_ns >= SLOW_NS) {
+        const unsigned owner = origins->key.owner;
+        pthread_mutex_lock(&fetcher->mutex);
+        fetcher->stuck_until_ns[owner % FETCH_STUCK_OWNERS] = clock_now_ns() + STUCK_NS;
+        pthread_mutex_unlock(&fetcher->mutex);
+    }
     return rc;
 }

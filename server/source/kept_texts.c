@@ -42,20 +42,7 @@ struct collection {
     uint64_t end_ns; /* until then processes are asked */
 };
 
-static void collection_deinit(struct collection *all)
-{
-    free(all->self);
-    free(all->total);
-    free(all->sums);
-    free(all->is_wanted);
-    free(all->functions);
-    free(all->places);
-    free(all->files);
-    buffer_deinit(&all->text);
-    buffer_deinit(&all->kept);
-}
-
-static bool allocate(struct collection *all)
+static bool allocate_sums(struct collection *all)
 {
     const struct profile_sizes *const sizes = &all->snapshot->sizes;
     const size_t functions = sizes->functions + 1u;
@@ -85,8 +72,8 @@ static bool has_file(const struct profile_snapshot *snapshot, function_id functi
 }
 
 /* Recursion counts a sample more than once: rather a function too many. */
-static enum err_code want(struct collection *all, const struct view_query *query,
-                          struct err *err)
+static enum err_code mark_wanted(struct collection *all, const struct view_query *query,
+                                 struct err *err)
 {
     const struct profile_snapshot *const snapshot = all->snapshot;
     const uint32_t nodes = snapshot->sizes.nodes, functions = snapshot->sizes.functions;
@@ -143,22 +130,6 @@ static bool is_module(const struct profile_snapshot *snapshot, str_id name)
     static const char module[] = "<module>";
     const struct strtab_string text = profile_string(snapshot, name);
     return text.length == sizeof module - 1 && memcmp(text.text, module, text.length) == 0;
-}
-
-static void find_places(struct collection *all)
-{
-    const struct profile_snapshot *const snapshot = all->snapshot;
-    for (function_id id = 0; id < snapshot->sizes.functions; id++) {
-        const struct profile_function row = profile_function_at(snapshot, id);
-        if (all->is_wanted[id] && !is_module(snapshot, row.name))
-            add_place(all, id, row.first_line, true);
-    }
-    for (frame_id id = 0; id < snapshot->sizes.frames; id++) {
-        const struct profile_frame row = profile_frame_at(snapshot, id);
-        if (all->is_wanted[row.function])
-            add_place(all, row.function, row.line, false);
-    }
-    qsort(all->places, all->place_count, sizeof *all->places, by_place);
 }
 
 /* Adds the file of some functions, if one of them is wanted. */
@@ -223,29 +194,6 @@ static size_t find_compiled(const struct collection *all, const struct file *fil
     return found;
 }
 
-/* Leaves of the text what is wanted. */
-static enum err_code cut(struct collection *all, const struct file *file, bool *is_whole_out,
-                         struct err *err)
-{
-    struct def_line_mark *const marks =
-        calloc(file->place_count + file->of.count + 1, sizeof *marks);
-    struct def_line *const items = calloc(file->of.count + 1, sizeof *items);
-    size_t count = file->place_count;
-    enum err_code rc = marks && items ? ERR_OK : err_nomem(err);
-    for (size_t i = 0; !rc && i < file->place_count; i++)
-        marks[i] = all->places[file->first_place + i].mark;
-    if (!rc && all->text.length > 0)
-        count += find_compiled(all, file, marks + count, items);
-    if (!rc) {
-        qsort(marks, count, sizeof *marks, by_mark);
-        rc = def_line_keep(all->text.data ? all->text.data : "", all->text.length, marks, count,
-                           &all->kept, is_whole_out, err);
-    }
-    free(marks);
-    free(items);
-    return rc;
-}
-
 static bool put_reason(const struct strtab_string *path, const char *reason, struct buffer *out)
 {
     const struct source_text row = {
@@ -267,7 +215,25 @@ static enum err_code put_file(struct collection *all, const struct file *file,
         (void)put_reason(&path, why.message, out);
         return ERR_OK;
     }
-    const enum err_code rc = cut(all, file, &row.is_whole, err);
+
+    /* Leaves of the text what is wanted. */
+    struct def_line_mark *const marks =
+        calloc(file->place_count + file->of.count + 1, sizeof *marks);
+    struct def_line *const items = calloc(file->of.count + 1, sizeof *items);
+    size_t count = file->place_count;
+    enum err_code rc = marks && items ? ERR_OK : err_nomem(err);
+    for (size_t i = 0; !rc && i < file->place_count; i++)
+        marks[i] = all->places[file->first_place + i].mark;
+    if (!rc && all->text.length > 0)
+        count += find_compiled(all, file, marks + count, items);
+    if (!rc) {
+        qsort(marks, count, sizeof *marks, by_mark);
+        rc = def_line_keep(all->text.data ? all->text.data : "", all->text.length, marks, count,
+                           &all->kept, &row.is_whole, err);
+    }
+    free(marks);
+    free(items);
+
     if (rc)
         return rc;
     row.text = all->kept.length ? all->kept.data : "";
@@ -285,17 +251,38 @@ enum err_code kept_texts_collect(struct source *source, const struct profile_sna
     const struct view_query everything = { .to_ns = 0 };
     const struct view_query usual = { .states.parts = PART_SET_USUAL };
     struct collection all = { .source = source, .snapshot = snapshot };
-    enum err_code rc = allocate(&all) ? want(&all, &everything, err) : err_nomem(err);
+    enum err_code rc =
+        allocate_sums(&all) ? mark_wanted(&all, &everything, err) : err_nomem(err);
     if (!rc)
-        rc = want(&all, &usual, err);
+        rc = mark_wanted(&all, &usual, err);
     if (!rc) {
-        find_places(&all);
+        for (function_id id = 0; id < snapshot->sizes.functions; id++) {
+            const struct profile_function row = profile_function_at(snapshot, id);
+            if (all.is_wanted[id] && !is_module(snapshot, row.name))
+                add_place(&all, id, row.first_line, true);
+        }
+        for (frame_id id = 0; id < snapshot->sizes.frames; id++) {
+            const struct profile_frame row = profile_frame_at(snapshot, id);
+            if (all.is_wanted[row.function])
+                add_place(&all, row.function, row.line, false);
+        }
+        qsort(all.places, all.place_count, sizeof *all.places, by_place);
+
         find_files(&all);
     }
     all.end_ns = clock_now_ns() + KEPT_TEXTS_MS * NS_PER_MS;
     for (size_t i = 0; i < all.file_count && i < SOURCE_TEXTS_MAX_FILES && !rc; i++)
         rc = put_file(&all, &all.files[i], out, count_out, err);
-    collection_deinit(&all);
+
+    free(all.self);
+    free(all.total);
+    free(all.sums);
+    free(all.is_wanted);
+    free(all.functions);
+    free(all.places);
+    free(all.files);
+    buffer_deinit(&all.text);
+    buffer_deinit(&all.kept);
     return rc ? rc : buffer_check(out, err);
 }
 

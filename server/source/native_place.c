@@ -59,23 +59,15 @@ static noreturn void find_and_end(const struct debug_lines_file *file, const uin
 }
 
 /* false: the child has ended before. */
-static bool receive(int fd, void *out, size_t bytes)
+static bool receive_bytes(int fd, void *out, size_t bytes)
 {
     return channel_read(fd, out, bytes) == (ssize_t)bytes;
 }
 
-static enum source_outcome outcome_of(uint32_t code)
-{
-    return code == ERR_OK          ? SOURCE_DONE
-           : code == ERR_NOT_FOUND ? SOURCE_NO_LINE
-           : code == ERR_SYS       ? SOURCE_FAILED
-                                   : SOURCE_BAD_DEBUG;
-}
-
 static bool receive_one(int fd, struct sent *sent, struct debug_line *place)
 {
-    if (!receive(fd, sent, sizeof *sent) || sent->length >= sizeof place->file ||
-        !receive(fd, place->file, sent->length))
+    if (!receive_bytes(fd, sent, sizeof *sent) || sent->length >= sizeof place->file ||
+        !receive_bytes(fd, place->file, sent->length))
         return false;
     place->file[sent->length] = '\0';
     place->line = sent->line;
@@ -89,7 +81,12 @@ static enum source_outcome receive_places(int fd, size_t count, native_place_fou
     struct sent sent;
     size_t done = 0;
     for (; done < count && receive_one(fd, &sent, &place); done++) {
-        const enum source_outcome outcome = outcome_of(sent.code);
+        const uint32_t code = sent.code;
+        const enum source_outcome outcome = code == ERR_OK          ? SOURCE_DONE
+                                            : code == ERR_NOT_FOUND ? SOURCE_NO_LINE
+                                            : code == ERR_SYS       ? SOURCE_FAILED
+                                                                    : SOURCE_BAD_DEBUG;
+
         if (outcome != SOURCE_DONE && outcome != SOURCE_NO_LINE)
             return outcome;
         found(context, outcome, &place);

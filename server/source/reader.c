@@ -28,26 +28,7 @@ enum { MAX_FILES = 32, MAX_CPU_S = 2 };
 /* Folders in an archive, and of a path that leads nowhere. */
 enum { MAX_ARCHIVE_DEPTH = 32 };
 
-static void limit(void)
-{
-    const struct rlimit none = { 0, 0 };
-    const struct rlimit files = { MAX_FILES, MAX_FILES };
-    const struct rlimit cpu = { MAX_CPU_S, MAX_CPU_S };
-    const struct itimerval end = { .it_value.tv_sec = SOURCE_DEADLINE_MS / 1000,
-                                   .it_value.tv_usec = SOURCE_DEADLINE_MS % 1000 * 1000 };
-    sigset_t nothing;
-    sigemptyset(&nothing);
-    signal(SIGALRM, SIG_DFL);
-    signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &nothing, NULL);
-    setrlimit(RLIMIT_CORE, &none);
-    setrlimit(RLIMIT_FSIZE, &none);
-    setrlimit(RLIMIT_NOFILE, &files);
-    setrlimit(RLIMIT_CPU, &cpu);
-    setitimer(ITIMER_REAL, &end, NULL);
-}
-
-static bool runs(const struct source_request *request, const int *fds)
+static bool is_running(const struct source_request *request, const int *fds)
 {
     struct pollfd end = { .fd = fds[SOURCE_FD_PROCESS], .events = POLLIN };
     char byte;
@@ -55,13 +36,13 @@ static bool runs(const struct source_request *request, const int *fds)
            pread(fds[SOURCE_FD_SPACE], &byte, 1, (off_t)request->mapped_addr) != 0;
 }
 
-static enum source_outcome identify(const struct source_request *request, const int *fds,
-                                    struct owner *out)
+static enum source_outcome identify_owner(const struct source_request *request, const int *fds,
+                                          struct owner *out)
 {
     switch (owner_read(request->pid, out, NULL)) {
-    case ERR_OK: return runs(request, fds) ? SOURCE_DONE : SOURCE_GONE;
+    case ERR_OK: return is_running(request, fds) ? SOURCE_DONE : SOURCE_GONE;
     case ERR_GONE: return SOURCE_GONE;
-    case ERR_PERM: return runs(request, fds) ? SOURCE_MIXED_OWNER : SOURCE_GONE;
+    case ERR_PERM: return is_running(request, fds) ? SOURCE_MIXED_OWNER : SOURCE_GONE;
     case ERR_NOMEM:
     case ERR_SYS:
     case ERR_FAULT:
@@ -75,12 +56,6 @@ static enum source_outcome identify(const struct source_request *request, const 
     return SOURCE_FAILED;
 }
 
-/* Root that has given up its rights since is what it is now; nobody else may have changed. */
-static bool may_be(const struct owner *first, const struct owner *now)
-{
-    return owner_same(first, now) || (first->uid == 0 && now->uid != 0);
-}
-
 /* The root and whose it is belong together: what was before and after it was opened is the same. */
 static enum source_outcome hold_root(const struct source_request *request, const int *fds,
                                      struct owner *owner, int *root_out)
@@ -88,18 +63,20 @@ static enum source_outcome hold_root(const struct source_request *request, const
     char path[48];
     struct owner again;
     struct stat root;
-    enum source_outcome outcome = identify(request, fds, owner);
+    enum source_outcome outcome = identify_owner(request, fds, owner);
     if (outcome != SOURCE_DONE)
         return outcome;
     snprintf(path, sizeof path, "/proc/%d/root", (int)request->pid);
     *root_out = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (*root_out < 0 || fstat(*root_out, &root) != 0)
         return errno == ENOENT || errno == ESRCH ? SOURCE_GONE : SOURCE_FAILED;
-    outcome = identify(request, fds, &again);
+    outcome = identify_owner(request, fds, &again);
     if (outcome != SOURCE_DONE)
         return outcome;
     return owner_same(owner, &again) && root.st_dev == again.root_device &&
-                   root.st_ino == again.root_inode && may_be(&request->owner, owner)
+                   root.st_ino == again.root_inode &&
+                   (owner_same(&request->owner, owner) ||
+                    (request->owner.uid == 0 && owner->uid != 0))
                ? SOURCE_DONE
                : SOURCE_OTHER_OWNER;
 }
@@ -206,22 +183,6 @@ static void list_place(void *context, enum source_outcome outcome,
     listing->length += sizeof found + found.path_length;
 }
 
-static enum source_outcome list_places(const struct source_request *request, int root,
-                                       int library, struct source_answer *answer,
-                                       char **text_out)
-{
-    struct listing listing = { .room = SOURCE_MAX_PLACES *
-                                       (sizeof(struct source_found_row) + PATH_MAX) };
-    listing.text = malloc(listing.room);
-    if (!listing.text)
-        return SOURCE_FAILED;
-    const enum source_outcome outcome =
-        native_place_find(request, root, library, list_place, &listing);
-    *text_out = listing.text;
-    answer->length = (uint32_t)listing.length;
-    return outcome;
-}
-
 static enum source_outcome read_native(const struct source_request *request, int root,
                                        struct source_answer *answer, struct debug_line *place,
                                        char **text_out)
@@ -231,34 +192,20 @@ static enum source_outcome read_native(const struct source_request *request, int
     if (outcome != SOURCE_DONE)
         return outcome == SOURCE_MISSING || outcome == SOURCE_NOT_REGULAR ? SOURCE_OTHER_LIBRARY
                                                                           : outcome;
-    if (request->wants_places)
-        return list_places(request, root, library, answer, text_out);
+    if (request->wants_places) {
+        struct listing listing = { .room = SOURCE_MAX_PLACES *
+                                           (sizeof(struct source_found_row) + PATH_MAX) };
+        listing.text = malloc(listing.room);
+        if (!listing.text)
+            return SOURCE_FAILED;
+        outcome = native_place_find(request, root, library, list_place, &listing);
+        *text_out = listing.text;
+        answer->length = (uint32_t)listing.length;
+        return outcome;
+    }
     outcome = open_native(request, root, library, place, &file);
     close(library);
     return outcome == SOURCE_DONE ? read_text(file, answer, text_out) : outcome;
-}
-
-static enum source_outcome read_checkout(const struct source_request *request, int root,
-                                         struct source_answer *answer, char **text_out)
-{
-    struct source_checkout *const checkout = malloc(sizeof *checkout);
-    if (!checkout)
-        return SOURCE_FAILED;
-    answer->length = sizeof *checkout;
-    *text_out = (char *)checkout;
-    return checkout_find(root, request->path, checkout) ? SOURCE_DONE : SOURCE_MISSING;
-}
-
-static enum source_outcome read_distribution(const struct source_request *request, int root,
-                                             struct source_answer *answer, char **text_out)
-{
-    struct source_distribution *const distribution = malloc(sizeof *distribution);
-    if (!distribution)
-        return SOURCE_FAILED;
-    answer->length = sizeof *distribution;
-    *text_out = (char *)distribution;
-    distribution_find(root, request->path, distribution);
-    return SOURCE_DONE;
 }
 
 static enum source_outcome read_source(const struct source_request *request, const int *fds,
@@ -274,10 +221,23 @@ static enum source_outcome read_source(const struct source_request *request, con
     close(fds[SOURCE_FD_SPACE]);
     if (!rights_become(&owner))
         return SOURCE_NOT_OURS;
-    if (request->wants_checkout)
-        return read_checkout(request, root, answer, text_out);
-    if (request->wants_distribution)
-        return read_distribution(request, root, answer, text_out);
+    if (request->wants_checkout) {
+        struct source_checkout *const checkout = malloc(sizeof *checkout);
+        if (!checkout)
+            return SOURCE_FAILED;
+        answer->length = sizeof *checkout;
+        *text_out = (char *)checkout;
+        return checkout_find(root, request->path, checkout) ? SOURCE_DONE : SOURCE_MISSING;
+    }
+    if (request->wants_distribution) {
+        struct source_distribution *const distribution = malloc(sizeof *distribution);
+        if (!distribution)
+            return SOURCE_FAILED;
+        answer->length = sizeof *distribution;
+        *text_out = (char *)distribution;
+        distribution_find(root, request->path, distribution);
+        return SOURCE_DONE;
+    }
     if (request->entry_count)
         return read_native(request, root, answer, place, text_out);
     outcome = rooted_file_open(root, request->path, &file);
@@ -286,7 +246,7 @@ static enum source_outcome read_source(const struct source_request *request, con
     return outcome == SOURCE_DONE ? read_text(file, answer, text_out) : outcome;
 }
 
-static void put(int fd, const void *data, size_t bytes)
+static void put_bytes(int fd, const void *data, size_t bytes)
 {
     if (!channel_write(fd, data, bytes))
         _exit(1);
@@ -297,13 +257,29 @@ noreturn void reader_run(const struct source_request *request, const int *fds)
     static struct debug_line place;
     struct source_answer answer = { 0 };
     char *text = NULL;
-    limit();
+
+    const struct rlimit none = { 0, 0 };
+    const struct rlimit files = { MAX_FILES, MAX_FILES };
+    const struct rlimit cpu = { MAX_CPU_S, MAX_CPU_S };
+    const struct itimerval end = { .it_value.tv_sec = SOURCE_DEADLINE_MS / 1000,
+                                   .it_value.tv_usec = SOURCE_DEADLINE_MS % 1000 * 1000 };
+    sigset_t nothing;
+    sigemptyset(&nothing);
+    signal(SIGALRM, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &nothing, NULL);
+    setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_FSIZE, &none);
+    setrlimit(RLIMIT_NOFILE, &files);
+    setrlimit(RLIMIT_CPU, &cpu);
+    setitimer(ITIMER_REAL, &end, NULL);
+
     answer.outcome = read_source(request, fds, &answer, &place, &text);
     answer.line = place.line;
     answer.path_length = (uint32_t)strlen(place.file);
-    put(fds[SOURCE_FD_ANSWER], &answer, sizeof answer);
-    put(fds[SOURCE_FD_ANSWER], place.file, answer.path_length);
+    put_bytes(fds[SOURCE_FD_ANSWER], &answer, sizeof answer);
+    put_bytes(fds[SOURCE_FD_ANSWER], place.file, answer.path_length);
     if (answer.outcome == SOURCE_DONE)
-        put(fds[SOURCE_FD_ANSWER], text, answer.length);
+        put_bytes(fds[SOURCE_FD_ANSWER], text, answer.length);
     _exit(0);
 }

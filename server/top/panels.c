@@ -36,14 +36,14 @@ static void end_line(const struct panel *panel)
     buffer_text(panel->out, "\x1b[0m\x1b[K\r\n");
 }
 
-static void fill(const struct panel *panel, size_t used)
+static void fill_rows(const struct panel *panel, size_t used)
 {
     for (; used < panel->rows; used++)
         end_line(panel);
 }
 
 /* Keeps the cursor in the list, and scrolls so that it is visible. */
-static void follow(struct display *display, size_t rows, unsigned shown)
+static void follow_cursor(struct display *display, size_t rows, unsigned shown)
 {
     if (display->cursor >= rows)
         display->cursor = rows > 0 ? (uint32_t)rows - 1 : 0;
@@ -88,22 +88,6 @@ static void put_count(struct writer *writer, uint64_t samples)
     put_right(writer, COUNT, text);
 }
 
-/* "app.py:14".  A long path is cut at its start, because its end says most. */
-static void put_place(struct writer *writer, const struct model *model,
-                      const struct named_frame *frame, unsigned columns)
-{
-    struct buffer text = { 0 };
-    const int32_t line = model->by_line ? frame->line : frame->first_line;
-    if (!frame->is_synthetic) {
-        const struct strtab_string file =
-            columns >= PLACE ? frame->file : names_base(frame->file);
-        plain_text_put(&text, file.text, file.length);
-        buffer_printf(&text, ":%d", (int)line);
-    }
-    writer_field_end(writer, text.data, text.length, columns);
-    buffer_deinit(&text);
-}
-
 /* The name gets three fifths of the rest of the line, the place two fifths. */
 static void put_row_name(struct writer *writer, const struct model *model, uint32_t row)
 {
@@ -112,10 +96,20 @@ static void put_row_name(struct writer *writer, const struct model *model, uint3
     const unsigned name = writer->left > place + 1 ? writer->left - place - 1 : 0;
     writer_field(writer, frame.name.text, frame.name.length, name);
     writer_spaces(writer, 1);
-    put_place(writer, model, &frame, place);
+
+    /* "app.py:14".  A long path is cut at its start, because its end says most. */
+    struct buffer text = { 0 };
+    const int32_t line = model->by_line ? frame.line : frame.first_line;
+    if (!frame.is_synthetic) {
+        const struct strtab_string file = place >= PLACE ? frame.file : names_base(frame.file);
+        plain_text_put(&text, file.text, file.length);
+        buffer_printf(&text, ":%d", (int)line);
+    }
+    writer_field_end(writer, text.data, text.length, place);
+    buffer_deinit(&text);
 }
 
-static const char *mark(const struct display *display, enum display_sort sort)
+static const char *title_mark(const struct display *display, enum display_sort sort)
 {
     return display->sort == sort ? "v" : "";
 }
@@ -126,25 +120,6 @@ static void put_title(struct writer *writer, unsigned columns, const char *word,
     char text[32];
     snprintf(text, sizeof text, "%s%s", marked, word);
     put_right(writer, columns, text);
-}
-
-static void functions_title(const struct panel *panel, const struct display *display)
-{
-    struct writer writer = start_line(panel);
-    writer.is_chosen = true;
-    writer_colour(&writer, WRITER_PLAIN);
-    put_title(&writer, SHARE, "SELF %", mark(display, DISPLAY_BY_SELF));
-    put_title(&writer, SHARE, "TOTAL %", mark(display, DISPLAY_BY_TOTAL));
-    if (panel->columns >= WITH_SECONDS)
-        put_title(&writer, SECONDS, "SELF", "");
-    if (panel->columns >= WITH_COUNTS) {
-        put_title(&writer, SECONDS, "TOTAL", "");
-        put_title(&writer, COUNT, "SAMPLES", "");
-    }
-    writer_print(&writer, "  %s%s", mark(display, DISPLAY_BY_NAME),
-                 display->by_line ? "FUNCTION, FILE:LINE" : "FUNCTION, FILE:FIRST LINE");
-    writer_spaces(&writer, writer.left);
-    end_line(panel);
 }
 
 static void functions_row(const struct panel *panel, uint32_t row, bool is_chosen)
@@ -193,8 +168,24 @@ size_t panel_functions(const struct panel *panel, struct display *display)
     size_t used = 0;
     if (chosen < model->count)
         display->cursor = (uint32_t)chosen;
-    follow(display, model->count, panel->rows);
-    functions_title(panel, display);
+    follow_cursor(display, model->count, panel->rows);
+
+    struct writer writer = start_line(panel);
+    writer.is_chosen = true;
+    writer_colour(&writer, WRITER_PLAIN);
+    put_title(&writer, SHARE, "SELF %", title_mark(display, DISPLAY_BY_SELF));
+    put_title(&writer, SHARE, "TOTAL %", title_mark(display, DISPLAY_BY_TOTAL));
+    if (panel->columns >= WITH_SECONDS)
+        put_title(&writer, SECONDS, "SELF", "");
+    if (panel->columns >= WITH_COUNTS) {
+        put_title(&writer, SECONDS, "TOTAL", "");
+        put_title(&writer, COUNT, "SAMPLES", "");
+    }
+    writer_print(&writer, "  %s%s", title_mark(display, DISPLAY_BY_NAME),
+                 display->by_line ? "FUNCTION, FILE:LINE" : "FUNCTION, FILE:FIRST LINE");
+    writer_spaces(&writer, writer.left);
+    end_line(panel);
+
     for (; used < panel->rows && display->first + used < model->count; used++)
         functions_row(panel, model->order[display->first + used],
                       display->first + used == display->cursor);
@@ -202,7 +193,7 @@ size_t panel_functions(const struct panel *panel, struct display *display)
         say_empty(panel);
         used = 1;
     }
-    fill(panel, used);
+    fill_rows(panel, used);
     return panel->rows;
 }
 
@@ -232,16 +223,6 @@ static void threads_title(const struct panel *panel)
     end_line(panel);
 }
 
-static void put_wait(struct writer *writer, const struct model *model, thread_id thread)
-{
-    char text[WAIT_MAX_NAME] = "";
-    const struct thread_wait *const wait = model_wait(model, thread);
-    if (wait)
-        thread_wait_text(model->recorded, wait, text, sizeof text);
-    writer_field(writer, text, strlen(text), wait_columns(writer->left));
-    writer_spaces(writer, 1);
-}
-
 /* A part that no sample is known to be, and some may be, is not 0 %. */
 static bool is_unknown(const struct state_sums *sums, enum part part)
 {
@@ -252,40 +233,45 @@ static bool is_unknown(const struct state_sums *sums, enum part part)
     return sums->parts[part] == 0 && sums->unknown[flag] > 0;
 }
 
-static void threads_row(const struct panel *panel, const struct states_row *row, bool is_chosen)
-{
-    struct writer writer = start_line(panel);
-    struct buffer name = { 0 };
-    const struct state_sums *const sums = &row->sums;
-    writer.is_chosen = is_chosen;
-    writer_colour(&writer, WRITER_PLAIN);
-    if (panel->columns >= WITH_SAMPLES)
-        put_count(&writer, sums->samples);
-    for (enum part part = 0; part < PART_COUNT; part++) {
-        if (is_unknown(sums, part))
-            put_right(&writer, SHARE, "?");
-        else
-            put_share(&writer, sums->parts[part], sums->samples, part == PART_NEEDS_GIL);
-    }
-    writer_spaces(&writer, 2);
-    if (panel->columns >= WITH_WAITS)
-        put_wait(&writer, panel->model, row->thread);
-    names_put_thread(&name, panel->model->snapshot, row->thread);
-    writer_field(&writer, name.data, name.length, writer.left);
-    buffer_deinit(&name);
-    end_line(panel);
-}
-
 size_t panel_threads(const struct panel *panel, struct display *display)
 {
     const struct states *const states = &panel->model->states;
     size_t used = 0;
-    follow(display, states->count, panel->rows);
+    follow_cursor(display, states->count, panel->rows);
     threads_title(panel);
-    for (; used < panel->rows && display->first + used < states->count; used++)
-        threads_row(panel, &states->rows[display->first + used],
-                    display->first + used == display->cursor);
-    fill(panel, used);
+    for (; used < panel->rows && display->first + used < states->count; used++) {
+        const struct states_row *const row = &states->rows[display->first + used];
+        const bool is_chosen = display->first + used == display->cursor;
+        struct writer writer = start_line(panel);
+        struct buffer name = { 0 };
+        const struct state_sums *const sums = &row->sums;
+        writer.is_chosen = is_chosen;
+        writer_colour(&writer, WRITER_PLAIN);
+        if (panel->columns >= WITH_SAMPLES)
+            put_count(&writer, sums->samples);
+        for (enum part part = 0; part < PART_COUNT; part++) {
+            if (is_unknown(sums, part))
+                put_right(&writer, SHARE, "?");
+            else
+                put_share(&writer, sums->parts[part], sums->samples, part == PART_NEEDS_GIL);
+        }
+        writer_spaces(&writer, 2);
+        if (panel->columns >= WITH_WAITS) {
+            const struct model *const model = panel->model;
+            const thread_id thread = row->thread;
+            char text[WAIT_MAX_NAME] = "";
+            const struct thread_wait *const wait = model_wait(model, thread);
+            if (wait)
+                thread_wait_text(model->recorded, wait, text, sizeof text);
+            writer_field(&writer, text, strlen(text), wait_columns(writer.left));
+            writer_spaces(&writer, 1);
+        }
+        names_put_thread(&name, panel->model->snapshot, row->thread);
+        writer_field(&writer, name.data, name.length, writer.left);
+        buffer_deinit(&name);
+        end_line(panel);
+    }
+    fill_rows(panel, used);
     return panel->rows;
 }
 
@@ -323,7 +309,7 @@ size_t panel_around(const struct panel *panel, const struct display *display)
     struct writer writer = start_line(panel);
     if (display->row >= model->flat.row_count) {
         say_empty(panel);
-        fill(panel, 0);
+        fill_rows(panel, 0);
         return 0;
     }
     writer.is_chosen = true;
@@ -368,6 +354,6 @@ size_t panel_help(const struct panel *panel)
         writer_print(&writer, " %s", lines[used]);
         end_line(panel);
     }
-    fill(panel, used);
+    fill_rows(panel, used);
     return 0;
 }

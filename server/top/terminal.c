@@ -53,24 +53,12 @@ static bool is_ignored(int signal)
     return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-static void watch_crashes(void)
+enum err_code terminal_init(struct terminal *terminal, struct err *err)
 {
-    struct sigaction action = { .sa_handler = on_crash };
-    for (size_t i = 0; i < CRASHES; i++) {
-        sigaction(crashes[i], NULL, &shared.before[i]);
-        if (!is_ignored(crashes[i]))
-            sigaction(crashes[i], &action, NULL);
-    }
-}
+    const char *const no_colour = getenv("NO_COLOR");
+    sigset_t set;
+    *terminal = (struct terminal){ .signal_fd = -1, .error_fd = -1, .messages_fd = -1 };
 
-static void forget_crashes(void)
-{
-    for (size_t i = 0; i < CRASHES; i++)
-        sigaction(crashes[i], &shared.before[i], NULL);
-}
-
-static enum err_code check_kind(struct err *err)
-{
     const char *const term = getenv("TERM");
     if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1)
         return err_set(err, ERR_INVALID,
@@ -81,17 +69,7 @@ static enum err_code check_kind(struct err *err)
                        "top needs a terminal with a cursor (TERM is '%.32s'): use record "
                        "--pstats for a table, or attach for a page",
                        term ? term : "");
-    return ERR_OK;
-}
 
-enum err_code terminal_init(struct terminal *terminal, struct err *err)
-{
-    const char *const no_colour = getenv("NO_COLOR");
-    sigset_t set;
-    *terminal = (struct terminal){ .signal_fd = -1, .error_fd = -1, .messages_fd = -1 };
-    const enum err_code rc = check_kind(err);
-    if (rc)
-        return rc;
     terminal->has_colours = !no_colour || !*no_colour;
     sigemptyset(&set);
     sigaddset(&set, SIGWINCH);
@@ -102,7 +80,13 @@ enum err_code terminal_init(struct terminal *terminal, struct err *err)
     terminal->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (terminal->signal_fd < 0)
         return err_sys(err, errno, "cannot watch for signals");
-    watch_crashes();
+
+    struct sigaction action = { .sa_handler = on_crash };
+    for (size_t i = 0; i < CRASHES; i++) {
+        sigaction(crashes[i], NULL, &shared.before[i]);
+        if (!is_ignored(crashes[i]))
+            sigaction(crashes[i], &action, NULL);
+    }
     return ERR_OK;
 }
 
@@ -113,24 +97,52 @@ void terminal_deinit(struct terminal *terminal)
     terminal_leave(terminal);
     if (terminal->signal_fd >= 0) {
         close(terminal->signal_fd);
-        forget_crashes();
+        for (size_t i = 0; i < CRASHES; i++)
+            sigaction(crashes[i], &shared.before[i], NULL);
     }
     pthread_sigmask(SIG_SETMASK, &terminal->before, NULL);
     terminal->is_open = false;
 }
 
-static void collect_messages(struct terminal *terminal)
+enum err_code terminal_enter(struct terminal *terminal, struct err *err)
 {
-    terminal->messages_fd = memfd_create("messages", MFD_CLOEXEC);
-    if (terminal->messages_fd < 0)
-        return;
-    terminal->error_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-    dup2(terminal->messages_fd, STDERR_FILENO);
-    shared.error_fd = terminal->error_fd;
+    if (terminal->is_entered)
+        return ERR_OK;
+
+    if (tcgetattr(STDIN_FILENO, &shared.as_it_was) != 0)
+        return err_sys(err, errno, "cannot use the terminal");
+    struct termios raw = shared.as_it_was;
+    /* Ctrl-C and Ctrl-Z stay signals. */
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
+    raw.c_iflag &= ~(tcflag_t)(IXON | ICRNL);
+    raw.c_cc[VMIN] = 0;
+    raw.c_cc[VTIME] = 0;
+    if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) != 0)
+        return err_sys(err, errno, "cannot use the terminal");
+
+    terminal->is_entered = true;
+    shared.is_entered = 1;
+    if (isatty(STDERR_FILENO) == 1) {
+        terminal->messages_fd = memfd_create("messages", MFD_CLOEXEC);
+        if (terminal->messages_fd >= 0) {
+            terminal->error_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+            dup2(terminal->messages_fd, STDERR_FILENO);
+            shared.error_fd = terminal->error_fd;
+        }
+    }
+    terminal_show(terminal, ENTER, sizeof ENTER - 1);
+    return ERR_OK;
 }
 
-static void write_messages(struct terminal *terminal)
+void terminal_leave(struct terminal *terminal)
 {
+    if (!terminal->is_entered)
+        return;
+    terminal_show(terminal, LEAVE, sizeof LEAVE - 1);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &shared.as_it_was);
+    terminal->is_entered = false;
+    shared.is_entered = 0;
+
     char bytes[MESSAGE_BYTES];
     off_t at = 0;
     ssize_t n = 0;
@@ -148,44 +160,6 @@ static void write_messages(struct terminal *terminal)
     terminal->messages_fd = -1;
 }
 
-static bool set_raw(struct termios *as_it_was)
-{
-    if (tcgetattr(STDIN_FILENO, as_it_was) != 0)
-        return false;
-    struct termios raw = *as_it_was;
-    /* Ctrl-C and Ctrl-Z stay signals. */
-    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
-    raw.c_iflag &= ~(tcflag_t)(IXON | ICRNL);
-    raw.c_cc[VMIN] = 0;
-    raw.c_cc[VTIME] = 0;
-    return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
-}
-
-enum err_code terminal_enter(struct terminal *terminal, struct err *err)
-{
-    if (terminal->is_entered)
-        return ERR_OK;
-    if (!set_raw(&shared.as_it_was))
-        return err_sys(err, errno, "cannot use the terminal");
-    terminal->is_entered = true;
-    shared.is_entered = 1;
-    if (isatty(STDERR_FILENO) == 1)
-        collect_messages(terminal);
-    terminal_show(terminal, ENTER, sizeof ENTER - 1);
-    return ERR_OK;
-}
-
-void terminal_leave(struct terminal *terminal)
-{
-    if (!terminal->is_entered)
-        return;
-    terminal_show(terminal, LEAVE, sizeof LEAVE - 1);
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &shared.as_it_was);
-    terminal->is_entered = false;
-    shared.is_entered = 0;
-    write_messages(terminal);
-}
-
 void terminal_take_signals(struct terminal *terminal)
 {
     struct signalfd_siginfo info;
@@ -200,7 +174,7 @@ void terminal_take_signals(struct terminal *terminal)
     (void)!terminal_enter(terminal, NULL);
 }
 
-static unsigned within(unsigned value, unsigned usual, unsigned most)
+static unsigned limit_size(unsigned value, unsigned usual, unsigned most)
 {
     if (value == 0)
         return usual;
@@ -212,8 +186,8 @@ void terminal_size(const struct terminal *terminal, unsigned *columns_out, unsig
     struct winsize size = { 0 };
     (void)terminal;
     (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-    *columns_out = within(size.ws_col, 80, TERMINAL_MAX_COLUMNS);
-    *rows_out = within(size.ws_row, 24, TERMINAL_MAX_ROWS);
+    *columns_out = limit_size(size.ws_col, 80, TERMINAL_MAX_COLUMNS);
+    *rows_out = limit_size(size.ws_row, 24, TERMINAL_MAX_ROWS);
 }
 
 bool terminal_show(const struct terminal *terminal, const char *data, size_t bytes)

@@ -65,19 +65,6 @@ static void put_share(struct json *json, const char *key, double ppm)
     json_member_number(json, key, ppm / MILLION);
 }
 
-static void write_functions(struct json *json, const struct session_info *info)
-{
-    struct strtab_string name;
-    json_array(json);
-    for (size_t i = 0; biased_at(info, i, &name); i++) {
-        json_object(json);
-        json_member_string(json, "name", name);
-        put_share(json, "share", info->snapshot->quality.biased[i].ppm);
-        json_end(json);
-    }
-    json_end(json);
-}
-
 void bias_write(struct json *json, const struct session_info *info)
 {
     const struct quality *const quality = &info->snapshot->quality;
@@ -92,7 +79,15 @@ void bias_write(struct json *json, const struct session_info *info)
     put_share(json, "error", is_measured ? error_of(quality) : 0);
     json_key(json, "functions");
     if (is_measured) {
-        write_functions(json, info);
+        struct strtab_string name;
+        json_array(json);
+        for (size_t i = 0; biased_at(info, i, &name); i++) {
+            json_object(json);
+            json_member_string(json, "name", name);
+            put_share(json, "share", info->snapshot->quality.biased[i].ppm);
+            json_end(json);
+        }
+        json_end(json);
     } else {
         json_array(json);
         json_end(json);

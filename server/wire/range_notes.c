@@ -9,11 +9,6 @@
 /* The longest session in seconds; more is no time of it. */
 #define MOST_S 1e9
 
-static bool is_blank(const char *text)
-{
-    return text[strspn(text, " \t\r\n")] == '\0';
-}
-
 enum err_code range_notes_add(struct range_notes *notes, double from_s, double to_s,
                               const char *text, struct range_note *out, struct err *err)
 {
@@ -21,7 +16,7 @@ enum err_code range_notes_add(struct range_notes *notes, double from_s, double t
     if (!(from_s >= 0 && to_s > from_s && to_s <= MOST_S))
         return err_set(err, ERR_INVALID,
                        "\"from_s\" must be at least 0, and \"to_s\" later than \"from_s\"");
-    if (is_blank(text) || strlen(text) > RANGE_NOTE_MAX_TEXT)
+    if ((text[strspn(text, " \t\r\n")] == '\0') || strlen(text) > RANGE_NOTE_MAX_TEXT)
         return err_set(err, ERR_INVALID,
                        "\"text\" must have 1 to %d bytes, and not only spaces",
                        RANGE_NOTE_MAX_TEXT);

@@ -35,16 +35,6 @@ static void put_target(struct json *json, const struct sampler_target *target)
     json_member_bool(json, "validated", target->validated);
 }
 
-static void write_target(struct json *json, const struct session_info *info)
-{
-    char host[HOST_NAME_BYTES] = "";
-    gethostname(host, sizeof host - 1);
-    json_object(json);
-    put_target(json, info->target);
-    json_member_text(json, "host", info->host ? info->host : host);
-    json_end(json);
-}
-
 /* 0: none. */
 static void put_seconds(struct json *json, const char *key, uint64_t ns)
 {
@@ -84,16 +74,6 @@ static void write_targets(struct json *json, const struct session_info *info)
     json_end(json);
 }
 
-static struct sampler_processes count_processes(const struct session_info *info)
-{
-    struct sampler_processes processes = { .joined = info->snapshot->sizes.processes };
-    if (info->targets && info->targets->count > processes.joined)
-        processes.joined = info->targets->count;
-    if (info->sampler)
-        sampler_processes(info->sampler, &processes);
-    return processes;
-}
-
 static void write_processes(struct json *json, const struct sampler_processes *processes)
 {
     json_object(json);
@@ -128,18 +108,6 @@ bool session_has_gil(const struct session_info *info, const struct state_sums *s
 double session_requested_hz(const struct session_info *info)
 {
     return info->status.requested_hz > 0 ? info->status.requested_hz : info->options->rate_hz;
-}
-
-static void write_filters(struct json *json, const struct frame_filters *filters)
-{
-    json_array(json);
-    for (size_t i = 0; filters && i < filters->count; i++) {
-        json_object(json);
-        json_member_text(json, "filter", frame_filter_name(filters->items[i].kind));
-        json_member_text(json, "pattern", filters->items[i].pattern);
-        json_end(json);
-    }
-    json_end(json);
 }
 
 void session_write_engine(struct json *json, const struct session_info *info)
@@ -177,7 +145,17 @@ static void write_settings(struct json *json, const struct session_info *info)
         native_frames_texts[info->filters && info->filters->native ? info->filters->native
                                                                    : NATIVE_FRAMES_LEAF]);
     json_key(json, "filters");
-    write_filters(json, info->filters);
+
+    const struct frame_filters *const filters = info->filters;
+    json_array(json);
+    for (size_t i = 0; filters && i < filters->count; i++) {
+        json_object(json);
+        json_member_text(json, "filter", frame_filter_name(filters->items[i].kind));
+        json_member_text(json, "pattern", filters->items[i].pattern);
+        json_end(json);
+    }
+    json_end(json);
+
     json_end(json);
 }
 
@@ -186,16 +164,6 @@ double session_achieved_hz(const struct profile_snapshot *snapshot)
     if (snapshot->end_ns == 0)
         return 0;
     return (double)snapshot->quality.ticks * (double)NS_PER_S / (double)snapshot->end_ns;
-}
-
-static void write_failed(struct json *json, const struct quality *quality)
-{
-    json_object(json);
-    json_member_uint(json, "gone", quality->failed_gone);
-    json_member_uint(json, "fault", quality->failed_fault);
-    json_member_uint(json, "perm", quality->failed_perm);
-    json_member_uint(json, "corrupt", quality->failed_corrupt);
-    json_end(json);
 }
 
 static void write_quality(struct json *json, const struct session_info *info)
@@ -212,7 +180,14 @@ static void write_quality(struct json *json, const struct session_info *info)
     json_member_uint(json, "truncated", quality->truncated);
     json_member_uint(json, "filtered", quality->filtered);
     json_key(json, "failed");
-    write_failed(json, quality);
+
+    json_object(json);
+    json_member_uint(json, "gone", quality->failed_gone);
+    json_member_uint(json, "fault", quality->failed_fault);
+    json_member_uint(json, "perm", quality->failed_perm);
+    json_member_uint(json, "corrupt", quality->failed_corrupt);
+    json_end(json);
+
     json_member_number(json, "duration_s", (double)info->snapshot->end_ns / (double)NS_PER_S);
     json_member_uint(json, "native_complete", quality->native_complete);
     json_member_uint(json, "native_gaps", quality->native_gaps);
@@ -249,16 +224,6 @@ static void write_words(struct json *json, const struct session_info *info)
     json_member_text(json, "capture_error", *words->fault ? words->fault : NULL);
 }
 
-static void write_checkout(struct json *json, const struct session_info *info)
-{
-    if (!json_member_if(json, "checkout", info->checkout_root))
-        return;
-    json_object(json);
-    json_member_text(json, "root", info->checkout_root);
-    json_member_text(json, "commit", info->checkout_commit);
-    json_end(json);
-}
-
 void session_write(struct json *json, const struct session_info *info)
 {
     const struct sampler_status *const status = &info->status;
@@ -267,9 +232,22 @@ void session_write(struct json *json, const struct session_info *info)
     json_member_text(json, "state", sampler_state_texts[status->state]);
     json_member_text(json, "reason", *status->reason ? status->reason : NULL);
     json_key(json, "target");
-    write_target(json, info);
+
+    char host[HOST_NAME_BYTES] = "";
+    gethostname(host, sizeof host - 1);
+    json_object(json);
+    put_target(json, info->target);
+    json_member_text(json, "host", info->host ? info->host : host);
+    json_end(json);
+
     /* Counted first: a target that ends meanwhile is listed with its reason. */
-    const struct sampler_processes processes = count_processes(info);
+
+    struct sampler_processes processes = { .joined = info->snapshot->sizes.processes };
+    if (info->targets && info->targets->count > processes.joined)
+        processes.joined = info->targets->count;
+    if (info->sampler)
+        sampler_processes(info->sampler, &processes);
+
     json_key(json, "targets");
     write_targets(json, info);
     json_key(json, "processes");
@@ -288,7 +266,12 @@ void session_write(struct json *json, const struct session_info *info)
     write_words(json, info);
     json_key(json, "notes");
     range_notes_write(json, &info->notes);
-    write_checkout(json, info);
+    if (json_member_if(json, "checkout", info->checkout_root)) {
+        json_object(json);
+        json_member_text(json, "root", info->checkout_root);
+        json_member_text(json, "commit", info->checkout_commit);
+        json_end(json);
+    }
     json_member_bool(json, "anonymized", info->is_anonymized);
     json_member_text(json, "pyrometer", PYROMETER_VERSION);
     json_end(json);

@@ -451,9 +451,49 @@ def thread_contexts():
         yield kind, bytes(data)
 
 
+def cores():
+    """A core of each processor: two threads, a file, one segment of memory; damaged ones."""
+    def note(kind, data, owner=b"CORE\0\0\0\0"):
+        return struct.pack("<3I", 5, len(data), kind) + owner + data + bytes(-len(data) % 4)
+
+    def core(machine, registers, changed=None):
+        def thread(tid, value):
+            return note(1, struct.pack("<12xh18xi76x", 11, tid) + struct.pack("<Q", value) * registers + bytes(8))
+        files = (struct.pack("<2Q", 2, 4096) + struct.pack("<6Q", 0x400000, 0x401000, 0, 0x401000, 0x402000, 1)
+                 + b"/usr/bin/python3\0/usr/bin/python3\0")
+        notes = (thread(4711, 2 ** 64 - 512) + note(3, struct.pack("<24xi12x16s80s", 4711, b"python3", b"python3 app.py"))
+                 + note(0x53494749, struct.pack("<3i4xQ104x", 11, 0, 1, 0xdead))
+                 + note(6, struct.pack("<6Q", 3, 0x400040, 25, 0x7f0ff0, 0, 0)) + note(0x46494c45, files) + thread(4713, 7))
+        head = struct.pack("<4sBBB9xHHI3QI6H", b"\x7fELF", 2, 1, 1, 4, machine, 1, 0, 64, 0, 0, 64, 56, 3, 0, 0, 0)
+        start = 64 + 3 * 56
+        segments = (struct.pack("<2I6Q", 4, 0, start, 0, 0, len(notes), 0, 4)
+                    + struct.pack("<2I6Q", 1, 4, start + len(notes), 0x400000, 0, 128, 4096, 4096)
+                    + struct.pack("<2I6Q", 1, 6, start + len(notes) + 128, 0x7f0000, 0, 256, 4096, 4096))
+        data = bytearray(head + segments + notes + bytes(128) + bytes(range(256)))
+        for at, value in (changed or {}).items():
+            data[at:at + len(value)] = value
+        return bytes(data)
+
+    yield "x86_64", core(62, 27)
+    yield "aarch64", core(183, 34)
+    most = struct.pack("<Q", 2 ** 64 - 1)
+    for name, machine, registers in (("x86_64", 62, 27), ("aarch64", 183, 34)):
+        yield "cut_" + name, core(machine, registers)[:700]
+        yield "many_segments_" + name, core(machine, registers, {56: b"\xff\xff"})
+        yield "segment_beyond_" + name, core(machine, registers, {64 + 56 + 8: most, 64 + 56 + 32: most})
+        yield "segment_wraps_" + name, core(machine, registers, {64 + 56 + 16: most, 64 + 56 + 40: most})
+        yield "segments_overlap_" + name, core(machine, registers, {64 + 2 * 56 + 16: struct.pack("<Q", 0x400800)})
+        yield "notes_beyond_" + name, core(machine, registers, {64 + 32: most})
+        at = core(machine, registers).index(struct.pack("<2Q", 2, 4096))
+        yield "many_files_" + name, core(machine, registers, {at: most})
+        yield "files_without_pages_" + name, core(machine, registers, {at + 8: bytes(8)})
+        yield "files_overlap_" + name, core(machine, registers, {at + 40: struct.pack("<Q", 0x400000)})
+        yield "large_note_" + name, core(machine, registers, {at - 16: b"\xff\xff\xff\xff"})
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
-    for target, seeds in (("capture", captures), ("context", contexts), ("demangle", mangled), ("elf", elves), ("link", links), ("location", locations),
+    for target, seeds in (("capture", captures), ("context", contexts), ("core_file", cores), ("demangle", mangled), ("elf", elves), ("link", links), ("location", locations),
                           ("maps", maps), ("native_names", native_names), ("layout", layouts), ("object", objects),
                           ("relay", relayed), ("stack", stacks), ("thread_contexts", thread_contexts), ("unwind/x86_64", unwinds),
                           ("unwind/aarch64", aarch64_unwinds)):

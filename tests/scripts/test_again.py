@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Tests that fail once, as scripts/test handles them: with a ctest whose outcomes are written down."""
+"""Tests that fail once and presets that do not build, as scripts/test handles them: with a ctest whose outcomes are written down."""
 
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -39,17 +38,38 @@ class Again(unittest.TestCase):
                 file.write(text)
             os.chmod(file.name, 0o755)
 
-    def run_tests(self, outcomes):
-        """The last line and the exit code of a run in which the test passes (P) and fails (F) so."""
+    def run_script(self, outcomes, *presets):
+        """The lines and the exit code of a run in which the test passes (P) and fails (F) so, and what it has left of that."""
         path = os.path.join(self.folder, "outcomes")
         with open(path, "w", encoding="utf-8") as file:
             file.write(outcomes)
         environment = dict(os.environ, OUTCOMES=path, PATH=os.path.join(self.folder, "bin") + ":" + os.environ["PATH"])
-        done = subprocess.run([os.path.join(self.folder, "scripts", "test"), "-R", "t"], env=environment, stdout=subprocess.PIPE,
+        done = subprocess.run([os.path.join(self.folder, "scripts", "test"), "-R", "t", *presets], env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=60, check=False)
         with open(path, encoding="utf-8") as file:
-            self.assertEqual(file.read(), "", "runs that were not asked for")
-        return re.search("[^\n]*(?=\n$)", done.stdout.decode()).group(), done.returncode
+            return done.stdout.decode().splitlines(), done.returncode, file.read()
+
+    def run_tests(self, outcomes):
+        """The last line and the exit code of such a run."""
+        lines, code, left = self.run_script(outcomes)
+        self.assertEqual(left, "", "runs that were not asked for")
+        return lines[-1], code
+
+    def run_presets(self, cmake):
+        """The lines of a run of two presets, with such a cmake."""
+        with open(os.path.join(self.folder, "bin", "cmake"), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + cmake)
+        for preset in ("asan", "tsan"):
+            os.makedirs(os.path.join(self.folder, "build", preset))
+        return self.run_script("PP", "asan", "tsan")[0]
+
+    def test_the_next_preset_is_built_while_one_is_tested(self):
+        self.assertEqual(self.run_presets("exit 0\n")[-1], "2 passed, 0 failed, 0 skipped")
+
+    def test_a_preset_that_does_not_build_beside_another_is_a_failure(self):
+        lines = self.run_presets('case "$*" in *tsan*) echo broken; exit 1 ;; esac\n')
+        self.assertEqual(lines[-2:], ["test: failed: tsan: does not build", "1 passed, 1 failed, 0 skipped"])
+        self.assertIn("broken", lines)
 
     def test_one_failure_of_three_is_named(self):
         self.assertEqual(self.run_tests("FPP"), ("1 passed (1 only when run again), 0 failed, 0 skipped", 0))

@@ -13,6 +13,7 @@ Everything started here is ended here, by its process id, also when a test fails
 
 import concurrent.futures
 import ctypes
+import functools
 import gzip
 import http.client
 import json
@@ -264,6 +265,7 @@ class Python:
         return dict(os.environ, PYTHONHOME=home, PYTHONPATH=os.pathsep.join(library))
 
 
+@functools.lru_cache(maxsize=None)
 def pythons():
     """The interpreters of this machine, oldest first."""
     listing = subprocess.run([os.path.join(ROOT, "scripts", "get-pythons"), "--list"], stdout=subprocess.PIPE,
@@ -272,6 +274,17 @@ def pythons():
     found = [Python(*line.split("\t")) for line in listing.splitlines()]
     return [python for python in found
             if not only or any((python.version + ".").startswith(wanted + ".") for wanted in only)]
+
+
+def kinds(wanted=lambda python: True):
+    """The newest supported interpreter of each kind that is wanted, oldest first."""
+    return list({python.kind: python for python in pythons() if python.is_supported and wanted(python)}.values())
+
+
+def ends(wanted=lambda python: True):
+    """The oldest and the newest of the usual kinds that are wanted: enough for what no interpreter does in a way of its own."""
+    usual = kinds(lambda python: wanted(python) and python.kind[1] == "")
+    return usual[:1] + usual[1:][-1:]
 
 
 _newest = []
@@ -481,7 +494,7 @@ class Test(unittest.TestCase):
 class EachTest(Test):
     def each(self, check):
         """Calls check(python) for every interpreter, for some at the same time: most of it is waiting."""
-        supported = [python for python in pythons() if python.is_supported]
+        supported = kinds()
         if not supported:
             print("skipped: no interpreter of a supported version is on this machine")
             sys.exit(SKIPPED)
@@ -495,7 +508,7 @@ class EachTest(Test):
 
 def check_each(wanted, check):
     """The exit code of a test that prints what `check` says is wrong with each kind of interpreter that is wanted."""
-    found = list({python.kind: python for python in pythons() if python.is_supported and wanted(python)}.values())
+    found = kinds(wanted)
     if not found:
         print("skipped: no interpreter of a supported version is on this machine")
         return SKIPPED

@@ -143,6 +143,43 @@ function sortHeads(act) {
   }));
 }
 
+// Why no process is listed: {element, update(state, hasRows)}.
+function createEmptyNote(act) {
+  const head = el("h2", {});
+  const text = el("p", { class: "soft" });
+  const all = el("button", { type: "button", on: { click: () => act.address({ search: "", only: false }, "replace") } },
+    HOST_TEXT.processes.showAll);
+  const element = el("div", { class: "blank", "data-testid": "processes-empty" }, head, text, all);
+  return {
+    element,
+    update({ processes }, hasRows) {
+      element.hidden = hasRows || processes === null;
+      const { length } = processes ?? [];
+      all.hidden = length === 0;
+      setText(head, length > 0 ? HOST_TEXT.processes.noMatch : HOST_TEXT.processes.none);
+      setText(text, length > 0 ? HOST_TEXT.processes.noMatchHint(formatCount(length)) : HOST_TEXT.processes.noneHint);
+    },
+  };
+}
+
+// Puts the rows of these processes into the body, in this order. rows: {element} by key, of which those not shown go.
+function placeProcessRows(body, rows, shown, act) {
+  const wanted = new Set(shown.map(({ process }) => processKey(process)));
+  for (const [key, row] of rows) {
+    if (wanted.has(key)) continue;
+    row.element.remove();
+    rows.delete(key);
+  }
+  let next = body.firstElementChild;
+  for (const { process } of shown) {
+    const key = processKey(process);
+    if (!rows.has(key)) rows.set(key, createProcessRow(act));
+    const { element } = rows.get(key);
+    if (element === next) next = next.nextElementSibling;
+    else body.insertBefore(element, next);
+  }
+}
+
 export function createProcessTable(root, act) {
   const heads = sortHeads(act);
   const plain = Object.entries(HOST_TEXT.activity.columns).map(([key, [label, hint]]) =>
@@ -160,17 +197,14 @@ export function createProcessTable(root, act) {
     el("thead", {},
       el("tr", {}, el("th", { class: "col-select" }, every), command, cpu, ...plain, ...others,
         el("th", { class: "col-act" }, el("span", { class: "offscreen" }, HOST_TEXT.processes.profile)))), body);
-  const empty = el("div", { class: "blank", "data-testid": "processes-empty" }, el("h2", {}),
-    el("p", { class: "soft" }),
-    el("button", { type: "button", on: { click: () => act.address({ search: "", only: false }, "replace") } },
-      HOST_TEXT.processes.showAll));
+  const empty = createEmptyNote(act);
   const refusal = el("p", { class: "remark", role: "status", "data-testid": "refusal" });
   const more = el("button", { type: "button", class: "more-rows", "data-testid": "more-processes", on: { click: () => {
     limit += ROWS_STEP;
     act.again();
   } } });
-  const element = el("section", { class: "list", "aria-label": HOST_TEXT.processes.label }, refusal, table, empty,
-    more);
+  const element = el("section", { class: "list", "aria-label": HOST_TEXT.processes.label }, refusal, table,
+    empty.element, more);
   root.append(element);
   let limit = ROWS_STEP;
   let shownRows = [];
@@ -189,23 +223,6 @@ export function createProcessTable(root, act) {
     return pointed || (body.contains(document.activeElement) && document.activeElement.matches(":focus-visible"));
   }
 
-  function placeRows() {
-    const wanted = new Set(shownRows.slice(0, limit).map((row) => processKey(row.process)));
-    for (const [key, row] of rows) {
-      if (wanted.has(key)) continue;
-      row.element.remove();
-      rows.delete(key);
-    }
-    let next = body.firstElementChild;
-    for (const { process } of shownRows.slice(0, limit)) {
-      const key = processKey(process);
-      if (!rows.has(key)) rows.set(key, createProcessRow(act));
-      const { element: tr } = rows.get(key);
-      if (tr === next) next = next.nextElementSibling;
-      else body.insertBefore(tr, next);
-    }
-  }
-
   function fillRows(state) {
     const activity = activityByPid(state.activity);
     for (const { process, gone } of shownRows.slice(0, limit)) {
@@ -217,18 +234,6 @@ export function createProcessTable(root, act) {
       fillLast(row, process, !gone && activity.has(process.pid), state);
       fillActions(row, process, gone, state);
     }
-  }
-
-  function updateEmpty(state) {
-    const none = shownRows.length === 0;
-    empty.hidden = !none || state.processes === null;
-    table.hidden = none;
-    const [head, text, all] = empty.children;
-    const filtered = (state.processes?.length ?? 0) > 0;
-    all.hidden = !filtered;
-    setText(head, filtered ? HOST_TEXT.processes.noMatch : HOST_TEXT.processes.none);
-    setText(text,
-      filtered ? HOST_TEXT.processes.noMatchHint(formatCount(state.processes.length)) : HOST_TEXT.processes.noneHint);
   }
 
   function updateHeads({ sort, up }) {
@@ -244,10 +249,11 @@ export function createProcessTable(root, act) {
       const order = [address.search, address.only, address.sort, address.up].join("\n");
       shownRows = arrangeProcesses(state.processes, address, order === orderOf && isHeld() ? shownRows : null);
       orderOf = order;
-      placeRows();
+      placeProcessRows(body, rows, shownRows.slice(0, limit), act);
       fillRows(state);
       updateHeads(address);
-      updateEmpty(state);
+      empty.update(state, shownRows.length > 0);
+      table.hidden = shownRows.length === 0;
       const common = state.operator ? commonRefusal(state.processes) : null;
       refusal.hidden = common === null;
       if (common !== null)

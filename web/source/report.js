@@ -66,19 +66,77 @@ function deliverBaseline(report, asked, handlers) {
       view: viewWithBlocks(baseline, { ...asked, threads: sameThreads(report, asked.threads) }, null) });
 }
 
+// Answers what is watched once, and again when the question changes: method(what is wanted, {report, asked}). `watched` is what they
+// answered.
+function createAnswers(watched, handlers) {
+  return {
+    heat(on, { report }) {
+      if (!on || watched.heat || report.heat === undefined) return;
+      watched.heat = true;
+      handlers.onHeat(withHeat(emptyHeat(), { since: 0, ...report.heat }));
+    },
+    running(on, { report, asked }) {
+      watched.running = on;
+      if (on)
+        handlers.onRunning({ recount: true, trees: [],
+          view: viewOfCells(report, { ...asked, parts: [PARTS[RUNNING]] }, asked) });
+    },
+    gil(on, { report, asked }) {
+      watched.gil = on;
+      if (on) handlers.onGil(gilOfCells(report, asked.threads, slotsInRange(report, asked)));
+    },
+    matches(wanted, { report }) {
+      if ((wanted?.term ?? "") === watched.matches) return;
+      watched.matches = wanted?.term ?? "";
+      if (wanted !== null)
+        handlers.onMatches({
+          ...(matchesOfCells(report, wanted.matched) ?? { ...emptyMatches(), error: TEXT.heat.noTimes }),
+          term: watched.matches,
+        });
+    },
+    instructions(file, { report }) {
+      if ((file?.path ?? "") === watched.instructions) return;
+      watched.instructions = file?.path ?? "";
+      const found = (report.instructions ?? []).find((one) => one.path === watched.instructions);
+      if (file !== null)
+        handlers.onInstructions(watched.instructions,
+          found ?? { error: report.instructions === undefined ? "" : TEXT.source.reportHasHottest });
+    },
+    runs(wanted, { report }) {
+      const key = wanted?.ids.join() ?? watched.runs;
+      if (key === watched.runs) return;
+      watched.runs = key;
+      const runs = keptRuns(report, wanted.ids) ?? runsOfCells(report, wanted.ids);
+      if (runs !== null) handlers.onRuns({ trees: [], runs });
+    },
+    summary(wanted, { report }) {
+      if (watched.summary || wanted === null || report.summary === undefined) return;
+      watched.summary = true;
+      handlers.onSummary?.({ ...report.summary, ofReport: true });
+    },
+    lanes(lists, { report }) {
+      const signature = lists.map(String).join(";");
+      if (report.slots === undefined || signature === watched.lanes) return;
+      watched.lanes = signature;
+      if (lists.length > 0) handlers.onLanes(new Map(lists.map((ids) => [ids.join(), timelineOfCells(report, ids)])));
+    },
+  };
+}
+
 export function createReportSource(base64, handlers) {
   let report = null;
   const watched = { running: false, gil: false, lanes: "", instructions: "", matches: "", runs: "", heat: false,
     summary: false };
+  const answers = createAnswers(watched, handlers);
   let asked = { threads: [], states: [], parts: [], from: null, to: null };
 
   function deliver(isFirst) {
     handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [],
       view: viewWithBlocks(report, asked, asked) });
-    if (watched.running) watch.running(true);
+    if (watched.running) answers.running(true, { report, asked });
     handlers.onThreadStates(threadsOfCells(report, asked));
     deliverBaseline(report, asked, handlers);
-    if (watched.gil) watch.gil(true);
+    if (watched.gil) answers.gil(true, { report, asked });
     if (report.slots !== undefined) handlers.onTimeline?.(timelineOfCells(report, asked.threads));
   }
 
@@ -98,60 +156,6 @@ export function createReportSource(base64, handlers) {
     }
   }
 
-  // Answers what is watched once, and again when the question changes.
-  const watch = {
-    heat(on) {
-      if (!on || watched.heat || report.heat === undefined) return;
-      watched.heat = true;
-      handlers.onHeat(withHeat(emptyHeat(), { since: 0, ...report.heat }));
-    },
-    running(on) {
-      watched.running = on;
-      if (on)
-        handlers.onRunning({ recount: true, trees: [],
-          view: viewOfCells(report, { ...asked, parts: [PARTS[RUNNING]] }, asked) });
-    },
-    gil(on) {
-      watched.gil = on;
-      if (on) handlers.onGil(gilOfCells(report, asked.threads, slotsInRange(report, asked)));
-    },
-    matches(wanted) {
-      if ((wanted?.term ?? "") === watched.matches) return;
-      watched.matches = wanted?.term ?? "";
-      if (wanted !== null)
-        handlers.onMatches({
-          ...(matchesOfCells(report, wanted.matched) ?? { ...emptyMatches(), error: TEXT.heat.noTimes }),
-          term: watched.matches,
-        });
-    },
-    instructions(file) {
-      if ((file?.path ?? "") === watched.instructions) return;
-      watched.instructions = file?.path ?? "";
-      const found = (report.instructions ?? []).find((one) => one.path === watched.instructions);
-      if (file !== null)
-        handlers.onInstructions(watched.instructions,
-          found ?? { error: report.instructions === undefined ? "" : TEXT.source.reportHasHottest });
-    },
-    runs(wanted) {
-      const key = wanted?.ids.join() ?? watched.runs;
-      if (key === watched.runs) return;
-      watched.runs = key;
-      const runs = keptRuns(report, wanted.ids) ?? runsOfCells(report, wanted.ids);
-      if (runs !== null) handlers.onRuns({ trees: [], runs });
-    },
-    summary(wanted) {
-      if (watched.summary || wanted === null || report.summary === undefined) return;
-      watched.summary = true;
-      handlers.onSummary?.({ ...report.summary, ofReport: true });
-    },
-    lanes(lists) {
-      const signature = lists.map(String).join(";");
-      if (report.slots === undefined || signature === watched.lanes) return;
-      watched.lanes = signature;
-      if (lists.length > 0) handlers.onLanes(new Map(lists.map((ids) => [ids.join(), timelineOfCells(report, ids)])));
-    },
-  };
-
   return {
     live: false,
     start() {
@@ -166,7 +170,8 @@ export function createReportSource(base64, handlers) {
     pause() {},
     retry() {},
     watch(what, wanted) {
-      if (report !== null && !(["gil", "running"].includes(what) && watched[what] === wanted)) watch[what]?.(wanted);
+      if (report !== null && !(["gil", "running"].includes(what) && watched[what] === wanted))
+        answers[what]?.(wanted, { report, asked });
     },
     summaryText: async () => report.summary_markdown,
     sourceText: async (id) => sourceOf(report, id),

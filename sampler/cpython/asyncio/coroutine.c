@@ -115,30 +115,28 @@ static enum doing doing_of(const struct layout *layout, int state)
     return layout->has_await_state && state == -2 ? IS_SUSPENDED : DOES_NOT_RUN_YET;
 }
 
-/* For versions whose frames are inside the coroutine object. */
-static enum err_code read_inside(struct coroutines *coroutines, remote_addr object,
-                                 struct coroutine_state *out)
+static enum err_code see(struct coroutines *coroutines, remote_addr object,
+                         struct coroutine_state *out)
 {
-    const struct layout *const layout = coroutines->layout;
-    const unsigned char *copy;
-    if (layout->gen_frame < STATE_BEFORE ||
-        layout->gen_frame + layout->frame_bytes > PREDICTED_READS_MAX_BYTES)
-        return ERR_UNSUPPORTED;
-    const enum err_code rc =
-        predicted_reads_get(coroutines->reads, object, PREDICTED_READS_MAX_BYTES, &copy);
-    if (rc)
-        return rc;
-    *out = (struct coroutine_state){
-        .addr = object + layout->gen_frame,
-        .frame = copy + layout->gen_frame,
-        .doing = doing_of(layout, (signed char)copy[layout->gen_frame - STATE_BEFORE]),
-    };
-    return ERR_OK;
-}
+    if (!coroutines->layout->has_heap_frames) {
+        /* For versions whose frames are inside the coroutine object. */
+        const struct layout *const layout = coroutines->layout;
+        const unsigned char *copy;
+        if (layout->gen_frame < STATE_BEFORE ||
+            layout->gen_frame + layout->frame_bytes > PREDICTED_READS_MAX_BYTES)
+            return ERR_UNSUPPORTED;
+        const enum err_code rc =
+            predicted_reads_get(coroutines->reads, object, PREDICTED_READS_MAX_BYTES, &copy);
+        if (rc)
+            return rc;
+        *out = (struct coroutine_state){
+            .addr = object + layout->gen_frame,
+            .frame = copy + layout->gen_frame,
+            .doing = doing_of(layout, (signed char)copy[layout->gen_frame - STATE_BEFORE]),
+        };
+        return ERR_OK;
+    }
 
-static enum err_code see_in_heap(struct coroutines *coroutines, remote_addr object,
-                                 struct coroutine_state *out)
-{
     const struct layout *const layout = coroutines->layout;
     enum err_code rc = coroutine_frame(coroutines, object, &out->addr);
     if (!rc && !out->addr)
@@ -149,13 +147,6 @@ static enum err_code see_in_heap(struct coroutines *coroutines, remote_addr obje
     if (!rc)
         out->doing = heap_frame_executes(layout, out->frame) ? EXECUTES : AWAITS;
     return rc;
-}
-
-static enum err_code see(struct coroutines *coroutines, remote_addr object,
-                         struct coroutine_state *out)
-{
-    return coroutines->layout->has_heap_frames ? see_in_heap(coroutines, object, out)
-                                               : read_inside(coroutines, object, out);
 }
 
 static enum err_code frame_of(struct coroutines *coroutines,
@@ -195,23 +186,6 @@ static enum err_code find_slot(const struct coroutines *coroutines,
                                                                            : ERR_CORRUPT;
 }
 
-static enum err_code awaited_by(struct coroutines *coroutines,
-                                const struct coroutine_state *state, remote_addr *out)
-{
-    const unsigned char *copy = NULL;
-    remote_addr slot = 0;
-    enum err_code rc = find_slot(coroutines, state, &slot);
-    const uint64_t behind = slot - state->addr;
-    if (!rc && !coroutines->layout->has_heap_frames &&
-        behind + WORD <= PREDICTED_READS_MAX_BYTES - coroutines->layout->gen_frame)
-        copy = state->frame + behind;
-    else if (!rc)
-        rc = predicted_reads_get(coroutines->reads, slot, WORD, &copy);
-    if (!rc)
-        *out = field_u64(copy, 0) & ~TAG_MASK;
-    return rc;
-}
-
 static enum err_code kind_at(struct coroutines *coroutines, remote_addr object,
                              enum coroutine_kind *out, remote_addr *stands_for)
 {
@@ -245,7 +219,22 @@ static enum err_code add_frame(struct coroutines *coroutines, remote_addr object
         return rc;
     chain->count++;
     chain->is_suspended = state.doing != EXECUTES;
-    return state.doing == AWAITS ? awaited_by(coroutines, &state, next) : ERR_OK;
+
+    if (state.doing != AWAITS)
+        return ERR_OK;
+
+    const unsigned char *copy = NULL;
+    remote_addr slot = 0;
+    rc = find_slot(coroutines, &state, &slot);
+    const uint64_t behind = slot - state.addr;
+    if (!rc && !coroutines->layout->has_heap_frames &&
+        behind + WORD <= PREDICTED_READS_MAX_BYTES - coroutines->layout->gen_frame)
+        copy = state.frame + behind;
+    else if (!rc)
+        rc = predicted_reads_get(coroutines->reads, slot, WORD, &copy);
+    if (!rc)
+        *next = field_u64(copy, 0) & ~TAG_MASK;
+    return rc;
 }
 
 /* Corrupt data after the first frame only ends the chain: until 3.10 a frame that has not begun, whose

@@ -82,15 +82,6 @@ void task_lists_deinit(struct task_lists *lists)
     lists->trail = (struct task_trail){ 0 };
 }
 
-static void begin_trail(struct task_trail *trail)
-{
-    remote_addr *const nodes = trail->before;
-    trail->before = trail->nodes;
-    trail->before_count = trail->count;
-    trail->nodes = nodes;
-    trail->count = trail->at = trail->link_count = trail->single = 0;
-}
-
 /* Allocates room for the maximum: unused pages cost no memory. */
 static enum err_code note_node(struct task_trail *trail, remote_addr node)
 {
@@ -206,7 +197,13 @@ enum err_code task_lists_collect(struct task_lists *lists)
 {
     const struct thread_list *const threads = lists->threads;
     enum err_code rc = ERR_OK;
-    begin_trail(&lists->trail);
+
+    remote_addr *const nodes = lists->trail.before;
+    lists->trail.before = lists->trail.nodes;
+    lists->trail.before_count = lists->trail.count;
+    lists->trail.nodes = nodes;
+    lists->trail.count = lists->trail.at = lists->trail.link_count = lists->trail.single = 0;
+
     for (size_t i = 0; i < threads->count && !rc; i++) {
         const struct thread *const thread = threads->items[i];
         rc =

@@ -112,39 +112,6 @@ static bool is_given(const struct object_bytes *text, uint64_t *number)
     return false;
 }
 
-/* 3.12 and later store the number until the program first asks for the name. */
-static uint64_t read_number(const struct task_table *table, remote_addr object)
-{
-    uint32_t digit;
-    return memory_read(table->memory, object + object_first_field(table->layout) + WORD, &digit,
-                       sizeof digit)
-               ? 0
-               : digit;
-}
-
-static enum err_code read_name(struct task_table *table, struct task *task)
-{
-    uint64_t type, number;
-    task->name = 0;
-    if (!task->name_object ||
-        memory_read_u64(table->memory, task->name_object + table->layout->object_type, &type))
-        return ERR_OK;
-    if (object_type_is(table->memory, table->layout, type, "int")) {
-        task->number = read_number(table, task->name_object);
-        return ERR_OK;
-    }
-    const enum err_code rc =
-        object_read_str(table->memory, table->layout, task->name_object, &table->scratch);
-    if (rc)
-        return rc == ERR_NOMEM ? rc : ERR_OK;
-    if (!is_given(&table->scratch, &number)) {
-        task->number = number;
-        return ERR_OK;
-    }
-    return strtab_intern(table->strings, (const char *)table->scratch.bytes,
-                         table->scratch.count, &task->name, NULL);
-}
-
 /* Takes over what the previous reading found of the task; a name seldom changes. */
 static enum err_code remember(struct task_table *table, struct task *task)
 {
@@ -152,7 +119,34 @@ static enum err_code remember(struct task_table *table, struct task *task)
     if (!before || before->coroutine != task->coroutine ||
         before->name_object != task->name_object) {
         task->seen_ns = task->since_ns = table->read_ns;
-        return read_name(table, task);
+
+        uint64_t type, number;
+        task->name = 0;
+        if (!task->name_object ||
+            memory_read_u64(table->memory, task->name_object + table->layout->object_type,
+                            &type))
+            return ERR_OK;
+        if (object_type_is(table->memory, table->layout, type, "int")) {
+            /* 3.12 and later store the number until the program first asks for the name. */
+            const remote_addr object = task->name_object;
+            uint32_t digit;
+            task->number =
+                memory_read(table->memory, object + object_first_field(table->layout) + WORD,
+                            &digit, sizeof digit)
+                    ? 0
+                    : digit;
+            return ERR_OK;
+        }
+        const enum err_code rc =
+            object_read_str(table->memory, table->layout, task->name_object, &table->scratch);
+        if (rc)
+            return rc == ERR_NOMEM ? rc : ERR_OK;
+        if (!is_given(&table->scratch, &number)) {
+            task->number = number;
+            return ERR_OK;
+        }
+        return strtab_intern(table->strings, (const char *)table->scratch.bytes,
+                             table->scratch.count, &task->name, NULL);
     }
     task->name = before->name;
     task->number = before->number;
@@ -164,32 +158,28 @@ static enum err_code remember(struct task_table *table, struct task *task)
     return ERR_OK;
 }
 
-/* Makes the choice half as wide.  The index has room for what it held before, so adding cannot fail. */
-static void thin(struct task_table *table)
-{
-    size_t kept = 0;
-    table->below /= 2;
-    table->chosen = 0;
-    idmap_clear(&table->by_addr);
-    for (size_t i = 0; i < table->count; i++) {
-        const struct task *const task = &table->items[i];
-        const bool is_chosen = task_table_chooses(table, task->addr);
-        if (!is_chosen && !task->is_running)
-            continue;
-        (void)!idmap_add(&table->by_addr, hash_mix(task->addr, 0), (uint32_t)kept, NULL);
-        table->items[kept++] = *task;
-        table->chosen += is_chosen;
-    }
-    table->count = kept;
-}
-
 /* A part leaves half of the table for the awaiters of its tasks. */
 bool task_table_wants(struct task_table *table, remote_addr addr)
 {
     table->found++;
     while (task_table_chooses(table, addr) &&
-           table->count >= (table->below == TASK_TABLE_WHOLE ? TASKS_MAX : TASKS_MAX / 2))
-        thin(table);
+           table->count >= (table->below == TASK_TABLE_WHOLE ? TASKS_MAX : TASKS_MAX / 2)) {
+        /* Makes the choice half as wide.  The index has room for what it held before, so adding cannot fail. */
+        size_t kept = 0;
+        table->below /= 2;
+        table->chosen = 0;
+        idmap_clear(&table->by_addr);
+        for (size_t i = 0; i < table->count; i++) {
+            const struct task *const task = &table->items[i];
+            const bool is_chosen = task_table_chooses(table, task->addr);
+            if (!is_chosen && !task->is_running)
+                continue;
+            (void)!idmap_add(&table->by_addr, hash_mix(task->addr, 0), (uint32_t)kept, NULL);
+            table->items[kept++] = *task;
+            table->chosen += is_chosen;
+        }
+        table->count = kept;
+    }
     const bool is_chosen = task_table_chooses(table, addr);
     table->chosen += is_chosen;
     return is_chosen;

@@ -91,32 +91,6 @@ static bool is_needed(const struct task *task)
     return task->is_running || task->is_awaiter;
 }
 
-/* Chooses the tasks to follow: all that are needed, and one of each few of the others. */
-static void choose(struct tasks *tasks)
-{
-    const struct task_table *const table = &tasks->table;
-    size_t needed = 0, place = 0, size = 0, chosen = 0;
-    for (size_t i = 0; i < table->count; i++)
-        needed += is_needed(&table->items[i]);
-    const size_t others = table->count - needed;
-    const size_t room =
-        needed < TASKS_MAX_READ / 2 ? TASKS_MAX_READ - needed : TASKS_MAX_READ / 2;
-    const size_t few = (others + room - 1) / room;
-    tasks->wanted = (uint64_t)((double)others * task_table_scale(table));
-    tasks->covered = 0;
-    for (size_t i = 0; i < table->count; i++) {
-        struct task *const task = &table->items[i];
-        task->times = 1;
-        if (is_needed(task))
-            continue;
-        if (place % few == 0) {
-            size = others - place < few ? others - place : few;
-            chosen = place + random_below(&tasks->random, size);
-        }
-        task->times = place++ == chosen ? (uint32_t)size : 0;
-    }
-}
-
 /* Does it await a task that is not chosen?  Those that are chosen stand for that one, and it belongs to its stack. */
 static bool awaits_unchosen(const struct tasks *tasks, const struct task *task)
 {
@@ -222,21 +196,6 @@ static bool is_unmoved(const struct task *task, const struct task *before)
            !task->is_running && !before->is_running;
 }
 
-static void settle(struct tasks *tasks)
-{
-    for (size_t i = 0; i < tasks->table.count; i++) {
-        struct task *const task = &tasks->table.items[i];
-        const struct task *const before = task_table_find_previous(&tasks->table, task->addr);
-        if (!coroutine_is_unchanged(&tasks->coroutines, tasks->frames + task->first_frame,
-                                    task->frame_count))
-            forget_frames(task);
-        if (task->is_read)
-            task->depth = task->frame_count;
-        if (!before || !is_unmoved(task, before))
-            task->since_ns = tasks->table.read_ns;
-    }
-}
-
 static enum err_code find_places(struct tasks *tasks, uint64_t now_ns)
 {
     const bool has_lists = task_lists_exist(tasks->layout);
@@ -273,7 +232,29 @@ static enum err_code read_tasks(struct tasks *tasks)
     if (!rc)
         rc = task_table_sort_edges(&tasks->table);
     if (!rc) {
-        choose(tasks);
+        /* Chooses the tasks to follow: all that are needed, and one of each few of the others. */
+        const struct task_table *const table = &tasks->table;
+        size_t needed = 0, place = 0, size = 0, chosen = 0;
+        for (size_t i = 0; i < table->count; i++)
+            needed += is_needed(&table->items[i]);
+        const size_t others = table->count - needed;
+        const size_t room =
+            needed < TASKS_MAX_READ / 2 ? TASKS_MAX_READ - needed : TASKS_MAX_READ / 2;
+        const size_t few = (others + room - 1) / room;
+        tasks->wanted = (uint64_t)((double)others * task_table_scale(table));
+        tasks->covered = 0;
+        for (size_t i = 0; i < table->count; i++) {
+            struct task *const task = &table->items[i];
+            task->times = 1;
+            if (is_needed(task))
+                continue;
+            if (place % few == 0) {
+                size = others - place < few ? others - place : few;
+                chosen = place + random_below(&tasks->random, size);
+            }
+            task->times = place++ == chosen ? (uint32_t)size : 0;
+        }
+
         rc = note_limit(tasks, follow_chosen(tasks));
     }
     return rc ? rc : predicted_reads_again(&tasks->reads);
@@ -306,7 +287,19 @@ enum err_code tasks_read(struct tasks *tasks, uint64_t now_ns)
         rc = read_tasks(tasks);
     if (!rc) {
         check_codes(tasks);
-        settle(tasks);
+
+        for (size_t i = 0; i < tasks->table.count; i++) {
+            struct task *const task = &tasks->table.items[i];
+            const struct task *const before =
+                task_table_find_previous(&tasks->table, task->addr);
+            if (!coroutine_is_unchanged(&tasks->coroutines, tasks->frames + task->first_frame,
+                                        task->frame_count))
+                forget_frames(task);
+            if (task->is_read)
+                task->depth = task->frame_count;
+            if (!before || !is_unmoved(task, before))
+                task->since_ns = tasks->table.read_ns;
+        }
     }
     if (rc)
         tasks_clear(tasks);

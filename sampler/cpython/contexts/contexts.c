@@ -78,18 +78,15 @@ enum err_code contexts_create(const char *name, struct layout *layout,
     return ERR_OK;
 }
 
-static void forget(struct kept *kept)
-{
-    recorded_copy_deinit(&kept->copy);
-    *kept = (struct kept){ 0 };
-}
-
 void contexts_destroy(struct contexts *contexts)
 {
     if (!contexts)
         return;
-    for (size_t i = 0; i < CONTEXTS_KEPT; i++)
-        forget(&contexts->kept[i]);
+    for (size_t i = 0; i < CONTEXTS_KEPT; i++) {
+        struct kept *const kept = &contexts->kept[i];
+        recorded_copy_deinit(&kept->copy);
+        *kept = (struct kept){ 0 };
+    }
     object_bytes_deinit(&contexts->scratch);
     free(contexts);
 }
@@ -372,14 +369,6 @@ static enum err_code read_value(struct contexts *contexts, remote_addr context, 
     return rc == ERR_NOT_FOUND ? ERR_OK : rc;
 }
 
-static void keep(struct kept *kept, remote_addr context, const struct recorded_reads *reads,
-                 const struct context_value *value)
-{
-    const bool has_copy = recorded_copy_take(&kept->copy, reads);
-    kept->context = has_copy ? context : 0;
-    kept->value = *value;
-}
-
 static struct context_value *read_context(struct contexts *contexts,
                                           const struct thread *thread, remote_addr context,
                                           struct memory *memory, uint64_t now_ns)
@@ -406,7 +395,9 @@ static struct context_value *read_context(struct contexts *contexts,
     if (kept->context == context && kept->value.kind == value.kind &&
         strcmp(kept->value.text, value.text) == 0)
         value.tag = kept->value.tag;
-    keep(kept, context, reads, &value);
+    const bool has_copy = recorded_copy_take(&kept->copy, reads);
+    kept->context = has_copy ? context : 0;
+    kept->value = value;
     kept->is_final = is_final;
     return kept->context ? &kept->value : &contexts->unknown;
 }

@@ -48,16 +48,13 @@ enum err_code thread_contexts_create(const struct maps *maps, struct memory *mem
     return ERR_OK;
 }
 
-static void forget(struct kept *kept)
-{
-    recorded_copy_deinit(&kept->copy);
-    *kept = (struct kept){ 0 };
-}
-
 static void forget_all(struct thread_contexts *contexts)
 {
-    for (size_t i = 0; i < THREAD_CONTEXTS_KEPT; i++)
-        forget(&contexts->kept[i]);
+    for (size_t i = 0; i < THREAD_CONTEXTS_KEPT; i++) {
+        struct kept *const kept = &contexts->kept[i];
+        recorded_copy_deinit(&kept->copy);
+        *kept = (struct kept){ 0 };
+    }
 }
 
 void thread_contexts_destroy(struct thread_contexts *contexts)
@@ -147,21 +144,6 @@ static enum err_code read_any(struct thread_contexts *contexts, uint64_t ident,
     return rc;
 }
 
-static void keep(struct kept *kept, uint64_t ident, const struct recorded_reads *reads,
-                 bool is_valid, const struct context_value *value)
-{
-    /* An equal value is not new to the caller. */
-    const uint32_t tag = kept->ident == ident && kept->value.kind == value->kind &&
-                                 strcmp(kept->value.text, value->text) == 0
-                             ? kept->value.tag
-                             : 0;
-    const bool has_copy = recorded_copy_take(&kept->copy, reads);
-    kept->ident = has_copy ? ident : 0;
-    kept->is_valid = is_valid;
-    kept->value = *value;
-    kept->value.tag = tag;
-}
-
 struct context_value *thread_contexts_read(struct thread_contexts *contexts, uint64_t ident,
                                            struct memory *memory)
 {
@@ -181,7 +163,18 @@ struct context_value *thread_contexts_read(struct thread_contexts *contexts, uin
         if (!has_changed ||
             !recorded_reads_is_same(reads->spans, reads->count, reads->data, 0, 0, memory))
             continue;
-        keep(kept, ident, reads, !rc, &value);
+
+        const bool is_valid = !rc;
+        /* An equal value is not new to the caller. */
+        const uint32_t tag = kept->ident == ident && kept->value.kind == value.kind &&
+                                     strcmp(kept->value.text, value.text) == 0
+                                 ? kept->value.tag
+                                 : 0;
+        const bool has_copy = recorded_copy_take(&kept->copy, reads);
+        kept->ident = has_copy ? ident : 0;
+        kept->is_valid = is_valid;
+        kept->value = value;
+        kept->value.tag = tag;
         return rc ? NULL : &kept->value;
     }
     return has_changed ? &contexts->unknown : NULL;

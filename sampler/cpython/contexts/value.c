@@ -107,20 +107,6 @@ static bool is_zero(const struct number *number)
     return true;
 }
 
-/* In decimal digits. */
-static void put_int(struct number *number, char out[VALUE_MAX_TEXT])
-{
-    char text[VALUE_MAX_TEXT];
-    size_t at = sizeof text - 1;
-    text[at] = '\0';
-    do {
-        text[--at] = (char)('0' + divide(number, 10));
-    } while (!is_zero(number));
-    if (number->is_negative)
-        text[--at] = '-';
-    memcpy(out, text + at, sizeof text - at);
-}
-
 /* In `count` hexadecimal digits.  ERR_CORRUPT: it does not fit. */
 static enum err_code put_hex(struct number *number, size_t count, char *out)
 {
@@ -168,8 +154,18 @@ enum err_code value_read(struct memory *memory, const struct layout *layout, rem
         return put_type(memory, layout, type, out);
     if (!rc && object_type_is(memory, layout, type, "bool"))
         snprintf(out, VALUE_MAX_TEXT, "%s", is_zero(&number) ? "False" : "True");
-    else if (!rc)
-        put_int(&number, out);
+    else if (!rc) {
+        /* In decimal digits. */
+        char text[VALUE_MAX_TEXT];
+        size_t at = sizeof text - 1;
+        text[at] = '\0';
+        do {
+            text[--at] = (char)('0' + divide(&number, 10));
+        } while (!is_zero(&number));
+        if (number.is_negative)
+            text[--at] = '-';
+        memcpy(out, text + at, sizeof text - at);
+    }
     return rc;
 }
 

@@ -376,28 +376,16 @@ static enum err_code load_callee(struct callee_table *table, struct callee *call
     return rc == ERR_NOMEM || !callee->is_c ? rc : ERR_OK;
 }
 
-static struct callee *find_callee(const struct callee_table *table, remote_addr addr)
-{
-    struct idmap_slot *at;
-    IDMAP_FIND(at, &table->by_addr, hash_mix(addr, 0),
-               ((struct callee *)pool_at(&table->callees, at->id))->addr == addr);
-    return at ? pool_at(&table->callees, at->id) : NULL;
-}
-
-static void forget_all(struct callee_table *table)
-{
-    pool_deinit(&table->callees);
-    pool_init(&table->callees, sizeof(struct callee), CALLEE_MAX);
-    idmap_clear(&table->by_addr);
-}
-
 static enum err_code add_callee(struct callee_table *table, remote_addr addr,
                                 struct callee **out)
 {
     const struct callee callee = { .addr = addr };
     uint32_t id;
-    if (table->callees.count == CALLEE_MAX)
-        forget_all(table);
+    if (table->callees.count == CALLEE_MAX) {
+        pool_deinit(&table->callees);
+        pool_init(&table->callees, sizeof(struct callee), CALLEE_MAX);
+        idmap_clear(&table->by_addr);
+    }
     enum err_code rc = pool_push(&table->callees, &callee, &id, NULL);
     if (!rc)
         rc = idmap_add(&table->by_addr, hash_mix(addr, 0), id, NULL);
@@ -421,23 +409,14 @@ static bool still_is(struct callee_table *table, const struct callee *callee)
            memcmp(now, callee->fingerprint, span.bytes) == 0;
 }
 
-/* Compares the object, and reads another one that is there by now. */
-static enum err_code check_callee(struct callee_table *table, struct callee *callee)
-{
-    const uint64_t now_ns = clock_now_ns();
-    enum err_code rc = ERR_OK;
-    if (!still_is(table, callee)) {
-        rc = load_callee(table, callee);
-        callee->epoch = table->epoch;
-    }
-    callee->checked_ns = rc ? 0 : now_ns;
-    return rc;
-}
-
 enum err_code callee_read(struct callee_table *table, remote_addr addr,
                           const struct callee **out)
 {
-    struct callee *callee = find_callee(table, addr);
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &table->by_addr, hash_mix(addr, 0),
+               ((struct callee *)pool_at(&table->callees, at->id))->addr == addr);
+    struct callee *callee = at ? pool_at(&table->callees, at->id) : NULL;
+
     enum err_code rc = ERR_OK;
     if (!callee) {
         rc = add_callee(table, addr, &callee);
@@ -446,8 +425,15 @@ enum err_code callee_read(struct callee_table *table, remote_addr addr,
     }
     const bool is_trusted = callee->is_permanent && callee->uses % CALLEE_TRUSTED_USES != 0;
     const bool is_checked = table->taken_ns && table->taken_ns <= callee->checked_ns;
-    if (!is_trusted && !is_checked)
-        rc = check_callee(table, callee);
+    if (!is_trusted && !is_checked) {
+        /* Compares the object, and reads another one that is there by now. */
+        const uint64_t now_ns = clock_now_ns();
+        if (!still_is(table, callee)) {
+            rc = load_callee(table, callee);
+            callee->epoch = table->epoch;
+        }
+        callee->checked_ns = rc ? 0 : now_ns;
+    }
     /* After a failed read, the next use reads again. */
     callee->uses = rc ? 0 : callee->uses + 1;
     *out = callee;

@@ -12,27 +12,25 @@ static uint32_t search_place(const struct code *code, uint32_t unit)
     return (uint32_t)at;
 }
 
-/* CPython has had three formats of tables. */
-static void find_location(const struct layout *layout, const struct code *code, uint32_t unit,
-                          struct location *out)
-{
-    if (layout->has_columns)
-        (void)location_find(code->table, code->table_bytes, code->first_line, unit, out);
-    else
-        out->line = out->end_line =
-            layout->has_line_ranges
-                ? lnotab_find_range(code->table, code->table_bytes, code->first_line, unit)
-                : lnotab_find(code->table, code->table_bytes, code->first_line, unit);
-}
-
 /* Instructions before the first traceable one may have no line, and a module begins on line 0.  Neither
  * is a line of the source, so they get the first line of the function. */
 static struct location locate(const struct layout *layout, const struct code *code,
                               uint32_t unit)
 {
     struct location location = { 0, 0, -1, -1 };
-    if (unit != UINT32_MAX && code->table)
-        find_location(layout, code, unit, &location);
+    if (unit != UINT32_MAX && code->table) {
+        /* CPython has had three formats of tables. */
+        if (layout->has_columns)
+            (void)location_find(code->table, code->table_bytes, code->first_line, unit,
+                                &location);
+        else
+            location.line = location.end_line =
+                layout->has_line_ranges
+                    ? location_find_lnotab_range(code->table, code->table_bytes,
+                                                 code->first_line, unit)
+                    : location_find_lnotab(code->table, code->table_bytes, code->first_line,
+                                           unit);
+    }
     const bool has_begun = unit != UINT32_MAX && unit > code->first_traceable;
     if (location.line <= 0 && !has_begun)
         location = (struct location){ code->first_line, code->first_line, -1, -1 };
@@ -55,16 +53,6 @@ static enum err_code make_room(struct code_table *table, struct code *code)
     return ERR_OK;
 }
 
-static void insert_place(const struct layout *layout, struct code *code, uint32_t at,
-                         uint32_t unit)
-{
-    memmove(code->places + at + 1, code->places + at,
-            (code->place_count - at) * sizeof *code->places);
-    code->places[at] =
-        (struct code_place){ .unit = unit, .location = locate(layout, code, unit) };
-    code->place_count++;
-}
-
 struct code_place *code_place(struct code_table *table, code_id id, remote_addr instr)
 {
     struct code *const code = code_at(table, id);
@@ -79,7 +67,13 @@ struct code_place *code_place(struct code_table *table, code_id id, remote_addr 
         if (make_room(table, code))
             return NULL;
         at = at < code->place_count ? at : code->place_count;
-        insert_place(table->layout, code, at, unit);
+
+        const struct layout *const layout = table->layout;
+        memmove(code->places + at + 1, code->places + at,
+                (code->place_count - at) * sizeof *code->places);
+        code->places[at] =
+            (struct code_place){ .unit = unit, .location = locate(layout, code, unit) };
+        code->place_count++;
     }
     code->last_place = at;
     return &code->places[at];

@@ -56,17 +56,6 @@ static bool has_word(const char *line, const char *word)
     return found && (!end || found < end);
 }
 
-/* Until 3.9 a module begins at its first statement. */
-static bool is_first(const char *text, int32_t line)
-{
-    for (; line > 1 && text; line--, text = line_at(text, 2)) {
-        const size_t blank = strspn(text, " \t");
-        if (text[blank] != '\n' && text[blank] != '#')
-            return false;
-    }
-    return true;
-}
-
 bool command_text_has(const char *text, const char *name, size_t length, int32_t line)
 {
     const char *const dot = memrchr(name, '.', length);
@@ -74,8 +63,15 @@ bool command_text_has(const char *text, const char *name, size_t length, int32_t
     const size_t base_length = length - (size_t)(base - name);
     const char *at = line_at(text, line);
     bool is_other = false;
-    if (length == strlen("<module>") && memcmp(name, "<module>", length) == 0)
-        return is_first(text, line);
+    if (length == strlen("<module>") && memcmp(name, "<module>", length) == 0) {
+        /* Until 3.9 a module begins at its first statement. */
+        for (; line > 1 && text; line--, text = line_at(text, 2)) {
+            const size_t blank = strspn(text, " \t");
+            if (text[blank] != '\n' && text[blank] != '#')
+                return false;
+        }
+        return true;
+    }
     if (line < 1 || !at)
         return false;
     if (*base == '<')

@@ -72,34 +72,6 @@ static enum err_code read_keys(struct memory *memory, remote_addr addr, struct k
     return ERR_OK;
 }
 
-static size_t entry_words(const struct keys *keys)
-{
-    return keys->kind == KIND_GENERAL ? 3 : 2;
-}
-
-/* All entries, deleted ones included. */
-static enum err_code read_entries(struct memory *memory, const struct keys *keys,
-                                  struct dict_entries *out)
-{
-    const size_t words = entry_words(keys);
-    uint64_t *const raw = malloc((keys->count * words + 1) * WORD);
-    out->items = calloc(keys->count + 1, sizeof *out->items);
-    enum err_code rc = raw && out->items ? ERR_OK : ERR_NOMEM;
-    if (!rc && keys->count)
-        rc = memory_read(memory, keys->entries, raw, keys->count * words * WORD);
-    for (size_t i = 0; i < keys->count && !rc; i++) {
-        const uint64_t *const entry = raw + i * words;
-        out->items[i] = (struct dict_entry){ .hash = words == 3 ? entry[0] : 0,
-                                             .key = entry[words - 2],
-                                             .value = entry[words - 1] };
-    }
-    out->count = keys->count;
-    free(raw);
-    if (rc)
-        dict_entries_deinit(out);
-    return rc;
-}
-
 static enum err_code fill_values(struct memory *memory, remote_addr values,
                                  struct dict_entries *entries)
 {
@@ -115,15 +87,6 @@ static enum err_code fill_values(struct memory *memory, remote_addr values,
     return rc;
 }
 
-static void drop_deleted(struct dict_entries *entries)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < entries->count; i++)
-        if (entries->items[i].key && entries->items[i].value)
-            entries->items[kept++] = entries->items[i];
-    entries->count = kept;
-}
-
 /* values 0: the entries hold the values. */
 static enum err_code read_pairs(struct memory *memory, const struct layout *layout,
                                 remote_addr keys_addr, remote_addr values,
@@ -133,14 +96,36 @@ static enum err_code read_pairs(struct memory *memory, const struct layout *layo
     *out = (struct dict_entries){ 0 };
     enum err_code rc = layout->has_plain_keys ? read_old_keys(memory, keys_addr, &keys)
                                               : read_keys(memory, keys_addr, &keys);
-    if (!rc)
-        rc = read_entries(memory, &keys, out);
+    if (!rc) {
+        /* All entries, deleted ones included. */
+        const size_t words = keys.kind == KIND_GENERAL ? 3 : 2;
+        uint64_t *const raw = malloc((keys.count * words + 1) * WORD);
+        out->items = calloc(keys.count + 1, sizeof *out->items);
+        rc = raw && out->items ? ERR_OK : ERR_NOMEM;
+        if (!rc && keys.count)
+            rc = memory_read(memory, keys.entries, raw, keys.count * words * WORD);
+        for (size_t i = 0; i < keys.count && !rc; i++) {
+            const uint64_t *const entry = raw + i * words;
+            out->items[i] = (struct dict_entry){ .hash = words == 3 ? entry[0] : 0,
+                                                 .key = entry[words - 2],
+                                                 .value = entry[words - 1] };
+        }
+        out->count = keys.count;
+        free(raw);
+        if (rc)
+            dict_entries_deinit(out);
+    }
     if (!rc && (keys.kind == KIND_SPLIT || (layout->has_plain_keys && values)))
         rc = values ? fill_values(memory, values, out) : ERR_CORRUPT;
     if (rc)
         dict_entries_deinit(out);
-    else
-        drop_deleted(out);
+    else {
+        size_t kept = 0;
+        for (size_t i = 0; i < out->count; i++)
+            if (out->items[i].key && out->items[i].value)
+                out->items[kept++] = out->items[i];
+        out->count = kept;
+    }
     return rc;
 }
 

@@ -22,12 +22,26 @@ static int by_name(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-static enum err_code read_names(struct frozen *frozen, struct memory *memory,
-                                const struct layout *layout, const remote_addr *members,
-                                size_t count)
+static enum err_code read_library(struct frozen *frozen, struct memory *memory,
+                                  const struct layout *layout, remote_addr interp)
 {
+    struct predicted_reads reads;
+    remote_addr names, members[FROZEN_MAX_MODULES];
+    size_t count = 0;
+    enum err_code rc =
+        dict_find_global(memory, layout, interp, "sys", "stdlib_module_names", &names);
+    if (rc)
+        return rc;
+    predicted_reads_init(&reads, memory);
+    rc = predicted_reads_begin(&reads);
+    if (!rc)
+        rc = set_read(&reads, layout, names, NULL, members, FROZEN_MAX_MODULES, &count);
+    predicted_reads_deinit(&reads);
+
+    if (rc)
+        return rc;
+
     struct object_bytes name = { 0 };
-    enum err_code rc = ERR_OK;
     frozen->modules = calloc(count + 1, sizeof *frozen->modules);
     if (!frozen->modules)
         return ERR_NOMEM;
@@ -44,36 +58,6 @@ static enum err_code read_names(struct frozen *frozen, struct memory *memory,
     object_bytes_deinit(&name);
     qsort(frozen->modules, frozen->count, sizeof *frozen->modules, by_name);
     return rc;
-}
-
-static enum err_code read_library(struct frozen *frozen, struct memory *memory,
-                                  const struct layout *layout, remote_addr interp)
-{
-    struct predicted_reads reads;
-    remote_addr names, members[FROZEN_MAX_MODULES];
-    size_t count = 0;
-    enum err_code rc =
-        dict_find_global(memory, layout, interp, "sys", "stdlib_module_names", &names);
-    if (rc)
-        return rc;
-    predicted_reads_init(&reads, memory);
-    rc = predicted_reads_begin(&reads);
-    if (!rc)
-        rc = set_read(&reads, layout, names, NULL, members, FROZEN_MAX_MODULES, &count);
-    predicted_reads_deinit(&reads);
-    return rc ? rc : read_names(frozen, memory, layout, members, count);
-}
-
-static void ask(struct frozen *frozen, struct memory *memory, const struct layout *layout,
-                remote_addr interp)
-{
-    remote_addr value;
-    enum err_code rc = dict_find_global(memory, layout, interp, "sys", "frozen", &value);
-    if (!rc)
-        rc = read_library(frozen, memory, layout, interp);
-    if (rc)
-        frozen_deinit(frozen);
-    frozen->asked++;
 }
 
 /* Modules of PyInstaller itself start the program. */
@@ -98,8 +82,15 @@ bool frozen_name_module(struct frozen *frozen, struct memory *memory,
         length + sizeof "<frozen >" > sizeof path ||
         strcmp(file + length - strlen(source), source) != 0)
         return false;
-    if (!frozen->count && frozen->asked < FROZEN_MAX_ASKED)
-        ask(frozen, memory, layout, interp);
+    if (!frozen->count && frozen->asked < FROZEN_MAX_ASKED) {
+        remote_addr value;
+        enum err_code rc = dict_find_global(memory, layout, interp, "sys", "frozen", &value);
+        if (!rc)
+            rc = read_library(frozen, memory, layout, interp);
+        if (rc)
+            frozen_deinit(frozen);
+        frozen->asked++;
+    }
     if (!frozen->count)
         return false;
     snprintf(path, sizeof path, "%.*s", (int)(length - strlen(source)), file);

@@ -103,17 +103,12 @@ static enum err_code read_pair(struct memory *memory, const struct node *node, u
     return memory_read(memory, node->items + 2 * before * WORD, out, sizeof *out);
 }
 
-static uint32_t fold_hash(uint64_t hash)
-{
-    const uint32_t folded = (uint32_t)hash ^ (uint32_t)(hash >> 32);
-    return folded == UINT32_MAX ? UINT32_MAX - 1 : folded;
-}
-
 enum err_code hamt_find(struct memory *memory, const struct layout *layout,
                         struct hamt_types *types, remote_addr root, remote_addr key,
                         uint64_t hash, remote_addr *out)
 {
-    uint32_t rest = fold_hash(hash);
+    const uint32_t folded = (uint32_t)hash ^ (uint32_t)(hash >> 32);
+    uint32_t rest = folded == UINT32_MAX ? UINT32_MAX - 1 : folded;
     remote_addr addr = root;
     for (int depth = 0; depth < HAMT_MAX_DEPTH; depth++, rest >>= BITS) {
         const uint32_t branch = rest % BRANCHES;

@@ -64,48 +64,11 @@ static int32_t add_checked(struct cursor *c, int32_t a, int32_t b)
     return 0;
 }
 
-static void take_long(struct cursor *c, int32_t *line, struct location *out)
-{
-    *line = add_checked(c, *line, take_signed_varint(c));
-    out->line = *line;
-    out->end_line = add_checked(c, *line, take_count(c));
-    out->column = take_count(c) - 1;
-    out->end_column = take_count(c) - 1;
-}
-
 static void take_short(struct cursor *c, uint32_t form, int32_t line, struct location *out)
 {
     const uint32_t byte = take_byte(c);
     const int32_t column = (int32_t)(form << 3 | byte >> 4);
     *out = (struct location){ line, line, column, column + (int32_t)(byte & 15) };
-}
-
-static void take_one_line(struct cursor *c, uint32_t form, int32_t *line, struct location *out)
-{
-    *line = add_checked(c, *line, (int32_t)form - FORM_ONE_LINE_0);
-    out->line = out->end_line = *line;
-    out->column = (int32_t)take_byte(c);
-    out->end_column = (int32_t)take_byte(c);
-}
-
-/* Reads one entry; `line` carries over to the next entry.  Returns the entry's length in code units. */
-static uint32_t take_entry(struct cursor *c, int32_t *line, struct location *out)
-{
-    const uint32_t head = take_byte(c);
-    const uint32_t form = head >> 3 & 15;
-    *out = (struct location){ 0, 0, -1, -1 };
-    if (!(head & 0x80))
-        c->failed = true;
-    else if (form <= FORM_SHORT_LAST)
-        take_short(c, form, *line, out);
-    else if (form <= FORM_ONE_LINE_2)
-        take_one_line(c, form, line, out);
-    else if (form == FORM_NO_COLUMNS) {
-        *line = add_checked(c, *line, take_signed_varint(c));
-        out->line = out->end_line = *line;
-    } else if (form == FORM_LONG)
-        take_long(c, line, out);
-    return (head & 7) + 1;
 }
 
 bool location_find(const unsigned char *table, size_t bytes, int32_t first_line, uint32_t unit,
@@ -116,7 +79,32 @@ bool location_find(const unsigned char *table, size_t bytes, int32_t first_line,
     uint64_t start = 0;
     while (c.at < c.end) {
         struct location location;
-        const uint32_t units = take_entry(&c, &line, &location);
+
+        /* Reads one entry; `line` carries over to the next entry.  Returns the entry's length in code units. */
+        const uint32_t head = take_byte(&c);
+        const uint32_t form = head >> 3 & 15;
+        location = (struct location){ 0, 0, -1, -1 };
+        if (!(head & 0x80))
+            c.failed = true;
+        else if (form <= FORM_SHORT_LAST)
+            take_short(&c, form, line, &location);
+        else if (form <= FORM_ONE_LINE_2) {
+            line = add_checked(&c, line, (int32_t)form - FORM_ONE_LINE_0);
+            location.line = location.end_line = line;
+            location.column = (int32_t)take_byte(&c);
+            location.end_column = (int32_t)take_byte(&c);
+        } else if (form == FORM_NO_COLUMNS) {
+            line = add_checked(&c, line, take_signed_varint(&c));
+            location.line = location.end_line = line;
+        } else if (form == FORM_LONG) {
+            line = add_checked(&c, line, take_signed_varint(&c));
+            location.line = line;
+            location.end_line = add_checked(&c, line, take_count(&c));
+            location.column = take_count(&c) - 1;
+            location.end_column = take_count(&c) - 1;
+        }
+        const uint32_t units = (head & 7) + 1;
+
         if (c.failed)
             return false;
         if (unit < start + units) {
@@ -137,7 +125,8 @@ static int32_t in_range(int64_t line)
 }
 
 /* The table holds pairs: a step in bytes, and a step in lines, which may be negative. */
-int32_t lnotab_find(const unsigned char *table, size_t bytes, int32_t first_line, uint32_t unit)
+int32_t location_find_lnotab(const unsigned char *table, size_t bytes, int32_t first_line,
+                             uint32_t unit)
 {
     const uint64_t wanted = (uint64_t)unit * UNIT_BYTES;
     uint64_t at = 0;
@@ -152,8 +141,8 @@ int32_t lnotab_find(const unsigned char *table, size_t bytes, int32_t first_line
 }
 
 /* The table holds pairs: a length in bytes, and the difference of its line to the previous one. */
-int32_t lnotab_find_range(const unsigned char *table, size_t bytes, int32_t first_line,
-                          uint32_t unit)
+int32_t location_find_lnotab_range(const unsigned char *table, size_t bytes, int32_t first_line,
+                                   uint32_t unit)
 {
     const uint64_t wanted = (uint64_t)unit * UNIT_BYTES;
     uint64_t end = 0;

@@ -60,11 +60,6 @@ static void forget_unused(struct predicted_reads *reads)
     reads->count = kept;
 }
 
-static struct memory_span span_of(struct predicted_reads_place *place, bool again)
-{
-    return (struct memory_span){ place->addr, again ? place->again : place->now, place->bytes };
-}
-
 static void mark_place(struct predicted_reads_place *place, bool again)
 {
     if (again)
@@ -81,8 +76,11 @@ static enum err_code read_all(struct predicted_reads *reads, bool again)
     while (at < reads->count) {
         const size_t left = reads->count - at;
         const size_t count = left < MEMORY_MAX_SPANS ? left : MEMORY_MAX_SPANS;
-        for (size_t i = 0; i < count; i++)
-            spans[i] = span_of(reads->places[at + i], again);
+        for (size_t i = 0; i < count; i++) {
+            struct predicted_reads_place *const place = reads->places[at + i];
+            spans[i] = (struct memory_span){ place->addr, again ? place->again : place->now,
+                                             place->bytes };
+        }
         const enum err_code rc = memory_readv(reads->memory, spans, count, &arrived);
         if (rc && rc != ERR_FAULT)
             return rc;

@@ -3,13 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void record(struct recorded_reads *reads, const struct memory_span *span)
-{
-    reads->spans[reads->count++] = (struct recorded_span){ span->addr, (uint32_t)span->bytes };
-    memcpy(reads->data + reads->bytes, span->buffer, span->bytes);
-    reads->bytes += span->bytes;
-}
-
 static bool fits(const struct recorded_reads *reads, const struct memory_span *spans,
                  size_t count)
 {
@@ -35,7 +28,12 @@ static enum err_code read_recorded(struct memory *memory, const struct memory_sp
     size_t arrived = *bytes_out;
     for (size_t i = 0; i < count && spans[i].bytes <= arrived; i++) {
         arrived -= spans[i].bytes;
-        record(reads, &spans[i]);
+
+        const struct memory_span *const span = &spans[i];
+        reads->spans[reads->count++] =
+            (struct recorded_span){ span->addr, (uint32_t)span->bytes };
+        memcpy(reads->data + reads->bytes, span->buffer, span->bytes);
+        reads->bytes += span->bytes;
     }
     return rc;
 }

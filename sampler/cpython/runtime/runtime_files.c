@@ -18,26 +18,6 @@ static uint64_t file_ns(enum runtime_effort effort)
     return runtime_is_quick(effort) ? QUICK_FILE_NS : THOROUGH_FILE_NS;
 }
 
-/* Python 3.6 and older have no _PyRuntime. */
-static void refuse_old(struct search *search)
-{
-    struct err why = { .code = ERR_OK };
-    (void)!err_set(
-        &why, ERR_UNSUPPORTED,
-        "a Python that is older than 3.7 is not supported: CPython 3.8 to 3.15 can be "
-        "read");
-    runtime_refuse(search, ERR_UNSUPPORTED, &why);
-}
-
-/* PyPy has some symbols of CPython, but not its interpreter. */
-static void refuse_pypy(struct search *search)
-{
-    struct err why = { .code = ERR_OK };
-    (void)!err_set(&why, ERR_UNSUPPORTED,
-                   "PyPy is not supported: CPython 3.8 to 3.15 can be read");
-    runtime_refuse(search, ERR_UNSUPPORTED, &why);
-}
-
 /* The value of the symbol Py_Version (3.11 and later); 0: none. */
 static uint32_t read_version(struct search *search, struct elf *elf, uint64_t bias)
 {
@@ -107,12 +87,22 @@ static bool search_file(struct search *search, const struct mapping *mapping)
                 runtime_try_place(search, bias + place.vaddr, read_version(search, elf, bias),
                                   is_section ? RUNTIME_BY_SECTION : RUNTIME_BY_SYMBOL);
         else if (search->effort != RUNTIME_QUICK &&
-                 elf_find_symbol(elf, "rpython_startup_code", &place))
-            refuse_pypy(search);
-        else if (search->effort != RUNTIME_QUICK &&
-                 elf_find_symbol(elf, "Py_GetVersion", &place))
-            refuse_old(search);
-        else if (mapping->inode == search->program_inode)
+                 elf_find_symbol(elf, "rpython_startup_code", &place)) {
+            /* PyPy has some symbols of CPython, but not its interpreter. */
+            struct err why = { .code = ERR_OK };
+            (void)!err_set(&why, ERR_UNSUPPORTED,
+                           "PyPy is not supported: CPython 3.8 to 3.15 can be read");
+            runtime_refuse(search, ERR_UNSUPPORTED, &why);
+        } else if (search->effort != RUNTIME_QUICK &&
+                   elf_find_symbol(elf, "Py_GetVersion", &place)) {
+            /* Python 3.6 and older have no _PyRuntime. */
+            struct err why = { .code = ERR_OK };
+            (void)!err_set(
+                &why, ERR_UNSUPPORTED,
+                "a Python that is older than 3.7 is not supported: CPython 3.8 to 3.15 can be "
+                "read");
+            runtime_refuse(search, ERR_UNSUPPORTED, &why);
+        } else if (mapping->inode == search->program_inode)
             search->has_hidden_file = !elf_has_symbols(elf);
     }
     search->is_unfinished = search->is_unfinished || elf_is_unfinished(elf);

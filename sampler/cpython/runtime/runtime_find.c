@@ -9,6 +9,7 @@
 #include "sampler/cpython/runtime/runtime_search.h"
 #include "sampler/process/mapped_file.h"
 #include "sampler/process/ptrace_checks.h"
+#include "sampler/process/thread_ids.h"
 
 /* Time limits for a process, in a quick and in a thorough search, and in one beside sampling. */
 static const uint64_t QUICK_NS = 2 * NS_PER_S, THOROUGH_NS = 60 * NS_PER_S,
@@ -54,25 +55,25 @@ static bool is_32_bit_program(int pid)
 static enum err_code refuse_process(const struct search *search)
 {
     const struct process *const process = search->process;
+    const int pid = thread_ids_first(process->pid);
     const uint64_t mib = 1 << 20;
     if (search->is_unfinished)
         return err_set(
             search->err, ERR_LIMIT,
             "process %d (%s) was not searched to the end: its files or its memory take "
             "longer to read than the %u s that a process is given",
-            process->pid, process->executable,
-            (unsigned)(process_ns(search->effort) / NS_PER_S));
+            pid, process->executable, (unsigned)(process_ns(search->effort) / NS_PER_S));
     if (is_32_bit_program(process->pid))
         return err_set(search->err, ERR_NOT_PYTHON,
-                       "process %d (%s) is a 32-bit program: only 64-bit ones can be read",
-                       process->pid, process->executable);
+                       "process %d (%s) is a 32-bit program: only 64-bit ones can be read", pid,
+                       process->executable);
     if (search->skipped_bytes == 0)
         return err_set(search->err, ERR_NOT_PYTHON, "process %d (%s) is not a Python process",
-                       process->pid, process->executable);
+                       pid, process->executable);
     return err_set(search->err, ERR_NOT_PYTHON,
                    "process %d (%s) is not a Python process, as far as was searched: %" PRIu64
                    " MiB of its memory, and not the other %" PRIu64 " MiB",
-                   process->pid, process->executable, search->scanned_bytes / mib,
+                   pid, process->executable, search->scanned_bytes / mib,
                    search->skipped_bytes / mib);
 }
 
@@ -103,7 +104,7 @@ static enum err_code search_process(struct search *search)
     if (search->out->count)
         return ERR_OK;
     if (search->refusal)
-        return err_wrap(err, search->refusal, "process %d", pid);
+        return err_wrap(err, search->refusal, "process %d", thread_ids_first(pid));
     return refuse_process(search);
 }
 

@@ -61,16 +61,6 @@ static bool is_same_file(const struct mapping *a, const struct mapping *b)
            a->device_minor == b->device_minor;
 }
 
-static bool is_data(const struct mapping *m, struct data *data)
-{
-    if (m->inode)
-        data->has_code = (is_same_file(data->file, m) && data->has_code) || m->executable;
-    if (m->inode || m->start != data->end)
-        data->file = m->inode ? m : NULL;
-    data->end = data->file ? m->end : 0;
-    return data->file && m->readable && m->writable && m->end - m->start <= DATA_MAX_BYTES;
-}
-
 enum pass { DATA_COOKIES, DATA_POINTERS, OTHER_COOKIES, PASSES };
 
 /* Scans the data of files first, where interpreters have their state, then all writable memory. */
@@ -96,7 +86,15 @@ static bool scan_pass(struct search *search, int pass, unsigned char *block)
     bool found = false;
     for (size_t i = 0; i < search->maps.count && !found; i++) {
         const struct mapping *const m = &search->maps.items[i];
-        const bool is_of_data = is_data(m, &data);
+
+        if (m->inode)
+            data.has_code = (is_same_file(data.file, m) && data.has_code) || m->executable;
+        if (m->inode || m->start != data.end)
+            data.file = m->inode ? m : NULL;
+        data.end = data.file ? m->end : 0;
+        const bool is_of_data =
+            data.file && m->readable && m->writable && m->end - m->start <= DATA_MAX_BYTES;
+
         if (!m->readable || !m->writable || !is_wanted(search, &data, is_of_data, pass))
             continue;
         if (pass != DATA_POINTERS)

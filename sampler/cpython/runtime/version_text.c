@@ -32,11 +32,6 @@ static bool take_number(struct cursor *c, uint32_t *out)
     return c->at > start && value <= UINT8_MAX;
 }
 
-static uint32_t take_level(struct cursor *c)
-{
-    return take_text(c, "a") ? 0xa : take_text(c, "b") ? 0xb : take_text(c, "rc") ? 0xc : FINAL;
-}
-
 uint32_t version_text_parse(const char *text, size_t bytes)
 {
     struct cursor c = { text, text + bytes };
@@ -44,7 +39,10 @@ uint32_t version_text_parse(const char *text, size_t bytes)
     if (!take_text(&c, "3.") || !take_number(&c, &minor) || !take_text(&c, ".") ||
         !take_number(&c, &micro))
         return 0;
-    const uint32_t level = take_level(&c);
+    const uint32_t level = take_text(&c, "a")    ? 0xa
+                           : take_text(&c, "b")  ? 0xb
+                           : take_text(&c, "rc") ? 0xc
+                                                 : FINAL;
     if ((level != FINAL && (!take_number(&c, &serial) || serial > 0xf)) ||
         (!take_text(&c, " (") && !take_text(&c, "+ (")))
         return 0;

@@ -30,16 +30,6 @@ static int by_end(const void *a, const void *b)
     return (x->to > y->to) - (x->to < y->to);
 }
 
-/* Down to the next pthread_t in its mapping, if there is one. */
-static void place(struct c_stack *stack, const struct c_stack *below, const struct maps *maps)
-{
-    const struct mapping *const mapping = stack->to ? maps_find(maps, stack->to - 1) : NULL;
-    const bool is_stack = mapping && mapping->readable && mapping->writable;
-    stack->from = is_stack ? mapping->start : stack->to;
-    if (is_stack && below && below->to > stack->from)
-        stack->from = below->to;
-}
-
 enum err_code c_stacks_place(struct c_stacks *stacks, const struct maps *maps,
                              int32_t first_tid)
 {
@@ -49,8 +39,16 @@ enum err_code c_stacks_place(struct c_stacks *stacks, const struct maps *maps,
             rc = c_stacks_add(stacks, maps->items[i].end, first_tid);
     if (stacks->count)
         qsort(stacks->items, stacks->count, sizeof *stacks->items, by_end);
-    for (size_t i = 0; i < stacks->count && !rc; i++)
-        place(&stacks->items[i], i ? &stacks->items[i - 1] : NULL, maps);
+    for (size_t i = 0; i < stacks->count && !rc; i++) {
+        /* Down to the next pthread_t in its mapping, if there is one. */
+        struct c_stack *const stack = &stacks->items[i];
+        const struct c_stack *const below = i ? &stacks->items[i - 1] : NULL;
+        const struct mapping *const mapping = stack->to ? maps_find(maps, stack->to - 1) : NULL;
+        const bool is_stack = mapping && mapping->readable && mapping->writable;
+        stack->from = is_stack ? mapping->start : stack->to;
+        if (is_stack && below && below->to > stack->from)
+            stack->from = below->to;
+    }
     return rc;
 }
 

@@ -184,22 +184,6 @@ static enum err_code match_all(struct os_threads *threads)
     return rc;
 }
 
-static void drop_gone(struct os_threads *threads)
-{
-    struct thread_list *const list = threads->list;
-    const size_t count = thread_ids_count(&threads->ids);
-    size_t tried = 0;
-    threads->unknown_count = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        struct thread *const thread = list->items[i];
-        if (thread->host_tid)
-            continue;
-        thread->is_gone = tried++ < MAX_UNKNOWN && is_gone(threads, thread, count);
-        threads->unknown_count += !thread->is_gone;
-    }
-    thread_list_drop_gone(list);
-}
-
 /* Forgets the threads that have ended; returns how many states lack one. */
 static size_t count_unknown(const struct os_threads *threads)
 {
@@ -223,7 +207,20 @@ enum err_code os_threads_match(struct os_threads *threads)
     const enum err_code rc = match_all(threads);
     if (rc)
         return rc;
-    drop_gone(threads);
+
+    struct thread_list *const list = threads->list;
+    const size_t count = thread_ids_count(&threads->ids);
+    size_t tried = 0;
+    threads->unknown_count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct thread *const thread = list->items[i];
+        if (thread->host_tid)
+            continue;
+        thread->is_gone = tried++ < MAX_UNKNOWN && is_gone(threads, thread, count);
+        threads->unknown_count += !thread->is_gone;
+    }
+    thread_list_drop_gone(list);
+
     sub_stacks_find(threads->list);
     return ERR_OK;
 }
@@ -258,7 +255,7 @@ static enum err_code read_stacks(struct os_threads *threads)
     c_stacks_clear(&threads->stacks);
     for (size_t i = 0; i < list->count && !rc; i++) {
         const int32_t tid = own_thread(threads, list->items[i]);
-        if (tid == threads->ids.pid)
+        if (tid == thread_ids_first(threads->ids.pid))
             first = tid;
         else if (tid)
             rc = c_stacks_add(&threads->stacks, list->items[i]->head.ident, tid);

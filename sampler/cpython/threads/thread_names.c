@@ -8,6 +8,7 @@
 #include "sampler/cpython/objects/dict.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/process/procfs.h"
+#include "sampler/process/thread_ids.h"
 
 /* Reads threading._active of one interpreter: get_ident() -> Thread.  The hash of such an int is its
  * value. */
@@ -76,7 +77,7 @@ struct naming {
 static bool wants_name(const struct naming *naming, const struct thread *thread,
                        remote_addr interp)
 {
-    const bool is_first = thread->is_main || thread->host_tid == naming->pid;
+    const bool is_first = thread->is_main || thread->host_tid == thread_ids_first(naming->pid);
     return thread->head.interp == interp && (is_first || !naming->only_main) &&
            (naming->again || thread->names_read < THREAD_NAMES_READINGS);
 }

@@ -67,7 +67,7 @@ void thread_list_init(struct thread_list *list, struct memory *memory,
     thread_list_choose_windows(list);
 }
 
-static void free_visit(struct thread *thread)
+static void free_thread(struct thread *thread)
 {
     if (thread->visit) {
         stack_deinit(&thread->visit->stack);
@@ -75,11 +75,7 @@ static void free_visit(struct thread *thread)
     }
     free(thread->visit);
     thread->visit = NULL;
-}
 
-static void free_thread(struct thread *thread)
-{
-    free_visit(thread);
     stack_deinit(&thread->stack);
     free(thread->kept);
     free(thread);
@@ -329,19 +325,6 @@ static enum err_code walk_threads(struct thread_list *list, const struct interpr
     return rc;
 }
 
-static enum err_code add_interpreter(struct thread_list *list, remote_addr addr,
-                                     struct interpreter **out)
-{
-    if (list->interpreter_count == THREADS_MAX_INTERPRETERS)
-        return ERR_LIMIT;
-    if (!VEC_RESERVE(list->interpreters, list->interpreter_room, list->interpreter_count + 1))
-        return ERR_NOMEM;
-    *out = &list->interpreters[list->interpreter_count++];
-    memset(*out, 0, sizeof **out);
-    (*out)->addr = addr;
-    return ERR_OK;
-}
-
 static enum err_code walk_once(struct thread_list *list)
 {
     const struct layout *const layout = &list->runtime->layout;
@@ -356,9 +339,16 @@ static enum err_code walk_once(struct thread_list *list)
         list->memory, list->runtime->addr + layout->runtime_interpreters_head, &addr);
     while (!rc && addr) {
         struct interpreter *interp;
-        rc = add_interpreter(list, addr, &interp);
-        if (rc)
-            return rc;
+
+        if (list->interpreter_count == THREADS_MAX_INTERPRETERS)
+            return ERR_LIMIT;
+        if (!VEC_RESERVE(list->interpreters, list->interpreter_room,
+                         list->interpreter_count + 1))
+            return ERR_NOMEM;
+        interp = &list->interpreters[list->interpreter_count++];
+        memset(interp, 0, sizeof *interp);
+        (interp)->addr = addr;
+
         rc = memory_read_u64(list->memory, addr + layout->interp_id, &interp->id);
         if (!rc)
             rc = memory_read_u64(list->memory, addr + layout->interp_next, &interp->next);
@@ -391,13 +381,6 @@ void thread_list_drop_gone(struct thread_list *list)
     list->has_gone = list->count < before;
 }
 
-/* Removes the threads that a failed walk added: they may be garbage, and would pile up. */
-static void drop_added(struct thread_list *list, size_t count_before)
-{
-    while (list->count > count_before)
-        free_thread(list->items[--list->count]);
-}
-
 static const struct thread *listed_main(const struct thread_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -423,8 +406,11 @@ enum err_code thread_list_walk(struct thread_list *list)
         rc = walk_once(list);
         if (!rc && is_another(main_before, listed_main(list)))
             rc = ERR_GONE;
-        if (rc)
-            drop_added(list, count_before);
+        if (rc) {
+            /* Removes the threads that a failed walk added: they may be garbage, and would pile up. */
+            while (list->count > count_before)
+                free_thread(list->items[--list->count]);
+        }
     }
     if (rc) {
         list->known_count = 0;
@@ -433,16 +419,6 @@ enum err_code thread_list_walk(struct thread_list *list)
     drop_unlisted(list);
     list->has_gone = false;
     return ERR_OK;
-}
-
-static enum err_code read_heads(struct thread_list *list, size_t from, size_t count)
-{
-    struct memory_span spans[MEMORY_MAX_SPANS];
-    size_t arrived;
-    for (size_t i = 0; i < count; i++)
-        spans[i] = (struct memory_span){ list->known[from + i].addr,
-                                         list->heads + i * list->head_bytes, list->head_bytes };
-    return memory_readv(list->memory, spans, count, &arrived);
 }
 
 /* CPython adds interpreters at the head of their list too. */
@@ -484,7 +460,15 @@ enum err_code thread_list_check(struct thread_list *list, bool *same_out)
          from += MEMORY_MAX_SPANS) {
         const size_t left = list->known_count - from;
         const size_t count = left < MEMORY_MAX_SPANS ? left : MEMORY_MAX_SPANS;
-        rc = read_heads(list, from, count);
+
+        struct memory_span spans[MEMORY_MAX_SPANS];
+        size_t arrived;
+        for (size_t i = 0; i < count; i++)
+            spans[i] =
+                (struct memory_span){ list->known[from + i].addr,
+                                      list->heads + i * list->head_bytes, list->head_bytes };
+        rc = memory_readv(list->memory, spans, count, &arrived);
+
         for (size_t i = 0; i < count && !rc; i++) {
             const struct thread_head *const known = &list->known[from + i];
             const struct thread_head now = parse_head(&list->runtime->layout, known->addr,

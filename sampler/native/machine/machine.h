@@ -89,4 +89,10 @@ bool machine_is_stub_expression(const unsigned char *expression, size_t bytes,
 MUST_CHECK enum err_code machine_read_registers(int32_t tid, struct native_registers *out,
                                                 remote_addr *thread_pointer_out);
 
+/* As machine_read_registers, of registers that were stored as ptrace has them (PTRACE_GETREGSET of NT_PRSTATUS), at least as many bytes. thread_pointer:
+ * used where it is not among them. */
+MUST_CHECK enum err_code machine_take_registers(const void *words, uint64_t thread_pointer,
+                                                struct native_registers *out,
+                                                remote_addr *thread_pointer_out);
+
 #endif /* SAMPLER_NATIVE_MACHINE_MACHINE_H */

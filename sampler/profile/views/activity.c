@@ -62,19 +62,6 @@ static enum err_code mark_functions(struct own_marks *marks,
     return ERR_OK;
 }
 
-/* Parents come before children. */
-static void place_nodes(struct counting *counting)
-{
-    const struct profile_snapshot *const snapshot = counting->snapshot;
-    for (node_id id = 1; id < snapshot->sizes.nodes; id++) {
-        const struct profile_node node = profile_node_at(snapshot, id);
-        const unsigned char marks =
-            counting->marks->functions[profile_frame_at(snapshot, node.frame).function];
-        counting->own[id] = marks & OWN ? node.frame : counting->own[node.parent];
-        counting->python[id] = marks & PYTHON ? node.frame : counting->python[node.parent];
-    }
-}
-
 static enum wait_cause cause_of(const struct counting *counting, function_id function)
 {
     return (enum wait_cause)(counting->marks->functions[function] >> CAUSE_SHIFT);
@@ -185,21 +172,6 @@ static int by_frame(const void *left, const void *right)
     return a->frame != b->frame ? ORDER(a->frame, b->frame) : ORDER(a->mark, b->mark);
 }
 
-/* Adds up entries of the same frame in the same process. */
-static void merge_entries(struct counting *counting)
-{
-    struct entry *const entries = counting->entries;
-    size_t kept = 0;
-    qsort(entries, counting->entry_count, sizeof *entries, by_frame);
-    for (size_t i = 0; i < counting->entry_count; i++) {
-        if (kept > 0 && by_frame(&entries[kept - 1], &entries[i]) == 0)
-            entries[kept - 1].ns += entries[i].ns;
-        else
-            entries[kept++] = entries[i];
-    }
-    counting->entry_count = kept;
-}
-
 static struct activity_place place_of(const struct counting *counting,
                                       const struct entry *entry)
 {
@@ -216,19 +188,21 @@ static struct activity_process *row_of(const struct counting *counting, process_
     return &counting->activity->processes[counting->row_of[process]];
 }
 
-static void find_hottest(struct counting *counting)
+static enum err_code find_places(struct counting *counting, struct err *err)
 {
+    uint64_t(*const by_cause)[WAIT_CAUSE_COUNT] =
+        calloc(counting->activity->count + 1, sizeof *by_cause);
+    if (!by_cause)
+        return err_nomem(err);
+
     for (size_t i = 0; i < counting->entry_count; i++) {
         const struct entry *const entry = &counting->entries[i];
         struct activity_place *const place = &row_of(counting, entry->process)->hottest;
         if (entry->is_running && entry->ns > place->ns)
             *place = place_of(counting, entry);
     }
-}
 
-/* by_cause: the time of each row, for each cause.  The place of a cause is the one with most time. */
-static void find_waits(struct counting *counting, uint64_t (*by_cause)[WAIT_CAUSE_COUNT])
-{
+    /* by_cause: the time of each row, for each cause.  The place of a cause is the one with most time. */
     for (size_t i = 0; i < counting->entry_count; i++) {
         const struct entry *const entry = &counting->entries[i];
         if (!entry->is_running && entry->mark)
@@ -247,33 +221,9 @@ static void find_waits(struct counting *counting, uint64_t (*by_cause)[WAIT_CAUS
             continue;
         *waits = (struct activity_wait){ cause, ns, entry->mark, place_of(counting, entry) };
     }
-}
 
-static enum err_code find_places(struct counting *counting, struct err *err)
-{
-    uint64_t(*const by_cause)[WAIT_CAUSE_COUNT] =
-        calloc(counting->activity->count + 1, sizeof *by_cause);
-    if (!by_cause)
-        return err_nomem(err);
-    find_hottest(counting);
-    find_waits(counting, by_cause);
     free(by_cause);
     return ERR_OK;
-}
-
-/* Keeps the hottest, in order. */
-static void add_function(struct activity *activity, const struct activity_function *added)
-{
-    size_t at = activity->function_count;
-    while (at > 0 && activity->functions[at - 1].place.ns < added->place.ns)
-        at--;
-    if (at == ACTIVITY_MAX_FUNCTIONS)
-        return;
-    if (activity->function_count < ACTIVITY_MAX_FUNCTIONS)
-        activity->function_count++;
-    memmove(&activity->functions[at + 1], &activity->functions[at],
-            (activity->function_count - at - 1) * sizeof *activity->functions);
-    activity->functions[at] = *added;
 }
 
 /* The running entries, which come first, are in the order of functions, then processes. */
@@ -300,8 +250,19 @@ static void find_functions(struct counting *counting)
             }
         }
         found.place.ns = all_ns;
-        if (all_ns > 0)
-            add_function(counting->activity, &found);
+        if (all_ns > 0) {
+            struct activity *const activity = counting->activity;
+            size_t at = activity->function_count;
+            while (at > 0 && activity->functions[at - 1].place.ns < found.place.ns)
+                at--;
+            if (at != ACTIVITY_MAX_FUNCTIONS) {
+                if (activity->function_count < ACTIVITY_MAX_FUNCTIONS)
+                    activity->function_count++;
+                memmove(&activity->functions[at + 1], &activity->functions[at],
+                        (activity->function_count - at - 1) * sizeof *activity->functions);
+                activity->functions[at] = found;
+            }
+        }
     }
 }
 
@@ -322,10 +283,32 @@ static enum err_code count_activity(struct counting *counting, const struct view
     rc = add_rows(counting, err);
     if (rc)
         return rc;
-    place_nodes(counting);
+
+    /* Parents come before children. */
+    const struct profile_snapshot *const snapshot = counting->snapshot;
+    for (node_id id = 1; id < snapshot->sizes.nodes; id++) {
+        const struct profile_node node = profile_node_at(snapshot, id);
+        const unsigned char marks =
+            counting->marks->functions[profile_frame_at(snapshot, node.frame).function];
+        counting->own[id] = marks & OWN ? node.frame : counting->own[node.parent];
+        counting->python[id] = marks & PYTHON ? node.frame : counting->python[node.parent];
+    }
+
     count_cells(counting);
     count_slots(counting, query);
-    merge_entries(counting);
+
+    /* Adds up entries of the same frame in the same process. */
+    struct entry *const entries = counting->entries;
+    size_t kept = 0;
+    qsort(entries, counting->entry_count, sizeof *entries, by_frame);
+    for (size_t i = 0; i < counting->entry_count; i++) {
+        if (kept > 0 && by_frame(&entries[kept - 1], &entries[i]) == 0)
+            entries[kept - 1].ns += entries[i].ns;
+        else
+            entries[kept++] = entries[i];
+    }
+    counting->entry_count = kept;
+
     find_functions(counting);
     return find_places(counting, err);
 }

@@ -42,14 +42,6 @@ static enum err_code mark_all(uint32_t rows, unsigned char **out, struct err *er
     return ERR_OK;
 }
 
-/* Clears the threads of processes that are not listed. */
-static void keep_processes(const struct profile_snapshot *snapshot,
-                           const unsigned char *processes, unsigned char *threads)
-{
-    for (thread_id id = 0; id < snapshot->sizes.threads; id++)
-        threads[id] &= processes[profile_thread_at(snapshot, id).process];
-}
-
 static enum err_code mark_threads(struct cell_filter *filter, const struct view_query *query,
                                   struct err *err)
 {
@@ -62,24 +54,15 @@ static enum err_code mark_threads(struct cell_filter *filter, const struct view_
                          err);
     if (!rc && processes && !filter->wanted)
         rc = mark_all(sizes->threads, &filter->wanted, err);
-    if (!rc && processes)
-        keep_processes(filter->snapshot, processes, filter->wanted);
+    if (!rc && processes) {
+        /* Clears the threads of processes that are not listed. */
+        const struct profile_snapshot *const snapshot = filter->snapshot;
+        unsigned char *const threads = filter->wanted;
+        for (thread_id id = 0; id < snapshot->sizes.threads; id++)
+            threads[id] &= processes[profile_thread_at(snapshot, id).process];
+    }
     free(processes);
     return rc;
-}
-
-static void find_period(struct cell_filter *filter)
-{
-    bool is_known = false;
-    for (size_t i = filter->first; i < filter->end; i++) {
-        const struct window *const window = filter->snapshot->windows[i];
-        if (!window->cell_count)
-            continue;
-        filter->has_periods |=
-            window->cell_ns || (is_known && window->period_ns != filter->period_ns);
-        filter->period_ns = window->period_ns;
-        is_known = true;
-    }
 }
 
 enum err_code cell_filter_init(struct cell_filter *filter,
@@ -95,7 +78,17 @@ enum err_code cell_filter_init(struct cell_filter *filter,
         .has_cause = query->has_cause,
         .cause = query->cause,
     };
-    find_period(filter);
+
+    bool is_known = false;
+    for (size_t i = filter->first; i < filter->end; i++) {
+        const struct window *const window = filter->snapshot->windows[i];
+        if (!window->cell_count)
+            continue;
+        filter->has_periods |=
+            window->cell_ns || (is_known && window->period_ns != filter->period_ns);
+        filter->period_ns = window->period_ns;
+        is_known = true;
+    }
     return mark_threads(filter, query, err);
 }
 

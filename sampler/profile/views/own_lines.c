@@ -22,28 +22,6 @@ static void own_patterns_deinit(struct own_patterns *own)
         pattern_deinit(&own->patterns[i]);
 }
 
-static enum err_code own_patterns_init(struct own_patterns *own, const char *const *patterns,
-                                       size_t count, struct err *err)
-{
-    char text[EXPRESSION_MAX_TEXT + 8];
-    enum err_code rc = ERR_OK;
-    memset(own, 0, sizeof *own);
-    if (count > OWN_LINES_MAX_PATTERNS)
-        return err_set(err, ERR_INVALID, "want at most %d patterns", OWN_LINES_MAX_PATTERNS);
-    for (size_t i = 0; i < count && !rc; i++) {
-        const int length = snprintf(text, sizeof text, "file:%s", patterns[i]);
-        if (length < 0 || (size_t)length >= sizeof text)
-            rc = err_set(err, ERR_INVALID, "want a pattern of at most %d bytes",
-                         EXPRESSION_MAX_TEXT);
-        else
-            rc = pattern_init(&own->patterns[i], text, err);
-        own->count += !rc;
-    }
-    if (rc)
-        own_patterns_deinit(own);
-    return rc;
-}
-
 static const char *text_of(const struct profile_snapshot *snapshot, str_id id)
 {
     return profile_string(snapshot, id).text;
@@ -83,7 +61,7 @@ struct counting {
 };
 
 /* Parents come before children.  Returns the samples with your code, of that level. */
-static uint64_t count(struct counting *counting, size_t level, const struct view *view)
+static uint64_t count_lines(struct counting *counting, size_t level, const struct view *view)
 {
     const struct profile_snapshot *const snapshot = counting->snapshot;
     memset(counting->samples, 0, (size_t)snapshot->sizes.frames * sizeof *counting->samples);
@@ -96,19 +74,6 @@ static uint64_t count(struct counting *counting, size_t level, const struct view
     for (size_t i = 0; i < view->count; i++)
         counting->samples[counting->frame_of[view->node[i]]] += view->self[i];
     return view->total - counting->samples[0];
-}
-
-/* Counts the first level that has enough samples, or the last. */
-static void count_level(struct counting *counting, const struct own_code *code,
-                        const struct view *view, struct own_code_level *out)
-{
-    uint64_t samples = 0;
-    size_t level = 0;
-    do {
-        samples = count(counting, level, view);
-    } while (100 * samples < OWN_CODE_LEAST_PERCENT * view->total && ++level < code->count);
-    if (code->count)
-        *out = code->levels[level < code->count ? level : code->count - 1];
 }
 
 struct place {
@@ -149,20 +114,6 @@ static size_t list_places(const struct counting *counting, struct place *places)
     return count;
 }
 
-/* Functions may share a line: a comprehension and what it is in. */
-static size_t merge_places(struct place *places, size_t count)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct place *const last = kept ? &places[kept - 1] : NULL;
-        if (last && last->file == places[i].file && last->line.line == places[i].line.line)
-            last->line.samples += places[i].line.samples;
-        else
-            places[kept++] = places[i];
-    }
-    return kept;
-}
-
 static enum err_code list_lines(struct own_lines *own, const struct counting *counting,
                                 size_t most, struct err *err)
 {
@@ -175,7 +126,18 @@ static enum err_code list_lines(struct own_lines *own, const struct counting *co
     }
     size_t count = list_places(counting, places);
     qsort(places, count, sizeof *places, by_place);
-    count = merge_places(places, count);
+
+    /* Functions may share a line: a comprehension and what it is in. */
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct place *const last = kept ? &places[kept - 1] : NULL;
+        if (last && last->file == places[i].file && last->line.line == places[i].line.line)
+            last->line.samples += places[i].line.samples;
+        else
+            places[kept++] = places[i];
+    }
+    count = kept;
+
     qsort(places, count, sizeof *places, by_samples);
     for (size_t i = 0; i < count; i++) {
         own->own_samples += places[i].line.samples;
@@ -199,7 +161,16 @@ static enum err_code fill_lines(struct own_lines *own, struct counting *counting
         rc = view_init(&view, counting->snapshot, query, err);
     if (rc)
         return rc;
-    count_level(counting, &code, &view, &own->level);
+
+    /* Counts the first level that has enough samples, or the last. */
+    uint64_t samples = 0;
+    size_t level = 0;
+    do {
+        samples = count_lines(counting, level, &view);
+    } while (100 * samples < OWN_CODE_LEAST_PERCENT * view.total && ++level < code.count);
+    if (code.count)
+        own->level = code.levels[level < code.count ? level : code.count - 1];
+
     own->samples = view.total;
     view_deinit(&view);
     return list_lines(own, counting, most, err);
@@ -212,7 +183,24 @@ enum err_code own_lines_init(struct own_lines *own, const struct profile_snapsho
     struct own_patterns own_patterns;
     const size_t limit = most < OWN_LINES_MAX ? most : OWN_LINES_MAX;
     *own = (struct own_lines){ 0 };
-    enum err_code rc = own_patterns_init(&own_patterns, patterns, pattern_count, err);
+
+    char text[EXPRESSION_MAX_TEXT + 8];
+    enum err_code rc = ERR_OK;
+    memset(&own_patterns, 0, sizeof own_patterns);
+    if (pattern_count > OWN_LINES_MAX_PATTERNS)
+        return err_set(err, ERR_INVALID, "want at most %d patterns", OWN_LINES_MAX_PATTERNS);
+    for (size_t i = 0; i < pattern_count && !rc; i++) {
+        const int length = snprintf(text, sizeof text, "file:%s", patterns[i]);
+        if (length < 0 || (size_t)length >= sizeof text)
+            rc = err_set(err, ERR_INVALID, "want a pattern of at most %d bytes",
+                         EXPRESSION_MAX_TEXT);
+        else
+            rc = pattern_init(&own_patterns.patterns[i], text, err);
+        own_patterns.count += !rc;
+    }
+    if (rc)
+        own_patterns_deinit(&own_patterns);
+
     if (rc)
         return rc;
     struct counting counting = {

@@ -13,15 +13,6 @@ static bool belongs_to(const struct resolution *resolution, const struct window 
            resolution->ranges[resolution->count - 1].width_ns == window->width_ns;
 }
 
-static void extend(struct resolution_range *range, const struct window *window)
-{
-    range->end_ns = window->end_ns;
-    range->windows++;
-    range->sealed += window->parts;
-    if (window->width_ns > range->width_ns)
-        range->width_ns = window->width_ns;
-}
-
 void resolution_of(const struct profile_snapshot *snapshot, struct resolution *out)
 {
     *out = (struct resolution){ 0 };
@@ -31,6 +22,12 @@ void resolution_of(const struct profile_snapshot *snapshot, struct resolution *o
             out->ranges[out->count++] =
                 (struct resolution_range){ .start_ns = window->start_ns,
                                            .width_ns = window->width_ns };
-        extend(&out->ranges[out->count - 1], window);
+
+        struct resolution_range *const range = &out->ranges[out->count - 1];
+        range->end_ns = window->end_ns;
+        range->windows++;
+        range->sealed += window->parts;
+        if (window->width_ns > range->width_ns)
+            range->width_ns = window->width_ns;
     }
 }

@@ -16,16 +16,9 @@ struct row {
     uint64_t self, ns;
 };
 
-static size_t count_cells(const struct cell_filter *filter)
-{
-    size_t count = 0;
-    for (size_t i = filter->first; i < filter->end; i++)
-        count += filter->snapshot->windows[i]->cell_count;
-    return count;
-}
-
 /* Room for `count` rows. */
-static enum err_code reserve(struct view *view, size_t count, bool has_periods, struct err *err)
+static enum err_code allocate_rows(struct view *view, size_t count, bool has_periods,
+                                   struct err *err)
 {
     view->node = malloc((count + 1) * sizeof *view->node);
     view->self = malloc((count + 1) * sizeof *view->self);
@@ -43,23 +36,6 @@ static void add_row(struct view *view, const struct row *row)
     view->self[view->count] = row->self;
     view->total += row->self;
     view->total_ns += view_self_ns(view, view->count++);
-}
-
-/* The cells that pass the filter: how many.  Adds their states to `states`. */
-static size_t take_rows(const struct cell_filter *filter, struct row *rows, state_bits *states)
-{
-    size_t count = 0;
-    for (size_t i = filter->first; i < filter->end; i++) {
-        const struct window *const window = filter->snapshot->windows[i];
-        for (size_t j = 0; j < window->cell_count; j++) {
-            const struct cell *const cell = &window->cells[j];
-            if (!cell_filter_passes(filter, cell))
-                continue;
-            *states |= cell->state;
-            rows[count++] = (struct row){ cell->node, cell->count, window_cell_ns(window, j) };
-        }
-    }
-    return count;
 }
 
 static int compare_rows(const void *left, const void *right)
@@ -89,36 +65,26 @@ static enum err_code fill_sorted(struct view *view, const struct cell_filter *fi
     struct row *const rows = malloc((cells + 1) * sizeof *rows);
     if (!rows)
         return err_nomem(err);
-    const size_t taken = take_rows(filter, rows, &view->states);
-    qsort(rows, taken, sizeof *rows, compare_rows);
-    const size_t count = merge_rows(rows, taken);
-    const enum err_code rc = reserve(view, count, filter->has_periods, err);
-    for (size_t i = 0; i < count && !rc; i++)
-        add_row(view, &rows[i]);
-    free(rows);
-    return rc;
-}
 
-/* Adds the cells that pass the filter to `sum`, and their times to `ns` unless that is NULL, both by
- * node, and their states to `states`.  Returns the number of nodes whose sum is no longer 0. */
-static size_t sum_nodes(const struct cell_filter *filter, uint64_t *sum, uint64_t *ns,
-                        state_bits *states)
-{
-    size_t count = 0;
+    size_t taken = 0;
     for (size_t i = filter->first; i < filter->end; i++) {
         const struct window *const window = filter->snapshot->windows[i];
         for (size_t j = 0; j < window->cell_count; j++) {
             const struct cell *const cell = &window->cells[j];
             if (!cell_filter_passes(filter, cell))
                 continue;
-            *states |= cell->state;
-            count += sum[cell->node] == 0;
-            sum[cell->node] += cell->count;
-            if (ns)
-                ns[cell->node] += window_cell_ns(window, j);
+            view->states |= cell->state;
+            rows[taken++] = (struct row){ cell->node, cell->count, window_cell_ns(window, j) };
         }
     }
-    return count;
+
+    qsort(rows, taken, sizeof *rows, compare_rows);
+    const size_t count = merge_rows(rows, taken);
+    const enum err_code rc = allocate_rows(view, count, filter->has_periods, err);
+    for (size_t i = 0; i < count && !rc; i++)
+        add_row(view, &rows[i]);
+    free(rows);
+    return rc;
 }
 
 static enum err_code fill_summed(struct view *view, const struct cell_filter *filter,
@@ -129,23 +95,28 @@ static enum err_code fill_summed(struct view *view, const struct cell_filter *fi
     if (!sum)
         return err_nomem(err);
     uint64_t *const ns = filter->has_periods ? sum + nodes + 1 : NULL;
-    const size_t count = sum_nodes(filter, sum, ns, &view->states);
-    const enum err_code rc = reserve(view, count, filter->has_periods, err);
+
+    size_t count = 0;
+    for (size_t i = filter->first; i < filter->end; i++) {
+        const struct window *const window = filter->snapshot->windows[i];
+        for (size_t j = 0; j < window->cell_count; j++) {
+            const struct cell *const cell = &window->cells[j];
+            if (!cell_filter_passes(filter, cell))
+                continue;
+            view->states |= cell->state;
+            count += sum[cell->node] == 0;
+            sum[cell->node] += cell->count;
+            if (ns)
+                ns[cell->node] += window_cell_ns(window, j);
+        }
+    }
+
+    const enum err_code rc = allocate_rows(view, count, filter->has_periods, err);
     for (size_t i = 0; i < nodes && !rc; i++)
         if (sum[i])
             add_row(view, &(struct row){ (node_id)i, sum[i], ns ? ns[i] : 0 });
     free(sum);
     return rc;
-}
-
-static enum err_code fill_columns(struct view *view, const struct cell_filter *filter,
-                                  struct err *err)
-{
-    const size_t nodes = filter->snapshot->sizes.nodes;
-    const size_t cells = count_cells(filter);
-    view->period_ns = filter->has_periods ? 0 : filter->period_ns;
-    return cells < nodes / NODES_PER_CELL ? fill_sorted(view, filter, cells, err)
-                                          : fill_summed(view, filter, nodes, err);
 }
 
 enum err_code view_init(struct view *view, const struct profile_snapshot *snapshot,
@@ -154,8 +125,15 @@ enum err_code view_init(struct view *view, const struct profile_snapshot *snapsh
     struct view made = { .generation = snapshot->generation };
     struct cell_filter filter;
     enum err_code rc = cell_filter_init(&filter, snapshot, query, err);
-    if (!rc)
-        rc = fill_columns(&made, &filter, err);
+    if (!rc) {
+        const size_t nodes = filter.snapshot->sizes.nodes;
+        size_t cells = 0;
+        for (size_t i = filter.first; i < filter.end; i++)
+            cells += filter.snapshot->windows[i]->cell_count;
+        made.period_ns = filter.has_periods ? 0 : filter.period_ns;
+        rc = cells < nodes / NODES_PER_CELL ? fill_sorted(&made, &filter, cells, err)
+                                            : fill_summed(&made, &filter, nodes, err);
+    }
     cell_filter_deinit(&filter);
     if (rc)
         view_deinit(&made);
@@ -185,22 +163,6 @@ void view_totals(const struct view *view, const struct profile_snapshot *snapsho
         total[profile_node_at(snapshot, id).parent] += total[id];
 }
 
-static enum err_code tally_cells(const struct cell_filter *filter, struct tally *tally,
-                                 struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = filter->first; i < filter->end; i++) {
-        const struct window *const window = filter->snapshot->windows[i];
-        for (size_t j = 0; j < window->cell_count && !rc; j++) {
-            const struct cell *const cell = &window->cells[j];
-            if (cell_filter_passes(filter, cell))
-                rc = tally_add(tally, cell_key(cell->thread, cell->state, cell->node),
-                               cell->count, window_cell_ns(window, j), err);
-        }
-    }
-    return rc;
-}
-
 static int compare_cells(const void *left, const void *right)
 {
     const struct view_cell *const a = left;
@@ -209,25 +171,22 @@ static int compare_cells(const void *left, const void *right)
                           cell_key(b->thread, b->state, b->node));
 }
 
-static struct view_cell cell_of(const struct tally_cell *from)
-{
-    return (struct view_cell){
-        .thread = cell_key_thread(from->key),
-        .node = cell_key_node(from->key),
-        .state = cell_key_state(from->key),
-        .count = from->count,
-        .ns = from->ns,
-    };
-}
-
 static enum err_code take_cells(const struct tally *tally, struct view_cells *out,
                                 struct err *err)
 {
     struct view_cell *const cells = malloc(((size_t)tally->count + 1) * sizeof *cells);
     if (!cells)
         return err_nomem(err);
-    for (uint32_t i = 0; i < tally->count; i++)
-        cells[i] = cell_of(&tally->cells[i]);
+    for (uint32_t i = 0; i < tally->count; i++) {
+        const struct tally_cell *const from = &tally->cells[i];
+        cells[i] = (struct view_cell){
+            .thread = cell_key_thread(from->key),
+            .node = cell_key_node(from->key),
+            .state = cell_key_state(from->key),
+            .count = from->count,
+            .ns = from->ns,
+        };
+    }
     qsort(cells, tally->count, sizeof *cells, compare_cells);
     *out = (struct view_cells){ .count = tally->count, .cells = cells };
     return ERR_OK;
@@ -240,8 +199,18 @@ enum err_code view_cells_init(struct view_cells *cells, const struct profile_sna
     struct tally tally;
     tally_init(&tally, VIEW_MAX_CELLS);
     enum err_code rc = cell_filter_init(&filter, snapshot, query, err);
-    if (!rc)
-        rc = tally_cells(&filter, &tally, err);
+    if (!rc) {
+        rc = ERR_OK;
+        for (size_t i = filter.first; i < filter.end; i++) {
+            const struct window *const window = filter.snapshot->windows[i];
+            for (size_t j = 0; j < window->cell_count && !rc; j++) {
+                const struct cell *const cell = &window->cells[j];
+                if (cell_filter_passes(&filter, cell))
+                    rc = tally_add(&tally, cell_key(cell->thread, cell->state, cell->node),
+                                   cell->count, window_cell_ns(window, j), err);
+            }
+        }
+    }
     if (!rc)
         rc = take_cells(&tally, cells, err);
     cell_filter_deinit(&filter);

@@ -6,28 +6,8 @@
 #include "sampler/profile/views/cell_filter.h"
 #include "sampler/profile/views/view.h"
 
-static enum err_code sum_innermost(const struct cell_filter *filter, struct tally *tally,
-                                   struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = filter->first; i < filter->end; i++) {
-        const struct window *const window = filter->snapshot->windows[i];
-        for (size_t j = 0; j < window->spot_count && !rc; j++) {
-            const struct spot_cell *const cell = &window->spots[j];
-            rc = tally_add(tally, spot_key(cell->node, cell->spot), cell->count, 0, err);
-        }
-    }
-    return rc;
-}
-
 /* Marks such as <native> lie between the frames of caller and callee. */
 enum { MAX_MARKS = 8 };
-
-static function_id function_at(const struct profile_snapshot *snapshot, node_id node)
-{
-    const frame_id frame = profile_node_at(snapshot, node).frame;
-    return profile_frame_at(snapshot, frame).function;
-}
 
 bool view_spot_caller(const struct profile_snapshot *snapshot, node_id *node, spot_id *spot)
 {
@@ -38,7 +18,8 @@ bool view_spot_caller(const struct profile_snapshot *snapshot, node_id *node, sp
     const function_id function = profile_spot_at(snapshot, caller - 1).function;
     for (int marks = 0; marks <= MAX_MARKS && at != 0;) {
         at = profile_node_at(snapshot, at).parent;
-        const function_id found = function_at(snapshot, at);
+        const frame_id frame = profile_node_at(snapshot, at).frame;
+        const function_id found = profile_frame_at(snapshot, frame).function;
         if (at != 0 && found == function) {
             *node = at;
             *spot = caller - 1;
@@ -48,25 +29,6 @@ bool view_spot_caller(const struct profile_snapshot *snapshot, node_id *node, sp
         marks += profile_function_at(snapshot, found).library == 0;
     }
     return false;
-}
-
-/* Every innermost spot is a cell already.  A caller that is a cell too adds its own callers when its
- * turn comes. */
-static enum err_code add_callers(const struct profile_snapshot *snapshot, struct tally *tally,
-                                 struct err *err)
-{
-    const uint32_t innermost = tally->count;
-    enum err_code rc = ERR_OK;
-    for (uint32_t i = 0; i < innermost && !rc; i++) {
-        node_id node = spot_key_node(tally->cells[i].key);
-        spot_id spot = spot_key_spot(tally->cells[i].key);
-        uint32_t before = UINT32_MAX;
-        while (!rc && tally->count != before && view_spot_caller(snapshot, &node, &spot)) {
-            before = tally->count;
-            rc = tally_add(tally, spot_key(node, spot), 0, 0, err);
-        }
-    }
-    return rc;
 }
 
 static int compare_spots(const void *left, const void *right)
@@ -92,20 +54,6 @@ static enum err_code take_spots(const struct tally *tally, struct view_spots *ou
     return ERR_OK;
 }
 
-/* Callers have smaller ids than the spots that they call. */
-static void add_up(const struct profile_snapshot *snapshot, const struct view_spots *spots)
-{
-    for (size_t i = spots->count; i-- > 0;) {
-        struct view_spot caller = spots->spots[i];
-        if (!view_spot_caller(snapshot, &caller.node, &caller.spot))
-            continue;
-        struct view_spot *const found =
-            bsearch(&caller, spots->spots, spots->count, sizeof caller, compare_spots);
-        if (found)
-            found->total += spots->spots[i].total;
-    }
-}
-
 enum err_code view_spots_init(struct view_spots *spots, const struct profile_snapshot *snapshot,
                               const struct view_query *query, struct err *err)
 {
@@ -116,14 +64,42 @@ enum err_code view_spots_init(struct view_spots *spots, const struct profile_sna
                        "instructions cannot be chosen by thread, process or state");
     tally_init(&tally, VIEW_MAX_CELLS);
     enum err_code rc = cell_filter_init(&filter, snapshot, query, err);
-    if (!rc)
-        rc = sum_innermost(&filter, &tally, err);
-    if (!rc)
-        rc = add_callers(snapshot, &tally, err);
+    if (!rc) {
+        for (size_t i = filter.first; i < filter.end; i++) {
+            const struct window *const window = filter.snapshot->windows[i];
+            for (size_t j = 0; j < window->spot_count && !rc; j++) {
+                const struct spot_cell *const cell = &window->spots[j];
+                rc = tally_add(&tally, spot_key(cell->node, cell->spot), cell->count, 0, err);
+            }
+        }
+    }
+    if (!rc) {
+        const uint32_t innermost = tally.count;
+        rc = ERR_OK;
+        for (uint32_t i = 0; i < innermost && !rc; i++) {
+            node_id node = spot_key_node(tally.cells[i].key);
+            spot_id spot = spot_key_spot(tally.cells[i].key);
+            uint32_t before = UINT32_MAX;
+            while (!rc && tally.count != before && view_spot_caller(snapshot, &node, &spot)) {
+                before = tally.count;
+                rc = tally_add(&tally, spot_key(node, spot), 0, 0, err);
+            }
+        }
+    }
     if (!rc)
         rc = take_spots(&tally, spots, err);
-    if (!rc)
-        add_up(snapshot, spots);
+    if (!rc) {
+        /* Callers have smaller ids than the spots that they call. */
+        for (size_t i = spots->count; i-- > 0;) {
+            struct view_spot caller = spots->spots[i];
+            if (!view_spot_caller(snapshot, &caller.node, &caller.spot))
+                continue;
+            struct view_spot *const found =
+                bsearch(&caller, spots->spots, spots->count, sizeof caller, compare_spots);
+            if (found)
+                found->total += spots->spots[i].total;
+        }
+    }
     cell_filter_deinit(&filter);
     tally_deinit(&tally);
     return rc;

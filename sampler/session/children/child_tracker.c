@@ -142,26 +142,6 @@ static bool has_ended(const struct procfs_identity *identity)
     return identity->state == 'Z' || identity->state == 'X';
 }
 
-/* Drops processes that have ended; one that executes another program is searched again. */
-static void refresh(struct child_tracker *tracker, uint64_t now_ns)
-{
-    for (size_t i = tracker->children.count; i-- > 0;) {
-        struct child *const child = &tracker->children.items[i];
-        struct procfs_identity identity;
-        if (child->is_target)
-            continue;
-        if (procfs_identify(child->pid, &identity, NULL) || has_ended(&identity) ||
-            identity.start_time != child->identity.start_time) {
-            child_table_drop(&tracker->children, child);
-            continue;
-        }
-        if (identity.stack_start != child->identity.stack_start ||
-            identity.code_start != child->identity.code_start)
-            child->since_ns = child->try_ns = now_ns;
-        child->identity = identity;
-    }
-}
-
 /* Is it a child of a process that got the number of a followed one?  A target's end is seen by the sampling thread, so its
  * number may be another's by now. */
 static bool is_of_another(const struct child_tracker *tracker,
@@ -188,10 +168,15 @@ static bool follow_new(struct child_tracker *tracker, int pid, uint64_t now_ns,
     return !rc;
 }
 
-/* Follows adopted children: new processes of the host that a followed process forked and that
- * have another parent by now. */
-static void discover_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
+/* Lists all processes of the host.  Has its own budget: a hundredth of a core. */
+static void find_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
+    if (!adopted_search_is_due(&tracker->adopted, now_ns))
+        return;
+    const uint64_t began_ns = cpu_ns_of(CLOCK_THREAD_CPUTIME_ID);
+
+    /* Follows adopted children: new processes of the host that a followed process forked and that
+ * have another parent by now. */
     const int newest = atoi(tracker->newest);
     struct pid_list pids = { 0 };
     if (process_scan_all(&pids, NULL))
@@ -200,15 +185,7 @@ static void discover_adopted(struct child_tracker *tracker, uint64_t now_ns, uin
         if (adopted_search_finds(&tracker->adopted, &tracker->children, newest, pids.items[i]))
             (void)follow_new(tracker, pids.items[i], now_ns, settle_ns);
     pid_list_deinit(&pids);
-}
 
-/* Lists all processes of the host.  Has its own budget: a hundredth of a core. */
-static void find_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
-{
-    if (!adopted_search_is_due(&tracker->adopted, now_ns))
-        return;
-    const uint64_t began_ns = cpu_ns_of(CLOCK_THREAD_CPUTIME_ID);
-    discover_adopted(tracker, now_ns, settle_ns);
     adopted_search_end(&tracker->adopted, atoi(tracker->newest), now_ns,
                        cpu_ns_of(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 }
@@ -329,7 +306,24 @@ static void scan(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle
 {
     const uint64_t began_ns = cpu_ns_of(CLOCK_THREAD_CPUTIME_ID);
     take_released(tracker, now_ns);
-    refresh(tracker, now_ns);
+
+    /* Drops processes that have ended; one that executes another program is searched again. */
+    for (size_t i = tracker->children.count; i-- > 0;) {
+        struct child *const child = &tracker->children.items[i];
+        struct procfs_identity identity;
+        if (child->is_target)
+            continue;
+        if (procfs_identify(child->pid, &identity, NULL) || has_ended(&identity) ||
+            identity.start_time != child->identity.start_time) {
+            child_table_drop(&tracker->children, child);
+            continue;
+        }
+        if (identity.stack_start != child->identity.stack_start ||
+            identity.code_start != child->identity.code_start)
+            child->since_ns = child->try_ns = now_ns;
+        child->identity = identity;
+    }
+
     if (is_time_to_list(tracker, now_ns)) {
         const bool is_expected = now_ns < tracker->list_until_ns;
         tracker->is_blind |= discover(tracker, now_ns, settle_ns) > 0 && !is_expected;

@@ -105,25 +105,6 @@ size_t fold_native_bytes(const struct fold_native *native)
            native_names_bytes(&native->names) + native->room * frame_bytes;
 }
 
-/* Finds the native frames. */
-static enum err_code find_frames(struct fold_native *native, const struct stack *stack,
-                                 const struct native_copy *copy, uint64_t now_ns)
-{
-    enum err_code rc = native_runs_find(&native->runs, stack, &copy->stack);
-    for (bool is_whole = false; !rc && !is_whole;) {
-        native->walk.room = native->room;
-        unwinder_walk(&native->unwinder, &copy->registers, &copy->stack, native->runs.entries,
-                      native->runs.entry_count, now_ns, &native->walk);
-        /* A frame that begins behind a gap needs room for two frames. */
-        is_whole = native->walk.end == NATIVE_COMPLETE ||
-                   native->walk.count + 2 <= native->room ||
-                   native->room == FOLD_NATIVE_MAX_FRAMES;
-        if (!is_whole)
-            rc = make_room(native, 2 * native->room);
-    }
-    return rc;
-}
-
 /* All that the node of a sample depends on, besides its Python frames. */
 static uint64_t key_of(const struct fold_native *native)
 {
@@ -142,17 +123,6 @@ static uint64_t key_of(const struct fold_native *native)
     return key;
 }
 
-static enum native_role role_of(const struct native_name *name, bool has_jit)
-{
-    return name->is_evaluation             ? NATIVE_ROLE_EVALUATION
-           : name->is_switch               ? NATIVE_ROLE_SWITCH
-           : name->is_switcher             ? NATIVE_ROLE_SWITCHER
-           : name->is_instruction          ? NATIVE_ROLE_INSTRUCTION
-           : name->is_jit_entry            ? NATIVE_ROLE_JIT_ENTRY
-           : name->is_generated && has_jit ? NATIVE_ROLE_GENERATED
-                                           : NATIVE_ROLE_NONE;
-}
-
 static enum err_code name_frames(struct fold_native *native, bool has_jit, uint64_t now_ns)
 {
     const struct native_walk *const walk = &native->walk;
@@ -161,7 +131,15 @@ static enum err_code name_frames(struct fold_native *native, bool has_jit, uint6
         native->named[i] = (struct native_name){ .frame = native->gap };
         if (walk->frames[i].kind != NATIVE_GAP)
             rc = native_names_find(&native->names, &walk->frames[i], now_ns, &native->named[i]);
-        native->roles[i] = role_of(&native->named[i], has_jit);
+
+        const struct native_name *const name = &native->named[i];
+        native->roles[i] = name->is_evaluation             ? NATIVE_ROLE_EVALUATION
+                           : name->is_switch               ? NATIVE_ROLE_SWITCH
+                           : name->is_switcher             ? NATIVE_ROLE_SWITCHER
+                           : name->is_instruction          ? NATIVE_ROLE_INSTRUCTION
+                           : name->is_jit_entry            ? NATIVE_ROLE_JIT_ENTRY
+                           : name->is_generated && has_jit ? NATIVE_ROLE_GENERATED
+                                                           : NATIVE_ROLE_NONE;
     }
     return rc;
 }
@@ -398,7 +376,23 @@ enum err_code fold_native_node(struct fold_native *native, struct task_fold *tas
     struct sampled_thread *const sampled = sampled_thread_of(reading->thread);
     const bool is_kept = gc > stack->count && !tasks;
     *node = 0;
-    enum err_code rc = find_frames(native, stack, reading->native, reading->now_ns);
+
+    /* Finds the native frames. */
+    const struct native_copy *const copy = reading->native;
+    const uint64_t now_ns = reading->now_ns;
+    enum err_code rc = native_runs_find(&native->runs, stack, &copy->stack);
+    for (bool is_whole = false; !rc && !is_whole;) {
+        native->walk.room = native->room;
+        unwinder_walk(&native->unwinder, &copy->registers, &copy->stack, native->runs.entries,
+                      native->runs.entry_count, now_ns, &native->walk);
+        /* A frame that begins behind a gap needs room for two frames. */
+        is_whole = native->walk.end == NATIVE_COMPLETE ||
+                   native->walk.count + 2 <= native->room ||
+                   native->room == FOLD_NATIVE_MAX_FRAMES;
+        if (!is_whole)
+            rc = make_room(native, 2 * native->room);
+    }
+
     if (rc)
         return rc;
     const uint64_t key = key_of(native);

@@ -265,14 +265,6 @@ bool task_fold_is_due(struct task_fold *fold, uint32_t ticks, uint64_t now_ns)
     return !fold->readings || fold->is_each || now_ns - fold->read_ns >= fold->every_ns;
 }
 
-static uint64_t next_after(uint64_t cost_ns)
-{
-    const uint64_t every_ns = cost_ns * COSTS_ONE_IN;
-    return every_ns < TASK_FOLD_EVERY_NS ? TASK_FOLD_EVERY_NS
-           : every_ns > SELDOM_NS        ? SELDOM_NS
-                                         : every_ns;
-}
-
 enum err_code task_fold_count(struct task_fold *fold)
 {
     const struct tasks *const all = fold->tasks;
@@ -282,7 +274,13 @@ enum err_code task_fold_count(struct task_fold *fold)
     fold->readings++;
     fold->is_fresh = true;
     fold->read_ns = all->table.read_ns;
-    fold->every_ns = next_after(all->cost_ns);
+
+    const uint64_t cost_ns = all->cost_ns;
+    const uint64_t every_ns = cost_ns * COSTS_ONE_IN;
+    fold->every_ns = every_ns < TASK_FOLD_EVERY_NS ? TASK_FOLD_EVERY_NS
+                     : every_ns > SELDOM_NS        ? SELDOM_NS
+                                                   : every_ns;
+
     const uint64_t unchosen = all->table.found - all->table.chosen;
     quality->tasks += all->table.count + unchosen;
     quality->tasks_unread += unchosen;

@@ -60,14 +60,6 @@ static void open_meter(struct thread_cpu *thread_cpu, uint64_t now_ns)
     thread_cpu->opened_ns = thread_cpu->metered_ns = thread_cpu->queue.asked_ns = now_ns;
 }
 
-static void open_cpu(struct thread_cpu *thread_cpu, const struct sample *sample)
-{
-    thread_cpu->is_open = true;
-    thread_cpu->pid = sample->pid;
-    thread_cpu->tid = sample->tid;
-    open_meter(thread_cpu, sample->now_ns);
-}
-
 /* Does the thread run?  false: unknown.  Its files are those of a thread that has ended where another one got its number,
  * and with it its row: then they are opened again. */
 static bool ask(struct thread_cpu *thread_cpu, bool *runs_out, struct system_call *call_out)
@@ -139,16 +131,6 @@ static void pass_on(const struct thread_cpus *cpus, thread_id thread, node_id no
         cpus->sink->count(cpus->sink->context, &run);
 }
 
-static void count_native(struct quality *quality, const struct native_outcome *native,
-                         uint32_t samples)
-{
-    *native->counter += samples;
-    if (native->gap)
-        *native->gap += samples;
-    quality->native_entries += (uint64_t)native->entries * samples;
-    quality->native_placed += (uint64_t)native->placed * samples;
-}
-
 static bool is_same_native(const struct native_outcome *a, const struct native_outcome *b)
 {
     return a->counter == b->counter && a->gap == b->gap && a->entries == b->entries &&
@@ -209,8 +191,14 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
         *thread_cpu->certainty += samples;
         if (thread_cpu->motion)
             *thread_cpu->motion += samples;
-        if (thread_cpu->native.counter)
-            count_native(quality, &thread_cpu->native, samples);
+        if (thread_cpu->native.counter) {
+            const struct native_outcome *const native = &thread_cpu->native;
+            *native->counter += samples;
+            if (native->gap)
+                *native->gap += samples;
+            quality->native_entries += (uint64_t)native->entries * samples;
+            quality->native_placed += (uint64_t)native->placed * samples;
+        }
     }
     return rc;
 }
@@ -393,27 +381,6 @@ uint64_t thread_cpus_arrivals(const struct thread_cpus *cpus, thread_id thread)
     return thread_cpu ? cpu_meter_arrivals(&thread_cpu->meter) : 0;
 }
 
-/* Counts samples of a thread that is ready, and lacks a processor often: as many as it has run since its account was read are on a
- * CPU.  The account of one that is held is up to date. */
-static enum err_code count_by_account(struct thread_cpus *cpus, thread_id thread,
-                                      struct thread_cpu *thread_cpu, uint64_t now_ns,
-                                      struct share share)
-{
-    uint64_t ran_ns, queued_ns;
-    if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &queued_ns))
-        return count_ready(cpus, thread, thread_cpu, share);
-    const double step_ns = (double)mean_step_ns(thread_cpu);
-    thread_queue_note(&thread_cpu->queue, queued_ns, now_ns);
-    thread_cpu->metered_ns = thread_cpu->queue.asked_ns = now_ns;
-    thread_cpu->queue.queued_ns = 0;
-    thread_cpu->queue.is_known = true;
-    const uint32_t running =
-        running_part(thread_cpu, (double)ran_ns / step_ns / share.count, share.count);
-    /* The account of a thread that runs may be late by so much. */
-    thread_cpu->owed = fmin(thread_cpu->owed, 1 + (double)THREAD_QUEUE_ACCOUNT_NS / step_ns);
-    return count_parts(cpus, thread, thread_cpu, share, running, share.count - running);
-}
-
 /* Counts samples by thread_cpu->cpu; what is on a CPU or runnable is divided. */
 static enum err_code count_as_known(struct thread_cpus *cpus, thread_id thread,
                                     struct thread_cpu *thread_cpu, uint64_t now_ns,
@@ -421,8 +388,24 @@ static enum err_code count_as_known(struct thread_cpus *cpus, thread_id thread,
 {
     if (thread_cpu->cpu != ON_CPU_OR_RUNNABLE)
         return count(cpus, thread, thread_cpu, thread_cpu->cpu, share);
-    if (thread_queue_is_crowded(&thread_cpu->queue, now_ns))
-        return count_by_account(cpus, thread, thread_cpu, now_ns, share);
+    if (thread_queue_is_crowded(&thread_cpu->queue, now_ns)) {
+        /* Counts samples of a thread that is ready, and lacks a processor often: as many as it has run since its account was read are on a
+ * CPU.  The account of one that is held is up to date. */
+        uint64_t ran_ns, queued_ns;
+        if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &queued_ns))
+            return count_ready(cpus, thread, thread_cpu, share);
+        const double step_ns = (double)mean_step_ns(thread_cpu);
+        thread_queue_note(&thread_cpu->queue, queued_ns, now_ns);
+        thread_cpu->metered_ns = thread_cpu->queue.asked_ns = now_ns;
+        thread_cpu->queue.queued_ns = 0;
+        thread_cpu->queue.is_known = true;
+        const uint32_t running =
+            running_part(thread_cpu, (double)ran_ns / step_ns / share.count, share.count);
+        /* The account of a thread that runs may be late by so much. */
+        thread_cpu->owed =
+            fmin(thread_cpu->owed, 1 + (double)THREAD_QUEUE_ACCOUNT_NS / step_ns);
+        return count_parts(cpus, thread, thread_cpu, share, running, share.count - running);
+    }
     thread_queue_read_at_times(&thread_cpu->queue, meter_of(thread_cpu), now_ns);
     return count_ready(cpus, thread, thread_cpu, share);
 }
@@ -496,8 +479,12 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     if (rc)
         return rc;
     struct thread_cpu *const thread_cpu = &cpus->items[sample->thread];
-    if (!thread_cpu->is_open)
-        open_cpu(thread_cpu, sample);
+    if (!thread_cpu->is_open) {
+        thread_cpu->is_open = true;
+        thread_cpu->pid = sample->pid;
+        thread_cpu->tid = sample->tid;
+        open_meter(thread_cpu, sample->now_ns);
+    }
     const bool same = sample->is_still && thread_cpu->node == sample->node &&
                       thread_cpu->spot == sample->spot && thread_cpu->state == sample->state &&
                       thread_cpu->certainty == sample->certainty &&

@@ -111,19 +111,6 @@ unsigned wait_site_of_code(const char *name, const char *file)
     return PLAIN;
 }
 
-/* Names of C functions: "lock.acquire", "_thread.RLock.__enter__", "_queue.SimpleQueue.get". */
-static void read_callee(const char *name, struct wait_site *site)
-{
-    const char *const last = last_name(name);
-    const bool is_lock = strstr(name, "ock.") != NULL;
-    if (is_lock && (strcmp(last, "acquire") == 0 || strcmp(last, "__enter__") == 0 ||
-                    strcmp(last, "acquire_lock") == 0))
-        site->lock = true;
-    site->gets = strstr(name, "SimpleQueue.get") != NULL;
-    site->joins = ends_with(name, "ThreadHandle.join") || ends_with(name, "_thread._shutdown");
-    site->condition = site->gets || site->joins;
-}
-
 static enum code_site site_of(struct code *code, const struct strtab *strings)
 {
     if (!code->wait_site)
@@ -242,8 +229,19 @@ struct wait_site wait_site_of(const struct stack *stack, const struct leaf *leaf
     site.is_native = !site.is_known;
     if (site.is_native)
         return site;
-    if (leaf->callee)
-        read_callee(strtab_get(strings, leaf->callee).text, &site);
+    if (leaf->callee) {
+        /* Names of C functions: "lock.acquire", "_thread.RLock.__enter__", "_queue.SimpleQueue.get". */
+        const char *const name = strtab_get(strings, leaf->callee).text;
+        const char *const last = last_name(name);
+        const bool is_lock = strstr(name, "ock.") != NULL;
+        if (is_lock && (strcmp(last, "acquire") == 0 || strcmp(last, "__enter__") == 0 ||
+                        strcmp(last, "acquire_lock") == 0))
+            site.lock = true;
+        site.gets = strstr(name, "SimpleQueue.get") != NULL;
+        site.joins =
+            ends_with(name, "ThreadHandle.join") || ends_with(name, "_thread._shutdown");
+        site.condition = site.gets || site.joins;
+    }
     const size_t end =
         stack->count > WAIT_SITE_MAX_FRAMES ? stack->count - WAIT_SITE_MAX_FRAMES : 0;
     for (size_t i = stack->count; i-- > end;) {

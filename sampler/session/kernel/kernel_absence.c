@@ -139,18 +139,6 @@ void kernel_losses_skip(struct kernel_feed *feed, uint64_t now_ns)
         (void)take_losses(feed, &feed->threads.items[i]);
 }
 
-static struct system_call call_of(const struct kernel_record *record)
-{
-    return (struct system_call){
-        .number = record->system_call,
-        .is_known = record->system_call >= 0,
-        .has_polled = record->has_polled,
-        .polled = record->polled,
-        .events = (int16_t)record->events,
-        .args = { record->args[0], record->args[1] },
-    };
-}
-
 void kernel_absence_begin(const struct kernel_feed *feed, struct fed_thread *fed,
                           const struct kernel_record *record, bool lacks_stack)
 {
@@ -158,7 +146,16 @@ void kernel_absence_begin(const struct kernel_feed *feed, struct fed_thread *fed
         kernel_absence_end(feed, fed);
     fed->lacks_stack = lacks_stack;
     fed->was_runnable = record->flags & KERNEL_RUNNABLE ? VALUE_YES : VALUE_NO;
-    fed->call = call_of(record);
+
+    fed->call = (struct system_call){
+        .number = record->system_call,
+        .is_known = record->system_call >= 0,
+        .has_polled = record->has_polled,
+        .polled = record->polled,
+        .events = (int16_t)record->events,
+        .args = { record->args[0], record->args[1] },
+    };
+
     fed->left_ns = record->time_ns;
     /* It may have been counted before its record came. */
     fed->counted_ns = kernel_absence_later(

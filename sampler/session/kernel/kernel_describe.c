@@ -26,28 +26,6 @@ static struct kernel_code_layout describe_code(const struct layout *layout)
     };
 }
 
-static struct kernel_span_layout describe_spans(const struct layout *layout)
-{
-    return (struct kernel_span_layout){
-        .is_wanted = true,
-        .length = layout->unicode_length,
-        .ascii_bytes = layout->unicode_ascii_bytes,
-        .dict_keys = layout->dict_keys,
-        .dict_values = layout->dict_values,
-        .values_bytes = layout->values_bytes,
-        .type_dict = object_type_dictoffset(layout),
-        .type_size = layout->type_basicsize,
-        .type_keys = layout->heap_type_cached_keys,
-        .words_before = object_dict_words_before(layout),
-        .ids = object_tuple_items(layout),
-        .has_plain_keys = layout->has_plain_keys,
-        .has_managed_dicts = layout->has_managed_dicts,
-        .has_values_pointer = layout->has_values_pointer,
-        .has_tagged_values = layout->has_tagged_values,
-        .has_inline_values = layout->has_inline_values,
-    };
-}
-
 _Static_assert((int)KERNEL_MAX_VARIABLES == (int)CONTEXTS_MAX_VARIABLES, "");
 _Static_assert((int)KERNEL_MAX_PUBLISHED == (int)THREAD_LOCALS_MAX, "");
 
@@ -84,7 +62,24 @@ void kernel_describe_context(const struct target *target, struct kernel_context 
     out->type_flags = object_type_flags_offset(layout);
     out->text_bytes = layout->unicode_compact_bytes;
     if (trail.is_span)
-        out->spans = describe_spans(layout);
+        out->spans = (struct kernel_span_layout){
+            .is_wanted = true,
+            .length = layout->unicode_length,
+            .ascii_bytes = layout->unicode_ascii_bytes,
+            .dict_keys = layout->dict_keys,
+            .dict_values = layout->dict_values,
+            .values_bytes = layout->values_bytes,
+            .type_dict = object_type_dictoffset(layout),
+            .type_size = layout->type_basicsize,
+            .type_keys = layout->heap_type_cached_keys,
+            .words_before = object_dict_words_before(layout),
+            .ids = object_tuple_items(layout),
+            .has_plain_keys = layout->has_plain_keys,
+            .has_managed_dicts = layout->has_managed_dicts,
+            .has_values_pointer = layout->has_values_pointer,
+            .has_tagged_values = layout->has_tagged_values,
+            .has_inline_values = layout->has_inline_values,
+        };
     out->bitmap = trail.bitmap;
     out->array = trail.array;
     out->collision = trail.collision;

@@ -369,18 +369,6 @@ void kernel_feed_begin(struct kernel_feed *feed)
     feed->begun_ns = clock_now_ns();
 }
 
-static void add_counts(struct kernel_feed *feed, struct quality *quality)
-{
-    struct kernel_counts counts;
-    kernel_count(feed->kernel, &counts);
-    quality->failed_fault += counts.faulted - feed->counts.faulted;
-    quality->failed_corrupt += feed->stacks.damaged + counts.damaged - feed->counts.damaged;
-    quality->missed_ticks += feed->missed;
-    quality->taken_ns += counts.taken_ns - feed->counts.taken_ns;
-    feed->stacks.damaged = feed->missed = 0;
-    feed->counts = counts;
-}
-
 enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *quality,
                                 uint64_t now_ns, bool is_last)
 {
@@ -392,7 +380,16 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
     for (int i = 0; i < MAX_LAST_DRAINS && is_last && !rc && kernel_is_behind(feed->kernel);
          i++)
         rc = kernel_drain(feed->kernel, count_unread, feed);
-    add_counts(feed, quality);
+
+    struct kernel_counts counts;
+    kernel_count(feed->kernel, &counts);
+    quality->failed_fault += counts.faulted - feed->counts.faulted;
+    quality->failed_corrupt += feed->stacks.damaged + counts.damaged - feed->counts.damaged;
+    quality->missed_ticks += feed->missed;
+    quality->taken_ns += counts.taken_ns - feed->counts.taken_ns;
+    feed->stacks.damaged = feed->missed = 0;
+    feed->counts = counts;
+
     quality->ticks += kernel_feed_ticks(feed, now_ns);
     for (size_t i = 0; i < feed->threads.count && !rc; i++) {
         struct fed_thread *const fed = &feed->threads.items[i];

@@ -75,18 +75,6 @@ static struct thread_reading *begin_reading(struct thread *thread,
     return reading;
 }
 
-/* Only copied memory counts in a copy: by now, the process may have something else there. */
-static void read_context(const struct copied *copied, struct thread_reading *reading)
-{
-    struct copy_memory *const copy = copied->copy;
-    struct memory *const process = copy ? copy->process : NULL;
-    if (copy)
-        copy->process = NULL;
-    target_read_context(copied->target, reading, copy ? &copy->memory : NULL);
-    if (copy)
-        copy->process = process;
-}
-
 static enum err_code count_reading(void *context, struct thread *thread, enum err_code failure)
 {
     const struct copied *const copied = context;
@@ -101,8 +89,16 @@ static enum err_code count_reading(void *context, struct thread *thread, enum er
     /* The record had no room for all of it: a part was read later, or before. */
     if (copied->copy && copied->copy->process && thread->stack.certainty == STACK_EXACT)
         thread->stack.certainty = STACK_RETRIED;
-    if (!failure)
-        read_context(copied, reading);
+    if (!failure) {
+        /* Only copied memory counts in a copy: by now, the process may have something else there. */
+        struct copy_memory *const copy = copied->copy;
+        struct memory *const process = copy ? copy->process : NULL;
+        if (copy)
+            copy->process = NULL;
+        target_read_context(copied->target, reading, copy ? &copy->memory : NULL);
+        if (copy)
+            copy->process = process;
+    }
     return fold_reading(&target->fold, reading);
 }
 

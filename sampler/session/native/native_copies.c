@@ -42,6 +42,22 @@ const struct native_copy *native_copies_read(struct native_copies *copies,
     return &slot->copy;
 }
 
+const struct native_copy *native_copies_read_known(struct native_copies *copies,
+                                                   struct memory *memory,
+                                                   const struct native_registers *registers,
+                                                   remote_addr descriptor,
+                                                   remote_addr stack_start)
+{
+    if (copies->count == copies->made)
+        return NULL;
+    struct native_slot *const slot = copies->slots[copies->count];
+    if (native_copy_read_known(memory, registers, descriptor, stack_start, slot->bytes,
+                               &slot->copy))
+        return NULL;
+    copies->count++;
+    return &slot->copy;
+}
+
 const struct native_copy *native_copies_read_waiting(struct native_copies *copies,
                                                      struct memory *memory,
                                                      const struct system_call *call,

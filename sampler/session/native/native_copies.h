@@ -18,6 +18,7 @@
 #include "sampler/process/memory.h"
 
 struct native_copy;
+struct native_registers;
 struct native_slot;
 struct system_call;
 
@@ -34,6 +35,12 @@ MUST_CHECK enum err_code native_copies_begin(struct native_copies *copies, size_
 const struct native_copy *native_copies_read(struct native_copies *copies,
                                              struct memory *memory, int32_t tid,
                                              remote_addr stack_start);
+/* As native_copies_read, of a thread whose registers are known, see native_copy_read_known. */
+const struct native_copy *native_copies_read_known(struct native_copies *copies,
+                                                   struct memory *memory,
+                                                   const struct native_registers *registers,
+                                                   remote_addr descriptor,
+                                                   remote_addr stack_start);
 
 /* Forgets all copies, and copies the stack of a thread that waits, see native_copy_read_waiting. */
 const struct native_copy *native_copies_read_waiting(struct native_copies *copies,

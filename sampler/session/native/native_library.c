@@ -63,14 +63,6 @@ bool native_library_is_of(const struct native_library *library, const struct ima
            strncmp(library->path, image->path, strlen(library->path)) == 0;
 }
 
-static void write_build_id(struct native_library *library, const struct elf *elf)
-{
-    unsigned char id[ELF_MAX_BUILD_ID_BYTES];
-    const size_t bytes = elf_build_id(elf, id);
-    for (size_t i = 0; i < bytes; i++)
-        snprintf(library->build_id + 2 * i, 3, "%02x", id[i]);
-}
-
 enum err_code native_library_open(struct native_library *library, int pid, int root_fd,
                                   uid_t user, const struct image *image,
                                   struct deadline deadline)
@@ -89,7 +81,12 @@ enum err_code native_library_open(struct native_library *library, int pid, int r
     if (!image->inode || mapped_file_open(pid, &mapping, &fd) != MAPPED_FILE_OPENED ||
         elf_open(fd, deadline, &elf, NULL))
         return ERR_OK;
-    write_build_id(library, elf);
+
+    unsigned char id[ELF_MAX_BUILD_ID_BYTES];
+    const size_t bytes = elf_build_id(elf, id);
+    for (size_t i = 0; i < bytes; i++)
+        snprintf(library->build_id + 2 * i, 3, "%02x", id[i]);
+
     const enum err_code rc =
         function_names_load(elf, root_fd < 0 ? NULL : &place, deadline, &library->names, NULL);
     elf_close(elf);

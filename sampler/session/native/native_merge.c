@@ -249,19 +249,6 @@ static enum err_code emit_natives(struct merger *m)
     return rc;
 }
 
-static enum err_code emit_separately(struct merger *m)
-{
-    enum err_code rc = ERR_OK;
-    m->next_python = 0;
-    m->merge->count = 0;
-    m->merge->is_mismatch = true;
-    for (size_t run = 0; run < m->runs.count && !rc; run++)
-        rc = emit_run(m, run);
-    if (!rc)
-        rc = emit(m, MERGED_SEPARATE, 0);
-    return rc ? rc : emit_natives(m);
-}
-
 /* The runs whose calls are not known.  Without entries, nobody knows whether C code is between them. */
 static enum err_code emit_outside(struct merger *m, size_t *run)
 {
@@ -320,20 +307,6 @@ static bool is_switch(const struct merger *m, bool is_placed)
     return false;
 }
 
-static enum err_code emit_switch(struct merger *m)
-{
-    enum err_code rc = ERR_OK;
-    m->next_python = 0;
-    m->merge->is_switch = true;
-    for (size_t run = 0; run < m->runs.count && !rc; run++)
-        rc = emit_run(m, run);
-    if (!rc)
-        rc = emit(m, MERGED_GAP, 0);
-    for (size_t i = find_switcher(m) + 1; i-- > 0 && !rc;)
-        rc = emit_native(m, i);
-    return rc;
-}
-
 enum err_code native_merge(struct native_merge *merge, struct native_runs runs,
                            const struct native_walk *walk, const enum native_role *roles)
 {
@@ -350,10 +323,29 @@ enum err_code native_merge(struct native_merge *merge, struct native_runs runs,
                                           : place_by_count(&m)));
     merge->placed = 0;
     merge->in_jit = is_placed && runs.count ? find_jit(&m) : VALUE_UNKNOWN;
-    if (is_switch(&m, is_placed))
-        return emit_switch(&m);
-    if (!is_placed)
-        return emit_separately(&m);
+    if (is_switch(&m, is_placed)) {
+        enum err_code rc = ERR_OK;
+        m.next_python = 0;
+        m.merge->is_switch = true;
+        for (size_t run = 0; run < m.runs.count && !rc; run++)
+            rc = emit_run(&m, run);
+        if (!rc)
+            rc = emit(&m, MERGED_GAP, 0);
+        for (size_t i = find_switcher(&m) + 1; i-- > 0 && !rc;)
+            rc = emit_native(&m, i);
+        return rc;
+    }
+    if (!is_placed) {
+        enum err_code rc = ERR_OK;
+        m.next_python = 0;
+        m.merge->count = 0;
+        m.merge->is_mismatch = true;
+        for (size_t run = 0; run < m.runs.count && !rc; run++)
+            rc = emit_run(&m, run);
+        if (!rc)
+            rc = emit(&m, MERGED_SEPARATE, 0);
+        return rc ? rc : emit_natives(&m);
+    }
     merge->placed = count_placed(&m);
     return emit_merged(&m);
 }

@@ -39,13 +39,6 @@ static remote_addr code_of(const struct native_frame *frame)
     return frame->pc - !frame->is_exact;
 }
 
-static int open_root(int pid)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/root", pid);
-    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
 /* A process may change its user while it runs, so this is read before each use.  One with the rights of several users is
  * nobody's. */
 static void update_user(struct native_names *names)
@@ -66,7 +59,11 @@ void native_names_init(struct native_names *names, struct native_names_profile t
                        const struct process *process, struct unwinder *unwinder,
                        remote_addr anchor)
 {
-    const int root_fd = open_root(process->pid);
+    const int pid = process->pid;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/root", pid);
+    const int root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
     *names = (struct native_names){ .to = to,
                                     .process = process,
                                     .unwinder = unwinder,
@@ -157,9 +154,15 @@ static enum err_code add_row(struct native_names *names, struct native_library *
     return rc ? rc : profile_library(names->to.profile, &row, &library->id, NULL);
 }
 
-static enum err_code add_library(struct native_names *names, const struct image *image,
-                                 uint64_t now_ns, struct native_library **out)
+static enum err_code library_of(struct native_names *names, const struct image *image,
+                                uint64_t now_ns, struct native_library **out)
 {
+    for (size_t i = 0; i < names->library_count; i++)
+        if (native_library_is_of(&names->libraries[i], image)) {
+            *out = &names->libraries[i];
+            return ERR_OK;
+        }
+
     struct native_library library;
     if (names->library_count == NATIVE_NAMES_MAX_LIBRARIES)
         return ERR_LIMIT;
@@ -188,17 +191,6 @@ static enum err_code add_library(struct native_names *names, const struct image 
     **out = library;
     note_held(names);
     return ERR_OK;
-}
-
-static enum err_code library_of(struct native_names *names, const struct image *image,
-                                uint64_t now_ns, struct native_library **out)
-{
-    for (size_t i = 0; i < names->library_count; i++)
-        if (native_library_is_of(&names->libraries[i], image)) {
-            *out = &names->libraries[i];
-            return ERR_OK;
-        }
-    return add_library(names, image, now_ns, out);
 }
 
 static bool source_at(const struct native_library *library,
@@ -343,13 +335,6 @@ static enum err_code name_frame(struct native_names *names, const struct native_
                                            : name_by_library(names, image, frame, now_ns, out);
 }
 
-static void forget_functions(struct native_names *names)
-{
-    pool_deinit(&names->functions);
-    pool_init(&names->functions, sizeof(struct named_function), NATIVE_NAMES_MAX);
-    idmap_clear(&names->by_addr);
-}
-
 enum err_code native_names_gap(struct native_names *names, frame_id *out)
 {
     return make_unknown(names, NATIVE_GAP_NAME, out);
@@ -375,8 +360,11 @@ enum err_code native_names_find(struct native_names *names, const struct native_
     if (rc)
         return rc;
     *out = function.name;
-    if (names->functions.count == NATIVE_NAMES_MAX)
-        forget_functions(names);
+    if (names->functions.count == NATIVE_NAMES_MAX) {
+        pool_deinit(&names->functions);
+        pool_init(&names->functions, sizeof(struct named_function), NATIVE_NAMES_MAX);
+        idmap_clear(&names->by_addr);
+    }
     rc = pool_push(&names->functions, &function, &id, NULL);
     return rc ? rc : idmap_add(&names->by_addr, hash, id, NULL);
 }

@@ -49,18 +49,6 @@ static enum err_code divide(struct native_run_list *list, const struct stack *st
     return rc;
 }
 
-static enum err_code find_by_frames(struct native_run_list *list, const struct stack *stack)
-{
-    const struct native_run empty = { .entry = stack->walk.empty_entry };
-    enum err_code rc = divide(list, stack);
-    if (!rc && empty.entry)
-        rc = add_run(list, &empty);
-    for (size_t i = list->count; i-- > 0 && !rc;)
-        if (list->items[i].entry)
-            rc = add_entry(list, list->items[i].entry);
-    return rc;
-}
-
 static bool read_word(const struct native_stack *c_stack, remote_addr addr, uint64_t *out)
 {
     for (size_t i = 0; i < c_stack->span_count; i++) {
@@ -110,33 +98,6 @@ static bool names_frame(const struct stack *stack, const struct native_stack *c_
            cframe.frame == stack->frames[end - 1].addr;
 }
 
-/* Gives each run its cframe.  The innermost cframe may have no run yet, or name a frame that has not begun;
- * the others tell.  Runs whose cframes are not in the copy lie further out than all that is. */
-static enum err_code find_by_cframes(struct native_run_list *list, const struct stack *stack,
-                                     const struct native_stack *c_stack)
-{
-    enum err_code rc = divide(list, stack);
-    if (!rc)
-        rc = read_cframes(list, stack, c_stack);
-    size_t run = list->count, end = stack->count, at = 0;
-    for (size_t i = 0; i < list->count; i++)
-        list->items[i].entry = UINT64_MAX - i;
-    if (rc || !list->count || !list->entry_count)
-        return rc;
-    if (list->entry_count > 1 && names_frame(stack, c_stack, list->entries[1], end))
-        at = 1;
-    for (size_t first = at; run && at < list->entry_count; at++) {
-        /* The frames and the cframes do not belong together. */
-        if ((at > first || first) && !names_frame(stack, c_stack, list->entries[at], end)) {
-            list->items[0].entry = 0;
-            return ERR_OK;
-        }
-        list->items[--run].entry = list->entries[at];
-        end -= list->items[run].count;
-    }
-    return ERR_OK;
-}
-
 enum err_code native_runs_find(struct native_run_list *list, const struct stack *stack,
                                const struct native_stack *c_stack)
 {
@@ -145,6 +106,38 @@ enum err_code native_runs_find(struct native_run_list *list, const struct stack 
     list->has_entries = !layout->has_heap_frames;
     if (layout->has_heap_frames)
         return divide(list, stack);
-    return layout->has_entry_frames ? find_by_frames(list, stack)
-                                    : find_by_cframes(list, stack, c_stack);
+
+    if (!layout->has_entry_frames) {
+        /* Gives each run its cframe.  The innermost cframe may have no run yet, or name a frame that has not begun;
+ * the others tell.  Runs whose cframes are not in the copy lie further out than all that is. */
+        enum err_code rc = divide(list, stack);
+        if (!rc)
+            rc = read_cframes(list, stack, c_stack);
+        size_t run = list->count, end = stack->count, at = 0;
+        for (size_t i = 0; i < list->count; i++)
+            list->items[i].entry = UINT64_MAX - i;
+        if (rc || !list->count || !list->entry_count)
+            return rc;
+        if (list->entry_count > 1 && names_frame(stack, c_stack, list->entries[1], end))
+            at = 1;
+        for (size_t first = at; run && at < list->entry_count; at++) {
+            /* The frames and the cframes do not belong together. */
+            if ((at > first || first) && !names_frame(stack, c_stack, list->entries[at], end)) {
+                list->items[0].entry = 0;
+                return ERR_OK;
+            }
+            list->items[--run].entry = list->entries[at];
+            end -= list->items[run].count;
+        }
+        return ERR_OK;
+    }
+
+    const struct native_run empty = { .entry = stack->walk.empty_entry };
+    enum err_code rc = divide(list, stack);
+    if (!rc && empty.entry)
+        rc = add_run(list, &empty);
+    for (size_t i = list->count; i-- > 0 && !rc;)
+        if (list->items[i].entry)
+            rc = add_entry(list, list->items[i].entry);
+    return rc;
 }

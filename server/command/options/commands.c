@@ -99,7 +99,8 @@ static const struct command commands[] = {
       " 4711 -s               # child processes too\n"
       " --all -r 100\n",
       " pid all subprocesses sampling-rate native gil idle binary " },
-    { "dump", COMMAND_DUMP, "PID...", "print the current stack of every thread",
+    { "dump", COMMAND_DUMP, "PID... | CORE... | --all | --command PATTERN",
+      "print the current stack of every thread",
       "Prints the main thread first, and of each thread what it does (running, needs\n"
       "the GIL, needs a processor, blocked or idle, and why) and its frames, innermost\n"
       "first.  Of a thread that waits for a lock, a queue or another object it names\n"
@@ -108,11 +109,35 @@ static const struct command commands[] = {
       "Threads that wait for each other for ever are a deadlock, which comes first;\n"
       "with --fail-if deadlock the exit status is 5 then.  Of the greenlets of a thread\n"
       "it prints the one that runs or waits in the hub: those that are switched out\n"
-      "cannot be listed.\n",
+      "cannot be listed.\n\n"
+      "Of several processes, equal stacks are printed once, with the processes that\n"
+      "have them (by RANK or LOCAL_RANK of their environment, if they have one), those\n"
+      "that few have first.  --each prints every stack, process by process.\n\n"
+      "With --repeat, a thread is stuck that is blocked or running, has the same frames\n"
+      "at the same instructions in each reading, and began no other wait; others move.\n\n"
+      "A CORE is the core file of a process that ended, or that gcore wrote; one that\n"
+      "systemd-coredump compressed (.zst) is unpacked to TMPDIR.  The dump begins with\n"
+      "the signal.  Code is read from the program and its libraries where they are the\n"
+      "same files still; --executable names another place of the program.\n",
       " 4711\n"
-      " 4711 -n               # with native frames\n"
-      " 4711 4712 --fail-if deadlock\n",
-      " pid fail-if json native async-aware async-mode " },
+      " --command '*gunicorn*' --repeat 3\n"
+      " core.4711 --fail-if deadlock\n",
+      " pid all command subprocesses each idle repeat kernel fail-if executable json native async-aware " },
+    { "watch", COMMAND_WATCH, "PID... -o DIR",
+      "wait until a program gets stuck, and dump it then",
+      "Samples the processes and their children at a low rate for as long as they run.\n"
+      "When an event begins, watch writes to DIR what dump prints of all processes, and\n"
+      "a capture of the 30 seconds before it.  Both files have time, event and process\n"
+      "in their names.  The command of --exec has them in its environment, as\n"
+      "PYROMETER_DUMP and PYROMETER_CAPTURE, beside PYROMETER_EVENT and PYROMETER_PID.\n"
+      "An event that goes on is not a new one; it is one when it begins again ten\n"
+      "seconds after it was over.  Without an option of an event, watch waits for\n"
+      "--stalled 60 and --deadlock.  A program that waits for work runs no code of\n"
+      "yours either, so choose a longer time for one that does.\n",
+      " 4711 -o incidents/\n"
+      " 4711 -o incidents/ --stalled 60 --rss 8g\n"
+      " 4711 -o incidents/ --exec './tell $PYROMETER_DUMP'\n",
+      " pid all output stalled deadlock loop-blocked rss exec max-events " },
     { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
       "Prints one line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the\n"
       "fix.  Without a PID it checks this host.  The exit status is the one that attach\n"

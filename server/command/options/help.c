@@ -31,22 +31,6 @@ static void print_option(FILE *out, const struct option *option)
             setting_is_repeatable(&option->setting) ? " (repeatable)" : "");
 }
 
-static void print_options(FILE *out, unsigned command)
-{
-    const struct option *option = NULL;
-    const char *heading = NULL, *printed = NULL;
-    for (size_t i = 0; (option = option_at(i)); i++) {
-        if (option->heading)
-            heading = option->heading;
-        if (option->commands != 0 && !(option->commands & command))
-            continue;
-        if (heading != printed)
-            fprintf(out, "\n%s:\n", heading);
-        printed = heading;
-        print_option(out, option);
-    }
-}
-
 static bool is_usual(const struct option *option, const struct command *command)
 {
     char word[64];
@@ -68,26 +52,6 @@ static void print_examples(FILE *out, const struct command *command)
         fprintf(out, "    pyrometer %s%.*s\n", command->name, (int)strcspn(line, "\n"), line);
 }
 
-static void print_command(FILE *out, const struct command *command)
-{
-    const struct option *option = NULL;
-    print_usage(out, command);
-    print_examples(out, command);
-    fputs("\nOptions:\n", out);
-    for (size_t i = 0; (option = option_at(i)); i++)
-        if (is_usual(option, command))
-            print_option(out, option);
-    fprintf(out, "\nAll options: pyrometer %s --help=all\n", command->name);
-}
-
-static void print_command_all(FILE *out, const struct command *command)
-{
-    print_usage(out, command);
-    fprintf(out, "\n%s", command->details);
-    print_examples(out, command);
-    print_options(out, command->bit);
-}
-
 static void print_commands(FILE *out)
 {
     const struct command *command = NULL;
@@ -101,35 +65,49 @@ static void print_commands(FILE *out)
           out);
 }
 
-static void print_program(FILE *out)
-{
-    print_commands(out);
-    fputs("\nA command's options: pyrometer COMMAND --help, or --help=all\n", out);
-}
-
-static void print_program_all(FILE *out)
-{
-    const struct option *option = NULL;
-    print_commands(out);
-    fputs("\nOptions:\n", out);
-    for (size_t i = 0; (option = option_at(i)); i++)
-        if (option->commands == 0 || (option->commands & COMMAND_NONE))
-            print_option(out, option);
-    fprintf(out, "\nExit status: %s", help_exit_status);
-}
-
 void help_print(FILE *out, const struct command *command)
 {
-    if (command)
-        print_command(out, command);
-    else
-        print_program(out);
+    if (command) {
+        const struct option *option = NULL;
+        print_usage(out, command);
+        print_examples(out, command);
+        fputs("\nOptions:\n", out);
+        for (size_t i = 0; (option = option_at(i)); i++)
+            if (is_usual(option, command))
+                print_option(out, option);
+        fprintf(out, "\nAll options: pyrometer %s --help=all\n", command->name);
+    } else {
+        print_commands(out);
+        fputs("\nA command's options: pyrometer COMMAND --help, or --help=all\n", out);
+    }
 }
 
 void help_print_all(FILE *out, const struct command *command)
 {
-    if (command)
-        print_command_all(out, command);
-    else
-        print_program_all(out);
+    if (command) {
+        print_usage(out, command);
+        fprintf(out, "\n%s", command->details);
+        print_examples(out, command);
+
+        const struct option *option = NULL;
+        const char *heading = NULL, *printed = NULL;
+        for (size_t i = 0; (option = option_at(i)); i++) {
+            if (option->heading)
+                heading = option->heading;
+            if (option->commands != 0 && !(option->commands & command->bit))
+                continue;
+            if (heading != printed)
+                fprintf(out, "\n%s:\n", heading);
+            printed = heading;
+            print_option(out, option);
+        }
+    } else {
+        const struct option *option = NULL;
+        print_commands(out);
+        fputs("\nOptions:\n", out);
+        for (size_t i = 0; (option = option_at(i)); i++)
+            if (option->commands == 0 || (option->commands & COMMAND_NONE))
+                print_option(out, option);
+        fprintf(out, "\nExit status: %s", help_exit_status);
+    }
 }

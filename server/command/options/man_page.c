@@ -12,7 +12,7 @@
 enum { LINE_BYTES = 72 };
 
 /* A character that roff would take for its own or replace by a typographic one; NULL: none. */
-static const char *escaped(char c)
+static const char *roff_escape(char c)
 {
     static const char characters[] = "\\-'`^~";
     static const char *const escapes[] = { "\\e", "\\-", "\\(aq", "\\(ga", "\\(ha", "\\(ti" };
@@ -26,7 +26,7 @@ static void put_text(FILE *out, const char *text, size_t length)
     if (length > 0 && *text == '.')
         fputs("\\&", out);
     for (size_t i = 0; i < length; i++) {
-        const char *const escape = escaped(text[i]);
+        const char *const escape = roff_escape(text[i]);
         if (escape)
             fputs(escape, out);
         else
@@ -34,7 +34,7 @@ static void put_text(FILE *out, const char *text, size_t length)
     }
 }
 
-static void put(FILE *out, const char *text)
+static void put_plain(FILE *out, const char *text)
 {
     put_text(out, text, strlen(text));
 }
@@ -63,31 +63,9 @@ static void put_lines(FILE *out, const char *text)
 static void put_sentence(FILE *out, const char *text)
 {
     const char first[] = { (char)toupper((unsigned char)*text), '\0' };
-    put(out, first);
-    put(out, text + 1);
+    put_plain(out, first);
+    put_plain(out, text + 1);
     fputs(text[strlen(text) - 1] == '.' ? "\n" : ".\n", out);
-}
-
-/* \fB and \fI start bold and italic text, \fR ends them. */
-static void put_option(FILE *out, const struct option *option)
-{
-    const char *const value = option->value ? option->value : "";
-    const bool is_optional = *value == '=';
-    fputs(".TP\n", out);
-    if (option->letter)
-        fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
-    fputs("\\fB\\-\\-", out);
-    put(out, option->setting.name);
-    fputs("\\fR", out);
-    if (*value) {
-        fputs(is_optional ? "[=\\fI" : " \\fI", out);
-        put(out, value + is_optional);
-        fputs(is_optional ? "\\fR]" : "\\fR", out);
-    }
-    fputc('\n', out);
-    put_sentence(out, option->help);
-    if (setting_is_repeatable(&option->setting))
-        fputs("It can be given more than once.\n", out);
 }
 
 /* COMMAND_NONE: the options without a command. */
@@ -103,11 +81,29 @@ static void put_options(FILE *out, unsigned command)
             continue;
         if (heading != printed && command != COMMAND_NONE) {
             fputs(".SS ", out);
-            put(out, heading);
+            put_plain(out, heading);
             fputc('\n', out);
         }
         printed = heading;
-        put_option(out, option);
+
+        /* \fB and \fI start bold and italic text, \fR ends them. */
+        const char *const value = option->value ? option->value : "";
+        const bool is_optional = *value == '=';
+        fputs(".TP\n", out);
+        if (option->letter)
+            fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
+        fputs("\\fB\\-\\-", out);
+        put_plain(out, option->setting.name);
+        fputs("\\fR", out);
+        if (*value) {
+            fputs(is_optional ? "[=\\fI" : " \\fI", out);
+            put_plain(out, value + is_optional);
+            fputs(is_optional ? "\\fR]" : "\\fR", out);
+        }
+        fputc('\n', out);
+        put_sentence(out, option->help);
+        if (setting_is_repeatable(&option->setting))
+            fputs("It can be given more than once.\n", out);
     }
 }
 
@@ -126,36 +122,6 @@ static void put_exit_status(FILE *out)
 {
     fputs(".SH EXIT STATUS\n", out);
     put_lines(out, help_exit_status);
-}
-
-/* Writes the examples as they are, each on a line of its own. */
-static void put_examples(FILE *out, const struct command *command)
-{
-    fputs(".SH EXAMPLES\n.nf\n", out);
-    for (const char *line = command->examples; *line; line = strchr(line, '\n') + 1) {
-        fprintf(out, "pyrometer %s", command->name);
-        put_text(out, line, strcspn(line, "\n"));
-        fputc('\n', out);
-    }
-    fputs(".fi\n", out);
-}
-
-static void print_command(FILE *out, const struct command *command)
-{
-    put_title(out, command);
-    fprintf(out, "pyrometer\\-%s \\- ", command->name);
-    put(out, command->summary);
-    fprintf(out, "\n.SH SYNOPSIS\n\\fBpyrometer %s\\fR [\\fIOPTIONS\\fR]%s", command->name,
-            *command->operands ? " " : "");
-    put(out, command->operands);
-    fputs("\n.SH DESCRIPTION\n", out);
-    put_sentence(out, command->summary);
-    fputs(".PP\n", out);
-    put_lines(out, command->details);
-    put_options(out, command->bit);
-    put_examples(out, command);
-    put_exit_status(out);
-    fputs(".SH SEE ALSO\n.BR pyrometer (1)\n", out);
 }
 
 static void print_program(FILE *out)
@@ -181,8 +147,30 @@ static void print_program(FILE *out)
 
 void man_page_print(FILE *out, const struct command *command)
 {
-    if (command)
-        print_command(out, command);
-    else
+    if (command) {
+        put_title(out, command);
+        fprintf(out, "pyrometer\\-%s \\- ", command->name);
+        put_plain(out, command->summary);
+        fprintf(out, "\n.SH SYNOPSIS\n\\fBpyrometer %s\\fR [\\fIOPTIONS\\fR]%s", command->name,
+                *command->operands ? " " : "");
+        put_plain(out, command->operands);
+        fputs("\n.SH DESCRIPTION\n", out);
+        put_sentence(out, command->summary);
+        fputs(".PP\n", out);
+        put_lines(out, command->details);
+        put_options(out, command->bit);
+
+        /* Writes the examples as they are, each on a line of its own. */
+        fputs(".SH EXAMPLES\n.nf\n", out);
+        for (const char *line = command->examples; *line; line = strchr(line, '\n') + 1) {
+            fprintf(out, "pyrometer %s", command->name);
+            put_text(out, line, strcspn(line, "\n"));
+            fputc('\n', out);
+        }
+        fputs(".fi\n", out);
+
+        put_exit_status(out);
+        fputs(".SH SEE ALSO\n.BR pyrometer (1)\n", out);
+    } else
         print_program(out);
 }

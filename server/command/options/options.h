@@ -17,6 +17,7 @@
 #include "server/http/listen.h"
 #include "server/push/settings.h"
 #include "server/report/report.h"
+#include "server/sessions/trouble.h"
 #include "server/settings/setting.h"
 
 enum {
@@ -32,13 +33,14 @@ enum {
     COMMAND_TOP = 1 << 9,
     COMMAND_MCP = 1 << 12,
     COMMAND_PUSH = 1 << 13,
+    COMMAND_WATCH = 1 << 14,
 };
 
 /* Commands that take the same options. */
 enum {
     LOGGING = COMMAND_ATTACH | COMMAND_RUN | COMMAND_RECORD,
     SAMPLING = LOGGING | COMMAND_TOP,
-    BY_PID = COMMAND_ATTACH | COMMAND_RECORD | COMMAND_TOP,
+    BY_PID = COMMAND_ATTACH | COMMAND_RECORD | COMMAND_TOP | COMMAND_WATCH,
     LOADING = COMMAND_REPLAY | COMMAND_SERVE,
     HOSTING = COMMAND_SERVE | COMMAND_MCP,
     SERVING = COMMAND_ATTACH | COMMAND_RUN | LOADING,
@@ -74,7 +76,15 @@ struct options {
     struct sampler_options sampling; /* pid included */
     bool names_all_threads, only_main_thread;
     bool is_async_aware, names_async_mode;
-    bool shows_native; /* in a dump */
+    bool shows_native;      /* in a dump */
+    const char *executable; /* of the cores of a dump; NULL: where they say */
+    struct dump_settings {
+        struct setting_texts commands; /* patterns of command lines */
+        bool each;                     /* equal stacks are not merged */
+        bool kernel;
+        uint32_t repeat;
+        uint64_t interval_ns;
+    } dump;
     bool is_blocking, is_gil_only;
     bool has_listen;
     struct listen_address listen;
@@ -100,7 +110,7 @@ struct options {
     bool has_memory;    /* --memory is given */
     bool wants_capture;
     const char *capture_file;             /* as in --binary=FILE; NULL: not given */
-    const char *files[OPTIONS_MAX_FILES]; /* captures to read */
+    const char *files[OPTIONS_MAX_FILES]; /* captures to read, or cores to dump */
     size_t file_count;
     size_t baseline_count; /* of diff: files before '--'; 0: only the first */
     struct options_view {
@@ -137,8 +147,13 @@ struct options {
     const char *diff_service;      /* and only processes of this service; NULL: all */
     uint64_t diff_span_ns;         /* at most so much of each side; 0: all there is */
     struct setting_texts fail_ifs; /* conditions of condition.h */
-    bool wants_stats;              /* a line every second */
-    const char *quality_file;      /* NULL: none; "-": standard output */
+    struct watch_settings {
+        struct trouble_limits limits; /* none: the usual ones */
+        const char *exec;             /* for each event; NULL: nothing */
+        uint32_t max_events;
+    } watch;
+    bool wants_stats;         /* a line every second */
+    const char *quality_file; /* NULL: none; "-": standard output */
 };
 
 #endif /* SERVER_COMMAND_OPTIONS_OPTIONS_H */

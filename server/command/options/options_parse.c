@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
 #include "sampler/capture/format.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/option_table.h"
@@ -27,11 +28,13 @@ static const struct options defaults = {
                .keep_days = 30,
                .keep_bytes = CAPTURES_KEEP_BYTES,
                .max_upload = CAPTURES_MAX_UPLOAD },
+    .watch = { .max_events = 100 },
+    .dump = { .repeat = 1, .interval_ns = NS_PER_S },
     .push = { .window_ns = PUSH_WINDOW_NS, .spool_bytes = PUSH_SPOOL_BYTES },
 };
 
 /* Before the command is known, options that all of attach, run and record have are accepted too. */
-static bool belongs(const struct option *option, const struct command *command)
+static bool is_of_command(const struct option *option, const struct command *command)
 {
     if (option->commands == 0)
         return true;
@@ -44,7 +47,7 @@ static const struct option *find_letter(char letter, const struct command *comma
 {
     const struct option *option = NULL;
     for (size_t i = 0; (option = option_at(i)); i++)
-        if (option->letter == letter && belongs(option, command))
+        if (option->letter == letter && is_of_command(option, command))
             return option;
     return NULL;
 }
@@ -53,7 +56,7 @@ static const struct option *find_name(const char *name, const struct command *co
 {
     const struct option *option = NULL;
     for (size_t i = 0; (option = option_at(i)); i++)
-        if (strcmp(option->setting.name, name) == 0 && belongs(option, command))
+        if (strcmp(option->setting.name, name) == 0 && is_of_command(option, command))
             return option;
     return NULL;
 }
@@ -75,7 +78,7 @@ static enum err_code unknown_option(const char *name, const struct command *comm
     struct suggestion best = { meaning, 0 };
     const struct option *option = NULL;
     for (size_t i = 0; !meaning && (option = option_at(i)); i++)
-        if (belongs(option, command))
+        if (is_of_command(option, command))
             suggest_offer(&best, name, option->setting.name);
         else if (command && strcmp(option->setting.name, name) == 0)
             return err_set(err, ERR_INVALID, "%s has no option '--%s' (see %s --help)",
@@ -84,12 +87,6 @@ static enum err_code unknown_option(const char *name, const struct command *comm
         return err_set(err, ERR_INVALID, "unknown option '--%.64s' (did you mean '--%s'?)",
                        name, best.word);
     return err_set(err, ERR_INVALID, "unknown option '--%.64s' (see --help)", name);
-}
-
-static enum err_code needs_value(const struct option *option, struct err *err)
-{
-    return err_set(err, ERR_INVALID, "--%s needs a value (%s)", option->setting.name,
-                   option->value + strspn(option->value, "="));
 }
 
 /* value NULL: none is given. */
@@ -101,7 +98,8 @@ static enum err_code take_value(struct options *options, const struct option *op
         option->format || setting->kind == SETTING_TEXT || setting->kind == SETTING_TEXTS;
     struct err why = { 0 };
     if (option->value && (value ? is_text && *value == '\0' : *option->value != '='))
-        return needs_value(option, err);
+        return err_set(err, ERR_INVALID, "--%s needs a value (%s)", option->setting.name,
+                       option->value + strspn(option->value, "="));
     if (option->format)
         return option_add_format(options, option->format, value, err);
     value = value ? value : option->bare;
@@ -111,45 +109,22 @@ static enum err_code take_value(struct options *options, const struct option *op
                    why.message);
 }
 
-/* "--name value", "--name=value".  Moves *at behind the words that it used. */
-static enum err_code parse_long(struct options *options, char ***at, struct err *err)
-{
-    char name[64];
-    const char *const text = *(*at)++ + 2;
-    const size_t length = strcspn(text, "=");
-    const char *value = text[length] == '=' ? text + length + 1 : NULL;
-    if (length >= sizeof name)
-        return unknown_option(text, options->command, err);
-    memcpy(name, text, length);
-    name[length] = '\0';
-    const struct option *const option = find_name(name, options->command);
-    if (!option)
-        return unknown_option(name, options->command, err);
-    if (!option->value && value)
-        return err_set(err, ERR_INVALID, "--%s takes no value", name);
-    if (option->value && *option->value != '=' && !value && **at)
-        value = *(*at)++;
-    return take_value(options, option, value, err);
-}
-
-static enum err_code unknown_letter(char letter, const struct command *command, struct err *err)
-{
-    const char name[] = { letter, '\0' };
-    const char *const meaning = find_meaning(name, command);
-    if (meaning)
-        return err_set(err, ERR_INVALID, "unknown option '-%c' (did you mean '--%s'?)", letter,
-                       meaning);
-    return err_set(err, ERR_INVALID, "unknown option '-%c' (see --help)", letter);
-}
-
 /* "-a", "-r 100", "-r100", "-ar100". */
 static enum err_code parse_letters(struct options *options, char ***at, struct err *err)
 {
     enum err_code rc = ERR_OK;
     for (const char *text = *(*at)++ + 1; *text && !rc; text++) {
         const struct option *const option = find_letter(*text, options->command);
-        if (!option)
-            return unknown_letter(*text, options->command, err);
+        if (!option) {
+            const char letter = *text;
+            const struct command *const command = options->command;
+            const char name[] = { letter, '\0' };
+            const char *const meaning = find_meaning(name, command);
+            if (meaning)
+                return err_set(err, ERR_INVALID, "unknown option '-%c' (did you mean '--%s'?)",
+                               letter, meaning);
+            return err_set(err, ERR_INVALID, "unknown option '-%c' (see --help)", letter);
+        }
         const bool wants_word = option->value && *option->value != '=';
         if (wants_word && text[1])
             return take_value(options, option, text + 1, err);
@@ -157,26 +132,6 @@ static enum err_code parse_letters(struct options *options, char ***at, struct e
             take_value(options, option, wants_word && **at ? *(*at)++ : option->by_letter, err);
     }
     return rc;
-}
-
-static enum err_code unknown_command(const char *name, struct err *err)
-{
-    struct suggestion best = { NULL, 0 };
-    const struct command *command = NULL;
-    for (size_t i = 0; (command = command_at(i)); i++)
-        suggest_offer(&best, name, command->name);
-    if (best.word)
-        return err_set(err, ERR_INVALID, "unknown command '%.64s' (did you mean '%s'?)", name,
-                       best.word);
-    return err_set(err, ERR_INVALID, "unknown command '%.64s' (see --help)", name);
-}
-
-static enum err_code take_pid(struct options *options, const char *text, struct err *err)
-{
-    struct err why = { 0 };
-    if (option_read_pid(NULL, &options->sampling, text, &why) == ERR_OK)
-        return ERR_OK;
-    return err_set(err, ERR_INVALID, "invalid PID '%.64s': %s", text, why.message);
 }
 
 static enum err_code take_file(struct options *options, const char *name, struct err *err)
@@ -216,8 +171,17 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
         options->command = command_find(*word);
         if (options->command)
             return ERR_OK;
-        if (!is_capture_name(*word))
-            return unknown_command(*word, err);
+        if (!is_capture_name(*word)) {
+            const char *const name = *word;
+            struct suggestion best = { NULL, 0 };
+            const struct command *command = NULL;
+            for (size_t i = 0; (command = command_at(i)); i++)
+                suggest_offer(&best, name, command->name);
+            if (best.word)
+                return err_set(err, ERR_INVALID, "unknown command '%.64s' (did you mean '%s'?)",
+                               name, best.word);
+            return err_set(err, ERR_INVALID, "unknown command '%.64s' (see --help)", name);
+        }
         options->command = command_find("serve");
         return take_file(options, *word, err);
     }
@@ -227,28 +191,18 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
         return take_file(options, *word, err);
     if (options->command->bit == COMMAND_MCP)
         return err_set(err, ERR_INVALID, "mcp takes no PID: its client names processes");
-    if (options->command->bit != COMMAND_RUN)
-        return take_pid(options, *word, err);
-    options->target = word;
-    while (**at)
-        (*at)++;
-    return ERR_OK;
-}
-
-static enum err_code take_command(struct options *options, char ***at, struct err *err)
-{
-    (*at)++;
-    if (options->command && options->command->bit == COMMAND_DIFF && options->file_count > 0 &&
-        options->baseline_count == 0) {
-        options->baseline_count = options->file_count;
-        return ERR_OK;
+    if (options->command->bit != COMMAND_RUN) {
+        const char *const text = *word;
+        struct err why = { 0 };
+        if (option_read_pid(NULL, &options->sampling, text, &why) == ERR_OK)
+            return ERR_OK;
+        if (options->command->bit == COMMAND_DUMP && access(text, F_OK) == 0)
+            return take_file(options, text, err);
+        if (options->command->bit == COMMAND_DUMP)
+            return err_set(err, ERR_INVALID, "'%.64s' is neither a PID nor a core file", text);
+        return err_set(err, ERR_INVALID, "invalid PID '%.64s': %s", text, why.message);
     }
-    if (!options->command || !(options->command->bit & (COMMAND_RUN | COMMAND_RECORD)) ||
-        options->runs_module || options->python)
-        return err_set(err, ERR_INVALID,
-                       "'--' is only allowed before the COMMAND of run or record");
-    options->runs_command = true;
-    options->target = *at;
+    options->target = word;
     while (**at)
         (*at)++;
     return ERR_OK;
@@ -257,10 +211,42 @@ static enum err_code take_command(struct options *options, char ***at, struct er
 static enum err_code parse_one(struct options *options, char ***at, struct err *err)
 {
     const char *const word = **at;
-    if (strcmp(word, "--") == 0)
-        return take_command(options, at, err);
-    if (strncmp(word, "--", 2) == 0)
-        return parse_long(options, at, err);
+    if (strcmp(word, "--") == 0) {
+        (*at)++;
+        if (options->command && options->command->bit == COMMAND_DIFF &&
+            options->file_count > 0 && options->baseline_count == 0) {
+            options->baseline_count = options->file_count;
+            return ERR_OK;
+        }
+        if (!options->command || !(options->command->bit & (COMMAND_RUN | COMMAND_RECORD)) ||
+            options->runs_module || options->python)
+            return err_set(err, ERR_INVALID,
+                           "'--' is only allowed before the COMMAND of run or record");
+        options->runs_command = true;
+        options->target = *at;
+        while (**at)
+            (*at)++;
+        return ERR_OK;
+    }
+    if (strncmp(word, "--", 2) == 0) {
+        /* "--name value", "--name=value".  Moves *at behind the words that it used. */
+        char name[64];
+        const char *const text = *(*at)++ + 2;
+        const size_t length = strcspn(text, "=");
+        const char *value = text[length] == '=' ? text + length + 1 : NULL;
+        if (length >= sizeof name)
+            return unknown_option(text, options->command, err);
+        memcpy(name, text, length);
+        name[length] = '\0';
+        const struct option *const option = find_name(name, options->command);
+        if (!option)
+            return unknown_option(name, options->command, err);
+        if (!option->value && value)
+            return err_set(err, ERR_INVALID, "--%s takes no value", name);
+        if (option->value && *option->value != '=' && !value && **at)
+            value = *(*at)++;
+        return take_value(options, option, value, err);
+    }
     if (word[0] == '-' && word[1] != '\0')
         return parse_letters(options, at, err);
     return take_word(options, at, err);
@@ -456,6 +442,23 @@ static enum err_code check_targets(const struct options *options, struct err *er
     return ERR_OK;
 }
 
+/* Which processes a dump reads. */
+static enum err_code check_dump(const struct options *options, struct err *err)
+{
+    const struct sampler_options *const sampling = &options->sampling;
+    const char *const others = sampling->all ? "--all" : "--command";
+    const bool has_others = sampling->all || options->dump.commands.count > 0;
+    if (sampling->pid_count > 0 && has_others)
+        return err_set(err, ERR_INVALID, "dump takes a PID or %s, not both", others);
+    if (sampling->pid_count == 0 && options->file_count == 0 && !has_others)
+        return err_set(err, ERR_INVALID, "dump needs a PID, a core file, --all or --command");
+    if (options->executable && options->file_count == 0)
+        return err_set(err, ERR_INVALID, "--executable needs a core file");
+    if (sampling->all && options->dump.commands.count > 0)
+        return err_set(err, ERR_INVALID, "--command chooses among all: leave out --all");
+    return ERR_OK;
+}
+
 /* Applies the short forms of --parts, and of --state for a mark. */
 static enum err_code complete_parts(struct options *options, struct err *err)
 {
@@ -485,7 +488,7 @@ static enum err_code complete_parts(struct options *options, struct err *err)
 }
 
 /* Checks that need all options. */
-static enum err_code complete(struct options *options, struct err *err)
+static enum err_code complete_options(struct options *options, struct err *err)
 {
     if (options->only_main_thread)
         options->sampling.all_threads = false;
@@ -525,10 +528,12 @@ static enum err_code complete(struct options *options, struct err *err)
                        options->command->name);
     if (options->command->bit == COMMAND_PUSH && options->push.endpoint_count == 0)
         return err_set(err, ERR_INVALID, "push needs a capture and a URL: FILE URL");
-    if (options->command->bit == COMMAND_DUMP && options->sampling.pid_count == 0)
-        return err_set(err, ERR_INVALID, "dump needs a PID");
+    if (options->command->bit == COMMAND_DUMP && check_dump(options, err) != ERR_OK)
+        return ERR_INVALID;
     if (options->command->bit & BY_PID && check_targets(options, err) != ERR_OK)
         return ERR_INVALID;
+    if (options->command->bit == COMMAND_WATCH && !options->output)
+        return err_set(err, ERR_INVALID, "watch needs -o DIR, a folder for dumps and captures");
     if (options->command->bit == COMMAND_REPLAY && options->opens_browser &&
         chooses_a_part(options))
         return err_set(
@@ -561,5 +566,5 @@ enum err_code options_parse(char **argv, struct options *out, struct err *err)
     *out = defaults;
     while (!rc && *at)
         rc = parse_one(out, &at, err);
-    return rc ? rc : complete(out, err);
+    return rc ? rc : complete_options(out, err);
 }

@@ -32,14 +32,7 @@ static bool is_wanted(const struct finder *finder, const struct sampler_target *
     return !service || strcmp(service_name_of(target), service) == 0;
 }
 
-/* Since 1970. */
-static uint64_t start_of(const struct described *capture, const struct sampler_target *target)
-{
-    const uint64_t from_ns = capture->start_ns + target->from_ns;
-    return target->age_ns < from_ns ? from_ns - target->age_ns : 0;
-}
-
-static enum err_code describe(struct finder *finder, const char *path, struct err *err)
+static enum err_code describe_capture(struct finder *finder, const char *path, struct err *err)
 {
     struct described *const capture = &finder->captures[finder->count];
     struct reader *reader = NULL;
@@ -93,7 +86,9 @@ static uint64_t find_start(const struct finder *finder, const char *version)
         for (size_t j = 0; j < finder->captures[i].targets.count; j++) {
             const struct sampler_target *const target =
                 &finder->captures[i].targets.items[j].target;
-            const uint64_t start_ns = start_of(&finder->captures[i], target);
+            /* Since 1970. */
+            const uint64_t from_ns = finder->captures[i].start_ns + target->from_ns;
+            const uint64_t start_ns = target->age_ns < from_ns ? from_ns - target->age_ns : 0;
             if (!is_wanted(finder, target) ||
                 (version && strcmp(target->service.version, version) != 0))
                 continue;
@@ -120,33 +115,6 @@ static enum err_code find_instant(const struct finder *finder, uint64_t *out, st
                          before);
 }
 
-/* How much the captures have on each side, at most what was asked for. */
-static uint64_t find_span(const struct finder *finder, uint64_t instant_ns)
-{
-    uint64_t first_ns = instant_ns, last_ns = instant_ns;
-    for (size_t i = 0; i < finder->count; i++) {
-        if (finder->captures[i].start_ns < first_ns)
-            first_ns = finder->captures[i].start_ns;
-        if (finder->captures[i].end_ns > last_ns)
-            last_ns = finder->captures[i].end_ns;
-    }
-    const uint64_t before_ns = instant_ns - first_ns, after_ns = last_ns - instant_ns;
-    const uint64_t most_ns = before_ns < after_ns ? before_ns : after_ns;
-    const uint64_t wanted_ns = finder->options->diff_span_ns;
-    return wanted_ns && wanted_ns < most_ns ? wanted_ns : most_ns;
-}
-
-static void add_pids(const struct finder *finder, const struct described *capture,
-                     struct before_after_part *part)
-{
-    for (size_t i = 0; i < capture->targets.count; i++) {
-        const struct sampler_target *const target = &capture->targets.items[i].target;
-        if (is_wanted(finder, target) && target->from_ns < part->to_ns &&
-            (target->to_ns == 0 || target->to_ns > part->from_ns))
-            part->pids[part->pid_count++] = target->pid;
-    }
-}
-
 static bool shares_a_process(const struct before_after_part *one,
                              const struct before_after_part *other)
 {
@@ -155,18 +123,6 @@ static bool shares_a_process(const struct before_after_part *one,
             if (one->pids[i] == other->pids[j])
                 return true;
     return false;
-}
-
-/* Captures of continuous sampling overlap: what an earlier one has of the same processes is not counted again. */
-static void begin_after_others(struct before_after_part *part, uint64_t capture_start_ns,
-                               const struct before_after *found, size_t first)
-{
-    for (size_t i = first; i < found->count; i++) {
-        const uint64_t end_ns = found->parts[i].end_ns;
-        if (end_ns > capture_start_ns + part->from_ns &&
-            shares_a_process(part, &found->parts[i]))
-            part->from_ns = end_ns - capture_start_ns;
-    }
 }
 
 /* The part of a capture between two instants, if a wanted process was in it then.  first: of this side. */
@@ -185,8 +141,23 @@ static enum err_code add_part(const struct finder *finder, const struct describe
     part.pids = calloc(capture->targets.count + 1, sizeof *part.pids);
     if (!part.pids)
         return err_nomem(err);
-    add_pids(finder, capture, &part);
-    begin_after_others(&part, capture->start_ns, out, first);
+
+    for (size_t i = 0; i < capture->targets.count; i++) {
+        const struct sampler_target *const target = &capture->targets.items[i].target;
+        if (is_wanted(finder, target) && target->from_ns < part.to_ns &&
+            (target->to_ns == 0 || target->to_ns > part.from_ns))
+            part.pids[part.pid_count++] = target->pid;
+    }
+
+    /* Captures of continuous sampling overlap: what an earlier one has of the same processes is not
+     * counted again. */
+    for (size_t i = first; i < out->count; i++) {
+        const uint64_t other_ns = out->parts[i].end_ns;
+        if (other_ns > capture->start_ns + part.from_ns &&
+            shares_a_process(&part, &out->parts[i]))
+            part.from_ns = other_ns - capture->start_ns;
+    }
+
     if (part.pid_count == 0 || part.from_ns >= part.to_ns) {
         free(part.pids);
         return ERR_OK;
@@ -212,31 +183,41 @@ static enum err_code add_side(const struct finder *finder, uint64_t from_ns, uin
     return rc;
 }
 
-static void say_found(const struct before_after *found)
-{
-    char text[32] = "";
-    struct tm parts;
-    const time_t seconds = (time_t)(found->instant_ns / NS_PER_S);
-    if (gmtime_r(&seconds, &parts))
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    say("comparing %.0f s before and after %s", (double)found->span_ns / (double)NS_PER_S,
-        text);
-}
-
-static enum err_code find(const struct finder *finder, struct before_after *out,
-                          struct err *err)
+static enum err_code find_parts(const struct finder *finder, struct before_after *out,
+                                struct err *err)
 {
     enum err_code rc = find_instant(finder, &out->instant_ns, err);
     if (rc)
         return rc;
-    out->span_ns = find_span(finder, out->instant_ns);
+
+    /* How much the captures have on each side, at most what was asked for. */
+    const uint64_t instant_ns = out->instant_ns;
+    uint64_t first_ns = instant_ns, last_ns = instant_ns;
+    for (size_t i = 0; i < finder->count; i++) {
+        if (finder->captures[i].start_ns < first_ns)
+            first_ns = finder->captures[i].start_ns;
+        if (finder->captures[i].end_ns > last_ns)
+            last_ns = finder->captures[i].end_ns;
+    }
+    const uint64_t before_ns = instant_ns - first_ns, after_ns = last_ns - instant_ns;
+    const uint64_t most_ns = before_ns < after_ns ? before_ns : after_ns;
+    const uint64_t wanted_ns = finder->options->diff_span_ns;
+    out->span_ns = wanted_ns && wanted_ns < most_ns ? wanted_ns : most_ns;
+
     rc = add_side(finder, out->instant_ns - out->span_ns, out->instant_ns, "before", out, err);
     out->baseline_count = out->count;
     if (!rc)
         rc = add_side(finder, out->instant_ns, out->instant_ns + out->span_ns, "after", out,
                       err);
-    if (!rc)
-        say_found(out);
+    if (!rc) {
+        char text[32] = "";
+        struct tm parts;
+        const time_t seconds = (time_t)(out->instant_ns / NS_PER_S);
+        if (gmtime_r(&seconds, &parts))
+            strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+        say("comparing %.0f s before and after %s", (double)out->span_ns / (double)NS_PER_S,
+            text);
+    }
     return rc;
 }
 
@@ -250,10 +231,10 @@ enum err_code before_after_find(const struct options *options, struct before_aft
     if (!finder.captures)
         return err_nomem(err);
     for (size_t i = 0; i < options->file_count && !rc; i++)
-        rc = describe(&finder, options->files[i], err);
+        rc = describe_capture(&finder, options->files[i], err);
     qsort(finder.captures, finder.count, sizeof *finder.captures, by_start);
     if (!rc)
-        rc = find(&finder, out, err);
+        rc = find_parts(&finder, out, err);
     for (size_t i = 0; i < finder.count; i++)
         target_list_deinit(&finder.captures[i].targets);
     free(finder.captures);

@@ -13,29 +13,9 @@
 #include "server/sessions/open_capture.h"
 #include "server/sessions/sessions.h"
 
-static void describe(struct capture_input *capture)
-{
-    const struct open_capture *const opened = capture->opened;
-    capture->info = (struct session_info){
-        .id = "1",
-        .epoch = "capture",
-        .status = opened->status,
-        .target = &opened->target,
-        .targets = &opened->targets,
-        .options = &opened->options,
-        .filters = &opened->filters,
-        .host = opened->host,
-        .snapshot = &capture->snapshot,
-    };
-    capture->source = (struct report_source){ .snapshot = &capture->snapshot,
-                                              .query = &capture->everything,
-                                              .header = &capture->header,
-                                              .session = &capture->info,
-                                              .files = &opened->files };
-}
-
-static enum err_code load(const char *path, const struct reader_part *part,
-                          bool hides_arguments, struct open_capture **out, struct err *err)
+static enum err_code load_capture(const char *path, const struct reader_part *part,
+                                  bool hides_arguments, struct open_capture **out,
+                                  struct err *err)
 {
     struct progress progress;
     struct reader_part watched = *part;
@@ -82,18 +62,6 @@ static enum err_code choose_filters(const struct options *options, struct open_c
     return ERR_OK;
 }
 
-/* Prints which part of the capture is missing. */
-static void say_state(const struct open_capture *opened)
-{
-    if (*opened->ignored)
-        say("%.200s: %s", opened->path, opened->ignored);
-    if (opened->is_cut)
-        say("%.200s: %s", opened->path, opened->status.reason);
-    if (opened->lost > 0)
-        say("%.200s: %llu samples could not be written when it was recorded", opened->path,
-            (unsigned long long)opened->lost);
-}
-
 enum err_code capture_input_show(struct sessions *sessions, const struct options *options,
                                  const char *path, struct session **out, struct err *err)
 {
@@ -102,10 +70,19 @@ enum err_code capture_input_show(struct sessions *sessions, const struct options
                                       .to_ns = options->view.query.to_ns };
     const bool hides_arguments = options->sampling.hides_arguments;
     struct open_capture *opened = NULL;
-    enum err_code rc = load(path, &part, hides_arguments, &opened, err);
+    enum err_code rc = load_capture(path, &part, hides_arguments, &opened, err);
     if (rc)
         return rc;
-    say_state(opened);
+
+    /* Prints which part of the capture is missing. */
+    if (*opened->ignored)
+        say("%.200s: %s", opened->path, opened->ignored);
+    if (opened->is_cut)
+        say("%.200s: %s", opened->path, opened->status.reason);
+    if (opened->lost > 0)
+        say("%.200s: %llu samples could not be written when it was recorded", opened->path,
+            (unsigned long long)opened->lost);
+
     rc = choose_filters(options, opened, err);
     if (!rc)
         rc = sessions_add_loaded(sessions, opened, out, err);
@@ -119,7 +96,7 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
 {
     memset(capture, 0, sizeof *capture);
     const struct reader_part everything = { .memory_bytes = memory_bytes };
-    enum err_code rc = load(path, &everything, hides_arguments, &capture->opened, err);
+    enum err_code rc = load_capture(path, &everything, hides_arguments, &capture->opened, err);
     if (!rc)
         rc = profile_snapshot(open_capture_profile(capture->opened), &capture->snapshot, err);
     if (rc) {
@@ -130,7 +107,25 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
         say("%s: %s", path, capture->opened->status.reason);
     if (*capture->opened->ignored)
         say("%s: %s", path, capture->opened->ignored);
-    describe(capture);
+
+    const struct open_capture *const opened = capture->opened;
+    capture->info = (struct session_info){
+        .id = "1",
+        .epoch = "capture",
+        .status = opened->status,
+        .target = &opened->target,
+        .targets = &opened->targets,
+        .options = &opened->options,
+        .filters = &opened->filters,
+        .host = opened->host,
+        .snapshot = &capture->snapshot,
+    };
+    capture->source = (struct report_source){ .snapshot = &capture->snapshot,
+                                              .query = &capture->everything,
+                                              .header = &capture->header,
+                                              .session = &capture->info,
+                                              .files = &opened->files };
+
     rc = report_header_init(&capture->header, &capture->source, err);
     if (rc)
         capture_input_close(capture);

@@ -22,31 +22,6 @@
 #include "server/sessions/session_capture.h"
 #include "server/sessions/sessions.h"
 
-/* "pyrometer-4711-20260131-100000Z.pyro", in the folder if one is given. */
-static void put_default_name(char path[PATH_MAX], const char *folder, int pid)
-{
-    const time_t now = time(NULL);
-    char when[32] = "", who[16] = "";
-    struct tm parts;
-    if (gmtime_r(&now, &parts))
-        strftime(when, sizeof when, "-%Y%m%d-%H%M%SZ", &parts);
-    if (pid)
-        snprintf(who, sizeof who, "-%d", pid);
-    snprintf(path, PATH_MAX, "%.3000s%spyrometer%s%s.%s", folder,
-             *folder && folder[strlen(folder) - 1] != '/' ? "/" : "", who, when,
-             CAPTURE_EXTENSION);
-}
-
-static void choose_path(const struct options *options, char path[PATH_MAX])
-{
-    const char *const given = options->capture_file ? options->capture_file : options->output;
-    output_make_folder(given);
-    if (given && !output_is_folder(given))
-        snprintf(path, PATH_MAX, "%s", given);
-    else
-        put_default_name(path, given ? given : "", options->sampling.pids[0]);
-}
-
 static enum err_code open_file(struct capture_output *capture, struct err *err)
 {
     const mode_t owner = S_IRUSR | S_IWUSR;
@@ -81,7 +56,27 @@ enum err_code capture_output_open(struct capture_output *capture, const struct o
     if (!options->wants_capture)
         return ERR_OK;
     char path[PATH_MAX];
-    choose_path(options, path);
+
+    const char *const given = options->capture_file ? options->capture_file : options->output;
+    output_make_folder(given);
+    if (given && !output_is_folder(given))
+        snprintf(path, PATH_MAX, "%s", given);
+    else {
+        /* "pyrometer-4711-20260131-100000Z.pyro", in the folder if one is given. */
+        const char *const folder = given ? given : "";
+        const int pid = options->sampling.pids[0];
+        const time_t now = time(NULL);
+        char when[32] = "", who[16] = "";
+        struct tm parts;
+        if (gmtime_r(&now, &parts))
+            strftime(when, sizeof when, "-%Y%m%d-%H%M%SZ", &parts);
+        if (pid)
+            snprintf(who, sizeof who, "-%d", pid);
+        snprintf(path, PATH_MAX, "%.3000s%spyrometer%s%s.%s", folder,
+                 *folder && folder[strlen(folder) - 1] != '/' ? "/" : "", who, when,
+                 CAPTURE_EXTENSION);
+    }
+
     enum err_code rc = output_place_find(&capture->place, path, err);
     if (!rc)
         rc = capture->place.path[0] ? open_file(capture, err)
@@ -123,10 +118,18 @@ static bool is_removed(const struct capture_output *capture)
     return fstat(capture->fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0;
 }
 
-/* Prints how many samples were lost. */
-static enum err_code take_totals(struct capture_output *capture, size_t texts,
-                                 struct written *written, enum err_code rc, struct err *err)
+enum err_code capture_output_finish(struct capture_output *capture, struct written *written,
+                                    struct err *err)
 {
+    size_t texts = 0;
+    if (!capture->session || capture->is_finished)
+        return ERR_OK;
+    capture->is_finished = true;
+    enum err_code rc = session_capture_write_end(capture->live, capture->session, &texts, err);
+    if (rc == ERR_SYS)
+        rc = err_wrap(err, rc, "%.200s", output_place_name(&capture->place));
+
+    /* Prints how many samples were lost. */
     const uint64_t samples = live_capture_samples(capture->live);
     const uint64_t lost = live_capture_lost(capture->live);
     if (is_removed(capture)) {
@@ -147,37 +150,21 @@ static enum err_code take_totals(struct capture_output *capture, size_t texts,
     return rc;
 }
 
-enum err_code capture_output_finish(struct capture_output *capture, struct written *written,
-                                    struct err *err)
-{
-    size_t texts = 0;
-    if (!capture->session || capture->is_finished)
-        return ERR_OK;
-    capture->is_finished = true;
-    enum err_code rc = session_capture_write_end(capture->live, capture->session, &texts, err);
-    if (rc == ERR_SYS)
-        rc = err_wrap(err, rc, "%.200s", output_place_name(&capture->place));
-    return take_totals(capture, texts, written, rc, err);
-}
-
 const struct quality_capture *capture_output_totals(const struct capture_output *capture)
 {
     return capture->is_finished ? &capture->totals : NULL;
 }
 
-/* Waits, because the sampling thread uses the live capture until sampling has ended. */
-static void end_sampling(struct sampler *sampler)
-{
-    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
-    sampler_stop(sampler);
-    while (poll(&end, 1, -1) < 0 && errno == EINTR) {
-    }
-}
-
 void capture_output_close(struct capture_output *capture)
 {
-    if (capture->session)
-        end_sampling(capture->session->sampler);
+    if (capture->session) {
+        /* Waits, because the sampling thread uses the live capture until sampling has ended. */
+        struct sampler *const sampler = capture->session->sampler;
+        struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+        sampler_stop(sampler);
+        while (poll(&end, 1, -1) < 0 && errno == EINTR) {
+        }
+    }
     live_capture_destroy(capture->live);
     if (capture->fd >= 0)
         close(capture->fd);

@@ -30,13 +30,6 @@ static enum group group_of(const struct report_format *format)
                                             : PLAIN;
 }
 
-/* Some formats have a form for the screen, which is used unless the user names a file. */
-static const struct report_format *format_for(const struct options_format *wanted, bool named)
-{
-    const struct report_format *const format = wanted->format;
-    return format->on_screen && !named ? report_find(format->on_screen) : format;
-}
-
 static enum err_code open_one(struct export *item, const struct options *options,
                               const struct options_format *wanted,
                               const struct session_info *info, struct err *err)
@@ -46,7 +39,9 @@ static enum err_code open_one(struct export *item, const struct options *options
         options->output && output_is_folder(options->output) ? options->output : NULL;
     const bool named = wanted->output || options->output || options->splits;
     char name[REPORT_NAME_BYTES], path[PATH_MAX];
-    item->format = format_for(wanted, named);
+    /* Some formats have a form for the screen, which is used unless the user names a file. */
+    const struct report_format *const format = wanted->format;
+    item->format = format->on_screen && !named ? report_find(format->on_screen) : format;
     if (wanted->output)
         return output_init(&item->output, wanted->output, err);
     if (options->output && !folder)
@@ -162,7 +157,7 @@ struct writing {
     struct progress progress;
 };
 
-static bool drain(void *to, const char *data, size_t bytes)
+static bool drain_export(void *to, const char *data, size_t bytes)
 {
     struct writing *const writing = to;
     progress_show(&writing->progress, writing->output->written, 0);
@@ -177,7 +172,7 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
     struct buffer file;
     struct writing writing = { .output = &item->output };
     progress_begin(&writing.progress, "writing", item->format->name);
-    buffer_init_draining(&file, drain, &writing);
+    buffer_init_draining(&file, drain_export, &writing);
     if (exports->baseline.opened) {
         baseline_query = *baseline.query;
         baseline_query.states.parts = item->parts;

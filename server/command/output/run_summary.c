@@ -101,50 +101,6 @@ int run_summary_wait_ms(const struct run_summary *summary, uint64_t now_ns)
     return (int)((summary->due_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-/* ", every 0.98 ms (0.02 to 3.10)": mean, least and greatest time between two ticks. */
-static void format_intervals(const struct quality *quality, char out[INTERVAL_BYTES])
-{
-    const double ms = (double)NS_PER_MS;
-    out[0] = '\0';
-    if (quality->interval_count > 0)
-        snprintf(out, INTERVAL_BYTES, ", every %.2f ms (%.2f to %.2f)",
-                 (double)quality->interval_sum_ns / (double)quality->interval_count / ms,
-                 (double)quality->interval_least_ns / ms,
-                 (double)quality->interval_most_ns / ms);
-}
-
-/* Rate and CPU are those since the last line, the shares those of the whole session. */
-static void format_line(struct run_summary *summary, const struct session_info *info,
-                        double cpu_s, uint64_t now_ns, char out[LINE_BYTES])
-{
-    const struct quality *const quality = &info->snapshot->quality;
-    const double seconds = (double)(now_ns - summary->last_ns) / (double)NS_PER_S;
-    const double hz =
-        seconds > 0 ? (double)(quality->ticks - summary->last_ticks) / seconds : 0;
-    const double cpu = seconds > 0 ? 100 * (cpu_s - summary->last_cpu_s) / seconds : 0;
-    const uint64_t failed = quality_failed(quality);
-    char intervals[INTERVAL_BYTES], bias[BIAS_TEXT_BYTES], stops[BIAS_TEXT_BYTES];
-    format_intervals(quality, intervals);
-    bias_format(info, bias);
-    bias_format_stops(info, stops);
-    if (summary->most_hz <= 0 || hz < summary->least_hz)
-        summary->least_hz = hz;
-    if (hz > summary->most_hz)
-        summary->most_hz = hz;
-    snprintf(out, LINE_BYTES,
-             "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f)%s, %" PRIu64
-             " samples, exact %.2f %%, failed %.2f %%, missed %" PRIu64
-             ", own CPU %.1f %%, %s%s%s",
-             hz, info->options->rate_hz, session_achieved_hz(info->snapshot), summary->least_hz,
-             summary->most_hz, intervals, quality->samples,
-             quality_percent(quality->exact, quality->samples),
-             quality_percent(failed, quality->samples + failed), quality->missed_ticks, cpu,
-             bias, *stops ? ", " : "", stops);
-    summary->last_ns = now_ns;
-    summary->last_ticks = quality->ticks;
-    summary->last_cpu_s = cpu_s;
-}
-
 /* A wrapped line cannot be overwritten. */
 static void cut_to_terminal(char line[LINE_BYTES])
 {
@@ -192,7 +148,45 @@ void run_summary_say_line(struct run_summary *summary, const struct session_info
     char line[LINE_BYTES];
     if (!is_due(summary, now_ns))
         return;
-    format_line(summary, info, own_cpu_s(), now_ns, line);
+
+    /* Rate and CPU are those since the last line, the shares those of the whole session. */
+    const double cpu_s = own_cpu_s();
+    const struct quality *const quality = &info->snapshot->quality;
+    const double seconds = (double)(now_ns - summary->last_ns) / (double)NS_PER_S;
+    const double hz =
+        seconds > 0 ? (double)(quality->ticks - summary->last_ticks) / seconds : 0;
+    const double cpu = seconds > 0 ? 100 * (cpu_s - summary->last_cpu_s) / seconds : 0;
+    const uint64_t failed = quality_failed(quality);
+    char intervals[INTERVAL_BYTES], bias[BIAS_TEXT_BYTES], stops[BIAS_TEXT_BYTES];
+
+    /* ", every 0.98 ms (0.02 to 3.10)": mean, least and greatest time between two ticks. */
+    const double ms = (double)NS_PER_MS;
+    intervals[0] = '\0';
+    if (quality->interval_count > 0)
+        snprintf(intervals, INTERVAL_BYTES, ", every %.2f ms (%.2f to %.2f)",
+                 (double)quality->interval_sum_ns / (double)quality->interval_count / ms,
+                 (double)quality->interval_least_ns / ms,
+                 (double)quality->interval_most_ns / ms);
+
+    bias_format(info, bias);
+    bias_format_stops(info, stops);
+    if (summary->most_hz <= 0 || hz < summary->least_hz)
+        summary->least_hz = hz;
+    if (hz > summary->most_hz)
+        summary->most_hz = hz;
+    snprintf(line, LINE_BYTES,
+             "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f)%s, %" PRIu64
+             " samples, exact %.2f %%, failed %.2f %%, missed %" PRIu64
+             ", own CPU %.1f %%, %s%s%s",
+             hz, info->options->rate_hz, session_achieved_hz(info->snapshot), summary->least_hz,
+             summary->most_hz, intervals, quality->samples,
+             quality_percent(quality->exact, quality->samples),
+             quality_percent(failed, quality->samples + failed), quality->missed_ticks, cpu,
+             bias, *stops ? ", " : "", stops);
+    summary->last_ns = now_ns;
+    summary->last_ticks = quality->ticks;
+    summary->last_cpu_s = cpu_s;
+
     if (summary->is_terminal)
         cut_to_terminal(line);
     fprintf(stderr, summary->is_terminal ? "\r%s\x1b[K" : "%s\n", line);
@@ -234,28 +228,6 @@ static void format_failed(const struct quality *quality, char out[TEXT_BYTES])
         snprintf(out + length, TEXT_BYTES - length, ")");
 }
 
-static void say_certainty(const struct quality *quality)
-{
-    char failed[TEXT_BYTES];
-    format_failed(quality, failed);
-    say("exact %.2f %%, retried %.2f %%, truncated %.2f %%, %s, "
-        "missed %" PRIu64 " of %" PRIu64 " ticks",
-        quality_percent(quality->exact, quality->samples),
-        quality_percent(quality->retried, quality->samples),
-        quality_percent(quality->truncated, quality->samples), failed, quality->missed_ticks,
-        quality->ticks + quality->missed_ticks);
-}
-
-static void say_bias(const struct session_info *info)
-{
-    char bias[BIAS_TEXT_BYTES], functions[BIAS_TEXT_BYTES], stops[BIAS_TEXT_BYTES];
-    bias_format(info, bias);
-    bias_format_functions(info, functions);
-    bias_format_stops(info, stops);
-    say("%s%s%s%s%s%s", bias, *functions ? " (" : "", functions, *functions ? ")" : "",
-        *stops ? "; " : "", stops);
-}
-
 /* The state that --mode requires; STATE_FLAG_COUNT: none. */
 static enum state_flag flag_of(enum sampler_mode mode)
 {
@@ -266,15 +238,6 @@ static enum state_flag flag_of(enum sampler_mode mode)
     case SAMPLER_MODE_EXCEPTION: return STATE_FLAG_HAS_EXCEPTION;
     }
     return STATE_FLAG_COUNT;
-}
-
-static void say_mode(const struct session_info *info, const struct state_sums *sums)
-{
-    const enum state_flag flag = flag_of(info->options->mode);
-    if (flag != STATE_FLAG_COUNT && sums->unknown[flag] > 0)
-        say("%" PRIu64 " %s although %s state %s is unknown", sums->unknown[flag],
-            sums->unknown[flag] == 1 ? "sample is included" : "samples are included",
-            sums->unknown[flag] == 1 ? "its" : "their", state_flag_text(flag));
 }
 
 /* How many of the targets ended for this reason; *is_first_out: none of them before number `index`. */
@@ -293,28 +256,27 @@ static size_t count_ends(const struct sampler *sampler, const char *reason, size
     return count;
 }
 
-/* Which of several targets are no longer sampled though they have not exited, and why: a line for each reason. */
-static void say_ends(const struct sampler *sampler)
-{
-    struct sampler_target target;
-    bool is_first;
-    for (size_t i = 0; sampler_target_at(sampler, i, &target); i++) {
-        const bool is_named = target.reason && strcmp(target.reason, SAMPLER_EXITED) != 0;
-        const size_t count = is_named ? count_ends(sampler, target.reason, i, &is_first) : 0;
-        if (count == 1)
-            say("process %d ended after %.2f s: %s", (int)target.pid,
-                (double)target.to_ns / (double)NS_PER_S, target.reason);
-        else if (count && is_first)
-            say("%zu processes ended: %s", count, target.reason);
-    }
-}
-
 static void say_processes(const struct session_info *info)
 {
     struct sampler_processes processes;
     sampler_processes(info->sampler, &processes);
-    if (processes.joined > 1)
-        say_ends(info->sampler);
+    if (processes.joined > 1) {
+        /* Which of several targets are no longer sampled though they have not exited, and why: a
+         * line for each reason. */
+        const struct sampler *const sampler = info->sampler;
+        struct sampler_target target;
+        bool is_first;
+        for (size_t i = 0; sampler_target_at(sampler, i, &target); i++) {
+            const bool is_named = target.reason && strcmp(target.reason, SAMPLER_EXITED) != 0;
+            const size_t count =
+                is_named ? count_ends(sampler, target.reason, i, &is_first) : 0;
+            if (count == 1)
+                say("process %d ended after %.2f s: %s", (int)target.pid,
+                    (double)target.to_ns / (double)NS_PER_S, target.reason);
+            else if (count && is_first)
+                say("%zu processes ended: %s", count, target.reason);
+        }
+    }
     if (processes.over > 0)
         say("%" PRIu64 " %s left out, perhaps only for a time: the limit is %d at a time",
             processes.over, processes.over == 1 ? "process was" : "processes were",
@@ -330,61 +292,6 @@ static void say_processes(const struct session_info *info)
             flag_of(info->options->mode) == STATE_FLAG_COUNT
                 ? ""
                 : ", or a version without the state that --mode requires");
-}
-
-static void say_limits(const struct session_info *info)
-{
-    const struct quality *const quality = &info->snapshot->quality;
-    if (quality->stops_refused > 0)
-        say("the kernel refused to stop threads %" PRIu64
-            " times (is the target being traced?): %s",
-            quality->stops_refused,
-            info->options->stop == SAMPLER_STOP_ALWAYS ? "samples of threads that ran failed"
-                                                       : "shares of short calls are too low");
-    if (quality->unmatched > 0)
-        say("%.2f %% of the samples are of threads whose thread of the operating system is "
-            "unknown, as after a fork that Python does not know of: whether they ran is unknown",
-            quality_percent(quality->unmatched, quality->samples));
-    if (info->status.rate_hz > 0 && info->status.rate_hz < info->options->rate_hz)
-        say("--max-cpu %.10g allowed %.1f Hz at the end", info->options->max_cpu_percent,
-            info->status.rate_hz);
-}
-
-static void say_tasks(const struct quality *quality)
-{
-    if (quality->tasks_unread > 0)
-        say("there are too many asyncio tasks: of those found, the frames of %.2f %% were not read, "
-            "and tasks that were read stand for them",
-            quality_percent(quality->tasks_unread, quality->tasks));
-    if (quality->tasks_cut > 0)
-        say("%" PRIu64
-            " readings of asyncio tasks reached a limit, and lack tasks, frames or awaiters",
-            quality->tasks_cut);
-    if (quality->awaiters_cut > 0)
-        say("%" PRIu64
-            " chains of awaiting tasks were too long, and lack their outermost tasks",
-            quality->awaiters_cut);
-}
-
-/* Why frames are missing, and how many stacks are complete of those whose code has unwinding tables. */
-static void say_native_gaps(const struct quality *quality)
-{
-    const uint64_t gaps = quality->native_gaps;
-    const uint64_t described = quality->native_complete + gaps - quality->native_gaps_no_table +
-                               quality->native_mismatched;
-    if (!gaps)
-        return;
-    say("of the gaps, %.2f %% are of code without unwinding tables, %.2f %% of stacks not copied "
-        "whole, %.2f %% of unknown registers, %.2f %% of switches of greenlets, %.2f %% of other "
-        "causes",
-        quality_percent(quality->native_gaps_no_table, gaps),
-        quality_percent(quality->native_gaps_copy, gaps),
-        quality_percent(quality->native_gaps_register, gaps),
-        quality_percent(quality->native_gaps_switch, gaps),
-        quality_percent(quality->native_gaps_other, gaps));
-    if (quality->native_gaps_no_table && described)
-        say("of the native stacks of code with unwinding tables, %.2f %% are complete",
-            quality_percent(quality->native_complete, described));
 }
 
 /* Why samples have no native frames at all. */
@@ -418,7 +325,26 @@ static void say_native(const struct session_info *info)
         quality_percent(quality->native_gaps, samples),
         quality_percent(quality->native_mismatched, samples),
         quality_percent(quality->native_none, samples));
-    say_native_gaps(quality);
+
+    /* Why frames are missing, and how many stacks are complete of those whose code has unwinding
+     * tables. */
+    const uint64_t gaps = quality->native_gaps;
+    const uint64_t described = quality->native_complete + gaps - quality->native_gaps_no_table +
+                               quality->native_mismatched;
+    if (gaps) {
+        say("of the gaps, %.2f %% are of code without unwinding tables, %.2f %% of stacks not copied "
+            "whole, %.2f %% of unknown registers, %.2f %% of switches of greenlets, %.2f %% of other "
+            "causes",
+            quality_percent(quality->native_gaps_no_table, gaps),
+            quality_percent(quality->native_gaps_copy, gaps),
+            quality_percent(quality->native_gaps_register, gaps),
+            quality_percent(quality->native_gaps_switch, gaps),
+            quality_percent(quality->native_gaps_other, gaps));
+        if (quality->native_gaps_no_table && described)
+            say("of the native stacks of code with unwinding tables, %.2f %% are complete",
+                quality_percent(quality->native_complete, described));
+    }
+
     say_native_none(quality);
     if (quality->native_entries)
         say("of the calls of Python by C code, %.2f %% stand at their place among native frames",
@@ -442,10 +368,25 @@ static bool is_uncertain(const struct session_info *info)
 void run_summary_say_quality(const struct session_info *info)
 {
     const bool is_off = is_uncertain(info), is_biased = bias_is_doubtful(info);
-    if (is_off)
-        say_certainty(&info->snapshot->quality);
-    if (is_biased)
-        say_bias(info);
+    if (is_off) {
+        const struct quality *const quality = &info->snapshot->quality;
+        char failed[TEXT_BYTES];
+        format_failed(quality, failed);
+        say("exact %.2f %%, retried %.2f %%, truncated %.2f %%, %s, "
+            "missed %" PRIu64 " of %" PRIu64 " ticks",
+            quality_percent(quality->exact, quality->samples),
+            quality_percent(quality->retried, quality->samples),
+            quality_percent(quality->truncated, quality->samples), failed,
+            quality->missed_ticks, quality->ticks + quality->missed_ticks);
+    }
+    if (is_biased) {
+        char bias[BIAS_TEXT_BYTES], functions[BIAS_TEXT_BYTES], stops[BIAS_TEXT_BYTES];
+        bias_format(info, bias);
+        bias_format_functions(info, functions);
+        bias_format_stops(info, stops);
+        say("%s%s%s%s%s%s", bias, *functions ? " (" : "", functions, *functions ? ")" : "",
+            *stops ? "; " : "", stops);
+    }
     if ((is_off || is_biased) && *info->status.engine_reason)
         say("stacks read from outside: %s", info->status.engine_reason);
 }
@@ -454,56 +395,43 @@ static void say_problems(const struct session_info *info, const struct states *s
 {
     run_summary_say_quality(info);
     say_native(info);
-    say_tasks(&info->snapshot->quality);
-    say_mode(info, &states->all);
+
+    const struct quality *const quality = &info->snapshot->quality;
+    if (quality->tasks_unread > 0)
+        say("there are too many asyncio tasks: of those found, the frames of %.2f %% were not read, "
+            "and tasks that were read stand for them",
+            quality_percent(quality->tasks_unread, quality->tasks));
+    if (quality->tasks_cut > 0)
+        say("%" PRIu64
+            " readings of asyncio tasks reached a limit, and lack tasks, frames or awaiters",
+            quality->tasks_cut);
+    if (quality->awaiters_cut > 0)
+        say("%" PRIu64
+            " chains of awaiting tasks were too long, and lack their outermost tasks",
+            quality->awaiters_cut);
+
+    const enum state_flag flag = flag_of(info->options->mode);
+    if (flag != STATE_FLAG_COUNT && states->all.unknown[flag] > 0)
+        say("%" PRIu64 " %s although %s state %s is unknown", states->all.unknown[flag],
+            states->all.unknown[flag] == 1 ? "sample is included" : "samples are included",
+            states->all.unknown[flag] == 1 ? "its" : "their", state_flag_text(flag));
+
     say_processes(info);
     say_warnings(info->sampler);
-    say_limits(info);
-}
 
-static size_t count_threads(const struct session_info *info, const struct states *states)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < states->count; i++)
-        count += !profile_is_waiting_tasks(info->snapshot, states->rows[i].thread);
-    return count;
-}
-
-/* "captured 9981 samples of 3 threads in 10.00 s" */
-static void put_extent(struct buffer *out, const struct session_info *info,
-                       const struct states *states)
-{
-    const struct quality *const quality = &info->snapshot->quality;
-    const size_t threads = count_threads(info, states);
-    struct sampler_processes processes;
-    sampler_processes(info->sampler, &processes);
-    buffer_printf(out, "captured %" PRIu64 " sample%s", quality->samples,
-                  quality->samples == 1 ? "" : "s");
-    if (states->tasks)
-        buffer_printf(out, ", %" PRIu64 " of waiting tasks,", states->tasks);
-    if (threads)
-        buffer_printf(out, " of %zu thread%s", threads, threads == 1 ? "" : "s");
-    if (processes.joined > 1)
-        buffer_printf(out, " in %" PRIu64 " processes", processes.joined);
-    buffer_printf(out, " in %.2f s", (double)info->snapshot->end_ns / (double)NS_PER_S);
-    if (info->status.state == SAMPLER_ENDED &&
-        strcmp(info->status.reason, SAMPLER_STOPPED) != 0)
-        buffer_printf(out, " (%s)", info->status.reason);
-    if (quality->filtered)
-        buffer_printf(out, ", without %" PRIu64 " that --mode leaves out", quality->filtered);
-}
-
-/* ": 41.0 % running, 35.2 % needs the GIL, 23.8 % idle" */
-static void put_parts(struct buffer *out, const struct state_sums *sums)
-{
-    const char *before = ": ";
-    for (enum part part = 0; part < PART_COUNT; part++) {
-        if (!sums->parts[part])
-            continue;
-        buffer_printf(out, "%s%.1f %% %s", before,
-                      quality_percent(sums->parts[part], sums->samples), part_title(part));
-        before = ", ";
-    }
+    if (quality->stops_refused > 0)
+        say("the kernel refused to stop threads %" PRIu64
+            " times (is the target being traced?): %s",
+            quality->stops_refused,
+            info->options->stop == SAMPLER_STOP_ALWAYS ? "samples of threads that ran failed"
+                                                       : "shares of short calls are too low");
+    if (quality->unmatched > 0)
+        say("%.2f %% of the samples are of threads whose thread of the operating system is "
+            "unknown, as after a fork that Python does not know of: whether they ran is unknown",
+            quality_percent(quality->unmatched, quality->samples));
+    if (info->status.rate_hz > 0 && info->status.rate_hz < info->options->rate_hz)
+        say("--max-cpu %.10g allowed %.1f Hz at the end", info->options->max_cpu_percent,
+            info->status.rate_hz);
 }
 
 void run_summary_say_end(const struct session_info *info, const struct states *states,
@@ -512,11 +440,43 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
     const struct quality *const quality = &info->snapshot->quality;
     struct buffer line = { 0 };
     say_problems(info, states);
-    put_extent(&line, info, states);
+
+    /* "captured 9981 samples of 3 threads in 10.00 s" */
+    size_t threads = 0;
+    for (size_t i = 0; i < states->count; i++)
+        threads += !profile_is_waiting_tasks(info->snapshot, states->rows[i].thread);
+    struct sampler_processes processes;
+    sampler_processes(info->sampler, &processes);
+    buffer_printf(&line, "captured %" PRIu64 " sample%s", quality->samples,
+                  quality->samples == 1 ? "" : "s");
+    if (states->tasks)
+        buffer_printf(&line, ", %" PRIu64 " of waiting tasks,", states->tasks);
+    if (threads)
+        buffer_printf(&line, " of %zu thread%s", threads, threads == 1 ? "" : "s");
+    if (processes.joined > 1)
+        buffer_printf(&line, " in %" PRIu64 " processes", processes.joined);
+    buffer_printf(&line, " in %.2f s", (double)info->snapshot->end_ns / (double)NS_PER_S);
+    if (info->status.state == SAMPLER_ENDED &&
+        strcmp(info->status.reason, SAMPLER_STOPPED) != 0)
+        buffer_printf(&line, " (%s)", info->status.reason);
+    if (quality->filtered)
+        buffer_printf(&line, ", without %" PRIu64 " that --mode leaves out", quality->filtered);
+
     if (quality->samples)
         buffer_printf(&line, ", %.1f %% exact",
                       quality_percent(quality->exact, quality->samples));
-    put_parts(&line, &states->all);
+
+    /* ": 41.0 % running, 35.2 % needs the GIL, 23.8 % idle" */
+    const char *before = ": ";
+    for (enum part part = 0; part < PART_COUNT; part++) {
+        if (!states->all.parts[part])
+            continue;
+        buffer_printf(&line, "%s%.1f %% %s", before,
+                      quality_percent(states->all.parts[part], states->all.samples),
+                      part_title(part));
+        before = ", ";
+    }
+
     if (written->count)
         buffer_text(&line, "; ");
     written_put(written, &line);

@@ -14,43 +14,6 @@
 
 enum { EXEC_FAILED = 127 };
 
-/* Reads until the pipe is closed.  false: the argument is empty or too long. */
-static bool read_argument(int fd, char argument[PREPARED_MAX_ARGUMENT])
-{
-    const ssize_t length = channel_read(fd, argument, PREPARED_MAX_ARGUMENT);
-    if (length <= 0 || length == PREPARED_MAX_ARGUMENT)
-        return false;
-    argument[length] = '\0';
-    return true;
-}
-
-/* Starts a session without a terminal, so that Ctrl-C does not reach the process. */
-static void wait_and_become(const char *program, const struct signals *signals,
-                            const int ends[2])
-{
-    char argument[PREPARED_MAX_ARGUMENT], name[64];
-    char *const argv[] = { name, argument, NULL };
-    const int null = open("/dev/null", O_RDWR);
-    signals_reset_in_child(signals);
-    setsid();
-    if (null >= 0) {
-        dup2(null, STDIN_FILENO);
-        dup2(null, STDOUT_FILENO);
-        dup2(null, STDERR_FILENO);
-    }
-    close(ends[1]);
-    /* Closes our other descriptors, such as the listening socket. */
-    if (ends[0] > STDERR_FILENO + 1)
-        (void)syscall(SYS_close_range, STDERR_FILENO + 1, ends[0] - 1, 0);
-    (void)syscall(SYS_close_range, ends[0] + 1, ~0u, 0);
-    if (!read_argument(ends[0], argument))
-        _exit(EXEC_FAILED);
-    limits_restore();
-    snprintf(name, sizeof name, "%s", program);
-    execvp(name, argv);
-    _exit(EXEC_FAILED);
-}
-
 void prepared_child_start(struct prepared_child *child, const char *program,
                           const struct signals *signals)
 {
@@ -61,8 +24,35 @@ void prepared_child_start(struct prepared_child *child, const char *program,
     const pid_t middle = fork();
     if (middle == 0) {
         /* The grandchild becomes a child of init, which collects it. */
-        if (fork() == 0)
-            wait_and_become(program, signals, ends);
+        if (fork() == 0) {
+            /* Starts a session without a terminal, so that Ctrl-C does not reach the process. */
+            char argument[PREPARED_MAX_ARGUMENT], name[64];
+            char *const argv[] = { name, argument, NULL };
+            const int null = open("/dev/null", O_RDWR);
+            signals_reset_in_child(signals);
+            setsid();
+            if (null >= 0) {
+                dup2(null, STDIN_FILENO);
+                dup2(null, STDOUT_FILENO);
+                dup2(null, STDERR_FILENO);
+            }
+            close(ends[1]);
+            /* Closes our other descriptors, such as the listening socket. */
+            if (ends[0] > STDERR_FILENO + 1)
+                (void)syscall(SYS_close_range, STDERR_FILENO + 1, ends[0] - 1, 0);
+            (void)syscall(SYS_close_range, ends[0] + 1, ~0u, 0);
+
+            /* The pipe is closed behind the argument, which may be empty or too long. */
+            const ssize_t length = channel_read((ends[0]), argument, PREPARED_MAX_ARGUMENT);
+            if (length <= 0 || length == PREPARED_MAX_ARGUMENT)
+                _exit(EXEC_FAILED);
+            argument[length] = '\0';
+
+            limits_restore();
+            snprintf(name, sizeof name, "%s", program);
+            execvp(name, argv);
+            _exit(EXEC_FAILED);
+        }
         _exit(0);
     }
     close(ends[0]);

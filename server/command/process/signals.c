@@ -18,14 +18,6 @@ static bool is_ignored(int signal)
     return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* Watches children that end. A thread that the sampler stops would be one that has been
- * stopped, a thousand times a second. */
-static void watch_children(void)
-{
-    const struct sigaction action = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };
-    (void)sigaction(SIGCHLD, &action, NULL);
-}
-
 enum err_code signals_init(struct signals *signals, struct err *err)
 {
     sigset_t set;
@@ -37,7 +29,10 @@ enum err_code signals_init(struct signals *signals, struct err *err)
     if (!is_ignored(SIGHUP))
         sigaddset(&set, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
-    watch_children();
+    /* Watches children that end. A thread that the sampler stops would be one that has been
+     * stopped, a thousand times a second. */
+    const struct sigaction action = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };
+    (void)sigaction(SIGCHLD, &action, NULL);
     pthread_sigmask(SIG_BLOCK, &set, &signals->before);
     signals->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return signals->fd < 0 ? err_sys(err, errno, "cannot watch for signals") : ERR_OK;
@@ -65,17 +60,6 @@ void signals_reset_in_child(const struct signals *signals)
     pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
 }
 
-/* Whoever ends a process and its group, as timeout(1) does, sends the signal to us twice.  The second one does not mean that
- * somebody has lost patience. */
-static void drop_echo(int signal)
-{
-    const struct timespec longest = clock_timespec(ECHO_MS * NS_PER_MS);
-    sigset_t same;
-    sigemptyset(&same);
-    sigaddset(&same, signal);
-    (void)sigtimedwait(&same, NULL, &longest);
-}
-
 /* true: a signal was pending; *event_out is its event. */
 static bool take_signal(struct signals *signals, enum signals_event *event_out)
 {
@@ -86,7 +70,15 @@ static bool take_signal(struct signals *signals, enum signals_event *event_out)
     if (*event_out == SIGNALS_STOP && signals->stopped_by == 0) {
         signals->stopped_by = (int)info.ssi_signo;
         signals->by_terminal = info.ssi_code == SI_KERNEL;
-        drop_echo(signals->stopped_by);
+
+        /* Whoever ends a process and its group, as timeout(1) does, sends the signal to us twice.
+         * The second one does not mean that somebody has lost patience. */
+        const int signal = signals->stopped_by;
+        const struct timespec longest = clock_timespec(ECHO_MS * NS_PER_MS);
+        sigset_t same;
+        sigemptyset(&same);
+        sigaddset(&same, signal);
+        (void)sigtimedwait(&same, NULL, &longest);
     }
     return true;
 }

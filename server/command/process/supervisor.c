@@ -105,16 +105,6 @@ static noreturn void read_others(const struct supervisor *supervisor, pid_t laun
                                                  .source_socket = SOURCE_ASKS });
 }
 
-static void say_end(const struct kept *kept, int status)
-{
-    if (WIFSIGNALED(status))
-        say("the %s was ended by signal %d: another one takes its place", kept->what,
-            WTERMSIG(status));
-    else
-        say("the %s ended with status %d: another one takes its place", kept->what,
-            WEXITSTATUS(status));
-}
-
 static bool has_program(void)
 {
     struct pollfd program = { .fd = SOCKET, .events = 0 };
@@ -122,7 +112,7 @@ static bool has_program(void)
 }
 
 /* Notes that a process has ended, and when another one takes its place. */
-static void lose(struct kept *kept)
+static void lose_process(struct kept *kept)
 {
     const uint64_t now_ns = clock_now_ns();
     if (now_ns - kept->began_ns >= EARLY_NS)
@@ -145,14 +135,21 @@ static bool note_change(struct kept *kept, pid_t pid, int status)
     kept->is_watched |= kept->is_stopped;
     if (WIFSTOPPED(status) || WIFCONTINUED(status))
         return true;
-    lose(kept);
-    /* One that ends well does so because the program ends, whose other sockets may be open for a moment yet. */
-    if (status && has_program())
-        say_end(kept, status);
+    lose_process(kept);
+    /* One that ends well does so because the program ends, whose other sockets may be open for a
+     * moment yet. */
+    if (status && has_program()) {
+        if (WIFSIGNALED(status))
+            say("the %s was ended by signal %d: another one takes its place", kept->what,
+                WTERMSIG(status));
+        else
+            say("the %s ended with status %d: another one takes its place", kept->what,
+                WEXITSTATUS(status));
+    }
     return true;
 }
 
-static void collect(struct supervisor *supervisor)
+static void collect_children(struct supervisor *supervisor)
 {
     pid_t pid;
     int status;
@@ -165,19 +162,13 @@ static void collect(struct supervisor *supervisor)
     }
 }
 
-static bool is_pending(const struct kept *kept)
-{
-    struct pollfd message = { .fd = kept->socket, .events = POLLIN };
-    return poll(&message, 1, 0) > 0 && message.revents & POLLIN;
-}
-
 /* Kills a process and does not wait for it: one that the kernel holds ends later, or never. */
 static void give_up(struct supervisor *supervisor, struct kept *kept, const char *why)
 {
     say("the %s %s: another one takes its place", kept->what, why);
     identity_kill(kept->role, kept->pid);
     supervisor->held++;
-    lose(kept);
+    lose_process(kept);
 }
 
 static void check_kept(struct supervisor *supervisor, struct kept *kept)
@@ -185,7 +176,8 @@ static void check_kept(struct supervisor *supervisor, struct kept *kept)
     const unsigned taken = atomic_load(&kept->pulse->taken);
     if (!kept->pid || !kept->is_watched)
         return;
-    const bool has_message = is_pending(kept);
+    struct pollfd message = { .fd = kept->socket, .events = POLLIN };
+    const bool has_message = poll(&message, 1, 0) > 0 && message.revents & POLLIN;
     kept->stopped = kept->is_stopped ? kept->stopped + 1 : 0;
     kept->pending = has_message && taken == kept->taken ? kept->pending + 1 : 0;
     kept->taken = taken;
@@ -194,17 +186,6 @@ static void check_kept(struct supervisor *supervisor, struct kept *kept)
         give_up(supervisor, kept, "was stopped");
     else if (kept->pending >= (unsigned)(taken ? MOST_PENDING : MOST_STARTING))
         give_up(supervisor, kept, "does not answer");
-}
-
-static void check_all(struct supervisor *supervisor)
-{
-    const uint64_t now_ns = clock_now_ns();
-    if (now_ns - supervisor->checked_ns < CHECK_MS * NS_PER_MS)
-        return;
-    supervisor->checked_ns = now_ns;
-    check_kept(supervisor, &supervisor->reader);
-    check_kept(supervisor, &supervisor->source);
-    check_kept(supervisor, &supervisor->files);
 }
 
 static bool is_due(const struct supervisor *supervisor, struct kept *kept)
@@ -217,14 +198,6 @@ static bool is_due(const struct supervisor *supervisor, struct kept *kept)
     return true;
 }
 
-static noreturn void open_files(const struct supervisor *supervisor)
-{
-    for (int fd = SOCKET; fd < FILES; fd++)
-        close(fd);
-    close(CHILDREN);
-    file_process_run(FILES, supervisor->files.pulse);
-}
-
 /* If there can be no more processes now, it is tried again. */
 static void start_due(struct supervisor *supervisor)
 {
@@ -234,8 +207,12 @@ static void start_due(struct supervisor *supervisor)
     }
     if (file_process_is_needed() && is_due(supervisor, &supervisor->files)) {
         const pid_t pid = fork();
-        if (pid == 0)
-            open_files(supervisor);
+        if (pid == 0) {
+            for (int fd = SOCKET; fd < FILES; fd++)
+                close(fd);
+            close(CHILDREN);
+            file_process_run(FILES, supervisor->files.pulse);
+        }
         supervisor->files.pid = pid > 0 ? pid : 0;
     }
     if (is_due(supervisor, &supervisor->reader)) {
@@ -307,8 +284,8 @@ static pid_t start_first_reader(const struct supervisor *supervisor,
     read_others(supervisor, launcher);
 }
 
-static noreturn void keep(const struct options *options, size_t engines,
-                          const struct inherited *inherited)
+static noreturn void keep_processes(const struct options *options, size_t engines,
+                                    const struct inherited *inherited)
 {
     struct supervisor supervisor = {
         .options = options,
@@ -344,8 +321,15 @@ static noreturn void keep(const struct options *options, size_t engines,
     while (has_program()) {
         start_due(&supervisor);
         wait_for_something(&supervisor);
-        collect(&supervisor);
-        check_all(&supervisor);
+        collect_children(&supervisor);
+
+        const uint64_t now_ns = clock_now_ns();
+        if (now_ns - supervisor.checked_ns < CHECK_MS * NS_PER_MS)
+            continue;
+        supervisor.checked_ns = now_ns;
+        check_kept(&supervisor, &supervisor.reader);
+        check_kept(&supervisor, &supervisor.source);
+        check_kept(&supervisor, &supervisor.files);
     }
     /* The kernel ends the other processes when this one ends. */
     _exit(EXIT_DONE);
@@ -413,7 +397,8 @@ enum err_code supervisor_start(const struct options *options, size_t engines, in
     if (rc)
         return rc;
     give_memory_back();
-    /* A signal meant for the program must not end the supervisor before it has come to ignore it. */
+    /* A signal meant for the program must not end the supervisor before it has come to ignore it.
+     * */
     struct inherited inherited = { .socket = sockets.reader[1],
                                    .files = sockets.files[1],
                                    .launcher = sockets.launch[1],
@@ -427,7 +412,7 @@ enum err_code supervisor_start(const struct options *options, size_t engines, in
         close(sockets.files[0]);
         if (launcher_out)
             close(sockets.launch[0]);
-        keep(options, engines, &inherited);
+        keep_processes(options, engines, &inherited);
     }
     const int sys = errno;
     sigprocmask(SIG_SETMASK, &inherited.mask, NULL);

@@ -5,13 +5,6 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/window.h"
 
-/* Which of BLOCKS_MAX equal slices an instant lies in. */
-static size_t slice_of(uint64_t at_ns, uint64_t from_ns, uint64_t to_ns)
-{
-    const double part = (double)(at_ns - from_ns) / (double)(to_ns - from_ns);
-    return (size_t)fmin(part * BLOCKS_MAX, BLOCKS_MAX - 1);
-}
-
 void blocks_cut(struct blocks *blocks, const struct profile_snapshot *snapshot,
                 uint64_t from_ns, uint64_t to_ns)
 {
@@ -21,7 +14,9 @@ void blocks_cut(struct blocks *blocks, const struct profile_snapshot *snapshot,
         const uint64_t start_ns = snapshot->windows[i]->start_ns;
         if (start_ns < from_ns || start_ns >= to_ns)
             continue;
-        const size_t slice = slice_of(start_ns, from_ns, to_ns);
+        /* Which of BLOCKS_MAX equal slices an instant lies in. */
+        const double part = (double)(start_ns - from_ns) / (double)(to_ns - from_ns);
+        const size_t slice = (size_t)fmin(part * BLOCKS_MAX, BLOCKS_MAX - 1);
         if (blocks->count > 0 && slice <= newest)
             continue;
         if (blocks->count > 0)

@@ -112,28 +112,6 @@ struct sums {
     struct compare_row *of[JOINED_SIDES];
 };
 
-static enum err_code sums_init(struct sums *sums, const struct comparison *comparison,
-                               enum kind kind, struct err *err)
-{
-    const size_t rows = row_count(comparison, kind) + 1;
-    *sums = (struct sums){ .kind = kind, .rows = rows - 1 };
-    sums->counts = calloc(rows, sizeof *sums->counts);
-    sums->hits = calloc(rows, sizeof *sums->hits);
-    sums->of[JOINED_BASELINE] = calloc(rows, sizeof **sums->of);
-    sums->of[JOINED_NOW] = calloc(rows, sizeof **sums->of);
-    return sums->counts && sums->hits && sums->of[JOINED_BASELINE] && sums->of[JOINED_NOW]
-               ? ERR_OK
-               : err_nomem(err);
-}
-
-static void sums_deinit(struct sums *sums)
-{
-    free(sums->counts);
-    free(sums->hits);
-    free(sums->of[JOINED_BASELINE]);
-    free(sums->of[JOINED_NOW]);
-}
-
 static enum err_code add_block(const struct comparing *comparing, size_t block,
                                struct sums *sums, struct err *err)
 {
@@ -148,29 +126,6 @@ static enum err_code add_block(const struct comparing *comparing, size_t block,
         *(compared->side == JOINED_BASELINE ? &number->baseline : &number->now) +=
             sums->counts[row];
         compare_add_hits(&sums->hits[row], (double)sums->counts[row], compared->all);
-    }
-    return rc;
-}
-
-/* The blocks of a capture are one run. */
-static enum err_code add_blocks(struct comparing *comparing, struct sums *sums, struct err *err)
-{
-    struct compare_units units = { 0 };
-    enum err_code rc = ERR_OK;
-    memset(comparing->sides, 0, sizeof comparing->sides);
-    for (size_t i = 0; i < comparing->comparison->joined->block_count && !rc; i++) {
-        const struct joined_block *const block = &comparing->comparison->joined->blocks[i];
-        rc = add_block(comparing, i, sums, err);
-        if (block->all > 0)
-            compare_add_unit(&units, block->all);
-        if (rc || (i + 1 < comparing->comparison->joined->block_count &&
-                   block[1].capture == block->capture && block[1].side == block->side))
-            continue;
-        compare_add_run(&comparing->sides[block->side], &units);
-        for (size_t row = 0; row < sums->rows; row++)
-            compare_add_run_hits(&sums->of[block->side][row], &units, &sums->hits[row]);
-        memset(sums->hits, 0, sums->rows * sizeof *sums->hits);
-        units = (struct compare_units){ 0 };
     }
     return rc;
 }
@@ -222,18 +177,9 @@ static enum comparison_verdict verdict_of(const struct comparison_number *number
     return compare_change(pair) > 0 ? COMPARISON_MORE : COMPARISON_LESS;
 }
 
-static struct comparison_interval narrowed(struct compare_interval interval)
+static struct comparison_interval narrow_interval(struct compare_interval interval)
 {
     return (struct comparison_interval){ (float)interval.low, (float)interval.high };
-}
-
-static void set_intervals(struct comparison_number *number, const struct compare_pair *pair)
-{
-    number->baseline_share =
-        narrowed(compare_share_interval(pair->baseline_side, pair->baseline, pair->is_rate));
-    number->now_share =
-        narrowed(compare_share_interval(pair->now_side, pair->now, pair->is_rate));
-    number->change = narrowed(compare_change_interval(pair));
 }
 
 /* One family: the rows of one kind that may have changed. */
@@ -241,19 +187,6 @@ struct family {
     double *chances; /* by row; negative: it is none of them */
     double *weights;
 };
-
-static enum err_code family_init(struct family *family, size_t rows, struct err *err)
-{
-    *family = (struct family){ .chances = malloc((rows + 1) * sizeof(double)),
-                               .weights = malloc((rows + 1) * sizeof(double)) };
-    return family->chances && family->weights ? ERR_OK : err_nomem(err);
-}
-
-static void family_deinit(struct family *family)
-{
-    free(family->chances);
-    free(family->weights);
-}
 
 static bool is_candidate(const struct comparing *comparing, const struct sums *sums, size_t row)
 {
@@ -283,53 +216,87 @@ static enum err_code set_variations(struct comparing *comparing, const struct su
     return ERR_OK;
 }
 
-static enum err_code judge_family(const struct comparing *comparing, const struct sums *sums,
-                                  struct family *family, struct err *err)
+static enum err_code judge_rows(const struct comparing *comparing, const struct sums *sums,
+                                struct err *err)
 {
-    for (size_t row = 0; row < sums->rows; row++) {
-        const struct compare_pair pair = pair_of(comparing, sums, row);
-        const bool is_in = is_candidate(comparing, sums, row);
-        family->chances[row] = is_in ? compare_p(&pair) : -1;
-        family->weights[row] = compare_pooled_share(&pair);
-    }
-    return compare_adjust(family->chances, family->weights, sums->rows, err);
-}
+    const size_t rows = sums->rows;
+    const struct family family = { .chances = malloc((rows + 1) * sizeof(double)),
+                                   .weights = malloc((rows + 1) * sizeof(double)) };
+    enum err_code rc = family.chances && family.weights ? ERR_OK : err_nomem(err);
 
-static enum err_code judge(const struct comparing *comparing, const struct sums *sums,
-                           struct err *err)
-{
-    struct family family;
-    enum err_code rc = family_init(&family, sums->rows, err);
-    if (!rc)
-        rc = judge_family(comparing, sums, &family, err);
+    if (!rc) {
+        for (size_t row = 0; row < sums->rows; row++) {
+            const struct compare_pair pair = pair_of(comparing, sums, row);
+            const bool is_in = is_candidate(comparing, sums, row);
+            family.chances[row] = is_in ? compare_p(&pair) : -1;
+            family.weights[row] = compare_pooled_share(&pair);
+        }
+        rc = compare_adjust(family.chances, family.weights, sums->rows, err);
+    }
     for (size_t row = 0; row < sums->rows && !rc; row++) {
         struct comparison_number *const number =
             number_at(comparing->comparison, sums->kind, row);
         const struct compare_pair pair = pair_of(comparing, sums, row);
         number->q = family.chances[row] >= 0 ? family.chances[row] : 1;
         number->verdict = verdict_of(number, &pair);
-        set_intervals(number, &pair);
+
+        number->baseline_share = narrow_interval(
+            compare_share_interval(pair.baseline_side, pair.baseline, pair.is_rate));
+        number->now_share =
+            narrow_interval(compare_share_interval(pair.now_side, pair.now, pair.is_rate));
+        number->change = narrow_interval(compare_change_interval(&pair));
     }
-    family_deinit(&family);
+    free(family.chances);
+    free(family.weights);
     return rc;
 }
 
 static enum err_code compare_kind(struct comparing *comparing, enum kind kind, struct err *err)
 {
-    struct sums sums;
-    enum err_code rc = sums_init(&sums, comparing->comparison, kind, err);
-    if (!rc)
-        rc = add_blocks(comparing, &sums, err);
+    const size_t rows = row_count(comparing->comparison, kind) + 1;
+    struct sums sums = { .kind = kind, .rows = rows - 1 };
+    sums.counts = calloc(rows, sizeof *sums.counts);
+    sums.hits = calloc(rows, sizeof *sums.hits);
+    sums.of[JOINED_BASELINE] = calloc(rows, sizeof **sums.of);
+    sums.of[JOINED_NOW] = calloc(rows, sizeof **sums.of);
+    enum err_code rc =
+        sums.counts && sums.hits && sums.of[JOINED_BASELINE] && sums.of[JOINED_NOW]
+            ? ERR_OK
+            : err_nomem(err);
+
+    if (!rc) {
+        /* The blocks of a capture are one run. */
+        struct compare_units units = { 0 };
+        memset(comparing->sides, 0, sizeof comparing->sides);
+        for (size_t i = 0; i < comparing->comparison->joined->block_count && !rc; i++) {
+            const struct joined_block *const block = &comparing->comparison->joined->blocks[i];
+            rc = add_block(comparing, i, &sums, err);
+            if (block->all > 0)
+                compare_add_unit(&units, block->all);
+            if (rc || (i + 1 < comparing->comparison->joined->block_count &&
+                       block[1].capture == block->capture && block[1].side == block->side))
+                continue;
+            compare_add_run(&comparing->sides[block->side], &units);
+            for (size_t row = 0; row < sums.rows; row++)
+                compare_add_run_hits(&sums.of[block->side][row], &units, &sums.hits[row]);
+            memset(sums.hits, 0, sums.rows * sizeof *sums.hits);
+            units = (struct compare_units){ 0 };
+        }
+    }
     if (!rc && (kind == FUNCTION_SELF || kind == NODE_SELF))
         rc = set_variations(comparing, &sums, err);
     if (!rc)
-        rc = judge(comparing, &sums, err);
-    sums_deinit(&sums);
+        rc = judge_rows(comparing, &sums, err);
+
+    free(sums.counts);
+    free(sums.hits);
+    free(sums.of[JOINED_BASELINE]);
+    free(sums.of[JOINED_NOW]);
     return rc;
 }
 
 /* Everything that does not change from kind to kind. */
-static enum err_code prepare(struct comparing *comparing, struct err *err)
+static enum err_code prepare_comparison(struct comparing *comparing, struct err *err)
 {
     struct comparison *const comparison = comparing->comparison;
     const struct profile_sizes *const sizes = &comparison->snapshot->sizes;
@@ -351,24 +318,6 @@ static double sample_s(const struct comparison_side *side)
     return (double)side->captures[0]->header->period_ns / (double)NS_PER_S;
 }
 
-static enum err_code compare_all(struct comparison *comparison, struct err *err)
-{
-    const struct joined *const joined = comparison->joined;
-    struct comparing comparing = { .comparison = comparison };
-    comparison->snapshot = &joined->snapshot;
-    comparison->baseline_samples = joined->samples[JOINED_BASELINE];
-    comparison->now_samples = joined->samples[JOINED_NOW];
-    comparison->baseline_all = joined->all[JOINED_BASELINE];
-    comparison->now_all = joined->all[JOINED_NOW];
-    enum err_code rc = prepare(&comparing, err);
-    for (enum kind kind = FUNCTION_SELF; kind < KINDS && !rc; kind++)
-        rc = compare_kind(&comparing, kind, err);
-    preorder_deinit(&comparing.order);
-    free(comparing.variations);
-    free(comparing.function_of);
-    return rc;
-}
-
 enum err_code comparison_init(struct comparison *comparison,
                               const struct comparison_side *baseline,
                               const struct comparison_side *now, enum comparison_basis basis,
@@ -381,8 +330,21 @@ enum err_code comparison_init(struct comparison *comparison,
     if (!comparison->joined)
         return err_nomem(err);
     enum err_code rc = joined_init(comparison->joined, baseline, now, basis, err);
-    if (!rc)
-        rc = compare_all(comparison, err);
+    if (!rc) {
+        const struct joined *const joined = comparison->joined;
+        struct comparing comparing = { .comparison = comparison };
+        comparison->snapshot = &joined->snapshot;
+        comparison->baseline_samples = joined->samples[JOINED_BASELINE];
+        comparison->now_samples = joined->samples[JOINED_NOW];
+        comparison->baseline_all = joined->all[JOINED_BASELINE];
+        comparison->now_all = joined->all[JOINED_NOW];
+        rc = prepare_comparison(&comparing, err);
+        for (enum kind kind = FUNCTION_SELF; kind < KINDS && !rc; kind++)
+            rc = compare_kind(&comparing, kind, err);
+        preorder_deinit(&comparing.order);
+        free(comparing.variations);
+        free(comparing.function_of);
+    }
     if (rc)
         comparison_deinit(comparison);
     return rc;

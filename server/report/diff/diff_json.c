@@ -44,57 +44,6 @@ static void put_pair(struct json *json, const struct comparison *comparison, con
     json_end(json);
 }
 
-static void put_names(struct json *json, const struct comparison *comparison, function_id id)
-{
-    const struct named_frame function = names_function(comparison->snapshot, id);
-    json_member_string(json, "name", function.name);
-    json_member_string(json, "file", function.file);
-}
-
-static void put_functions(struct json *json, const struct comparison *comparison)
-{
-    json_member_array(json, "functions");
-    for (function_id id = 1; id < comparison->snapshot->sizes.functions; id++) {
-        json_object(json);
-        json_member_uint(json, "id", id);
-        put_names(json, comparison, id);
-        put_pair(json, comparison, "self", &comparison->functions[id].self);
-        put_pair(json, comparison, "total", &comparison->functions[id].total);
-        json_end(json);
-    }
-    json_end(json);
-}
-
-/* Parents come before children; 0 is all. */
-static void put_paths(struct json *json, const struct comparison *comparison)
-{
-    const struct profile_snapshot *const snapshot = comparison->snapshot;
-    json_member_array(json, "paths");
-    for (node_id id = 1; id < snapshot->sizes.nodes; id++) {
-        const struct profile_node node = profile_node_at(snapshot, id);
-        json_object(json);
-        json_member_uint(json, "id", id);
-        json_member_uint(json, "parent", node.parent);
-        json_member_uint(json, "function", profile_frame_at(snapshot, node.frame).function);
-        put_pair(json, comparison, "self", &comparison->nodes[id].self);
-        put_pair(json, comparison, "total", &comparison->nodes[id].total);
-        json_end(json);
-    }
-    json_end(json);
-}
-
-static void put_capture(struct json *json, const struct report_source *source)
-{
-    json_object(json);
-    json_member_number(json, "duration_s",
-                       (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
-    json_key(json, "session");
-    session_write(json, source->session);
-    json_key(json, "selection");
-    report_header_write(source->header, json);
-    json_end(json);
-}
-
 static void put_side(struct json *json, const char *key, const struct comparison_side *side,
                      uint64_t samples, double sample_s)
 {
@@ -102,8 +51,18 @@ static void put_side(struct json *json, const char *key, const struct comparison
     json_member_uint(json, "samples", samples);
     json_member_number(json, "sample_s", sample_s);
     json_member_array(json, "captures");
-    for (size_t i = 0; i < side->count; i++)
-        put_capture(json, side->captures[i]);
+    for (size_t i = 0; i < side->count; i++) {
+        const struct report_source *const source = side->captures[i];
+        json_object(json);
+        json_member_number(json, "duration_s",
+                           (double)report_header_duration_ns(source->header) /
+                               (double)NS_PER_S);
+        json_key(json, "session");
+        session_write(json, source->session);
+        json_key(json, "selection");
+        report_header_write(source->header, json);
+        json_end(json);
+    }
     json_end(json);
     json_end(json);
 }
@@ -122,8 +81,35 @@ enum err_code diff_write_json(const struct diff *diff, struct buffer *out, struc
     put_side(&json, "baseline", diff->baseline, comparison->baseline_samples,
              comparison->baseline_sample_s);
     put_side(&json, "now", diff->now, comparison->now_samples, comparison->now_sample_s);
-    put_functions(&json, comparison);
-    put_paths(&json, comparison);
+
+    json_member_array(&json, "functions");
+    for (function_id id = 1; id < comparison->snapshot->sizes.functions; id++) {
+        json_object(&json);
+        json_member_uint(&json, "id", id);
+        const struct named_frame function = names_function(comparison->snapshot, id);
+        json_member_string(&json, "name", function.name);
+        json_member_string(&json, "file", function.file);
+        put_pair(&json, comparison, "self", &comparison->functions[id].self);
+        put_pair(&json, comparison, "total", &comparison->functions[id].total);
+        json_end(&json);
+    }
+    json_end(&json);
+
+    /* Parents come before children; 0 is all. */
+    const struct profile_snapshot *const snapshot = comparison->snapshot;
+    json_member_array(&json, "paths");
+    for (node_id id = 1; id < snapshot->sizes.nodes; id++) {
+        const struct profile_node node = profile_node_at(snapshot, id);
+        json_object(&json);
+        json_member_uint(&json, "id", id);
+        json_member_uint(&json, "parent", node.parent);
+        json_member_uint(&json, "function", profile_frame_at(snapshot, node.frame).function);
+        put_pair(&json, comparison, "self", &comparison->nodes[id].self);
+        put_pair(&json, comparison, "total", &comparison->nodes[id].total);
+        json_end(&json);
+    }
+    json_end(&json);
+
     json_end(&json);
     const enum err_code rc = json_finish(&json, err);
     buffer_char(out, '\n');

@@ -28,7 +28,7 @@ struct listing {
     size_t count;
 };
 
-static void paint(const struct listing *listing, const char *code)
+static void set_colour(const struct listing *listing, const char *code)
 {
     if (listing->diff->settings.colours)
         buffer_text(listing->out, code);
@@ -51,11 +51,6 @@ static double change_of(const struct listing *listing, const struct comparison_n
            comparison_baseline_share(listing->comparison, number->baseline);
 }
 
-static bool has_changed(const struct comparison_number *number)
-{
-    return number->verdict != COMPARISON_SAME && number->verdict != COMPARISON_FEW;
-}
-
 static int by_change(const void *left, const void *right, void *context)
 {
     const struct listing *const listing = context;
@@ -73,25 +68,11 @@ static bool is_listed(const struct listing *listing, uint32_t row)
 {
     const struct comparison_number *const number = number_of(listing, row);
     if (listing->subject != PATHS)
-        return has_changed(number);
+        return number->verdict != COMPARISON_SAME && number->verdict != COMPARISON_FEW;
     const node_id parent = profile_node_at(listing->comparison->snapshot, row).parent;
     const enum comparison_verdict above = listing->comparison->nodes[parent].total.verdict;
     return (number->verdict == COMPARISON_NEW || number->verdict == COMPARISON_GONE) &&
            (parent == 0 || above != number->verdict);
-}
-
-static enum err_code find_rows(struct listing *listing, struct err *err)
-{
-    const struct profile_sizes *const sizes = &listing->comparison->snapshot->sizes;
-    const uint32_t all = listing->subject == PATHS ? sizes->nodes : sizes->functions;
-    listing->rows = malloc(((size_t)all + 1) * sizeof *listing->rows);
-    if (!listing->rows)
-        return err_nomem(err);
-    for (uint32_t row = 1; row < all; row++)
-        if (is_listed(listing, row))
-            listing->rows[listing->count++] = row;
-    qsort_r(listing->rows, listing->count, sizeof *listing->rows, by_change, listing);
-    return ERR_OK;
 }
 
 static void put_function(const struct listing *listing, function_id id)
@@ -105,30 +86,6 @@ static void put_function(const struct listing *listing, function_id id)
     plain_text_put(listing->out, function.name.text, function.name.length);
 }
 
-/* The last frames of a path. */
-static void put_path(const struct listing *listing, node_id id)
-{
-    const struct profile_snapshot *const snapshot = listing->comparison->snapshot;
-    node_id last[PATH_FRAMES];
-    size_t count = 0;
-    for (; id != 0 && count < PATH_FRAMES; id = profile_node_at(snapshot, id).parent)
-        last[count++] = id;
-    buffer_text(listing->out, id != 0 ? "... > " : "");
-    while (count-- > 0) {
-        const frame_id frame = profile_node_at(snapshot, last[count]).frame;
-        put_function(listing, profile_frame_at(snapshot, frame).function);
-        buffer_text(listing->out, count > 0 ? " > " : "");
-    }
-}
-
-static void put_q(const struct listing *listing, double q)
-{
-    if (q < 0.0001)
-        buffer_text(listing->out, "  <0.0001");
-    else
-        buffer_printf(listing->out, "  %7.4f", q);
-}
-
 static void put_row(const struct listing *listing, uint32_t row)
 {
     const struct comparison_number *const number = number_of(listing, row);
@@ -136,17 +93,35 @@ static void put_row(const struct listing *listing, uint32_t row)
     buffer_printf(listing->out, "%8.2f%% %8.2f%%  ",
                   100 * comparison_baseline_share(listing->comparison, number->baseline),
                   100 * comparison_now_share(listing->comparison, number->now));
-    paint(listing, change > 0 ? "\x1b[31m" : "\x1b[32m");
+    set_colour(listing, change > 0 ? "\x1b[31m" : "\x1b[32m");
     buffer_printf(listing->out, "%+8.2f", change);
-    paint(listing, "\x1b[0m");
+    set_colour(listing, "\x1b[0m");
     buffer_printf(listing->out, " ±%5.2f",
                   50 * ((double)number->change.high - (double)number->change.low));
-    put_q(listing, number->q);
+
+    const double q = number->q;
+    if (q < 0.0001)
+        buffer_text(listing->out, "  <0.0001");
+    else
+        buffer_printf(listing->out, "  %7.4f", q);
+
     buffer_printf(listing->out, "  %9" PRIu64 " %9" PRIu64 "  %-4s  ", number->baseline,
                   number->now, comparison_verdict_text(number->verdict));
-    if (listing->subject == PATHS)
-        put_path(listing, row);
-    else
+    if (listing->subject == PATHS) {
+        /* The last frames of a path. */
+        node_id id = row;
+        const struct profile_snapshot *const snapshot = listing->comparison->snapshot;
+        node_id last[PATH_FRAMES];
+        size_t count = 0;
+        for (; id != 0 && count < PATH_FRAMES; id = profile_node_at(snapshot, id).parent)
+            last[count++] = id;
+        buffer_text(listing->out, id != 0 ? "... > " : "");
+        while (count-- > 0) {
+            const frame_id frame = profile_node_at(snapshot, last[count]).frame;
+            put_function(listing, profile_frame_at(snapshot, frame).function);
+            buffer_text(listing->out, count > 0 ? " > " : "");
+        }
+    } else
         put_function(listing, row);
     buffer_char(listing->out, '\n');
 }
@@ -162,12 +137,20 @@ static enum err_code put_listing(const struct diff *diff, struct buffer *out,
 {
     struct listing listing = { diff, diff->comparison, out, subject, NULL, 0 };
     const size_t limit = diff->settings.limit ? diff->settings.limit : REPORT_DEFAULT_LIMIT;
-    const enum err_code rc = find_rows(&listing, err);
-    if (rc)
-        return rc;
-    paint(&listing, "\x1b[1m");
+
+    const struct profile_sizes *const sizes = &listing.comparison->snapshot->sizes;
+    const uint32_t all = listing.subject == PATHS ? sizes->nodes : sizes->functions;
+    listing.rows = malloc(((size_t)all + 1) * sizeof *listing.rows);
+    if (!listing.rows)
+        return err_nomem(err);
+    for (uint32_t row = 1; row < all; row++)
+        if (is_listed(&listing, row))
+            listing.rows[listing.count++] = row;
+    qsort_r(listing.rows, listing.count, sizeof *listing.rows, by_change, &listing);
+
+    set_colour(&listing, "\x1b[1m");
     buffer_printf(out, "\n%s", titles[subject]);
-    paint(&listing, "\x1b[0m");
+    set_colour(&listing, "\x1b[0m");
     if (listing.count == 0)
         buffer_text(out, ": none\n");
     else
@@ -183,48 +166,25 @@ static enum err_code put_listing(const struct diff *diff, struct buffer *out,
     return ERR_OK;
 }
 
-static void put_capture(const struct report_source *source, struct buffer *out)
-{
-    const struct sampler_target *const target = source->session->target;
-    buffer_printf(out, "%" PRIu64 " samples in %.2f s of ", source->header->samples,
-                  (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
-    report_header_put_process(source->header, source->session->target, out);
-    buffer_text(out, ": ");
-    report_header_put_command(target, out);
-    buffer_char(out, '\n');
-    if (!source->header->is_whole) {
-        buffer_text(out, "          selected: ");
-        report_header_put_text(source->header, out);
-        buffer_char(out, '\n');
-    }
-}
-
 static void put_side(const struct comparison_side *side, const char *name, struct buffer *out)
 {
     for (size_t i = 0; i < side->count; i++) {
         buffer_printf(out, "%-9s ", i == 0 ? name : "");
-        put_capture(side->captures[i], out);
-    }
-}
 
-static void put_counts(const struct comparison *comparison, struct buffer *out)
-{
-    uint64_t counts[COMPARISON_VERDICT_COUNT] = { 0 };
-    const char *comma = "";
-    for (function_id id = 1; id < comparison->snapshot->sizes.functions; id++)
-        counts[comparison->functions[id].self.verdict]++;
-    buffer_text(out, "\nFunctions by self: ");
-    for (size_t i = 0; i < COMPARISON_VERDICT_COUNT; i++) {
-        buffer_printf(out, "%s%" PRIu64 " %s", comma, counts[i],
-                      comparison_verdict_meaning((enum comparison_verdict)i));
-        comma = ", ";
+        const struct report_source *const source = side->captures[i];
+        const struct sampler_target *const target = source->session->target;
+        buffer_printf(out, "%" PRIu64 " samples in %.2f s of ", source->header->samples,
+                      (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
+        report_header_put_process(source->header, source->session->target, out);
+        buffer_text(out, ": ");
+        report_header_put_command(target, out);
+        buffer_char(out, '\n');
+        if (!source->header->is_whole) {
+            buffer_text(out, "          selected: ");
+            report_header_put_text(source->header, out);
+            buffer_char(out, '\n');
+        }
     }
-    buffer_printf(
-        out,
-        ".\nA change is significant if its q value is at most %.2f, and if it is at least "
-        "%.1f points and %.0f %% of the share.  Up to a share of %.2f of the significant "
-        "changes can be due to chance.  ± is the 95 %% interval.\n",
-        COMPARE_MAX_Q, 100 * COMPARE_LEAST_CHANGE, 100 * COMPARE_LEAST_RELATIVE, COMPARE_MAX_Q);
 }
 
 enum err_code diff_write_text(const struct diff *diff, struct buffer *out, struct err *err)
@@ -238,7 +198,24 @@ enum err_code diff_write_text(const struct diff *diff, struct buffer *out, struc
                          : "Compared by samples: shares are of all samples of each side.\n");
     for (enum subject subject = SELF; subject <= PATHS && !rc; subject++)
         rc = put_listing(diff, out, subject, err);
-    if (!rc)
-        put_counts(comparison, out);
+    if (!rc) {
+        uint64_t counts[COMPARISON_VERDICT_COUNT] = { 0 };
+        const char *comma = "";
+        for (function_id id = 1; id < comparison->snapshot->sizes.functions; id++)
+            counts[comparison->functions[id].self.verdict]++;
+        buffer_text(out, "\nFunctions by self: ");
+        for (size_t i = 0; i < COMPARISON_VERDICT_COUNT; i++) {
+            buffer_printf(out, "%s%" PRIu64 " %s", comma, counts[i],
+                          comparison_verdict_meaning((enum comparison_verdict)i));
+            comma = ", ";
+        }
+        buffer_printf(
+            out,
+            ".\nA change is significant if its q value is at most %.2f, and if it is at least "
+            "%.1f points and %.0f %% of the share.  Up to a share of %.2f of the significant "
+            "changes can be due to chance.  ± is the 95 %% interval.\n",
+            COMPARE_MAX_Q, 100 * COMPARE_LEAST_CHANGE, 100 * COMPARE_LEAST_RELATIVE,
+            COMPARE_MAX_Q);
+    }
     return rc ? rc : buffer_check(out, err);
 }

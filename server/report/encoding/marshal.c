@@ -37,23 +37,18 @@ void marshal_text(struct buffer *out, const char *text, uint32_t length)
     buffer_append(out, text, length);
 }
 
-/* Digits of 15 bits, their number negative for a negative value. */
-static void put_long(struct buffer *out, int64_t value)
-{
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    int32_t digits = 0;
-    for (uint64_t left = rest; left > 0; left >>= LONG_DIGIT_BITS)
-        digits++;
-    buffer_char(out, 'l');
-    put_le(out, (uint32_t)(value < 0 ? -digits : digits), 4);
-    for (; rest > 0; rest >>= LONG_DIGIT_BITS)
-        put_le(out, rest & ((1u << LONG_DIGIT_BITS) - 1), 2);
-}
-
 void marshal_int(struct buffer *out, int64_t value)
 {
     if (value < INT32_MIN || value > INT32_MAX) {
-        put_long(out, value);
+        /* Digits of 15 bits, their number negative for a negative value. */
+        uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+        int32_t digits = 0;
+        for (uint64_t left = rest; left > 0; left >>= LONG_DIGIT_BITS)
+            digits++;
+        buffer_char(out, 'l');
+        put_le(out, (uint32_t)(value < 0 ? -digits : digits), 4);
+        for (; rest > 0; rest >>= LONG_DIGIT_BITS)
+            put_le(out, rest & ((1u << LONG_DIGIT_BITS) - 1), 2);
         return;
     }
     buffer_char(out, 'i');

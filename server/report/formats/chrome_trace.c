@@ -38,12 +38,6 @@ struct trace {
     int32_t pid;
 };
 
-/* Microseconds, as all times here are. */
-static void put_us(struct trace *trace, const char *key, uint64_t ns)
-{
-    json_member_decimal(&trace->json, key, ns, 3);
-}
-
 /* A thread of unknown number has its track by what else it is known by. */
 static void put_place(struct trace *trace)
 {
@@ -77,7 +71,8 @@ static struct named_frame begin_event(struct trace *trace, const char *phase, no
                      : frame.is_native  ? "native"
                                         : "python");
     json_member_text(&trace->json, "ph", phase);
-    put_us(trace, "ts", trace->now_ns);
+    /* Microseconds, as all times here are. */
+    json_member_decimal(&trace->json, "ts", trace->now_ns, 3);
     put_place(trace);
     json_member_object(&trace->json, "args");
     return frame;
@@ -105,40 +100,14 @@ static void open_frame(struct trace *trace, node_id node)
     trace->part_events++;
 }
 
-static void close_frame(struct trace *trace)
-{
-    const struct open_frame *const open = &trace->open[--trace->depth];
-    (void)begin_event(trace, "E", open->node);
-    json_member_int(&trace->json, "samples", (int64_t)open->samples);
-    end_event(trace);
-}
-
 static void close_below(struct trace *trace, uint32_t depth)
 {
-    while (trace->depth > depth)
-        close_frame(trace);
-}
-
-/* The stack of a cell: what it shares with the open one stays open. */
-static void step(struct trace *trace, const struct view_cell *cell, uint64_t end_ns)
-{
-    uint32_t depth = trace->order.depth[cell->node], shared = 0;
-    node_id node = cell->node;
-    for (; trace->part_events > trace->max_part_events && depth > CUT_DEPTH; depth--)
-        node = profile_node_at(trace->snapshot, node).parent;
-    if (depth < trace->order.depth[cell->node])
-        trace->cut_samples += cell->count;
-    for (uint32_t i = depth; i-- > 0; node = profile_node_at(trace->snapshot, node).parent)
-        trace->path[i] = node;
-    while (shared < depth && shared < trace->depth &&
-           trace->open[shared].node == trace->path[shared])
-        shared++;
-    close_below(trace, shared);
-    while (trace->depth < depth)
-        open_frame(trace, trace->path[trace->depth]);
-    for (uint32_t i = 0; i < depth; i++)
-        trace->open[i].samples += cell->count;
-    trace->now_ns = end_ns;
+    while (trace->depth > depth) {
+        const struct open_frame *const open = &trace->open[--trace->depth];
+        (void)begin_event(trace, "E", open->node);
+        json_member_int(&trace->json, "samples", (int64_t)open->samples);
+        end_event(trace);
+    }
 }
 
 static void step_over(struct trace *trace, const struct slice_part *part)
@@ -150,31 +119,28 @@ static void step_over(struct trace *trace, const struct slice_part *part)
             close_below(trace, 0); /* nothing was seen in between */
         if (time->start_ns > trace->now_ns || trace->depth == 0)
             trace->now_ns = time->start_ns;
-        step(trace, &part->cells.cells[i], time->end_ns);
+
+        const struct view_cell *const cell = &part->cells.cells[i];
+        /* The stack of a cell: what it shares with the open one stays open. */
+        uint32_t depth = trace->order.depth[cell->node], shared = 0;
+        node_id node = cell->node;
+        for (; trace->part_events > trace->max_part_events && depth > CUT_DEPTH; depth--)
+            node = profile_node_at(trace->snapshot, node).parent;
+        if (depth < trace->order.depth[cell->node])
+            trace->cut_samples += cell->count;
+        for (uint32_t level = depth; level-- > 0;
+             node = profile_node_at(trace->snapshot, node).parent)
+            trace->path[level] = node;
+        while (shared < depth && shared < trace->depth &&
+               trace->open[shared].node == trace->path[shared])
+            shared++;
+        close_below(trace, shared);
+        while (trace->depth < depth)
+            open_frame(trace, trace->path[trace->depth]);
+        for (uint32_t level = 0; level < depth; level++)
+            trace->open[level].samples += cell->count;
+        trace->now_ns = time->end_ns;
     }
-}
-
-/* Puts the selection where viewers show it: beside the process. */
-static void put_selection(struct trace *trace)
-{
-    const struct report_header *const header = trace->source->header;
-    struct buffer text = { 0 };
-    if (header->is_whole)
-        return;
-    report_header_put_text(header, &text);
-    put_label(trace, "process_labels", "labels",
-              (struct strtab_string){ text.data, (uint32_t)text.length });
-    buffer_deinit(&text);
-}
-
-static void put_thread_name(struct trace *trace, size_t index, uint64_t unordered)
-{
-    struct buffer name = { 0 };
-    names_put_thread(&name, trace->snapshot, trace->slices.threads[index]);
-    slices_put_note(&name, unordered, trace->slices.samples[index]);
-    put_label(trace, "thread_name", "name",
-              (struct strtab_string){ name.data, (uint32_t)name.length });
-    buffer_deinit(&name);
 }
 
 static enum err_code put_thread(struct trace *trace, size_t index, struct err *err)
@@ -189,8 +155,16 @@ static enum err_code put_thread(struct trace *trace, size_t index, struct err *e
     trace->pid = process.pid;
     trace->now_ns = 0;
     put_label(trace, "process_name", "name", profile_string(trace->snapshot, process.name));
-    if (is_new)
-        put_selection(trace);
+
+    if (is_new && !trace->source->header->is_whole) {
+        const struct report_header *const header = trace->source->header;
+        struct buffer text = { 0 };
+
+        report_header_put_text(header, &text);
+        put_label(trace, "process_labels", "labels",
+                  (struct strtab_string){ text.data, (uint32_t)text.length });
+        buffer_deinit(&text);
+    }
     for (size_t i = 0; i < trace->slices.count && !rc; i++) {
         struct slice_part part;
         rc = slices_part(&trace->slices, i, id, SLICES_BY_TREE, &trace->order, &part, err);
@@ -200,31 +174,18 @@ static enum err_code put_thread(struct trace *trace, size_t index, struct err *e
         slice_part_deinit(&part);
     }
     close_below(trace, 0);
-    put_thread_name(trace, index, trace->slices.unordered_samples - before);
+
+    const uint64_t unordered = trace->slices.unordered_samples - before;
+    struct buffer name = { 0 };
+    names_put_thread(&name, trace->snapshot, trace->slices.threads[index]);
+    slices_put_note(&name, unordered, trace->slices.samples[index]);
+    put_label(trace, "thread_name", "name",
+              (struct strtab_string){ name.data, (uint32_t)name.length });
+    buffer_deinit(&name);
     return rc;
 }
 
-static enum err_code put_trace(struct trace *trace, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    json_object(&trace->json);
-    json_member_text(&trace->json, "displayTimeUnit", "ms");
-    json_key(&trace->json, "otherData");
-    session_write(&trace->json, trace->source->session);
-    json_key(&trace->json, "selection");
-    report_header_write(trace->source->header, &trace->json);
-    json_member_array(&trace->json, "traceEvents");
-    for (size_t i = 0; i < trace->slices.thread_count && !rc; i++)
-        rc = put_thread(trace, i, err);
-    json_end(&trace->json);
-    json_member_int(&trace->json, "samplesCut", (int64_t)trace->cut_samples);
-    json_member_int(&trace->json, "samplesNotInOrder",
-                    (int64_t)trace->slices.unordered_samples);
-    json_end(&trace->json);
-    return rc ? rc : json_finish(&trace->json, err);
-}
-
-static enum err_code start(struct trace *trace, struct err *err)
+static enum err_code start_trace(struct trace *trace, struct err *err)
 {
     enum err_code rc = slices_init(&trace->slices, trace->source, MAX_RUNS, err);
     if (!rc)
@@ -247,9 +208,25 @@ enum err_code report_write_chrome_trace(const struct report_source *source, stru
 {
     struct trace trace = { .source = source, .snapshot = source->snapshot };
     json_init(&trace.json, out);
-    enum err_code rc = start(&trace, err);
-    if (!rc)
-        rc = put_trace(&trace, err);
+    enum err_code rc = start_trace(&trace, err);
+    if (!rc) {
+        json_object(&trace.json);
+        json_member_text(&trace.json, "displayTimeUnit", "ms");
+        json_key(&trace.json, "otherData");
+        session_write(&trace.json, trace.source->session);
+        json_key(&trace.json, "selection");
+        report_header_write(trace.source->header, &trace.json);
+        json_member_array(&trace.json, "traceEvents");
+        for (size_t i = 0; i < trace.slices.thread_count && !rc; i++)
+            rc = put_thread(&trace, i, err);
+        json_end(&trace.json);
+        json_member_int(&trace.json, "samplesCut", (int64_t)trace.cut_samples);
+        json_member_int(&trace.json, "samplesNotInOrder",
+                        (int64_t)trace.slices.unordered_samples);
+        json_end(&trace.json);
+        if (!rc)
+            rc = json_finish(&trace.json, err);
+    }
     slices_deinit(&trace.slices);
     preorder_deinit(&trace.order);
     free(trace.open);

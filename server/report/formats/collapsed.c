@@ -69,9 +69,14 @@ static void put_name(struct buffer *out, struct strtab_string name)
         i += put_special(out, name.text + i, name.length - i);
 }
 
-static void put_file(struct buffer *out, struct strtab_string file)
+static void put_frame(struct buffer *out, const struct named_frame *frame)
 {
-    const struct strtab_string base = names_base(file);
+    if (frame->is_synthetic) {
+        put_name(out, frame->name);
+        return;
+    }
+
+    const struct strtab_string base = names_base(frame->file);
     const char *const end = base.text + base.length;
     const size_t start = out->length;
     for (const char *at = base.text; at < end && !is_cut(out, start, at);)
@@ -81,50 +86,21 @@ static void put_file(struct buffer *out, struct strtab_string file)
         } else {
             at += put_special(out, at, (size_t)(end - at));
         }
-}
 
-static void put_frame(struct buffer *out, const struct named_frame *frame)
-{
-    if (frame->is_synthetic) {
-        put_name(out, frame->name);
-        return;
-    }
-    put_file(out, frame->file);
     buffer_char(out, ':');
     put_name(out, frame->name);
     buffer_printf(out, ":%d", (int)frame->line);
 }
 
 /* Empties the buffer. */
-static enum err_code intern(struct folding *folding, struct buffer *text, str_id *out,
-                            struct err *err)
+static enum err_code intern_label(struct folding *folding, struct buffer *text, str_id *out,
+                                  struct err *err)
 {
     enum err_code rc = buffer_check(text, err);
     if (!rc)
         rc = strtab_intern(&folding->labels, text->data ? text->data : "", text->length, out,
                            err);
     buffer_clear(text);
-    return rc;
-}
-
-static enum err_code make_labels(struct folding *folding, struct err *err)
-{
-    const struct profile_snapshot *const snapshot = folding->snapshot;
-    struct buffer text = { 0 };
-    enum err_code rc = ERR_OK;
-    for (frame_id id = 1; id < snapshot->sizes.frames && !rc; id++) {
-        const struct named_frame frame = names_frame(snapshot, id);
-        put_frame(&text, &frame);
-        rc = intern(folding, &text, &folding->label_of[id], err);
-    }
-    for (thread_id id = 0; id < snapshot->sizes.threads && !rc; id++) {
-        const struct profile_thread thread = profile_thread_at(snapshot, id);
-        const struct strtab_string name = profile_string(snapshot, thread.name);
-        buffer_printf(&text, name.length > 0 ? "tid:%d " : "tid:%d", (int)thread.tid);
-        put_name(&text, name);
-        rc = intern(folding, &text, &folding->thread_label[id], err);
-    }
-    buffer_deinit(&text);
     return rc;
 }
 
@@ -250,22 +226,6 @@ static int by_count(const void *left, const void *right, void *context)
     return by_place(a, b, context);
 }
 
-/* States and folders that are not shown make equal lines. */
-static void sort_lines(struct folding *folding)
-{
-    size_t kept = 0;
-    qsort_r(folding->lines, folding->line_count, sizeof *folding->lines, by_place, folding);
-    for (size_t i = 0; i < folding->line_count; i++) {
-        struct line *const last = kept > 0 ? &folding->lines[kept - 1] : NULL;
-        if (last && by_place(last, &folding->lines[i], folding) == 0)
-            last->count += folding->lines[i].count;
-        else
-            folding->lines[kept++] = folding->lines[i];
-    }
-    folding->line_count = kept;
-    qsort_r(folding->lines, kept, sizeof *folding->lines, by_count, folding);
-}
-
 static enum err_code take_lines(struct folding *folding, const struct view_query *query,
                                 struct err *err)
 {
@@ -285,7 +245,19 @@ static enum err_code take_lines(struct folding *folding, const struct view_query
     view_cells_deinit(&cells);
     if (!folding->lines)
         return err_nomem(err);
-    sort_lines(folding);
+
+    /* States and folders that are not shown make equal lines. */
+    size_t kept = 0;
+    qsort_r(folding->lines, folding->line_count, sizeof *folding->lines, by_place, folding);
+    for (size_t i = 0; i < folding->line_count; i++) {
+        struct line *const last = kept > 0 ? &folding->lines[kept - 1] : NULL;
+        if (last && by_place(last, &folding->lines[i], folding) == 0)
+            last->count += folding->lines[i].count;
+        else
+            folding->lines[kept++] = folding->lines[i];
+    }
+    folding->line_count = kept;
+    qsort_r(folding->lines, kept, sizeof *folding->lines, by_count, folding);
     return ERR_OK;
 }
 
@@ -295,26 +267,15 @@ static void put_label(const struct folding *folding, str_id id, struct buffer *o
     buffer_append(out, label.text, label.length);
 }
 
-static void put_line(struct folding *folding, const struct line *line, struct buffer *out)
+static enum err_code write_folded(struct folding *folding, const struct view_query *query,
+                                  struct buffer *out, struct err *err)
 {
-    size_t depth = 0;
-    for (node_id id = line->node; id != 0;) {
-        const struct profile_node node = profile_node_at(folding->snapshot, id);
-        folding->way[depth++] = node.frame;
-        id = node.parent;
-    }
-    put_label(folding, line->thread, out);
-    while (depth-- > 0) {
-        buffer_char(out, ';');
-        put_label(folding, folding->label_of[folding->way[depth]], out);
-    }
-    buffer_char(out, ' ');
-    buffer_uint(out, line->count);
-    buffer_char(out, '\n');
-}
+    enum err_code rc = strtab_init(&folding->labels, err);
+    if (!rc)
+        rc = preorder_init(&folding->order, folding->snapshot, err);
+    if (rc)
+        return rc;
 
-static enum err_code reserve(struct folding *folding, struct err *err)
-{
     const struct profile_sizes *const sizes = &folding->snapshot->sizes;
     folding->label_of = calloc((size_t)sizes->frames + 1, sizeof *folding->label_of);
     folding->thread_label = calloc((size_t)sizes->threads + 1, sizeof *folding->thread_label);
@@ -322,19 +283,22 @@ static enum err_code reserve(struct folding *folding, struct err *err)
     folding->way = malloc(((size_t)folding->order.max_depth + 1) * sizeof *folding->way);
     if (!folding->label_of || !folding->thread_label || !folding->path_of || !folding->way)
         return err_nomem(err);
-    return ERR_OK;
-}
 
-static enum err_code fold(struct folding *folding, const struct view_query *query,
-                          struct buffer *out, struct err *err)
-{
-    enum err_code rc = strtab_init(&folding->labels, err);
-    if (!rc)
-        rc = preorder_init(&folding->order, folding->snapshot, err);
-    if (!rc)
-        rc = reserve(folding, err);
-    if (!rc)
-        rc = make_labels(folding, err);
+    const struct profile_snapshot *const snapshot = folding->snapshot;
+    struct buffer text = { 0 };
+    for (frame_id id = 1; id < snapshot->sizes.frames && !rc; id++) {
+        const struct named_frame frame = names_frame(snapshot, id);
+        put_frame(&text, &frame);
+        rc = intern_label(folding, &text, &folding->label_of[id], err);
+    }
+    for (thread_id id = 0; id < snapshot->sizes.threads && !rc; id++) {
+        const struct profile_thread thread = profile_thread_at(snapshot, id);
+        const struct strtab_string name = profile_string(snapshot, thread.name);
+        buffer_printf(&text, name.length > 0 ? "tid:%d " : "tid:%d", (int)thread.tid);
+        put_name(&text, name);
+        rc = intern_label(folding, &text, &folding->thread_label[id], err);
+    }
+    buffer_deinit(&text);
     if (!rc)
         rc = rank_labels(folding, err);
     if (!rc)
@@ -345,8 +309,23 @@ static enum err_code fold(struct folding *folding, const struct view_query *quer
         rc = take_lines(folding, query, err);
     if (rc)
         return rc;
-    for (size_t i = 0; i < folding->line_count && !out->failed; i++)
-        put_line(folding, &folding->lines[i], out);
+    for (size_t i = 0; i < folding->line_count && !out->failed; i++) {
+        const struct line *const line = &folding->lines[i];
+        size_t depth = 0;
+        for (node_id id = line->node; id != 0;) {
+            const struct profile_node node = profile_node_at(folding->snapshot, id);
+            folding->way[depth++] = node.frame;
+            id = node.parent;
+        }
+        put_label(folding, line->thread, out);
+        while (depth-- > 0) {
+            buffer_char(out, ';');
+            put_label(folding, folding->label_of[folding->way[depth]], out);
+        }
+        buffer_char(out, ' ');
+        buffer_uint(out, line->count);
+        buffer_char(out, '\n');
+    }
     return buffer_check(out, err);
 }
 
@@ -354,7 +333,7 @@ enum err_code report_write_collapsed(const struct report_source *source, struct 
                                      struct err *err)
 {
     struct folding folding = { .snapshot = source->snapshot };
-    const enum err_code rc = fold(&folding, source->query, out, err);
+    const enum err_code rc = write_folded(&folding, source->query, out, err);
     strtab_deinit(&folding.labels);
     preorder_deinit(&folding.order);
     free(folding.label_of);

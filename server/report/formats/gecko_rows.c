@@ -39,15 +39,6 @@ struct making {
     thread_id thread;
 };
 
-static enum err_code add_row(struct gecko_rows *rows, const struct gecko_row *row,
-                             struct err *err)
-{
-    if (!VEC_RESERVE(rows->rows, rows->row_room, rows->count + 1))
-        return err_nomem(err);
-    rows->rows[rows->count++] = *row;
-    return ERR_OK;
-}
-
 static enum err_code add_marker(struct gecko_rows *rows, const struct gecko_marker *marker,
                                 struct err *err)
 {
@@ -61,48 +52,20 @@ static enum err_code add_marker(struct gecko_rows *rows, const struct gecko_mark
     return ERR_OK;
 }
 
-static enum err_code add_part(struct making *making, const struct slice_part *part,
-                              struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < part->cells.count && !rc; i++) {
-        const struct view_cell *const cell = &part->cells.cells[i];
-        const struct gecko_row row = {
-            .node = cell->node,
-            .state = cell->state,
-            .samples = cell->count,
-            .ns = view_cell_ns(cell, making->slices->period_ns),
-            .start_ns = part->times[i].start_ns,
-            .end_ns = part->times[i].end_ns,
-        };
-        rc = add_row(making->rows, &row, err);
-    }
-    return rc;
-}
-
-/* The frame that executes instructions is the one under marks such as <native>. */
-static node_id python_node(const struct profile_snapshot *snapshot, node_id node)
-{
-    while (node != 0 &&
-           names_frame(snapshot, profile_node_at(snapshot, node).frame).is_synthetic)
-        node = profile_node_at(snapshot, node).parent;
-    return node;
-}
-
-/* The first spot of `node` or after it. */
-static size_t find_spot(const struct view_spots *spots, node_id node)
-{
-    size_t at;
-    LOWER_BOUND(at, spots->count, spots->spots[at].node < node);
-    return at;
-}
-
 /* A row's time is shared among the instructions seen in its frame in that slice. */
 static enum err_code add_opcodes(struct making *making, const struct gecko_row *row,
                                  const struct view_spots *spots, struct err *err)
 {
-    const node_id node = python_node(making->slices->source->snapshot, row->node);
-    const size_t first = find_spot(spots, node);
+    const struct profile_snapshot *const snapshot = making->slices->source->snapshot;
+    /* The frame that executes instructions is the one under marks such as <native>. */
+    node_id node = row->node;
+    while (node != 0 &&
+           names_frame(snapshot, profile_node_at(snapshot, node).frame).is_synthetic)
+        node = profile_node_at(snapshot, node).parent;
+
+    /* The first spot of the node or after it. */
+    size_t first;
+    LOWER_BOUND(first, spots->count, spots->spots[first].node < node);
     const double room = (double)(row->end_ns - row->start_ns);
     uint64_t all = 0, before = 0;
     enum err_code rc = ERR_OK;
@@ -130,16 +93,44 @@ static bool has_spots(const struct making *making)
            !query->processes && !state_condition_is_set(&query->states);
 }
 
-static enum err_code add_slice_opcodes(struct making *making, size_t slice, size_t first_row,
-                                       struct err *err)
+static enum err_code add_slice(struct making *making, size_t slice, struct err *err)
 {
+    struct slice_part part;
+    const size_t first_row = making->rows->count;
+    enum err_code rc = slices_part(making->slices, slice, making->thread, SLICES_BY_STATE,
+                                   making->order, &part, err);
+    if (rc)
+        return rc;
+
+    for (size_t i = 0; i < part.cells.count && !rc; i++) {
+        const struct view_cell *const cell = &part.cells.cells[i];
+        const struct gecko_row row = {
+            .node = cell->node,
+            .state = cell->state,
+            .samples = cell->count,
+            .ns = view_cell_ns(cell, making->slices->period_ns),
+            .start_ns = part.times[i].start_ns,
+            .end_ns = part.times[i].end_ns,
+        };
+        if (!VEC_RESERVE(making->rows->rows, making->rows->row_room, making->rows->count + 1)) {
+            rc = err_nomem(err);
+            break;
+        }
+        making->rows->rows[making->rows->count++] = row;
+    }
+
+    slice_part_deinit(&part);
+
+    if (rc)
+        return rc;
+
     struct view_query query = *making->slices->source->query;
     struct view_spots spots;
     if (!has_spots(making))
         return ERR_OK;
     query.from_ns = making->slices->items[slice].from_ns;
     query.to_ns = making->slices->items[slice].to_ns;
-    enum err_code rc = view_spots_init(&spots, making->slices->source->snapshot, &query, err);
+    rc = view_spots_init(&spots, making->slices->source->snapshot, &query, err);
     if (rc)
         return rc;
     for (size_t i = first_row; i < making->rows->count && !rc; i++) {
@@ -150,19 +141,6 @@ static enum err_code add_slice_opcodes(struct making *making, size_t slice, size
     return rc;
 }
 
-static enum err_code add_slice(struct making *making, size_t slice, struct err *err)
-{
-    struct slice_part part;
-    const size_t first_row = making->rows->count;
-    enum err_code rc = slices_part(making->slices, slice, making->thread, SLICES_BY_STATE,
-                                   making->order, &part, err);
-    if (rc)
-        return rc;
-    rc = add_part(making, &part, err);
-    slice_part_deinit(&part);
-    return rc ? rc : add_slice_opcodes(making, slice, first_row, err);
-}
-
 static unsigned of_flag(state_bits state, state_bits yes, state_bits unknown, unsigned if_yes,
                         unsigned if_no)
 {
@@ -171,23 +149,23 @@ static unsigned of_flag(state_bits state, state_bits yes, state_bits unknown, un
     return state & yes ? if_yes : if_no;
 }
 
-static unsigned gil(state_bits state)
+static unsigned ask_gil(state_bits state)
 {
     return of_flag(state, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL, GECKO_HAS_GIL, GECKO_NO_GIL);
 }
 
-static unsigned waiting(state_bits state)
+static unsigned ask_waiting(state_bits state)
 {
     return of_flag(state, STATE_WAITS_GIL, STATE_UNKNOWN_WAITS_GIL, GECKO_WAITS_GIL, NO_MARKER);
 }
 
-static unsigned cpu(state_bits state)
+static unsigned ask_cpu(state_bits state)
 {
     return of_flag(state, STATE_ON_CPU, STATE_UNKNOWN_ON_CPU, GECKO_ON_CPU, GECKO_OFF_CPU);
 }
 
 /* C code that has released the GIL, or Python code; of what is off the CPU nothing is said. */
-static unsigned code_type(state_bits state)
+static unsigned ask_code_type(state_bits state)
 {
     if (!(state & STATE_ON_CPU) || (state & STATE_UNKNOWN_ON_CPU))
         return NO_MARKER;
@@ -195,13 +173,13 @@ static unsigned code_type(state_bits state)
                    GECKO_NATIVE_CODE);
 }
 
-static unsigned exception(state_bits state)
+static unsigned ask_exception(state_bits state)
 {
     return of_flag(state, STATE_HAS_EXCEPTION, STATE_UNKNOWN_HAS_EXCEPTION, GECKO_EXCEPTION,
                    GECKO_NO_EXCEPTION);
 }
 
-static unsigned collecting(state_bits state)
+static unsigned ask_collecting(state_bits state)
 {
     return of_flag(state, STATE_IN_GC, STATE_UNKNOWN_IN_GC, GECKO_GC, NO_MARKER);
 }
@@ -230,12 +208,22 @@ static enum err_code add_track(struct gecko_rows *rows, unsigned (*ask)(state_bi
     return name != NO_MARKER && !rc ? add_marker(rows, &open, err) : rc;
 }
 
-/* Why the thread waited, where its stack says so. */
-static enum err_code add_waits(struct making *making, uint64_t gap_ns, struct err *err)
+static enum err_code add_tracks(struct making *making, struct err *err)
 {
+    static unsigned (*const questions[])(state_bits state) = { ask_gil,       ask_waiting,
+                                                               ask_cpu,       ask_code_type,
+                                                               ask_exception, ask_collecting };
+    const uint64_t gap_ns = 2 * making->slices->period_ns;
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < sizeof questions / sizeof *questions && !rc; i++)
+        rc = add_track(making->rows, questions[i], gap_ns, err);
+
+    if (rc)
+        return rc;
+
+    /* Why the thread waited, where its stack says so. */
     struct gecko_rows *const rows = making->rows;
     const struct profile_snapshot *const snapshot = making->slices->source->snapshot;
-    enum err_code rc = ERR_OK;
     struct gecko_marker open = { .wait = 0 };
     for (size_t i = 0; i < rows->count && !rc; i++) {
         const struct gecko_row *const row = &rows->rows[i];
@@ -254,17 +242,6 @@ static enum err_code add_waits(struct making *making, uint64_t gap_ns, struct er
         };
     }
     return open.wait && !rc ? add_marker(rows, &open, err) : rc;
-}
-
-static enum err_code add_tracks(struct making *making, struct err *err)
-{
-    static unsigned (*const questions[])(
-        state_bits state) = { gil, waiting, cpu, code_type, exception, collecting };
-    const uint64_t gap_ns = 2 * making->slices->period_ns;
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < sizeof questions / sizeof *questions && !rc; i++)
-        rc = add_track(making->rows, questions[i], gap_ns, err);
-    return rc ? rc : add_waits(making, gap_ns, err);
 }
 
 enum err_code gecko_rows_init(struct gecko_rows *rows, struct slices *slices,

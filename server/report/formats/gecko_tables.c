@@ -158,67 +158,9 @@ static void put_source_name(struct tables *tables, uint32_t string)
         json_uint(tables->json, string);
 }
 
-/* Files get rows in the order of their strings. */
-static enum err_code number_sources(struct tables *tables, struct err *err)
-{
-    const struct profile_sizes *const sizes = &tables->snapshot->sizes;
-    tables->source_of = calloc((size_t)sizes->strings + 1, sizeof *tables->source_of);
-    if (!tables->source_of)
-        return err_nomem(err);
-    for (function_id id = 1; id < sizes->functions; id++)
-        if (!names_function(tables->snapshot, id).is_synthetic)
-            tables->source_of[profile_function_at(tables->snapshot, id).file] = 1;
-    for (str_id id = 0; id < sizes->strings; id++)
-        if (tables->source_of[id])
-            tables->source_of[id] = ++tables->source_count;
-    return ERR_OK;
-}
-
 static uint32_t less_one(uint32_t count)
 {
     return count > 0 ? count - 1 : 0;
-}
-
-static void put_stack_table(struct tables *tables)
-{
-    const uint32_t nodes = tables->snapshot->sizes.nodes;
-    json_member_object(tables->json, "stackTable");
-    put_column(tables, "frame", 1, nodes, put_node_frame);
-    put_column(tables, "prefix", 1, nodes, put_node_prefix);
-    json_member_uint(tables->json, "length", less_one(nodes));
-    json_end(tables->json);
-}
-
-static void put_frame_table(struct tables *tables)
-{
-    const uint32_t frames = tables->snapshot->sizes.frames;
-    json_member_object(tables->json, "frameTable");
-    put_column(tables, "address", 1, frames, put_none);
-    put_column(tables, "inlineDepth", 1, frames, put_zero);
-    put_column(tables, "category", 1, frames, put_frame_category);
-    put_column(tables, "subcategory", 1, frames, put_zero);
-    put_column(tables, "func", 1, frames, put_frame_func);
-    put_column(tables, "nativeSymbol", 1, frames, put_null);
-    put_column(tables, "innerWindowID", 1, frames, put_null);
-    put_column(tables, "line", 1, frames, put_frame_line);
-    put_column(tables, "column", 1, frames, put_null);
-    json_member_uint(tables->json, "length", less_one(frames));
-    json_end(tables->json);
-}
-
-static void put_func_table(struct tables *tables)
-{
-    const uint32_t functions = tables->snapshot->sizes.functions;
-    json_member_object(tables->json, "funcTable");
-    put_column(tables, "name", 1, functions, put_func_name);
-    put_column(tables, "isJS", 1, functions, put_false);
-    put_column(tables, "relevantForJS", 1, functions, put_false);
-    put_column(tables, "resource", 1, functions, put_func_resource);
-    put_column(tables, "source", 1, functions, put_func_source);
-    put_column(tables, "lineNumber", 1, functions, put_func_line);
-    put_column(tables, "columnNumber", 1, functions, put_null);
-    json_member_uint(tables->json, "length", less_one(functions));
-    json_end(tables->json);
 }
 
 /* A table without rows. */
@@ -246,18 +188,6 @@ static void put_resources(struct tables *tables)
     json_end(tables->json);
 }
 
-static void put_sources(struct tables *tables)
-{
-    json_member_object(tables->json, "sources");
-    put_column(tables, "id", 0, tables->source_count, put_null);
-    put_column(tables, "filename", 0, tables->snapshot->sizes.strings, put_source_name);
-    put_column(tables, "startLine", 0, tables->source_count, put_one);
-    put_column(tables, "startColumn", 0, tables->source_count, put_one);
-    put_column(tables, "sourceMapURL", 0, tables->source_count, put_null);
-    json_member_uint(tables->json, "length", tables->source_count);
-    json_end(tables->json);
-}
-
 /* The profile's strings, then the names of markers. */
 static void put_strings(struct tables *tables)
 {
@@ -276,13 +206,53 @@ static void put_shared(struct tables *tables)
     static const char *const symbols[] = { "libIndex", "address", "name", "functionSize",
                                            NULL };
     json_object(tables->json);
-    put_stack_table(tables);
-    put_frame_table(tables);
-    put_func_table(tables);
+
+    const uint32_t nodes = tables->snapshot->sizes.nodes;
+    json_member_object(tables->json, "stackTable");
+    put_column(tables, "frame", 1, nodes, put_node_frame);
+    put_column(tables, "prefix", 1, nodes, put_node_prefix);
+    json_member_uint(tables->json, "length", less_one(nodes));
+    json_end(tables->json);
+
+    const uint32_t frames = tables->snapshot->sizes.frames;
+    json_member_object(tables->json, "frameTable");
+    put_column(tables, "address", 1, frames, put_none);
+    put_column(tables, "inlineDepth", 1, frames, put_zero);
+    put_column(tables, "category", 1, frames, put_frame_category);
+    put_column(tables, "subcategory", 1, frames, put_zero);
+    put_column(tables, "func", 1, frames, put_frame_func);
+    put_column(tables, "nativeSymbol", 1, frames, put_null);
+    put_column(tables, "innerWindowID", 1, frames, put_null);
+    put_column(tables, "line", 1, frames, put_frame_line);
+    put_column(tables, "column", 1, frames, put_null);
+    json_member_uint(tables->json, "length", less_one(frames));
+    json_end(tables->json);
+
+    const uint32_t functions = tables->snapshot->sizes.functions;
+    json_member_object(tables->json, "funcTable");
+    put_column(tables, "name", 1, functions, put_func_name);
+    put_column(tables, "isJS", 1, functions, put_false);
+    put_column(tables, "relevantForJS", 1, functions, put_false);
+    put_column(tables, "resource", 1, functions, put_func_resource);
+    put_column(tables, "source", 1, functions, put_func_source);
+    put_column(tables, "lineNumber", 1, functions, put_func_line);
+    put_column(tables, "columnNumber", 1, functions, put_null);
+    json_member_uint(tables->json, "length", less_one(functions));
+    json_end(tables->json);
+
     put_resources(tables);
     /* A symbol has an address, which functions of a profile do not have. */
     put_empty_table(tables, "nativeSymbols", symbols);
-    put_sources(tables);
+
+    json_member_object(tables->json, "sources");
+    put_column(tables, "id", 0, tables->source_count, put_null);
+    put_column(tables, "filename", 0, tables->snapshot->sizes.strings, put_source_name);
+    put_column(tables, "startLine", 0, tables->source_count, put_one);
+    put_column(tables, "startColumn", 0, tables->source_count, put_one);
+    put_column(tables, "sourceMapURL", 0, tables->source_count, put_null);
+    json_member_uint(tables->json, "length", tables->source_count);
+    json_end(tables->json);
+
     put_strings(tables);
     json_end(tables->json);
 }
@@ -327,9 +297,19 @@ enum err_code gecko_put_shared(struct json *json, const struct profile_snapshot 
                                struct err *err)
 {
     struct tables tables = { .snapshot = snapshot, .json = json };
-    const enum err_code rc = number_sources(&tables, err);
-    if (!rc)
-        put_shared(&tables);
+
+    /* Files get rows in the order of their strings. */
+    const struct profile_sizes *const sizes = &tables.snapshot->sizes;
+    tables.source_of = calloc((size_t)sizes->strings + 1, sizeof *tables.source_of);
+    if (!tables.source_of)
+        return err_nomem(err);
+    for (function_id id = 1; id < sizes->functions; id++)
+        if (!names_function(tables.snapshot, id).is_synthetic)
+            tables.source_of[profile_function_at(tables.snapshot, id).file] = 1;
+    for (str_id id = 0; id < sizes->strings; id++)
+        if (tables.source_of[id])
+            tables.source_of[id] = ++tables.source_count;
+    put_shared(&tables);
     free(tables.source_of);
-    return rc;
+    return ERR_OK;
 }

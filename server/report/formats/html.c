@@ -67,31 +67,6 @@ static void write_column(struct json *json, const char *name, const struct timed
     json_end(json);
 }
 
-/* For each cell the slot it is of. */
-static void write_slot_column(struct json *json, const struct timed *timed)
-{
-    json_member_array(json, "slot");
-    for (size_t part = 0; part < timed->part_count; part++)
-        for (size_t i = 0; i < timed->parts[part].count; i++)
-            json_uint(json, part);
-    json_end(json);
-}
-
-/* Cells have a column of what a sample stands for only where it differs. */
-static void write_cells(struct json *json, const struct timed *timed, bool has_periods)
-{
-    json_member_object(json, "cells");
-    write_column(json, "thread", timed, cell_thread);
-    write_column(json, "state", timed, cell_state);
-    write_column(json, "node", timed, cell_node);
-    write_column(json, "count", timed, cell_count);
-    if (has_periods)
-        write_column(json, "ns", timed, cell_ns);
-    if (timed->slots.count > 0)
-        write_slot_column(json, timed);
-    json_end(json);
-}
-
 static void write_slots(struct json *json, const struct timeline_slots *slots)
 {
     json_member_object(json, "slots");
@@ -122,20 +97,6 @@ static enum err_code write_quality(struct json *json, const struct report_source
     return ERR_OK;
 }
 
-/* Writes what the panel of the page shows, and the Markdown that it copies. */
-static enum err_code write_summary(struct json *json, const struct report_source *source,
-                                   struct err *err)
-{
-    struct buffer text = { 0 };
-    json_key(json, "summary");
-    enum err_code rc = summary_write_json(json, source, err);
-    if (!rc)
-        rc = report_write_summary_markdown(source, &text, err);
-    json_member_buffer(json, "summary_markdown", &text);
-    buffer_deinit(&text);
-    return rc;
-}
-
 static void write_origin(struct json *json, const struct report_source *source)
 {
     json_key(json, "session");
@@ -149,7 +110,25 @@ static void write_tree(struct json *json, const struct report_source *source,
 {
     json_key(json, "tree");
     tree_write(json, source->snapshot, source->session->epoch, 0);
-    write_cells(json, timed, source->header->has_periods);
+
+    /* Cells have a column of what a sample stands for only where it differs. */
+    const bool has_periods = source->header->has_periods;
+    json_member_object(json, "cells");
+    write_column(json, "thread", timed, cell_thread);
+    write_column(json, "state", timed, cell_state);
+    write_column(json, "node", timed, cell_node);
+    write_column(json, "count", timed, cell_count);
+    if (has_periods)
+        write_column(json, "ns", timed, cell_ns);
+    if (timed->slots.count > 0) {
+        /* For each cell the slot it is of. */
+        json_member_array(json, "slot");
+        for (size_t part = 0; part < timed->part_count; part++)
+            for (size_t i = 0; i < timed->parts[part].count; i++)
+                json_uint(json, part);
+        json_end(json);
+    }
+    json_end(json);
 }
 
 /* With tables of its own: the page finds out which functions and stacks are the same. */
@@ -192,8 +171,16 @@ static enum err_code write_profile(const struct report_source *source, const str
     if (!rc && timed.slots.count > 0)
         rc = kept_runs_write(&json, source, err);
     timed_deinit(&timed);
-    if (!rc)
-        rc = write_summary(&json, source, err);
+    if (!rc) {
+        /* Writes what the panel of the page shows, and the Markdown that it copies. */
+        struct buffer text = { 0 };
+        json_key(&json, "summary");
+        rc = summary_write_json(&json, source, err);
+        if (!rc)
+            rc = report_write_summary_markdown(source, &text, err);
+        json_member_buffer(&json, "summary_markdown", &text);
+        buffer_deinit(&text);
+    }
     if (!rc && page->has_baseline)
         rc = write_baseline(&json, source->baseline, source->settings.by_time, err);
     if (!rc)
@@ -202,21 +189,6 @@ static enum err_code write_profile(const struct report_source *source, const str
         rc = embedded_write_sources(&json, source, page->bounds, err);
     json_end(&json);
     return rc ? rc : json_finish(&json, err);
-}
-
-/* The profile as the text of its element. */
-static enum err_code put_payload(const struct report_source *source, const struct page *page,
-                                 struct buffer *out, struct err *err)
-{
-    struct embedded_profile profile_text;
-    enum err_code rc =
-        embedded_profile_init(&profile_text, GZIP_LEVEL, EMBEDDED_PROFILE_BASE64, out, err);
-    if (!rc)
-        rc = write_profile(source, page, &profile_text.in, err);
-    if (!rc)
-        rc = embedded_profile_finish(&profile_text, err);
-    embedded_profile_deinit(&profile_text);
-    return rc;
 }
 
 /* Copies the template up to `mark` and moves `rest` behind it. */
@@ -245,8 +217,17 @@ static enum err_code fill_page(const struct report_source *source, const struct 
     rc = copy_until(&rest, data_mark, out, err);
     buffer_printf(out, "<script type=\"text/plain\" id=\"profile-data\" data-view=\"%s\">",
                   page->view);
-    if (!rc)
-        rc = put_payload(source, page, out, err);
+    if (!rc) {
+        /* The profile as the text of its element. */
+        struct embedded_profile profile_text;
+        rc =
+            embedded_profile_init(&profile_text, GZIP_LEVEL, EMBEDDED_PROFILE_BASE64, out, err);
+        if (!rc)
+            rc = write_profile(source, page, &profile_text.in, err);
+        if (!rc)
+            rc = embedded_profile_finish(&profile_text, err);
+        embedded_profile_deinit(&profile_text);
+    }
     if (rc)
         return rc;
     buffer_text(out, "</script>");

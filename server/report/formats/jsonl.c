@@ -74,21 +74,6 @@ static enum err_code begin_entry(struct jsonl *jsonl, const struct kind *kind, s
     return rc;
 }
 
-static enum err_code put_meta(struct jsonl *jsonl, struct err *err)
-{
-    const struct session_info *const session = jsonl->source->session;
-    begin(jsonl, "meta");
-    json_member_uint(&jsonl->json, "sample_interval_usec",
-                     (jsonl->source->header->period_ns + NS_PER_MS / 2000) /
-                         (NS_PER_MS / 1000));
-    json_member_text(&jsonl->json, "mode", sampler_mode_texts[session->options->mode]);
-    json_key(&jsonl->json, "session");
-    session_write(&jsonl->json, session);
-    json_key(&jsonl->json, "selection");
-    report_header_write(jsonl->source->header, &jsonl->json);
-    return end(jsonl, err);
-}
-
 static enum err_code put_strings(struct jsonl *jsonl, struct err *err)
 {
     const struct profile_snapshot *const snapshot = jsonl->source->snapshot;
@@ -225,20 +210,6 @@ static enum err_code put_stack_sums(struct jsonl *jsonl, uint64_t samples, struc
     return rc ? rc : close_record(jsonl, err);
 }
 
-static void put_spot(struct jsonl *jsonl, const struct view_spot *cell)
-{
-    const struct profile_spot spot = profile_spot_at(jsonl->source->snapshot, cell->spot);
-    json_member_uint(&jsonl->json, "stack_id", cell->node);
-    json_member_int(&jsonl->json, "line", spot.line);
-    json_member_int(&jsonl->json, "end_line", spot.end_line);
-    json_member_int(&jsonl->json, "col", spot.column);
-    json_member_int(&jsonl->json, "end_col", spot.end_column);
-    json_member_uint(&jsonl->json, "opcode_str_id", spot.opcode);
-    json_member_uint(&jsonl->json, "base_opcode_str_id", spot.base);
-    json_member_uint(&jsonl->json, "self", cell->self);
-    json_member_uint(&jsonl->json, "cumulative", cell->total);
-}
-
 /* Spots have no thread and no state: a view of some threads or states has none. */
 static enum err_code put_spots(struct jsonl *jsonl, uint64_t samples, struct err *err)
 {
@@ -252,7 +223,19 @@ static enum err_code put_spots(struct jsonl *jsonl, uint64_t samples, struct err
         return rc;
     for (size_t i = 0; i < spots.count && !rc; i++) {
         rc = begin_entry(jsonl, &kind, err);
-        put_spot(jsonl, &spots.spots[i]);
+
+        const struct view_spot *const cell = &spots.spots[i];
+        const struct profile_spot spot = profile_spot_at(jsonl->source->snapshot, cell->spot);
+        json_member_uint(&jsonl->json, "stack_id", cell->node);
+        json_member_int(&jsonl->json, "line", spot.line);
+        json_member_int(&jsonl->json, "end_line", spot.end_line);
+        json_member_int(&jsonl->json, "col", spot.column);
+        json_member_int(&jsonl->json, "end_col", spot.end_column);
+        json_member_uint(&jsonl->json, "opcode_str_id", spot.opcode);
+        json_member_uint(&jsonl->json, "base_opcode_str_id", spot.base);
+        json_member_uint(&jsonl->json, "self", cell->self);
+        json_member_uint(&jsonl->json, "cumulative", cell->total);
+
         json_end(&jsonl->json);
     }
     view_spots_deinit(&spots);
@@ -264,7 +247,18 @@ enum err_code report_write_jsonl(const struct report_source *source, struct buff
 {
     struct jsonl jsonl = { .source = source, .out = out };
     uint64_t samples = 0;
-    enum err_code rc = put_meta(&jsonl, err);
+
+    const struct session_info *const session = jsonl.source->session;
+    begin(&jsonl, "meta");
+    json_member_uint(&jsonl.json, "sample_interval_usec",
+                     (jsonl.source->header->period_ns + NS_PER_MS / 2000) / (NS_PER_MS / 1000));
+    json_member_text(&jsonl.json, "mode", sampler_mode_texts[session->options->mode]);
+    json_key(&jsonl.json, "session");
+    session_write(&jsonl.json, session);
+    json_key(&jsonl.json, "selection");
+    report_header_write(jsonl.source->header, &jsonl.json);
+    enum err_code rc = end(&jsonl, err);
+
     if (!rc)
         rc = put_strings(&jsonl, err);
     if (!rc)

@@ -14,14 +14,6 @@
 
 enum { GZIP_LEVEL = 6 };
 
-static void put_command(const struct sampler_target *target, struct buffer *out)
-{
-    for (size_t i = 0; i < target->argc; i++) {
-        buffer_text(out, i > 0 ? " " : "");
-        plain_text_put(out, target->argv[i], strlen(target->argv[i]));
-    }
-}
-
 static enum err_code write_cells(const struct report_source *source,
                                  const struct pprof_settings *settings, struct buffer *out,
                                  struct err *err)
@@ -54,7 +46,13 @@ static enum err_code write_texts(const struct report_source *source, struct buff
     const char *const path = source->session->target->executable;
     struct buffer executable = { 0 }, command = { 0 }, selection = { 0 };
     plain_text_put(&executable, path, path ? strlen(path) : 0);
-    put_command(source->session->target, &command);
+
+    const struct sampler_target *const target = source->session->target;
+    for (size_t i = 0; i < target->argc; i++) {
+        buffer_text(&command, i > 0 ? " " : "");
+        plain_text_put(&command, target->argv[i], strlen(target->argv[i]));
+    }
+
     report_header_put_text(header, &selection);
     struct pprof_settings settings = {
         .labels = has_marks(source) ? PPROF_EVERY_LABEL : PPROF_EVERY_LABEL & ~PPROF_PART,

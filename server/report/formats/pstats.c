@@ -50,20 +50,6 @@ static void put_callers(const struct stats *stats, size_t first, size_t end)
     marshal_end(stats->out);
 }
 
-static void put_function(const struct stats *stats, function_id id, size_t first_edge,
-                         size_t end_edge)
-{
-    const struct flat *const time = stats->time.self ? &stats->time : NULL;
-    const uint64_t self = stats->flat.self[id], total = stats->flat.total[id];
-    put_key(stats, id);
-    marshal_tuple(stats->out, 5);
-    marshal_int(stats->out, (int64_t)self);
-    marshal_int(stats->out, (int64_t)total);
-    marshal_float(stats->out, seconds(stats, self, time ? &time->self[id] : NULL));
-    marshal_float(stats->out, seconds(stats, total, time ? &time->total[id] : NULL));
-    put_callers(stats, first_edge, end_edge);
-}
-
 /* pstats takes no file without a function. */
 static void put_nothing(const struct stats *stats)
 {
@@ -80,26 +66,6 @@ static void put_nothing(const struct stats *stats)
     put_callers(stats, 0, 0);
 }
 
-/* Edges are sorted by callee, as functions are. */
-static void put_functions(const struct stats *stats)
-{
-    const struct flat *const flat = &stats->flat;
-    size_t at = 0;
-    bool has_any = false;
-    marshal_dict(stats->out);
-    for (function_id id = 1; id < flat->row_count; id++) {
-        const size_t first = at;
-        while (at < flat->edge_count && flat->edges[at].callee == id)
-            at++;
-        if (flat->total[id] > 0)
-            put_function(stats, id, first, at);
-        has_any |= flat->total[id] > 0;
-    }
-    if (!has_any)
-        put_nothing(stats);
-    marshal_end(stats->out);
-}
-
 enum err_code report_write_pstats(const struct report_source *source, struct buffer *out,
                                   struct err *err)
 {
@@ -111,8 +77,34 @@ enum err_code report_write_pstats(const struct report_source *source, struct buf
     if (!rc && source->header->has_periods)
         rc = flat_init_ns(&stats.time, source->snapshot, source->query, FLAT_FUNCTIONS,
                           source->header->period_ns, err);
-    if (!rc)
-        put_functions(&stats);
+    if (!rc) {
+        /* Edges are sorted by callee, as functions are. */
+        const struct flat *const flat = &stats.flat;
+        size_t at = 0;
+        bool has_any = false;
+        marshal_dict(stats.out);
+        for (function_id id = 1; id < flat->row_count; id++) {
+            const size_t first = at;
+            while (at < flat->edge_count && flat->edges[at].callee == id)
+                at++;
+            if (flat->total[id] > 0) {
+                const struct flat *const time = stats.time.self ? &stats.time : NULL;
+                const uint64_t self = stats.flat.self[id], total = stats.flat.total[id];
+                put_key(&stats, id);
+                marshal_tuple(stats.out, 5);
+                marshal_int(stats.out, (int64_t)self);
+                marshal_int(stats.out, (int64_t)total);
+                marshal_float(stats.out, seconds(&stats, self, time ? &time->self[id] : NULL));
+                marshal_float(stats.out,
+                              seconds(&stats, total, time ? &time->total[id] : NULL));
+                put_callers(&stats, first, at);
+            }
+            has_any |= flat->total[id] > 0;
+        }
+        if (!has_any)
+            put_nothing(&stats);
+        marshal_end(stats.out);
+    }
     flat_deinit(&stats.time);
     flat_deinit(&stats.flat);
     return rc ? rc : buffer_check(out, err);

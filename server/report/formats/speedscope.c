@@ -41,39 +41,11 @@ static void put_frame(struct json *json, const struct named_frame *frame, int32_
     json_end(json);
 }
 
-static void put_shared(struct speedscope *scope)
-{
-    const struct profile_snapshot *const snapshot = scope->source->snapshot;
-    const bool by_line = scope->source->settings.by_line;
-    json_member_object(&scope->json, "shared");
-    json_member_array(&scope->json, "frames");
-    for (frame_id id = 0; by_line && id < snapshot->sizes.frames; id++) {
-        const struct named_frame frame = names_frame(snapshot, id);
-        put_frame(&scope->json, &frame, frame.line);
-    }
-    for (function_id id = 0; !by_line && id < snapshot->sizes.functions; id++) {
-        const struct named_frame function = names_function(snapshot, id);
-        put_frame(&scope->json, &function, function.first_line);
-    }
-    json_end(&scope->json);
-    json_end(&scope->json);
-}
-
 static uint32_t entry_of(const struct speedscope *scope, frame_id id)
 {
     return scope->source->settings.by_line
                ? id
                : profile_frame_at(scope->source->snapshot, id).function;
-}
-
-static enum err_code put_stack(struct speedscope *scope, node_id node, struct err *err)
-{
-    const enum err_code rc = chain_up(&scope->chain, scope->source->snapshot, node, err);
-    json_array(&scope->json);
-    for (size_t i = !rc ? scope->chain.depth : 0; i-- > 0;)
-        json_uint(&scope->json, entry_of(scope, scope->chain.frames[i]));
-    json_end(&scope->json);
-    return rc;
 }
 
 static enum err_code put_part(struct speedscope *scope, const struct view_cells *cells,
@@ -84,7 +56,14 @@ static enum err_code put_part(struct speedscope *scope, const struct view_cells 
             json_uint(&scope->json, view_cell_ns(&cells->cells[i], scope->slices.period_ns));
             continue;
         }
-        const enum err_code rc = put_stack(scope, cells->cells[i].node, err);
+
+        const enum err_code rc =
+            chain_up(&scope->chain, scope->source->snapshot, cells->cells[i].node, err);
+        json_array(&scope->json);
+        for (size_t at = !rc ? scope->chain.depth : 0; at-- > 0;)
+            json_uint(&scope->json, entry_of(scope, scope->chain.frames[at]));
+        json_end(&scope->json);
+
         if (rc)
             return rc;
     }
@@ -108,16 +87,6 @@ static enum err_code put_pass(struct speedscope *scope, thread_id thread, const 
     return rc;
 }
 
-/* `unordered`: of the thread's samples. */
-static void put_name(struct speedscope *scope, size_t index, uint64_t unordered)
-{
-    struct buffer name = { 0 };
-    names_put_thread(&name, scope->source->snapshot, scope->slices.threads[index]);
-    slices_put_note(&name, unordered, scope->slices.samples[index]);
-    json_member_buffer(&scope->json, "name", &name);
-    buffer_deinit(&name);
-}
-
 static void begin_profile(struct json *json, uint64_t end_ns)
 {
     json_object(json);
@@ -127,40 +96,39 @@ static void begin_profile(struct json *json, uint64_t end_ns)
     json_member_uint(json, "endValue", end_ns);
 }
 
-static enum err_code put_thread(struct speedscope *scope, size_t index, struct err *err)
-{
-    struct json *const json = &scope->json;
-    const thread_id thread = scope->slices.threads[index];
-    begin_profile(json, scope->slices.ns[index]);
-    const uint64_t before = scope->slices.unordered_samples;
-    enum err_code rc = put_pass(scope, thread, "samples", STACKS, err);
-    put_name(scope, index, scope->slices.unordered_samples - before);
-    if (!rc)
-        rc = put_pass(scope, thread, "weights", WEIGHTS, err);
-    json_end(json);
-    return rc;
-}
-
-/* A profile for a selection without samples: speedscope opens no file without a profile. */
-static void put_no_thread(struct json *json)
-{
-    begin_profile(json, 0);
-    json_member_array(json, "samples");
-    json_end(json);
-    json_member_text(json, "name", "no samples");
-    json_member_array(json, "weights");
-    json_end(json);
-    json_end(json);
-}
-
 static enum err_code put_profiles(struct speedscope *scope, struct err *err)
 {
     enum err_code rc = ERR_OK;
     json_member_array(&scope->json, "profiles");
-    if (scope->slices.thread_count == 0)
-        put_no_thread(&scope->json);
-    for (size_t i = 0; i < scope->slices.thread_count && !rc; i++)
-        rc = put_thread(scope, i, err);
+    if (scope->slices.thread_count == 0) {
+        /* A profile for a selection without samples: speedscope opens no file without a profile. */
+        begin_profile(&scope->json, 0);
+        json_member_array(&scope->json, "samples");
+        json_end(&scope->json);
+        json_member_text(&scope->json, "name", "no samples");
+        json_member_array(&scope->json, "weights");
+        json_end(&scope->json);
+        json_end(&scope->json);
+    }
+    for (size_t i = 0; i < scope->slices.thread_count && !rc; i++) {
+        struct json *const json = &scope->json;
+        const thread_id thread = scope->slices.threads[i];
+        begin_profile(json, scope->slices.ns[i]);
+        const uint64_t before = scope->slices.unordered_samples;
+        rc = put_pass(scope, thread, "samples", STACKS, err);
+
+        /* `unordered`: of the thread's samples. */
+        const uint64_t unordered = scope->slices.unordered_samples - before;
+        struct buffer name = { 0 };
+        names_put_thread(&name, scope->source->snapshot, scope->slices.threads[i]);
+        slices_put_note(&name, unordered, scope->slices.samples[i]);
+        json_member_buffer(&scope->json, "name", &name);
+        buffer_deinit(&name);
+
+        if (!rc)
+            rc = put_pass(scope, thread, "weights", WEIGHTS, err);
+        json_end(json);
+    }
     json_end(&scope->json);
     return rc;
 }
@@ -183,7 +151,22 @@ static enum err_code put_file(struct speedscope *scope, struct err *err)
     json_member_buffer(json, "name", &name);
     buffer_deinit(&name);
     json_member_uint(json, "activeProfileIndex", 0);
-    put_shared(scope);
+
+    const struct profile_snapshot *const snapshot = scope->source->snapshot;
+    const bool by_line = scope->source->settings.by_line;
+    json_member_object(&scope->json, "shared");
+    json_member_array(&scope->json, "frames");
+    for (frame_id id = 0; by_line && id < snapshot->sizes.frames; id++) {
+        const struct named_frame frame = names_frame(snapshot, id);
+        put_frame(&scope->json, &frame, frame.line);
+    }
+    for (function_id id = 0; !by_line && id < snapshot->sizes.functions; id++) {
+        const struct named_frame function = names_function(snapshot, id);
+        put_frame(&scope->json, &function, function.first_line);
+    }
+    json_end(&scope->json);
+    json_end(&scope->json);
+
     const enum err_code rc = put_profiles(scope, err);
     json_end(json);
     return rc ? rc : json_finish(json, err);

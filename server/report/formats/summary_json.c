@@ -18,20 +18,6 @@ static void put_share(struct json *json, const char *key, uint64_t part, uint64_
     json_member_number(json, key, quality_percent(part, whole) / 100);
 }
 
-static void write_program(struct json *json, const struct report_source *source)
-{
-    const struct sampler_target *const target = source->session->target;
-    json_member_object(json, "program");
-    json_member_int(json, "pid", target->pid);
-    json_member_uint(json, "processes", source->header->process_count);
-    json_member_array(json, "command");
-    for (size_t i = 0; i < target->argc; i++)
-        json_text(json, target->argv[i]);
-    json_end(json);
-    json_member_text(json, "python", target->python);
-    json_end(json);
-}
-
 static void write_observed(struct json *json, const struct summary *summary)
 {
     const struct report_source *const source = summary->source;
@@ -104,18 +90,6 @@ static void write_rows(struct json *json, const struct report_source *source, co
     json_end(json);
 }
 
-static void write_parts(struct json *json, const struct summary *summary)
-{
-    uint64_t ns = 0;
-    for (enum part part = 0; part < PART_COUNT; part++)
-        ns += summary->parts_ns[part];
-    json_member_text(json, "headline", summary->headline);
-    json_member_object(json, "parts");
-    for (enum part part = 0; part < PART_COUNT; part++)
-        put_share(json, part_text(part), summary->parts_ns[part], ns);
-    json_end(json);
-}
-
 static void write_hot(struct json *json, const struct summary *summary)
 {
     json_member_object(json, "hot");
@@ -131,33 +105,30 @@ static void write_hot(struct json *json, const struct summary *summary)
     json_end(json);
 }
 
-static void write_cause(struct json *json, const struct summary_cause *cause, uint64_t whole)
-{
-    json_object(json);
-    json_member_text(json, "cause", wait_cause_text(cause->cause));
-    json_member_text(json, "title", wait_cause_title(cause->cause));
-    json_member_uint(json, "samples", cause->samples);
-    put_share(json, "share", cause->samples, whole);
-    json_member_uint(json, "peer_count", cause->peer_count);
-    json_member_array(json, "peers");
-    for (size_t i = 0; i < cause->peer_count && i < SUMMARY_PEERS; i++) {
-        json_object(json);
-        json_member_string(json, "peer", cause->peers[i].name);
-        json_member_uint(json, "samples", cause->peers[i].samples);
-        put_share(json, "share", cause->peers[i].samples, whole);
-        json_end(json);
-    }
-    json_end(json);
-    json_end(json);
-}
-
 static void write_causes(struct json *json, const struct summary *summary, bool is_idle,
                          uint64_t whole)
 {
     json_member_array(json, "causes");
     for (size_t i = 0; i < summary->cause_count; i++)
-        if (wait_cause_is_idle(summary->causes[i].cause) == is_idle)
-            write_cause(json, &summary->causes[i], whole);
+        if (wait_cause_is_idle(summary->causes[i].cause) == is_idle) {
+            const struct summary_cause *const cause = &summary->causes[i];
+            json_object(json);
+            json_member_text(json, "cause", wait_cause_text(cause->cause));
+            json_member_text(json, "title", wait_cause_title(cause->cause));
+            json_member_uint(json, "samples", cause->samples);
+            put_share(json, "share", cause->samples, whole);
+            json_member_uint(json, "peer_count", cause->peer_count);
+            json_member_array(json, "peers");
+            for (size_t at = 0; at < cause->peer_count && at < SUMMARY_PEERS; at++) {
+                json_object(json);
+                json_member_string(json, "peer", cause->peers[at].name);
+                json_member_uint(json, "samples", cause->peers[at].samples);
+                put_share(json, "share", cause->peers[at].samples, whole);
+                json_end(json);
+            }
+            json_end(json);
+            json_end(json);
+        }
     json_end(json);
 }
 
@@ -178,18 +149,6 @@ static void write_waiting(struct json *json, const struct summary *summary)
     json_end(json);
 }
 
-/* null: no thread is known to have held it while others waited. */
-static void write_holder(struct json *json, const struct summary *summary)
-{
-    if (!json_member_if(json, "holder", summary->holder_share > 0))
-        return;
-    json_object(json);
-    json_member_string(json, "name", summary->holder);
-    json_member_int(json, "tid", summary->holder_tid);
-    json_member_number(json, "share", summary->holder_share);
-    json_end(json);
-}
-
 static void write_gil(struct json *json, const struct summary *summary)
 {
     const struct state_sums *const sums = &summary->states;
@@ -202,25 +161,14 @@ static void write_gil(struct json *json, const struct summary *summary)
     } else {
         json_member_null(json, "waited_share");
     }
-    write_holder(json, summary);
-    json_end(json);
-}
-
-static void write_runnable(struct json *json, const struct state_sums *sums)
-{
-    const bool is_unknown =
-        sums->samples > 0 && sums->unknown[STATE_FLAG_RUNNABLE] == sums->samples;
-    if (json_member_if(json, "runnable_share", !is_unknown))
-        json_number(json, quality_percent(sums->yes[STATE_FLAG_RUNNABLE], sums->samples) / 100);
-}
-
-static void write_tasks(struct json *json, const struct summary *summary)
-{
-    json_member_object(json, "tasks");
-    json_member_uint(json, "samples", summary->tasks);
-    json_key(json, "own_code");
-    own_code_write(json, &summary->task_lines.own_code);
-    write_rows(json, summary->source, "lines", &summary->task_lines, summary->tasks);
+    /* null: no thread is known to have held it while others waited. */
+    if (json_member_if(json, "holder", summary->holder_share > 0)) {
+        json_object(json);
+        json_member_string(json, "name", summary->holder);
+        json_member_int(json, "tid", summary->holder_tid);
+        json_member_number(json, "share", summary->holder_share);
+        json_end(json);
+    }
     json_end(json);
 }
 
@@ -265,13 +213,47 @@ enum err_code summary_write_json(struct json *json, const struct report_source *
     if (rc)
         return rc;
     json_object(json);
-    write_program(json, source);
+
+    const struct sampler_target *const target = source->session->target;
+    json_member_object(json, "program");
+    json_member_int(json, "pid", target->pid);
+    json_member_uint(json, "processes", source->header->process_count);
+    json_member_array(json, "command");
+    for (size_t i = 0; i < target->argc; i++)
+        json_text(json, target->argv[i]);
+    json_end(json);
+    json_member_text(json, "python", target->python);
+    json_end(json);
+
     write_observed(json, &summary);
-    write_parts(json, &summary);
+
+    uint64_t ns = 0;
+    for (enum part part = 0; part < PART_COUNT; part++)
+        ns += summary.parts_ns[part];
+    json_member_text(json, "headline", summary.headline);
+    json_member_object(json, "parts");
+    for (enum part part = 0; part < PART_COUNT; part++)
+        put_share(json, part_text(part), summary.parts_ns[part], ns);
+    json_end(json);
+
     write_hot(json, &summary);
     write_waiting(json, &summary);
-    write_tasks(json, &summary);
-    write_runnable(json, &summary.states);
+
+    json_member_object(json, "tasks");
+    json_member_uint(json, "samples", summary.tasks);
+    json_key(json, "own_code");
+    own_code_write(json, &summary.task_lines.own_code);
+    write_rows(json, summary.source, "lines", &summary.task_lines, summary.tasks);
+    json_end(json);
+
+    const bool is_unknown =
+        summary.states.samples > 0 &&
+        summary.states.unknown[STATE_FLAG_RUNNABLE] == summary.states.samples;
+    if (json_member_if(json, "runnable_share", !is_unknown))
+        json_number(json, quality_percent(summary.states.yes[STATE_FLAG_RUNNABLE],
+                                          summary.states.samples) /
+                              100);
+
     write_gil(json, &summary);
     put_share(json, "gc_share", summary.states.yes[STATE_FLAG_IN_GC], summary.states.samples);
     write_native(json, &summary);

@@ -227,27 +227,6 @@ static int by_size(const void *left, const void *right, void *boxes_of)
     return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* Siblings from left to right.  Boxes above have their places before those below. */
-static enum err_code place_boxes(struct picture *picture, struct err *err)
-{
-    const uint32_t count = picture->box_count;
-    uint32_t *const sorted = malloc(((size_t)count + 1) * sizeof *sorted);
-    if (!sorted)
-        return err_nomem(err);
-    for (uint32_t i = 0; i < count; i++)
-        sorted[i] = i;
-    qsort_r(sorted, count, sizeof *sorted, by_size, picture->boxes);
-    for (uint32_t i = 1; i < count; i++) {
-        struct box *const box = &picture->boxes[sorted[i]];
-        const struct box *const left = &picture->boxes[sorted[i - 1]];
-        const bool is_first = left->depth != box->depth || left->parent != box->parent;
-        box->before =
-            is_first ? picture->boxes[box->parent].before : left->before + left->total;
-    }
-    free(sorted);
-    return ERR_OK;
-}
-
 static double width_of(const struct picture *picture, uint64_t samples)
 {
     return (double)samples / (double)picture->samples * (WIDTH - 2 * MARGIN);
@@ -317,26 +296,6 @@ static struct strtab_string shown_name(const struct named_frame *frame)
     return name;
 }
 
-static struct named_frame frame_of(const struct picture *picture, const struct box *box)
-{
-    return picture->source->settings.by_line
-               ? names_frame(picture->source->snapshot, box->entry)
-               : names_function(picture->source->snapshot, box->entry);
-}
-
-static unsigned fill_of_wait(enum wait_cause cause)
-{
-    if (wait_cause_is_idle(cause))
-        return FILL_IDLE;
-    if (cause == WAIT_GIL || cause == WAIT_PROCESSOR)
-        return cause == WAIT_GIL ? FILL_GIL : FILL_PROCESSOR;
-    if (cause == WAIT_NETWORK_READ || cause == WAIT_NETWORK_WRITE)
-        return FILL_NETWORK;
-    if (cause == WAIT_PIPE || cause == WAIT_CHILD)
-        return FILL_PROCESS;
-    return cause == WAIT_DISK ? FILL_DISK : FILL_LOCK;
-}
-
 static unsigned choose_fill(const struct picture *picture, const struct box *box,
                             const struct named_frame *frame)
 {
@@ -344,31 +303,21 @@ static unsigned choose_fill(const struct picture *picture, const struct box *box
     struct wait_text wait;
     unsigned level = 0;
     if (frame->is_synthetic &&
-        wait_of_function(picture->source->snapshot, frame->function, &wait))
-        return fill_of_wait(wait.cause);
+        wait_of_function(picture->source->snapshot, frame->function, &wait)) {
+        const enum wait_cause cause = wait.cause;
+        if (wait_cause_is_idle(cause))
+            return FILL_IDLE;
+        if (cause == WAIT_GIL || cause == WAIT_PROCESSOR)
+            return cause == WAIT_GIL ? FILL_GIL : FILL_PROCESSOR;
+        if (cause == WAIT_NETWORK_READ || cause == WAIT_NETWORK_WRITE)
+            return FILL_NETWORK;
+        if (cause == WAIT_PIPE || cause == WAIT_CHILD)
+            return FILL_PROCESS;
+        return cause == WAIT_DISK ? FILL_DISK : FILL_LOCK;
+    }
     while (level < sizeof heat_steps / sizeof *heat_steps && share >= heat_steps[level])
         level++;
     return frame->is_synthetic && level == 0 ? (unsigned)NEUTRAL : level;
-}
-
-static void put_place(struct buffer *out, const struct picture *picture,
-                      const struct named_frame *frame)
-{
-    const int32_t line = picture->source->settings.by_line ? frame->line : frame->first_line;
-    if (frame->is_synthetic)
-        return;
-    buffer_char(out, '\n');
-    put_cut(out, frame->has_source ? frame->file : frame->library, MAX_FILE);
-    if (frame->has_source && line > 0)
-        buffer_printf(out, ":%d", (int)line);
-}
-
-static void put_numbers(struct buffer *out, const struct picture *picture,
-                        const struct box *box)
-{
-    const double all = (double)picture->samples / 100;
-    buffer_printf(out, "\n%.1f %%, %" PRIu64 " samples; self %.1f %%, %" PRIu64,
-                  (double)box->total / all, box->total, (double)box->self / all, box->self);
 }
 
 /* index 0: all samples; with threads, those of depth 1 are threads. */
@@ -391,7 +340,9 @@ static void put_box(struct picture *picture, uint32_t index, struct buffer *out)
     struct strtab_string name = { "all", 3 };
     unsigned fill = NEUTRAL;
     if (is_frame(picture, index)) {
-        frame = frame_of(picture, box);
+        frame = picture->source->settings.by_line
+                    ? names_frame(picture->source->snapshot, box->entry)
+                    : names_function(picture->source->snapshot, box->entry);
         name = shown_name(&frame);
         fill = choose_fill(picture, box, &frame);
     } else if (index > 0) {
@@ -400,9 +351,18 @@ static void put_box(struct picture *picture, uint32_t index, struct buffer *out)
     }
     buffer_printf(out, "<g class=\"%s\"><title>", fills[fill].name);
     put_cut(out, name, MAX_NAME);
-    if (is_frame(picture, index))
-        put_place(out, picture, &frame);
-    put_numbers(out, picture, box);
+
+    if (is_frame(picture, index) && !frame.is_synthetic) {
+        const int32_t line = picture->source->settings.by_line ? frame.line : frame.first_line;
+
+        buffer_char(out, '\n');
+        put_cut(out, frame.has_source ? frame.file : frame.library, MAX_FILE);
+        if (frame.has_source && line > 0)
+            buffer_printf(out, ":%d", (int)line);
+    }
+    const double all = (double)picture->samples / 100;
+    buffer_printf(out, "\n%.1f %%, %" PRIu64 " samples; self %.1f %%, %" PRIu64,
+                  (double)box->total / all, box->total, (double)box->self / all, box->self);
     buffer_printf(out, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>", x, y,
                   width, ROW - 1);
     if (characters >= LEAST_CHARACTERS) {
@@ -412,24 +372,6 @@ static void put_box(struct picture *picture, uint32_t index, struct buffer *out)
     }
     buffer_text(out, "</g>\n");
     buffer_deinit(&thread);
-}
-
-static void put_style(struct buffer *out)
-{
-    buffer_text(out, "<style>\n"
-                     "svg{background:#f7f5f1}"
-                     "text{font:12px ui-monospace,monospace;white-space:pre}"
-                     ".head{fill:#211d19;font-weight:bold}.soft{fill:#6a635a}\n");
-    for (size_t i = 0; i < FILL_COUNT; i++)
-        buffer_printf(out, ".%s rect{fill:%s}.%s text{fill:%s}\n", fills[i].name,
-                      fills[i].light, fills[i].name, fills[i].light_ink);
-    buffer_text(out, "g:hover rect{stroke:#1f5fbf}\n"
-                     "@media(prefers-color-scheme:dark){svg{background:#131417}"
-                     ".head{fill:#ece9e3}.soft{fill:#a09fa6}\n");
-    for (size_t i = 0; i < FILL_COUNT; i++)
-        buffer_printf(out, ".%s rect{fill:%s}.%s text{fill:%s}\n", fills[i].name, fills[i].dark,
-                      fills[i].name, fills[i].dark_ink);
-    buffer_text(out, "g:hover rect{stroke:#7db2ff}}\n</style>\n");
 }
 
 /* The command, and what was selected of it. */
@@ -460,26 +402,6 @@ static void put_head(const struct picture *picture, struct buffer *out)
     buffer_deinit(&selection);
 }
 
-static void put_picture(struct picture *picture, struct buffer *out)
-{
-    for (uint32_t i = 0; i < picture->box_count; i++)
-        if (picture->boxes[i].depth > picture->depth &&
-            width_of(picture, picture->boxes[i].total) >= LEAST_WIDTH)
-            picture->depth = picture->boxes[i].depth;
-    const uint32_t height = HEAD + (picture->depth + 1) * ROW + FOOT;
-    buffer_printf(out,
-                  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
-                  "viewBox=\"0 0 %d %u\">\n",
-                  WIDTH, height, WIDTH, height);
-    put_style(out);
-    put_head(picture, out);
-    for (uint32_t i = 0; i < picture->box_count && !out->failed; i++)
-        if (width_of(picture, picture->boxes[i].total) >= LEAST_WIDTH)
-            put_box(picture, i, out);
-    buffer_text(out, "</svg>\n");
-}
-
 static enum err_code lay_out(struct picture *picture, struct err *err)
 {
     const struct report_source *const source = picture->source;
@@ -500,10 +422,28 @@ static enum err_code lay_out(struct picture *picture, struct err *err)
         rc = source->settings.by_thread ? add_threads(picture, &cells, err)
                                         : add_cells(picture, cells.cells, cells.count, 0, err);
     view_cells_deinit(&cells);
-    if (!rc)
-        rc = place_boxes(picture, err);
-    picture->samples = !rc ? picture->boxes[0].total : 0;
-    return rc;
+
+    if (rc)
+        return rc;
+
+    /* Siblings from left to right.  Boxes above have their places before those below. */
+    const uint32_t count = picture->box_count;
+    uint32_t *const sorted = malloc(((size_t)count + 1) * sizeof *sorted);
+    if (!sorted)
+        return err_nomem(err);
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = i;
+    qsort_r(sorted, count, sizeof *sorted, by_size, picture->boxes);
+    for (uint32_t i = 1; i < count; i++) {
+        struct box *const box = &picture->boxes[sorted[i]];
+        const struct box *const left = &picture->boxes[sorted[i - 1]];
+        const bool is_first = left->depth != box->depth || left->parent != box->parent;
+        box->before =
+            is_first ? picture->boxes[box->parent].before : left->before + left->total;
+    }
+    free(sorted);
+    picture->samples = picture->boxes[0].total;
+    return ERR_OK;
 }
 
 enum err_code report_write_svg(const struct report_source *source, struct buffer *out,
@@ -512,7 +452,38 @@ enum err_code report_write_svg(const struct report_source *source, struct buffer
     struct picture picture = { .source = source };
     enum err_code rc = lay_out(&picture, err);
     if (!rc) {
-        put_picture(&picture, out);
+        for (uint32_t i = 0; i < picture.box_count; i++)
+            if (picture.boxes[i].depth > picture.depth &&
+                width_of(&picture, picture.boxes[i].total) >= LEAST_WIDTH)
+                picture.depth = picture.boxes[i].depth;
+        const uint32_t height = HEAD + (picture.depth + 1) * ROW + FOOT;
+        buffer_printf(out,
+                      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
+                      "viewBox=\"0 0 %d %u\">\n",
+                      WIDTH, height, WIDTH, height);
+
+        buffer_text(out, "<style>\n"
+                         "svg{background:#f7f5f1}"
+                         "text{font:12px ui-monospace,monospace;white-space:pre}"
+                         ".head{fill:#211d19;font-weight:bold}.soft{fill:#6a635a}\n");
+        for (size_t i = 0; i < FILL_COUNT; i++)
+            buffer_printf(out, ".%s rect{fill:%s}.%s text{fill:%s}\n", fills[i].name,
+                          fills[i].light, fills[i].name, fills[i].light_ink);
+        buffer_text(out, "g:hover rect{stroke:#1f5fbf}\n"
+                         "@media(prefers-color-scheme:dark){svg{background:#131417}"
+                         ".head{fill:#ece9e3}.soft{fill:#a09fa6}\n");
+        for (size_t i = 0; i < FILL_COUNT; i++)
+            buffer_printf(out, ".%s rect{fill:%s}.%s text{fill:%s}\n", fills[i].name,
+                          fills[i].dark, fills[i].name, fills[i].dark_ink);
+        buffer_text(out, "g:hover rect{stroke:#7db2ff}}\n</style>\n");
+
+        put_head(&picture, out);
+        for (uint32_t i = 0; i < picture.box_count && !out->failed; i++)
+            if (width_of(&picture, picture.boxes[i].total) >= LEAST_WIDTH)
+                put_box(&picture, i, out);
+        buffer_text(out, "</svg>\n");
+
         rc = buffer_check(out, err);
     }
     preorder_deinit(&picture.order);

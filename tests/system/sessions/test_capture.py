@@ -7,7 +7,7 @@ import signal
 import time
 
 from folded import read_folded
-from harness import SLOWNESS, Live, Test, file_in, main, newest_python, program, pythons, run_program, victim
+from harness import SLOWNESS, Live, Test, file_in, kinds, main, newest_python, program, run_program, victim
 
 LONG = "60"
 
@@ -75,9 +75,7 @@ class Deployed(Test):
 
 class Replay(Test):
     def test_it_is_what_the_session_was_on_every_interpreter(self):
-        for python in pythons():
-            if not python.is_supported:
-                continue
+        for python in kinds():
             with self.subTest(python=python.version):
                 capture, live = file_in("v%s.pyro" % python.version), file_in("v%s.folded" % python.version)
                 with victim("threads.py", "4", LONG, python=python.path) as target:

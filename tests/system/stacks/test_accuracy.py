@@ -1,6 +1,6 @@
 """How far the profile of a moving program is from that of the same program stopped for each sample.
 
-Each program below is recorded twice on each interpreter: by default, which stops running threads for a part of the samples,
+Each program below is recorded twice on each kind of interpreter: by default, which stops running threads for a part of the samples,
 and with --stop always. Three numbers of a cell: distance (total variation of the innermost functions of both, in points),
 truncated and failed (percent of the samples). LIMITS says how much of each may be, besides what chance makes of the
 distance. What fails is measured a second time, for longer, before it counts. A stopped program cannot move: MIN_EXACT percent
@@ -75,6 +75,8 @@ while True:
     use()
 """
 SCRIPTS = {"calls": CALLS, "pipeline": GENERATORS}
+# Up to here frames are alike: the scripts are recorded on all of these versions, the other programs on the last.
+LAST_HEAP_MINOR = 10
 PROGRAMS = ["calls", "pipeline", "callbacks.py", "exceptions.py", "generators.py"]
 
 class Cell:
@@ -172,7 +174,7 @@ def judge(name, python):
 def print_matrix(found, names, cells):
     print("%-15s" % "" + "".join("%-18s" % python.version for python in found))
     for name in names:
-        row = [cells[name, python][0] for python in found]
+        row = [cells.get((name, python), [None])[0] for python in found]
         print("%-15s" % name + "".join("%-18s" % ("%(distance).1f/%(truncated).1f/%(failed).2f" % cell.numbers if cell else "-")
                                        for cell in row))
 
@@ -191,7 +193,8 @@ def main():
         print("skipped: no interpreter of a supported version is on this machine")
         return harness.SKIPPED
     harness.check_surroundings()
-    cells = {(name, python): judge(name, python) for name in options.programs for python in found}
+    alike = [python for python in found if python.minor <= LAST_HEAP_MINOR][:-1]
+    cells = {(name, python): judge(name, python) for name in options.programs for python in found if name in SCRIPTS or python not in alike}
     print("distance in points/truncated/failed in percent, at %d Hz for %g s" % (RATE_HZ, SECONDS))
     print_matrix(found, options.programs, cells)
     failures = [(key, problem) for key, (_, problems) in cells.items() for problem in problems]

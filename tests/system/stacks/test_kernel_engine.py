@@ -9,7 +9,7 @@ import pathlib
 import time
 
 from folded import read_folded
-from harness import Test, file_in, main, newest_python, pythons, run_program, skip_without_kernel_engine, victim
+from harness import Test, file_in, kinds, main, newest_python, run_program, skip_without_kernel_engine, victim
 from kernel import script
 
 SECONDS = 1
@@ -128,6 +128,10 @@ def accounts(pids):
     return [[int(word) for word in path.read_text("ascii").split()[:2]] for path in paths]
 
 
+def has_own_states(python):
+    return python.minor >= OWN_STATE_MINOR
+
+
 def of_its_gil(python):
     """Options for the samples of who holds a GIL, where there is one."""
     return () if python.is_free_threaded else ("--mode", "gil")
@@ -144,9 +148,7 @@ class KernelEngine(Test):
 
     def test_threads(self):
         path = script("threads", THREADS)
-        for python in pythons():
-            if not python.is_supported:
-                continue
+        for python in kinds():
             with self.subTest(python.version), victim(path, python=python.path) as target:
                 time.sleep(0.5)
                 stacks, quality = self.record(target, "kernel-" + python.version, "-a")
@@ -171,9 +173,7 @@ class KernelEngine(Test):
 
     def test_children(self):
         path = script("children", CHILDREN)
-        for python in pythons():
-            if not python.is_supported:
-                continue
+        for python in kinds():
             with self.subTest(python.version), victim(path, python=python.path) as target:
                 stacks, quality = self.record(target, "kernel-children-" + python.version, "--subprocesses")
                 samples = sum(stack.count for stack in stacks if "child" in stack.names)
@@ -183,13 +183,11 @@ class KernelEngine(Test):
     def test_sub_interpreters(self):
         """As the remote engine sees them; each has its own GIL, which the thread that is in it holds."""
         path = script("visits", VISITS)
-        for python in pythons():
-            if not python.is_supported or python.minor < OWN_STATE_MINOR:
-                continue
+        for python in kinds(has_own_states):
             with self.subTest(python.version), victim(path, python=python.path) as target:
                 for engine in ("remote", "kernel"):
                     stacks, quality = self.record(target, "kernel-visits-" + python.version, "-a", *of_its_gil(python),
-                                                  "--engine", engine, "-d", "3")
+                                                  "--engine", engine, "-d", "2")
                     inner, outer = (sum(stack.count for stack in stacks if name in stack.names) for name in ("inner", "outer"))
                     self.assertEqual([str(stack) for stack in stacks if {"inner", "outer"} <= set(stack.names)], [])
                     for count in (inner, outer):
@@ -199,11 +197,9 @@ class KernelEngine(Test):
     def test_short_visits_of_sub_interpreters(self):
         """Each sample is of the interpreter that the thread was in, however shortly. To enter it takes time too."""
         path = script("short-visits", SHORT_VISITS)
-        for python in pythons():
-            if not python.is_supported or python.minor < OWN_STATE_MINOR:
-                continue
+        for python in kinds(has_own_states):
             with self.subTest(python.version), victim(path, python=python.path) as target:
-                stacks, quality = self.record(target, "kernel-short-visits-" + python.version, "-a", *of_its_gil(python), "-d", "3")
+                stacks, quality = self.record(target, "kernel-short-visits-" + python.version, "-a", *of_its_gil(python), "-d", "2")
                 inner, outer = (sum(stack.count for stack in stacks if name in stack.names) for name in ("inner", "outer"))
                 self.assertEqual([str(stack) for stack in stacks if {"inner", "outer"} <= set(stack.names)], [])
                 self.assertGreater(inner, 0.7 * outer, (inner, outer, quality))
@@ -212,9 +208,7 @@ class KernelEngine(Test):
 
     def test_bound_methods_of_c_have_names(self):
         path = script("bound-method", BOUND_METHOD)
-        for python in pythons():
-            if not python.is_supported or python.minor < LEAF_MINOR:
-                continue
+        for python in kinds(lambda python: python.minor >= LEAF_MINOR):
             with self.subTest(python.version), victim(path, python=python.path) as target:
                 stacks, quality = self.record(target, "kernel-bound-" + python.version)
                 named = sum(stack.count for stack in stacks if str(stack).endswith("<native> list.sort"))

@@ -9,12 +9,16 @@ import sys
 import unittest
 
 import harness
-from harness import pythons, run_program, victim
+from harness import kinds, run_program, victim
 
 CALLERS = ("<module>", "a", "b")
 # A location has columns since 3.11.
 COLUMNS_MINOR = 11
 SECONDS = 1
+
+
+def has_columns(python):
+    return python.minor >= COLUMNS_MINOR
 
 
 def records(path):
@@ -53,13 +57,11 @@ class Opcodes(unittest.TestCase):
             self.assertGreater(sum(spot["cumulative"] for spot in calling), 0.9 * total, (caller, spots))
             for spot in calling:
                 self.assertGreater(spot["line"], 0, spot)
-                if python.minor >= COLUMNS_MINOR:
+                if has_columns(python):
                     self.assertGreater(spot["end_col"], spot["col"], spot)
 
     def test_of_every_frame(self):
-        for python in pythons():
-            if not python.is_supported or python.minor < COLUMNS_MINOR:
-                continue
+        for python in kinds(has_columns):
             path = harness.file_in("opcodes-%s.jsonl" % python.version)
             with self.subTest(python.version), victim("chain.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
                 process, code = run_program("record", str(target.pid), "--jsonl", "-o", path, "--opcodes", "-r", "1000",
@@ -91,7 +93,7 @@ class Opcodes(unittest.TestCase):
 
 if __name__ == "__main__":
     harness.check_surroundings()
-    if not any(python.is_supported and python.minor >= COLUMNS_MINOR for python in pythons()):
+    if not kinds(has_columns):
         print("skipped: no interpreter of 3.11 or later is on this machine")
         sys.exit(harness.SKIPPED)
     unittest.main(verbosity=2)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from folded import read_folded
-from harness import PROGRAM, SLOWNESS, Live, Test, file_in, main, newest_python, pythons, run_program, script, victim
+from harness import PROGRAM, SLOWNESS, Live, Test, file_in, kinds, main, newest_python, run_program, script, victim
 
 LONG = "60"
 NATIVE_THREAD = os.environ.get("PYROMETER_NATIVE_THREAD", os.path.join(os.path.dirname(PROGRAM), "tests", "system",
@@ -114,9 +114,7 @@ def crowd():
 class Crowded(Test):
     def test_a_thread_that_lacks_a_processor_is_read_whole_without_a_stop(self):
         """It stands still as long as the profiler has the processor that it had, or waits for."""
-        for python in pythons():
-            if python.minor not in (9, 13):
-                continue
+        for python in kinds(lambda python: python.minor in (9, 13)):
             with self.subTest(python=python.version), victim(script("writes.py", WRITES), python=python.path) as target, crowd():
                 quality, words = recorded(target, "--engine", "remote", "--stop", "never", "-d", "3")
             self.assertGreater(quality["states"]["runnable"]["at_least"], 0.3, words)
@@ -138,9 +136,7 @@ class Stops(Test):
             self.skipTest("this machine is too busy: %d ticks missed" % quality["missed_ticks"])
 
     def test_short_calls_are_read_stopped_within_the_limit(self):
-        for python in pythons():
-            if not python.is_supported:
-                continue
+        for python in kinds():
             with self.subTest(python=python.version), victim("alternate.py", LONG, python=python.path) as target:
                 with Live("attach", str(target.pid), "-r", "1khz") as live:
                     try:

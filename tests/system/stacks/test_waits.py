@@ -9,7 +9,7 @@ import re
 import tempfile
 import time
 
-from harness import Live, Test, file_in, main, pythons, run_program, victim
+from harness import Live, Test, file_in, kinds, main, run_program, victim
 from protobuf import labels_of
 
 PROGRAM = str(pathlib.Path(__file__).with_name("waiters.py"))
@@ -101,9 +101,7 @@ class Gil(Test):
     """Two threads of threads.py compute and two sleep.  A free-threaded build is asked for a GIL."""
 
     def test_who_computes_waits_for_the_gil(self):
-        for python in pythons():
-            if not python.is_supported:
-                continue
+        for python in kinds():
             with self.subTest(python.version), victim("threads.py", "4", "600", python=python.path,
                                                       env=dict(os.environ, PYTHON_GIL="1")) as target:
                 path = file_in("gil-" + python.version)
@@ -151,9 +149,7 @@ class Causes(Test):
         return read_waits(folded), json.loads(pathlib.Path(folded + ".json").read_text("utf-8"))["ticks"]
 
     def test_every_cause_has_its_name(self):
-        for python in pythons():
-            if not python.is_supported:
-                continue
+        for python in kinds():
             with self.subTest(python.version), victim(PROGRAM, "600", python=python.path) as target:
                 target.wait_line(r"^PEERS ")
                 found, ticks = self.record_waits(target, "waits-" + python.version)

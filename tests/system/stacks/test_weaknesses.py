@@ -51,7 +51,7 @@ import unittest
 
 import harness
 from folded import read_folded
-from harness import (ENGINE, PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest, newest_python, program, pythons,
+from harness import (ENGINE, PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, kinds, main, newest, newest_python, program,
                      run_program, script, victim)
 
 LONG = "120"
@@ -251,9 +251,7 @@ while True:
 
     def test_states_that_a_thread_keeps_are_one_thread(self):
         """In every version."""
-        for python in pythons():
-            if not python.is_supported or python.is_free_threaded:
-                continue
+        for python in kinds(lambda python: not python.is_free_threaded):
             with self.subTest(python.version), victim(script("kept.py", self.KEPT), python=python.path) as target:
                 seen = Recording(target.pid, "-a")
                 count = sum(stack.count for stack in seen.stacks)
@@ -319,8 +317,7 @@ while True:
         library = file_in("lends.so")
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, script("lends.c", self.LENDS)], check=True)
         oldest = 13 if ENGINE == "kernel" else 12
-        found = {python.kind: python for python in pythons() if python.is_supported and not python.is_free_threaded and python.minor >= oldest}
-        for python in found.values():
+        for python in kinds(lambda python: not python.is_free_threaded and python.minor >= oldest):
             # Until 3.12 a sub-interpreter that computes never gives the GIL back.
             for how in ("sub", "main", "turns") if python.minor >= 13 else ("main", "turns"):
                 with self.subTest(python.version, how=how), victim(script("lent.py", self.LENT), how, library, python=python.path) as target:
@@ -371,9 +368,7 @@ enter()
 
     def test_an_older_interpreter_inside_a_newer_one(self):
         """The thread is one, in the interpreter that it entered last where the version says so."""
-        for python in pythons():
-            if not python.is_supported:
-                continue
+        for python in kinds():
             with self.subTest(python.version), victim(script("backwards.py", self.BACKWARDS), python=python.path) as target:
                 seen = Recording(target.pid, "-a")
                 if python.minor >= 13:
@@ -419,7 +414,7 @@ wait()
 
     def test_a_hub_that_waits_is_idle(self):
         """By its state, not by its name: off the CPU, the lock released."""
-        able = [python for python in pythons() if python.is_supported and os.path.isdir(os.path.join(python.packages, "greenlet"))]
+        able = kinds(lambda python: os.path.isdir(os.path.join(python.packages, "greenlet")))
         if not able:
             self.skipTest("greenlet is not here")
         with victim(script("hub.py", self.HUB), python=able[-1].path,
@@ -451,9 +446,7 @@ spin()
     def test_threads_are_as_they_were_before(self):
         """CPU mode keeps only the samples of the thread that computes, not those of one that sleeps, on every interpreter."""
         path = script("two_threads.py", self.TWO)
-        for python in pythons():
-            if not python.is_supported:
-                continue
+        for python in kinds():
             with self.subTest(python=python.version), victim(path, python=python.path) as target:
                 recording = Recording(target.pid, "-a", "--blocking", "--mode", "cpu", rate="200")
                 counts = {name: sum(stack.count for stack in recording.stacks if name in stack.names) for name in ("spin", "rest")}

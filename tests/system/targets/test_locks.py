@@ -4,7 +4,9 @@ Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to sam
 """
 
 import json
+import os
 import re
+import signal
 
 from harness import EachTest, main, run_program, victim, why_no_kernel_engine
 from host import Host
@@ -143,6 +145,84 @@ class Locks(EachTest):
         lines, code = self.dump(python, "timed", {**WAITS, **MOVERS})
         self.assertEqual([line for line in lines if "deadlock" in line], [])
         self.assertEqual(code, 0)
+
+
+class Processes(EachTest):
+    """Many processes as one text."""
+
+    def merged(self, *words, mode=("8", "5"), **options):
+        with victim("ranks.py", *mode, "120", **options) as target:
+            process, code = run_program("dump", "--subprocesses", str(target.pid), *words, seconds=60)
+        self.assertEqual(code, 0, process.output())
+        return target.pid, process.out
+
+    def stacks(self, lines):
+        """By the innermost function that has a file: how many processes have a stack, what stands beside that, and which they are."""
+        found = {}
+        for i, line in enumerate(lines):
+            head = re.match(r"(\d+) of \d+ processes · (.*)", line)
+            if head:
+                frame = next(line for line in lines[i + 2:] if re.search(r" \(.*:\d+\)$", line))
+                found[frame.split()[0]] = (int(head.group(1)), head.group(2), lines[i + 1].strip())
+        return found
+
+    def test_one_rank_of_eight_is_elsewhere(self):
+        self.each(self.check_ranks)
+
+    def check_ranks(self, python):
+        pid, lines = self.merged(python=python.path)
+        self.assertEqual(lines[0], "9 processes, Python " + lines[0].rsplit(" ", 1)[1])
+        stacks = self.stacks(lines)
+        # It may be seen between two sleeps.
+        self.assertEqual(stacks.pop("elsewhere")[::2], (1, "rank 5"))
+        self.assertEqual(stacks, {"main": (1, "MainThread: idle: sleep", "process %d" % pid),
+                                  "gather": (7, "MainThread: blocked: pipe", "ranks 0-4, 6, 7")})
+        self.assertRegex(lines[-1], r"^process \d+, no Python: cat, waits in [a-z_]*pipe_read$")
+
+    def test_what_moves_and_what_is_stuck_in_the_kernel_is_said(self):
+        _, lines = self.merged("--repeat", "3", "--interval", "500ms", "--kernel")
+        text = "\n".join(lines)
+        self.assertIn("MainThread: blocked: pipe, stuck for ≥ 1 s", text)
+        self.assertRegex(text, r"MainThread: .*, moves\n  rank 5\n")
+        self.assertRegex(text, r"    kernel: [a-z_]*pipe_read")
+
+    def test_three_hundred_processes_are_two_stacks(self):
+        stacks = self.stacks(self.merged(mode=("300", "-1"))[1])
+        self.assertEqual({name: row[0] for name, row in stacks.items()}, {"main": 1, "gather": 300})
+        self.assertEqual(stacks["gather"][1], "MainThread: blocked: pipe")
+
+    def test_each_process_is_listed_on_demand_also_as_json(self):
+        with victim("ranks.py", "3", "1", "120") as target:
+            process, _ = run_program("dump", "-s", "--each", str(target.pid))
+            dumps, _ = run_program("dump", "-s", "--json", str(target.pid))
+        heads = [line for line in process.out if line.startswith("process ")]
+        self.assertEqual(len([line for line in heads if ", Python " in line]), 4, heads)
+        self.assertEqual(len([line for line in heads if ", no Python: cat, waits in " in line]), 1, heads)
+        dumps = json.loads("\n".join(dumps.out))
+        self.assertEqual(sorted(str(dump["rank"]) for dump in dumps if dump["python"]), ["0", "1", "2", "None"])
+        other, = (dump for dump in dumps if not dump["python"])
+        self.assertEqual((other["name"], other["stopped"]), ("cat", False))
+
+    def test_a_stopped_process_is_named_as_such(self):
+        with victim("chain.py", "120") as target:
+            os.kill(target.pid, signal.SIGSTOP)
+            process, code = run_program("dump", str(target.pid))
+            os.kill(target.pid, signal.SIGCONT)
+        self.assertEqual(code, 0, process.output())
+        self.assertRegex(process.out[0], r"^process %d, Python \S+, stopped by a signal$" % target.pid)
+        self.assertIn("chain.py", process.output())
+
+    def test_processes_are_found_by_their_commands(self):
+        name = "dump-%d" % os.getpid()
+        with victim("chain.py", "120", name) as one, victim("chain.py", "120", name):
+            process, code = run_program("dump", "--command", name)
+            named, _ = run_program("dump", "--command", "*chain.py 120 %s" % name)
+            none, missing = run_program("dump", "--command", name + "-none")
+        self.assertEqual((code, missing), (0, 4), process.output())
+        self.assertRegex(process.out[0], "^2 processes, Python ")
+        self.assertEqual(named.out[0], process.out[0])
+        self.assertIn(str(one.pid), process.output())
+        self.assertIn("no Python process has such a command line", none.output())
 
 
 if __name__ == "__main__":

@@ -118,6 +118,25 @@ function lineSubject({ address, picture }, file, event) {
   return { label: { ...label, line: number }, key, stack: "" };
 }
 
+// The next hot line after or before a line, round the ends; undefined without any.
+function hotLineBeside(file, at, by) {
+  const hot = file.lines.filter((line) => line.self > 0).map((line) => line.line);
+  return by > 0 ? hot.find((line) => line > at) ?? hot[0] : hot.findLast((line) => line < at) ?? hot.at(-1);
+}
+
+const hottestLine = ({ lines }) => lines.reduce((best, one) => (one.self > best.self ? one : best), lines[0]).line;
+
+// Rows are made again when this changes: with the text of the file, all of its lines have one.
+function linesKey({ path, lines }, hasText, hotOnly, isEmpty) {
+  const isPart = hotOnly || !hasText || (lines.length > 0 && isEmpty);
+  return [path, hasText, hotOnly, isPart ? lines.map((line) => line.line).join() : ""].join("\n");
+}
+
+function sumsText({ self, total }, sum) {
+  return TEXT.source.sums(formatShare(ratio(self, sum)), formatShare(ratio(total, sum)), formatCount(self),
+    formatCount(total), formatCount(sum));
+}
+
 export function createSource(root, dispatch) {
   const title = el("h2", { "data-testid": "source-path" });
   const note = el("p", { class: "soft", "data-testid": "source-note" });
@@ -161,23 +180,15 @@ export function createSource(root, dispatch) {
   });
 
   function step(by) {
-    const hot = current().lines.filter((line) => line.self > 0).map((line) => line.line);
-    if (hot.length === 0) return;
-    const at = stepped ?? state.address.line;
-    const next = by > 0
-      ? hot.find((line) => line > at) ?? hot[0]
-      : hot.findLast((line) => line < at) ?? hot[hot.length - 1];
+    const next = hotLineBeside(current(), stepped ?? state.address.line, by);
+    if (next === undefined) return;
     stepped = next;
     change({ file: current().path, line: next }, "replace");
   }
 
   // Shows the lines; true if there are others than before.
   function showLines(file, text) {
-    const hasText = text?.text !== undefined;
-    const key = [file.path, hasText, state.address.hotOnly,
-      state.address.hotOnly || !hasText || (file.lines.length > 0 && lines.rows.size < 1)
-        ? file.lines.map((line) => line.line).join()
-        : ""].join("\n");
+    const key = linesKey(file, text?.text !== undefined, state.address.hotOnly, lines.rows.size === 0);
     const isNew = key !== shownText;
     if (isNew) {
       lines.rebuild(file, text, state);
@@ -192,8 +203,7 @@ export function createSource(root, dispatch) {
     const { line } = state.address;
     const at = file.path + ":" + line;
     if ((at !== shownLine || isNew) && line > 0) lines.scrollTo(line);
-    else if (isNew)
-      lines.scrollTo(file.lines.reduce((best, one) => (one.self > best.self ? one : best), file.lines[0]).line);
+    else if (isNew) lines.scrollTo(hottestLine(file));
     shownLine = at;
   }
 
@@ -204,10 +214,7 @@ export function createSource(root, dispatch) {
     const path = visibleText(file.kind === "native" && text?.path !== undefined ? text.path : file.path);
     setAttribute(title, "title", path);
     if (title.textContent !== path) title.replaceChildren(pathText(path));
-    setText(sums,
-      TEXT.source.sums(formatShare(ratio(file.self, state.picture.sum)),
-        formatShare(ratio(file.total, state.picture.sum)), formatCount(file.self), formatCount(file.total),
-        formatCount(state.picture.sum)));
+    setText(sums, sumsText(file, state.picture.sum));
     setText(note, noteText(text, file, state));
     hotOnly.checked = state.address.hotOnly;
     const isNew = showLines(file, text);

@@ -124,6 +124,19 @@ function createTableCaption(dispatch) {
   };
 }
 
+function fillRow(row, shown, index, picture) {
+  row.shown = shown;
+  row.label = picture.table.labelOf(shown);
+  setText(row.name, row.label.brief);
+  setAttribute(row.button, "data-jit", picture.inJit(shown.frame));
+  setText(row.place, row.label.near || (row.label.short === TEXT.native.badge ? TEXT.native.badge : ""));
+  setAttribute(row.place, "title", row.label.place);
+  setText(row.library, row.label.library);
+  setAttribute(row.element, "aria-rowindex", index + 2);
+  fillCell(row.self, shown.self, picture.intervalOf(shown.frame, "self"), picture);
+  fillCell(row.total, shown.total, picture.intervalOf(shown.frame, "total"), picture);
+}
+
 export function createTable(root, dispatch) {
   const heads = createTableHeads(dispatch);
   const body = el("tbody", {});
@@ -158,25 +171,11 @@ export function createTable(root, dispatch) {
   const about = (row) =>
     dispatch({ type: "address", changes: { view: "sandwich", about: state.picture.table.keyOf(row) }, how: "push" });
 
-  function fillRow(row, shown, index) {
-    const { picture } = state;
-    row.shown = shown;
-    row.label = picture.table.labelOf(shown);
-    setText(row.name, row.label.brief);
-    setAttribute(row.button, "data-jit", picture.inJit(shown.frame));
-    setText(row.place, row.label.near || (row.label.short === TEXT.native.badge ? TEXT.native.badge : ""));
-    setAttribute(row.place, "title", row.label.place);
-    setText(row.library, row.label.library);
-    setAttribute(row.element, "aria-rowindex", index + 2);
-    fillCell(row.self, shown.self, picture.intervalOf(shown.frame, "self"), picture);
-    fillCell(row.total, shown.total, picture.intervalOf(shown.frame, "total"), picture);
-  }
-
   function fillRows() {
     const { from, last, height } = scroll.rowsOf(all.length, around);
     first = from;
     resize(last - first);
-    rows.forEach((row, i) => fillRow(row, all[first + i], first + i));
+    rows.forEach((row, i) => fillRow(row, all[first + i], first + i, state.picture));
     body.style.setProperty("--rows-above", first * height + "px");
     body.style.setProperty("--rows-below", (all.length - last) * height + "px");
     setAttribute(table, "aria-rowcount", all.length + 1);

@@ -150,18 +150,21 @@ function listenToTreeKeys(table, tree) {
   });
 }
 
+// change(make): has make(open, tree) change what is open.
+function treeTools(change, count) {
+  const button = (testid, text, make) =>
+    el("button", { type: "button", class: "quiet", "data-testid": testid, on: { click: () => change(make) } }, text);
+  return el("div", { class: "tree-tools" },
+    button("tree-open-all", CHART_TEXT.tree.openAll, (open, tree) => openBelow(tree, open, 0)),
+    button("tree-close-all", CHART_TEXT.tree.closeAll, (open) => open.clear()), count);
+}
+
 // `scroller`: the region that the tree stands in. -> {element, update(state)}
 export function createCallTree(scroller, dispatch) {
   const grid = createTreeGrid();
   const opened = createOpened();
-  const button = (testid, text, click) =>
-    el("button", { type: "button", class: "quiet", "data-testid": testid, on: { click } }, text);
-  const tools = el("div", { class: "tree-tools" },
-    button("tree-open-all", CHART_TEXT.tree.openAll, () => change((open, tree) => openBelow(tree, open, 0))),
-    button("tree-close-all", CHART_TEXT.tree.closeAll, () => change((open) => open.clear())));
   const count = el("span", { class: "soft" });
-  tools.append(count);
-  const element = el("div", {}, tools, grid.table);
+  const element = el("div", {}, treeTools((make) => change(make), count), grid.table);
   let state = null;
   let rows = [];
   let shownTree = null;

@@ -175,6 +175,29 @@ function contextsList({ picture }, dispatch) {
     more > 0 ? el("p", { class: "soft", "data-testid": "more-contexts" }, TEXT.details.moreContexts(more)) : null];
 }
 
+// Text that the row has no room for.
+const hoverText = ({ name, brief, place }) => (brief === name ? "" : name + "\n") + place;
+
+function hottestRow(row, sum, most, about) {
+  const fill = el("i", {});
+  fill.style.width = (100 * row.self) / most + "%";
+  const name = el("span", { class: "hottest-name" }, isolated(row.label.brief),
+    isolated(row.label.near || row.label.short, { class: "soft" }));
+  return el("li", {},
+    el("button", { type: "button", class: "hottest", title: hoverText(row.label), "data-key": row.key,
+      on: { click: () => about(row.key) } }, name, el("span", { class: "share" }, formatShare(ratio(row.self, sum))),
+      el("span", { class: "bar", "aria-hidden": "true" }, fill)));
+}
+
+// The key of all that the panel shows of a subject.
+function signatureOf(state, subject) {
+  const { address, picture } = state;
+  return [subject, subject === null ? state.summaryVersion : 0, state.recordingVersion, address.by, picture.native,
+    address.bottomUp, picture.focus.id, picture.sum, shownParts(state), address.states, address.filters.join("\n"),
+    address.range?.from, address.range?.to, picture.secondsPerSample, JSON.stringify(notesOf(state.session)),
+    mayOperate(state)].join(" ");
+}
+
 export function createDetails(root, dispatch) {
   root.dataset.testid = "details";
   let shown = null;
@@ -204,26 +227,12 @@ export function createDetails(root, dispatch) {
 
   const about = (key) => dispatch({ type: "address", changes: { about: key, frame: [] }, how: "push" });
 
-  // Text that the row has no room for.
-  const hoverText = ({ name, brief, place }) => (brief === name ? "" : name + "\n") + place;
-
-  function hottestRow(row, sum, most) {
-    const fill = el("i", {});
-    fill.style.width = (100 * row.self) / most + "%";
-    const name = el("span", { class: "hottest-name" }, isolated(row.label.brief),
-      isolated(row.label.near || row.label.short, { class: "soft" }));
-    return el("li", {},
-      el("button", { type: "button", class: "hottest", title: hoverText(row.label), "data-key": row.key,
-        on: { click: () => about(row.key) } }, name, el("span", { class: "share" }, formatShare(ratio(row.self, sum))),
-        el("span", { class: "bar", "aria-hidden": "true" }, fill)));
-  }
-
   // Nothing chosen: where the program spends its time, and how to go on.
   function overview(state) {
     const hottest = state.picture.hottest;
     if (hottest.length === 0) return notes.parts(state);
     const byLine = state.address.by === "line";
-    const rows = hottest.map((row) => hottestRow(row, state.picture.sum, hottest[0].self));
+    const rows = hottest.map((row) => hottestRow(row, state.picture.sum, hottest[0].self, about));
     return [
       el("h2", { class: "plain" }, byLine ? TEXT.details.hottestLines : TEXT.details.hottestFunctions),
       el("p", { class: "soft" }, TEXT.details.bySelf),
@@ -277,10 +286,7 @@ export function createDetails(root, dispatch) {
       const id = shownId(state);
       const found = id === null ? state.picture.about : null;
       const subject = id ?? found?.key ?? null;
-      const signature = [subject, subject === null ? state.summaryVersion : 0, state.recordingVersion, state.address.by,
-        state.picture.native, state.address.bottomUp, state.picture.focus.id, state.picture.sum, shownParts(state),
-        state.address.states, state.address.filters.join("\n"), state.address.range?.from, state.address.range?.to,
-        state.picture.secondsPerSample, JSON.stringify(notesOf(state.session)), mayOperate(state)].join(" ");
+      const signature = signatureOf(state, subject);
       if (signature === shown || root.hidden || (shownFrame === subject && isInUse())) return;
       shown = signature;
       shownFrame = subject;

@@ -159,16 +159,23 @@ function createStackMoves(surface, stateOf, dispatch, read) {
   };
 }
 
+// The shown span, narrower or wider around its middle; the whole without a factor.
+function spanByFactor(state, factor) {
+  const { from, to } = stackSpan(state);
+  return factor === null ? wholeSpan(state) : zoomedSpan({ from, to }, (from + to) / 2, factor, wholeSpan(state));
+}
+
+// The subject of the menu of a group.
+function groupSubject(picture, group) {
+  const { label, key } = picture.describe(group);
+  return { label, key, stack: pathStack(picture.pathTo(group), false) };
+}
+
 export function createStacks(root, dispatch) {
   const surface = createSurface(() => state);
   const { canvas, scroller, layout, groupOf, timesOf } = surface;
   const tip = createStackTip();
-  const head = createStackHead(dispatch, (factor) =>
-    moves.changeSpan(
-      factor === null
-        ? wholeSpan(state)
-        : zoomedSpan(spanNow(), (spanNow().from + spanNow().to) / 2, factor, wholeSpan(state)),
-    ));
+  const head = createStackHead(dispatch, (factor) => moves.changeSpan(spanByFactor(state, factor)));
   const moves = createStackMoves(surface, () => state, dispatch, head.read);
   const element = el("div", { class: "stacks" }, head.element, surface.sheet, tip.element);
   const drawing = createStackDrawing(surface);
@@ -231,8 +238,7 @@ export function createStacks(root, dispatch) {
     const box = (event.pointerType === "" ? null : surface.boxUnder({ x: event.clientX, y: event.clientY }))
       ?? chart.current();
     if (box === null) return null;
-    const { label, key } = state.picture.describe(groupOf(box));
-    return { label, key, stack: pathStack(state.picture.pathTo(groupOf(box)), false) };
+    return groupSubject(state.picture, groupOf(box));
   });
 
   // Draws when something is new.

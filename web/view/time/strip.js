@@ -64,6 +64,25 @@ function createStripTools(dispatch, zoom) {
   };
 }
 
+// Pins of the starts and of the notes that lie in the span.
+function pinsWithin(span, notes, starts, shareOf) {
+  const pinAt = (name, time) => {
+    const pin = el("i", { class: name, "data-testid": name });
+    pin.style.left = shareOf(time) * 100 + "%";
+    return pin;
+  };
+  const begun = starts.filter(({ at }) => at >= span.from && at <= span.to);
+  const noted = notes.filter(({ from_s: from, to_s: to }) => from < span.to && to > span.from);
+  return [
+    ...begun.map(({ at }) => pinAt("strip-start", at)),
+    ...noted.map(({ from_s: from, to_s: to }) => {
+      const pin = pinAt("strip-note", from);
+      pin.style.width = (shareOf(to) - shareOf(from)) * 100 + "%";
+      return pin;
+    }),
+  ];
+}
+
 // The plot of the strip, with the range on it: {element, axis, spanNow(), timeAt(x), pxOf(time), draw(timeline, span,
 // is live, notes, starts), showRange(range with both ends or null, text)}.
 function createStripArea() {
@@ -110,20 +129,7 @@ function createStripArea() {
     const signature = JSON.stringify([span, notes, starts]);
     if (signature === shownPins) return;
     shownPins = signature;
-    const begun = starts.filter(({ at }) => at >= span.from && at <= span.to).map(({ at }) => {
-      const pin = el("i", { class: "strip-start", "data-testid": "strip-start" });
-      pin.style.left = shareOf(at) * 100 + "%";
-      return pin;
-    });
-    pins.replaceChildren(...begun,
-      ...notes.filter(({ from_s: from, to_s: to }) => from < span.to && to > span.from).map(
-        ({ from_s: from, to_s: to }) => {
-          const pin = el("i", { class: "strip-note", "data-testid": "strip-note" });
-          pin.style.left = shareOf(from) * 100 + "%";
-          pin.style.width = (shareOf(to) - shareOf(from)) * 100 + "%";
-          return pin;
-        },
-      ));
+    pins.replaceChildren(...pinsWithin(span, notes, starts, shareOf));
   }
 
   new ResizeObserver(([{ contentRect }]) => {

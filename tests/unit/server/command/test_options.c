@@ -410,6 +410,13 @@ static void letters_mean_what_they_mean_in_py_spy(void **state)
     assert_int_equal(options.sampling.mode, SAMPLER_MODE_GIL);
     assert_true(options.sampling.rate_hz == 50);
     assert_string_equal(options.formats[0].format->name, "collapsed");
+    assert_int_equal(parse_text("dump 7 /dev/null --executable x", &options, NULL), ERR_OK);
+    assert_int_equal(options.sampling.pid_count, 1);
+    assert_string_equal(options.files[0], "/dev/null");
+    assert_string_equal(options.executable, "x");
+    assert_int_equal(parse_text("dump 7 --executable x", &options, NULL), ERR_INVALID);
+    assert_int_equal(parse_text("dump /nonexistent/core", &options, NULL), ERR_INVALID);
+    assert_int_equal(parse_text("dump", &options, NULL), ERR_INVALID);
     assert_int_equal(parse_text("dump -n -p 7", &options, NULL), ERR_OK);
     assert_true(options.shows_native && options.sampling.pid_count == 1);
 }

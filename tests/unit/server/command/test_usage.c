@@ -108,6 +108,10 @@ static void messages_name_what_is_wrong(void **state)
           "invalid --format 'png': want collapsed, flamegraph, heatmap, svg, pstats, pstats-text, "
           "summary, summary-markdown, summary-json, jsonl, gecko, chrome-trace, speedscope, pprof" },
         { "record", "record needs a PID, --all or -- COMMAND" },
+        { "dump", "dump needs a PID, a core file, --all or --command" },
+        { "dump 1 --all", "dump takes a PID or --all, not both" },
+        { "dump 1 --command x", "dump takes a PID or --command, not both" },
+        { "dump --all --command x", "--command chooses among all: leave out --all" },
         { "record 1 -- x", "record takes a PID or a COMMAND, not both" },
         { "record --all -- x", "record takes --all or a COMMAND, not both" },
         { "record --", "a COMMAND is missing after the '--'" },

@@ -1,0 +1,149 @@
+#include "server/command/dump_targets.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
+#include "sampler/base/vec.h"
+#include "sampler/process_tree.h"
+#include "sampler/processes.h"
+#include "server/command/options/options.h"
+
+enum { POLL_MS = 10, MAX_COMMAND = 4096 };
+static const uint64_t MOST_NS = 60 * NS_PER_S;
+
+void dump_targets_deinit(struct dump_targets *targets)
+{
+    free(targets->pids);
+    *targets = (struct dump_targets){ .pids = NULL };
+}
+
+bool dump_targets_is_named(const struct options *options, pid_t pid)
+{
+    for (size_t i = 0; i < options->sampling.pid_count; i++)
+        if (options->sampling.pids[i] == pid)
+            return true;
+    return false;
+}
+
+struct found {
+    const struct options *options;
+    struct dump_targets *targets;
+    size_t room;
+    bool lacks_memory;
+};
+
+static bool is_wanted(const struct options *options, const struct process_info *info)
+{
+    const struct setting_texts *const patterns = &options->dump.commands;
+    struct buffer command = { 0 };
+    bool is_matched = patterns->count == 0;
+    for (size_t i = 0; i < info->argc && command.length < MAX_COMMAND; i++)
+        buffer_printf(&command, "%s%.*s", i ? " " : "", MAX_COMMAND, info->argv[i]);
+    const char *const text = buffer_string(&command);
+    for (size_t i = 0; text && i < patterns->count; i++) {
+        const char *const pattern = patterns->items[i];
+        is_matched |= strpbrk(pattern, "*?[") ? fnmatch(pattern, text, 0) == 0
+                                              : strstr(text, pattern) != NULL;
+    }
+    buffer_deinit(&command);
+    return is_matched;
+}
+
+static void take_process(void *context, const struct process_info *info)
+{
+    struct found *const found = context;
+    struct dump_targets *const targets = found->targets;
+    if (!is_wanted(found->options, info))
+        return;
+    if (info->reason) {
+        targets->unreadable++;
+        return;
+    }
+    if (targets->count == PROCESS_TREE_MAX)
+        return;
+    if (VEC_RESERVE(targets->pids, found->room, targets->count + 1))
+        targets->pids[targets->count++] = info->pid;
+    else
+        found->lacks_memory = true;
+}
+
+/* Waits while processes of the host are being examined, but not for one that is slow on purpose. */
+static enum err_code list_python(const struct options *options, struct dump_targets *out,
+                                 struct err *err)
+{
+    struct found found = { .options = options, .targets = out };
+    struct processes *processes = NULL;
+    struct processes_summary summary = { .examining = 1 };
+    const struct timespec rest = { .tv_nsec = POLL_MS * (long)NS_PER_MS };
+    const uint64_t end_ns = clock_now_ns() + MOST_NS;
+    uint64_t moved_ns = clock_now_ns();
+    enum err_code rc = processes_create(&processes, err);
+    while (!rc && summary.examining) {
+        const size_t before = summary.examining;
+        rc = processes_visit(processes, NULL, NULL, &summary, err);
+        const uint64_t now_ns = clock_now_ns();
+        if (summary.examining != before)
+            moved_ns = now_ns;
+        if (now_ns > end_ns || now_ns - moved_ns > PROCESSES_STUCK_NS)
+            break;
+        if (!rc && summary.examining)
+            (void)nanosleep(&rest, NULL);
+    }
+    if (!rc)
+        rc = processes_visit(processes, take_process, &found, &summary, err);
+    out->unexamined = summary.examining;
+    processes_destroy(processes);
+    return rc ? rc : found.lacks_memory ? err_nomem(err) : ERR_OK;
+}
+
+/* Replaces the processes by them and all their descendants. */
+static enum err_code add_children(struct dump_targets *targets, struct err *err)
+{
+    pid_t *all = NULL;
+    size_t count = 0;
+    const enum err_code rc =
+        process_tree_list(targets->pids, targets->count, &all, &count, err);
+    if (rc)
+        return rc;
+    free(targets->pids);
+    targets->pids = all;
+    targets->count = count;
+    return ERR_OK;
+}
+
+enum err_code dump_targets_find(const struct options *options, struct dump_targets *out,
+                                struct err *err)
+{
+    const struct sampler_options *const sampling = &options->sampling;
+    enum err_code rc = ERR_OK;
+    *out = (struct dump_targets){ .are_named = sampling->pid_count > 0 };
+    if (out->are_named) {
+        out->pids = malloc(sampling->pid_count * sizeof *out->pids);
+        if (!out->pids)
+            return err_nomem(err);
+        memcpy(out->pids, sampling->pids, sampling->pid_count * sizeof *out->pids);
+        out->count = sampling->pid_count;
+    } else if (options->file_count == 0) {
+        rc = list_python(options, out, err);
+    }
+    if (!rc && sampling->subprocesses)
+        rc = add_children(out, err);
+    if (!rc && out->count == 0 && options->file_count == 0)
+        rc =
+            out->unreadable
+                ? err_set(err, ERR_PERM,
+                          "%zu Python process%s cannot be read: pyrometer doctor says why",
+                          out->unreadable, out->unreadable == 1 ? "" : "es")
+                : err_set(
+                      err, ERR_GONE, "no Python process%s",
+                      sampling->all
+                          ? ""
+                          : " has such a command line: --command matches it whole, or without * a part of it");
+    if (rc)
+        dump_targets_deinit(out);
+    return rc;
+}
