@@ -39,6 +39,9 @@ MUST_CHECK enum err_code process_facts_read(pid_t pid, struct process_facts *out
 MUST_CHECK enum err_code process_kernel_stack(pid_t pid, pid_t tid,
                                               char out[PROCESS_TREE_STACK_BYTES]);
 
+/* The resident memory of the process.  false: unknown. */
+bool process_rss(pid_t pid, uint64_t *bytes_out);
+
 /* How often the thread began to wait so far.  false: unknown. */
 bool process_thread_waits(pid_t pid, pid_t tid, uint64_t *out);
 

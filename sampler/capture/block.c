@@ -129,23 +129,6 @@ bool block_is_piece(const struct block_head *head)
     return head->coding == CODING_FIRST || head->coding == CODING_NEXT;
 }
 
-/* `pieces` is 1 while a stream is being read. */
-static enum err_code decode_piece(struct block_chain *chain, const struct block_head *head,
-                                  const void *stored, struct buffer *raw, struct err *err)
-{
-    const bool is_first = head->coding == CODING_FIRST;
-    enum err_code rc = ERR_OK;
-    if (!is_first && !chain->pieces)
-        return err_set(err, ERR_CORRUPT, "a block continues one that is missing");
-    if (!chain->reader)
-        rc = zstd_reader_create(&chain->reader, err);
-    if (!rc)
-        rc = zstd_reader_add(chain->reader, is_first, stored, head->stored_bytes, raw->data,
-                             raw->length, err);
-    chain->pieces = !rc;
-    return rc;
-}
-
 enum err_code block_decode(struct block_chain *chain, const struct block_head *head,
                            const void *stored, struct buffer *raw, struct err *err)
 {
@@ -160,7 +143,18 @@ enum err_code block_decode(struct block_chain *chain, const struct block_head *h
         return err_set(err, ERR_CORRUPT, "a block has an unknown coding");
     if (!buffer_replace(raw, head->raw_bytes))
         return buffer_check(raw, err);
-    if (block_is_piece(head))
-        return decode_piece(chain, head, stored, raw, err);
+    if (block_is_piece(head)) {
+        const bool is_first = head->coding == CODING_FIRST;
+        enum err_code rc = ERR_OK;
+        if (!is_first && !chain->pieces)
+            return err_set(err, ERR_CORRUPT, "a block continues one that is missing");
+        if (!chain->reader)
+            rc = zstd_reader_create(&chain->reader, err);
+        if (!rc)
+            rc = zstd_reader_add(chain->reader, is_first, stored, head->stored_bytes, raw->data,
+                                 raw->length, err);
+        chain->pieces = !rc;
+        return rc;
+    }
     return compress_unzstd(stored, head->stored_bytes, raw->data, raw->length, err);
 }

@@ -96,7 +96,7 @@ static bool has_room(struct live_capture *capture)
     return capture->filling != NULL;
 }
 
-static void count(void *context, const struct run *run)
+static void count_run(void *context, const struct run *run)
 {
     struct live_capture *const capture = context;
     capture->taken += run->count;
@@ -111,8 +111,8 @@ static void count(void *context, const struct run *run)
 }
 
 /* If there is no chunk, the next seal closes this window too. */
-static void seal(void *context, uint64_t end_ns, uint64_t period_ns,
-                 const struct quality *quality)
+static void seal_window(void *context, uint64_t end_ns, uint64_t period_ns,
+                        const struct quality *quality)
 {
     struct live_capture *const capture = context;
     if (!has_room(capture))
@@ -130,7 +130,8 @@ enum err_code live_capture_create(struct live_capture **out, struct err *err)
     struct live_capture *const capture = calloc(1, sizeof *capture);
     if (!capture)
         return err_nomem(err);
-    capture->sink = (struct sink){ .context = capture, .count = count, .seal = seal };
+    capture->sink =
+        (struct sink){ .context = capture, .count = count_run, .seal = seal_window };
     pthread_mutex_init(&capture->lock, NULL);
     pthread_cond_init(&capture->changed, NULL);
     *out = capture;
@@ -159,7 +160,7 @@ static void put_state(void *context, struct buffer *out)
 }
 
 /* Every row that the runs refer to was published before they were handed over. */
-static enum err_code flush(struct live_capture *capture, struct err *err)
+static enum err_code flush_chunk(struct live_capture *capture, struct err *err)
 {
     struct profile_snapshot snapshot;
     enum err_code rc = profile_snapshot(capture->profile, &snapshot, err);
@@ -190,7 +191,7 @@ static enum err_code take_chunk(struct live_capture *capture, const struct chunk
                                                   .quality = chunk->quality,
                                                   .lost = chunk->lost + capture->dropped };
     rc = writer_seal(writer, chunk->end_ns, chunk->period_ns, err);
-    return !rc && writer_is_due(writer) ? flush(capture, err) : rc;
+    return !rc && writer_is_due(writer) ? flush_chunk(capture, err) : rc;
 }
 
 /* Removes a partly written block: then there may be room for the end. */
@@ -248,7 +249,7 @@ static sigset_t block_limit_signal(void)
     return before;
 }
 
-static void unblock(const sigset_t *before)
+static void unblock_signals(const sigset_t *before)
 {
     const struct timespec now = { 0 };
     sigset_t limit;
@@ -289,8 +290,8 @@ enum err_code live_capture_begin_live(struct live_capture *capture, int fd,
     const sigset_t before = block_limit_signal();
     enum err_code rc = writer_init_live(&capture->writer, &written, write_out, capture, err);
     if (!rc)
-        rc = flush(capture, err);
-    unblock(&before);
+        rc = flush_chunk(capture, err);
+    unblock_signals(&before);
     return rc ? rc : start_thread(capture, err);
 }
 
@@ -310,11 +311,11 @@ enum err_code live_capture_begin(struct live_capture *capture, int fd, struct pr
     written.unit_ns = writer_unit_ns((double)metadata->rate_uhz / 1e6);
     const sigset_t before = block_limit_signal();
     const enum err_code rc = writer_init(&capture->writer, &written, write_out, capture, err);
-    unblock(&before);
+    unblock_signals(&before);
     return rc ? rc : start_thread(capture, err);
 }
 
-static void join(struct live_capture *capture)
+static void join_thread(struct live_capture *capture)
 {
     if (!capture->has_thread)
         return;
@@ -332,13 +333,13 @@ enum err_code live_capture_finish(struct live_capture *capture,
 {
     if (capture->filling && capture->filling->count)
         hand_over(capture);
-    join(capture);
+    join_thread(capture);
     const sigset_t before = block_limit_signal();
 
     struct capture_metadata written = *end;
     capture->sealed.lost = capture->lost + capture->dropped;
     if (!capture->err.code &&
-        (flush(capture, &capture->err) ||
+        (flush_chunk(capture, &capture->err) ||
          (texts && texts->length && writer_source(&capture->writer, texts, &capture->err))))
         drop_rest(capture);
     if (capture->err.code) {
@@ -351,7 +352,7 @@ enum err_code live_capture_finish(struct live_capture *capture,
     if (rc)
         drop_rest(capture);
 
-    unblock(&before);
+    unblock_signals(&before);
     if (!capture->err.code)
         return rc;
     if (err)
@@ -372,7 +373,7 @@ void live_capture_destroy(struct live_capture *capture)
 {
     if (!capture)
         return;
-    join(capture);
+    join_thread(capture);
     writer_deinit(&capture->writer);
     free_chunks(capture->first);
     free_chunks(capture->free);

@@ -47,30 +47,12 @@ static const struct capture_metadata *facts_of(const struct input *input)
     return reader_metadata(input->reader);
 }
 
-static uint32_t *ids(uint32_t rows)
+static uint32_t *make_ids(uint32_t rows)
 {
     return calloc((size_t)rows + 1, sizeof(uint32_t));
 }
 
-static enum err_code make_maps(struct input *input, struct err *err)
-{
-    const struct profile_sizes *const sizes = &input->snapshot.sizes;
-    input->strings = ids(sizes->strings);
-    input->libraries = ids(sizes->libraries);
-    input->functions = ids(sizes->functions);
-    input->frames = ids(sizes->frames);
-    input->nodes = ids(sizes->nodes);
-    input->threads = ids(sizes->threads);
-    input->processes = ids(sizes->processes);
-    input->spots = ids(sizes->spots);
-    if (input->strings && input->libraries && input->functions && input->frames &&
-        input->nodes && input->threads && input->processes && input->spots)
-        return ERR_OK;
-    return err_nomem(err);
-}
-
-static enum err_code map_functions(struct profile *profile, struct input *input,
-                                   struct err *err)
+static enum err_code map_places(struct profile *profile, struct input *input, struct err *err)
 {
     const struct profile_sizes *const sizes = &input->snapshot.sizes;
     enum err_code rc = ERR_OK;
@@ -87,13 +69,7 @@ static enum err_code map_functions(struct profile *profile, struct input *input,
         row.library = input->libraries[row.library];
         rc = profile_function_row(profile, &row, &input->functions[id], err);
     }
-    return rc;
-}
 
-static enum err_code map_places(struct profile *profile, struct input *input, struct err *err)
-{
-    const struct profile_sizes *const sizes = &input->snapshot.sizes;
-    enum err_code rc = map_functions(profile, input, err);
     for (frame_id id = 0; id < sizes->frames && !rc; id++) {
         const struct profile_frame row = profile_frame_at(&input->snapshot, id);
         rc = profile_frame(profile, input->functions[row.function], row.line,
@@ -152,15 +128,6 @@ static enum err_code map_threads(struct profile *profile, struct input *input, c
     return rc;
 }
 
-/* The first capture that names the package of a file is right; those that find no room are left out. */
-static void take_packages(struct profile *profile, const struct input *input)
-{
-    const struct packages *const packages = profile_packages(reader_profile(input->reader));
-    for (uint32_t i = 0; i < packages_count(packages); i++)
-        (void)!packages_add(profile_packages(profile), packages->rows[i].path,
-                            packages->rows[i].package, NULL);
-}
-
 static bool is_wanted(const struct input *input)
 {
     const uint64_t start_ns = input->window.start_ns;
@@ -211,8 +178,21 @@ static enum err_code open_input(struct merge *merge, struct input *input, size_t
     enum err_code rc = reader_load(input->reader, memory_bytes, err);
     if (!rc)
         rc = profile_snapshot(reader_profile(input->reader), &input->snapshot, err);
-    if (!rc)
-        rc = make_maps(input, err);
+    if (!rc) {
+        const struct profile_sizes *const sizes = &input->snapshot.sizes;
+        input->strings = make_ids(sizes->strings);
+        input->libraries = make_ids(sizes->libraries);
+        input->functions = make_ids(sizes->functions);
+        input->frames = make_ids(sizes->frames);
+        input->nodes = make_ids(sizes->nodes);
+        input->threads = make_ids(sizes->threads);
+        input->processes = make_ids(sizes->processes);
+        input->spots = make_ids(sizes->spots);
+        rc = input->strings && input->libraries && input->functions && input->frames &&
+                     input->nodes && input->threads && input->processes && input->spots
+                 ? ERR_OK
+                 : err_nomem(err);
+    }
     if (!rc) {
         struct profile *const profile = merge->profile;
         for (str_id id = 0; id < input->snapshot.sizes.strings && !rc; id++) {
@@ -225,7 +205,13 @@ static enum err_code open_input(struct merge *merge, struct input *input, size_t
         rc = map_places(merge->profile, input, err);
     if (!rc)
         rc = map_threads(merge->profile, input, home, err);
-    take_packages(merge->profile, input);
+
+    /* The first capture that names the package of a file is right; those that find no room are left out. */
+    const struct packages *const packages = profile_packages(reader_profile(input->reader));
+    for (uint32_t i = 0; i < packages_count(packages); i++)
+        (void)!packages_add(profile_packages(merge->profile), packages->rows[i].path,
+                            packages->rows[i].package, NULL);
+
     reader_rewind(input->reader);
     return rc ? rc : next_window(input, err);
 }
@@ -237,13 +223,14 @@ static uint64_t start_of(const struct input *input)
 }
 
 /* An instant of a capture in the merged session.  The first window may have runs from before the range. */
-static uint64_t moved(const struct input *input, uint64_t at_ns)
+static uint64_t move_time(const struct input *input, uint64_t at_ns)
 {
     const uint64_t from_ns = input->range.from_ns;
     return at_ns > from_ns ? at_ns - from_ns + input->offset_ns : input->offset_ns;
 }
 
-static enum err_code begin(struct merge *merge, writer_take take, void *to, struct err *err)
+static enum err_code begin_merge(struct merge *merge, writer_take take, void *to,
+                                 struct err *err)
 {
     struct capture_metadata metadata = *facts_of(&merge->inputs[0]);
     struct recorded_filters_room room;
@@ -284,13 +271,13 @@ static enum err_code begin(struct merge *merge, writer_take take, void *to, stru
 }
 
 /* NULL: no window is left. */
-static struct input *earliest(const struct merge *merge)
+static struct input *find_earliest(const struct merge *merge)
 {
     struct input *best = NULL;
     uint64_t best_ns = 0;
     for (size_t i = 0; i < merge->count; i++) {
         struct input *const input = &merge->inputs[i];
-        const uint64_t end_ns = moved(input, input->window.end_ns);
+        const uint64_t end_ns = move_time(input, input->window.end_ns);
         if (input->has_window && (!best || end_ns < best_ns)) {
             best = input;
             best_ns = end_ns;
@@ -308,7 +295,7 @@ static void add_quality(struct quality *sum, const struct quality *quality)
     sum->bias_ppm = sum->bias_error_ppm = 0;
 }
 
-static enum err_code flush(struct merge *merge, struct err *err)
+static enum err_code flush_output(struct merge *merge, struct err *err)
 {
     struct quality sum = { 0 };
     uint64_t lost = 0;
@@ -317,36 +304,6 @@ static enum err_code flush(struct merge *merge, struct err *err)
         lost += facts_of(&merge->inputs[i])->lost;
     }
     return writer_flush(&merge->writer, &merge->snapshot, &sum, lost, err);
-}
-
-static enum err_code take_window(struct merge *merge, struct input *input, struct err *err)
-{
-    const struct capture_window *const window = &input->window;
-    const uint64_t start_ns = moved(input, window->start_ns);
-    const uint64_t end_ns = moved(input, window->end_ns);
-    enum err_code rc = ERR_OK;
-    /* A gap without samples. */
-    if (start_ns > merge->now_ns)
-        rc = writer_seal(&merge->writer, start_ns, window->period_ns, err);
-    for (size_t i = 0; i < window->run_count && !rc; i++) {
-        struct run run = window->runs[i];
-        run.thread = input->threads[run.thread];
-        run.node = input->nodes[run.node];
-        run.first_ns = moved(input, run.first_ns);
-        if (run.spot != PROFILE_NO_SPOT) {
-            run.spot = input->spots[run.spot];
-            run.spot_node = input->nodes[run.spot_node];
-        }
-        rc = writer_run(&merge->writer, &run, err);
-    }
-    if (!rc && !window->is_open) {
-        rc = writer_seal(&merge->writer, end_ns, window->period_ns, err);
-        merge->now_ns = end_ns;
-    }
-    /* The last flush has the counters of all blocks. */
-    if (!rc)
-        rc = next_window(input, err);
-    return !rc && writer_is_due(&merge->writer) ? flush(merge, err) : rc;
 }
 
 /* The state is that of the first capture without texts, if none has any. */
@@ -373,7 +330,7 @@ static enum err_code write_source(struct merge *merge, const char **state_out, s
     return rc;
 }
 
-static enum err_code end(struct merge *merge, struct err *err)
+static enum err_code end_merge(struct merge *merge, struct err *err)
 {
     char reason[64];
     const char *paths[PACKAGES_MAX], *names[PACKAGES_MAX];
@@ -387,7 +344,7 @@ static enum err_code end(struct merge *merge, struct err *err)
         const struct capture_metadata *const input = facts_of(&merge->inputs[i]);
         const uint64_t to_ns = merge->inputs[i].range.to_ns;
         const bool is_cut = to_ns > 0 && to_ns < input->elapsed_ns;
-        const uint64_t elapsed_ns = moved(&merge->inputs[i], input->elapsed_ns);
+        const uint64_t elapsed_ns = move_time(&merge->inputs[i], input->elapsed_ns);
         const uint64_t ended_at_ns = is_cut ? input->started_at_ns + to_ns : input->ended_at_ns;
         metadata.lost += input->lost;
         if (input->elapsed_ns && !is_cut && elapsed_ns > metadata.elapsed_ns)
@@ -395,14 +352,14 @@ static enum err_code end(struct merge *merge, struct err *err)
         if (ended_at_ns > metadata.ended_at_ns)
             metadata.ended_at_ns = ended_at_ns;
     }
-    enum err_code rc = flush(merge, err);
+    enum err_code rc = flush_output(merge, err);
     if (!rc)
         rc = write_source(merge, &metadata.source_text, err);
     return rc ? rc : writer_finish(&merge->writer, &metadata, err);
 }
 
-static enum err_code run(struct merge *merge, size_t memory_bytes, writer_take take, void *to,
-                         struct err *err)
+static enum err_code run_merge(struct merge *merge, size_t memory_bytes, writer_take take,
+                               void *to, struct err *err)
 {
     struct input *input;
     enum err_code rc = profile_create(&merge->profile, err);
@@ -417,10 +374,36 @@ static enum err_code run(struct merge *merge, size_t memory_bytes, writer_take t
     if (!rc)
         rc = profile_snapshot(merge->profile, &merge->snapshot, err);
     if (!rc)
-        rc = begin(merge, take, to, err);
-    while (!rc && (input = earliest(merge)))
-        rc = take_window(merge, input, err);
-    return rc ? rc : end(merge, err);
+        rc = begin_merge(merge, take, to, err);
+    while (!rc && (input = find_earliest(merge))) {
+        const struct capture_window *const window = &input->window;
+        const uint64_t start_ns = move_time(input, window->start_ns);
+        const uint64_t end_ns = move_time(input, window->end_ns);
+        /* A gap without samples. */
+        if (start_ns > merge->now_ns)
+            rc = writer_seal(&merge->writer, start_ns, window->period_ns, err);
+        for (size_t i = 0; i < window->run_count && !rc; i++) {
+            struct run run_merge = window->runs[i];
+            run_merge.thread = input->threads[run_merge.thread];
+            run_merge.node = input->nodes[run_merge.node];
+            run_merge.first_ns = move_time(input, run_merge.first_ns);
+            if (run_merge.spot != PROFILE_NO_SPOT) {
+                run_merge.spot = input->spots[run_merge.spot];
+                run_merge.spot_node = input->nodes[run_merge.spot_node];
+            }
+            rc = writer_run(&merge->writer, &run_merge, err);
+        }
+        if (!rc && !window->is_open) {
+            rc = writer_seal(&merge->writer, end_ns, window->period_ns, err);
+            merge->now_ns = end_ns;
+        }
+        /* The last flush has the counters of all blocks. */
+        if (!rc)
+            rc = next_window(input, err);
+        if (!rc && writer_is_due(&merge->writer))
+            rc = flush_output(merge, err);
+    }
+    return rc ? rc : end_merge(merge, err);
 }
 
 enum err_code merge_captures(struct reader *const *readers, size_t count,
@@ -436,7 +419,7 @@ enum err_code merge_captures(struct reader *const *readers, size_t count,
         merge.inputs[i] =
             (struct input){ .reader = readers[i],
                             .range = ranges ? ranges[i] : (struct merge_range){ 0 } };
-    const enum err_code rc = run(&merge, options->memory_bytes, take, to, err);
+    const enum err_code rc = run_merge(&merge, options->memory_bytes, take, to, err);
     *out =
         (struct merge_result){ merge.writer.samples, merge.source_texts, merge.drops_filters };
     writer_deinit(&merge.writer);

@@ -85,7 +85,7 @@ void metadata_encode(const struct capture_metadata *metadata, struct buffer *out
 }
 
 /* NULL: an unknown key. */
-static const struct key *find(const char *name, unsigned form)
+static const struct key *find_key(const char *name, unsigned form)
 {
     for (size_t i = 0; i < KEYS; i++)
         if (keys[i].form == form && strcmp(keys[i].name, name) == 0)
@@ -107,37 +107,6 @@ static enum err_code take_list(struct capture_texts *list, struct byte_reader *i
     return ERR_OK;
 }
 
-/* key NULL: skips the value. */
-static enum err_code take(struct capture_metadata *metadata, const struct key *key,
-                          unsigned form, struct byte_reader *in, struct err *err)
-{
-    struct capture_texts unknown = { 0 };
-    char *const to = key ? (char *)metadata + key->offset : NULL;
-    enum err_code rc = ERR_OK;
-    if (form == FORM_NUMBER) {
-        const uint64_t number = byte_reader_number(in);
-        if (to)
-            memcpy(to, &number, sizeof number);
-    } else if (form == FORM_TEXT) {
-        const char *const text = byte_reader_text(in);
-        if (to)
-            memcpy(to, &text, sizeof text);
-    } else if (form == FORM_LIST) {
-        rc = take_list(to ? (void *)to : &unknown, in, err);
-        free(unknown.items);
-    } else {
-        in->is_bad = true;
-    }
-    return rc;
-}
-
-static void fill_texts(struct capture_metadata *metadata)
-{
-#define X(name) metadata->name = metadata->name ? metadata->name : "";
-    CAPTURE_TEXTS(X)
-#undef X
-}
-
 enum err_code metadata_decode(struct capture_metadata *metadata, struct byte_reader *in,
                               struct err *err)
 {
@@ -146,9 +115,32 @@ enum err_code metadata_decode(struct capture_metadata *metadata, struct byte_rea
     for (size_t i = 0; i < count && !rc && !in->is_bad; i++) {
         const char *const name = byte_reader_text(in);
         const unsigned form = byte_reader_u8(in);
-        rc = take(metadata, find(name, form), form, in, err);
+        const struct key *const key = find_key(name, form);
+        struct capture_texts unknown = { 0 };
+        /* The value of an unknown key is skipped. */
+        char *const to = key ? (char *)metadata + key->offset : NULL;
+        if (form == FORM_NUMBER) {
+            const uint64_t number = byte_reader_number(in);
+            if (to)
+                memcpy(to, &number, sizeof number);
+        } else if (form == FORM_TEXT) {
+            const char *const text = byte_reader_text(in);
+            if (to)
+                memcpy(to, &text, sizeof text);
+        } else if (form == FORM_LIST) {
+            rc = take_list(to ? (void *)to : &unknown, in, err);
+            free(unknown.items);
+        } else {
+            in->is_bad = true;
+        }
     }
-    fill_texts(metadata);
+
+#define X(name) metadata->name = metadata->name ? metadata->name : "";
+
+    CAPTURE_TEXTS(X)
+
+#undef X
+
     if (!rc && in->is_bad)
         rc = err_set(err, ERR_CORRUPT, "its metadata is invalid");
     return rc;

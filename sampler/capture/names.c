@@ -69,7 +69,7 @@ void names_set_live(struct capture_metadata *metadata)
 }
 
 /* SIZE_MAX: not found. */
-static size_t find(const char *const *names, size_t count, const char *name)
+static size_t find_name(const char *const *names, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(names[i], name) == 0)
@@ -86,21 +86,25 @@ static const char *const renamed[][2] = {
     { "repaired", "truncated" },
 };
 
-static size_t find_counter(const char *name)
+void names_init(struct names *names, const struct capture_metadata *metadata)
 {
-    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
-        if (strcmp(renamed[i][0], name) == 0)
-            name = renamed[i][1];
-    return find(counter_names, NUMBERS, name);
-}
+    const struct capture_texts *const list = &metadata->counters;
+    memset(names, 0, sizeof *names);
+    names->counter_count = list->count < NAMES_MAX_COUNTERS ? list->count : NAMES_MAX_COUNTERS;
+    for (size_t i = 0; i < names->counter_count; i++) {
+        const char *name = list->items[i];
+        for (size_t j = 0; j < sizeof renamed / sizeof *renamed; j++)
+            if (strcmp(renamed[j][0], name) == 0)
+                name = renamed[j][1];
+        names->counters[i] = find_name(counter_names, NUMBERS, name);
+    }
 
-static void learn_states(struct names *names, const struct capture_texts *list)
-{
-    names->state_count = list->count < NAMES_MAX_STATES ? list->count : NAMES_MAX_STATES;
+    names->state_count =
+        metadata->states.count < NAMES_MAX_STATES ? metadata->states.count : NAMES_MAX_STATES;
     names->missing = STATE_ALL_UNKNOWN;
     for (size_t i = 0; i < names->state_count; i++) {
-        const size_t at = find(state_names, STATES, list->items[i]);
-        if (strcmp(list->items[i], lacks_native) == 0)
+        const size_t at = find_name(state_names, STATES, metadata->states.items[i]);
+        if (strcmp(metadata->states.items[i], lacks_native) == 0)
             names->lacks_native = 1ull << LACKS_NATIVE_BIT;
         if (at == SIZE_MAX)
             continue;
@@ -108,16 +112,6 @@ static void learn_states(struct names *names, const struct capture_texts *list)
         names->unknown[i] = (state_bits)(1u << (state_shifts[at] + UNKNOWN_SHIFT));
         names->missing = (state_bits)(names->missing & ~names->unknown[i]);
     }
-}
-
-void names_init(struct names *names, const struct capture_metadata *metadata)
-{
-    const struct capture_texts *const list = &metadata->counters;
-    memset(names, 0, sizeof *names);
-    names->counter_count = list->count < NAMES_MAX_COUNTERS ? list->count : NAMES_MAX_COUNTERS;
-    for (size_t i = 0; i < names->counter_count; i++)
-        names->counters[i] = find_counter(list->items[i]);
-    learn_states(names, &metadata->states);
 }
 
 static const int32_t MILLION = 1000000;
@@ -146,16 +140,6 @@ static void take_counter(struct quality *quality, size_t number, uint64_t value)
     memcpy(counter, &value, sizeof value);
 }
 
-/* A function of this id may not be there: what shows it has to check. */
-static void take_biased(struct quality *quality, size_t number, uint64_t value)
-{
-    struct quality_biased *const biased = &quality->biased[number / 2];
-    if (number % 2 == 0)
-        biased->function = value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
-    else if (value <= 2 * (uint64_t)MILLION)
-        biased->ppm = (int32_t)value - MILLION;
-}
-
 void names_take_quality(const struct names *names, struct byte_reader *in, struct quality *out)
 {
     const size_t count = byte_reader_count(in, 1, NAMES_MAX_COUNTERS);
@@ -165,8 +149,14 @@ void names_take_quality(const struct names *names, struct byte_reader *in, struc
         const size_t number = i < names->counter_count ? names->counters[i] : SIZE_MAX;
         if (number < COUNTERS)
             take_counter(out, number, value);
-        else if (number < NUMBERS)
-            take_biased(out, number - COUNTERS, value);
+        else if (number < NUMBERS) {
+            /* A function of this id may not be there: what shows it has to check. */
+            struct quality_biased *const biased = &out->biased[(number - COUNTERS) / 2];
+            if ((number - COUNTERS) % 2 == 0)
+                biased->function = value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+            else if (value <= 2 * (uint64_t)MILLION)
+                biased->ppm = (int32_t)value - MILLION;
+        }
     }
 }
 

@@ -230,19 +230,6 @@ struct profile *reader_profile(struct reader *reader)
     return reader->profile;
 }
 
-/* The file decides how large tables get; a small compressed file may have many rows. */
-static enum err_code take_rows(struct reader *reader, struct err *err)
-{
-    struct byte_reader in = byte_reader_over(&reader->raw);
-    const enum err_code rc = rows_decode(reader->profile, &in, &reader->sizes, err);
-    if (!rc && reader->table_bytes &&
-        profile_table_bytes(reader->profile) > reader->table_bytes)
-        return err_set(err, ERR_LIMIT,
-                       "its functions and stacks need more than %zu MiB: use a larger --memory",
-                       reader->table_bytes >> 20);
-    return rc;
-}
-
 static enum err_code pass_end(struct reader *reader, struct err *err)
 {
     reader->at_end = true;
@@ -254,32 +241,34 @@ static enum err_code pass_end(struct reader *reader, struct err *err)
     return take_end(reader, err);
 }
 
-/* The last one of several blocks counts. */
-static enum err_code take_source(struct reader *reader, struct err *err)
-{
-    const struct buffer raw = reader->raw;
-    source_texts_deinit(&reader->texts);
-    reader->raw = reader->source_bytes;
-    reader->source_bytes = raw;
-    return source_texts_decode(raw.data, raw.length, &reader->texts, err);
-}
-
 static enum err_code take_block(struct reader *reader, const struct block_head *head,
                                 uint64_t at, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    if (head->kind == CAPTURE_ROWS)
-        rc = take_rows(reader, err);
-    else if (head->kind == CAPTURE_WINDOWS) {
+    if (head->kind == CAPTURE_ROWS) {
+        /* The file decides how large tables get; a small compressed file may have many rows. */
+        struct byte_reader in = byte_reader_over(&reader->raw);
+        rc = rows_decode(reader->profile, &in, &reader->sizes, err);
+        if (!rc && reader->table_bytes &&
+            profile_table_bytes(reader->profile) > reader->table_bytes)
+            rc = err_set(
+                err, ERR_LIMIT,
+                "its functions and stacks need more than %zu MiB: use a larger --memory",
+                reader->table_bytes >> 20);
+    } else if (head->kind == CAPTURE_WINDOWS) {
         const bool is_piece = block_is_piece(head);
         struct byte_reader in = byte_reader_over(&reader->raw);
         windows_block_deinit(&reader->block);
         reader->window = 0;
         rc = windows_decode(&in, &reader->names, reader->metadata.unit_ns, &reader->sizes,
                             is_piece, &reader->places, &reader->block, err);
-    } else if (head->kind == CAPTURE_SOURCE)
-        rc = take_source(reader, err);
-    else if (head->kind == CAPTURE_END)
+    } else if (head->kind == CAPTURE_SOURCE) {
+        const struct buffer raw = reader->raw;
+        source_texts_deinit(&reader->texts);
+        reader->raw = reader->source_bytes;
+        reader->source_bytes = raw;
+        rc = source_texts_decode(raw.data, raw.length, &reader->texts, err);
+    } else if (head->kind == CAPTURE_END)
         rc = pass_end(reader, err);
     else
         rc = err_set(err, ERR_CORRUPT, "metadata are in the wrong place");
@@ -365,14 +354,6 @@ static void pass_over(struct reader *reader, const struct reader_part *part)
     wanted->met_to = wanted->to == UINT64_MAX;
 }
 
-/* A wrong index would leave out samples. */
-static enum err_code check_part(const struct wanted_blocks *wanted, struct err *err)
-{
-    if (!wanted->is_part || (wanted->met_from && wanted->met_to && wanted->met_also))
-        return ERR_OK;
-    return err_set(err, ERR_CORRUPT, "its index names blocks that are not there");
-}
-
 static bool is_in(const struct reader_part *part, const struct capture_window *window)
 {
     return window->start_ns >= part->from_ns &&
@@ -416,8 +397,10 @@ enum err_code reader_load_part(struct reader *reader, const struct reader_part *
     if (part->from_ns || part->to_ns)
         pass_over(reader, part);
     enum err_code rc = load_windows(reader, part, err);
-    if (!rc)
-        rc = check_part(&reader->blocks.wanted, err);
+    /* A wrong index would leave out samples. */
+    const struct wanted_blocks *const wanted = &reader->blocks.wanted;
+    if (!rc && wanted->is_part && !(wanted->met_from && wanted->met_to && wanted->met_also))
+        rc = err_set(err, ERR_CORRUPT, "its index names blocks that are not there");
     reader->blocks.wanted = (struct wanted_blocks){ .is_part = false };
     return rc;
 }

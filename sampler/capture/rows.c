@@ -22,19 +22,17 @@ struct row_table {
 
 typedef const struct profile_snapshot *snapshot_ref;
 
-static enum err_code misplaced(struct err *err, const char *what, uint32_t id)
-{
-    return err_set(err, ERR_CORRUPT, "%s %u of the capture is there twice", what, id);
-}
-
 /* The id must be the next one: otherwise the row was there before. */
-static enum err_code placed(enum err_code rc, uint32_t id, uint32_t expected, const char *what,
-                            struct err *err)
+static enum err_code check_place(enum err_code rc, uint32_t id, uint32_t expected,
+                                 const char *what, struct err *err)
 {
     if (rc == ERR_INVALID)
         return err_set(err, ERR_CORRUPT, "%s %u of the capture refers to nothing", what,
                        expected);
-    return !rc && id != expected ? misplaced(err, what, expected) : rc;
+    return !rc && id != expected
+               ? err_set(err, ERR_CORRUPT, "%s %u of the capture is there twice", what,
+                         expected)
+               : rc;
 }
 
 static void encode_strings(snapshot_ref snapshot, struct row_slice slice, struct buffer *out)
@@ -62,7 +60,7 @@ static enum err_code decode_strings(struct profile *profile, struct row_slice sl
         if (is_known)
             continue;
         rc = strtab_intern(profile_strings(profile), (const char *)text, lengths[i], &id, err);
-        rc = placed(rc, id, slice.first + i, "string", err);
+        rc = check_place(rc, id, slice.first + i, "string", err);
     }
     return rc;
 }
@@ -121,7 +119,7 @@ static enum err_code decode_libraries(struct profile *profile, struct row_slice 
                                                  (uint32_t)flags[i] & PROFILE_LIBRARY_FLAGS };
         library_id id = 0;
         rc = profile_library(profile, &row, &id, err);
-        rc = placed(rc, id, slice.first + i, "library", err);
+        rc = check_place(rc, id, slice.first + i, "library", err);
     }
     return rc;
 }
@@ -153,7 +151,7 @@ static enum err_code take_functions(struct profile *profile, struct row_slice sl
                                               .library = id_of(column[LIBRARY][i]) };
         function_id id = 0;
         rc = profile_function_row(profile, &row, &id, err);
-        rc = placed(rc, id, slice.first + i, "function", err);
+        rc = check_place(rc, id, slice.first + i, "function", err);
     }
     return rc;
 }
@@ -188,7 +186,7 @@ static enum err_code decode_frames(struct profile *profile, struct row_slice sli
     for (uint32_t i = 0; i < slice.count && !rc && !in->is_bad && !is_known; i++) {
         frame_id id = 0;
         rc = profile_frame(profile, id_of(function[i]), int_of(line[i]), &id, err);
-        rc = placed(rc, id, slice.first + i, "frame", err);
+        rc = check_place(rc, id, slice.first + i, "frame", err);
     }
     return rc;
 }
@@ -209,7 +207,7 @@ static enum err_code decode_nodes(struct profile *profile, struct row_slice slic
     for (uint32_t i = 0; i < slice.count && !rc && !in->is_bad && !is_known; i++) {
         node_id id = 0;
         rc = profile_node(profile, id_of(parent[i]), id_of(frame[i]), &id, err);
-        rc = placed(rc, id, slice.first + i, "node", err);
+        rc = check_place(rc, id, slice.first + i, "node", err);
     }
     return rc;
 }
@@ -230,7 +228,7 @@ static enum err_code decode_processes(struct profile *profile, struct row_slice 
     for (uint32_t i = 0; i < slice.count && !rc && !in->is_bad && !is_known; i++) {
         process_id id = 0;
         rc = profile_process(profile, int_of(pid[i]), id_of(name[i]), &id, err);
-        rc = placed(rc, id, slice.first + i, "process", err);
+        rc = check_place(rc, id, slice.first + i, "process", err);
     }
     return rc;
 }
@@ -265,7 +263,7 @@ static enum err_code decode_threads(struct profile *profile, struct row_slice sl
         if (is_known || in->is_bad)
             continue;
         rc = profile_thread(profile, &row, &id, err);
-        rc = placed(rc, id, slice.first + i, "thread", err);
+        rc = check_place(rc, id, slice.first + i, "thread", err);
     }
     return rc;
 }
@@ -304,7 +302,7 @@ static enum err_code take_spots(struct profile *profile, struct row_slice slice,
                                           .caller = id_of(column[CALLER][i]) };
         spot_id id = 0;
         rc = profile_spot(profile, &row, &id, err);
-        rc = placed(rc, id, slice.first + i, "spot", err);
+        rc = check_place(rc, id, slice.first + i, "spot", err);
     }
     return rc;
 }
@@ -358,25 +356,21 @@ static uint32_t size_of(const struct profile_sizes *sizes, const struct row_tabl
     return *(const uint32_t *)(const void *)((const char *)sizes + table->size_offset);
 }
 
-/* A few rows with long texts fill a block. */
-static uint32_t fitting_strings(const struct profile_snapshot *snapshot, struct row_slice slice)
-{
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < slice.count; i++) {
-        bytes += profile_string(snapshot, slice.first + i).length;
-        if (bytes > ROWS_BLOCK_BYTES)
-            return i + 1;
-    }
-    return slice.count;
-}
-
 static struct row_slice next_slice(const struct profile_snapshot *snapshot,
                                    const struct row_table *table, uint32_t done)
 {
     const uint32_t left = size_of(&snapshot->sizes, table) - done;
     struct row_slice slice = { done, left < ROWS_MAX_SLICE ? left : ROWS_MAX_SLICE };
-    if (table->encode == encode_strings)
-        slice.count = fitting_strings(snapshot, slice);
+    if (table->encode == encode_strings) {
+        size_t bytes = 0;
+        for (uint32_t i = 0; i < slice.count; i++) {
+            bytes += profile_string(snapshot, slice.first + i).length;
+            if (bytes > ROWS_BLOCK_BYTES) {
+                slice.count = i + 1;
+                break;
+            }
+        }
+    }
     return slice;
 }
 

@@ -111,9 +111,9 @@ static bool join_lines(const struct source_text *a, const struct source_text *b,
 }
 
 /* Joins the texts of a path in the lists from `from` on.  `room` holds what is made of them. */
-static struct source_text join(const struct source_texts *const *lists, size_t from,
-                               size_t count, const struct source_text *first,
-                               struct buffer rooms[2])
+static struct source_text join_texts(const struct source_texts *const *lists, size_t from,
+                                     size_t count, const struct source_text *first,
+                                     struct buffer rooms[2])
 {
     static const char differs[] = "the merged captures have different texts of this file";
     struct source_text row = *first;
@@ -156,7 +156,7 @@ enum err_code source_texts_merge(const struct source_texts *const *lists, size_t
             if (source_texts_find(&seen, first->path, first->path_bytes))
                 continue;
             seen.items[seen.count++] = *first;
-            const struct source_text row = join(lists, i + 1, count, first, rooms);
+            const struct source_text row = join_texts(lists, i + 1, count, first, rooms);
             is_short |= rooms[0].failed || rooms[1].failed;
             if (source_texts_put(out, &row))
                 *count_out += row.has_text;

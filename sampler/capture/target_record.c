@@ -86,7 +86,7 @@ static size_t count_parts(const char *text)
 }
 
 /* Cuts the text where its parts end, and returns how many there are. */
-static size_t cut(char *text, const char **parts)
+static size_t cut_parts(char *text, const char **parts)
 {
     size_t count = 0;
     while (text) {
@@ -117,7 +117,7 @@ static void copy_name(const char *text, char out[SAMPLER_SERVICE_BYTES])
         memcpy(out, text, length + 1);
 }
 
-static void describe(const char *const fields[FIELDS], struct sampler_target *out)
+static void describe_target(const char *const fields[FIELDS], struct sampler_target *out)
 {
     *out = (struct sampler_target){ .pid = pid_of(fields[PID]),
                                     .parent = pid_of(fields[PARENT]),
@@ -147,13 +147,13 @@ enum err_code target_record_decode(const char *text, const char *service,
         return err_nomem(err);
     char *const copy = (char *)(parts + room);
     memcpy(copy, text, bytes);
-    const size_t count = cut(copy, parts), fixed = service ? NAME : FIELDS;
+    const size_t count = cut_parts(copy, parts), fixed = service ? NAME : FIELDS;
     size_t words = count - fixed, warnings_at = room;
     for (size_t i = 0; i < FIELDS; i++)
         fields[i] = i < fixed && i < count ? parts[i] : "";
     if (service) {
         memcpy(copy + bytes, service, more_bytes);
-        const size_t more = cut(copy + bytes, parts + count);
+        const size_t more = cut_parts(copy + bytes, parts + count);
         for (size_t i = 0; i < more && NAME + i < POD; i++)
             fields[NAME + i] = parts[count + i];
         warnings_at = count + (POD - NAME);
@@ -161,7 +161,7 @@ enum err_code target_record_decode(const char *text, const char *service,
         words = strtoul(fields[WORDS], NULL, 10);
         warnings_at = fixed + words;
     }
-    describe(fields, &out->target);
+    describe_target(fields, &out->target);
     if (count < fixed || words > count - fixed || words > TARGET_RECORD_MAX_WORDS ||
         !out->target.pid) {
         target_record_deinit(out);

@@ -42,21 +42,18 @@ static enum err_code grow_places(struct windows_places *places, size_t more, str
     return ERR_OK;
 }
 
-/* A piece of a stream knows the places of the pieces before it; the first one knows none. */
-static void take_known(struct decoder *decoder)
+static enum err_code take_places(struct decoder *decoder, struct err *err)
 {
+    struct byte_reader *const in = decoder->in;
+    uint64_t node = 0;
+
+    /* A piece of a stream knows the places of the pieces before it; the first one knows none. */
     const uint64_t known = decoder->is_piece ? byte_reader_number(decoder->in) : 0;
     if (known == 0)
         decoder->places->count = 0;
     if (known != decoder->places->count)
         decoder->in->is_bad = true;
-}
 
-static enum err_code take_places(struct decoder *decoder, struct err *err)
-{
-    struct byte_reader *const in = decoder->in;
-    uint64_t node = 0;
-    take_known(decoder);
     const size_t first = decoder->places->count;
     const size_t count = byte_reader_count(in, PLACE_BYTES, CAPTURE_MAX_RUNS - first);
     const enum err_code rc = grow_places(decoder->places, count, err);
@@ -89,19 +86,6 @@ static enum err_code take_places(struct decoder *decoder, struct err *err)
     return ERR_OK;
 }
 
-static void take_window(struct byte_reader *in, const struct block_window *last,
-                        struct block_window *out)
-{
-    out->start_ns = last->end_ns + byte_reader_below(in, WINDOWS_MAX_NS);
-    out->end_ns = out->start_ns + byte_reader_below(in, WINDOWS_MAX_NS);
-    out->period_ns = last->period_ns + (uint64_t)byte_reader_signed(in);
-    out->is_open = byte_reader_u8(in) != 0;
-    if (out->end_ns > WINDOWS_MAX_NS || out->period_ns > WINDOWS_MAX_NS) {
-        in->is_bad = true;
-        *out = (struct block_window){ 0 };
-    }
-}
-
 static enum err_code take_windows(struct decoder *decoder, struct windows_block *out,
                                   struct err *err)
 {
@@ -113,7 +97,15 @@ static enum err_code take_windows(struct decoder *decoder, struct windows_block 
     if (!out->windows || !decoder->threads)
         return err_nomem(err);
     for (size_t i = 0; i < out->window_count; i++) {
-        take_window(in, &last, &out->windows[i]);
+        struct block_window *const window = &out->windows[i];
+        window->start_ns = last.end_ns + byte_reader_below(in, WINDOWS_MAX_NS);
+        window->end_ns = window->start_ns + byte_reader_below(in, WINDOWS_MAX_NS);
+        window->period_ns = last.period_ns + (uint64_t)byte_reader_signed(in);
+        window->is_open = byte_reader_u8(in) != 0;
+        if (window->end_ns > WINDOWS_MAX_NS || window->period_ns > WINDOWS_MAX_NS) {
+            in->is_bad = true;
+            *window = (struct block_window){ 0 };
+        }
         decoder->threads[i] = byte_reader_count(in, THREAD_BYTES, CAPTURE_MAX_RUNS);
         last = out->windows[i];
     }
@@ -148,48 +140,39 @@ static void take_place_of_runs(struct decoder *decoder, struct windows_block *ou
         out->runs[i].count = (uint32_t)byte_reader_below(decoder->in, UINT32_MAX - 1) + 1;
 }
 
-/* The column of spans follows the column of starts.  A span is needed to know when the next run of
- * the thread is expected, so two readers move in step. */
-static struct byte_reader behind_starts(const struct byte_reader *in, size_t runs)
-{
-    struct byte_reader spans = *in;
-    for (size_t i = 0; i < runs && !spans.is_bad; i++)
-        (void)byte_reader_number(&spans);
-    return spans;
-}
-
-static void take_time(struct decoder *decoder, struct byte_reader *spans, uint64_t start,
-                      struct run *run)
-{
-    const uint64_t most = WINDOWS_MAX_NS / decoder->unit_ns;
-    uint64_t *const next = &decoder->next[run->thread];
-    const uint64_t first = start + *next + (uint64_t)byte_reader_signed(decoder->in);
-    const uint64_t span = (uint64_t)byte_reader_signed(spans) + (run->count - 1);
-    if (first > most || span > most || first + span > most) {
-        decoder->in->is_bad = true;
-        return;
-    }
-    run->first_ns = first * decoder->unit_ns;
-    run->step_ns = run->count > 1 ? span * decoder->unit_ns / (run->count - 1) : 0;
-    /* As in the encoder. */
-    *next = (uint32_t)(first + span + 1 - start);
-}
-
 static enum err_code take_times(struct decoder *decoder, struct windows_block *out,
                                 struct err *err)
 {
-    struct byte_reader spans = behind_starts(decoder->in, out->run_count);
+    /* The column of spans follows the column of starts.  A span is needed to know when the next run of
+     * the thread is expected, so two readers move in step. */
+    struct byte_reader spans = *decoder->in;
+    for (size_t i = 0; i < out->run_count && !spans.is_bad; i++)
+        (void)byte_reader_number(&spans);
     const uint64_t start = out->window_count ? out->windows[0].start_ns / decoder->unit_ns : 0;
     decoder->next = calloc((size_t)decoder->sizes->threads + 1, sizeof *decoder->next);
     if (!decoder->next)
         return err_nomem(err);
-    for (size_t i = 0; i < out->run_count && !decoder->in->is_bad; i++)
-        take_time(decoder, &spans, start, &out->runs[i]);
+    const uint64_t most = WINDOWS_MAX_NS / decoder->unit_ns;
+    for (size_t i = 0; i < out->run_count && !decoder->in->is_bad; i++) {
+        struct run *const run = &out->runs[i];
+        uint64_t *const next = &decoder->next[run->thread];
+        const uint64_t first = start + *next + (uint64_t)byte_reader_signed(decoder->in);
+        const uint64_t span = (uint64_t)byte_reader_signed(&spans) + (run->count - 1);
+        if (first > most || span > most || first + span > most) {
+            decoder->in->is_bad = true;
+            continue;
+        }
+        run->first_ns = first * decoder->unit_ns;
+        run->step_ns = run->count > 1 ? span * decoder->unit_ns / (run->count - 1) : 0;
+        /* As in the encoder. */
+        *next = (uint32_t)(first + span + 1 - start);
+    }
     decoder->in->is_bad |= spans.is_bad;
     return ERR_OK;
 }
 
-static enum err_code decode(struct decoder *decoder, struct windows_block *out, struct err *err)
+static enum err_code decode_columns(struct decoder *decoder, struct windows_block *out,
+                                    struct err *err)
 {
     struct byte_reader *const in = decoder->in;
     names_take_quality(decoder->names, in, &out->quality);
@@ -235,7 +218,7 @@ enum err_code windows_decode(struct byte_reader *in, const struct names *names,
                                .is_piece = is_piece,
                                .places = places };
     memset(out, 0, sizeof *out);
-    const enum err_code rc = decode(&decoder, out, err);
+    const enum err_code rc = decode_columns(&decoder, out, err);
     free(decoder.threads);
     free(decoder.next);
     if (rc)

@@ -78,7 +78,7 @@ static enum err_code find_place(struct windows_encoder *encoder, const struct ru
 
 /* Does the run continue the last one of its thread?  A gap of a sample or two does not end a run; its
  * samples then count as evenly spaced. */
-static bool follows(const struct encoded_run *last, const struct encoded_run *next)
+static bool follows_run(const struct encoded_run *last, const struct encoded_run *next)
 {
     const uint64_t step = last->count > 1 ? (last->last - last->first) / (last->count - 1) : 1;
     return last->place == next->place && next->first >= last->last &&
@@ -102,7 +102,7 @@ enum err_code windows_encoder_add(struct windows_encoder *encoder, const struct 
     memset(encoder->last_of + before, 0,
            (encoder->last_room - before) * sizeof *encoder->last_of);
     const uint32_t at = encoder->last_of[run->thread];
-    if (!at || !follows(&encoder->runs[at - 1], &encoded)) {
+    if (!at || !follows_run(&encoder->runs[at - 1], &encoded)) {
         if (!VEC_RESERVE(encoder->runs, encoder->run_room, encoder->run_count + 1))
             return err_nomem(err);
         encoder->runs[encoder->run_count++] = encoded;
@@ -112,14 +112,6 @@ enum err_code windows_encoder_add(struct windows_encoder *encoder, const struct 
     encoder->runs[at - 1].last = encoded.last;
     encoder->runs[at - 1].count += encoded.count;
     return ERR_OK;
-}
-
-/* The next run of each thread is a new one. */
-static void forget_open(struct windows_encoder *encoder)
-{
-    for (size_t i = encoder->open_at; i < encoder->run_count; i++)
-        encoder->last_of[encoder->runs[i].thread] = 0;
-    encoder->open_at = encoder->run_count;
 }
 
 static enum err_code close_open(struct windows_encoder *encoder, uint64_t end_ns,
@@ -134,7 +126,9 @@ static enum err_code close_open(struct windows_encoder *encoder, uint64_t end_ns
                                .is_open = is_open,
                                .runs_at = encoder->open_at,
                                .run_count = encoder->run_count - encoder->open_at };
-    forget_open(encoder);
+    for (size_t i = encoder->open_at; i < encoder->run_count; i++)
+        encoder->last_of[encoder->runs[i].thread] = 0;
+    encoder->open_at = encoder->run_count;
     return ERR_OK;
 }
 
@@ -200,14 +194,6 @@ static void put_places(struct place *const *places, size_t count, struct buffer 
     }
 }
 
-static size_t count_threads(const struct encoded_run *runs, size_t count)
-{
-    size_t threads = 0;
-    for (size_t i = 0; i < count; i++)
-        threads += i == 0 || runs[i].thread != runs[i - 1].thread;
-    return threads;
-}
-
 static void put_windows(const struct windows_encoder *encoder, struct buffer *out)
 {
     uint64_t end_ns = 0, period_ns = 0;
@@ -218,7 +204,13 @@ static void put_windows(const struct windows_encoder *encoder, struct buffer *ou
         buffer_number(out, window->end_ns - window->start_ns);
         buffer_signed(out, (int64_t)(window->period_ns - period_ns));
         buffer_u8(out, window->is_open);
-        buffer_number(out, count_threads(encoder->runs + window->runs_at, window->run_count));
+
+        const struct encoded_run *const runs = encoder->runs + window->runs_at;
+        size_t threads = 0;
+        for (size_t j = 0; j < window->run_count; j++)
+            threads += j == 0 || runs[j].thread != runs[j - 1].thread;
+        buffer_number(out, threads);
+
         end_ns = window->end_ns;
         period_ns = window->period_ns;
     }

@@ -17,13 +17,7 @@ uint64_t writer_unit_ns(double rate_hz)
 /* New rows that take more bytes are sent before their samples. */
 enum { SEND_BYTES = 1 << 20 };
 
-/* The offset of the next block. */
-static uint64_t next_at(const struct writer *writer)
-{
-    return writer->at + writer->out.length;
-}
-
-static enum err_code send(struct writer *writer, struct err *err)
+static enum err_code send_output(struct writer *writer, struct err *err)
 {
     enum err_code rc = buffer_check(&writer->out, err);
     if (!rc)
@@ -48,8 +42,8 @@ static enum err_code add_block(struct writer *writer, enum capture_kind kind, st
     return rc;
 }
 
-static enum err_code init(struct writer *writer, const struct capture_metadata *metadata,
-                          bool is_live, writer_take take, void *to, struct err *err)
+static enum err_code init_writer(struct writer *writer, const struct capture_metadata *metadata,
+                                 bool is_live, writer_take take, void *to, struct err *err)
 {
     struct capture_metadata named = *metadata;
     memset(writer, 0, sizeof *writer);
@@ -70,19 +64,19 @@ static enum err_code init(struct writer *writer, const struct capture_metadata *
 
     metadata_encode(&named, &writer->raw);
     const enum err_code rc = add_block(writer, CAPTURE_METADATA, err);
-    return rc ? rc : send(writer, err);
+    return rc ? rc : send_output(writer, err);
 }
 
 enum err_code writer_init(struct writer *writer, const struct capture_metadata *metadata,
                           writer_take take, void *to, struct err *err)
 {
-    return init(writer, metadata, false, take, to, err);
+    return init_writer(writer, metadata, false, take, to, err);
 }
 
 enum err_code writer_init_live(struct writer *writer, const struct capture_metadata *metadata,
                                writer_take take, void *to, struct err *err)
 {
-    return init(writer, metadata, true, take, to, err);
+    return init_writer(writer, metadata, true, take, to, err);
 }
 
 void writer_deinit(struct writer *writer)
@@ -116,18 +110,6 @@ bool writer_is_due(const struct writer *writer)
            writer->now_ns >= windows_encoder_start_ns(windows) + WRITER_PATIENCE_NS;
 }
 
-/* Adds a block of samples to the index; a reader can begin only at the first piece of a stream. */
-static void note(struct writer *writer, uint64_t at, uint64_t start_ns, uint64_t samples)
-{
-    writer->index_count++;
-    if (writer->index_count > CAPTURE_MAX_INDEX)
-        return;
-    buffer_u8(&writer->index, CAPTURE_WINDOWS);
-    buffer_number(&writer->index, at);
-    buffer_number(&writer->index, start_ns);
-    buffer_number(&writer->index, samples);
-}
-
 enum err_code writer_flush(struct writer *writer, const struct profile_snapshot *snapshot,
                            const struct quality *quality, uint64_t lost, struct err *err)
 {
@@ -140,16 +122,16 @@ enum err_code writer_flush(struct writer *writer, const struct profile_snapshot 
     while (!rc && rows_encode(snapshot, &writer->done, &writer->raw)) {
         rc = add_block(writer, CAPTURE_ROWS, err);
         if (!rc && writer->out.length > SEND_BYTES)
-            rc = send(writer, err);
+            rc = send_output(writer, err);
     }
 
-    const uint64_t at = next_at(writer);
+    const uint64_t at = writer->at + writer->out.length;
     if (!rc && has_windows)
         rc = windows_encode(&writer->windows, quality, lost, &writer->raw, err);
     if (!rc && has_windows)
         rc = add_block(writer, CAPTURE_WINDOWS, err);
     if (!rc)
-        rc = send(writer, err);
+        rc = send_output(writer, err);
     buffer_clear(&writer->out);
     if (rc)
         return rc;
@@ -159,8 +141,15 @@ enum err_code writer_flush(struct writer *writer, const struct profile_snapshot 
     if (!writer->chain.pieces &&
         (!writer->is_live || writer->windows.place_count > WINDOWS_FULL_PLACES))
         windows_encoder_forget(&writer->windows);
-    if (is_first)
-        note(writer, at, start_ns, samples);
+    if (is_first) {
+        writer->index_count++;
+        if (writer->index_count <= CAPTURE_MAX_INDEX) {
+            buffer_u8(&writer->index, CAPTURE_WINDOWS);
+            buffer_number(&writer->index, at);
+            buffer_number(&writer->index, start_ns);
+            buffer_number(&writer->index, samples);
+        }
+    }
     writer->samples += samples;
     return ERR_OK;
 }
@@ -170,13 +159,13 @@ enum err_code writer_state(struct writer *writer, writer_put *put, void *context
 {
     put(context, &writer->raw);
     const enum err_code rc = add_block(writer, CAPTURE_STATE, err);
-    return rc ? rc : send(writer, err);
+    return rc ? rc : send_output(writer, err);
 }
 
 enum err_code writer_source(struct writer *writer, const struct buffer *texts, struct err *err)
 {
     const enum err_code rc = block_encode(CAPTURE_SOURCE, texts, &writer->out, err);
-    return rc ? rc : send(writer, err);
+    return rc ? rc : send_output(writer, err);
 }
 
 enum err_code writer_finish(struct writer *writer, const struct capture_metadata *end,
@@ -195,5 +184,5 @@ enum err_code writer_finish(struct writer *writer, const struct capture_metadata
         buffer_u64(&writer->out, end_at);
         buffer_append(&writer->out, CAPTURE_MAGIC, sizeof CAPTURE_MAGIC - 1);
     }
-    return rc ? rc : send(writer, err);
+    return rc ? rc : send_output(writer, err);
 }

@@ -122,8 +122,8 @@ void python_find_service(struct python *python)
     if (!*service->name)
         start_read_script(memory, layout, interp, service->name);
     if (!*service->name)
-        service_keep(last_part(process->executable), strlen(last_part(process->executable)),
-                     service->name);
+        service_keep(python_command_last_part(process->executable),
+                     strlen(python_command_last_part(process->executable)), service->name);
 }
 
 static enum err_code refresh_names(struct python *python, bool only_main, uint64_t now_ns)
@@ -263,6 +263,12 @@ enum err_code python_read_locks(struct python *python, const struct thread *thre
                                 size_t *count_out)
 {
     return locks_read(&python->locks, thread, runs, uses, count_out);
+}
+
+enum err_code python_read_moving_locks(struct python *python, const struct thread *thread,
+                                       struct lock_use *uses, size_t *count_out)
+{
+    return locks_read_moving(&python->locks, thread, uses, count_out);
 }
 
 struct tasks *python_tasks(struct python *python)

@@ -35,6 +35,8 @@ MUST_CHECK enum err_code python_attach(struct process *process, enum runtime_eff
                                        struct strtab *strings, struct python **out,
                                        struct err *err);
 void python_detach(struct python *python);
+/* Of more threads than a tick reads, those after the last ones are chosen from now on, not a random part. */
+void python_take_turns(struct python *python);
 /* From now on so many bytes lie with each thread that is new (thread->kept), zeroed, for the caller. */
 void python_keep_with_threads(struct python *python, size_t bytes);
 /* The service of a process with a title: what it was started with says it, by the interpreter's own objects. */
@@ -76,6 +78,10 @@ struct tasks *python_tasks(struct python *python);
 MUST_CHECK enum err_code python_read_locks(struct python *python, const struct thread *thread,
                                            enum three_valued runs, struct lock_use *uses,
                                            size_t *count_out);
+/* The same of one that moves; see locks_read_moving. */
+MUST_CHECK enum err_code python_read_moving_locks(struct python *python,
+                                                  const struct thread *thread,
+                                                  struct lock_use *uses, size_t *count_out);
 struct code_table *python_codes(struct python *python);
 /* For leaf_read. */
 struct leaves *python_leaves(struct python *python);

@@ -30,6 +30,8 @@ struct python {
     bool list_is_old;
     struct thread *chosen[PYTHON_MAX_THREADS_PER_TICK]; /* to be sampled in this tick */
     size_t chosen_count;
+    bool takes_turns; /* of many threads, the next ones are chosen, not a random part */
+    size_t turn;
     struct random random;
     struct memory_span spans[MEMORY_MAX_SPANS];
     char version[LAYOUT_VERSION_TEXT];

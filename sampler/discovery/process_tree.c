@@ -7,6 +7,7 @@
 
 #include "sampler/base/scoped.h"
 #include "sampler/process/process_scan.h"
+#include "sampler/process/process_stats.h"
 #include "sampler/process/procfs.h"
 
 enum { MAX_RANK = 1 << 24 };
@@ -111,6 +112,15 @@ enum err_code process_facts_read(pid_t pid, struct process_facts *out)
     (void)read_wait(pid, pid, out->wait, sizeof out->wait);
     out->rank = find_rank(pid);
     return ERR_OK;
+}
+
+bool process_rss(pid_t pid, uint64_t *bytes_out)
+{
+    struct process_stats stats;
+    if (process_stats_read(pid, &stats, NULL) != ERR_OK)
+        return false;
+    *bytes_out = stats.rss_bytes;
+    return true;
 }
 
 /* Keeps the names of "[<0>] futex_wait+0x7c/0xf0". */

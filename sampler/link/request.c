@@ -68,11 +68,12 @@ static bool is_bool(const bool *value)
 
 static bool check_options(struct sampler_options *options)
 {
-    const bool *const flags[] = { &options->all,           &options->waits,
-                                  &options->subprocesses,  &options->all_threads,
-                                  &options->no_gc,         &options->hides_arguments,
-                                  &options->opcodes,       &options->tasks_each,
-                                  &options->drops_samples, &options->locks };
+    const bool *const flags[] = {
+        &options->all,         &options->waits,          &options->subprocesses,
+        &options->all_threads, &options->no_gc,          &options->hides_arguments,
+        &options->opcodes,     &options->tasks_each,     &options->drops_samples,
+        &options->locks,       &options->threads_in_turn
+    };
     bool is_valid =
         options->pid_count <= SAMPLER_MAX_PROCESSES &&
         options->mode <= SAMPLER_MODE_EXCEPTION && options->native <= SAMPLER_NATIVE_FULL &&

@@ -36,29 +36,11 @@ void blocks_clear(struct blocks *blocks)
         blocks->items[i].addr = NOWHERE;
 }
 
-static bool spend(struct blocks *blocks, uint64_t cost)
+static bool spend_budget(struct blocks *blocks, uint64_t cost)
 {
     const bool is_enough = blocks->budget >= cost;
     blocks->budget = is_enough ? blocks->budget - cost : 0;
     return is_enough;
-}
-
-static enum err_code fetch(struct blocks *blocks, remote_addr addr, const struct block **out)
-{
-    const uint64_t number = addr / BLOCKS_BYTES;
-    struct block *const block = &blocks->items[(number ^ number / BLOCKS_COUNT) % BLOCKS_COUNT];
-    if (block->addr != addr) {
-        if (!spend(blocks, BLOCKS_FETCH_COST))
-            return ERR_LIMIT;
-        block->addr = NOWHERE;
-        const enum err_code rc =
-            memory_read(blocks->memory, addr, block->bytes, sizeof block->bytes);
-        if (rc)
-            return rc;
-        block->addr = addr;
-    }
-    *out = block;
-    return ERR_OK;
 }
 
 enum err_code blocks_read(struct blocks *blocks, remote_addr addr, void *buffer, size_t bytes)
@@ -66,15 +48,24 @@ enum err_code blocks_read(struct blocks *blocks, remote_addr addr, void *buffer,
     unsigned char *to = buffer;
     if (bytes > UINT64_MAX - addr)
         return ERR_FAULT;
-    if (!spend(blocks, 1))
+    if (!spend_budget(blocks, 1))
         return ERR_LIMIT;
     while (bytes) {
         const size_t offset = addr % BLOCKS_BYTES, there = BLOCKS_BYTES - offset;
         const size_t part = bytes < there ? bytes : there;
-        const struct block *block;
-        const enum err_code rc = fetch(blocks, addr - offset, &block);
-        if (rc)
-            return rc;
+        const uint64_t number = addr / BLOCKS_BYTES;
+        struct block *const block =
+            &blocks->items[(number ^ number / BLOCKS_COUNT) % BLOCKS_COUNT];
+        if (block->addr != addr - offset) {
+            if (!spend_budget(blocks, BLOCKS_FETCH_COST))
+                return ERR_LIMIT;
+            block->addr = NOWHERE;
+            const enum err_code rc =
+                memory_read(blocks->memory, addr - offset, block->bytes, sizeof block->bytes);
+            if (rc)
+                return rc;
+            block->addr = addr - offset;
+        }
         memcpy(to, block->bytes + offset, part);
         to += part;
         addr += part;

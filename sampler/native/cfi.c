@@ -54,20 +54,6 @@ static remote_addr offset_from(remote_addr header, uint32_t offset)
     return header + (uint64_t)(int64_t)(int32_t)offset;
 }
 
-/* A pair of the table of functions. */
-static enum err_code read_function(struct blocks *blocks, const struct cfi_tables *tables,
-                                   size_t at, remote_addr *function_out, remote_addr *entry_out)
-{
-    uint32_t pair[2];
-    const enum err_code rc =
-        blocks_read(blocks, tables->functions + at * FUNCTION_BYTES, pair, sizeof pair);
-    if (!rc) {
-        *function_out = offset_from(tables->header, pair[0]);
-        *entry_out = offset_from(tables->header, pair[1]);
-    }
-    return rc;
-}
-
 /* The entry of the last function that begins at pc or below; 0: there is none. */
 static enum err_code find_entry(struct blocks *blocks, const struct cfi_tables *tables,
                                 remote_addr pc, remote_addr *out)
@@ -75,12 +61,13 @@ static enum err_code find_entry(struct blocks *blocks, const struct cfi_tables *
     remote_addr found = 0;
     for (size_t low = 0, high = tables->function_count; low < high;) {
         const size_t middle = low + (high - low) / 2;
-        remote_addr function, entry;
-        const enum err_code rc = read_function(blocks, tables, middle, &function, &entry);
+        uint32_t pair[2]; /* a function, and its entry */
+        const enum err_code rc =
+            blocks_read(blocks, tables->functions + middle * FUNCTION_BYTES, pair, sizeof pair);
         if (rc)
             return rc;
-        if (function <= pc) {
-            found = entry;
+        if (offset_from(tables->header, pair[0]) <= pc) {
+            found = offset_from(tables->header, pair[1]);
             low = middle + 1;
         } else {
             high = middle;

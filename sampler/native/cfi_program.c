@@ -92,25 +92,8 @@ static void restore_register(struct run *run, uint64_t number)
         run->row->return_address = initial->return_address;
 }
 
-static void undefine_register(struct run *run, uint64_t number)
-{
-    if (machine_register_of(number) == MACHINE_RETURN_ADDRESS)
-        run->row->return_address = CFI_RETURN_NONE;
-    else
-        lose_register(run, number);
-}
-
-static void keep_register(struct run *run, uint64_t number)
-{
-    const enum machine_register name = machine_register_of(number);
-    if (name < MACHINE_SAVED)
-        run->row->rule.saved[name] = RULE_UNCHANGED;
-    if (name == MACHINE_RETURN_ADDRESS)
-        run->row->return_address = MACHINE_RETURN_BYTES ? CFI_RETURN_UNKNOWN : CFI_RETURN_KNOWN;
-}
-
 /* offset * factor; what is too large cannot be an offset in a stack. */
-static int64_t scaled(struct run *run, int64_t offset)
+static int64_t scale_offset(struct run *run, int64_t offset)
 {
     int64_t product;
     if (__builtin_mul_overflow(offset, run->program->data_factor, &product)) {
@@ -131,16 +114,6 @@ static void define_cfa(struct run *run, uint64_t number, int64_t offset)
     rule->base = (uint8_t)name;
     rule->offset = is_known ? (int32_t)offset : 0;
     rule->add = 0;
-}
-
-/* The offset stays: only a CFA that is a register and an offset has one. */
-static void change_cfa_register(struct run *run, uint64_t number)
-{
-    const struct rule *const rule = &run->row->rule;
-    if (rule->kind == RULE_REGISTER)
-        define_cfa(run, number, rule->offset);
-    else
-        run->row->rule.kind = RULE_NONE;
 }
 
 static void change_cfa_offset(struct run *run, int64_t offset)
@@ -229,7 +202,7 @@ static void save_by_expression(struct run *run)
 }
 
 /* false: the row of the target is complete. */
-static bool advance(struct run *run, uint64_t units)
+static bool advance_location(struct run *run, uint64_t units)
 {
     uint64_t bytes, to;
     if (__builtin_mul_overflow(units, run->program->code_factor, &bytes) ||
@@ -254,44 +227,6 @@ static bool set_location(struct run *run)
     return true;
 }
 
-static void remember(struct run *run)
-{
-    if (run->remembered_count == CFI_MAX_REMEMBERED)
-        run->is_corrupt = true;
-    else
-        run->remembered[run->remembered_count++] = *run->row;
-}
-
-static void recall(struct run *run)
-{
-    if (run->remembered_count == 0)
-        run->is_corrupt = true;
-    else
-        *run->row = run->remembered[--run->remembered_count];
-}
-
-/* Instructions about the CFA.  false: it is not one of them. */
-static bool run_cfa(struct run *run, unsigned op)
-{
-    struct cursor *const in = run->in;
-    uint64_t number;
-    switch (op) {
-    case DEF_CFA:
-        number = cursor_uleb(in);
-        define_cfa(run, number, (int64_t)cursor_uleb(in));
-        return true;
-    case DEF_CFA_SF:
-        number = cursor_uleb(in);
-        define_cfa(run, number, scaled(run, cursor_sleb(in)));
-        return true;
-    case DEF_CFA_REGISTER: change_cfa_register(run, cursor_uleb(in)); return true;
-    case DEF_CFA_OFFSET: change_cfa_offset(run, (int64_t)cursor_uleb(in)); return true;
-    case DEF_CFA_OFFSET_SF: change_cfa_offset(run, scaled(run, cursor_sleb(in))); return true;
-    case DEF_CFA_EXPRESSION: define_cfa_expression(run); return true;
-    default: return false;
-    }
-}
-
 /* Instructions about a register.  false: it is not one of them. */
 static bool run_register(struct run *run, unsigned op)
 {
@@ -301,18 +236,31 @@ static bool run_register(struct run *run, unsigned op)
         return true;
     }
     if (op < OFFSET_EXTENDED || op > VAL_EXPRESSION)
-        return false; /* the instructions in between are those of step and run_cfa */
+        return false; /* the instructions in between are those of run_instruction */
     const uint64_t number = cursor_uleb(in);
     switch (op) {
     case OFFSET_EXTENDED:
-        set_register(run, number, scaled(run, (int64_t)cursor_uleb(in)), false);
+        set_register(run, number, scale_offset(run, (int64_t)cursor_uleb(in)), false);
         break;
     case OFFSET_EXTENDED_SF:
-        set_register(run, number, scaled(run, cursor_sleb(in)), false);
+        set_register(run, number, scale_offset(run, cursor_sleb(in)), false);
         break;
     case RESTORE_EXTENDED: restore_register(run, number); break;
-    case UNDEFINED: undefine_register(run, number); break;
-    case SAME_VALUE: keep_register(run, number); break;
+    case UNDEFINED:
+        if (machine_register_of(number) == MACHINE_RETURN_ADDRESS)
+            run->row->return_address = CFI_RETURN_NONE;
+        else
+            lose_register(run, number);
+        break;
+    case SAME_VALUE: {
+        const enum machine_register name = machine_register_of(number);
+        if (name < MACHINE_SAVED)
+            run->row->rule.saved[name] = RULE_UNCHANGED;
+        if (name == MACHINE_RETURN_ADDRESS)
+            run->row->return_address =
+                MACHINE_RETURN_BYTES ? CFI_RETURN_UNKNOWN : CFI_RETURN_KNOWN;
+        break;
+    }
     case VAL_EXPRESSION:
         (void)take_expression(run);
         lose_register(run, number);
@@ -328,11 +276,13 @@ static bool run_register(struct run *run, unsigned op)
 static bool run_instruction(struct run *run)
 {
     struct cursor *const in = run->in;
+    struct rule *const rule = &run->row->rule;
     const unsigned op = (unsigned)cursor_fixed(in, 1), operand = op & 0x3f;
+    uint64_t number;
     switch (op & 0xc0) {
-    case ADVANCE_LOC: return advance(run, operand);
+    case ADVANCE_LOC: return advance_location(run, operand);
     case OFFSET:
-        set_register(run, operand, scaled(run, (int64_t)cursor_uleb(in)), false);
+        set_register(run, operand, scale_offset(run, (int64_t)cursor_uleb(in)), false);
         return true;
     case RESTORE: restore_register(run, operand); return true;
     default: break;
@@ -340,15 +290,46 @@ static bool run_instruction(struct run *run)
     switch (op) {
     case NOP: return true;
     case SET_LOC: return set_location(run);
-    case ADVANCE_LOC1: return advance(run, cursor_fixed(in, 1));
-    case ADVANCE_LOC2: return advance(run, cursor_fixed(in, 2));
-    case ADVANCE_LOC4: return advance(run, cursor_fixed(in, 4));
-    case REMEMBER_STATE: remember(run); return true;
-    case RESTORE_STATE: recall(run); return true;
+    case ADVANCE_LOC1: return advance_location(run, cursor_fixed(in, 1));
+    case ADVANCE_LOC2: return advance_location(run, cursor_fixed(in, 2));
+    case ADVANCE_LOC4: return advance_location(run, cursor_fixed(in, 4));
+    case REMEMBER_STATE:
+        if (run->remembered_count == CFI_MAX_REMEMBERED)
+            run->is_corrupt = true;
+        else
+            run->remembered[run->remembered_count++] = *run->row;
+        return true;
+    case RESTORE_STATE:
+        if (run->remembered_count == 0)
+            run->is_corrupt = true;
+        else
+            *run->row = run->remembered[--run->remembered_count];
+        return true;
     case GNU_ARGS_SIZE: (void)cursor_uleb(in); return true;
+    case DEF_CFA:
+        number = cursor_uleb(in);
+        define_cfa(run, number, (int64_t)cursor_uleb(in));
+        return !run->is_corrupt;
+    case DEF_CFA_SF:
+        number = cursor_uleb(in);
+        define_cfa(run, number, scale_offset(run, cursor_sleb(in)));
+        return !run->is_corrupt;
+    case DEF_CFA_REGISTER:
+        /* The offset stays: only a CFA that is a register and an offset has one. */
+        number = cursor_uleb(in);
+        if (rule->kind == RULE_REGISTER)
+            define_cfa(run, number, rule->offset);
+        else
+            rule->kind = RULE_NONE;
+        return !run->is_corrupt;
+    case DEF_CFA_OFFSET: change_cfa_offset(run, (int64_t)cursor_uleb(in)); return true;
+    case DEF_CFA_OFFSET_SF:
+        change_cfa_offset(run, scale_offset(run, cursor_sleb(in)));
+        return !run->is_corrupt;
+    case DEF_CFA_EXPRESSION: define_cfa_expression(run); return !run->is_corrupt;
     default: break;
     }
-    if (!run_cfa(run, op) && !run_register(run, op) && !machine_ignores(op))
+    if (!run_register(run, op) && !machine_ignores(op))
         run->is_corrupt = true;
     return !run->is_corrupt;
 }

@@ -234,7 +234,7 @@ static void note_class(struct python_names *names, struct name_part symbol)
     note_fact(names, hash_of(text, text + length, KIND_SCOPE), 0);
 }
 
-/* Generators are named by it.  `symbol`: what follows __pyx_pw_. */
+/* Generators are named by wrappers.  `symbol`: what follows __pyx_pw_. */
 static void note_wrapper(struct python_names *names, struct name_part symbol)
 {
     const size_t bytes = names->wrapper_bytes + symbol.length + 1;
@@ -291,7 +291,7 @@ static bool is_body(struct name_part name)
 {
     if (!name_part_skip(&name, "generator"))
         return false;
-    while (name.length && *name.text >= '0' && *name.text <= '9') {
+    while (starts_with_digit(name)) {
         name.text++;
         name.length--;
     }
@@ -415,15 +415,6 @@ static bool decode_scopes(struct decoding *decoding, struct name_part *symbol,
     return true;
 }
 
-/* Does the wrapper's name begin with the scopes and the number, and has a name after them? */
-static bool has_number(const char *wrapper, struct name_part scopes, const char *number)
-{
-    const size_t digits = strlen(number);
-    return strncmp(wrapper, scopes.text, scopes.length) == 0 &&
-           strncmp(wrapper + scopes.length, number, digits) == 0 &&
-           !(wrapper[scopes.length + digits] >= '0' && wrapper[scopes.length + digits] <= '9');
-}
-
 /* Appends the function of a body, which is in `scopes` and has a number; `out` has the scopes.  false: it is
  * unclear. */
 static bool append_function_of(const struct python_names *names, struct name_part scopes,
@@ -442,7 +433,10 @@ static bool append_function_of(const struct python_names *names, struct name_par
     for (size_t at = 0; at < names->wrapper_bytes; at += strlen(names->wrappers + at) + 1) {
         const char *const wrapper = names->wrappers + at;
         struct python_name name = { 0 };
-        if (!has_number(wrapper, scopes, digits))
+        const char *const at_number = wrapper + scopes.length;
+        if (strncmp(wrapper, scopes.text, scopes.length) != 0 ||
+            strncmp(at_number, digits, strlen(digits)) != 0 ||
+            is_digit(at_number[strlen(digits)]))
             continue;
         const int bytes = snprintf(symbol, sizeof symbol, "__pyx_pw_%s", wrapper);
         if (++candidates > MAX_CANDIDATES || bytes <= 0 || (size_t)bytes >= sizeof symbol ||

@@ -42,7 +42,7 @@ static bool has_crc(struct elf *elf, uint32_t wanted)
 }
 
 /* Two files of the same build have the same id.  Only where one of them has none the CRC decides. */
-static bool matches(struct elf *elf, const struct wanted *wanted)
+static bool matches_wanted(struct elf *elf, const struct wanted *wanted)
 {
     unsigned char id[ELF_MAX_BUILD_ID_BYTES];
     const size_t id_bytes = elf_build_id(elf, id);
@@ -62,7 +62,7 @@ static bool try_path(const char *path, const struct debug_file_place *place,
     if (file_below_open(place->root_fd, path, place->user, &fd) != FILE_BELOW_OPENED ||
         elf_open(fd, deadline, &elf, NULL))
         return false;
-    if (!matches(elf, wanted)) {
+    if (!matches_wanted(elf, wanted)) {
         elf_close(elf);
         return false;
     }
@@ -71,17 +71,18 @@ static bool try_path(const char *path, const struct debug_file_place *place,
     return true;
 }
 
-/* false: the id has too few bytes for such a path. */
-static bool path_of_id(const struct wanted *wanted, char out[PATH_MAX])
+static bool try_id(const struct debug_file_place *place, const struct wanted *wanted,
+                   struct deadline deadline, int *fd_out, struct elf **out)
 {
+    char path[PATH_MAX];
     if (wanted->id_bytes < 2)
         return false;
     size_t at =
-        (size_t)snprintf(out, PATH_MAX, "/usr/lib/debug/.build-id/%02x/", wanted->id[0]);
+        (size_t)snprintf(path, PATH_MAX, "/usr/lib/debug/.build-id/%02x/", wanted->id[0]);
     for (size_t i = 1; i < wanted->id_bytes; i++)
-        at += (size_t)snprintf(out + at, PATH_MAX - at, "%02x", wanted->id[i]);
-    snprintf(out + at, PATH_MAX - at, ".debug");
-    return true;
+        at += (size_t)snprintf(path + at, PATH_MAX - at, "%02x", wanted->id[i]);
+    snprintf(path + at, PATH_MAX - at, ".debug");
+    return try_path(path, place, wanted, deadline, fd_out, out);
 }
 
 static bool try_links(const struct debug_file_place *place, const struct wanted *wanted,
@@ -109,10 +110,8 @@ bool debug_file_find(struct elf *elf, const struct debug_file_place *place,
                      struct deadline deadline, int *fd_out, struct elf **out)
 {
     struct wanted wanted = { 0 };
-    char path[PATH_MAX];
     wanted.id_bytes = elf_build_id(elf, wanted.id);
     wanted.has_link = elf_debug_link(elf, wanted.link, &wanted.crc);
-    return (path_of_id(&wanted, path) &&
-            try_path(path, place, &wanted, deadline, fd_out, out)) ||
+    return try_id(place, &wanted, deadline, fd_out, out) ||
            try_links(place, &wanted, deadline, fd_out, out);
 }

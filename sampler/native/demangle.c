@@ -13,23 +13,19 @@ static const char ellipsis[] = "\xe2\x80\xa6";
 /* Depths of template arguments to try, of a name that is too long. */
 enum { DEEPEST_ARGUMENTS = 3 };
 
-/* Bytes of an operator whose name has angle brackets and which are none. */
-static size_t operator_bytes(const char *begin, const char *at)
+/* Leaves out what lies deeper in angle brackets.  false: the brackets do not match. */
+static bool leave_out_arguments(const char *text, int deepest, char *out, size_t *length_out)
 {
     static const char word[] = "operator";
     const size_t before = sizeof word - 1;
-    if ((size_t)(at - begin) >= before && memcmp(at - before, word, before) == 0)
-        return strspn(at, "<>=-");
-    return (*at == '-' || *at == '=') && at[1] == '>' ? 2 : 0;
-}
-
-/* Leaves out what lies deeper in angle brackets.  false: the brackets do not match. */
-static bool leave_out(const char *text, int deepest, char *out, size_t *length_out)
-{
     int depth = 0;
     size_t length = 0;
     for (const char *at = text; *at;) {
-        const size_t symbols = operator_bytes(text, at), bytes = symbols ? symbols : 1;
+        /* An operator's name may have angle brackets, which are none. */
+        size_t symbols = (*at == '-' || *at == '=') && at[1] == '>' ? 2 : 0;
+        if ((size_t)(at - text) >= before && memcmp(at - before, word, before) == 0)
+            symbols = strspn(at, "<>=-");
+        const size_t bytes = symbols ? symbols : 1;
         const bool is_bracket = !symbols && (*at == '<' || *at == '>');
         if (is_bracket && *at == '>')
             depth--;
@@ -62,7 +58,7 @@ static void copy_cut(const char *text, size_t length, char out[DEMANGLE_MAX_NAME
     memcpy(out + end, ellipsis, sizeof ellipsis);
 }
 
-static void shorten(const char *text, size_t length, char out[DEMANGLE_MAX_NAME + 1])
+static void shorten_name(const char *text, size_t length, char out[DEMANGLE_MAX_NAME + 1])
 {
     /* Empty brackets grow by an ellipsis. */
     SCOPED_FREE char *shorter =
@@ -71,7 +67,7 @@ static void shorten(const char *text, size_t length, char out[DEMANGLE_MAX_NAME 
     bool is_whole = true;
     for (int depth = DEEPEST_ARGUMENTS;
          shorter && is_whole && depth >= 0 && shorter_length > DEMANGLE_MAX_NAME; depth--)
-        is_whole = leave_out(text, depth, shorter, &shorter_length);
+        is_whole = leave_out_arguments(text, depth, shorter, &shorter_length);
     if (shorter && is_whole)
         copy_cut(shorter, shorter_length, out);
     else
@@ -101,7 +97,7 @@ enum demangled demangle_counted(const char *mangled, char out[DEMANGLE_MAX_NAME 
     *steps_out = work.steps;
     if (found) {
         text[work.length] = '\0';
-        shorten(text, work.length, out);
+        shorten_name(text, work.length, out);
     } else {
         copy_cut(mangled, length, out);
     }

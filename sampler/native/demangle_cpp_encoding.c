@@ -18,18 +18,6 @@ static bool skip_offset(struct cpp_reader *reader)
     return true;
 }
 
-/* A construction table, behind "TC": a class, an offset that is not written, and its base. */
-static cpp_id read_construction(struct cpp_reader *reader)
-{
-    uint32_t offset;
-    const cpp_id derived = cpp_read_type(reader);
-    if (!cpp_read_number(reader, &offset) || !cpp_skip(reader, "_"))
-        return cpp_fail(reader);
-    return cpp_join(reader,
-                    cpp_join(reader, 0, "construction vtable for ", cpp_read_type(reader)),
-                    "-in-", derived);
-}
-
 static cpp_id read_temporary(struct cpp_reader *reader)
 {
     struct cpp_naming naming;
@@ -66,8 +54,16 @@ static cpp_id read_special(struct cpp_reader *reader)
         { "GTn", "non-transaction clone for ", OF_ENCODING, 0 },
     };
     struct cpp_naming naming;
-    if (cpp_skip(reader, "TC"))
-        return read_construction(reader);
+    if (cpp_skip(reader, "TC")) {
+        /* A construction table: a class, an offset that is not written, and its base. */
+        uint32_t offset;
+        const cpp_id derived = cpp_read_type(reader);
+        if (!cpp_read_number(reader, &offset) || !cpp_skip(reader, "_"))
+            return cpp_fail(reader);
+        return cpp_join(reader,
+                        cpp_join(reader, 0, "construction vtable for ", cpp_read_type(reader)),
+                        "-in-", derived);
+    }
     if (cpp_skip(reader, "GR"))
         return read_temporary(reader);
     if (cpp_peek(reader) == 'T' &&
@@ -158,13 +154,6 @@ static cpp_id read_clones(struct cpp_reader *reader, cpp_id id)
     return id;
 }
 
-/* Most names have fewer parts than bytes. */
-static uint32_t room_for(size_t length)
-{
-    const size_t room = 64 + 4 * length;
-    return room < CPP_MAX_PARTS ? (uint32_t)room : CPP_MAX_PARTS;
-}
-
 static const struct cpp_rules rules = {
     .encoding = rule_encoding,
     .type = cpp_rule_type,
@@ -178,13 +167,16 @@ static const struct cpp_rules rules = {
 
 bool demangle_cpp(struct demangle_work *work, const char *mangled, size_t length)
 {
+    /* Most names have fewer parts than bytes. */
+    const size_t room = 64 + 4 * length;
     struct cpp_reader reader = { .work = work,
                                  .rules = &rules,
                                  .at = mangled,
                                  .end = mangled + length,
                                  .count = 1,
-                                 .room = room_for(length),
+                                 .room = room < CPP_MAX_PARTS ? (uint32_t)room : CPP_MAX_PARTS,
                                  .substitution_room = (uint32_t)length };
+
     if (!cpp_skip(&reader, "_Z"))
         return false;
     SCOPED_FREE struct cpp_part *parts = malloc(reader.room * sizeof *parts);

@@ -2,14 +2,14 @@
 
 #include "sampler/native/demangle_cpp.h"
 
-static cpp_id operand(struct cpp_reader *reader, cpp_id id)
+static cpp_id add_operand(struct cpp_reader *reader, cpp_id id)
 {
     return cpp_add(reader, &(struct cpp_part){ .kind = CPP_OPERAND, .first = id });
 }
 
 static cpp_id read_operand(struct cpp_reader *reader)
 {
-    return operand(reader, cpp_read_expression(reader));
+    return add_operand(reader, cpp_read_expression(reader));
 }
 
 /* Expressions up to a letter. */
@@ -51,14 +51,6 @@ static cpp_id read_value(struct cpp_reader *reader)
         cpp_join(reader, cpp_join(reader, 0, "(", type), is_negative ? ")-" : ")", 0);
     return is_float ? cpp_join(reader, before, "[", cpp_join(reader, value, "]", 0))
                     : cpp_join(reader, before, "", value);
-}
-
-/* A value, a function or a variable, behind "L". */
-static cpp_id read_literal(struct cpp_reader *reader)
-{
-    const bool is_name = cpp_skip(reader, "_Z") || cpp_skip(reader, "Z");
-    const cpp_id id = is_name ? cpp_read_encoding(reader, false) : read_value(reader);
-    return cpp_skip(reader, "E") ? id : cpp_fail(reader);
 }
 
 /* A name inside a type, or inside "levels" up to "E", behind "sr". */
@@ -142,12 +134,13 @@ static cpp_id read_new(struct cpp_reader *reader)
     cpp_id begin = cpp_join(reader, 0, "new ", 0);
     const cpp_id list = read_list(reader, "_");
     if (reader->parts[list].first)
-        begin = cpp_join(reader, begin, "", cpp_join(reader, operand(reader, list), " ", 0));
+        begin =
+            cpp_join(reader, begin, "", cpp_join(reader, add_operand(reader, list), " ", 0));
     begin = cpp_join(reader, begin, "", cpp_read_type(reader));
     if (cpp_skip(reader, "E"))
         return begin;
     if (cpp_skip(reader, "pi"))
-        return cpp_join(reader, begin, "", operand(reader, read_list(reader, "E")));
+        return cpp_join(reader, begin, "", add_operand(reader, read_list(reader, "E")));
     return cpp_skip(reader, "il") ? cpp_join(reader, begin, "", read_braces(reader, 0))
                                   : cpp_fail(reader);
 }
@@ -182,7 +175,7 @@ static cpp_id read_unary(struct cpp_reader *reader, const char *code, const char
         reader->parts[part->first].is_simple && reader->parts[part->first].first &&
         !reader->parts[part->second].third)
         id = part->first;
-    return cpp_join(reader, 0, text, operand(reader, id));
+    return cpp_join(reader, 0, text, add_operand(reader, id));
 }
 
 static cpp_id read_binary(struct cpp_reader *reader, const char *code, const char *text)
@@ -202,8 +195,8 @@ static cpp_id read_binary(struct cpp_reader *reader, const char *code, const cha
         /* A function that is named with its type is called by its name. */
         if (reader->parts[function].kind == CPP_ENCODING)
             function = reader->parts[function].first;
-        const cpp_id callee = operand(reader, function);
-        return cpp_join(reader, callee, "", operand(reader, read_list(reader, "E")));
+        const cpp_id callee = add_operand(reader, function);
+        return cpp_join(reader, callee, "", add_operand(reader, read_list(reader, "E")));
     }
     if (strcmp(code, "dt") == 0 || strcmp(code, "pt") == 0) {
         struct cpp_naming naming;
@@ -213,7 +206,8 @@ static cpp_id read_binary(struct cpp_reader *reader, const char *code, const cha
             return cpp_join(reader, object, text, read_operand(reader));
         (void)cpp_skip(reader, "on");
         const cpp_id name = cpp_read_unqualified_name(reader, 0, &naming);
-        return cpp_join(reader, object, text, operand(reader, cpp_read_template(reader, name)));
+        return cpp_join(reader, object, text,
+                        add_operand(reader, cpp_read_template(reader, name)));
     }
     const cpp_id left = read_operand(reader);
     if (strcmp(code, "ix") == 0)
@@ -245,8 +239,11 @@ static cpp_id read_expression(struct cpp_reader *reader)
     const char next = cpp_peek(reader);
     if (next == 'T')
         return cpp_read_template_parameter(reader);
-    if (cpp_skip(reader, "L"))
-        return read_literal(reader);
+    if (cpp_skip(reader, "L")) {
+        const bool is_name = cpp_skip(reader, "_Z") || cpp_skip(reader, "Z");
+        const cpp_id id = is_name ? cpp_read_encoding(reader, false) : read_value(reader);
+        return cpp_skip(reader, "E") ? id : cpp_fail(reader);
+    }
     if (cpp_skip(reader, "sr"))
         return read_unresolved(reader);
     if (cpp_skip(reader, "sp"))
@@ -262,7 +259,7 @@ static cpp_id read_expression(struct cpp_reader *reader)
         const cpp_id type =
             cpp_join(reader, cpp_join(reader, 0, "(", cpp_read_type(reader)), ")", 0);
         return cpp_join(reader, type, "",
-                        cpp_skip(reader, "_") ? operand(reader, read_list(reader, "E"))
+                        cpp_skip(reader, "_") ? add_operand(reader, read_list(reader, "E"))
                                               : read_operand(reader));
     }
     if (cpp_skip(reader, "u")) {

@@ -2,15 +2,6 @@
 
 #include "sampler/native/demangle_cpp.h"
 
-/* GCC's name of a namespace that has none. */
-static bool is_anonymous(const char *name, size_t bytes)
-{
-    static const char prefix[] = "_GLOBAL_";
-    const size_t length = sizeof prefix - 1;
-    return bytes >= length + 2 && memcmp(name, prefix, length) == 0 &&
-           strchr("._$", name[length]) && name[length + 1] == 'N';
-}
-
 /* An identifier of the length before it. */
 static cpp_id read_identifier(struct cpp_reader *reader)
 {
@@ -21,7 +12,12 @@ static cpp_id read_identifier(struct cpp_reader *reader)
         return cpp_fail(reader);
     const char *const name = reader->at;
     reader->at += bytes;
-    return cpp_simple(reader, is_anonymous(name, bytes)
+
+    /* GCC's name of a namespace that has none. */
+    static const char prefix[] = "_GLOBAL_";
+    const size_t length = sizeof prefix - 1;
+    return cpp_simple(reader, bytes >= length + 2 && memcmp(name, prefix, length) == 0 &&
+                                      strchr("._$", name[length]) && name[length + 1] == 'N'
                                   ? cpp_text(reader, anonymous, sizeof anonymous - 1)
                                   : cpp_text(reader, name, bytes));
 }
@@ -75,23 +71,6 @@ static cpp_id read_operator_name(struct cpp_reader *reader)
     const size_t bytes = strlen(text);
     return cpp_join(reader, 0, cpp_is_lower(*text) ? "operator " : "operator",
                     cpp_text(reader, text, bytes - (text[bytes - 1] == ' ')));
-}
-
-/* Constructors and destructors of the class whose name was read last. */
-static cpp_id read_structor(struct cpp_reader *reader)
-{
-    const bool is_destructor = cpp_skip(reader, "D");
-    const bool is_inherited = !is_destructor && cpp_skip(reader, "C") && cpp_skip(reader, "I");
-    const char kind = cpp_peek(reader);
-    if (kind < (is_destructor ? '0' : '1') || kind > '5')
-        return cpp_fail(reader);
-    reader->at++;
-    if (is_inherited)
-        (void)cpp_read_type(reader);
-    if (!reader->last_name)
-        return cpp_fail(reader);
-    return is_destructor ? cpp_join(reader, 0, "~", reader->last_name)
-                         : cpp_join(reader, reader->last_name, "", 0);
 }
 
 /* "Ty", "Tn" and a type, "Tt" and parameters, "Tp" and one of these: what a generic lambda has. */
@@ -174,7 +153,20 @@ static cpp_id read_unqualified(struct cpp_reader *reader, struct cpp_naming *nam
     }
     if (next == 'C' || next == 'D') {
         naming->has_no_type = true;
-        return read_structor(reader);
+        /* Constructors and destructors of the class whose name was read last. */
+        const bool is_destructor = cpp_skip(reader, "D");
+        const bool is_inherited =
+            !is_destructor && cpp_skip(reader, "C") && cpp_skip(reader, "I");
+        const char kind = cpp_peek(reader);
+        if (kind < (is_destructor ? '0' : '1') || kind > '5')
+            return cpp_fail(reader);
+        reader->at++;
+        if (is_inherited)
+            (void)cpp_read_type(reader);
+        if (!reader->last_name)
+            return cpp_fail(reader);
+        return is_destructor ? cpp_join(reader, 0, "~", reader->last_name)
+                             : cpp_join(reader, reader->last_name, "", 0);
     }
     if (cpp_skip(reader, "L")) {
         const cpp_id name = cpp_read_source_name(reader);

@@ -37,7 +37,8 @@ static const char *long_builtin_of(char letter)
     return NULL;
 }
 
-static cpp_id qualify(struct cpp_reader *reader, cpp_id type, const char *text, cpp_id second)
+static cpp_id add_qualified(struct cpp_reader *reader, cpp_id type, const char *text,
+                            cpp_id second)
 {
     return cpp_add(reader, &(struct cpp_part){ .kind = CPP_QUALIFIED,
                                                .first = type,
@@ -184,8 +185,8 @@ static cpp_id read_long(struct cpp_reader *reader)
         return cpp_fail(reader);
     (void)(cpp_peek(reader) == '_' && cpp_skip(reader, "_"));
     const cpp_id length = cpp_join(reader, read_length(reader), ")", 0);
-    return cpp_add_substitution(reader,
-                                qualify(reader, cpp_read_type(reader), " __vector(", length));
+    return cpp_add_substitution(
+        reader, add_qualified(reader, cpp_read_type(reader), " __vector(", length));
 }
 
 static cpp_id point_to(struct cpp_reader *reader, cpp_id type, const char *text, cpp_id class)
@@ -195,26 +196,6 @@ static cpp_id point_to(struct cpp_reader *reader, cpp_id type, const char *text,
                                                .text = text,
                                                .text_bytes = (uint32_t)strlen(text),
                                                .second = class });
-}
-
-static cpp_id read_member_pointer(struct cpp_reader *reader)
-{
-    const cpp_id class = cpp_read_type(reader);
-    return point_to(reader, cpp_read_type(reader), "::*", class);
-}
-
-static cpp_id read_array(struct cpp_reader *reader)
-{
-    struct cpp_part array = { .kind = CPP_ARRAY, .second = read_length(reader) };
-    array.first = cpp_read_type(reader);
-    return cpp_add(reader, &array);
-}
-
-/* A vendor's qualifier, behind "U": a name, perhaps with arguments, and a type. */
-static cpp_id read_vendor_qualifier(struct cpp_reader *reader)
-{
-    const cpp_id name = cpp_read_template(reader, cpp_read_source_name(reader));
-    return qualify(reader, cpp_read_type(reader), " ", name);
 }
 
 static cpp_id read_qualified(struct cpp_reader *reader)
@@ -231,7 +212,7 @@ static cpp_id read_qualified(struct cpp_reader *reader)
     } else {
         type = cpp_read_type(reader);
         for (unsigned i = 0; i < count; i++)
-            type = qualify(reader, type, texts[i], 0);
+            type = add_qualified(reader, type, texts[i], 0);
     }
     return cpp_add_substitution(reader, type);
 }
@@ -281,14 +262,27 @@ static cpp_id read_type(struct cpp_reader *reader)
     switch (next) {
     case 'u': type = cpp_join(reader, cpp_read_source_name(reader), "", 0); break;
     case 'F': type = read_function(reader, 0); break;
-    case 'A': type = read_array(reader); break;
-    case 'M': type = read_member_pointer(reader); break;
+    case 'A': {
+        struct cpp_part array = { .kind = CPP_ARRAY, .second = read_length(reader) };
+        array.first = cpp_read_type(reader);
+        type = cpp_add(reader, &array);
+        break;
+    }
+    case 'M': {
+        const cpp_id class = cpp_read_type(reader);
+        type = point_to(reader, cpp_read_type(reader), "::*", class);
+        break;
+    }
     case 'O': type = point_to(reader, cpp_read_type(reader), "&&", 0); break;
     case 'P': type = point_to(reader, cpp_read_type(reader), "*", 0); break;
     case 'R': type = point_to(reader, cpp_read_type(reader), "&", 0); break;
-    case 'C': type = qualify(reader, cpp_read_type(reader), " _Complex", 0); break;
-    case 'G': type = qualify(reader, cpp_read_type(reader), " _Imaginary", 0); break;
-    default: type = read_vendor_qualifier(reader); break;
+    case 'C': type = add_qualified(reader, cpp_read_type(reader), " _Complex", 0); break;
+    case 'G': type = add_qualified(reader, cpp_read_type(reader), " _Imaginary", 0); break;
+    default: {
+        const cpp_id name = cpp_read_template(reader, cpp_read_source_name(reader));
+        type = add_qualified(reader, cpp_read_type(reader), " ", name);
+        break;
+    }
     }
     return cpp_add_substitution(reader, type);
 }

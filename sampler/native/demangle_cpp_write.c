@@ -156,23 +156,6 @@ static uint32_t count_items(struct writer *writer, cpp_id list)
     return count;
 }
 
-static void write_lambda(struct writer *writer, const struct cpp_part *part)
-{
-    struct scope *const outer = writer->scope;
-    struct scope scope = { .outer = outer, .arguments = part->second, .is_lambda = true };
-    writer->scope = &scope;
-    write_part(writer, part->first);
-    writer->scope = outer;
-}
-
-static void write_template(struct writer *writer, const struct cpp_part *part)
-{
-    write_part(writer, part->first);
-    demangle_write_text(writer->work, last_written(writer) == '<' ? " <" : "<");
-    write_part(writer, part->second);
-    demangle_write_text(writer->work, last_written(writer) == '>' ? " >" : ">");
-}
-
 static void write_function(struct writer *writer, const struct cpp_part *function)
 {
     demangle_write_text(writer->work, "(");
@@ -211,8 +194,8 @@ struct pointer {
     bool is_to_array, is_to_function;
 };
 
-static struct pointer describe(struct writer *writer, const struct cpp_part *part,
-                               struct scope *scope)
+static struct pointer describe_pointer(struct writer *writer, const struct cpp_part *part,
+                                       struct scope *scope)
 {
     struct pointer pointer = { .text = part->text, .class = part->second };
     while (is_reference(part)) {
@@ -240,8 +223,9 @@ static void write_result(struct writer *writer, cpp_id type)
     if (!type)
         return;
     const struct cpp_part *const part = see_through(writer, type, true, &scope);
-    const struct pointer pointer =
-        part->kind == CPP_POINTER ? describe(writer, part, scope) : (struct pointer){ 0 };
+    const struct pointer pointer = part->kind == CPP_POINTER
+                                       ? describe_pointer(writer, part, scope)
+                                       : (struct pointer){ 0 };
     write_before(writer, type);
     if (!pointer.is_to_array && !pointer.is_to_function)
         demangle_write_text(writer->work, " ");
@@ -280,7 +264,7 @@ static void write_qualified(struct writer *writer, const struct cpp_part *part)
 static void write_pointer(struct writer *writer, const struct cpp_part *part)
 {
     struct scope *const scope = writer->scope;
-    const struct pointer pointer = describe(writer, part, scope);
+    const struct pointer pointer = describe_pointer(writer, part, scope);
     writer->scope = pointer.scope;
     write_before(writer, pointer.type);
     writer->scope = scope;
@@ -292,17 +276,6 @@ static void write_pointer(struct writer *writer, const struct cpp_part *part)
         demangle_write_text(writer->work, " ");
     write_part(writer, pointer.class);
     demangle_write_text(writer->work, pointer.text);
-}
-
-static void write_pointer_end(struct writer *writer, const struct cpp_part *part)
-{
-    struct scope *const scope = writer->scope;
-    const struct pointer pointer = describe(writer, part, scope);
-    if (pointer.is_to_array || pointer.is_to_function)
-        demangle_write_text(writer->work, ")");
-    writer->scope = pointer.scope;
-    write_after(writer, pointer.type);
-    writer->scope = scope;
 }
 
 /* The part of a type that stands before the name; a part that is no type is written as a whole. */
@@ -318,14 +291,26 @@ static void write_before(struct writer *writer, cpp_id id)
         write_part(writer, part->second);
         break;
     case CPP_LIST: write_list(writer, id); break;
-    case CPP_TEMPLATE: write_template(writer, part); break;
+    case CPP_TEMPLATE:
+        write_part(writer, part->first);
+        demangle_write_text(writer->work, last_written(writer) == '<' ? " <" : "<");
+        write_part(writer, part->second);
+        demangle_write_text(writer->work, last_written(writer) == '>' ? " >" : ">");
+        break;
     case CPP_PACK: write_part(writer, part->first); break;
     case CPP_PARAMETER: write_parameter(writer, part, write_before); break;
     case CPP_EXPANSION: write_expansion(writer, part->first); break;
     case CPP_COUNT:
         demangle_write_number(writer->work, count_items(writer, part->first));
         break;
-    case CPP_LAMBDA: write_lambda(writer, part); break;
+    case CPP_LAMBDA: {
+        struct scope *const outer = writer->scope;
+        struct scope scope = { .outer = outer, .arguments = part->second, .is_lambda = true };
+        writer->scope = &scope;
+        write_part(writer, part->first);
+        writer->scope = outer;
+        break;
+    }
     case CPP_FUNCTION: write_result(writer, part->first); break;
     case CPP_ENCODING: write_encoding(writer, part); break;
     case CPP_QUALIFIED: write_qualified(writer, part); break;
@@ -346,7 +331,16 @@ static void write_after(struct writer *writer, cpp_id id)
     case CPP_PARAMETER: write_parameter(writer, part, write_after); break;
     case CPP_FUNCTION: write_function(writer, part); break;
     case CPP_QUALIFIED: write_after(writer, part->first); break;
-    case CPP_POINTER: write_pointer_end(writer, part); break;
+    case CPP_POINTER: {
+        struct scope *const scope = writer->scope;
+        const struct pointer pointer = describe_pointer(writer, part, scope);
+        if (pointer.is_to_array || pointer.is_to_function)
+            demangle_write_text(writer->work, ")");
+        writer->scope = pointer.scope;
+        write_after(writer, pointer.type);
+        writer->scope = scope;
+        break;
+    }
     case CPP_ARRAY:
         demangle_write_text(writer->work, last_written(writer) == ']' ? "[" : " [");
         write_part(writer, part->second);

@@ -16,19 +16,19 @@ struct rust_reader {
 static void read_path(struct rust_reader *reader, bool is_value);
 static void read_type(struct rust_reader *reader);
 
-static void fail(struct rust_reader *reader)
+static void fail_reading(struct rust_reader *reader)
 {
     reader->work->has_failed = true;
 }
 
-static char peek(const struct rust_reader *reader)
+static char peek_character(const struct rust_reader *reader)
 {
     return reader->at < reader->end && !reader->work->has_failed ? *reader->at : '\0';
 }
 
-static bool skip(struct rust_reader *reader, char c)
+static bool skip_character(struct rust_reader *reader, char c)
 {
-    if (peek(reader) != c)
+    if (peek_character(reader) != c)
         return false;
     reader->at++;
     return true;
@@ -37,11 +37,11 @@ static bool skip(struct rust_reader *reader, char c)
 /* The next character; 0: there is none, and it has failed. */
 static char take_character(struct rust_reader *reader)
 {
-    const char c = demangle_step(reader->work, 1) ? peek(reader) : '\0';
+    const char c = demangle_step(reader->work, 1) ? peek_character(reader) : '\0';
     if (c)
         reader->at++;
     else
-        fail(reader);
+        fail_reading(reader);
     return c;
 }
 
@@ -66,26 +66,26 @@ static bool is_digit(char c)
 static uint64_t take_base_62(struct rust_reader *reader)
 {
     uint64_t value = 0;
-    if (skip(reader, '_'))
+    if (skip_character(reader, '_'))
         return 0;
-    while (!reader->work->has_failed && !skip(reader, '_')) {
+    while (!reader->work->has_failed && !skip_character(reader, '_')) {
         const char c = take_character(reader);
         const unsigned digit = is_digit(c)            ? (unsigned)(c - '0')
                                : c >= 'a' && c <= 'z' ? (unsigned)(c - 'a') + 10
                                : c >= 'A' && c <= 'Z' ? (unsigned)(c - 'A') + 36
                                                       : 62;
         if (digit == 62 || value > (UINT64_MAX - digit) / 62)
-            fail(reader);
+            fail_reading(reader);
         value = value * 62 + digit;
     }
     if (value == UINT64_MAX)
-        fail(reader);
+        fail_reading(reader);
     return value + 1;
 }
 
 static uint64_t take_disambiguator(struct rust_reader *reader)
 {
-    return skip(reader, 's') ? take_base_62(reader) + 1 : 0;
+    return skip_character(reader, 's') ? take_base_62(reader) + 1 : 0;
 }
 
 /* Says where the bytes of an identifier are. */
@@ -97,18 +97,18 @@ struct identifier {
 
 static struct identifier take_identifier(struct rust_reader *reader)
 {
-    struct identifier identifier = { .is_punycode = skip(reader, 'u') };
-    if (!is_digit(peek(reader)))
-        fail(reader);
-    const bool is_empty = peek(reader) == '0';
-    while (is_digit(peek(reader)) && identifier.bytes < DEMANGLE_MAX_INPUT) {
+    struct identifier identifier = { .is_punycode = skip_character(reader, 'u') };
+    if (!is_digit(peek_character(reader)))
+        fail_reading(reader);
+    const bool is_empty = peek_character(reader) == '0';
+    while (is_digit(peek_character(reader)) && identifier.bytes < DEMANGLE_MAX_INPUT) {
         identifier.bytes = identifier.bytes * 10 + (size_t)(take_character(reader) - '0');
         if (is_empty)
             break;
     }
-    (void)skip(reader, '_');
+    (void)skip_character(reader, '_');
     if (identifier.bytes > (size_t)(reader->end - reader->at))
-        fail(reader);
+        fail_reading(reader);
     identifier.bytes = reader->work->has_failed ? 0 : identifier.bytes;
     identifier.text = reader->at;
     reader->at += identifier.bytes;
@@ -128,7 +128,7 @@ static void put_identifier(struct rust_reader *reader, struct identifier identif
         return;
     const size_t count = punycode_decode(identifier.text, identifier.bytes, characters);
     if (count == 0)
-        fail(reader);
+        fail_reading(reader);
     for (size_t i = 0; i < count; i++) {
         char bytes[4];
         demangle_write(reader->work, bytes, utf8_encode(characters[i], bytes));
@@ -142,7 +142,7 @@ static void read_again(struct rust_reader *reader, const char *from,
     const uint64_t place = take_base_62(reader);
     const char *const at = reader->at;
     if (place >= (uint64_t)(from - reader->begin))
-        fail(reader);
+        fail_reading(reader);
     if (reader->is_silent || reader->work->has_failed)
         return;
     reader->at = reader->begin + place;
@@ -153,7 +153,7 @@ static void read_again(struct rust_reader *reader, const char *from,
 static void put_lifetime(struct rust_reader *reader, uint64_t number)
 {
     if (number > reader->lifetimes)
-        fail(reader);
+        fail_reading(reader);
     const uint64_t index = reader->lifetimes - number;
     const char letter[] = { (char)('a' + index % 26), '\0' };
     put_text(reader, "'");
@@ -170,7 +170,7 @@ static void put_lifetime(struct rust_reader *reader, uint64_t number)
 /* "G": lifetimes that a type binds. */
 static void read_binder(struct rust_reader *reader)
 {
-    const uint64_t count = skip(reader, 'G') ? take_base_62(reader) + 1 : 0;
+    const uint64_t count = skip_character(reader, 'G') ? take_base_62(reader) + 1 : 0;
     if (!demangle_step(reader->work,
                        count < DEMANGLE_MAX_STEPS ? (uint32_t)count : DEMANGLE_MAX_STEPS))
         return;
@@ -221,28 +221,28 @@ static void put_character(struct rust_reader *reader, uint64_t value)
 static void read_value(struct rust_reader *reader, char type)
 {
     uint64_t value;
-    const bool is_negative = strchr("aslxni", type) && skip(reader, 'n');
+    const bool is_negative = strchr("aslxni", type) && skip_character(reader, 'n');
 
     /* Digits up to "_"; more than 16 of them are no number of 64 bits. */
     struct identifier digits = { .text = reader->at };
     value = 0;
-    while (!reader->work->has_failed && !skip(reader, '_')) {
+    while (!reader->work->has_failed && !skip_character(reader, '_')) {
         const char c = take_character(reader);
         if (!is_digit(c) && !(c >= 'a' && c <= 'f'))
-            fail(reader);
+            fail_reading(reader);
         value = value << 4 | (uint64_t)(is_digit(c) ? c - '0' : c - 'a' + 10);
         digits.bytes++;
     }
 
     if (digits.bytes == 0)
-        fail(reader);
+        fail_reading(reader);
     if (type == 'b') {
         if (digits.bytes != 1 || value > 1)
-            fail(reader);
+            fail_reading(reader);
         put_text(reader, value ? "true" : "false");
     } else if (type == 'c') {
         if (digits.bytes > 8)
-            fail(reader);
+            fail_reading(reader);
         put_text(reader, "'");
         put_character(reader, value);
         put_text(reader, "'");
@@ -270,15 +270,15 @@ static void read_constant(struct rust_reader *reader)
     else if (type && strchr("htmyojaslxnibc", type))
         read_value(reader, type);
     else
-        fail(reader);
+        fail_reading(reader);
     demangle_leave(reader->work);
 }
 
 static void read_argument(struct rust_reader *reader)
 {
-    if (skip(reader, 'L'))
+    if (skip_character(reader, 'L'))
         put_lifetime(reader, take_base_62(reader));
-    else if (skip(reader, 'K'))
+    else if (skip_character(reader, 'K'))
         read_constant(reader);
     else
         read_type(reader);
@@ -289,7 +289,7 @@ static size_t read_list(struct rust_reader *reader, const char *between,
                         void (*read)(struct rust_reader *))
 {
     size_t count = 0;
-    for (; !reader->work->has_failed && !skip(reader, 'E'); count++) {
+    for (; !reader->work->has_failed && !skip_character(reader, 'E'); count++) {
         put_text(reader, count ? between : "");
         read(reader);
     }
@@ -300,10 +300,10 @@ static size_t read_list(struct rust_reader *reader, const char *between,
 static void read_convention(struct rust_reader *reader)
 {
     char text[64] = "C";
-    if (!skip(reader, 'C')) {
+    if (!skip_character(reader, 'C')) {
         const struct identifier name = take_identifier(reader);
         if (name.is_punycode || name.bytes == 0 || name.bytes >= sizeof text) {
-            fail(reader);
+            fail_reading(reader);
             return;
         }
         memcpy(text, name.text, name.bytes);
@@ -320,13 +320,13 @@ static void read_function(struct rust_reader *reader)
 {
     const uint64_t outer = reader->lifetimes;
     read_binder(reader);
-    put_text(reader, skip(reader, 'U') ? "unsafe " : "");
-    if (skip(reader, 'K'))
+    put_text(reader, skip_character(reader, 'U') ? "unsafe " : "");
+    if (skip_character(reader, 'K'))
         read_convention(reader);
     put_text(reader, "fn(");
     (void)read_list(reader, ", ", read_type);
     put_text(reader, ")");
-    if (!skip(reader, 'u')) {
+    if (!skip_character(reader, 'u')) {
         put_text(reader, " -> ");
         read_type(reader);
     }
@@ -340,9 +340,9 @@ static void read_open_path(struct rust_reader *reader)
     reader->is_open = false;
     if (!demangle_enter(reader->work))
         return;
-    if (skip(reader, 'B')) {
+    if (skip_character(reader, 'B')) {
         read_again(reader, from, read_open_path);
-    } else if (skip(reader, 'I')) {
+    } else if (skip_character(reader, 'I')) {
         read_path(reader, false);
         put_text(reader, "<");
         (void)read_list(reader, ", ", read_argument);
@@ -357,7 +357,7 @@ static void read_trait(struct rust_reader *reader)
 {
     read_open_path(reader);
     bool is_open = reader->is_open;
-    for (; !reader->work->has_failed && skip(reader, 'p'); is_open = true) {
+    for (; !reader->work->has_failed && skip_character(reader, 'p'); is_open = true) {
         put_text(reader, is_open ? ", " : "<");
         put_identifier(reader, take_identifier(reader));
         put_text(reader, " = ");
@@ -373,8 +373,8 @@ static void read_traits(struct rust_reader *reader)
     read_binder(reader);
     (void)read_list(reader, " + ", read_trait);
     reader->lifetimes = outer;
-    if (!skip(reader, 'L'))
-        fail(reader);
+    if (!skip_character(reader, 'L'))
+        fail_reading(reader);
     const uint64_t lifetime = take_base_62(reader);
     if (lifetime) {
         put_text(reader, " + ");
@@ -382,21 +382,9 @@ static void read_traits(struct rust_reader *reader)
     }
 }
 
-static void read_reference(struct rust_reader *reader, bool is_mutable)
-{
-    const uint64_t lifetime = skip(reader, 'L') ? take_base_62(reader) : 0;
-    put_text(reader, "&");
-    if (lifetime) {
-        put_lifetime(reader, lifetime);
-        put_text(reader, " ");
-    }
-    put_text(reader, is_mutable ? "mut " : "");
-    read_type(reader);
-}
-
 static void read_type(struct rust_reader *reader)
 {
-    const char *const basic = basic_type(peek(reader));
+    const char *const basic = basic_type(peek_character(reader));
     if (!demangle_enter(reader->work))
         return;
     if (basic) {
@@ -407,7 +395,17 @@ static void read_type(struct rust_reader *reader)
         const char letter = take_character(reader);
         switch (letter) {
         case 'R':
-        case 'Q': read_reference(reader, letter == 'Q'); break;
+        case 'Q': {
+            const uint64_t lifetime = skip_character(reader, 'L') ? take_base_62(reader) : 0;
+            put_text(reader, "&");
+            if (lifetime) {
+                put_lifetime(reader, lifetime);
+                put_text(reader, " ");
+            }
+            put_text(reader, letter == 'Q' ? "mut " : "");
+            read_type(reader);
+            break;
+        }
         case 'P':
         case 'O':
             put_text(reader, letter == 'O' ? "*mut " : "*const ");
@@ -442,7 +440,7 @@ static void read_nested(struct rust_reader *reader, bool is_value)
     const char space = take_character(reader);
     const bool is_special = space >= 'A' && space <= 'Z';
     if (!is_special && !(space >= 'a' && space <= 'z'))
-        fail(reader);
+        fail_reading(reader);
     read_path(reader, is_value);
     const uint64_t disambiguator = take_disambiguator(reader);
     const struct identifier name = take_identifier(reader);
@@ -460,16 +458,6 @@ static void read_nested(struct rust_reader *reader, bool is_value)
         put_number(reader, disambiguator);
         put_text(reader, "}");
     }
-}
-
-/* The path of an implementation says nothing beside its type. */
-static void skip_path(struct rust_reader *reader, bool is_value)
-{
-    const bool was_silent = reader->is_silent;
-    (void)take_disambiguator(reader);
-    reader->is_silent = true;
-    read_path(reader, is_value);
-    reader->is_silent = was_silent;
 }
 
 static void read_plain_path(struct rust_reader *reader)
@@ -497,8 +485,14 @@ static void read_path(struct rust_reader *reader, bool is_value)
     case 'M':
     case 'X':
     case 'Y':
-        if (letter != 'Y')
-            skip_path(reader, is_value);
+        if (letter != 'Y') {
+            /* The path of an implementation says nothing beside its type. */
+            const bool was_silent = reader->is_silent;
+            (void)take_disambiguator(reader);
+            reader->is_silent = true;
+            read_path(reader, is_value);
+            reader->is_silent = was_silent;
+        }
         put_text(reader, "<");
         read_type(reader);
         if (letter != 'M') {
@@ -514,7 +508,7 @@ static void read_path(struct rust_reader *reader, bool is_value)
         put_text(reader, ">");
         break;
     case 'B': read_again(reader, from, is_value ? read_value_path : read_plain_path); break;
-    default: fail(reader);
+    default: fail_reading(reader);
     }
     demangle_leave(reader->work);
 }

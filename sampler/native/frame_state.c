@@ -47,25 +47,20 @@ static bool value_of(const struct frame_state *state, unsigned name, uint64_t *o
            (name == MACHINE_OUTER_SP ? state->has_outer_sp : state->known >> name & 1);
 }
 
-/* A frame pointer leads to where the frame has saved its caller's, if the return address is saved next to it. */
-static enum native_end cfa_of_record(const struct frame_state *state, const struct rule *rule,
-                                     remote_addr *cfa_out)
-{
-    const int saved = rule->saved[MACHINE_FP];
-    if (MACHINE_RETURN_BYTES > 0 || saved == RULE_UNCHANGED || saved == RULE_LOST ||
-        rule->saved[MACHINE_RETURN_ADDRESS] != saved + WORD_BYTES ||
-        !(state->known >> MACHINE_FP & 1))
-        return NATIVE_NO_REGISTER;
-    *cfa_out = state->saved[MACHINE_FP] - (uint64_t)(int64_t)saved;
-    return NATIVE_GOES_ON;
-}
-
 enum native_end frame_state_cfa(const struct frame_state *state, const struct rule *rule,
                                 remote_addr *cfa_out)
 {
     uint64_t base;
-    if (state->is_sp_below && rule->base == MACHINE_SP)
-        return cfa_of_record(state, rule, cfa_out);
+    if (state->is_sp_below && rule->base == MACHINE_SP) {
+        /* A frame pointer leads to where the frame has saved its caller's, if the return address is saved next to it. */
+        const int saved = rule->saved[MACHINE_FP];
+        if (MACHINE_RETURN_BYTES > 0 || saved == RULE_UNCHANGED || saved == RULE_LOST ||
+            rule->saved[MACHINE_RETURN_ADDRESS] != saved + WORD_BYTES ||
+            !(state->known >> MACHINE_FP & 1))
+            return NATIVE_NO_REGISTER;
+        *cfa_out = state->saved[MACHINE_FP] - (uint64_t)(int64_t)saved;
+        return NATIVE_GOES_ON;
+    }
     if (!value_of(state, rule->base, &base))
         return NATIVE_NO_REGISTER;
     base += (uint64_t)(int64_t)rule->offset;
@@ -116,7 +111,7 @@ enum native_end frame_state_return_address(const struct frame_state *state,
 }
 
 /* A register that the frame has saved.  false: its value is lost. */
-static bool restore(const struct frame_state *state, remote_addr slot, uint64_t *value)
+static bool restore_register(const struct frame_state *state, remote_addr slot, uint64_t *value)
 {
     uint64_t word;
     const bool is_there = frame_state_read(state, slot, &word) == NATIVE_GOES_ON;
@@ -144,9 +139,9 @@ void frame_state_leave(struct frame_state *state, const struct rule *rule, remot
         if (rule->saved[i] == RULE_UNCHANGED)
             continue;
         if (is_known)
-            is_known =
-                restore(state, (is_from_fp ? fp : cfa) + (uint64_t)(int64_t)rule->saved[i],
-                        &state->saved[i]);
+            is_known = restore_register(
+                state, (is_from_fp ? fp : cfa) + (uint64_t)(int64_t)rule->saved[i],
+                &state->saved[i]);
         state->known =
             (uint16_t)(is_known ? state->known | 1u << i : state->known & ~(1u << i));
     }

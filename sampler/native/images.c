@@ -78,8 +78,8 @@ static bool is_same(const struct image *a, const struct image *b)
 }
 
 /* Appends the image of a mapping; one that was there already keeps what is known about it. */
-static bool append(struct images *images, const struct maps *maps, size_t at,
-                   struct image *items, size_t *count, bool *has_changed)
+static bool append_image(struct images *images, const struct maps *maps, size_t at,
+                         struct image *items, size_t *count, bool *has_changed)
 {
     const struct mapping *const mapping = &maps->items[at];
     struct image image = {
@@ -124,7 +124,7 @@ enum err_code images_update(struct images *images, const struct maps *maps,
         return ERR_NOMEM;
     for (size_t i = 0; i < maps->count && count < wanted; i++)
         if (maps->items[i].executable &&
-            !append(images, maps, i, items, &count, &has_changed)) {
+            !append_image(images, maps, i, items, &count, &has_changed)) {
             free_items(items, count);
             return ERR_NOMEM;
         }
@@ -178,17 +178,6 @@ static enum err_code read_segments(const struct image *image, struct blocks *blo
                        header.e_phnum * sizeof *segments);
 }
 
-/* Does the segment, moved by that much, put the image where it is mapped? */
-static bool explains(const Elf64_Phdr *segment, uint64_t bias, const struct image *image,
-                     uint64_t page)
-{
-    const uint64_t first = segment->p_offset - segment->p_offset % page;
-    return segment->p_type == PT_LOAD && image->offset >= first &&
-           (image->offset <= segment->p_offset ||
-            image->offset - segment->p_offset < segment->p_filesz) &&
-           bias + segment->p_vaddr - segment->p_offset + image->offset == image->start;
-}
-
 /* The bias puts the file's first page where it is mapped.  It must also explain where the code is. */
 static bool find_bias(const struct image *image, const Elf64_Phdr *segments, size_t count,
                       uint64_t *bias_out)
@@ -200,13 +189,19 @@ static bool find_bias(const struct image *image, const Elf64_Phdr *segments, siz
     if (i == count)
         return false;
     *bias_out = image->low - (segments[i].p_vaddr - segments[i].p_offset);
-    for (i = 0; i < count; i++)
-        if (explains(&segments[i], *bias_out, image, page))
+    for (i = 0; i < count; i++) {
+        const uint64_t first = segments[i].p_offset - segments[i].p_offset % page;
+        if (segments[i].p_type == PT_LOAD && image->offset >= first &&
+            (image->offset <= segments[i].p_offset ||
+             image->offset - segments[i].p_offset < segments[i].p_filesz) &&
+            *bias_out + segments[i].p_vaddr - segments[i].p_offset + image->offset ==
+                image->start)
             return true;
+    }
     return false;
 }
 
-static enum err_code examine(struct image *image, struct blocks *blocks)
+static enum err_code examine_image(struct image *image, struct blocks *blocks)
 {
     Elf64_Phdr segments[MAX_SEGMENTS];
     size_t count;
@@ -234,7 +229,7 @@ void images_examine(struct image *image, struct blocks *blocks)
 {
     if (image->state != IMAGE_NEW)
         return;
-    const enum err_code rc = examine(image, blocks);
+    const enum err_code rc = examine_image(image, blocks);
     if (rc == ERR_FAULT || rc == ERR_CORRUPT)
         image->state = IMAGE_OTHER;
 }

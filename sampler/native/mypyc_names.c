@@ -63,22 +63,18 @@ static bool ends_with(struct name_part part, const char *end)
     return part.length >= bytes && memcmp(part.text + part.length - bytes, end, bytes) == 0;
 }
 
-/* `symbol`: what follows CPyDef_. */
-static void note_defined(struct python_names *names, struct name_part symbol)
-{
-    names->has_generators = names->has_generators || ends_with(symbol, helper);
-    if (names->defined_count == MAX_DEFINED ||
-        !VEC_RESERVE(names->defined, names->defined_room, names->defined_count + 1))
-        names->lacks_functions = true;
-    else
-        names->defined[names->defined_count++] = hash_of_defined(symbol.text, symbol.length);
-}
-
 void mypyc_note(struct python_names *names, struct name_part symbol)
 {
     struct name_part function = symbol;
-    if (name_part_skip(&function, "CPyDef_"))
-        note_defined(names, function);
+    if (name_part_skip(&function, "CPyDef_")) {
+        names->has_generators = names->has_generators || ends_with(function, helper);
+        if (names->defined_count == MAX_DEFINED ||
+            !VEC_RESERVE(names->defined, names->defined_room, names->defined_count + 1))
+            names->lacks_functions = true;
+        else
+            names->defined[names->defined_count++] =
+                hash_of_defined(function.text, function.length);
+    }
     const bool is_export = name_part_skip(&symbol, "CPyInit_");
     struct idmap_slot *at;
     if ((!is_export && !name_part_skip(&symbol, "PyInit_")) ||
@@ -183,19 +179,12 @@ static const char *prefix_of(const struct python_module *module, const uint64_t 
     return module->name;
 }
 
-static size_t count_exports(const struct python_names *names)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < names->module_count; i++)
-        count += names->modules[i].is_export;
-    return count;
-}
-
 void mypyc_close(struct python_names *names)
 {
     uint64_t *hashes = NULL;
-    size_t count = 0;
-    const bool is_only = count_exports(names) == 1;
+    size_t exports = 0, count = 0;
+    for (size_t i = 0; i < names->module_count; i++)
+        exports += names->modules[i].is_export;
     bool is_whole = hash_ends(names, &hashes, &count);
     for (size_t i = 0; i < names->module_count && is_whole; i++) {
         struct python_module *const module = &names->modules[i];
@@ -203,7 +192,7 @@ void mypyc_close(struct python_names *names)
             continue;
         /* A file with one module needs no prefixes. */
         module->prefix =
-            is_only ? module->name + module->length : prefix_of(module, hashes, count);
+            exports == 1 ? module->name + module->length : prefix_of(module, hashes, count);
         is_whole = !idmap_add(&names->module_prefixes,
                               (uint32_t)hash_end(module, module->prefix), (uint32_t)i, NULL);
     }
@@ -287,7 +276,6 @@ static bool append_parts(struct python_name *out, struct name_part parts)
     }
 }
 
-/* A class that ends with the helper, in a module whose functions have the prefix. */
 /* Is there a function (or, of a class, a method) of that name?  prefix: of its module. */
 static bool is_defined(const struct python_names *names, struct name_part prefix,
                        struct name_part class, struct name_part function)
@@ -305,10 +293,11 @@ static bool is_defined(const struct python_names *names, struct name_part prefix
     return past < names->defined_count && names->defined[past] == hash;
 }
 
-/* "NAME_gen", and three underscores and a line if it is inside another function: its length without
- * the end.  0: it is none. */
-static size_t without_end(struct name_part class)
+/* Appends the function whose generators have that class.  false: it is unclear. */
+static bool append_function_of(const struct python_names *names, struct name_part prefix,
+                               struct name_part class, struct python_name *out)
 {
+    /* "NAME_gen", and three underscores and a line if it is inside another function. */
     static const char end[] = "_gen", line[] = "___";
     struct name_part part = class;
     while (part.length && part.text[part.length - 1] >= '0' &&
@@ -318,14 +307,9 @@ static size_t without_end(struct name_part class)
         part.length = class.length;
     else
         part.length -= sizeof line - 1;
-    return ends_with(part, end) ? part.length - (sizeof end - 1) : 0;
-}
-
-/* Appends the function whose generators have that class.  false: it is unclear. */
-static bool append_function_of(const struct python_names *names, struct name_part prefix,
-                               struct name_part class, struct python_name *out)
-{
-    const struct name_part whole = { class.text, without_end(class) };
+    const struct name_part whole = { class.text, ends_with(part, end)
+                                                     ? part.length - (sizeof end - 1)
+                                                     : 0 };
     struct name_part method = { 0 }, owner = { 0 };
     size_t count = is_defined(names, prefix, owner, whole);
     if (!whole.length || names->lacks_functions)
@@ -347,13 +331,6 @@ static bool append_function_of(const struct python_names *names, struct name_par
     return name_part_append(out, owner) && name_part_append(out, method);
 }
 
-/* Is it the function of a generator's class that does its work? */
-static bool is_helper(struct name_part function)
-{
-    return function.length == sizeof helper - 1 &&
-           memcmp(function.text, helper, function.length) == 0;
-}
-
 bool mypyc_decode(const struct python_names *names, struct name_part symbol,
                   struct python_name *out)
 {
@@ -369,15 +346,13 @@ bool mypyc_decode(const struct python_names *names, struct name_part symbol,
     const char *const end = symbol.text + symbol.length;
     const char *const after = find_separator(symbol.text, end);
     const char *const function = after ? after + SEPARATOR_BYTES : end;
-    if (is_helper((struct name_part){ function, (size_t)(end - function) })) {
-        const struct name_part prefix =
-            (struct name_part){ begin, (size_t)(symbol.text - begin) };
-        const struct name_part class =
-            (struct name_part){ symbol.text, (size_t)(after - symbol.text) };
-        struct python_name plain = { 0 };
-        return append_part(&plain, class.text, class.length) &&
+    if ((size_t)(end - function) == sizeof helper - 1 &&
+        memcmp(function, helper, sizeof helper - 1) == 0) {
+        const struct name_part prefix = { begin, (size_t)(symbol.text - begin) };
+        struct python_name class = { 0 };
+        return append_part(&class, symbol.text, (size_t)(after - symbol.text)) &&
                append_function_of(names, prefix,
-                                  (struct name_part){ plain.text, strlen(plain.text) }, out);
+                                  (struct name_part){ class.text, strlen(class.text) }, out);
     }
     return append_parts(out, symbol);
 }

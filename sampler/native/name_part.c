@@ -12,11 +12,6 @@ bool name_part_skip(struct name_part *part, const char *prefix)
     return true;
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -26,9 +21,11 @@ bool name_part_is_identifier(struct name_part part)
 {
     if (part.length == 0 || is_digit(*part.text))
         return false;
-    for (size_t i = 0; i < part.length; i++)
-        if (!is_letter(part.text[i]) && !is_digit(part.text[i]))
+    for (size_t i = 0; i < part.length; i++) {
+        const char c = part.text[i];
+        if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '_' && !is_digit(part.text[i]))
             return false;
+    }
     return true;
 }
 

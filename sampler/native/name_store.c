@@ -30,7 +30,7 @@ void name_store_deinit(struct name_store *store)
 }
 
 /* Compresses the open block and leaves it empty. */
-static enum err_code seal(struct name_store *store)
+static enum err_code seal_block(struct name_store *store)
 {
     unsigned char *data;
     size_t bytes;
@@ -65,7 +65,7 @@ enum err_code name_store_add(struct name_store *store, const char *name, size_t 
         if (store->count + 1 >= MAX_BLOCKS ||
             store->compressed_bytes >= NAME_STORE_MAX_COMPRESSED_BYTES)
             return ERR_LIMIT;
-        const enum err_code rc = seal(store);
+        const enum err_code rc = seal_block(store);
         if (rc)
             return rc;
     }
@@ -79,7 +79,7 @@ enum err_code name_store_add(struct name_store *store, const char *name, size_t 
 enum err_code name_store_append(struct name_store *store, struct name_store *other,
                                 uint32_t *shift_out)
 {
-    if (seal(store) || seal(other) ||
+    if (seal_block(store) || seal_block(other) ||
         !VEC_RESERVE(store->blocks, store->room, store->count + other->count))
         return ERR_NOMEM;
     *shift_out = (uint32_t)(store->count << OFFSET_BITS);
@@ -93,7 +93,7 @@ enum err_code name_store_append(struct name_store *store, struct name_store *oth
 
 enum err_code name_store_close(struct name_store *store)
 {
-    const enum err_code rc = seal(store);
+    const enum err_code rc = seal_block(store);
     free(store->open);
     store->open = NULL;
     if (rc || !store->count)

@@ -70,15 +70,6 @@ static void add_name(struct perf_map *map, uint64_t start, uint64_t bytes, const
     map->names++;
 }
 
-static void add_line(struct perf_map *map, const char *line, const char *end)
-{
-    uint64_t start, bytes = 0;
-    const char *at = take_number(line, end, &start);
-    at = at ? take_number(at, end, &bytes) : NULL;
-    if (at)
-        add_name(map, start, bytes, at, (size_t)(end - at));
-}
-
 static int compare_entries(const void *a, const void *b)
 {
     const struct perf_map_entry *const left = a, *const right = b;
@@ -88,7 +79,8 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /* `next` does not begin before `entry`. */
-static bool overlap(const struct perf_map_entry *entry, const struct perf_map_entry *next)
+static bool entries_overlap(const struct perf_map_entry *entry,
+                            const struct perf_map_entry *next)
 {
     return next->start - entry->start < entry->bytes;
 }
@@ -100,10 +92,10 @@ static void sort_names(struct perf_map *map)
         qsort(map->entries, map->count, sizeof *map->entries, compare_entries);
     for (size_t i = 0; i < map->count; i++) {
         const struct perf_map_entry next = map->entries[i];
-        while (kept && overlap(&map->entries[kept - 1], &next) &&
+        while (kept && entries_overlap(&map->entries[kept - 1], &next) &&
                map->entries[kept - 1].order < next.order)
             kept--;
-        if (kept == 0 || !overlap(&map->entries[kept - 1], &next))
+        if (kept == 0 || !entries_overlap(&map->entries[kept - 1], &next))
             map->entries[kept++] = next;
     }
     map->count = kept;
@@ -117,7 +109,11 @@ size_t perf_map_add_lines(struct perf_map *map, const char *lines, size_t bytes)
         newline = memchr(at, '\n', (size_t)(end - at));
         if (!newline)
             break;
-        add_line(map, at, newline);
+        uint64_t start, code_bytes = 0;
+        const char *name = take_number(at, newline, &start);
+        name = name ? take_number(name, newline, &code_bytes) : NULL;
+        if (name)
+            add_name(map, start, code_bytes, name, (size_t)(newline - name));
     }
     sort_names(map);
     return (size_t)(at - lines);
@@ -144,18 +140,6 @@ struct code_load {
     uint64_t vma, start, bytes, index;
 };
 
-static void add_code(struct perf_map *map, const char *bytes, size_t count)
-{
-    struct code_load load;
-    if (count <= sizeof load)
-        return;
-    memcpy(&load, bytes, sizeof load);
-    const char *const name = bytes + sizeof load;
-    const char *const end = memchr(name, '\0', count - sizeof load);
-    if (end)
-        add_name(map, load.start, load.bytes, name, (size_t)(end - name));
-}
-
 /* Takes the header or the record there, and returns its bytes; 0: it is not whole, or
  * nonsense. */
 static size_t add_record(struct perf_map *map, const char *bytes, size_t count)
@@ -172,8 +156,16 @@ static size_t add_record(struct perf_map *map, const char *bytes, size_t count)
     memcpy(&record, bytes, sizeof record);
     if (record.bytes < sizeof record || record.bytes > count)
         return 0;
-    if (record.id == CODE_LOAD)
-        add_code(map, bytes, record.bytes);
+    if (record.id == CODE_LOAD) {
+        struct code_load load;
+        if (record.bytes > sizeof load) {
+            memcpy(&load, bytes, sizeof load);
+            const char *const name = bytes + sizeof load;
+            const char *const end = memchr(name, '\0', record.bytes - sizeof load);
+            if (end)
+                add_name(map, load.start, load.bytes, name, (size_t)(end - name));
+        }
+    }
     return record.bytes;
 }
 
@@ -211,15 +203,6 @@ static bool read_more(struct perf_map *map, struct perf_map_file *file, int fd, 
     return used > 0;
 }
 
-/* Has this process written to it, as far as that can be known? */
-static bool is_of(const struct perf_map_process *process, const struct stat *st)
-{
-    const uint64_t changed_ns =
-        (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
-    return st->st_uid == process->user && st->st_nlink == 1 && st->st_size >= 0 &&
-           changed_ns + START_SLACK_NS >= process->started_ns;
-}
-
 static bool update_file(struct perf_map *map, struct perf_map_file *file,
                         const struct perf_map_process *process, const char *path,
                         take_bytes *take)
@@ -227,7 +210,13 @@ static bool update_file(struct perf_map *map, struct perf_map_file *file,
     struct stat st;
     SCOPED_FD int fd = -1;
     if (file_below_open_plain(process->root_fd, path, &fd) != FILE_BELOW_OPENED ||
-        fstat(fd, &st) || !is_of(process, &st))
+        fstat(fd, &st))
+        return false;
+    /* Written by this process, as far as that can be known. */
+    const uint64_t changed_ns =
+        (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+    if (st.st_uid != process->user || st.st_nlink != 1 || st.st_size < 0 ||
+        changed_ns + START_SLACK_NS < process->started_ns)
         return false;
     const uint64_t size =
         st.st_size < PERF_MAP_MAX_BYTES ? (uint64_t)st.st_size : PERF_MAP_MAX_BYTES;
@@ -261,23 +250,9 @@ bool perf_map_update(struct perf_map *map, const struct perf_map_process *proces
     return has_lines || has_dump;
 }
 
-/* "py::NAME:FILE": a name of Python has no colon. */
-static void split_python(struct perf_map_name *name)
-{
-    static const char mark[] = "py::";
-    if (strncmp(name->name, mark, sizeof mark - 1) != 0)
-        return;
-    const char *const function = name->name + sizeof mark - 1;
-    const char *const colon = strchr(function, ':');
-    if (!colon || colon == function)
-        return;
-    name->name = function;
-    name->name_bytes = (size_t)(colon - function);
-    name->file = colon + 1;
-}
-
 bool perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map_name *out)
 {
+    static const char mark[] = "py::";
     size_t past;
     LOWER_BOUND(past, map->count, map->entries[past].start <= address);
     if (past == 0)
@@ -289,6 +264,15 @@ bool perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map
     *out = (struct perf_map_name){
         .name = name, .name_bytes = strlen(name), .start = entry->start, .bytes = entry->bytes
     };
-    split_python(out);
+    /* "py::NAME:FILE": a name of Python has no colon. */
+    if (strncmp(out->name, mark, sizeof mark - 1) == 0) {
+        const char *const function = out->name + sizeof mark - 1;
+        const char *const colon = strchr(function, ':');
+        if (colon && colon != function) {
+            out->name = function;
+            out->name_bytes = (size_t)(colon - function);
+            out->file = colon + 1;
+        }
+    }
     return true;
 }

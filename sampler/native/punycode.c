@@ -8,20 +8,16 @@ struct code {
     uint32_t bias, damp;
 };
 
-static uint32_t digit_of(char c)
-{
-    if (c >= 'a' && c <= 'z')
-        return (uint32_t)(c - 'a');
-    return c >= '0' && c <= '9' ? (uint32_t)(c - '0') + 26 : UINT32_MAX;
-}
-
 /* How far the next character is behind the one before.  false: the text is no code. */
 static bool take_delta(struct code *code, uint32_t *delta_out)
 {
     enum { BASE = 36, LEAST = 1, MOST = 26 };
     uint64_t delta = 0, weight = 1;
     for (uint32_t k = BASE;; k += BASE) {
-        const uint32_t digit = code->at < code->end ? digit_of(*code->at++) : UINT32_MAX;
+        const char c = code->at < code->end ? *code->at++ : '\0';
+        const uint32_t digit = c >= 'a' && c <= 'z'   ? (uint32_t)(c - 'a')
+                               : c >= '0' && c <= '9' ? (uint32_t)(c - '0') + 26
+                                                      : UINT32_MAX;
         const uint32_t threshold = k <= code->bias          ? LEAST
                                    : k >= code->bias + MOST ? MOST
                                                             : k - code->bias;
@@ -38,7 +34,7 @@ static bool take_delta(struct code *code, uint32_t *delta_out)
     return true;
 }
 
-static void adapt(struct code *code, uint32_t delta, uint32_t count)
+static void adapt_bias(struct code *code, uint32_t delta, uint32_t count)
 {
     enum { SPAN = 35, LIMIT = 455, SKEW = 38 };
     uint32_t k = 0;
@@ -74,7 +70,7 @@ size_t punycode_decode(const char *text, size_t bytes,
         memmove(characters + place + 1, characters + place,
                 (count - 1 - place) * sizeof *characters);
         characters[place++] = character;
-        adapt(&code, delta, count);
+        adapt_bias(&code, delta, count);
     }
     return count;
 }

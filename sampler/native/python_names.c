@@ -2,20 +2,16 @@
 
 #include <string.h>
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* A function of C in a file of C++ is "_Z", "L" if it is static, its length and its name. */
-static struct name_part unwrap(struct name_part symbol)
+static struct name_part unwrap_name(struct name_part symbol)
 {
     struct name_part part = symbol;
     size_t length = 0;
     if (!name_part_skip(&part, "_Z"))
         return symbol;
     (void)name_part_skip(&part, "L");
-    while (part.length && is_digit(*part.text) && length < PYTHON_NAME_BYTES) {
+    while (part.length && *part.text >= '0' && *part.text <= '9' &&
+           length < PYTHON_NAME_BYTES) {
         length = length * 10 + (size_t)(*part.text - '0');
         part.text++;
         part.length--;
@@ -41,7 +37,8 @@ void python_names_deinit(struct python_names *names)
 
 void python_names_note(void *names, const char *symbol, size_t length)
 {
-    const struct name_part part = without_suffix(unwrap((struct name_part){ symbol, length }));
+    const struct name_part part =
+        without_suffix(unwrap_name((struct name_part){ symbol, length }));
     if (part.length > PYTHON_NAMES_MAX_SYMBOL_BYTES)
         return;
     mypyc_note(names, part);
@@ -59,7 +56,7 @@ bool python_names_decode(const struct python_names *names, const char *symbol,
                          struct python_name *out)
 {
     const struct name_part part =
-        without_suffix(unwrap((struct name_part){ symbol, strlen(symbol) }));
+        without_suffix(unwrap_name((struct name_part){ symbol, strlen(symbol) }));
     *out = (struct python_name){ 0 };
     return !names->is_unclear && part.length <= PYTHON_NAMES_MAX_SYMBOL_BYTES &&
            (mypyc_decode(names, part, out) || cython_decode(names, part, out));

@@ -46,7 +46,7 @@ const struct rule_place *rule_cache_find(const struct rule_cache *cache, uint32_
     return NULL;
 }
 
-static void insert(struct rule_cache *cache, const struct rule_place *place)
+static void insert_place(struct rule_cache *cache, const struct rule_place *place)
 {
     struct rule_set *const set = set_of(cache, place->image, place->offset);
     memmove(&set->places[1], &set->places[0], sizeof *place * (RULE_CACHE_WAYS - 1));
@@ -63,7 +63,7 @@ static void grow_cache(struct rule_cache *cache)
     for (size_t i = 0; i < cache->set_count; i++)
         for (size_t way = RULE_CACHE_WAYS; way-- > 0;)
             if (cache->sets[i].places[way].image) {
-                insert(&larger, &cache->sets[i].places[way]);
+                insert_place(&larger, &cache->sets[i].places[way]);
                 larger.added++;
             }
     free(cache->sets);
@@ -74,7 +74,7 @@ void rule_cache_add(struct rule_cache *cache, const struct rule_place *place)
 {
     if (cache->added >= cache->set_count * 2 && cache->set_count < RULE_CACHE_MAX_SETS)
         grow_cache(cache);
-    insert(cache, place);
+    insert_place(cache, place);
     cache->added++;
 }
 

@@ -61,22 +61,17 @@ struct search {
     bool is_found;
 };
 
-/* Version 5 numbers files from 0 on, and libdw takes that for none: it is the file of the unit. */
-static const char *file_of(Dwarf_Die *function, Dwarf_Die *unit)
-{
-    const char *const file = dwarf_decl_file(function);
-    return file ? file : dwarf_diename(unit);
-}
-
 static int take_function(Dwarf_Die *function, void *context)
 {
     struct search *const search = context;
     int line = 0;
     if (dwarf_haspc(function, search->vaddr) <= 0)
         return DWARF_CB_OK;
+    /* Version 5 numbers files from 0 on, and libdw takes that for none: it is the file of the unit. */
+    const char *const file = dwarf_decl_file(function);
     search->is_found =
         dwarf_decl_line(function, &line) == 0 &&
-        set_place(search->out, search->unit, file_of(function, search->unit), line);
+        set_place(search->out, search->unit, file ? file : dwarf_diename(search->unit), line);
     return DWARF_CB_ABORT;
 }
 

@@ -33,18 +33,9 @@ struct gathering {
     enum err_code rc;
 };
 
-static uint8_t rank_of(const Elf64_Sym *symbol)
-{
-    const unsigned binding = ELF64_ST_BIND(symbol->st_info);
-    unsigned rank = ELF64_ST_TYPE(symbol->st_info) == STT_NOTYPE ? 0 : RANK_FUNCTION;
-    rank |= symbol->st_size ? RANK_SIZED : 0;
-    rank |= binding == STB_LOCAL ? 0 : RANK_EXPORTED;
-    rank |= binding == STB_WEAK ? 0 : RANK_STRONG;
-    return (uint8_t)rank;
-}
-
 /* false: it is no code. */
-static bool describe(const struct elf *elf, const Elf64_Sym *symbol, struct listed_symbol *out)
+static bool describe_symbol(const struct elf *elf, const Elf64_Sym *symbol,
+                            struct listed_symbol *out)
 {
     const unsigned type = ELF64_ST_TYPE(symbol->st_info);
     if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
@@ -58,11 +49,17 @@ static bool describe(const struct elf *elf, const Elf64_Sym *symbol, struct list
         return false;
     const uint64_t left = section->sh_size - (symbol->st_value - section->sh_addr);
     const bool has_size = symbol->st_size != 0;
+
+    const unsigned binding = ELF64_ST_BIND(symbol->st_info);
+    unsigned rank = ELF64_ST_TYPE(symbol->st_info) == STT_NOTYPE ? 0 : RANK_FUNCTION;
+    rank |= symbol->st_size ? RANK_SIZED : 0;
+    rank |= binding == STB_LOCAL ? 0 : RANK_EXPORTED;
+    rank |= binding == STB_WEAK ? 0 : RANK_STRONG;
     *out = (struct listed_symbol){
         .start = symbol->st_value,
         .end = symbol->st_value + (has_size && symbol->st_size < left ? symbol->st_size : left),
         .name = symbol->st_name,
-        .rank = rank_of(symbol),
+        .rank = (uint8_t)rank,
         .has_size = has_size,
     };
     return true;
@@ -74,7 +71,7 @@ static bool take_block(void *to, const Elf64_Sym *symbols, size_t count)
     struct symbol_list *const list = gathering->list;
     for (size_t i = 0; i < count; i++) {
         struct listed_symbol symbol;
-        if (!describe(gathering->elf, &symbols[i], &symbol))
+        if (!describe_symbol(gathering->elf, &symbols[i], &symbol))
             continue;
         if (list->count == SYMBOL_LIST_MAX)
             return false;
@@ -125,26 +122,17 @@ static char *name_at(struct window *window, uint32_t offset, size_t *length_out)
     return window->bytes + skip;
 }
 
-static unsigned count_underscores(const char *name)
-{
-    const size_t count = strspn(name, "_");
-    return count < MAX_UNDERSCORES ? (unsigned)count : MAX_UNDERSCORES;
-}
-
-/* Labels that assemblers and compilers write for themselves. */
-static bool is_label(const char *name, uint8_t rank)
-{
-    return !(rank & RANK_FUNCTION) && (*name == '$' || strncmp(name, ".L", 2) == 0);
-}
-
 /* name: with a NUL at its end.  ERR_NOT_FOUND: it names no function. */
 static enum err_code store_name(struct symbol_list *list, struct listed_symbol *symbol,
                                 const char *name, size_t length)
 {
-    if (is_label(name, symbol->rank))
+    /* Labels that assemblers and compilers write for themselves. */
+    if (!(symbol->rank & RANK_FUNCTION) && (*name == '$' || strncmp(name, ".L", 2) == 0))
         return ERR_NOT_FOUND;
-    symbol->rank = (uint8_t)(symbol->rank +
-                             RANK_UNDERSCORES * (MAX_UNDERSCORES - count_underscores(name)));
+    const size_t underscores = strspn(name, "_");
+    if (underscores < MAX_UNDERSCORES)
+        symbol->rank = (uint8_t)(symbol->rank +
+                                 RANK_UNDERSCORES * (MAX_UNDERSCORES - (unsigned)underscores));
     const enum err_code rc = name_store_add(&list->names, name, length, &symbol->name);
     if (!rc && list->take)
         list->take(list->to, name, length);

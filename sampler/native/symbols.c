@@ -49,13 +49,13 @@ static enum err_code add_debug_file(struct symbol_list *list, struct elf *elf,
     return rc;
 }
 
-static enum err_code gather(struct symbol_list *list, struct elf *elf,
-                            const struct symbols_options *options)
+static enum err_code gather_symbols(struct symbol_list *list, struct elf *elf,
+                                    const struct symbols_options *options)
 {
     struct symbol_list exported = { .take = options->take, .to = options->to };
 
     /* .dynsym is small and names what matters most, so it is read before a limit can end reading.  A whole .symtab
- * has its names too. */
+     * has its names too. */
     enum err_code rc = add_table_of_type(&exported, elf, SHT_DYNSYM);
     if (!rc)
         rc = add_table_of_type(list, elf, SHT_SYMTAB);
@@ -114,7 +114,7 @@ static void cut_unsized(struct symbol_list *list, struct elf *elf)
     }
 }
 
-static enum err_code keep(struct symbols *symbols, const struct symbol_list *list)
+static enum err_code keep_symbols(struct symbols *symbols, const struct symbol_list *list)
 {
     if (!list->count)
         return ERR_OK;
@@ -142,13 +142,13 @@ enum err_code symbols_load(struct elf *elf, const struct symbols_options *option
 {
     struct symbol_list list = { .take = options->take, .to = options->to };
     struct symbols *const symbols = calloc(1, sizeof *symbols);
-    enum err_code rc = symbols ? gather(&list, elf, options) : ERR_NOMEM;
+    enum err_code rc = symbols ? gather_symbols(&list, elf, options) : ERR_NOMEM;
     if (!rc) {
         symbol_list_finish(&list);
         if (list.is_stripped)
             cut_unsized(&list, elf);
         symbols->is_complete = !list.is_cut && !elf_is_unfinished(elf);
-        rc = keep(symbols, &list);
+        rc = keep_symbols(symbols, &list);
     }
     if (rc) {
         symbol_list_deinit(&list);

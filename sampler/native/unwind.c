@@ -77,7 +77,7 @@ enum err_code unwinder_take_maps(struct unwinder *unwinder, const struct maps *m
     return rc;
 }
 
-static void refresh(struct unwinder *unwinder, uint64_t now_ns, bool is_wanted)
+static void refresh_images(struct unwinder *unwinder, uint64_t now_ns, bool is_wanted)
 {
     bool has_changed;
     /* A process whose list cannot be read keeps the images that it had. */
@@ -95,7 +95,7 @@ static struct image *image_at(struct walker *walker, remote_addr addr)
     walker->image = images_find(images, addr);
     if (!walker->image && !walker->has_refreshed) {
         walker->has_refreshed = true;
-        refresh(walker->unwinder, walker->now_ns, true);
+        refresh_images(walker->unwinder, walker->now_ns, true);
         walker->image = images_find(images, addr);
     }
     return walker->image;
@@ -180,7 +180,7 @@ static struct rule rule_at(struct unwinder *unwinder, struct image *image, remot
     return rule;
 }
 
-static struct native_frame *push(struct native_walk *walk)
+static struct native_frame *push_frame(struct native_walk *walk)
 {
     struct native_frame *const frame = &walk->frames[walk->count++];
     *frame = (struct native_frame){ .left_by = NATIVE_NOT_LEFT };
@@ -188,8 +188,9 @@ static struct native_frame *push(struct native_walk *walk)
 }
 
 /* The frame ends at cfa, above its return address. */
-static enum native_end leave(struct walker *walker, struct native_frame *frame,
-                             const struct rule *rule, remote_addr cfa, enum native_left_by by)
+static enum native_end leave_frame(struct walker *walker, struct native_frame *frame,
+                                   const struct rule *rule, remote_addr cfa,
+                                   enum native_left_by by)
 {
     struct frame_state *const state = &walker->state;
     remote_addr return_address, called;
@@ -209,20 +210,6 @@ static enum native_end leave(struct walker *walker, struct native_frame *frame,
     return state->known >> MACHINE_FP & 1 && state->saved[MACHINE_FP] == 0
                ? NATIVE_COMPLETE
                : NATIVE_CONTRADICTION;
-}
-
-static enum native_end leave_signal(struct walker *walker, struct native_frame *frame)
-{
-    struct frame_state *const state = &walker->state;
-    if (walker->signals++ == UNWIND_MAX_SIGNALS)
-        return NATIVE_DEEP;
-    const enum native_end end = frame_state_leave_signal(state);
-    if (end)
-        return end;
-    /* A handler with a stack of its own: the frames do not follow each other. */
-    frame->cfa = state->sp > frame->sp ? state->sp : frame->sp;
-    frame->left_by = NATIVE_LEFT_BY_TABLE;
-    return NATIVE_GOES_ON;
 }
 
 static bool is_near(const struct walker *walker, remote_addr function, uint64_t bytes)
@@ -275,7 +262,7 @@ static enum native_end leave_by_frame_pointer(struct walker *walker, struct nati
         !is_return_address(walker, return_address, &called))
         return NATIVE_NO_RULE;
     const enum native_end end =
-        leave(walker, frame, &rule, fp + RECORD_BYTES, NATIVE_LEFT_BY_FRAME_POINTER);
+        leave_frame(walker, frame, &rule, fp + RECORD_BYTES, NATIVE_LEFT_BY_FRAME_POINTER);
     state->is_sp_below = !MACHINE_RETURN_BYTES;
     return end;
 }
@@ -300,7 +287,8 @@ static enum native_end leave_by_register(struct walker *walker, struct native_fr
     if (caller.kind == RULE_NONE || caller.kind == RULE_STRANGE)
         return NATIVE_NO_RULE;
     rule.saved[MACHINE_FP] = rule.saved[MACHINE_RETURN_ADDRESS] = RULE_UNCHANGED;
-    const enum native_end end = leave(walker, frame, &rule, state->sp, NATIVE_LEFT_BY_CALL);
+    const enum native_end end =
+        leave_frame(walker, frame, &rule, state->sp, NATIVE_LEFT_BY_CALL);
     state->is_sp_below = true;
     return end;
 }
@@ -351,7 +339,7 @@ static enum native_end leave_to_entry(struct walker *walker, struct native_frame
             is_found = holds_entry(walker, &caller, &rule, entry);
         }
         if (is_found)
-            return leave(walker, frame, &left, caller.sp, NATIVE_LEFT_TO_ENTRY);
+            return leave_frame(walker, frame, &left, caller.sp, NATIVE_LEFT_TO_ENTRY);
     }
     return NATIVE_NO_RULE;
 }
@@ -372,7 +360,8 @@ static enum native_end leave_trampoline(struct walker *walker, struct native_fra
             !read_record(state, &word, &return_address) ||
             !is_return_address(walker, return_address, &called))
             return NATIVE_NO_RULE;
-        return leave(walker, frame, &rule, state->sp + RECORD_BYTES, NATIVE_LEFT_BY_TRAMPOLINE);
+        return leave_frame(walker, frame, &rule, state->sp + RECORD_BYTES,
+                           NATIVE_LEFT_BY_TRAMPOLINE);
     }
     for (remote_addr bytes = TRAMPOLINE_BYTES; bytes; bytes -= 8) {
         if (bytes > UINT64_MAX - state->sp || (!state->is_exact && bytes < TRAMPOLINE_BYTES) ||
@@ -381,7 +370,7 @@ static enum native_end leave_trampoline(struct walker *walker, struct native_fra
             continue;
         if (bytes == TRAMPOLINE_BYTES && state->saved[MACHINE_FP] == state->sp)
             rule.saved[MACHINE_FP] = -16;
-        return leave(walker, frame, &rule, state->sp + bytes, NATIVE_LEFT_BY_TRAMPOLINE);
+        return leave_frame(walker, frame, &rule, state->sp + bytes, NATIVE_LEFT_BY_TRAMPOLINE);
     }
     return NATIVE_NO_RULE;
 }
@@ -402,8 +391,8 @@ static enum native_end leave_undescribed(struct walker *walker, struct native_fr
 {
     walker->lacks_table = walker->lacks_table || rule->kind == RULE_NONE;
     if (is_leaf(walker))
-        return leave(walker, frame, &rule_initial, walker->state.sp + MACHINE_RETURN_BYTES,
-                     NATIVE_LEFT_BY_CALL);
+        return leave_frame(walker, frame, &rule_initial,
+                           walker->state.sp + MACHINE_RETURN_BYTES, NATIVE_LEFT_BY_CALL);
     enum native_end end = leave_by_register(walker, frame);
     if (end == NATIVE_NO_RULE)
         end = leave_by_frame_pointer(walker, frame);
@@ -439,7 +428,7 @@ static enum native_end leave_waiting(struct walker *walker, struct native_frame 
         return NATIVE_DEEP;
     frame->cfa = state->sp;
     frame->left_by = NATIVE_LEFT_BY_CALL;
-    struct native_frame *const next = push(walker->walk);
+    struct native_frame *const next = push_frame(walker->walk);
     *next = (struct native_frame){ .left_by = NATIVE_NOT_LEFT,
                                    .is_exact = true,
                                    .image = image->id,
@@ -458,7 +447,7 @@ static enum native_end step_outwards(struct walker *walker)
     remote_addr cfa;
     if (walker->walk->count == walker->walk->room)
         return NATIVE_DEEP;
-    struct native_frame *const frame = push(walker->walk);
+    struct native_frame *const frame = push_frame(walker->walk);
     frame->pc = state->ip;
     frame->is_exact = state->is_exact;
     frame->sp = state->sp;
@@ -481,8 +470,17 @@ static enum native_end step_outwards(struct walker *walker)
         return NATIVE_COSTLY;
     if (rule.kind == RULE_END)
         return NATIVE_COMPLETE;
-    if (rule.kind == RULE_SIGNAL)
-        return leave_signal(walker, frame);
+    if (rule.kind == RULE_SIGNAL) {
+        if (walker->signals++ == UNWIND_MAX_SIGNALS)
+            return NATIVE_DEEP;
+        const enum native_end end = frame_state_leave_signal(state);
+        if (end)
+            return end;
+        /* A handler with a stack of its own: the frames do not follow each other. */
+        frame->cfa = state->sp > frame->sp ? state->sp : frame->sp;
+        frame->left_by = NATIVE_LEFT_BY_TABLE;
+        return NATIVE_GOES_ON;
+    }
     if (rule.kind == RULE_NONE || rule.kind == RULE_STRANGE)
         return leave_undescribed(walker, frame, &rule);
     const enum native_end end = frame_state_cfa(state, &rule, &cfa);
@@ -490,11 +488,11 @@ static enum native_end step_outwards(struct walker *walker)
         return end;
     if (cfa == state->sp && state->is_exact && state->known == 0)
         return leave_waiting(walker, frame);
-    return leave(walker, frame, &rule, cfa, NATIVE_LEFT_BY_TABLE);
+    return leave_frame(walker, frame, &rule, cfa, NATIVE_LEFT_BY_TABLE);
 }
 
 /* Goes on behind the frame of the evaluation function that holds the next entry frame. */
-static bool restart(struct walker *walker)
+static bool restart_at_entry(struct walker *walker)
 {
     const struct native_anchor *const anchor = &walker->unwinder->anchor;
     struct frame_state *const state = &walker->state;
@@ -509,12 +507,12 @@ static bool restart(struct walker *walker)
             frame_state_return_address(state, &anchor->rule, cfa, &return_address) ||
             !is_return_address(walker, return_address, &called))
             continue;
-        struct native_frame *const gap = push(walk);
+        struct native_frame *const gap = push_frame(walk);
         gap->kind = NATIVE_GAP;
         gap->sp = state->sp;
         gap->cfa = entry;
         walk->gaps++;
-        struct native_frame *const frame = push(walk);
+        struct native_frame *const frame = push_frame(walk);
         frame->kind = NATIVE_ENTRY;
         frame->image = anchor->image;
         frame->pc = frame->function = anchor->function;
@@ -524,13 +522,14 @@ static bool restart(struct walker *walker)
         state->known = 0;
         state->is_exact = state->is_sp_below = false;
         walker->next_entry++;
-        return leave(walker, frame, &anchor->rule, cfa, NATIVE_LEFT_BY_TABLE) == NATIVE_GOES_ON;
+        return leave_frame(walker, frame, &anchor->rule, cfa, NATIVE_LEFT_BY_TABLE) ==
+               NATIVE_GOES_ON;
     }
     return false;
 }
 
 /* Takes from a complete stack how far the innermost entry frame is from the end of its function's frame. */
-static void learn(struct walker *walker)
+static void learn_anchor(struct walker *walker)
 {
     struct native_anchor *const anchor = &walker->unwinder->anchor;
     const struct native_walk *const walk = walker->walk;
@@ -568,7 +567,7 @@ void unwinder_walk(struct unwinder *unwinder, const struct native_registers *reg
     frame_state_init(&walker.state, registers, stack);
     walk->count = walk->gaps = 0;
     unwinder->blocks.budget = UNWIND_BUDGET;
-    refresh(unwinder, now_ns, unwinder->is_suspect);
+    refresh_images(unwinder, now_ns, unwinder->is_suspect);
     walk->cause = NATIVE_COMPLETE;
     do {
         while ((walk->end = step_outwards(&walker)) == NATIVE_GOES_ON)
@@ -577,9 +576,9 @@ void unwinder_walk(struct unwinder *unwinder, const struct native_registers *reg
             walk->cause = walk->end == NATIVE_NO_REGISTER && walker.lacks_table ? NATIVE_NO_RULE
                                                                                 : walk->end;
     } while (walk->end != NATIVE_COMPLETE && walk->end != NATIVE_DEEP &&
-             walk->end != NATIVE_COSTLY && restart(&walker));
+             walk->end != NATIVE_COSTLY && restart_at_entry(&walker));
     unwinder->is_suspect = walk->end == NATIVE_NO_IMAGE || walk->end == NATIVE_CONTRADICTION;
     unwinder->ends[walk->end]++;
     if (walk->end == NATIVE_COMPLETE && walk->gaps == 0)
-        learn(&walker);
+        learn_anchor(&walker);
 }

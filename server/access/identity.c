@@ -26,34 +26,32 @@ static struct {
     bool is_chosen;
 } chosen;
 
-/* Marks the real, effective, saved and file system user of a process. */
-static void mark_process(int proc, const char *pid, bool taken[RANGE])
-{
-    char path[32], text[2048];
-    unsigned users[4];
-    snprintf(path, sizeof path, "%.20s/status", pid);
-    SCOPED_FD int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-    const ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (bytes < 0)
-        return;
-    text[bytes] = '\0';
-    const char *const line = strstr(text, "\nUid:");
-    if (!line ||
-        sscanf(line, "\nUid: %u %u %u %u", &users[0], &users[1], &users[2], &users[3]) != 4)
-        return;
-    for (size_t i = 0; i < 4; i++)
-        if (users[i] >= IDENTITY_FIRST && users[i] <= IDENTITY_LAST)
-            taken[users[i] - IDENTITY_FIRST] = true;
-}
-
+/* The real, effective, saved and file system users of all processes. */
 static void mark_processes(bool taken[RANGE])
 {
     DIR *const proc = opendir("/proc");
     if (!proc)
         return;
-    for (const struct dirent *entry; (entry = readdir(proc));)
-        if (isdigit((unsigned char)*entry->d_name))
-            mark_process(dirfd(proc), entry->d_name, taken);
+    for (const struct dirent *entry; (entry = readdir(proc));) {
+        if (!isdigit((unsigned char)*entry->d_name))
+            continue;
+
+        char path[32], text[2048];
+        unsigned users[4];
+        snprintf(path, sizeof path, "%.20s/status", entry->d_name);
+        SCOPED_FD int fd = openat(dirfd(proc), path, O_RDONLY | O_CLOEXEC);
+        const ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+        if (bytes < 0)
+            continue;
+        text[bytes] = '\0';
+        const char *const line = strstr(text, "\nUid:");
+        if (!line ||
+            sscanf(line, "\nUid: %u %u %u %u", &users[0], &users[1], &users[2], &users[3]) != 4)
+            continue;
+        for (size_t i = 0; i < 4; i++)
+            if (users[i] >= IDENTITY_FIRST && users[i] <= IDENTITY_LAST)
+                taken[users[i] - IDENTITY_FIRST] = true;
+    }
     closedir(proc);
 }
 
@@ -107,9 +105,16 @@ bool identity_find(unsigned start, uid_t *out, size_t count)
     return found == count;
 }
 
-/* A number is not the same each time: whoever is still there as the last one must not be as strong as this program. */
-static enum err_code choose_numbers(struct err *err)
+enum err_code identity_choose(const struct process_user *named, struct err *err)
 {
+    const uint64_t needed = (uint64_t)1 << CAP_SETUID | (uint64_t)1 << CAP_SETGID;
+    uint64_t held;
+    if (chosen.is_chosen || getuid() != 0 || geteuid() != 0 || !capabilities_held(&held) ||
+        (held & needed) != needed)
+        return ERR_OK;
+
+    /* A number is not the same each time: whoever is still there as the last one must not be as
+     * strong as this program. */
     uid_t uids[IDENTITY_ROLES];
     unsigned start = 0;
     if (getrandom(&start, sizeof start, 0) != (ssize_t)sizeof start)
@@ -120,19 +125,7 @@ static enum err_code choose_numbers(struct err *err)
                        IDENTITY_FIRST, IDENTITY_LAST);
     for (size_t i = 0; i < IDENTITY_ROLES; i++)
         chosen.items[i] = (struct process_user){ uids[i], uids[i] };
-    return ERR_OK;
-}
 
-enum err_code identity_choose(const struct process_user *named, struct err *err)
-{
-    const uint64_t needed = (uint64_t)1 << CAP_SETUID | (uint64_t)1 << CAP_SETGID;
-    uint64_t held;
-    if (chosen.is_chosen || getuid() != 0 || geteuid() != 0 || !capabilities_held(&held) ||
-        (held & needed) != needed)
-        return ERR_OK;
-    const enum err_code rc = choose_numbers(err);
-    if (rc)
-        return rc;
     if (named)
         chosen.items[IDENTITY_MAIN] = *named;
     chosen.is_chosen = true;

@@ -16,6 +16,7 @@ int command_merge(const struct options *options);
 int command_diff(const struct options *options);
 int command_top(const struct options *options);
 int command_dump(const struct options *options);
+int command_watch(const struct options *options);
 int command_doctor(const struct options *options);
 int command_mcp(const struct options *options);
 int command_push(const struct options *options);

@@ -11,7 +11,7 @@
  *     driver_end       prints the error and returns the exit status
  *     driver_close
  *
- * The command fills the first four fields; the rest is zero until driver_open.  After a failure of
+ * The command fills the fields before `signals`; the rest is zero until driver_open.  After a failure of
  * any call, call driver_end and driver_close.
  *
  * Ownership: the caller's storage, which must not move; the driver owns everything it opens.
@@ -44,12 +44,13 @@ enum driver_ending { DRIVER_ENDED, DRIVER_IMPATIENT, DRIVER_HANGS };
 
 struct driver {
     const struct options *options;
-    bool serves;         /* serves the page of the session */
-    bool reads_source;   /* starts the helper that reads source files */
-    bool omits_texts;    /* needs no text of them, only what is known of packages */
-    bool shows_progress; /* on a terminal that nobody else writes to */
-    bool ends_later;     /* the command writes more files, then prints the result itself */
-    bool has_reader;     /* starts a process that reads other processes, and source files */
+    const struct sink *sink; /* receives the samples if there is no capture; NULL: nobody */
+    bool serves;             /* serves the page of the session */
+    bool reads_source;       /* starts the helper that reads source files */
+    bool omits_texts;        /* needs no text of them, only what is known of packages */
+    bool shows_progress;     /* on a terminal that nobody else writes to */
+    bool ends_later;         /* the command writes more files, then prints the result itself */
+    bool has_reader;         /* starts a process that reads other processes, and source files */
     int *
         launcher_out; /* the socket to a launcher (process_launcher.h), which starts a program; NULL: none */
     pid_t launcher; /* without has_reader: a child of this process; 0: none */

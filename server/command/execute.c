@@ -14,8 +14,9 @@ static const struct {
     { COMMAND_RECORD, command_record }, { COMMAND_REPLAY, command_replay },
     { COMMAND_SERVE, command_serve },   { COMMAND_MERGE, command_merge },
     { COMMAND_DIFF, command_diff },     { COMMAND_TOP, command_top },
-    { COMMAND_DUMP, command_dump },     { COMMAND_DOCTOR, command_doctor },
-    { COMMAND_MCP, command_mcp },       { COMMAND_PUSH, command_push },
+    { COMMAND_DUMP, command_dump },     { COMMAND_WATCH, command_watch },
+    { COMMAND_DOCTOR, command_doctor }, { COMMAND_MCP, command_mcp },
+    { COMMAND_PUSH, command_push },
 };
 
 int execute(const struct options *options)

@@ -98,6 +98,12 @@ static enum err_code sample(struct dump *dump, const struct sampler_options *opt
     rc = profile_snapshot(sampler_profile(dump->sampler), &dump->snapshot, err);
     dump->has_snapshot = !rc;
     dump->samples = dump->snapshot.quality.samples;
+    /* A sample of a part of many threads stands for others. */
+    const uint64_t threads =
+        dump->snapshot.quality.ticks ? dump->samples / dump->snapshot.quality.ticks : 0;
+    dump->left_out = dump->snapshot.quality.extrapolated && threads > dump->count
+                         ? (size_t)(threads - dump->count)
+                         : 0;
     *sampled_out = dump->snapshot.quality.ticks > 0 || (is_ending && atomic_load(is_ending));
     if (!rc)
         rc = take_locks(dump, err);
@@ -113,7 +119,7 @@ static void drop_request(struct dump *dump)
     sampler_destroy(dump->sampler);
     dump->sampler = NULL;
     dump->has_snapshot = false;
-    dump->count = 0;
+    dump->count = dump->left_out = 0;
 }
 
 /* Tasks that began or ended to run while they were read. */
@@ -128,6 +134,8 @@ static bool has_moving(const struct dump *dump)
 /* A thread that ran at each tick, and was not stopped at any; or one whose wait was seen once. */
 static bool lacks_locks(const struct dump *dump)
 {
+    if (!dump->sampler)
+        return false;
     const pid_t pid = sampler_target(dump->sampler)->pid;
     for (size_t i = 0; i < dump->count; i++) {
         const int32_t tid = profile_thread_at(&dump->snapshot, dump->rows[i].thread).tid;
@@ -183,6 +191,7 @@ enum err_code dump_take_of(struct dump *dump, pid_t pid, const struct dump_reque
                                        .async = request->async,
                                        .tasks_each = true,
                                        .locks = true,
+                                       .threads_in_turn = true,
                                        .opcodes = request->instructions,
                                        .sink = &sink };
     enum err_code rc = ERR_OK;
@@ -198,11 +207,13 @@ enum err_code dump_take_of(struct dump *dump, pid_t pid, const struct dump_reque
         rc = sample(dump, &options, tick_ns, is_ending, &has_scanned, err);
         if (rc)
             break;
-        tick_ns *= has_scanned && !lacks_locks(dump) ? 1 : 2;
+        const bool is_partial = dump->left_out > 0 && dump->count < DUMP_MAX_THREADS;
+        tick_ns *= has_scanned && !lacks_locks(dump) && !is_partial ? 1 : 2;
         tries += has_scanned;
         is_poor = (has_moving(dump) && tries < TASK_TRIES) ||
                   (lacks_native(dump) && tries < NATIVE_TRIES) ||
-                  (lacks_locks(dump) && tries < LOCK_TRIES);
+                  (lacks_locks(dump) && tries < LOCK_TRIES) ||
+                  (is_partial && tick_ns < MOST_NS);
         /* A thread that cannot be stopped, because a debugger has it or nobody knows its number, is read as it is. */
         if (options.stop == SAMPLER_STOP_ALWAYS && dump->has_snapshot &&
             dump->snapshot.quality.failed_perm) {

@@ -23,7 +23,7 @@
 #include "sampler/sampler.h"
 #include "server/sessions/lock_graph.h"
 
-enum { DUMP_MAX_THREADS = 4096 };
+enum { DUMP_MAX_THREADS = 8192 };
 
 struct dump_row {
     thread_id thread;
@@ -41,8 +41,8 @@ struct dump {
     bool has_snapshot;
     uint64_t at_ns; /* since 1970 */
     uint64_t samples;
-    struct dump_row *rows; /* the main thread first, then by tid */
-    size_t count;
+    struct dump_row *rows;      /* the main thread first, then by tid */
+    size_t count, left_out;     /* threads that were not seen */
     struct sampler_tasks tasks; /* asyncio tasks, if requested */
     struct lock_graph locks;
 };

@@ -442,6 +442,8 @@ void dump_text_write(struct buffer *out, const struct dump *dump, const struct d
     buffer_char(out, '\n');
     put_deadlocks(out, dump);
     put_threads(out, dump, view, &lacks_kernel);
+    if (dump->left_out)
+        buffer_printf(out, "  about %zu more threads were not read\n", dump->left_out);
     if (view->shows_tasks)
         put_tasks(out, dump);
     if (lacks_kernel)

@@ -3,14 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 #include "sampler/sampler.h"
+
+/* Slots that are searched for the holder of a lock; those of other locks may lie among its own. */
+enum { MAX_HOLDERS = 4096 };
 
 void lock_graph_deinit(struct lock_graph *graph)
 {
     for (size_t i = 0; i < graph->count; i++)
         free(graph->items[i].uses);
     free(graph->items);
+    free(graph->notes);
+    idmap_deinit(&graph->by_lock);
     *graph = (struct lock_graph){ .items = NULL };
 }
 
@@ -42,6 +48,31 @@ static bool waits_for(const struct lock_thread *thread, const struct lock_report
            report->uses[0].lock == before->lock && report->uses[0].object == before->object;
 }
 
+static uint32_t hash_lock(pid_t pid, uint64_t lock, bool is_waited)
+{
+    return hash_mix(lock, (uint64_t)pid << 1 | is_waited);
+}
+
+/* Notes once that the thread waits for the lock or holds it.  Its uses say whether that is still so. */
+static bool note_lock(struct lock_graph *graph, pid_t pid, int32_t tid,
+                      const struct lock_use *use)
+{
+    const uint64_t lock = use->lock;
+    const uint32_t hash = hash_lock(pid, lock, use->is_waited);
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &graph->by_lock, hash,
+               graph->notes[at->id].pid == pid && graph->notes[at->id].tid == tid &&
+                   graph->notes[at->id].lock == lock &&
+                   graph->notes[at->id].is_waited == use->is_waited);
+    if (at)
+        return true;
+    if (!VEC_RESERVE(graph->notes, graph->note_room, graph->note_count + 1) ||
+        idmap_add(&graph->by_lock, hash, (uint32_t)graph->note_count, NULL))
+        return false;
+    graph->notes[graph->note_count++] = (struct lock_note){ lock, pid, tid, use->is_waited };
+    return true;
+}
+
 void lock_graph_note(struct lock_graph *graph, const struct lock_report *report)
 {
     const size_t at = place_of(graph, report->pid, report->tid);
@@ -70,6 +101,9 @@ void lock_graph_note(struct lock_graph *graph, const struct lock_report *report)
     }
     graph->items[at] =
         (struct lock_thread){ report->pid, report->tid, uses, report->count, same + 1 };
+    for (size_t i = 0; i < report->count; i++)
+        if (!note_lock(graph, report->pid, report->tid, &uses[i]))
+            graph->lacks_memory = true;
 }
 
 void lock_graph_take(struct lock_graph *graph, const struct sampler_locks *locks)
@@ -114,13 +148,19 @@ struct lock_holder lock_graph_holder(const struct lock_graph *graph,
             holder.use = held_by(holder.thread, wait->lock);
         return holder;
     }
-    for (size_t i = place_of(graph, thread->pid, 0);
-         i < graph->count && graph->items[i].pid == thread->pid && !holder.thread; i++) {
-        holder.use = held_by(&graph->items[i], wait->lock);
-        if (holder.use) {
-            holder.thread = &graph->items[i];
-            holder.tid = graph->items[i].tid;
-        }
+    const uint32_t hash = hash_lock(thread->pid, wait->lock, false);
+    /* Memory that a program has made up may say that all threads hold it. */
+    size_t tries = MAX_HOLDERS;
+    for (const struct idmap_slot *at = idmap_first(&graph->by_lock, hash); at && tries > 0;
+         at = idmap_next(&graph->by_lock, at), tries--) {
+        const struct lock_note *const note = &graph->notes[at->id];
+        if (at->hash != hash || note->is_waited || note->lock != wait->lock ||
+            note->pid != thread->pid || (holder.thread && note->tid > holder.tid))
+            continue;
+        const struct lock_thread *const other = lock_graph_find(graph, note->pid, note->tid);
+        const struct lock_use *const use = other ? held_by(other, wait->lock) : NULL;
+        if (use)
+            holder = (struct lock_holder){ other, use, other->tid };
     }
     return holder;
 }
@@ -128,10 +168,16 @@ struct lock_holder lock_graph_holder(const struct lock_graph *graph,
 bool lock_graph_is_wanted(const struct lock_graph *graph, const struct lock_thread *thread,
                           const struct lock_use *use)
 {
-    for (size_t i = place_of(graph, thread->pid, 0);
-         i < graph->count && graph->items[i].pid == thread->pid; i++) {
-        const struct lock_use *const wait = lock_thread_wait(&graph->items[i]);
-        if (wait && &graph->items[i] != thread && wait->lock == use->lock)
+    const uint32_t hash = hash_lock(thread->pid, use->lock, true);
+    for (const struct idmap_slot *at = idmap_first(&graph->by_lock, hash); at;
+         at = idmap_next(&graph->by_lock, at)) {
+        const struct lock_note *const note = &graph->notes[at->id];
+        if (at->hash != hash || !note->is_waited || note->lock != use->lock ||
+            note->pid != thread->pid)
+            continue;
+        const struct lock_thread *const other = lock_graph_find(graph, note->pid, note->tid);
+        const struct lock_use *const wait = other ? lock_thread_wait(other) : NULL;
+        if (wait && other != thread && wait->lock == use->lock)
             return true;
     }
     return false;

@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/idmap.h"
 #include "sampler/base/lock_use.h"
 
 enum { LOCK_GRAPH_MAX_THREADS = 1 << 14, LOCK_GRAPH_MAX_CYCLE = 64 };
@@ -33,6 +34,14 @@ struct lock_thread {
 struct lock_graph {
     struct lock_thread *items; /* by pid and tid */
     size_t count, room;
+    struct idmap by_lock; /* of the notes */
+    struct lock_note {
+        uint64_t lock;
+        pid_t pid;
+        int32_t tid;
+        bool is_waited;
+    } * notes; /* threads that have a use of a lock, or had one */
+    size_t note_count, note_room;
     bool lacks_memory;
 };
 

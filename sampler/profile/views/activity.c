@@ -226,21 +226,6 @@ static enum err_code find_places(struct counting *counting, struct err *err)
     return ERR_OK;
 }
 
-/* Keeps the hottest, in order. */
-static void add_function(struct activity *activity, const struct activity_function *added)
-{
-    size_t at = activity->function_count;
-    while (at > 0 && activity->functions[at - 1].place.ns < added->place.ns)
-        at--;
-    if (at == ACTIVITY_MAX_FUNCTIONS)
-        return;
-    if (activity->function_count < ACTIVITY_MAX_FUNCTIONS)
-        activity->function_count++;
-    memmove(&activity->functions[at + 1], &activity->functions[at],
-            (activity->function_count - at - 1) * sizeof *activity->functions);
-    activity->functions[at] = *added;
-}
-
 /* The running entries, which come first, are in the order of functions, then processes. */
 static void find_functions(struct counting *counting)
 {
@@ -265,8 +250,19 @@ static void find_functions(struct counting *counting)
             }
         }
         found.place.ns = all_ns;
-        if (all_ns > 0)
-            add_function(counting->activity, &found);
+        if (all_ns > 0) {
+            struct activity *const activity = counting->activity;
+            size_t at = activity->function_count;
+            while (at > 0 && activity->functions[at - 1].place.ns < found.place.ns)
+                at--;
+            if (at != ACTIVITY_MAX_FUNCTIONS) {
+                if (activity->function_count < ACTIVITY_MAX_FUNCTIONS)
+                    activity->function_count++;
+                memmove(&activity->functions[at + 1], &activity->functions[at],
+                        (activity->function_count - at - 1) * sizeof *activity->functions);
+                activity->functions[at] = found;
+            }
+        }
     }
 }
 

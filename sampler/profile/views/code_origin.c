@@ -50,17 +50,6 @@ static bool holds_packages(const char *folder, size_t length, const char *rest)
            (*names[i].end != '_' || is_in_shiv_bootstrap(rest));
 }
 
-/* The start of the name of the innermost package; NULL: the file is not of one. */
-static const char *package_in(const char *file)
-{
-    const char *package = NULL;
-    for (const char *part = file, *next = next_part(part); next;
-         part = next, next = next_part(part))
-        if (*next && *next != '/' && holds_packages(part, (size_t)(next - part) - 1, next))
-            package = next;
-    return package;
-}
-
 static bool is_standard_library(const char *file)
 {
     for (const char *part = file; part; part = next_part(part)) {
@@ -86,7 +75,13 @@ struct code_origin code_origin_of(const struct packages *packages, const char *n
 {
     const char *const path = library ? library : file;
     const char *const known = packages ? packages_find(packages, path) : NULL;
-    const char *const package = package_in(path);
+
+    const char *package = NULL;
+    for (const char *part = path, *next = next_part(part); next;
+         part = next, next = next_part(part))
+        if (*next && *next != '/' && holds_packages(part, (size_t)(next - part) - 1, next))
+            package = next;
+
     struct code_origin origin = { CODE_OWN, path, strlen(path) };
     if (strcmp(path, "~") == 0 && *name == '<') {
         origin.kind = CODE_SYNTHETIC;

@@ -48,7 +48,7 @@ static void copy_bytes(struct reader *reader, size_t bytes)
 }
 
 /* Writes `text` for the next bytes. */
-static void replace(struct reader *reader, size_t bytes, const char *text)
+static void replace_bytes(struct reader *reader, size_t bytes, const char *text)
 {
     buffer_text(&reader->out, text);
     reader->at += bytes;
@@ -80,9 +80,9 @@ static void read_escape(struct reader *reader, bool in_set)
     }
     const char c = behind[-1];
     if (c == 'v')
-        replace(reader, 2, "\\x0b");
+        replace_bytes(reader, 2, "\\x0b");
     else if (c == '0' && (behind == reader->end || !isdigit((unsigned char)*behind)))
-        replace(reader, 2, "\\x00");
+        replace_bytes(reader, 2, "\\x00");
     else if ((c == 'x' || c == 'u') && !has_hex(reader, c == 'x' ? 2 : 4))
         reader->wrong = "has \\x without two digits, or \\u without four";
     else if (isalnum((unsigned char)c) && !strchr("tnfrxu", c) && !(c == 'b' && in_set))
@@ -98,9 +98,9 @@ static void read_member(struct reader *reader)
 {
     const char letter = next_class(reader);
     if (letter == 's')
-        replace(reader, 2, SPACES);
+        replace_bytes(reader, 2, SPACES);
     else if (letter == 'S')
-        replace(reader, 2, NO_SPACES);
+        replace_bytes(reader, 2, NO_SPACES);
     else if (letter)
         copy_bytes(reader, 2);
     else if (is_next(reader, '\\'))
@@ -116,7 +116,8 @@ static void read_member(struct reader *reader)
 static void read_set(struct reader *reader)
 {
     if (reader->at + 1 < reader->end && reader->at[1] == ']') {
-        replace(reader, 2, "(?:[])"); /* PCRE2 can repeat this group, but not the empty set */
+        /* PCRE2 can repeat this group, but not the empty set. */
+        replace_bytes(reader, 2, "(?:[])");
         return;
     }
     copy_bytes(reader, 1);
@@ -135,23 +136,6 @@ static void read_set(struct reader *reader)
         copy_bytes(reader, 1);
     else if (!reader->wrong)
         reader->wrong = "lacks a ]";
-}
-
-static void open_group(struct reader *reader)
-{
-    const bool has_mark = reader->at + 1 < reader->end && reader->at[1] == '?';
-    if (has_mark && (reader->at + 2 == reader->end || reader->at[2] != ':'))
-        reader->wrong = "has lookaround or a named group, which filters do not support";
-    else if (++reader->depth > EXPRESSION_MAX_GROUPS)
-        reader->wrong = "has too many groups in groups";
-    replace(reader, has_mark ? 3 : 1, "(?:");
-}
-
-static void close_group(struct reader *reader)
-{
-    if (--reader->depth < 0)
-        reader->wrong = "has a ) without (";
-    copy_bytes(reader, 1);
 }
 
 static const char *skip_digits(const char *at, const char *end)
@@ -178,7 +162,7 @@ static void read_quantifier(struct reader *reader)
 {
     const size_t length = is_next(reader, '{') ? braces_length(reader) : 1;
     if (length == 0) {
-        replace(reader, 1, "\\{");
+        replace_bytes(reader, 1, "\\{");
         reader->can_repeat = true;
         return;
     }
@@ -190,20 +174,6 @@ static void read_quantifier(struct reader *reader)
     reader->can_repeat = false;
 }
 
-static void read_backslash(struct reader *reader)
-{
-    const bool is_edge = reader->at + 1 < reader->end && strchr("bB", reader->at[1]);
-    reader->can_repeat = !is_edge;
-    if (is_edge)
-        copy_bytes(reader, 2);
-    else if (next_class(reader)) {
-        buffer_char(&reader->out, '[');
-        read_member(reader);
-        buffer_char(&reader->out, ']');
-    } else
-        read_escape(reader, false);
-}
-
 static void read_one(struct reader *reader)
 {
     const char c = *reader->at;
@@ -213,20 +183,46 @@ static void read_one(struct reader *reader)
     }
     reader->can_repeat = !strchr("(|^$", c);
     switch (c) {
-    case '(': open_group(reader); break;
-    case ')': close_group(reader); break;
+    case '(': {
+        const bool has_mark = reader->at + 1 < reader->end && reader->at[1] == '?';
+        if (has_mark && (reader->at + 2 == reader->end || reader->at[2] != ':'))
+            reader->wrong = "has lookaround or a named group, which filters do not support";
+        else if (++reader->depth > EXPRESSION_MAX_GROUPS)
+            reader->wrong = "has too many groups in groups";
+        replace_bytes(reader, has_mark ? 3 : 1, "(?:");
+        break;
+    }
+    case ')':
+        if (--reader->depth < 0)
+            reader->wrong = "has a ) without (";
+        copy_bytes(reader, 1);
+        break;
     case '[': read_set(reader); break;
-    case '\\': read_backslash(reader); break;
-    case '.': replace(reader, 1, reader->dot_is_all ? "[^]" : NO_LINE_END); break;
-    case '^': replace(reader, 1, reader->has_lines ? "(?<!" NO_LINE_END ")" : "^"); break;
-    case '$': replace(reader, 1, reader->has_lines ? "(?!" NO_LINE_END ")" : "\\z"); break;
+    case '\\': {
+        const bool is_edge = reader->at + 1 < reader->end && strchr("bB", reader->at[1]);
+        reader->can_repeat = !is_edge;
+        if (is_edge)
+            copy_bytes(reader, 2);
+        else if (next_class(reader)) {
+            buffer_char(&reader->out, '[');
+            read_member(reader);
+            buffer_char(&reader->out, ']');
+        } else
+            read_escape(reader, false);
+        break;
+    }
+    case '.': replace_bytes(reader, 1, reader->dot_is_all ? "[^]" : NO_LINE_END); break;
+    case '^': replace_bytes(reader, 1, reader->has_lines ? "(?<!" NO_LINE_END ")" : "^"); break;
+    case '$':
+        replace_bytes(reader, 1, reader->has_lines ? "(?!" NO_LINE_END ")" : "\\z");
+        break;
     default: copy_bytes(reader, 1);
     }
 }
 
 /* The translation begins with "any text": one match tries all places, so the limit of steps covers
  * all of them. */
-static enum err_code translate(struct reader *reader, struct err *err)
+static enum err_code translate_expression(struct reader *reader, struct err *err)
 {
     buffer_text(&reader->out, "[^]*?(?:");
     while (reader->at < reader->end && !reader->wrong)
@@ -239,8 +235,8 @@ static enum err_code translate(struct reader *reader, struct err *err)
     return buffer_check(&reader->out, err);
 }
 
-static enum err_code compile(struct expression *made, const char *text, size_t length,
-                             uint32_t options, struct err *err)
+static enum err_code compile_code(struct expression *made, const char *text, size_t length,
+                                  uint32_t options, struct err *err)
 {
     PCRE2_UCHAR why[128];
     int code;
@@ -272,12 +268,12 @@ static enum err_code compile_expression(struct expression *made, const char *tex
         if (!strchr("imsu", *flag) || strchr(flag + 1, *flag))
             return err_set(err, ERR_INVALID,
                            "the flags of a regular expression are i, m, s and u, once each");
-    enum err_code rc = translate(&reader, err);
+    enum err_code rc = translate_expression(&reader, err);
     if (!rc)
-        rc = compile(made, reader.out.data, reader.out.length,
-                     PCRE2_ANCHORED | PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS |
-                         (strchr(flags, 'i') ? PCRE2_CASELESS : 0),
-                     err);
+        rc = compile_code(made, reader.out.data, reader.out.length,
+                          PCRE2_ANCHORED | PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS |
+                              (strchr(flags, 'i') ? PCRE2_CASELESS : 0),
+                          err);
     buffer_deinit(&reader.out);
     return rc;
 }
@@ -295,7 +291,7 @@ enum err_code expression_compile(const char *text, size_t length, const char *fl
         return err_nomem(err);
     const enum err_code rc =
         flags ? compile_expression(made, text, length, flags, err)
-              : compile(made, text, length, PCRE2_LITERAL | PCRE2_CASELESS, err);
+              : compile_code(made, text, length, PCRE2_LITERAL | PCRE2_CASELESS, err);
     if (!rc)
         *out = made;
     else
@@ -313,7 +309,7 @@ void expression_destroy(struct expression *expression)
     free(expression);
 }
 
-static int match(struct expression *expression, const char *text, size_t length)
+static int match_text(struct expression *expression, const char *text, size_t length)
 {
     return pcre2_match(expression->code, (PCRE2_SPTR)text, length, 0, 0, expression->data,
                        expression->limits);
@@ -328,7 +324,7 @@ static int match_as_utf8(struct expression *expression, const char *text, size_t
         at += bytes ? bytes : 1;
     }
     const int rc =
-        clean.failed ? PCRE2_ERROR_NOMEMORY : match(expression, clean.data, clean.length);
+        clean.failed ? PCRE2_ERROR_NOMEMORY : match_text(expression, clean.data, clean.length);
     buffer_deinit(&clean);
     return rc;
 }
@@ -336,7 +332,7 @@ static int match_as_utf8(struct expression *expression, const char *text, size_t
 enum err_code expression_matches(struct expression *expression, const char *text, size_t length,
                                  bool *out, struct err *err)
 {
-    int rc = match(expression, text, length);
+    int rc = match_text(expression, text, length);
     if (rc <= PCRE2_ERROR_UTF8_ERR1 && rc >= PCRE2_ERROR_UTF8_ERR21)
         rc = match_as_utf8(expression, text, length);
     if (rc == PCRE2_ERROR_NOMEMORY)

@@ -29,7 +29,7 @@ enum err_code frame_filters_add(struct frame_filters *filters, enum frame_filter
     return rc;
 }
 
-static bool has(const struct frame_filters *filters, const struct frame_filter *wanted)
+static bool has_filter(const struct frame_filters *filters, const struct frame_filter *wanted)
 {
     for (size_t i = 0; i < filters->count; i++)
         if (filters->items[i].kind == wanted->kind &&
@@ -41,7 +41,7 @@ static bool has(const struct frame_filters *filters, const struct frame_filter *
 static bool has_all(const struct frame_filters *filters, const struct frame_filters *wanted)
 {
     for (size_t i = 0; i < wanted->count; i++)
-        if (!has(filters, &wanted->items[i]))
+        if (!has_filter(filters, &wanted->items[i]))
             return false;
     return true;
 }

@@ -40,11 +40,6 @@ static bool holds_gil(const struct cell *cell)
     return cell->state & STATE_HAS_GIL;
 }
 
-static bool waits(const struct cell *cell)
-{
-    return !holds_gil(cell) && cell->state & STATE_WAITS_GIL;
-}
-
 static struct process *process_of(const struct work *work, thread_id thread)
 {
     return &work->processes[profile_thread_at(work->filter->snapshot, thread).process];
@@ -60,7 +55,8 @@ static bool count_window(struct work *work, const struct window *window)
         if (holds_gil(cell)) {
             party->held += cell->count;
             process_of(work, cell->thread)->held += cell->count;
-        } else if (waits(cell) && cell_filter_passes(work->filter, cell)) {
+        } else if (!holds_gil(cell) && cell->state & STATE_WAITS_GIL &&
+                   cell_filter_passes(work->filter, cell)) {
             party->waited += cell->count;
             waited = true;
         }
@@ -127,18 +123,7 @@ static void share_out(struct work *work, const struct window *window, thread_id 
     }
 }
 
-static void add_kept(struct work *work, const struct window *window)
-{
-    for (size_t i = 0; i < window->cell_count; i++) {
-        const struct cell *const cell = &window->cells[i];
-        if (holds_gil(cell))
-            work->waits_caused[cell->node] +=
-                (double)cell->count *
-                (process_of(work, cell->thread)->rate - work->parties[cell->thread].rate);
-    }
-}
-
-static uint64_t weight(const struct party *party)
+static uint64_t weight_of(const struct party *party)
 {
     return party->held_all + party->waited_all;
 }
@@ -148,7 +133,7 @@ static uint64_t least_weight(const struct work *work, uint32_t threads)
 {
     uint64_t most[GIL_MAX_THREADS + 1] = { 0 }; /* descending */
     for (uint32_t id = 0; id < threads; id++) {
-        uint64_t at = weight(&work->parties[id]);
+        uint64_t at = weight_of(&work->parties[id]);
         for (size_t i = 0; i <= GIL_MAX_THREADS && at; i++)
             if (at > most[i]) {
                 const uint64_t displaced = most[i];
@@ -159,7 +144,7 @@ static uint64_t least_weight(const struct work *work, uint32_t threads)
     return most[GIL_MAX_THREADS] + 1;
 }
 
-static uint64_t rounded(double samples)
+static uint64_t round_samples(double samples)
 {
     return (uint64_t)(samples * thousandths + 0.5);
 }
@@ -169,16 +154,16 @@ static enum err_code take_nodes(struct gil *gil, const double *waits_caused, uin
 {
     size_t count = 0;
     for (node_id id = 0; id < nodes; id++)
-        count += rounded(waits_caused[id]) > 0;
+        count += round_samples(waits_caused[id]) > 0;
     gil->node = malloc((count + 1) * sizeof *gil->node);
     gil->waits_caused = malloc((count + 1) * sizeof *gil->waits_caused);
     if (!gil->node || !gil->waits_caused)
         return err_nomem(err);
     for (node_id id = 0; id < nodes; id++) {
-        if (!rounded(waits_caused[id]))
+        if (!round_samples(waits_caused[id]))
             continue;
         gil->node[gil->count] = id;
-        gil->waits_caused[gil->count++] = rounded(waits_caused[id]);
+        gil->waits_caused[gil->count++] = round_samples(waits_caused[id]);
     }
     return ERR_OK;
 }
@@ -196,15 +181,22 @@ static enum err_code take_pairs(struct gil *gil, struct work *work, struct err *
         if (count_window(work, window)) {
             for_threads(work, window, find_rate);
             for_threads(work, window, share_out);
-            add_kept(work, window);
+
+            for (size_t j = 0; j < window->cell_count; j++) {
+                const struct cell *const cell = &window->cells[j];
+                if (holds_gil(cell))
+                    work->waits_caused[cell->node] +=
+                        (double)cell->count * (process_of(work, cell->thread)->rate -
+                                               work->parties[cell->thread].rate);
+            }
         }
         forget_window(work, window);
     }
 
     for (size_t i = 0; i < count; i++)
-        gil->pairs[i] = rounded(work->pairs[i]);
-    gil->waited = rounded(work->waited);
-    gil->unattributed = rounded(work->unattributed);
+        gil->pairs[i] = round_samples(work->pairs[i]);
+    gil->waited = round_samples(work->waited);
+    gil->unattributed = round_samples(work->unattributed);
     return ERR_OK;
 }
 
@@ -230,8 +222,8 @@ static enum err_code fill_gil(struct gil *gil, struct work *work, struct err *er
     bool rest = false;
     for (uint32_t id = 0; id < threads; id++) {
         struct party *const party = &work->parties[id];
-        const bool has_row = weight(party) >= least && gil->thread_count < GIL_MAX_THREADS;
-        rest |= weight(party) && !has_row;
+        const bool has_row = weight_of(party) >= least && gil->thread_count < GIL_MAX_THREADS;
+        rest |= weight_of(party) && !has_row;
         party->row = has_row ? gil->thread_count : GIL_MAX_THREADS;
         if (has_row)
             gil->threads[gil->thread_count++] = id;

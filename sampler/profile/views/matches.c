@@ -7,17 +7,6 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/window.h"
 
-static struct match_slot count_window(const struct window *window, const unsigned char *marks)
-{
-    struct match_slot slot = { .start_ns = window->start_ns,
-                               .end_ns = window->end_ns,
-                               .samples = window->samples };
-    for (size_t i = 0; i < window->cell_count; i++)
-        if (marks[window->cells[i].node])
-            slot.matching += window->cells[i].count;
-    return slot;
-}
-
 static bool is_within(const struct window *window, uint64_t from_ns, uint64_t to_ns)
 {
     return window->end_ns > from_ns && (to_ns == 0 || window->start_ns < to_ns);
@@ -50,8 +39,16 @@ enum err_code matches_init(struct matches *matches, const struct profile_snapsho
             marks[node.parent] || wanted[profile_frame_at(snapshot, node.frame).function];
     }
 
-    for (size_t i = first; i < end; i++)
-        matches->slots[matches->count++] = count_window(snapshot->windows[i], marks);
+    for (size_t i = first; i < end; i++) {
+        const struct window *const window = snapshot->windows[i];
+        struct match_slot slot = { .start_ns = window->start_ns,
+                                   .end_ns = window->end_ns,
+                                   .samples = window->samples };
+        for (size_t j = 0; j < window->cell_count; j++)
+            if (marks[window->cells[j].node])
+                slot.matching += window->cells[j].count;
+        matches->slots[matches->count++] = slot;
+    }
     free(marks);
     return ERR_OK;
 }

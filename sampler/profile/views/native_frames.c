@@ -19,13 +19,6 @@ bool native_frames_is_c_library(const char *path)
     return strcmp(name, "libc.so") == 0; /* of musl, outside of Alpine */
 }
 
-/* native_names puts brackets around what is no symbol; names of Rust go on behind theirs. */
-static bool is_nameless(const char *name)
-{
-    const char *const end = strchr(name, '>');
-    return *name == '[' || (*name == '<' && end && !end[1]);
-}
-
 enum frame_kind frame_kind_of(const struct profile_snapshot *snapshot, function_id function)
 {
     const struct profile_function row = profile_function_at(snapshot, function);
@@ -44,22 +37,13 @@ enum frame_kind frame_kind_of(const struct profile_snapshot *snapshot, function_
     const struct profile_library library = profile_library_at(snapshot, row.library);
     if (library.flags & PROFILE_LIBRARY_INTERPRETER)
         return FRAME_INTERPRETER;
-    return is_nameless(name) ||
+
+    /* native_names puts brackets around what is no symbol; names of Rust go on behind theirs. */
+    const char *const end = strchr(name, '>');
+    return *name == '[' || (*name == '<' && end && !end[1]) ||
                    native_frames_is_c_library(profile_string(snapshot, library.path).text)
                ? FRAME_PLAIN
                : FRAME_NATIVE;
-}
-
-/* Which frame leaf shows of a run. */
-static unsigned step_leaf(unsigned parent, enum frame_kind kind)
-{
-    const bool is_named = kind == FRAME_NATIVE;
-    const unsigned before = parent & (NATIVE_BARE | NATIVE_NAMED);
-    if (parent & NATIVE_BARE)
-        return before | NATIVE_KEPT_HERE;
-    if (!is_named && (kind != FRAME_PLAIN || parent & NATIVE_NAMED))
-        return before;
-    return before | NATIVE_KEPT_HERE | NATIVE_REPLACES | (is_named ? NATIVE_NAMED : 0U);
 }
 
 unsigned native_frames_step(enum native_frames setting, unsigned parent, enum frame_kind kind)
@@ -71,7 +55,15 @@ unsigned native_frames_step(enum native_frames setting, unsigned parent, enum fr
     switch (setting) {
     case NATIVE_FRAMES_HIDDEN: here = below = false; break;
     case NATIVE_FRAMES_DEFAULT:
-    case NATIVE_FRAMES_LEAF: return step_leaf(parent, kind);
+    case NATIVE_FRAMES_LEAF: {
+        const bool is_named = kind == FRAME_NATIVE;
+        const unsigned before = parent & (NATIVE_BARE | NATIVE_NAMED);
+        if (parent & NATIVE_BARE)
+            return before | NATIVE_KEPT_HERE;
+        if (!is_named && (kind != FRAME_PLAIN || parent & NATIVE_NAMED))
+            return before;
+        return before | NATIVE_KEPT_HERE | NATIVE_REPLACES | (is_named ? NATIVE_NAMED : 0U);
+    }
     case NATIVE_FRAMES_LIBRARY:
     case NATIVE_FRAMES_ALL:
         here = is_bare || !is_interpreter;

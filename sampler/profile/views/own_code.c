@@ -28,7 +28,7 @@ struct search {
     unsigned char *above;   /* by node: of a search */
 };
 
-static bool begins(const char *text, const char *with)
+static bool begins_with(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
@@ -41,7 +41,7 @@ static bool is_cell(const char *file)
     const char *const folder = strstr(file, kernel);
     const char *const slash = folder ? strchr(folder + 1, '/') : NULL;
     const char *const digits = folder ? folder + strlen(kernel) : "";
-    return begins(file, numbered) || begins(file, "<ipython-input") ||
+    return begins_with(file, numbered) || begins_with(file, "<ipython-input") ||
            (slash && slash > digits &&
             strspn(digits, "0123456789") == (size_t)(slash - digits) &&
             !strchr(slash + 1, '/'));
@@ -51,21 +51,9 @@ static bool is_cell(const char *file)
  * to other processes. */
 static bool is_generated(const char *file)
 {
-    return *file == '<' && !begins(file, "<ipython-input") && !begins(file, "<python-input") &&
-           !begins(file, "<stdin") && strcmp(file, "<command>") != 0 &&
-           strcmp(file, "<dynamic-code>") != 0;
-}
-
-/* "/c/unzipped_pexes/4/f8/__main__.py" and "/c/venvs/4/da/5f/pex" */
-static bool is_start_of_pex(const char *file)
-{
-    static const char unzipped[] = "/unzipped_pexes/", venvs[] = "/venvs/";
-    const char *const zip = strstr(file, unzipped), *const venv = strstr(file, venvs);
-    const char *const slash = strrchr(file, '/');
-    const char *const hash = zip ? strchr(zip + strlen(unzipped), '/') : NULL;
-    if (venv && slash - venv >= (ptrdiff_t)strlen(venvs) && strcmp(slash, "/pex") == 0)
-        return true;
-    return hash && strchr(hash + 1, '/') == slash && strcmp(slash, "/__main__.py") == 0;
+    return *file == '<' && !begins_with(file, "<ipython-input") &&
+           !begins_with(file, "<python-input") && !begins_with(file, "<stdin") &&
+           strcmp(file, "<command>") != 0 && strcmp(file, "<dynamic-code>") != 0;
 }
 
 /* Scripts that pip puts into bin/ to start a program of a package, and the script that starts an unpacked pex. */
@@ -75,19 +63,18 @@ static bool is_launcher(const char *name, const char *file)
     const char *const slash = strrchr(file, '/');
     const char *const base = slash ? slash + 1 : file;
     const size_t before = (size_t)(base - file), length = sizeof folder - 1;
-    if (is_start_of_pex(file))
+
+    static const char unzipped[] = "/unzipped_pexes/", venvs[] = "/venvs/";
+    const char *const zip = strstr(file, unzipped), *const venv = strstr(file, venvs);
+
+    const char *const hash = zip ? strchr(zip + strlen(unzipped), '/') : NULL;
+    if (venv && slash - venv >= (ptrdiff_t)strlen(venvs) && strcmp(slash, "/pex") == 0)
+        return true;
+    if (hash && strchr(hash + 1, '/') == slash && strcmp(slash, "/__main__.py") == 0)
         return true;
     return strcmp(name, "<module>") == 0 && !strchr(base, '.') && before >= length &&
            strncmp(base - length, folder, length) == 0 &&
            (before == length || base[-1 - (ptrdiff_t)length] == '/');
-}
-
-static bool is_runpy(const char *file)
-{
-    static const char end[] = "/runpy.py";
-    const size_t length = strlen(file), bytes = strlen(end);
-    return strcmp(file, "<frozen runpy>") == 0 ||
-           (length >= bytes && strcmp(file + length - bytes, end) == 0);
 }
 
 static const char *text_of(const struct profile_snapshot *snapshot, str_id id)
@@ -114,8 +101,13 @@ static enum code_class class_of(const struct profile_snapshot *snapshot, functio
         return CLASS_OTHER;
     if (is_launcher(name, file))
         return CLASS_STARTER;
-    if (is_runpy(file))
+
+    static const char end[] = "/runpy.py";
+    const size_t length = strlen(file), bytes = strlen(end);
+    if (strcmp(file, "<frozen runpy>") == 0 ||
+        (length >= bytes && strcmp(file + length - bytes, end) == 0))
         return CLASS_RUNPY;
+
     switch (origin_of(snapshot, id).kind) {
     case CODE_SYNTHETIC: return CLASS_MARK;
     case CODE_SYSTEM: break;
@@ -234,9 +226,9 @@ static bool is_made_method(const char *name, const char *file)
     const char *const dot = strrchr(name, '.');
     const char *const last = dot ? dot + 1 : name;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (begins(file, files[i]))
+        if (begins_with(file, files[i]))
             return true;
-    return begins(last, "__") || strcmp(last, "<lambda>") == 0;
+    return begins_with(last, "__") || strcmp(last, "<lambda>") == 0;
 }
 
 enum {
@@ -265,7 +257,7 @@ static bool has_dynamic_program(const struct search *search)
             return true;
         if (class_at(search, parent) == CLASS_DYNAMIC &&
             strcmp(name_at(search, parent), "<module>") == 0 &&
-            (class != CLASS_MARK || begins(name, "<native> ")))
+            (class != CLASS_MARK || begins_with(name, "<native> ")))
             return true;
         if (class == CLASS_DYNAMIC && is_module)
             above[parent] |= HAS_MODULE;
@@ -307,16 +299,6 @@ static bool is_of_level(const struct search *search, const struct own_code_level
     return has_package(level, &origin);
 }
 
-static void mark_levels(const struct search *search, const struct own_code *code,
-                        unsigned char *own)
-{
-    for (function_id id = 0; id < search->snapshot->sizes.functions; id++) {
-        own[id] = 0;
-        for (size_t i = 0; i < code->count; i++)
-            own[id] |= (unsigned char)(is_of_level(search, &code->levels[i], id) << i);
-    }
-}
-
 enum err_code own_code_find(const struct profile_snapshot *snapshot, struct own_code *out,
                             unsigned char *own, struct err *err)
 {
@@ -356,8 +338,13 @@ enum err_code own_code_find(const struct profile_snapshot *snapshot, struct own_
         add_level(out, OWN_CODE_PACKAGES, out->levels[out->count].package_count > 0);
         add_level(out, OWN_CODE_LIBRARY, has_class(&search, CLASS_LIBRARY));
 
-        if (own)
-            mark_levels(&search, out, own);
+        if (own) {
+            for (function_id id = 0; id < search.snapshot->sizes.functions; id++) {
+                own[id] = 0;
+                for (size_t i = 0; i < out->count; i++)
+                    own[id] |= (unsigned char)(is_of_level(&search, &out->levels[i], id) << i);
+            }
+        }
     }
     free(search.classes);
     free(search.above);

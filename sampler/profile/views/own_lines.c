@@ -61,7 +61,7 @@ struct counting {
 };
 
 /* Parents come before children.  Returns the samples with your code, of that level. */
-static uint64_t count(struct counting *counting, size_t level, const struct view *view)
+static uint64_t count_lines(struct counting *counting, size_t level, const struct view *view)
 {
     const struct profile_snapshot *const snapshot = counting->snapshot;
     memset(counting->samples, 0, (size_t)snapshot->sizes.frames * sizeof *counting->samples);
@@ -166,7 +166,7 @@ static enum err_code fill_lines(struct own_lines *own, struct counting *counting
     uint64_t samples = 0;
     size_t level = 0;
     do {
-        samples = count(counting, level, &view);
+        samples = count_lines(counting, level, &view);
     } while (100 * samples < OWN_CODE_LEAST_PERCENT * view.total && ++level < code.count);
     if (code.count)
         own->level = code.levels[level < code.count ? level : code.count - 1];

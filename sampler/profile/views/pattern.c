@@ -79,12 +79,6 @@ static struct code_origin origin_of(const struct pattern_subject *subject)
     return code_origin_of(subject->packages, subject->name, subject->file, subject->library);
 }
 
-static bool is_library(const struct pattern_subject *subject)
-{
-    const enum code_origin_kind kind = origin_of(subject).kind;
-    return kind == CODE_PACKAGE || kind == CODE_STANDARD || kind == CODE_SYSTEM;
-}
-
 /* The name of a file, without folders. */
 static const char *base_name(const char *path)
 {
@@ -130,19 +124,6 @@ static enum err_code matches_wait(struct expression *expression,
     return expression_matches(expression, text, strlen(text), out, err);
 }
 
-static enum err_code matches_context(struct expression *expression,
-                                     const struct pattern_subject *subject, bool *out,
-                                     struct err *err)
-{
-    struct context_text context;
-    if (subject->library || strcmp(subject->file, "~") != 0 ||
-        !context_read_name(subject->name, &context))
-        return ERR_OK;
-    /* Up to the closing bracket. */
-    return expression_matches(expression, context.variable, strlen(context.variable) - 1, out,
-                              err);
-}
-
 enum err_code pattern_matches(const struct pattern *pattern,
                               const struct pattern_subject *subject, bool *out, struct err *err)
 {
@@ -159,9 +140,21 @@ enum err_code pattern_matches(const struct pattern *pattern,
         return subject->library
                    ? expression_matches(expression, library, strlen(library), out, err)
                    : ERR_OK;
-    case PATTERN_CONTEXT: return matches_context(expression, subject, out, err);
+    case PATTERN_CONTEXT: {
+        struct context_text context;
+        if (subject->library || strcmp(subject->file, "~") != 0 ||
+            !context_read_name(subject->name, &context))
+            return ERR_OK;
+        /* Up to the closing bracket. */
+        return expression_matches(expression, context.variable, strlen(context.variable) - 1,
+                                  out, err);
+    }
     case PATTERN_WAIT: return matches_wait(expression, subject, out, err);
-    case PATTERN_LIBRARIES: *out = is_library(subject); return ERR_OK;
+    case PATTERN_LIBRARIES: {
+        const enum code_origin_kind kind = origin_of(subject).kind;
+        *out = kind == CODE_PACKAGE || kind == CODE_STANDARD || kind == CODE_SYSTEM;
+        return ERR_OK;
+    }
     case PATTERN_ANY: break;
     }
     snprintf(all, sizeof all, "%s %s:%" PRId32 "%s%s", name, file, subject->line,

@@ -94,7 +94,7 @@ static enum err_code find_place(struct reshape *reshape, const struct profile_no
     return out->known & FRAME_KEPT ? add_frame(reshape, row->frame, out, err) : ERR_OK;
 }
 
-static bool shows(const struct reshape *reshape, enum frame_kind kind)
+static bool shows_kind(const struct reshape *reshape, enum frame_kind kind)
 {
     return kind == FRAME_WAIT      ? reshape->shows_waits
            : kind == FRAME_CONTEXT ? reshape->shows_contexts
@@ -114,7 +114,7 @@ static enum err_code copy_node(struct reshape *reshape, node_id node, struct err
     enum err_code rc = ERR_OK;
     if (kind == FRAME_PYTHON || kind == FRAME_MARK || frame_kind_is_note(kind)) {
         rc = find_place(reshape, &row, kind == FRAME_PYTHON ? caller : parent,
-                        shows(reshape, kind), here, err);
+                        shows_kind(reshape, kind), here, err);
         *below = *here;
     } else {
         if (reshape->needs[node] & NEEDS_HERE)
@@ -122,47 +122,6 @@ static enum err_code copy_node(struct reshape *reshape, node_id node, struct err
                             native & NATIVE_KEPT_HERE, here, err);
         if (!rc && (reshape->needs[node] & NEEDS_BELOW))
             rc = find_place(reshape, &row, caller, native & NATIVE_KEPT_BELOW, below, err);
-    }
-    return rc;
-}
-
-/* A frame stays or not by its callers alone. */
-static void step_natives(struct reshape *reshape)
-{
-    reshape->here[0].native = NATIVE_ROOT;
-    for (node_id id = 1; id < reshape->from->sizes.nodes; id++) {
-        const struct profile_node row = profile_node_at(reshape->from, id);
-        const function_id function = profile_frame_at(reshape->from, row.frame).function;
-        reshape->here[id].native = (unsigned char)native_frames_step(
-            reshape->native, reshape->here[row.parent].native, reshape->frame_kinds[function]);
-    }
-}
-
-/* A Python frame needs its native caller's place for Python frames, all others that for samples.  A native frame
- * that takes the place of its callers needs the former. */
-static void mark_parent(struct reshape *reshape, node_id node)
-{
-    const struct profile_node row = profile_node_at(reshape->from, node);
-    const function_id function = profile_frame_at(reshape->from, row.frame).function;
-    const enum frame_kind kind = reshape->frame_kinds[function];
-    reshape->needs[row.parent] |= kind == FRAME_PYTHON                             ? NEEDS_BELOW
-                                  : kind == FRAME_MARK || frame_kind_is_note(kind) ? NEEDS_HERE
-                                  : reshape->here[node].native & NATIVE_REPLACES
-                                      ? NEEDS_BELOW
-                                      : reshape->needs[node];
-}
-
-/* A count may be larger than one call takes. */
-static enum err_code add_samples(struct profile *into, thread_id thread, node_id node,
-                                 const struct view_cell *cell, struct err *err)
-{
-    uint64_t left = cell->count, ns = cell->ns;
-    enum err_code rc = ERR_OK;
-    while (left > 0 && !rc) {
-        const uint32_t count = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
-        rc = profile_add_timed(into, thread, cell->state, node, count, ns, err);
-        left -= count;
-        ns = 0; /* the first call added all of it */
     }
     return rc;
 }
@@ -185,8 +144,18 @@ static enum err_code copy_cell(struct reshape *reshape, const struct view_cell *
         return ERR_OK;
     }
     enum err_code rc = reshape_rows_thread(&reshape->rows, cell->thread, &thread, err);
-    if (!rc)
-        rc = add_samples(reshape->into, thread, place->node, cell, err);
+    if (!rc) {
+        uint64_t left = cell->count, ns = cell->ns;
+        rc = ERR_OK;
+        /* A count may be larger than one call takes. */
+        while (left > 0 && !rc) {
+            const uint32_t count = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
+            rc = profile_add_timed(reshape->into, thread, cell->state, place->node, count, ns,
+                                   err);
+            left -= count;
+            ns = 0; /* the first call added all of it */
+        }
+    }
     if (!rc)
         counts->samples += cell->count;
     return rc;
@@ -205,20 +174,17 @@ static enum err_code copy_spot(struct reshape *reshape, spot_id id, uint32_t cal
     return rc ? rc : profile_spot(reshape->into, &row, out, err);
 }
 
-/* The spot of the caller in `into`, plus 1; callers come first. */
-static uint32_t caller_of(const struct reshape *reshape, const struct view_spot *spot)
-{
-    node_id node = spot->node;
-    spot_id id = spot->spot;
-    return view_spot_caller(reshape->from, &node, &id) ? reshape->callers[id] : 0;
-}
-
 /* The spot of the caller replaces that of a removed frame. */
 static enum err_code add_spot(struct reshape *reshape, const struct view_spot *spot,
                               struct err *err)
 {
     const unsigned known = reshape->here[spot->node].known;
-    const uint32_t caller = caller_of(reshape, spot);
+    node_id caller_node = spot->node;
+    spot_id caller_id = spot->spot;
+    /* Callers come first. */
+    const uint32_t caller = view_spot_caller(reshape->from, &caller_node, &caller_id)
+                                ? reshape->callers[caller_id]
+                                : 0;
     const uint32_t count = spot->self < UINT32_MAX ? (uint32_t)spot->self : UINT32_MAX;
     spot_id id;
     reshape->callers[spot->spot] = caller;
@@ -289,13 +255,32 @@ static enum err_code copy_tables(struct reshape *reshape, const struct view_quer
     }
 
     if (!rc) {
-        step_natives(reshape);
+        /* A frame stays or not by its callers alone. */
+        reshape->here[0].native = NATIVE_ROOT;
+        for (node_id id = 1; id < reshape->from->sizes.nodes; id++) {
+            const struct profile_node row = profile_node_at(reshape->from, id);
+            const function_id function = profile_frame_at(reshape->from, row.frame).function;
+            reshape->here[id].native = (unsigned char)native_frames_step(
+                reshape->native, reshape->here[row.parent].native,
+                reshape->frame_kinds[function]);
+        }
+
         for (size_t i = 0; i < view.count; i++)
             reshape->needs[view.node[i]] = NEEDS_HERE;
-        /* Parents come before children. */
+        /* A Python frame needs its native caller's place for Python frames, all others that for samples.
+         * A native frame that takes the place of its callers needs the former.  Parents come before children. */
         for (node_id id = reshape->from->sizes.nodes; id-- > 1;)
-            if (reshape->needs[id])
-                mark_parent(reshape, id);
+            if (reshape->needs[id]) {
+                const struct profile_node row = profile_node_at(reshape->from, id);
+                const function_id function =
+                    profile_frame_at(reshape->from, row.frame).function;
+                const enum frame_kind kind = reshape->frame_kinds[function];
+                reshape->needs[row.parent] |=
+                    kind == FRAME_PYTHON                             ? NEEDS_BELOW
+                    : kind == FRAME_MARK || frame_kind_is_note(kind) ? NEEDS_HERE
+                    : reshape->here[id].native & NATIVE_REPLACES     ? NEEDS_BELOW
+                                                                     : reshape->needs[id];
+            }
         reshape->here[0].known = (unsigned char)frame_matcher_start(&reshape->matcher);
         reshape->below[0] = reshape->here[0];
         for (node_id id = 1; id < reshape->from->sizes.nodes && !rc; id++)
@@ -355,32 +340,6 @@ enum err_code reshape_add(struct profile *into, const struct profile_snapshot *f
     return reshape_with(&reshape, query, settings, counts, copy_cells, err);
 }
 
-/* Says when the samples of a window were taken, if that is known. */
-static enum err_code copy_order(struct reshape *reshape, const struct view_query *query,
-                                struct err *err)
-{
-    struct view_runs runs;
-    enum err_code rc = view_runs_init(&runs, reshape->from, query, err);
-    for (size_t i = 0; i < runs.count && !rc; i++) {
-        const struct view_run *const run = &runs.runs[i];
-        thread_id thread;
-        if (!is_kept(reshape, run->cell.node))
-            continue;
-        rc = reshape_rows_thread(&reshape->rows, run->cell.thread, &thread, err);
-        if (!rc)
-            profile_order(reshape->into,
-                          &(struct run){ .thread = thread,
-                                         .node = reshape->here[run->cell.node].node,
-                                         .spot = PROFILE_NO_SPOT,
-                                         .count = (uint32_t)run->cell.count,
-                                         .state = run->cell.state,
-                                         .first_ns = run->first_ns,
-                                         .step_ns = run->step_ns });
-    }
-    view_runs_deinit(&runs);
-    return rc == ERR_NOT_FOUND ? ERR_OK : rc;
-}
-
 /* The first seal ends the time before the window. */
 static enum err_code copy_window(struct reshape *reshape, const struct window *window,
                                  const struct view_query *query, struct reshape_counts *counts,
@@ -395,8 +354,28 @@ static enum err_code copy_window(struct reshape *reshape, const struct window *w
         return rc;
     profile_set_period(reshape->into, window->period_ns);
     rc = copy_cells(reshape, &one, counts, err);
-    if (!rc)
-        rc = copy_order(reshape, &one, err);
+    if (!rc) {
+        struct view_runs runs;
+        rc = view_runs_init(&runs, reshape->from, &one, err);
+        for (size_t i = 0; i < runs.count && !rc; i++) {
+            const struct view_run *const run = &runs.runs[i];
+            thread_id thread;
+            if (!is_kept(reshape, run->cell.node))
+                continue;
+            rc = reshape_rows_thread(&reshape->rows, run->cell.thread, &thread, err);
+            if (!rc)
+                profile_order(reshape->into,
+                              &(struct run){ .thread = thread,
+                                             .node = reshape->here[run->cell.node].node,
+                                             .spot = PROFILE_NO_SPOT,
+                                             .count = (uint32_t)run->cell.count,
+                                             .state = run->cell.state,
+                                             .first_ns = run->first_ns,
+                                             .step_ns = run->step_ns });
+        }
+        view_runs_deinit(&runs);
+        rc = rc == ERR_NOT_FOUND ? ERR_OK : rc;
+    }
     return rc ? rc : profile_seal(reshape->into, window->end_ns, err);
 }
 

@@ -58,15 +58,6 @@ static enum err_code copy_name(const struct reshape_rows *rows, enum reshape_tex
     return strtab_intern(profile_strings(rows->into), string.text, string.length, out, err);
 }
 
-/* A function of several sessions has no origin. */
-static void copy_origin(struct reshape_rows *rows, function_id function, profile_origin origin)
-{
-    const profile_origin before = profile_origin_of(rows->into, function);
-    profile_set_origin(
-        rows->into, function,
-        before == PROFILE_ORIGIN_NONE || before == origin ? origin : PROFILE_ORIGIN_SEVERAL);
-}
-
 /* Copies what is known of the package of a file, unless names are replaced. A package that
  * finds no room is left out. */
 static void copy_package(const struct reshape_rows *rows, str_id file)
@@ -99,19 +90,6 @@ static enum err_code copy_library(struct reshape_rows *rows, library_id id, libr
     return rc;
 }
 
-static enum err_code copy_names(struct reshape_rows *rows, struct profile_function *row,
-                                struct err *err)
-{
-    const bool is_native = row->library != 0;
-    const str_id by = is_native ? profile_library_at(rows->from, row->library).path : row->file;
-    enum err_code rc = copy_name(rows, is_native ? RESHAPE_NATIVE_NAME : RESHAPE_NAME,
-                                 row->name, by, &row->name, err);
-    if (!rc)
-        rc = copy_name(rows, is_native ? RESHAPE_NATIVE_FILE : RESHAPE_FILE, row->file, by,
-                       &row->file, err);
-    return rc ? rc : copy_library(rows, row->library, &row->library, err);
-}
-
 static enum err_code replace_place(const struct reshape_rows *rows, function_id id,
                                    struct profile_function *row, struct err *err)
 {
@@ -130,13 +108,29 @@ enum err_code reshape_rows_function(struct reshape_rows *rows, function_id id, f
     enum err_code rc = ERR_OK;
     if (rows->functions[id] == NONE) {
         copy_package(rows, row.file);
-        rc = copy_names(rows, &row, err);
+
+        const bool is_native = row.library != 0;
+        const str_id by =
+            is_native ? profile_library_at(rows->from, row.library).path : row.file;
+        rc = copy_name(rows, is_native ? RESHAPE_NATIVE_NAME : RESHAPE_NAME, row.name, by,
+                       &row.name, err);
+        if (!rc)
+            rc = copy_name(rows, is_native ? RESHAPE_NATIVE_FILE : RESHAPE_FILE, row.file, by,
+                           &row.file, err);
+        if (!rc)
+            rc = copy_library(rows, row.library, &row.library, err);
+
         if (!rc)
             rc = replace_place(rows, id, &row, err);
         if (!rc)
             rc = profile_function_row(rows->into, &row, &rows->functions[id], err);
-        if (!rc)
-            copy_origin(rows, rows->functions[id], row.origin);
+        if (!rc) {
+            const profile_origin before = profile_origin_of(rows->into, rows->functions[id]);
+            profile_set_origin(rows->into, rows->functions[id],
+                               before == PROFILE_ORIGIN_NONE || before == row.origin
+                                   ? row.origin
+                                   : PROFILE_ORIGIN_SEVERAL);
+        }
         if (!rc && row.entry)
             profile_set_entry(rows->into, rows->functions[id], row.entry);
     }

@@ -8,36 +8,19 @@
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/window.h"
 
-static double share(uint64_t part, uint64_t whole)
+static double share_of(uint64_t part, uint64_t whole)
 {
     return whole > 0 ? (double)part / (double)whole : -1;
 }
 
 double state_sums_at_least(const struct state_sums *sums, enum state_flag flag)
 {
-    return share(sums->yes[flag], sums->samples);
+    return share_of(sums->yes[flag], sums->samples);
 }
 
 double state_sums_at_most(const struct state_sums *sums, enum state_flag flag)
 {
-    return share(sums->yes[flag] + sums->unknown[flag], sums->samples);
-}
-
-static void add_cell(struct state_sums *sums, const struct profile_snapshot *snapshot,
-                     const struct cell *cell)
-{
-    enum part part;
-    const state_bits state = cell->state;
-    const uint64_t count = cell->count;
-    sums->samples += count;
-    if (profile_part_at(snapshot, cell->thread, state, cell->node, &part))
-        sums->parts[part] += count;
-    for (size_t i = 0; i < STATE_FLAG_COUNT; i++) {
-        if (state & state_flag_unknown((enum state_flag)i))
-            sums->unknown[i] += count;
-        else if (state & state_flag_yes((enum state_flag)i))
-            sums->yes[i] += count;
-    }
+    return share_of(sums->yes[flag] + sums->unknown[flag], sums->samples);
 }
 
 static void add_window(const struct cell_filter *filter, const struct window *window,
@@ -45,8 +28,19 @@ static void add_window(const struct cell_filter *filter, const struct window *wi
 {
     for (size_t i = 0; i < window->cell_count; i++) {
         const struct cell *const cell = &window->cells[i];
-        if (cell_filter_passes(filter, cell))
-            add_cell(&by_thread[cell->thread], filter->snapshot, cell);
+        struct state_sums *const sums = &by_thread[cell->thread];
+        enum part part;
+        if (!cell_filter_passes(filter, cell))
+            continue;
+        sums->samples += cell->count;
+        if (profile_part_at(filter->snapshot, cell->thread, cell->state, cell->node, &part))
+            sums->parts[part] += cell->count;
+        for (size_t j = 0; j < STATE_FLAG_COUNT; j++) {
+            if (cell->state & state_flag_unknown((enum state_flag)j))
+                sums->unknown[j] += cell->count;
+            else if (cell->state & state_flag_yes((enum state_flag)j))
+                sums->yes[j] += cell->count;
+        }
     }
 }
 

@@ -31,21 +31,6 @@ static int compare_children(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-/* `size` has the nodes with a weight at and below each, then the next free place below it. */
-static void place_children(const struct heavy_order *order, const struct child *sorted,
-                           size_t count, uint32_t *size)
-{
-    order->position[0] = 0;
-    size[0] = 1;
-    for (size_t i = 0; i < count; i++) {
-        const struct child *const child = &sorted[i];
-        const uint32_t wide = size[child->id];
-        order->position[child->id] = size[child->parent];
-        size[child->parent] += wide;
-        size[child->id] = order->position[child->id] + 1;
-    }
-}
-
 static enum err_code heavy_order_sort(struct heavy_order *order,
                                       const struct profile_snapshot *snapshot, struct err *err)
 {
@@ -75,7 +60,16 @@ static enum err_code heavy_order_sort(struct heavy_order *order,
                 sorted[count++] = (struct child){ profile_node_at(snapshot, id).parent, id,
                                                   order->weight[id] };
         qsort(sorted, count, sizeof *sorted, compare_children);
-        place_children(order, sorted, count, size);
+
+        order->position[0] = 0;
+        size[0] = 1;
+        for (size_t i = 0; i < count; i++) {
+            const struct child *const child = &sorted[i];
+            const uint32_t wide = size[child->id];
+            order->position[child->id] = size[child->parent];
+            size[child->parent] += wide;
+            size[child->id] = order->position[child->id] + 1;
+        }
     }
     const bool is_sorted = sorted != NULL;
     free(size);
@@ -113,7 +107,7 @@ struct window_cell {
     uint64_t ns;
 };
 
-static void push(struct maker *maker, struct thread_run row)
+static void push_row(struct maker *maker, struct thread_run row)
 {
     struct thread_runs *const out = maker->out;
     if (VEC_RESERVE(out->rows, out->room, out->count + 1))
@@ -133,7 +127,7 @@ static void push_narrow(struct maker *maker)
             most = &narrow->places[i];
     narrow->row.node = most->node;
     narrow->row.state = most->state;
-    push(maker, narrow->row);
+    push_row(maker, narrow->row);
     narrow->row.runs = 0;
 }
 
@@ -143,7 +137,7 @@ static void take_row(struct maker *maker, const struct thread_run *row)
     struct narrow *const narrow = &maker->narrow;
     if (row->end_ns - row->start_ns >= maker->slot_ns) {
         push_narrow(maker);
-        push(maker, *row);
+        push_row(maker, *row);
         return;
     }
     if (narrow->row.runs &&
@@ -189,36 +183,6 @@ static void add_row(struct maker *maker, struct thread_run row)
     if (last->runs)
         take_row(maker, last);
     *last = row;
-}
-
-/* A sample stands for the time before it. */
-static void add_run(struct maker *maker, const struct window *window,
-                    const struct window_run *run, uint64_t *end_ns)
-{
-    const uint64_t ns = window_run_ns(window, run), step_ns = run->step_us * NS_PER_US;
-    const uint64_t each_ns = ns ? ns / run->count : step_ns;
-    const uint64_t before_ns = run->first_ns > each_ns ? run->first_ns - each_ns : 0;
-    const bool is_near = *end_ns && before_ns <= *end_ns + each_ns;
-    const uint64_t start_ns = is_near ? *end_ns : before_ns;
-    *end_ns = run->first_ns + (run->count - 1) * step_ns;
-    add_row(maker, (struct thread_run){ .start_ns = start_ns,
-                                        .end_ns = *end_ns,
-                                        .node = cell_key_node(run->key),
-                                        .state = cell_key_state(run->key),
-                                        .is_ordered = true,
-                                        .runs = 1 });
-}
-
-static void add_runs(struct maker *maker, const struct window *window, uint64_t *end_ns)
-{
-    for (size_t i = 0; i < window->run_count; i++) {
-        const struct window_run *const run = &window->runs[i];
-        const struct cell cell = { .thread = cell_key_thread(run->key),
-                                   .node = cell_key_node(run->key),
-                                   .state = cell_key_state(run->key) };
-        if (run->count && cell_filter_passes(maker->filter, &cell))
-            add_run(maker, window, run, end_ns);
-    }
 }
 
 static int compare_rows(const void *left, const void *right)
@@ -271,15 +235,10 @@ static enum err_code find_order(struct maker *maker, size_t first, struct err *e
         if (window_is_ordered(window))
             continue;
         if (!maker->order.weight) {
-            /* No node has a weight yet: add to `weight`, then sort. */
-            const struct profile_snapshot *const snapshot = filter->snapshot;
-            maker->order = (struct heavy_order){ 0 };
             maker->order.weight =
-                calloc((size_t)snapshot->sizes.nodes + 1, sizeof *maker->order.weight);
-            const enum err_code rc = maker->order.weight ? ERR_OK : err_nomem(err);
-
-            if (rc)
-                return rc;
+                calloc((size_t)filter->snapshot->sizes.nodes + 1, sizeof *maker->order.weight);
+            if (!maker->order.weight)
+                return err_nomem(err);
         }
         for (size_t j = 0; j < window->cell_count; j++)
             if (cell_filter_passes(filter, &window->cells[j]))
@@ -300,10 +259,29 @@ static enum err_code fill_rows(struct maker *maker, struct err *err)
     if (rc)
         return rc;
     for (size_t i = first; i < filter->end && !maker->is_out_of_memory; i++) {
-        if (window_is_ordered(windows[i]))
-            add_runs(maker, windows[i], &end_ns);
-        else
-            add_cells(maker, windows[i]);
+        const struct window *const window = windows[i];
+        if (!window_is_ordered(window))
+            add_cells(maker, window);
+        for (size_t j = 0; j < window->run_count && window_is_ordered(window); j++) {
+            const struct window_run *const run = &window->runs[j];
+            const struct cell cell = { .thread = cell_key_thread(run->key),
+                                       .node = cell_key_node(run->key),
+                                       .state = cell_key_state(run->key) };
+            if (!run->count || !cell_filter_passes(maker->filter, &cell))
+                continue;
+            const uint64_t ns = window_run_ns(window, run), step_ns = run->step_us * NS_PER_US;
+            const uint64_t each_ns = ns ? ns / run->count : step_ns;
+            const uint64_t before_ns = run->first_ns > each_ns ? run->first_ns - each_ns : 0;
+            const bool is_near = end_ns && before_ns <= end_ns + each_ns;
+            const uint64_t start_ns = is_near ? end_ns : before_ns;
+            end_ns = run->first_ns + (run->count - 1) * step_ns;
+            add_row(maker, (struct thread_run){ .start_ns = start_ns,
+                                                .end_ns = end_ns,
+                                                .node = cell.node,
+                                                .state = cell.state,
+                                                .is_ordered = true,
+                                                .runs = 1 });
+        }
     }
     if (maker->last.runs)
         take_row(maker, &maker->last);

@@ -33,26 +33,6 @@ static int by_mark_alone(const void *left, const void *right)
     return by_mark(left, right);
 }
 
-/* The cells that wait. */
-static size_t list_entries(const struct profile_snapshot *snapshot,
-                           const struct view_cells *cells, struct entry *out)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < cells->count; i++) {
-        const struct view_cell *const cell = &cells->cells[i];
-        const frame_id frame = profile_node_at(snapshot, cell->node).frame;
-        const function_id function = profile_frame_at(snapshot, frame).function;
-        enum part part;
-        if (!profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part) ||
-            part == PART_RUNNING)
-            continue;
-        out[count++] = (struct entry){ cell->thread, wait_cause_of(snapshot, cell->node, part),
-                                       profile_cause_at(snapshot, cell->node) ? function : 0,
-                                       cell->count };
-    }
-    return count;
-}
-
 /* The cause with most samples.  The entries are in the order of causes, then marks. */
 static struct thread_wait main_wait(const struct entry *entries, size_t count)
 {
@@ -93,7 +73,21 @@ enum err_code thread_waits_init(struct thread_waits *waits,
     if (!entries || !waits->rows)
         rc = err_nomem(err);
     else {
-        const size_t count = list_entries(snapshot, &cells, entries);
+        size_t count = 0;
+        for (size_t i = 0; i < cells.count; i++) {
+            const struct view_cell *const cell = &cells.cells[i];
+            const frame_id frame = profile_node_at(snapshot, cell->node).frame;
+            const function_id function = profile_frame_at(snapshot, frame).function;
+            enum part part;
+            if (!profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part) ||
+                part == PART_RUNNING)
+                continue;
+            entries[count++] =
+                (struct entry){ cell->thread, wait_cause_of(snapshot, cell->node, part),
+                                profile_cause_at(snapshot, cell->node) ? function : 0,
+                                cell->count };
+        }
+
         qsort(entries, count, sizeof *entries, by_thread);
         for (size_t i = 0, end = 0; i < count; i = end) {
             for (end = i; end < count && entries[end].thread == entries[i].thread;)

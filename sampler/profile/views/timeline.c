@@ -23,55 +23,6 @@ static uint64_t slots_of(uint64_t from_ns, uint64_t to_ns, uint64_t width_ns)
     return to_ns > from_ns ? (to_ns - 1) / width_ns - from_ns / width_ns + 1 : 1;
 }
 
-static uint64_t width_of(uint64_t from_ns, uint64_t to_ns, size_t slots)
-{
-    uint64_t width_ns = widths_ns[0];
-    for (size_t i = 1; i < WIDTHS && slots_of(from_ns, to_ns, width_ns) > slots; i++)
-        width_ns = widths_ns[i];
-    while (slots_of(from_ns, to_ns, width_ns) > slots && width_ns < UINT64_MAX / 4)
-        width_ns *= 2;
-    return width_ns;
-}
-
-static void add_cell(struct timeline_slot *row, const struct profile_snapshot *snapshot,
-                     const struct cell *cell, uint64_t ns)
-{
-    enum part part;
-    if (!profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
-        return;
-    row->samples += cell->count;
-    row->ns += ns;
-    row->parts[part] += cell->count;
-    row->parts_ns[part] += ns;
-    if (cell->state & STATE_IN_GC) {
-        row->in_gc += cell->count;
-        row->in_gc_ns += ns;
-    }
-}
-
-static void add_window(struct timeline_slot *row, const struct cell_filter *filter,
-                       const struct window *window)
-{
-    for (size_t i = 0; i < window->cell_count; i++)
-        if (cell_filter_passes(filter, &window->cells[i]))
-            add_cell(row, filter->snapshot, &window->cells[i], window_cell_ns(window, i));
-    row->end_ns = window->end_ns;
-}
-
-/* The first window of the slot in which the samples since then begin. */
-static size_t first_with_news(const struct cell_filter *filter, uint32_t since,
-                              uint64_t width_ns)
-{
-    struct window *const *const windows = filter->snapshot->windows;
-    size_t first = filter->first;
-    while (first < filter->end && windows[first]->generation <= since)
-        first++;
-    while (first < filter->end && first > filter->first &&
-           windows[first - 1]->start_ns / width_ns == windows[first]->start_ns / width_ns)
-        first--;
-    return first;
-}
-
 static enum err_code fill_slots(struct timeline_slots *timeline,
                                 const struct cell_filter *filter, size_t first, struct err *err)
 {
@@ -91,14 +42,28 @@ static enum err_code fill_slots(struct timeline_slots *timeline,
         if (timeline->count == 0 || timeline->rows[timeline->count - 1].slot != slot)
             timeline->rows[timeline->count++] =
                 (struct timeline_slot){ .slot = slot, .start_ns = window->start_ns };
-        add_window(&timeline->rows[timeline->count - 1], filter, window);
+
+        struct timeline_slot *const row = &timeline->rows[timeline->count - 1];
+        for (size_t j = 0; j < window->cell_count; j++) {
+            const struct cell *const cell = &window->cells[j];
+            const uint64_t ns = window_cell_ns(window, j);
+            enum part part;
+            if (!cell_filter_passes(filter, cell) ||
+                !profile_part_at(filter->snapshot, cell->thread, cell->state, cell->node,
+                                 &part))
+                continue;
+            row->samples += cell->count;
+            row->ns += ns;
+            row->parts[part] += cell->count;
+            row->parts_ns[part] += ns;
+            if (cell->state & STATE_IN_GC) {
+                row->in_gc += cell->count;
+                row->in_gc_ns += ns;
+            }
+        }
+        row->end_ns = window->end_ns;
     }
     return ERR_OK;
-}
-
-static uint64_t end_of(const struct profile_snapshot *snapshot, const struct view_query *query)
-{
-    return query->to_ns && query->to_ns < snapshot->end_ns ? query->to_ns : snapshot->end_ns;
 }
 
 enum err_code timeline_slots_init(struct timeline_slots *timeline,
@@ -106,15 +71,34 @@ enum err_code timeline_slots_init(struct timeline_slots *timeline,
                                   const struct view_query *query, size_t slots, struct err *err)
 {
     struct timeline_slots made = { .from_ns = query->from_ns,
-                                   .to_ns = end_of(snapshot, query) };
+                                   .to_ns = query->to_ns && query->to_ns < snapshot->end_ns
+                                                ? query->to_ns
+                                                : snapshot->end_ns };
     struct view_query whole = *query;
     struct cell_filter filter;
     whole.since = 0;
-    made.width_ns = width_of(made.from_ns, made.to_ns, slots ? slots : 1);
+
+    slots = slots ? slots : 1;
+    uint64_t width_ns = widths_ns[0];
+    for (size_t i = 1; i < WIDTHS && slots_of(made.from_ns, made.to_ns, width_ns) > slots; i++)
+        width_ns = widths_ns[i];
+    while (slots_of(made.from_ns, made.to_ns, width_ns) > slots && width_ns < UINT64_MAX / 4)
+        width_ns *= 2;
+    made.width_ns = width_ns;
+
     enum err_code rc = cell_filter_init(&filter, snapshot, &whole, err);
-    if (!rc)
-        rc = fill_slots(&made, &filter, first_with_news(&filter, query->since, made.width_ns),
-                        err);
+    if (!rc) {
+        /* The first window of the slot in which the samples since then begin. */
+        struct window *const *const windows = filter.snapshot->windows;
+        size_t first = filter.first;
+        while (first < filter.end && windows[first]->generation <= query->since)
+            first++;
+        while (first < filter.end && first > filter.first &&
+               windows[first - 1]->start_ns / made.width_ns ==
+                   windows[first]->start_ns / made.width_ns)
+            first--;
+        rc = fill_slots(&made, &filter, first, err);
+    }
     cell_filter_deinit(&filter);
     if (rc)
         timeline_slots_deinit(&made);

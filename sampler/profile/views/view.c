@@ -17,7 +17,8 @@ struct row {
 };
 
 /* Room for `count` rows. */
-static enum err_code reserve(struct view *view, size_t count, bool has_periods, struct err *err)
+static enum err_code allocate_rows(struct view *view, size_t count, bool has_periods,
+                                   struct err *err)
 {
     view->node = malloc((count + 1) * sizeof *view->node);
     view->self = malloc((count + 1) * sizeof *view->self);
@@ -35,23 +36,6 @@ static void add_row(struct view *view, const struct row *row)
     view->self[view->count] = row->self;
     view->total += row->self;
     view->total_ns += view_self_ns(view, view->count++);
-}
-
-/* The cells that pass the filter: how many.  Adds their states to `states`. */
-static size_t take_rows(const struct cell_filter *filter, struct row *rows, state_bits *states)
-{
-    size_t count = 0;
-    for (size_t i = filter->first; i < filter->end; i++) {
-        const struct window *const window = filter->snapshot->windows[i];
-        for (size_t j = 0; j < window->cell_count; j++) {
-            const struct cell *const cell = &window->cells[j];
-            if (!cell_filter_passes(filter, cell))
-                continue;
-            *states |= cell->state;
-            rows[count++] = (struct row){ cell->node, cell->count, window_cell_ns(window, j) };
-        }
-    }
-    return count;
 }
 
 static int compare_rows(const void *left, const void *right)
@@ -81,36 +65,26 @@ static enum err_code fill_sorted(struct view *view, const struct cell_filter *fi
     struct row *const rows = malloc((cells + 1) * sizeof *rows);
     if (!rows)
         return err_nomem(err);
-    const size_t taken = take_rows(filter, rows, &view->states);
-    qsort(rows, taken, sizeof *rows, compare_rows);
-    const size_t count = merge_rows(rows, taken);
-    const enum err_code rc = reserve(view, count, filter->has_periods, err);
-    for (size_t i = 0; i < count && !rc; i++)
-        add_row(view, &rows[i]);
-    free(rows);
-    return rc;
-}
 
-/* Adds the cells that pass the filter to `sum`, and their times to `ns` unless that is NULL, both by
- * node, and their states to `states`.  Returns the number of nodes whose sum is no longer 0. */
-static size_t sum_nodes(const struct cell_filter *filter, uint64_t *sum, uint64_t *ns,
-                        state_bits *states)
-{
-    size_t count = 0;
+    size_t taken = 0;
     for (size_t i = filter->first; i < filter->end; i++) {
         const struct window *const window = filter->snapshot->windows[i];
         for (size_t j = 0; j < window->cell_count; j++) {
             const struct cell *const cell = &window->cells[j];
             if (!cell_filter_passes(filter, cell))
                 continue;
-            *states |= cell->state;
-            count += sum[cell->node] == 0;
-            sum[cell->node] += cell->count;
-            if (ns)
-                ns[cell->node] += window_cell_ns(window, j);
+            view->states |= cell->state;
+            rows[taken++] = (struct row){ cell->node, cell->count, window_cell_ns(window, j) };
         }
     }
-    return count;
+
+    qsort(rows, taken, sizeof *rows, compare_rows);
+    const size_t count = merge_rows(rows, taken);
+    const enum err_code rc = allocate_rows(view, count, filter->has_periods, err);
+    for (size_t i = 0; i < count && !rc; i++)
+        add_row(view, &rows[i]);
+    free(rows);
+    return rc;
 }
 
 static enum err_code fill_summed(struct view *view, const struct cell_filter *filter,
@@ -121,8 +95,23 @@ static enum err_code fill_summed(struct view *view, const struct cell_filter *fi
     if (!sum)
         return err_nomem(err);
     uint64_t *const ns = filter->has_periods ? sum + nodes + 1 : NULL;
-    const size_t count = sum_nodes(filter, sum, ns, &view->states);
-    const enum err_code rc = reserve(view, count, filter->has_periods, err);
+
+    size_t count = 0;
+    for (size_t i = filter->first; i < filter->end; i++) {
+        const struct window *const window = filter->snapshot->windows[i];
+        for (size_t j = 0; j < window->cell_count; j++) {
+            const struct cell *const cell = &window->cells[j];
+            if (!cell_filter_passes(filter, cell))
+                continue;
+            view->states |= cell->state;
+            count += sum[cell->node] == 0;
+            sum[cell->node] += cell->count;
+            if (ns)
+                ns[cell->node] += window_cell_ns(window, j);
+        }
+    }
+
+    const enum err_code rc = allocate_rows(view, count, filter->has_periods, err);
     for (size_t i = 0; i < nodes && !rc; i++)
         if (sum[i])
             add_row(view, &(struct row){ (node_id)i, sum[i], ns ? ns[i] : 0 });
@@ -174,22 +163,6 @@ void view_totals(const struct view *view, const struct profile_snapshot *snapsho
         total[profile_node_at(snapshot, id).parent] += total[id];
 }
 
-static enum err_code tally_cells(const struct cell_filter *filter, struct tally *tally,
-                                 struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = filter->first; i < filter->end; i++) {
-        const struct window *const window = filter->snapshot->windows[i];
-        for (size_t j = 0; j < window->cell_count && !rc; j++) {
-            const struct cell *const cell = &window->cells[j];
-            if (cell_filter_passes(filter, cell))
-                rc = tally_add(tally, cell_key(cell->thread, cell->state, cell->node),
-                               cell->count, window_cell_ns(window, j), err);
-        }
-    }
-    return rc;
-}
-
 static int compare_cells(const void *left, const void *right)
 {
     const struct view_cell *const a = left;
@@ -226,8 +199,18 @@ enum err_code view_cells_init(struct view_cells *cells, const struct profile_sna
     struct tally tally;
     tally_init(&tally, VIEW_MAX_CELLS);
     enum err_code rc = cell_filter_init(&filter, snapshot, query, err);
-    if (!rc)
-        rc = tally_cells(&filter, &tally, err);
+    if (!rc) {
+        rc = ERR_OK;
+        for (size_t i = filter.first; i < filter.end; i++) {
+            const struct window *const window = filter.snapshot->windows[i];
+            for (size_t j = 0; j < window->cell_count && !rc; j++) {
+                const struct cell *const cell = &window->cells[j];
+                if (cell_filter_passes(&filter, cell))
+                    rc = tally_add(&tally, cell_key(cell->thread, cell->state, cell->node),
+                                   cell->count, window_cell_ns(window, j), err);
+            }
+        }
+    }
     if (!rc)
         rc = take_cells(&tally, cells, err);
     cell_filter_deinit(&filter);

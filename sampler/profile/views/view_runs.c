@@ -11,12 +11,10 @@ static void add_runs(const struct cell_filter *filter, const struct window *wind
 {
     for (size_t i = 0; i < window->run_count; i++) {
         const struct window_run *const run = &window->runs[i];
-
-        const struct cell cell = (struct cell){ .thread = cell_key_thread(run->key),
-                                                .node = cell_key_node(run->key),
-                                                .count = run->count,
-                                                .state = cell_key_state(run->key) };
-
+        const struct cell cell = { .thread = cell_key_thread(run->key),
+                                   .node = cell_key_node(run->key),
+                                   .count = run->count,
+                                   .state = cell_key_state(run->key) };
         if (!cell_filter_passes(filter, &cell))
             continue;
         out->runs[out->count++] =
@@ -38,8 +36,8 @@ static int compare_runs(const void *left, const void *right)
     return (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
 }
 
-static enum err_code collect(const struct cell_filter *filter, struct view_runs *out,
-                             struct err *err)
+static enum err_code collect_runs(const struct cell_filter *filter, struct view_runs *out,
+                                  struct err *err)
 {
     size_t count = 0;
     for (size_t i = filter->first; i < filter->end; i++) {
@@ -68,7 +66,7 @@ enum err_code view_runs_init(struct view_runs *runs, const struct profile_snapsh
     *runs = (struct view_runs){ 0 };
     enum err_code rc = cell_filter_init(&filter, snapshot, query, err);
     if (!rc)
-        rc = collect(&filter, runs, err);
+        rc = collect_runs(&filter, runs, err);
     cell_filter_deinit(&filter);
     return rc;
 }

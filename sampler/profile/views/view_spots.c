@@ -31,25 +31,6 @@ bool view_spot_caller(const struct profile_snapshot *snapshot, node_id *node, sp
     return false;
 }
 
-/* Every innermost spot is a cell already.  A caller that is a cell too adds its own callers when its
- * turn comes. */
-static enum err_code add_callers(const struct profile_snapshot *snapshot, struct tally *tally,
-                                 struct err *err)
-{
-    const uint32_t innermost = tally->count;
-    enum err_code rc = ERR_OK;
-    for (uint32_t i = 0; i < innermost && !rc; i++) {
-        node_id node = spot_key_node(tally->cells[i].key);
-        spot_id spot = spot_key_spot(tally->cells[i].key);
-        uint32_t before = UINT32_MAX;
-        while (!rc && tally->count != before && view_spot_caller(snapshot, &node, &spot)) {
-            before = tally->count;
-            rc = tally_add(tally, spot_key(node, spot), 0, 0, err);
-        }
-    }
-    return rc;
-}
-
 static int compare_spots(const void *left, const void *right)
 {
     const struct view_spot *const a = left;
@@ -92,8 +73,19 @@ enum err_code view_spots_init(struct view_spots *spots, const struct profile_sna
             }
         }
     }
-    if (!rc)
-        rc = add_callers(snapshot, &tally, err);
+    if (!rc) {
+        const uint32_t innermost = tally.count;
+        rc = ERR_OK;
+        for (uint32_t i = 0; i < innermost && !rc; i++) {
+            node_id node = spot_key_node(tally.cells[i].key);
+            spot_id spot = spot_key_spot(tally.cells[i].key);
+            uint32_t before = UINT32_MAX;
+            while (!rc && tally.count != before && view_spot_caller(snapshot, &node, &spot)) {
+                before = tally.count;
+                rc = tally_add(&tally, spot_key(node, spot), 0, 0, err);
+            }
+        }
+    }
     if (!rc)
         rc = take_spots(&tally, spots, err);
     if (!rc) {

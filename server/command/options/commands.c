@@ -123,6 +123,21 @@ static const struct command commands[] = {
       " --command '*gunicorn*' --repeat 3\n"
       " core.4711 --fail-if deadlock\n",
       " pid all command subprocesses each idle repeat kernel fail-if executable json native async-aware " },
+    { "watch", COMMAND_WATCH, "PID... -o DIR",
+      "wait until a program gets stuck, and dump it then",
+      "Samples the processes and their children at a low rate for as long as they run.\n"
+      "When an event begins, watch writes to DIR what dump prints of all processes, and\n"
+      "a capture of the 30 seconds before it.  Both files have time, event and process\n"
+      "in their names.  The command of --exec has them in its environment, as\n"
+      "PYROMETER_DUMP and PYROMETER_CAPTURE, beside PYROMETER_EVENT and PYROMETER_PID.\n"
+      "An event that goes on is not a new one; it is one when it begins again ten\n"
+      "seconds after it was over.  Without an option of an event, watch waits for\n"
+      "--stalled 60 and --deadlock.  A program that waits for work runs no code of\n"
+      "yours either, so choose a longer time for one that does.\n",
+      " 4711 -o incidents/\n"
+      " 4711 -o incidents/ --stalled 60 --rss 8g\n"
+      " 4711 -o incidents/ --exec './tell $PYROMETER_DUMP'\n",
+      " pid all output stalled deadlock loop-blocked rss exec max-events " },
     { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
       "Prints one line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the\n"
       "fix.  Without a PID it checks this host.  The exit status is the one that attach\n"

@@ -17,6 +17,7 @@
 #include "server/http/listen.h"
 #include "server/push/settings.h"
 #include "server/report/report.h"
+#include "server/sessions/trouble.h"
 #include "server/settings/setting.h"
 
 enum {
@@ -32,13 +33,14 @@ enum {
     COMMAND_TOP = 1 << 9,
     COMMAND_MCP = 1 << 12,
     COMMAND_PUSH = 1 << 13,
+    COMMAND_WATCH = 1 << 14,
 };
 
 /* Commands that take the same options. */
 enum {
     LOGGING = COMMAND_ATTACH | COMMAND_RUN | COMMAND_RECORD,
     SAMPLING = LOGGING | COMMAND_TOP,
-    BY_PID = COMMAND_ATTACH | COMMAND_RECORD | COMMAND_TOP,
+    BY_PID = COMMAND_ATTACH | COMMAND_RECORD | COMMAND_TOP | COMMAND_WATCH,
     LOADING = COMMAND_REPLAY | COMMAND_SERVE,
     HOSTING = COMMAND_SERVE | COMMAND_MCP,
     SERVING = COMMAND_ATTACH | COMMAND_RUN | LOADING,
@@ -145,8 +147,13 @@ struct options {
     const char *diff_service;      /* and only processes of this service; NULL: all */
     uint64_t diff_span_ns;         /* at most so much of each side; 0: all there is */
     struct setting_texts fail_ifs; /* conditions of condition.h */
-    bool wants_stats;              /* a line every second */
-    const char *quality_file;      /* NULL: none; "-": standard output */
+    struct watch_settings {
+        struct trouble_limits limits; /* none: the usual ones */
+        const char *exec;             /* for each event; NULL: nothing */
+        uint32_t max_events;
+    } watch;
+    bool wants_stats;         /* a line every second */
+    const char *quality_file; /* NULL: none; "-": standard output */
 };
 
 #endif /* SERVER_COMMAND_OPTIONS_OPTIONS_H */

@@ -247,7 +247,7 @@ CHECKS = {"shares": check_shares, "callbacks": check_callbacks, "full": check_fu
           "joined": check_joined, "dump": check_dump, "pure": check_pure}
 
 
-# What no interpreter does in a way of its own.
+# Checks of things that no interpreter does in a way of its own.
 ALIKE = {"deep", "asleep", "pure"}
 
 
