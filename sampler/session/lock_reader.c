@@ -115,7 +115,8 @@ enum err_code lock_reader_read(struct lock_reader *reader, struct lock_board *bo
 {
     const uint64_t now_ns = clock_now_ns();
     const uint64_t step_ns = reader->read_ns ? now_ns - reader->read_ns : 0;
-    if (now_ns < reader->due_ns || !count || targets[0]->options->locks)
+    if (now_ns < reader->due_ns || !count || !engine->ops->stands_since ||
+        targets[0]->options->locks)
         return ERR_OK;
     const struct pass pass = { board, engine, now_ns, now_ns + LOCK_READER_MAX_NS };
     const uint64_t began_ns = clock_thread_ns();

@@ -65,7 +65,7 @@ MUST_CHECK enum err_code locks_read(struct locks *locks, const struct thread *th
                                     enum three_valued runs, struct lock_use *uses,
                                     size_t *count_out);
 
-/* The same of a thread that moves: what it holds. */
+/* Reads what a thread that moves holds. */
 MUST_CHECK enum err_code locks_read_moving(struct locks *locks, const struct thread *thread,
                                            struct lock_use *uses, size_t *count_out);
 

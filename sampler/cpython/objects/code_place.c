@@ -56,9 +56,10 @@ struct code_place *code_place(struct code_table *table, code_id id, remote_addr 
             else
                 location.line = location.end_line =
                     layout->has_line_ranges
-                        ? location_find_lnotab_range(code->table, code->table_bytes, code->first_line,
-                                            unit)
-                        : location_find_lnotab(code->table, code->table_bytes, code->first_line, unit);
+                        ? location_find_lnotab_range(code->table, code->table_bytes,
+                                                     code->first_line, unit)
+                        : location_find_lnotab(code->table, code->table_bytes, code->first_line,
+                                               unit);
         }
         const bool has_begun = unit != UINT32_MAX && unit > code->first_traceable;
         if (location.line <= 0 && !has_begun)

@@ -188,7 +188,8 @@ static enum err_code check_stands(struct engine *engine, const struct target *ta
                                   const struct thread *thread, uint64_t now_ns,
                                   bool *stands_out)
 {
-    return kernel_feed_check_stands(own_engine(engine)->feed, target, thread, now_ns, stands_out);
+    return kernel_feed_check_stands(own_engine(engine)->feed, target, thread, now_ns,
+                                    stands_out);
 }
 
 static bool has_unfollowed_interpreters(const struct target *target)

@@ -108,7 +108,7 @@ struct fed_thread *kernel_threads_find(const struct kernel_threads *threads,
 
 struct fed_thread *kernel_threads_find_tid(const struct kernel_threads *threads, int32_t tid)
 {
-    return find(threads, tid);
+    return find_fed(threads, tid);
 }
 
 enum err_code kernel_threads_enter(struct fed_thread *fed, const struct kernel_record *record)

@@ -69,14 +69,14 @@ static void waits_count_for_the_time_between_readings_and_by_line(void **state)
     assert_int_equal(lock->holder_count, 2);
     assert_int_equal(lock->holders[1].line, 21);
     assert_int_equal(lock->holders[1].waited_ns, STEP_NS);
-    /* The thread that was not found any more holds nothing. */
+    /* The thread that is no longer found holds nothing. */
     assert_int_equal(locks.thread_count, 1);
     assert_int_equal(locks.threads[0].same_waits, 3);
     sampler_locks_deinit(&locks);
     lock_board_deinit(&board);
 }
 
-static void a_thread_that_went_on_waits_anew(void **state)
+static void a_thread_that_went_on_waits_again(void **state)
 {
     struct lock_board board;
     struct sampler_locks locks;
@@ -149,7 +149,7 @@ static void lines_beyond_the_limit_count_as_time_alone(void **state)
 }
 
 TEST_GROUP(cmocka_unit_test(waits_count_for_the_time_between_readings_and_by_line),
-           cmocka_unit_test(a_thread_that_went_on_waits_anew),
+           cmocka_unit_test(a_thread_that_went_on_waits_again),
            cmocka_unit_test(what_is_known_of_a_thread_is_kept_until_it_moves_or_is_old),
            cmocka_unit_test(the_least_waited_for_makes_room_and_is_counted),
            cmocka_unit_test(lines_beyond_the_limit_count_as_time_alone))
