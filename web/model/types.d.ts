@@ -301,3 +301,10 @@ interface LocksAnswer {
   deadlocks: LockWait[][];
   locks: Lock[];
 }
+
+// Texts of a surface (text/). Functions get numbers and names as text; those that say otherwise are a Function.
+type TextValue = string | number | boolean | RegExp | [] | [TextValue, ...TextValue[]] | Texts | ((...words: string[]) => TextValue) | Function;
+
+interface Texts {
+  [name: string]: TextValue;
+}

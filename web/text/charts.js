@@ -2,6 +2,7 @@
 
 import { counted, nounOf, samples } from "./counts.js";
 
+/** @satisfies {Texts} */
 export const CHART_TEXT = {
   stacks: {
     label: (thread, span) =>

@@ -2,12 +2,14 @@
 
 import { functions, samples } from "./counts.js";
 
+/** @satisfies {Texts} */
 export const CONTROL_TEXT = {
   charts: { flame: "Flame graph", stacks: "Stack chart", sandwich: "Sandwich", heatmap: "Heat map", threads: "Threads",
     gil: "GIL", diff: "Comparison", strip: "Timeline" },
 
   strip: {
-    started: (service, count) => service + (count > 1 ? " started, " + count + " processes" : " started"),
+    started: (service, /** @type {number} */ count) =>
+      service + (count > 1 ? " started, " + count + " processes" : " started"),
     freeze: "Freeze on hover",
     freezeHint: "Freeze the view while the pointer is over it  ( h )",
     zoomIn: "Zoom in to the selected range",
@@ -162,17 +164,17 @@ export const CONTROL_TEXT = {
     malformed: "Start with focus, ignore, hide, show or show-from, for example: ignore function:poll",
     noPattern: (verb) => "Add a pattern, for example: " + verb + " function:poll",
     notSimple: "Filters do not support lookaround, back-references, named groups or Unicode classes.",
-    unknownRecorded: (number) =>
+    unknownRecorded: (/** @type {number} */ number) =>
       (number === 1 ? "One recorded filter is" : number + " recorded filters are")
       + " not applied: this page cannot read " + (number === 1 ? "it." : "them."),
-    tooMany: (most) => "There may be at most " + most + " filters.",
+    tooMany: (/** @type {number} */ most) => "There may be at most " + most + " filters.",
   },
 
   threads: {
     label: "Threads",
     one: "1 thread",
     every: (count) => "All " + count + " threads",
-    some: (count, all) => count + " of " + all + " threads",
+    some: (/** @type {string} */ count, /** @type {string} */ all) => count + " of " + all + " threads",
     filter: "Filter threads",
     alike: (name, number) => name + " × " + number,
     silent: (number) => number + (number === "1" ? " thread" : " threads") + " without samples in the last 10 s",

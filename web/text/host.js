@@ -1,7 +1,9 @@
 // Every text of the page of a host, by where it stands. Functions get numbers and names as text already.
 
+/** @param {string} number @param {string} one */
 const count = (number, one, many = one + "s") => number + " " + (number === "1" ? one : many);
 
+/** @satisfies {Texts} */
 export const HOST_TEXT = {
   title: "Pyrometer",
   cannotCopy: "Copying is not available here. Select the text and copy it.",
@@ -153,15 +155,15 @@ export const HOST_TEXT = {
     again: "Read again",
     copy: "Copy",
     none: "Its processes no longer run.",
-    process: (pid, python) => "process " + pid + ", Python " + python,
+    process: (/** @type {number} */ pid, /** @type {string} */ python) => "process " + pid + ", Python " + python,
     left: (number) => "and " + count(number, "more process", "more processes"),
-    deadlock: (waits) => "deadlock: " + waits.join(", "),
+    deadlock: (/** @type {string[]} */ waits) => "deadlock: " + waits.join(", "),
     waits: (thread, lock) => thread + " waits for " + lock,
     waitsFor: (lock) => "waits for " + lock,
     holds: (lock, place) => "holds " + lock + ": " + place,
     lock: (type, object) => type + " at " + object,
     heldBy: (thread, place) => ", held by " + thread + (place === "" ? "" : " at " + place),
-    thread: (tid) => "thread " + tid,
+    thread: (/** @type {number} */ tid) => "thread " + tid,
     threads: (number, names, more, states) =>
       (number === "1" ? "thread " : number + " threads: ") + names + (more === "" ? "" : " and " + more + " more")
       + (states === "" ? "" : ": " + states),
@@ -183,7 +185,7 @@ export const HOST_TEXT = {
     process: (pid) => "process " + pid,
     pid: (pid) => "PID " + pid,
     processes: (number) => number + " processes",
-    andMore: (name, number) => name + " and " + number + " more",
+    andMore: (/** @type {string} */ name, /** @type {number} */ number) => name + " and " + number + " more",
     samples: (number) => count(number, "sample"),
     spark: (running, gil) => "threads: " + running + " running  ·  " + gil + " need the GIL",
     noSpark: "no recent samples",
@@ -242,7 +244,7 @@ export const HOST_TEXT = {
     noneHint: "Every session is saved here. Drop a .pyro file on this page to add it.",
     folder: (folder, size) => folder + ": " + size + ". ",
     unlimited: "Retention: unlimited.",
-    retention: (limits) => "Retention: " + limits.join(" or ") + "; oldest deleted first.",
+    retention: (/** @type {string[]} */ limits) => "Retention: " + limits.join(" or ") + "; oldest deleted first.",
     days: (number) => count(number, "day"),
     edit: "Edit details",
     download: "Download",
@@ -313,12 +315,13 @@ export const HOST_TEXT = {
     rate: "Rate must be 1 to 10,000 Hz, for example 1000 or 2.5 kHz.",
     duration:
       "Duration must be at most 7 days, for example 30 s, 5 min or 2 h. Leave it empty to record until stopped.",
-    name: (most) => "Name must have at most " + most + " bytes.",
-    note: (most) => "Note must have at most " + most + " bytes.",
-    labels: (most, bytes) =>
+    name: (/** @type {number} */ most) => "Name must have at most " + most + " bytes.",
+    note: (/** @type {number} */ most) => "Note must have at most " + most + " bytes.",
+    labels: (/** @type {number} */ most, /** @type {number} */ bytes) =>
       "There may be at most " + most + " labels of at most " + bytes + " bytes each, separated by commas.",
     noProcess: "No process selected.",
-    tooMany: (most, selected) => "A session may have at most " + most + " processes; " + selected + " are selected.",
+    tooMany: (/** @type {number} */ most, /** @type {number} */ selected) =>
+      "A session may have at most " + most + " processes; " + selected + " are selected.",
   },
 
   upload: {

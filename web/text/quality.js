@@ -2,6 +2,7 @@
 
 import { counted, nounOf } from "./counts.js";
 
+/** @satisfies {Texts} */
 export const QUALITY_TEXT = {
   label: "Data quality",
   openHint: "Data quality: every number and its meaning  ( q )",
@@ -26,7 +27,7 @@ export const QUALITY_TEXT = {
     label: "bias",
     points: "points",
     meaning: "How far the shares of functions are from readings of stopped threads, which have no bias.",
-    concerns: (named) => " Most: " + named.join(", ") + ".",
+    concerns: (/** @type {string[]} */ named) => " Most: " + named.join(", ") + ".",
     differs: (name, text) => name + " " + text,
     differsMeaning: "above 0: seen too often",
     none: "None",

@@ -4,6 +4,10 @@ import { CONTROL_TEXT } from "./controls.js";
 import { counted, samples } from "./counts.js";
 import { VIEW_TEXT } from "./views.js";
 
+const OWN_TITLES = new Map([["cells", "Hottest cells"], ["dynamic", "Hottest dynamic code"], ["library",
+  "Hottest lines of Python"]]);
+
+/** @satisfies {Texts} */
 export const TEXT = {
   ...CONTROL_TEXT,
   ...VIEW_TEXT,
@@ -91,7 +95,7 @@ export const TEXT = {
     },
     anonymize: "Anonymize",
     anonymizeHint: "hash your names; omit command, host and source",
-    includes: (what) => "Includes only the selected " + what.join(" and ") + ".",
+    includes: (/** @type {string[]} */ what) => "Includes only the selected " + what.join(" and ") + ".",
     threads: "threads",
     parts: "parts of time",
     notApplied: (filters) => "Not applied: " + filters + ".",
@@ -178,11 +182,10 @@ export const TEXT = {
 
   own: {
     title: (
-      { kind, packages = [] },
+      /** @type {Partial<OwnLevel>} */ { kind = "", packages = [] },
     ) => (packages.length > 0
       ? "Hottest lines of " + packages.slice(0, 3).join(", ")
-      : ({ cells: "Hottest cells", dynamic: "Hottest dynamic code", library: "Hottest lines of Python" })[kind]
-        ?? "Your hottest lines"),
+      : OWN_TITLES.get(kind) ?? "Your hottest lines"),
     waiting: "Where it waits",
     tasks: "Where tasks wait",
     note: (share, count) => share + " of " + count + " run there, or in what these lines call",

@@ -2,6 +2,7 @@
 
 import { counted, frames, functions, nounOf, samples } from "./counts.js";
 
+/** @satisfies {Texts} */
 export const VIEW_TEXT = {
   flame: {
     label: "Flame graph. Arrow keys move, Enter zooms, Escape resets the zoom.",
@@ -172,7 +173,7 @@ export const VIEW_TEXT = {
     otherLines: "other lines",
     unknownLine: "unknown line",
     unknownHolder: "unknown holder",
-    thread: (tid) => "thread " + tid,
+    thread: (/** @type {number} */ tid) => "thread " + tid,
     deadlock: "deadlock: ",
     next: "), ",
     waitsFor: " waits for ",
@@ -262,7 +263,8 @@ export const VIEW_TEXT = {
     again: "Sample again with asyncio tasks",
     none: "No asyncio task was seen.",
     greenlets: "Greenlets that are switched out cannot be listed; the one that runs in each thread is sampled.",
-    summary: (count, cut, running, waiting, longest) =>
+    summary: (/** @type {string} */ count, /** @type {boolean} */ cut, /** @type {string} */ running,
+      /** @type {string} */ waiting, /** @type {string | null} */ longest) =>
       [count + (cut ? " or more tasks" : count === "1" ? " task" : " tasks"), running + " running",
         waiting + " waiting"].join(", ") + (longest === null ? "" : ", the longest for " + longest) + ".",
   },

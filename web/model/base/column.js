@@ -23,9 +23,10 @@ export function copyColumn({ values, length }) {
 }
 
 // The array, made long enough for `length` entries; new ones are 0. Works for any typed array.
+/** @template {Int32Array | Uint8Array | Float64Array} A @param {A} array @param {number} length @returns {A} */
 export function grownArray(array, length) {
   if (array.length >= length) return array;
-  const grown = new array.constructor(Math.max(length, array.length * 2));
+  const grown = new /** @type {new (length: number) => A} */ (array.constructor)(Math.max(length, array.length * 2));
   grown.set(array);
   return grown;
 }

@@ -1,14 +1,19 @@
 // A binary heap of (priority, item): the greatest priority first; of equals, the one pushed first.
 
+/** @template T @typedef {{items: T[], priorities: number[], stamps: number[], pushed: number}} Heap */
+
+/** @template T @returns {Heap<T>} */
 export function createHeap() {
   return { items: [], priorities: [], stamps: [], pushed: 0 };
 }
 
+/** @param {Heap<unknown>} heap @param {number} a @param {number} b */
 function heapBefore(heap, a, b) {
   if (heap.priorities[a] !== heap.priorities[b]) return heap.priorities[a] > heap.priorities[b];
   return heap.stamps[a] < heap.stamps[b];
 }
 
+/** @param {Heap<unknown>} heap @param {number} a @param {number} b */
 function heapSwap(heap, a, b) {
   for (const column of [heap.items, heap.priorities, heap.stamps]) {
     const kept = column[a];
@@ -17,6 +22,7 @@ function heapSwap(heap, a, b) {
   }
 }
 
+/** @template T @param {Heap<T>} heap @param {number} priority @param {T} item */
 export function heapPush(heap, priority, item) {
   let at = heap.items.length;
   heap.items.push(item);
@@ -32,6 +38,7 @@ export function heapPush(heap, priority, item) {
 }
 
 // The first item, or undefined when there is none.
+/** @template T @param {Heap<T>} heap @returns {T | undefined} */
 export function heapPop(heap) {
   const last = heap.items.length - 1;
   if (last < 0) return undefined;

@@ -3,10 +3,11 @@
 const ZONE = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
 
 // An instant in the reader's time zone, which it names, as names of files are in UTC: the time if it is today, else the day too.
+/** @param {string | null | undefined} text @param {number} now */
 export function formatWhen(text, now) {
   const at = new Date(text ?? NaN);
   if (Number.isNaN(at.getTime())) return "—";
-  const two = (number) => String(number).padStart(2, "0");
+  const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
   const zone = ZONE.formatToParts(at).find((part) => part.type === "timeZoneName")?.value ?? "";
   const time = two(at.getHours()) + ":" + two(at.getMinutes()) + (zone === "" ? "" : " " + zone);
   const today = new Date(now);

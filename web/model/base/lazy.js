@@ -1,6 +1,7 @@
 // Objects whose members are made when they are first asked for.
 
 // -> the prototype of objects whose member NAME is what makers[NAME](object) gives, once for each object.
+/** @param {{[name: string]: (object: any) => unknown}} makers */
 export function lazyPrototype(makers) {
   const prototype = {};
   for (const [name, make] of Object.entries(makers)) {

@@ -2,17 +2,22 @@
 
 export const UNKNOWN = "—";
 
+/** @typedef {number | null | undefined} Maybe */
+
 const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
+/** @param {unknown} value @returns {value is number} */
 export function isKnown(value) {
   return typeof value === "number" && Number.isFinite(value);
 }
 
+/** @param {Maybe} value */
 export function formatCount(value) {
   return isKnown(value) ? WHOLE.format(value) : UNKNOWN;
 }
 
 // 52001 -> "52,001"; from a million on "1.25 M".
+/** @param {Maybe} value */
 export function formatShortCount(value) {
   if (!isKnown(value) || value < 1e6) return formatCount(value);
   if (value < 1e9) return (value / 1e6).toFixed(value < 1e7 ? 2 : 1) + " M";
@@ -20,6 +25,7 @@ export function formatShortCount(value) {
 }
 
 // A share of 1 as a percentage that never rounds to 0 % or 100 % what is neither.
+/** @param {Maybe} share */
 export function formatShare(share) {
   if (!isKnown(share)) return UNKNOWN;
   const percent = share * 100;
@@ -30,21 +36,25 @@ export function formatShare(share) {
 }
 
 // "94.3 – 98.5 %", rounded outwards where a bound is close to none or to all; "" where the interval is unknown.
+/** @param {{low: number, high: number}} interval */
 export function formatInterval({ low, high }) {
   if (!isKnown(low)) return "";
   return formatShare(low < 0.0001 ? 0 : low).replace(/ %$/, "") + " – " + formatShare(high > 0.9999 ? 1 : high);
 }
 
+/** @param {Maybe} part @param {Maybe} whole */
 export function ratio(part, whole) {
   return isKnown(part) && isKnown(whole) && whole > 0 ? part / whole : NaN;
 }
 
+/** @param {Maybe} hz */
 export function formatRate(hz) {
   if (!isKnown(hz)) return UNKNOWN;
   if (hz >= 99.5 || Number.isInteger(hz)) return WHOLE.format(hz);
   return hz.toFixed(1);
 }
 
+/** @param {Maybe} seconds */
 export function formatDuration(seconds) {
   if (!isKnown(seconds)) return UNKNOWN;
   if (seconds === 0) return "0 s";
@@ -59,6 +69,7 @@ export function formatDuration(seconds) {
 }
 
 // 12 -> "0:12", 3725 -> "1:02:05"
+/** @param {Maybe} seconds */
 export function formatClock(seconds) {
   if (!isKnown(seconds)) return UNKNOWN;
   const whole = Math.max(0, Math.floor(seconds));
@@ -69,6 +80,7 @@ export function formatClock(seconds) {
 }
 
 // A difference of two shares of 1 in percentage points.
+/** @param {number} change */
 export function formatPoints(change) {
   return (change > 0 ? "+" : change < 0 ? "−" : "") + formatShare(Math.abs(change)).replace(" %", " pp");
 }

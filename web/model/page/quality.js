@@ -63,7 +63,7 @@ function missedValue({ ticks, missed_ticks: missed }) {
 // -> the same, or null before the session has started; `settings` as in a SESSION, or null
 /** @param {{ engine: string, engine_reason?: string } | null} settings */
 export function engineValue(settings) {
-  const [value, meaning] = QUALITY_TEXT.engines[settings?.engine] ?? [];
+  const [value, meaning] = QUALITY_TEXT.engines[settings?.engine ?? ""] ?? [];
   if (value === undefined) return null;
   const reason = visibleText(settings?.engine_reason ?? "", "");
   return { key: "engine", label: reason, value: value + (reason === "" ? "" : ":"), level: "plain",
