@@ -54,6 +54,7 @@ import { createTitle } from "./view/page/title.js";
 import { createToolbar } from "./view/page/toolbar.js";
 import { createGil } from "./view/threads/gil.js";
 import { createLanes, laneThreads } from "./view/threads/lanes.js";
+import { createLocks } from "./view/threads/locks.js";
 import { createTasks } from "./view/threads/tasks.js";
 import { createHeatmap } from "./view/time/heatmap.js";
 import { createStrip } from "./view/time/strip.js";
@@ -73,6 +74,8 @@ function sourceHandlers(dispatch, recorded) {
     onInstructions: (path, answer) => dispatch({ type: "instructions", path, answer }),
     onMatches: (matches) => dispatch({ type: "matches", matches }),
     onGil: (gil) => dispatch({ type: "gil", gil }),
+    onLocks: (locks) => dispatch({ type: "locks", locks }),
+    onDeadlocks: (deadlocks) => dispatch({ type: "deadlocks", deadlocks }),
     onTasks: (tasks) => dispatch({ type: "tasks", tasks }),
     onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
     onSummary: (summary) => dispatch({ type: "summary", summary }),
@@ -94,6 +97,7 @@ function watchFor(source, state, picture, selected) {
   const { view } = state.address;
   source.watch("lanes", view === "threads" ? laneThreads({ ...state, picture }).map((thread) => thread.ids) : []);
   source.watch("gil", view === "gil");
+  source.watch("locks", view === "locks");
   source.watch("tasks", view === "tasks");
   source.watch("instructions", openedFile(state, picture));
   source.watch("matches", searchedFor(state, picture));
@@ -113,7 +117,9 @@ function createViews(dispatch) {
   const strip = createStrip(place("strip"), dispatch);
   const applied = createApplied(place("applied"), dispatch);
   const staged = [createOwnLinesView, createHeatmap, createShape, createFlame, createStacks, createSandwich, createDiff,
-    createSource, createLanes, createGil, createTasks, createTable].map((create) => [create, create(stage, dispatch)]);
+    createSource, createLanes, createGil, createLocks, createTasks, createTable].map((
+      create,
+    ) => [create, create(stage, dispatch)]);
   const lines = new Map(staged).get(createSource);
   const quality = createQuality(place("quality"), dispatch);
   const palette = createPalette(place("overlay"), dispatch);

@@ -43,7 +43,7 @@ const char *python_command_text(size_t argc, const char *const *argv)
     return option == 'c' ? word : NULL;
 }
 
-const char *last_part(const char *path)
+const char *python_command_last_part(const char *path)
 {
     const char *const slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;

@@ -12,6 +12,6 @@ const char *python_command_script(size_t argc, const char *const *argv);
 const char *python_command_text(size_t argc, const char *const *argv);
 
 /* The part behind the last slash, unless that ends the path. */
-const char *last_part(const char *path);
+const char *python_command_last_part(const char *path);
 
 #endif /* SAMPLER_BASE_PYTHON_COMMAND_H */

@@ -122,8 +122,8 @@ void python_find_service(struct python *python)
     if (!*service->name)
         start_read_script(memory, layout, interp, service->name);
     if (!*service->name)
-        service_keep(last_part(process->executable), strlen(last_part(process->executable)),
-                     service->name);
+        service_keep(python_command_last_part(process->executable),
+                     strlen(python_command_last_part(process->executable)), service->name);
 }
 
 static enum err_code refresh_names(struct python *python, bool only_main, uint64_t now_ns)

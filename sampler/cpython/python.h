@@ -35,7 +35,7 @@ MUST_CHECK enum err_code python_attach(struct process *process, enum runtime_eff
                                        struct strtab *strings, struct python **out,
                                        struct err *err);
 void python_detach(struct python *python);
-/* Of more threads than a tick reads, those after the last ones are chosen from now on, not a random part. */
+/* From now on, ticks that cannot read all threads read them in turn, not a random part. */
 void python_take_turns(struct python *python);
 /* From now on so many bytes lie with each thread that is new (thread->kept), zeroed, for the caller. */
 void python_keep_with_threads(struct python *python, size_t bytes);

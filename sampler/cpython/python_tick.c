@@ -209,30 +209,25 @@ static size_t beyond(size_t arrived, size_t bytes)
 static enum err_code scan_batch(struct python *python, struct batch batch, size_t *done_out,
                                 python_sample_fn on_sample, void *context)
 {
-    enum { MOST_REST = COPY_MAX_PREDICTIONS + 2 * CODE_MAX_PREDICTIONS };
+    enum { MOST_REST = 2 * CODE_MAX_PREDICTIONS };
     size_t spans = 0, arrived = 0;
     const size_t heads = thread_list_plan_count(&python->threads);
     const size_t threads = plan_threads(python, batch, heads + MOST_REST, &spans);
     struct memory_span *const at_heads = python->spans + spans, *const rest = at_heads + heads;
-    struct copy *const only = threads == 1 ? &batch.threads[0]->stack.copy : NULL;
     const bool is_counted = python->runtime.layout.interp_code_generation;
     thread_list_plan(&python->threads, at_heads);
-    const size_t predictions = only ? copy_plan_predictions(only, rest) : 0;
-    const size_t checks = is_counted ? 0 : code_plan_checks(&python->codes, rest + predictions);
+    const size_t checks = is_counted ? 0 : code_plan_checks(&python->codes, rest);
     const size_t bytes = bytes_of(python->spans, spans);
     const size_t head_bytes = bytes_of(at_heads, heads);
     enum err_code rc = memory_readv(&python->process->memory.memory, python->spans,
-                                    spans + heads + predictions + checks, &arrived);
+                                    spans + heads + checks, &arrived);
     if (rc && rc != ERR_FAULT)
         return rc;
     rc = see_heads(python, at_heads, beyond(arrived, bytes));
     if (rc)
         return rc;
-    if (only)
-        copy_settle_predictions(only, beyond(arrived, bytes + head_bytes));
     if (!is_counted)
-        code_settle_checks(&python->codes,
-                           beyond(arrived, bytes + head_bytes + bytes_of(rest, predictions)));
+        code_settle_checks(&python->codes, beyond(arrived, bytes + head_bytes));
     *done_out = threads;
     if (threads)
         return finish_threads(python, (struct batch){ batch.threads, threads }, python->spans,

@@ -130,7 +130,7 @@ static bool is_given(const struct core_backings *backings, const struct core_bac
     const enum core_backing_state state = compare_file(backings, backing, backings->given_fd);
     return state == CORE_BACKING_OPEN ||
            (state == CORE_BACKING_UNKNOWN &&
-            strcmp(last_part(backing->path), backings->given_name) == 0);
+            strcmp(python_command_last_part(backing->path), backings->given_name) == 0);
 }
 
 /* Finds the file of a mapping, once. */
@@ -213,7 +213,8 @@ enum err_code core_backings_give(struct core_backings *backings, const char *pat
     snprintf(link, sizeof link, "/proc/self/fd/%d", backings->given_fd);
     const ssize_t length = readlink(link, real, sizeof real - 1);
     real[length > 0 ? length : 0] = '\0';
-    snprintf(backings->given_name, sizeof backings->given_name, "%s", last_part(real));
+    snprintf(backings->given_name, sizeof backings->given_name, "%s",
+             python_command_last_part(real));
     for (size_t i = 0; i < backings->count; i++)
         if (is_given(backings, &backings->items[i]))
             return ERR_OK;

@@ -29,8 +29,9 @@ static bool has_user(const struct admission *admission, uid_t user)
     return is_listed;
 }
 
-static enum err_code permits(const void *context, const struct permission_candidate *candidate,
-                             struct err *err)
+static enum err_code permits_candidate(const void *context,
+                                       const struct permission_candidate *candidate,
+                                       struct err *err)
 {
     const struct admission *const admission = context;
 
@@ -57,7 +58,7 @@ static bool is_open(const struct admission *admission)
 void admission_use(const struct admission *admission)
 {
     if (!is_open(admission))
-        permission_use(permits, admission);
+        permission_use(permits_candidate, admission);
 }
 
 void admission_ask(const struct admission *admission, permission_provider *provider)

@@ -40,7 +40,7 @@ void audit_close(struct audit *audit)
 }
 
 /* Returns how many bytes were written; errno says why not all. */
-static size_t append(struct audit *audit, const struct buffer *line)
+static size_t append_line(struct audit *audit, const struct buffer *line)
 {
     size_t done = 0;
     ssize_t written = 1;
@@ -62,7 +62,7 @@ static void write_line(struct audit *audit, struct json *json, struct buffer *li
     buffer_char(line, '\n');
     const bool is_made = !rc && buffer_check(line, NULL) == ERR_OK;
     errno = ENOMEM;
-    if ((!is_made || append(audit, line) < line->length) &&
+    if ((!is_made || append_line(audit, line) < line->length) &&
         atomic_fetch_add(&audit->lost, 1) == 0)
         audit->say("the audit log cannot be written, so lines are lost: %s", strerror(errno));
     buffer_deinit(line);

@@ -158,18 +158,6 @@ static const char *after_scheme(const char *header, const char *scheme)
                : NULL;
 }
 
-/* Some programs can only send a name and a password: the token is the password. */
-static void try_authorization(const struct auth *auth, const char *header, struct identity *who)
-{
-    char pair[2 * AUTH_MAX_TOKEN];
-    const char *const bearer = after_scheme(header, "Bearer");
-    const char *const basic = after_scheme(header, "Basic");
-    if (bearer)
-        try_token(auth, bearer, who);
-    else if (basic && digest_decode64(basic, pair, sizeof pair) && strchr(pair, ':'))
-        try_token(auth, strchr(pair, ':') + 1, who);
-}
-
 void auth_identify(const struct auth *auth, const struct request *request, struct identity *out)
 {
     *out = (struct identity){ .scope = auth->required ? SCOPE_OPEN : SCOPE_OPERATOR };
@@ -177,8 +165,16 @@ void auth_identify(const struct auth *auth, const struct request *request, struc
         return;
     for (size_t i = 0; i < request->header_count; i++) {
         const struct request_pair *const header = &request->headers[i];
-        if (strcasecmp(header->name, "Authorization") == 0)
-            try_authorization(auth, header->value, out);
+        if (strcasecmp(header->name, "Authorization") == 0) {
+            /* Some programs can only send a name and a password: the token is the password. */
+            char pair[2 * AUTH_MAX_TOKEN];
+            const char *const bearer = after_scheme(header->value, "Bearer");
+            const char *const basic = after_scheme(header->value, "Basic");
+            if (bearer)
+                try_token(auth, bearer, out);
+            else if (basic && digest_decode64(basic, pair, sizeof pair) && strchr(pair, ':'))
+                try_token(auth, strchr(pair, ':') + 1, out);
+        }
     }
     if (out->scope != SCOPE_OPERATOR) {
         /* One right one is enough. */
@@ -205,13 +201,6 @@ const char *auth_scope_text(enum scope scope)
     return texts[scope];
 }
 
-static bool token_is_right(struct auth *auth, const char *given)
-{
-    if (auth_secret_equals(auth->token, given))
-        return true;
-    return auth_secret_equals(auth->once, given) && !atomic_exchange(&auth->once_used, true);
-}
-
 static void put_escaped(struct buffer *out, const char *text)
 {
     for (const char *c = text; *c; c++)
@@ -220,24 +209,6 @@ static void put_escaped(struct buffer *out, const char *text)
             buffer_char(out, *c);
         else
             buffer_printf(out, "%%%02X", (unsigned char)*c);
-}
-
-/* The root with every parameter but the token. */
-static void put_location(const struct auth *auth, struct buffer *out,
-                         const struct request *request)
-{
-    char separator = '?';
-    buffer_printf(out, "%s/", auth->base_path);
-    for (size_t i = 0; i < request->query_count; i++) {
-        const struct request_pair *const pair = &request->query[i];
-        if (strcmp(pair->name, "token") == 0)
-            continue;
-        buffer_char(out, separator);
-        put_escaped(out, pair->name);
-        buffer_char(out, '=');
-        put_escaped(out, pair->value);
-        separator = '&';
-    }
 }
 
 /* A proxy that ends TLS says so; who says it without TLS only loses the cookie. */
@@ -276,8 +247,12 @@ static bool take_token(struct auth *auth, const struct request *request, const c
 {
     struct share share;
     char cookie[AUTH_SECRET_LENGTH + 1];
-    if (token_is_right(auth, given))
+
+    if (auth_secret_equals(auth->token, given))
         return log_in(auth, request, response);
+    if (auth_secret_equals(auth->once, given) && !atomic_exchange(&auth->once_used, true))
+        return log_in(auth, request, response);
+
     if (!auth->shares || !shares_find_token(auth->shares, given, strlen(given), &share) ||
         shares_cookie(given, cookie, NULL) != ERR_OK)
         return false;
@@ -342,7 +317,21 @@ bool auth_login(struct auth *auth, const struct request *request, struct respons
     if (!take_token(auth, request, given, response) && who.scope == SCOPE_OPEN)
         return false;
     struct buffer location = { 0 };
-    put_location(auth, &location, request);
+
+    /* The root with every parameter but the token. */
+    char separator = '?';
+    buffer_printf(&location, "%s/", auth->base_path);
+    for (size_t i = 0; i < request->query_count; i++) {
+        const struct request_pair *const pair = &request->query[i];
+        if (strcmp(pair->name, "token") == 0)
+            continue;
+        buffer_char(&location, separator);
+        put_escaped(&location, pair->name);
+        buffer_char(&location, '=');
+        put_escaped(&location, pair->value);
+        separator = '&';
+    }
+
     const char *const text = buffer_string(&location);
     response->status = 303;
     response_set_header(response, "Location", "%s", text ? text : "/");

@@ -45,26 +45,6 @@ static bool is_port(const char *text)
     return text[digits] == '\0' && digits <= 5;
 }
 
-/* Splits "name:port" or "[address]:port" and leaves the bare name. */
-static bool take_name(char *host, char **name_out)
-{
-    char *end = host + strcspn(host, ":");
-    *name_out = host;
-    if (*host == '[') {
-        *name_out = host + 1;
-        end = strchr(host, ']');
-        if (!end)
-            return false;
-        *end++ = '\0';
-    }
-    if (*end == ':' && !is_port(end + 1))
-        return false;
-    if (*end != ':' && *end != '\0')
-        return false;
-    *end = '\0';
-    return **name_out != '\0';
-}
-
 static bool is_listed(const struct hosts *hosts, const char *name)
 {
     for (size_t i = 0; i < hosts->count; i++)
@@ -84,8 +64,25 @@ int hosts_check(const struct hosts *hosts, const struct request *request)
         return 400;
     memcpy(host, value, length + 1);
     char *name = NULL;
-    if (!take_name(host, &name))
+
+    /* Splits "name:port" or "[address]:port" and leaves the bare name. */
+    char *end = host + strcspn(host, ":");
+    name = host;
+    if (*host == '[') {
+        name = host + 1;
+        end = strchr(host, ']');
+        if (!end)
+            return 400;
+        *end++ = '\0';
+    }
+    if (*end == ':' && !is_port(end + 1))
         return 400;
+    if (*end != ':' && *end != '\0')
+        return 400;
+    *end = '\0';
+    if (*name == '\0')
+        return 400;
+
     struct in6_addr address;
     if (*value == '[')
         return inet_pton(AF_INET6, name, &address) == 1 ? 0 : 400;

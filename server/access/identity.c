@@ -107,9 +107,16 @@ bool identity_find(unsigned start, uid_t *out, size_t count)
     return found == count;
 }
 
-/* A number is not the same each time: whoever is still there as the last one must not be as strong as this program. */
-static enum err_code choose_numbers(struct err *err)
+enum err_code identity_choose(const struct process_user *named, struct err *err)
 {
+    const uint64_t needed = (uint64_t)1 << CAP_SETUID | (uint64_t)1 << CAP_SETGID;
+    uint64_t held;
+    if (chosen.is_chosen || getuid() != 0 || geteuid() != 0 || !capabilities_held(&held) ||
+        (held & needed) != needed)
+        return ERR_OK;
+
+    /* A number is not the same each time: whoever is still there as the last one must not be as
+     * strong as this program. */
     uid_t uids[IDENTITY_ROLES];
     unsigned start = 0;
     if (getrandom(&start, sizeof start, 0) != (ssize_t)sizeof start)
@@ -120,19 +127,7 @@ static enum err_code choose_numbers(struct err *err)
                        IDENTITY_FIRST, IDENTITY_LAST);
     for (size_t i = 0; i < IDENTITY_ROLES; i++)
         chosen.items[i] = (struct process_user){ uids[i], uids[i] };
-    return ERR_OK;
-}
 
-enum err_code identity_choose(const struct process_user *named, struct err *err)
-{
-    const uint64_t needed = (uint64_t)1 << CAP_SETUID | (uint64_t)1 << CAP_SETGID;
-    uint64_t held;
-    if (chosen.is_chosen || getuid() != 0 || geteuid() != 0 || !capabilities_held(&held) ||
-        (held & needed) != needed)
-        return ERR_OK;
-    const enum err_code rc = choose_numbers(err);
-    if (rc)
-        return rc;
     if (named)
         chosen.items[IDENTITY_MAIN] = *named;
     chosen.is_chosen = true;

@@ -40,26 +40,26 @@ void logins_destroy(struct logins *logins)
 }
 
 /* Requests read the clock before they take the lock, so one may be later than now. */
-static uint64_t since(uint64_t then_ns, uint64_t now_ns)
+static uint64_t time_since(uint64_t then_ns, uint64_t now_ns)
 {
     return now_ns > then_ns ? now_ns - then_ns : 0;
 }
 
 static bool is_over(const struct login *login, uint64_t now_ns)
 {
-    return since(login->last_ns, now_ns) >= LOGINS_IDLE_S * NS_PER_S ||
-           since(login->began_ns, now_ns) >= LOGINS_LIFE_S * NS_PER_S;
+    return time_since(login->last_ns, now_ns) >= LOGINS_IDLE_S * NS_PER_S ||
+           time_since(login->began_ns, now_ns) >= LOGINS_LIFE_S * NS_PER_S;
 }
 
 static bool is_old_good(const struct login *login, uint64_t now_ns)
 {
-    return login->has_old &&
-           (login->seen_ns == 0 || since(login->seen_ns, now_ns) < LOGINS_OVERLAP_S * NS_PER_S);
+    return login->has_old && (login->seen_ns == 0 ||
+                              time_since(login->seen_ns, now_ns) < LOGINS_OVERLAP_S * NS_PER_S);
 }
 
 /* All are compared, so that the time does not show how far the comparison came. */
-static struct login *find(struct logins *logins, const struct digest *digest, uint64_t now_ns,
-                          bool *is_old_out)
+static struct login *find_login(struct logins *logins, const struct digest *digest,
+                                uint64_t now_ns, bool *is_old_out)
 {
     struct login *found = NULL;
     for (size_t i = 0; i < LOGINS_MAX; i++) {
@@ -124,9 +124,9 @@ uint32_t logins_find(struct logins *logins, const char *cookie, size_t length, u
     if (!read_cookie(cookie, length, &digest))
         return 0;
     pthread_mutex_lock(&logins->lock);
-    struct login *const login = find(logins, &digest, now_ns, &is_old);
+    struct login *const login = find_login(logins, &digest, now_ns, &is_old);
     if (login) {
-        login->last_ns += since(login->last_ns, now_ns);
+        login->last_ns += time_since(login->last_ns, now_ns);
         if (!is_old && login->seen_ns == 0)
             login->seen_ns = now_ns;
         number = login->number;
@@ -138,7 +138,7 @@ uint32_t logins_find(struct logins *logins, const char *cookie, size_t length, u
 /* The old cookie comes back, and nobody has seen the new one: its answer may be lost. */
 static bool is_due(const struct login *login, bool is_old, uint64_t now_ns)
 {
-    const uint64_t age_ns = since(login->changed_ns, now_ns);
+    const uint64_t age_ns = time_since(login->changed_ns, now_ns);
     return is_old ? login->seen_ns == 0 && age_ns >= LOGINS_OVERLAP_S * NS_PER_S
                   : age_ns >= LOGINS_CHANGE_S * NS_PER_S;
 }
@@ -151,7 +151,7 @@ bool logins_change(struct logins *logins, const char *cookie, size_t length, uin
     if (!read_cookie(cookie, length, &digest))
         return false;
     pthread_mutex_lock(&logins->lock);
-    struct login *const login = find(logins, &digest, now_ns, &is_old);
+    struct login *const login = find_login(logins, &digest, now_ns, &is_old);
     struct digest made;
     if (login && is_due(login, is_old, now_ns) &&
         make_cookie(cookie_out, &made, NULL) == ERR_OK) {
@@ -173,7 +173,7 @@ void logins_end(struct logins *logins, const char *cookie, size_t length, uint64
     if (!read_cookie(cookie, length, &digest))
         return;
     pthread_mutex_lock(&logins->lock);
-    struct login *const login = find(logins, &digest, now_ns, &is_old);
+    struct login *const login = find_login(logins, &digest, now_ns, &is_old);
     if (login)
         memset(login, 0, sizeof *login);
     pthread_mutex_unlock(&logins->lock);

@@ -55,7 +55,7 @@ static void set_over(struct entry *entry, uint64_t now_ns)
     entry->over_ns = share->expires_at_ns ? clock_boot_ns() + left_ns : 0;
 }
 
-static void drop(struct shares *shares, size_t at)
+static void drop_entry(struct shares *shares, size_t at)
 {
     shares->count--;
     memmove(&shares->entries[at], &shares->entries[at + 1],
@@ -67,7 +67,7 @@ static void drop_expired(struct shares *shares)
     const uint64_t now_ns = clock_wall_ns();
     for (size_t i = shares->count; i-- > 0;)
         if (is_over(&shares->entries[i], now_ns))
-            drop(shares, i);
+            drop_entry(shares, i);
 }
 
 /* ID MADE EXPIRES TOKEN COOKIE NAME, the name to the end of the line. */
@@ -185,7 +185,7 @@ static enum err_code write_whole(const struct shares *shares, int fd, struct err
 }
 
 /* A reader, and a crash, finds the old file or the new one. */
-static enum err_code keep(struct shares *shares, struct err *err)
+static enum err_code keep_file(struct shares *shares, struct err *err)
 {
     char name[NAME_MAX + 1];
     struct err why = { 0 };
@@ -249,28 +249,7 @@ enum err_code shares_cookie(const char *token, char out[DIGEST_SECRET_LENGTH + 1
     return rc;
 }
 
-static enum err_code make_secrets(struct entry *entry, char token[DIGEST_SECRET_LENGTH + 1],
-                                  struct err *err)
-{
-    char cookie[DIGEST_SECRET_LENGTH + 1];
-    enum err_code rc = digest_secret(token, err);
-    if (!rc)
-        rc = shares_cookie(token, cookie, err);
-    if (!rc)
-        rc = digest_make(token, strlen(token), &entry->token, err);
-    return rc ? rc : digest_make(cookie, strlen(cookie), &entry->cookie, err);
-}
-
-/* One line of the file, whatever it is called. */
-static void copy_name(char out[SHARES_MAX_NAME + 1], const char *name)
-{
-    snprintf(out, SHARES_MAX_NAME + 1, "%s", name);
-    for (char *c = out; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = ' ';
-}
-
-static enum err_code append(struct shares *shares, struct entry *entry, struct err *err)
+static enum err_code append_entry(struct shares *shares, struct entry *entry, struct err *err)
 {
     drop_expired(shares);
     if (shares->count == SHARES_MAX)
@@ -278,7 +257,7 @@ static enum err_code append(struct shares *shares, struct entry *entry, struct e
                        SHARES_MAX);
     entry->share.id = ++shares->last_id;
     shares->entries[shares->count++] = *entry;
-    const enum err_code rc = keep(shares, err);
+    const enum err_code rc = keep_file(shares, err);
     if (rc)
         shares->count--;
     return rc;
@@ -290,15 +269,30 @@ enum err_code shares_add(struct shares *shares, const char *name, uint64_t expir
 {
     struct entry entry = { .share = { .created_at_ns = clock_wall_ns(),
                                       .expires_at_ns = expires_at_ns } };
-    copy_name(entry.share.name, name);
+
+    /* One line of the file, whatever it is called. */
+    snprintf(entry.share.name, SHARES_MAX_NAME + 1, "%s", name);
+    for (char *c = entry.share.name; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = ' ';
+
     if (shared)
         entry.share.shared = *shared;
     set_over(&entry, entry.share.created_at_ns);
-    enum err_code rc = make_secrets(&entry, token_out, err);
+
+    char cookie[DIGEST_SECRET_LENGTH + 1];
+    enum err_code rc = digest_secret(token_out, err);
+    if (!rc)
+        rc = shares_cookie(token_out, cookie, err);
+    if (!rc)
+        rc = digest_make(token_out, strlen(token_out), &entry.token, err);
+    if (!rc)
+        rc = digest_make(cookie, strlen(cookie), &entry.cookie, err);
+
     if (rc)
         return rc;
     pthread_mutex_lock(&shares->lock);
-    rc = append(shares, &entry, err);
+    rc = append_entry(shares, &entry, err);
     pthread_mutex_unlock(&shares->lock);
     if (!rc)
         *out = entry.share;
@@ -313,8 +307,8 @@ enum err_code shares_revoke(struct shares *shares, uint32_t id, struct err *err)
     drop_expired(shares);
     for (size_t i = 0; i < shares->count && rc == ERR_NOT_FOUND; i++)
         if (shares->entries[i].share.id == id) {
-            drop(shares, i);
-            rc = keep(shares, err);
+            drop_entry(shares, i);
+            rc = keep_file(shares, err);
         }
     pthread_mutex_unlock(&shares->lock);
     if (rc == ERR_NOT_FOUND)
@@ -334,8 +328,8 @@ size_t shares_list(struct shares *shares, struct share *out, size_t room)
 }
 
 /* All are compared, so that the time does not show how far the comparison came. */
-static bool find(struct shares *shares, const struct digest *digest, bool is_cookie,
-                 struct share *out)
+static bool find_entry(struct shares *shares, const struct digest *digest, bool is_cookie,
+                       struct share *out)
 {
     const uint64_t now_ns = clock_wall_ns();
     bool found = false;
@@ -359,7 +353,7 @@ bool shares_find_token(struct shares *shares, const char *token, size_t length,
     struct digest digest;
     return length == DIGEST_SECRET_LENGTH &&
            digest_make(token, length, &digest, NULL) == ERR_OK &&
-           find(shares, &digest, false, out);
+           find_entry(shares, &digest, false, out);
 }
 
 bool shares_find_cookie(struct shares *shares, const char *cookie, size_t length,
@@ -368,5 +362,5 @@ bool shares_find_cookie(struct shares *shares, const char *cookie, size_t length
     struct digest digest;
     return length == DIGEST_SECRET_LENGTH &&
            digest_make(cookie, length, &digest, NULL) == ERR_OK &&
-           find(shares, &digest, true, out);
+           find_entry(shares, &digest, true, out);
 }

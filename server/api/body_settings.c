@@ -13,14 +13,6 @@ struct reading {
     void *out;
 };
 
-static const struct setting *find(const struct reading *reading, const char *name)
-{
-    for (size_t i = 0; i < reading->count; i++)
-        if (strcmp(reading->table[i].name, name) == 0)
-            return &reading->table[i];
-    return NULL;
-}
-
 static enum body_type type_of(const struct setting *setting)
 {
     if (setting_is_number(setting))
@@ -38,11 +30,14 @@ static enum err_code wrong_type(const struct setting *setting, struct err *err)
                    wanted[type_of(setting)][setting_is_repeatable(setting)]);
 }
 
-static enum err_code take(void *context, const struct body_value *value, struct err *err)
+static enum err_code take_member(void *context, const struct body_value *value, struct err *err)
 {
     struct reading *const reading = context;
-    const struct setting *const setting = find(reading, value->name);
-    if (!setting)
+    const struct setting *setting = reading->table;
+    const struct setting *const end = setting + reading->count;
+    while (setting < end && strcmp(setting->name, value->name) != 0)
+        setting++;
+    if (setting == end)
         return err_set(err, ERR_INVALID, "unknown member \"%.64s\"", value->name);
     const uint32_t bit = (uint32_t)1 << (setting - reading->table);
     const bool is_list = setting_is_repeatable(setting);
@@ -79,5 +74,5 @@ enum err_code body_settings_read(const struct request *request, const struct set
                                  struct err *err)
 {
     struct reading reading = { .table = table, .count = count, .out = out };
-    return body_visit(request->body, request->body_bytes, take, &reading, body_out, err);
+    return body_visit(request->body, request->body_bytes, take_member, &reading, body_out, err);
 }

@@ -40,22 +40,6 @@ static enum err_code captures_of(const struct handler_context *handler, struct c
     return ERR_OK;
 }
 
-static void write_target(const struct listing *listing, const struct capture_entry *entry)
-{
-    struct json *const json = listing->json;
-    json_object(json);
-    json_member_uint(json, "pid", entry->pid);
-    json_member_array(json, "command");
-    for (size_t i = 0; i < entry->argc; i++)
-        json_text(json, entry->argv[i]);
-    json_end(json);
-    json_member_text(json, "executable", entry->executable);
-    json_member_text(json, "python", entry->python);
-    json_member_text(json, "host", entry->host);
-    json_member_text(json, "user", entry->user);
-    json_end(json);
-}
-
 static void write_capture(void *context, const struct capture_entry *entry)
 {
     static const char *const states[] = { "recording", "complete", "incomplete" };
@@ -74,7 +58,18 @@ static void write_capture(void *context, const struct capture_entry *entry)
 
     json_member_uint(json, "bytes", entry->bytes);
     json_key(json, "target");
-    write_target(listing, entry);
+
+    json_object(json);
+    json_member_uint(json, "pid", entry->pid);
+    json_member_array(json, "command");
+    for (size_t i = 0; i < entry->argc; i++)
+        json_text(json, entry->argv[i]);
+    json_end(json);
+    json_member_text(json, "executable", entry->executable);
+    json_member_text(json, "python", entry->python);
+    json_member_text(json, "host", entry->host);
+    json_member_text(json, "user", entry->user);
+    json_end(json);
 
     rfc3339_write(json, "started_at", entry->started_at_ns);
     rfc3339_write(json, "ended_at", entry->ended_at_ns);
@@ -115,38 +110,6 @@ static struct listing listing_of(const struct handler_context *handler, struct j
         struct listing){ .json = json, .sessions = handler->sessions, .limit = DEFAULT_LIMIT };
 }
 
-static enum err_code write_list(struct listing *listing, struct captures *captures,
-                                const struct query *query, struct err *err)
-{
-    const struct captures_query wanted = { .search = query->search,
-                                           .host = query->host,
-                                           .label = query->label,
-                                           .from_ns = query->view.from_ns,
-                                           .to_ns = query->view.to_ns };
-    struct json *const json = listing->json;
-    struct captures_summary summary;
-    json_object(json);
-    json_member_text(json, "folder", captures_folder(captures));
-
-    const struct captures_settings *const settings = captures_settings(captures);
-    json_member_object(json, "retention");
-    if (json_member_if(json, "days", settings->keep_ns))
-        json_number(json, (double)settings->keep_ns / (double)NS_PER_S / 86400);
-    if (json_member_if(json, "bytes", settings->keep_bytes))
-        json_uint(json, settings->keep_bytes);
-    json_end(json);
-
-    json_member_uint(json, "offset", listing->offset);
-    json_member_array(json, "captures");
-    const enum err_code rc =
-        captures_visit(captures, &wanted, write_row, listing, &summary, err);
-    json_end(json);
-    json_member_uint(json, "total", summary.total);
-    json_member_uint(json, "bytes", summary.bytes);
-    json_end(json);
-    return rc;
-}
-
 enum err_code api_list_captures(const struct handler_context *handler,
                                 struct response *response, struct err *err)
 {
@@ -163,7 +126,32 @@ enum err_code api_list_captures(const struct handler_context *handler,
     listing.offset = query.offset;
     if (query.limit)
         listing.limit = query.limit;
-    rc = write_list(&listing, captures, &query, err);
+
+    const struct captures_query wanted = { .search = query.search,
+                                           .host = query.host,
+                                           .label = query.label,
+                                           .from_ns = query.view.from_ns,
+                                           .to_ns = query.view.to_ns };
+    struct json *const json = listing.json;
+    struct captures_summary summary;
+    json_object(json);
+    json_member_text(json, "folder", captures_folder(captures));
+
+    const struct captures_settings *const settings = captures_settings(captures);
+    json_member_object(json, "retention");
+    if (json_member_if(json, "days", settings->keep_ns))
+        json_number(json, (double)settings->keep_ns / (double)NS_PER_S / 86400);
+    if (json_member_if(json, "bytes", settings->keep_bytes))
+        json_uint(json, settings->keep_bytes);
+    json_end(json);
+
+    json_member_uint(json, "offset", listing.offset);
+    json_member_array(json, "captures");
+    rc = captures_visit(captures, &wanted, write_row, &listing, &summary, err);
+    json_end(json);
+    json_member_uint(json, "total", summary.total);
+    json_member_uint(json, "bytes", summary.bytes);
+    json_end(json);
     return document_send_or_drop(&document, rc, response, err);
 }
 

@@ -19,7 +19,8 @@ struct sending {
     struct response *response;
 };
 
-static enum err_code send(const struct report_source *source, void *context, struct err *err)
+static enum err_code send_export(const struct report_source *source, void *context,
+                                 struct err *err)
 {
     const struct sending *const sending = context;
     const struct report_format *const format = sending->format;
@@ -37,13 +38,13 @@ static enum err_code send(const struct report_source *source, void *context, str
     return rc;
 }
 
-static enum err_code answer(const struct session_request *asked,
-                            const struct report_format *format,
-                            const struct report_source *baseline, struct response *response,
-                            struct err *err)
+static enum err_code answer_export(const struct session_request *asked,
+                                   const struct report_format *format,
+                                   const struct report_source *baseline,
+                                   struct response *response, struct err *err)
 {
     struct sending sending = { format, response };
-    return report_source_use(asked, baseline, send, &sending, err);
+    return report_source_use(asked, baseline, send_export, &sending, err);
 }
 
 /* query: of what `snapshot` has, which may be chosen and without marks of waits already. */
@@ -64,7 +65,7 @@ static enum err_code write_against(const struct session_request *asked, struct s
                                             .selection = &selection,
                                             .session = &info,
                                             .files = session_files(base) };
-    return answer(asked, format, &baseline, response, err);
+    return answer_export(asked, format, &baseline, response, err);
 }
 
 /* Against another session, with its stacks as the filters make them. */
@@ -115,10 +116,10 @@ static enum err_code unknown_format(struct err *err)
     return ERR_INVALID;
 }
 
-static enum err_code compare(const struct handler_context *handler,
-                             const struct session_request *asked,
-                             const struct report_format *format, struct response *response,
-                             struct err *err)
+static enum err_code answer_comparison(const struct handler_context *handler,
+                                       const struct session_request *asked,
+                                       const struct report_format *format,
+                                       struct response *response, struct err *err)
 {
     const char *const id = asked->query.baseline;
     if (!id)
@@ -152,9 +153,9 @@ enum err_code api_get_export(const struct handler_context *handler, struct respo
     if (format && format->needs_baseline && !asked.query.view.states.parts)
         asked.query.view.states.parts = report_usual_parts(format);
     if (format && format->needs_baseline)
-        rc = compare(handler, &asked, format, response, err);
+        rc = answer_comparison(handler, &asked, format, response, err);
     else
-        rc = format ? answer(&asked, format, NULL, response, err) : unknown_format(err);
+        rc = format ? answer_export(&asked, format, NULL, response, err) : unknown_format(err);
     session_request_end(&asked);
     return rc;
 }
@@ -167,7 +168,7 @@ enum err_code api_get_report(const struct handler_context *handler, struct respo
     if (rc)
         return rc;
     choose_frames(report_find("flamegraph"), &asked.query.filters);
-    rc = answer(&asked, report_find("flamegraph"), NULL, response, err);
+    rc = answer_export(&asked, report_find("flamegraph"), NULL, response, err);
     session_request_end(&asked);
     return rc;
 }

@@ -17,20 +17,6 @@ struct range {
     uint64_t first, end;
 };
 
-/* The steps that hold seconds of the range from before the fine part. */
-static struct range steps_of(const struct series *series, struct range range)
-{
-    const uint64_t fine = series->fine_from;
-    const uint64_t end = range.end < fine ? range.end : fine;
-    struct range steps = { range.first / series->step_seconds,
-                           (end + series->step_seconds - 1) / series->step_seconds };
-    if (steps.end > series->step_count)
-        steps.end = series->step_count;
-    if (end <= range.first || steps.first > steps.end)
-        steps.first = steps.end;
-    return steps;
-}
-
 static enum err_code write_heatmap(const struct session_request *asked, struct json *json,
                                    struct err *err)
 {
@@ -57,7 +43,16 @@ static enum err_code write_heatmap(const struct session_request *asked, struct j
     json_member_uint(json, "fine_from", series.fine_from);
     heat_write_seconds(json, &series, range.first, range.end, since);
 
-    const struct range steps = steps_of(&series, range);
+    /* The steps that hold seconds of the range from before the fine part. */
+    const uint64_t fine = series.fine_from;
+    const uint64_t end = range.end < fine ? range.end : fine;
+    struct range steps = { range.first / series.step_seconds,
+                           (end + series.step_seconds - 1) / series.step_seconds };
+    if (steps.end > series.step_count)
+        steps.end = series.step_count;
+    if (end <= range.first || steps.first > steps.end)
+        steps.first = steps.end;
+
     json_member_object(json, "steps");
     json_member_uint(json, "width", series.step_seconds);
     json_member_uint(json, "first", steps.first);

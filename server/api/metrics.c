@@ -168,7 +168,7 @@ struct rows {
     size_t count;
 };
 
-static enum err_code gather(struct sessions *sessions, struct rows *rows, struct err *err)
+static enum err_code collect_rows(struct sessions *sessions, struct rows *rows, struct err *err)
 {
     struct session *session = NULL;
     enum err_code rc = ERR_OK;
@@ -236,22 +236,6 @@ static const struct push_family {
 #undef PUSH_COUNTER
 };
 
-static void put_push(struct buffer *out, const struct push_counters *counters)
-{
-    for (size_t i = 0; i < sizeof push_families / sizeof *push_families; i++) {
-        const struct push_family *const family = &push_families[i];
-        if (family->type)
-            put_head(out, family->name, family->type, family->help);
-        for (size_t k = 0; k < counters->count; k++) {
-            const struct push_endpoint_counters *const item = &counters->items[k];
-            const _Atomic uint64_t *const value =
-                (const _Atomic uint64_t *)(const void *)((const char *)item + family->offset);
-            buffer_printf(out, "%s{endpoint=\"%s\"%s} %" PRIu64 "\n", family->name,
-                          item->endpoint, family->labels, atomic_load(value));
-        }
-    }
-}
-
 enum err_code api_get_metrics(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
@@ -262,7 +246,7 @@ enum err_code api_get_metrics(const struct handler_context *handler, struct resp
     struct rows *const rows = calloc(1, sizeof *rows);
     if (!rows)
         return err_nomem(err);
-    rc = gather(handler->sessions, rows, err);
+    rc = collect_rows(handler->sessions, rows, err);
     put_head(&out, "pyrometer_build_info", "gauge", "The version of this program");
     buffer_printf(&out, "pyrometer_build_info{version=\"%s\"} 1\n", PYROMETER_VERSION);
 
@@ -285,8 +269,22 @@ enum err_code api_get_metrics(const struct handler_context *handler, struct resp
         buffer_printf(&out, "pyrometer_audit_lost_lines_total %" PRIu64 "\n",
                       atomic_load(&audit->lost));
     }
-    if (handler->push_counters)
-        put_push(&out, handler->push_counters);
+    if (handler->push_counters) {
+        const struct push_counters *const counters = handler->push_counters;
+        for (size_t i = 0; i < sizeof push_families / sizeof *push_families; i++) {
+            const struct push_family *const family = &push_families[i];
+            if (family->type)
+                put_head(&out, family->name, family->type, family->help);
+            for (size_t k = 0; k < counters->count; k++) {
+                const struct push_endpoint_counters *const item = &counters->items[k];
+                const _Atomic uint64_t *const value =
+                    (const _Atomic uint64_t *)(const void *)((const char *)item +
+                                                             family->offset);
+                buffer_printf(&out, "%s{endpoint=\"%s\"%s} %" PRIu64 "\n", family->name,
+                              item->endpoint, family->labels, atomic_load(value));
+            }
+        }
+    }
     put_process(&out);
     free(rows);
     if (!rc)

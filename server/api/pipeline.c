@@ -141,14 +141,6 @@ static const struct route *find_route(const struct pipeline *pipeline, struct re
     return route;
 }
 
-static bool may(const struct pipeline *pipeline, const struct route *route,
-                const struct request *request)
-{
-    struct identity who;
-    auth_identify(&pipeline->auth, request, &who);
-    return who.scope >= (enum scope)(route->marks & ROUTE_SCOPE);
-}
-
 void pipeline_identify(void *context, const struct request *request, struct client *out)
 {
     const struct pipeline *const pipeline = context;
@@ -173,7 +165,10 @@ int pipeline_admit(void *context, struct request *request, size_t *most_out)
     if (!captures || !route || !(route->marks & ROUTE_LARGE) ||
         hosts_check(&pipeline->hosts, request) != 0 || auth_check_change(request, &fault) != 0)
         return -1;
-    if (!may(pipeline, route, request))
+
+    struct identity who;
+    auth_identify(&pipeline->auth, request, &who);
+    if (who.scope < (enum scope)(route->marks & ROUTE_SCOPE))
         return -1;
     if (captures_spool(captures, &fd, &err) != ERR_OK) {
         request->refusal = response_is_full(err.sys) ? 507 : 0;
@@ -184,8 +179,8 @@ int pipeline_admit(void *context, struct request *request, size_t *most_out)
 }
 
 /* The place of the route in the table; TRAFFIC_ROUTES - 1: none.  is_put_off: see handler_context.h. */
-static size_t dispatch(struct pipeline *pipeline, const struct request *request,
-                       struct response *response, bool *is_put_off)
+static size_t dispatch_request(struct pipeline *pipeline, const struct request *request,
+                               struct response *response, bool *is_put_off)
 {
     struct identity who;
     struct session *held = NULL;
@@ -241,7 +236,7 @@ static void answer_all(struct pipeline *pipeline, struct request *request,
     if (!is_refused(pipeline, request, response) &&
         !is_redirected(pipeline, request, response) &&
         !auth_login(&pipeline->auth, request, response))
-        route = dispatch(pipeline, request, response, is_put_off);
+        route = dispatch_request(pipeline, request, response, is_put_off);
     if (is_put_off && *is_put_off)
         return;
     response_finish(response, request);
@@ -265,8 +260,8 @@ void pipeline_answer(void *context, struct request *request, struct response *re
 }
 
 /* A client that is refused gets its answer at once. */
-static bool waits(const struct pipeline *pipeline, const struct route *route,
-                  const struct request *request)
+static bool must_wait(const struct pipeline *pipeline, const struct route *route,
+                      const struct request *request)
 {
     struct identity who;
     if (!route || (route->marks & ROUTE_FIXED))
@@ -282,7 +277,7 @@ enum http_turn pipeline_answer_at_once(void *context, struct request *request,
     struct pipeline *const pipeline = context;
     const char *const path = request->path;
     const struct route *const route = find_route(pipeline, request);
-    const bool may_wait = waits(pipeline, route, request);
+    const bool may_wait = must_wait(pipeline, route, request);
     bool is_put_off = may_wait && !(route->marks & ROUTE_CACHED);
     if (!is_put_off)
         answer_all(pipeline, request, response, may_wait ? &is_put_off : NULL);

@@ -32,20 +32,10 @@ struct pull {
     bool hides_arguments;
 };
 
-static enum err_code read_pull(const struct request *request, struct pull *out, struct err *err)
-{
-    struct query query;
-    const enum err_code rc = query_read(request, QUERY_PULL, &query, err);
-    *out = (struct pull){ .pid = query.pid,
-                          .seconds = query.seconds ? query.seconds : PULL_SECONDS,
-                          .rate_hz = query.pull_hz ? query.pull_hz : PULL_RATE_HZ };
-    return rc;
-}
-
 /* Without a pid: the process of the first running session.  A server without a dashboard permits
  * only processes that its sessions sample now: the id of one that has ended may be another's. */
-static enum err_code choose(const struct handler_context *handler, struct pull *pull,
-                            struct err *err)
+static enum err_code choose_process(const struct handler_context *handler, struct pull *pull,
+                                    struct err *err)
 {
     struct session *session = NULL;
     bool is_known = handler->dashboard && pull->pid != 0;
@@ -102,8 +92,9 @@ static enum err_code send_profile(struct sampler *sampler, struct response *resp
     return rc;
 }
 
-static enum err_code pull(const struct handler_context *handler, const struct pull *pull,
-                          struct response *response, struct err *err)
+static enum err_code take_profile(const struct handler_context *handler,
+                                  const struct pull *pull, struct response *response,
+                                  struct err *err)
 {
     struct sampler_options options = { .pids = { (pid_t)pull->pid },
                                        .pid_count = 1,
@@ -134,13 +125,19 @@ enum err_code api_pull_pprof(const struct handler_context *handler, struct respo
 {
     static atomic_int running;
     struct pull wanted;
-    enum err_code rc = read_pull(handler->request, &wanted, err);
+
+    struct query query;
+    enum err_code rc = query_read(handler->request, QUERY_PULL, &query, err);
+    wanted = (struct pull){ .pid = query.pid,
+                            .seconds = query.seconds ? query.seconds : PULL_SECONDS,
+                            .rate_hz = query.pull_hz ? query.pull_hz : PULL_RATE_HZ };
+
     if (!rc)
-        rc = choose(handler, &wanted, err);
+        rc = choose_process(handler, &wanted, err);
     if (rc)
         return rc;
     if (atomic_fetch_add(&running, 1) < PULL_MAX_AT_ONCE) {
-        rc = pull(handler, &wanted, response, err);
+        rc = take_profile(handler, &wanted, response, err);
     } else {
         response_problem(response, 503, "%d profiles are being taken: retry later",
                          PULL_MAX_AT_ONCE);

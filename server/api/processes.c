@@ -50,19 +50,6 @@ static void note_uses(struct listing *listing, struct session *session)
     }
 }
 
-static enum err_code renew_headlines(const struct listing *listing, struct sessions *sessions,
-                                     struct err *err)
-{
-    uint64_t *const keys = malloc((listing->use_count + 1) * sizeof *keys);
-    if (!keys)
-        return err_nomem(err);
-    for (size_t i = 0; i < listing->use_count; i++)
-        keys[i] = headlines_key(listing->uses[i].session, listing->uses[i].pid);
-    headlines_renew(listing->headlines, sessions, keys, listing->use_count);
-    free(keys);
-    return ERR_OK;
-}
-
 /* Writes the headline of the session that somebody started, if there is one. */
 static void write_headline(const struct listing *listing, pid_t pid)
 {
@@ -174,9 +161,14 @@ enum err_code api_list_processes(const struct handler_context *handler,
         session_release(session);
     }
 
-    rc = renew_headlines(&listing, handler->sessions, err);
-    if (rc)
-        return rc;
+    uint64_t *const keys = malloc((listing.use_count + 1) * sizeof *keys);
+    if (!keys)
+        return err_nomem(err);
+    for (size_t i = 0; i < listing.use_count; i++)
+        keys[i] = headlines_key(listing.uses[i].session, listing.uses[i].pid);
+    headlines_renew(listing.headlines, sessions, keys, listing.use_count);
+    free(keys);
+
     document_begin(&document);
     rc = write_listing(&listing, err);
     return document_send_or_drop(&document, rc, response, err);

@@ -9,25 +9,6 @@
 #include "server/wire/session.h"
 #include "server/wire/usage.h"
 
-static enum err_code answer(const struct session_request *asked, struct response *response,
-                            struct err *err)
-{
-    const struct view_query everything = { 0 };
-    struct document document;
-    struct session_info info;
-    struct states states;
-    struct usage usage;
-    const enum err_code rc = states_init(&states, &asked->snapshot, &everything, err);
-    if (rc)
-        return rc;
-    session_describe(asked->session, &asked->snapshot, &info);
-    document_begin(&document);
-    usage_read(&usage);
-    quality_write(&document.json, &info, &states.all, &usage, NULL);
-    states_deinit(&states);
-    return document_send(&document, response, err);
-}
-
 enum err_code api_get_quality(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
@@ -35,7 +16,22 @@ enum err_code api_get_quality(const struct handler_context *handler, struct resp
     enum err_code rc = session_request_begin(&asked, handler, 0, err);
     if (rc)
         return rc;
-    rc = answer(&asked, response, err);
+
+    const struct view_query everything = { 0 };
+    struct document document;
+    struct session_info info;
+    struct states states;
+    struct usage usage;
+    rc = states_init(&states, &asked.snapshot, &everything, err);
+    if (!rc) {
+        session_describe(asked.session, &asked.snapshot, &info);
+        document_begin(&document);
+        usage_read(&usage);
+        quality_write(&document.json, &info, &states.all, &usage, NULL);
+        states_deinit(&states);
+        rc = document_send(&document, response, err);
+    }
+
     session_request_end(&asked);
     return rc;
 }

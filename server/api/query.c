@@ -58,14 +58,6 @@ static const struct parameter parameters[] = {
     PARAMETER("rate_hz", NUMBER, pull_hz, QUERY_RATE, RANGE(1, QUERY_MAX_PULL_HZ)),
 };
 
-static const struct parameter *find(const char *name, unsigned accepted)
-{
-    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
-        if ((parameters[i].bit & accepted) && strcmp(parameters[i].setting.name, name) == 0)
-            return &parameters[i];
-    return NULL;
-}
-
 static int compare_ids(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -73,7 +65,7 @@ static int compare_ids(const void *a, const void *b)
 }
 
 /* NULL: none are given. */
-static const uint32_t *sorted(struct setting_ids *ids, size_t *count_out)
+static const uint32_t *sort_ids(struct setting_ids *ids, size_t *count_out)
 {
     *count_out = ids->count;
     qsort(ids->items, ids->count, sizeof *ids->items, compare_ids);
@@ -88,8 +80,12 @@ enum err_code query_read(const struct request *request, unsigned accepted, struc
     memset(query, 0, sizeof *query);
     for (size_t i = 0; i < request->query_count; i++) {
         const struct request_pair *const pair = &request->query[i];
-        const struct parameter *const parameter = find(pair->name, accepted);
-        if (!parameter)
+        const struct parameter *parameter = parameters;
+        const struct parameter *const end = parameters + sizeof parameters / sizeof *parameters;
+        while (parameter < end && !((parameter->bit & accepted) &&
+                                    strcmp(parameter->setting.name, pair->name) == 0))
+            parameter++;
+        if (parameter == end)
             return err_set(err, ERR_INVALID, "unknown parameter \"%.64s\"", pair->name);
         const uint64_t row = UINT64_C(1) << (parameter - parameters);
         if ((seen & row) && !setting_is_repeatable(&parameter->setting))
@@ -101,8 +97,8 @@ enum err_code query_read(const struct request *request, unsigned accepted, struc
     }
     if (query->view.to_ns > 0 && query->view.to_ns <= query->view.from_ns)
         return err_set(err, ERR_INVALID, "parameter \"to\" must be later than \"from\"");
-    query->view.threads = sorted(&query->threads, &query->view.thread_count);
-    query->view.processes = sorted(&query->processes, &query->view.process_count);
+    query->view.threads = sort_ids(&query->threads, &query->view.thread_count);
+    query->view.processes = sort_ids(&query->processes, &query->view.process_count);
     return ERR_OK;
 }
 

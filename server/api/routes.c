@@ -133,7 +133,7 @@ const char *route_audit_text(const struct route *route)
 }
 
 /* A segment may not be empty: "/sessions//tree" is no session. */
-static bool matches(const char *pattern, const char *path, char argument[32])
+static bool matches_pattern(const char *pattern, const char *path, char argument[32])
 {
     argument[0] = '\0';
     while (*pattern && *pattern != '*' && *pattern == *path) {
@@ -150,24 +150,19 @@ static bool matches(const char *pattern, const char *path, char argument[32])
     return true;
 }
 
-static void add_method(char allow[ROUTES_ALLOW_BYTES], enum method method)
-{
-    const size_t length = strlen(allow);
-    snprintf(allow + length, ROUTES_ALLOW_BYTES - length, "%s%s", length > 0 ? ", " : "",
-             method == METHOD_GET ? "GET, HEAD" : method_text(method));
-}
-
 const struct route *routes_find(const struct request *request, char argument[32],
                                 char allow[ROUTES_ALLOW_BYTES])
 {
     const enum method method = request->method == METHOD_HEAD ? METHOD_GET : request->method;
     allow[0] = '\0';
     for (size_t i = 0; i < ROUTE_COUNT; i++) {
-        if (!matches(routes[i].pattern, request->path, argument))
+        if (!matches_pattern(routes[i].pattern, request->path, argument))
             continue;
         if (routes[i].method == method)
             return &routes[i];
-        add_method(allow, routes[i].method);
+        const size_t length = strlen(allow);
+        snprintf(allow + length, ROUTES_ALLOW_BYTES - length, "%s%s", length > 0 ? ", " : "",
+                 routes[i].method == METHOD_GET ? "GET, HEAD" : method_text(routes[i].method));
     }
     return NULL;
 }

@@ -22,22 +22,22 @@ static uint64_t end_us(const struct thread_run *row)
     return row->end_ns / NS_PER_US;
 }
 
-static uint64_t node(const struct thread_run *row)
+static uint64_t run_node(const struct thread_run *row)
 {
     return row->node;
 }
 
-static uint64_t state(const struct thread_run *row)
+static uint64_t run_state(const struct thread_run *row)
 {
     return row->state;
 }
 
-static uint64_t ordered(const struct thread_run *row)
+static uint64_t run_ordered(const struct thread_run *row)
 {
     return row->is_ordered;
 }
 
-static uint64_t joined(const struct thread_run *row)
+static uint64_t run_count(const struct thread_run *row)
 {
     return row->runs;
 }
@@ -64,10 +64,10 @@ static enum err_code write_runs(const struct session_request *asked, struct json
     json_member_decimal(json, "to", runs.to_ns / NS_PER_US, US_DECIMALS);
     write_column(json, "start", &runs, start_us, US_DECIMALS);
     write_column(json, "end", &runs, end_us, US_DECIMALS);
-    write_column(json, "node", &runs, node, 0);
-    write_column(json, "state", &runs, state, 0);
-    write_column(json, "ordered", &runs, ordered, 0);
-    write_column(json, "runs", &runs, joined, 0);
+    write_column(json, "node", &runs, run_node, 0);
+    write_column(json, "state", &runs, run_state, 0);
+    write_column(json, "ordered", &runs, run_ordered, 0);
+    write_column(json, "runs", &runs, run_count, 0);
     thread_runs_deinit(&runs);
     return ERR_OK;
 }

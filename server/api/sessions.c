@@ -158,13 +158,6 @@ static enum err_code take_pids(const struct setting_ids *pids, struct sampler_op
     return ERR_OK;
 }
 
-/* A limit that was reached is the client's to see to. */
-static enum err_code conflict(struct response *response, const struct err *err)
-{
-    response_problem(response, 409, "%s", err->message);
-    return ERR_OK;
-}
-
 enum err_code api_start_session(const struct handler_context *handler,
                                 struct response *response, struct err *err)
 {
@@ -197,8 +190,11 @@ enum err_code api_start_session(const struct handler_context *handler,
                                   handler->held, err);
     }
     body_destroy(body);
-    if (rc == ERR_LIMIT)
-        return conflict(response, err);
+    if (rc == ERR_LIMIT) {
+        /* A limit that was reached is the client's to see to. */
+        response_problem(response, 409, "%s", err->message);
+        return ERR_OK;
+    }
     return rc ? rc : api_send_held(handler, 202, response, err);
 }
 
@@ -226,40 +222,31 @@ static const struct setting patch_members[] = {
     ROW("note", struct change, note, SETTING_TEXT, RANGE(0, SESSION_MAX_NOTE)),
 };
 
-static enum err_code change_rate(const struct handler_context *handler, struct session *session,
-                                 double rate_hz, struct err *err)
-{
-    const struct dashboard *const dashboard = handler->dashboard;
-    if (dashboard && rate_hz > dashboard->max_rate_hz)
-        return err_set(err, ERR_INVALID, "\"rate_hz\" must be at most %g (--max-rate)",
-                       dashboard->max_rate_hz);
-    return sampler_set_rate(session->sampler, rate_hz, err);
-}
-
-/* The stacks of one session have native frames from some time on, or not. */
-static enum err_code change_native(struct session *session, enum sampler_native native,
-                                   struct err *err)
-{
-    if (native != SAMPLER_NATIVE_FULL)
-        return err_set(err, ERR_INVALID,
-                       "\"native\" of a running session can only become full");
-    return sampler_record_native(session->sampler, err);
-}
-
 static void take_words(void *context, const struct capture_entry *entry)
 {
     struct capture_words *const words = context;
     *words = entry->words;
 }
 
-static enum err_code apply(const struct handler_context *handler, struct session *session,
-                           const struct change *change, struct err *err)
+static enum err_code apply_change(const struct handler_context *handler,
+                                  struct session *session, const struct change *change,
+                                  struct err *err)
 {
     enum err_code rc = ERR_OK;
-    if (change->has_rate)
-        rc = change_rate(handler, session, change->rate_hz, err);
-    if (!rc && change->has_native)
-        rc = change_native(session, (enum sampler_native)change->native, err);
+    if (change->has_rate) {
+        const struct dashboard *const dashboard = handler->dashboard;
+        if (dashboard && change->rate_hz > dashboard->max_rate_hz)
+            return err_set(err, ERR_INVALID, "\"rate_hz\" must be at most %g (--max-rate)",
+                           dashboard->max_rate_hz);
+        rc = sampler_set_rate(session->sampler, change->rate_hz, err);
+    }
+    if (!rc && change->has_native) {
+        /* The stacks of one session have native frames from some time on, or not. */
+        if (((enum sampler_native)change->native) != SAMPLER_NATIVE_FULL)
+            return err_set(err, ERR_INVALID,
+                           "\"native\" of a running session can only become full");
+        rc = sampler_record_native(session->sampler, err);
+    }
     if (!rc && change->has_state) {
         const enum state_change state = change->state;
         if (state == CHANGE_ENDED)
@@ -289,7 +276,7 @@ static enum err_code apply(const struct handler_context *handler, struct session
 }
 
 /* Why it cannot be changed so now; NULL: it can. */
-static const char *objection(struct session *session, const struct change *change)
+static const char *find_objection(struct session *session, const struct change *change)
 {
     const enum sampler_state state = session_state(session);
     const bool only_ends = change->has_state && change->state == CHANGE_ENDED &&
@@ -313,8 +300,8 @@ enum err_code api_change_session(const struct handler_context *handler,
         rc = body_settings_read(handler->request, patch_members,
                                 sizeof patch_members / sizeof *patch_members, &change, &body,
                                 err);
-    if (!rc && !(why = objection(session, &change)))
-        rc = apply(handler, session, &change, err);
+    if (!rc && !(why = find_objection(session, &change)))
+        rc = apply_change(handler, session, &change, err);
     body_destroy(body);
     if (rc)
         return rc;

@@ -88,18 +88,6 @@ static enum err_code send_made(const struct handler_context *handler, const stru
     return document_send(&document, response, err);
 }
 
-static enum err_code find_shared(const struct handler_context *handler, const char *id,
-                                 struct share_scope *out, struct err *err)
-{
-    struct session *const session = sessions_find(handler->sessions, id);
-    if (!session)
-        return err_set(err, ERR_INVALID, "\"session\": no session %.32s", id);
-    memcpy(out->session, session->id, sizeof out->session);
-    memcpy(out->epoch, session->epoch, sizeof out->epoch);
-    session_release(session);
-    return ERR_OK;
-}
-
 enum { POST_NAME, POST_LIFE, POST_SESSION, POST_MEMBERS };
 
 enum err_code api_add_share(const struct handler_context *handler, struct response *response,
@@ -120,8 +108,16 @@ enum err_code api_add_share(const struct handler_context *handler, struct respon
         rc = err_set(err, ERR_INVALID, "\"name\" must have at most %d bytes", SHARES_MAX_NAME);
     if (!rc && members[POST_LIFE].is_present)
         rc = read_life(members[POST_LIFE].text, &life_s, err);
-    if (!rc && members[POST_SESSION].is_present)
-        rc = find_shared(handler, members[POST_SESSION].text, &shared, err);
+    if (!rc && members[POST_SESSION].is_present) {
+        struct session *const session =
+            sessions_find(handler->sessions, members[POST_SESSION].text);
+        if (!session)
+            return err_set(err, ERR_INVALID, "\"session\": no session %.32s",
+                           members[POST_SESSION].text);
+        memcpy(shared.session, session->id, sizeof shared.session);
+        memcpy(shared.epoch, session->epoch, sizeof shared.epoch);
+        session_release(session);
+    }
     if (rc)
         return rc;
     if (!handler->auth->required) {

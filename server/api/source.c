@@ -17,18 +17,6 @@
 #include "server/sessions/sessions.h"
 #include "server/source/def_line.h"
 
-/* The object stays open. */
-static void write_source(struct json *json, struct strtab_string path,
-                         const struct buffer *text, const struct source_state *state,
-                         uint64_t began_ns)
-{
-    json_object(json);
-    json_member_string(json, "path", path);
-    json_member_bool(json, "changed", began_ns > 0 && state->changed_ns > began_ns);
-    json_member_bool(json, "whole", !state->is_part);
-    json_member_buffer(json, "text", text);
-}
-
 /* The most function starts of one file; the lines of further functions stay unknown. */
 enum { MAX_STARTS = 1 << 14 };
 
@@ -63,7 +51,8 @@ static enum err_code add_starts(struct json *json, const struct profile_snapshot
     if (!items)
         return err_nomem(err);
 
-    /* Functions of native code whose source is the file, and whose lines the profile does not know. */
+    /* Functions of native code whose source is the file, and whose lines the profile does not know.
+     * */
     size_t count = 0;
     for (function_id id = 0; id < snapshot->sizes.functions && count < MAX_STARTS; id++) {
         const struct profile_function row = profile_function_at(snapshot, id);
@@ -103,7 +92,15 @@ static enum err_code answer_source(const struct session_request *asked,
     if (*place.path)
         path = (struct strtab_string){ place.path, (uint32_t)strlen(place.path) };
     document_begin(&document);
-    write_source(&document.json, path, &text, &state, info.status.started_at_ns);
+
+    /* The object stays open. */
+    const uint64_t began_ns = info.status.started_at_ns;
+    json_object(&document.json);
+    json_member_string(&document.json, "path", path);
+    json_member_bool(&document.json, "changed", began_ns > 0 && state.changed_ns > began_ns);
+    json_member_bool(&document.json, "whole", !state.is_part);
+    json_member_buffer(&document.json, "text", &text);
+
     rc = add_starts(&document.json, snapshot, function, &place, &text, err);
     json_end(&document.json);
     buffer_deinit(&text);
@@ -126,32 +123,6 @@ enum err_code api_get_source(const struct handler_context *handler, struct respo
  * out. */
 enum { MAX_INSTRUCTIONS = 20000 };
 
-/* The instructions of a file stand side by side. */
-static struct hotfile find_file(const struct hotlines *hot,
-                                const struct profile_snapshot *snapshot, str_id file)
-{
-    struct hotfile found = { .file = file };
-    for (size_t i = 0; i < hot->spot_count; i++)
-        if (hotlines_spot_file(snapshot, hot->spots[i].spot) == file && found.spot_count++ == 0)
-            found.first_spot = i;
-    return found;
-}
-
-/* Finds hotlines, but only their instructions and the number of samples. */
-static enum err_code find_instructions(const struct session_request *asked,
-                                       struct hotlines *hot, struct err *err)
-{
-    const struct report_source source = { .snapshot = &asked->snapshot,
-                                          .query = &asked->query.view };
-    struct view view;
-    enum err_code rc = view_init(&view, &asked->snapshot, &asked->query.view, err);
-    if (rc)
-        return rc;
-    hot->samples = view.total;
-    view_deinit(&view);
-    return hotlines_find_spots(hot, &source, err);
-}
-
 static enum err_code write_lines(const struct session_request *asked, struct json *json,
                                  struct err *err)
 {
@@ -161,10 +132,27 @@ static enum err_code write_lines(const struct session_request *asked, struct jso
         return err_set(err, ERR_NOT_FOUND, "no function %u", function);
     struct hotlines hot = { 0 };
     size_t rows = 0;
-    enum err_code rc = find_instructions(asked, &hot, err);
+
+    /* The instructions and the number of samples are all that is needed. */
+    const struct report_source source = { .snapshot = &asked->snapshot,
+                                          .query = &asked->query.view };
+    struct view view;
+    enum err_code rc = view_init(&view, &asked->snapshot, &asked->query.view, err);
+    if (rc)
+        return rc;
+    hot.samples = view.total;
+    view_deinit(&view);
+    rc = hotlines_find_spots(&hot, &source, err);
+
     if (!rc) {
-        const struct hotfile found =
-            find_file(&hot, snapshot, profile_function_at(snapshot, function).file);
+        /* The instructions of a file stand side by side. */
+        struct hotfile found = { .file = profile_function_at(snapshot, function).file };
+        for (size_t i = 0; i < hot.spot_count; i++)
+            if (hotlines_spot_file(snapshot, hot.spots[i].spot) ==
+                    profile_function_at(snapshot, function).file &&
+                found.spot_count++ == 0)
+                found.first_spot = i;
+
         json_member_uint(json, "samples", hot.samples);
         rc = instructions_write(json, snapshot, &hot, &found, MAX_INSTRUCTIONS, &rows, err);
     }

@@ -20,7 +20,8 @@ static const struct form {
 
 enum { FORMS = sizeof forms / sizeof *forms };
 
-static enum err_code choose(const struct request *request, struct query *query, struct err *err)
+static enum err_code choose_form(const struct request *request, struct query *query,
+                                 struct err *err)
 {
     static const char *const types[FORMS] = { "application/json", "text/markdown",
                                               "text/plain" };
@@ -42,7 +43,8 @@ struct writing {
     struct response *response;
 };
 
-static enum err_code write(const struct report_source *source, void *context, struct err *err)
+static enum err_code write_summary(const struct report_source *source, void *context,
+                                   struct err *err)
 {
     const struct writing *const writing = context;
     struct buffer out = { 0 };
@@ -65,10 +67,10 @@ enum err_code api_get_summary(const struct handler_context *handler, struct resp
         return rc;
     response_set_header(response, "Vary", "Accept, Accept-Encoding");
     asked.query.filters.waits = WAIT_MARKS_SHOWN;
-    rc = choose(handler->request, &asked.query, err);
+    rc = choose_form(handler->request, &asked.query, err);
     if (!rc && !session_request_is_fresh(&asked, handler, response)) {
         struct writing writing = { report_find(asked.query.format), response };
-        rc = report_source_use(&asked, NULL, write, &writing, err);
+        rc = report_source_use(&asked, NULL, write_summary, &writing, err);
     }
     session_request_end(&asked);
     return rc;

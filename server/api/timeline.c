@@ -10,7 +10,7 @@
 /* The value of a row in a column; `part` is for those that have a column for each. */
 typedef uint64_t value_of(const struct timeline_slot *row, size_t part);
 
-static uint64_t slot(const struct timeline_slot *row, size_t part)
+static uint64_t slot_number(const struct timeline_slot *row, size_t part)
 {
     (void)part;
     return row->slot;
@@ -28,7 +28,7 @@ static uint64_t end_ns(const struct timeline_slot *row, size_t part)
     return row->end_ns;
 }
 
-static uint64_t samples(const struct timeline_slot *row, size_t part)
+static uint64_t slot_samples(const struct timeline_slot *row, size_t part)
 {
     (void)part;
     return row->samples;
@@ -88,7 +88,7 @@ static void write_columns(struct json *json, const char *name, const char *all,
 static enum err_code write_timeline(const struct session_request *asked, struct json *json,
                                     struct err *err)
 {
-    static value_of *const counts[] = { samples, samples_of_part, samples_in_gc };
+    static value_of *const counts[] = { slot_samples, samples_of_part, samples_in_gc };
     static value_of *const times[] = { slot_time, time_of_part, time_in_gc };
     const size_t buckets = asked->query.slots ? asked->query.slots : TIMELINE_USUAL_SLOTS;
     struct timeline_slots timeline;
@@ -100,7 +100,7 @@ static enum err_code write_timeline(const struct session_request *asked, struct 
     json_member_ns(json, "from", timeline.from_ns);
     json_member_ns(json, "to", timeline.to_ns);
     json_member_ns(json, "width", timeline.width_ns);
-    write_column(json, "slot", &timeline, slot, 0, 0);
+    write_column(json, "slot", &timeline, slot_number, 0, 0);
     write_column(json, "start", &timeline, start_ns, 0, NS_DECIMALS);
     write_column(json, "end", &timeline, end_ns, 0, NS_DECIMALS);
     write_columns(json, "samples", "all", &timeline, counts, 0);

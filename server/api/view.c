@@ -11,20 +11,6 @@
 #include "server/wire/reshaped.h"
 #include "server/wire/tree.h"
 
-/* Writes the time that samples stand for: all the same, or each row something else. */
-static void write_times(struct json *json, const struct view *view)
-{
-    json_member_ns(json, "seconds", view->total_ns);
-    if (json_member_if(json, "period", view->period_ns))
-        json_decimal(json, view->period_ns, NS_DECIMALS);
-    if (!view->self_ns)
-        return;
-    json_member_array(json, "self_seconds");
-    for (size_t i = 0; i < view->count; i++)
-        json_decimal(json, view->self_ns[i], NS_DECIMALS);
-    json_end(json);
-}
-
 static void write_column(struct json *json, const char *key, const struct view *views,
                          size_t count, uint64_t (*of)(const struct view *view, size_t row))
 {
@@ -43,24 +29,6 @@ static uint64_t node_of(const struct view *view, size_t row)
 static uint64_t self_of(const struct view *view, size_t row)
 {
     return view->self[row];
-}
-
-/* The rows of all blocks, one block after the other. */
-static void write_blocks(struct json *json, const struct blocks *blocks,
-                         const struct view *views)
-{
-    json_member_object(json, "blocks");
-    json_member_array(json, "rows");
-    for (size_t i = 0; i < blocks->count; i++)
-        json_uint(json, views[i].count);
-    json_end(json);
-    json_member_array(json, "seconds");
-    for (size_t i = 0; i < blocks->count; i++)
-        json_decimal(json, blocks->items[i].to_ns - blocks->items[i].from_ns, NS_DECIMALS);
-    json_end(json);
-    write_column(json, "node", views, blocks->count, node_of);
-    write_column(json, "self", views, blocks->count, self_of);
-    json_end(json);
 }
 
 /* Views of slices of time. */
@@ -115,15 +83,41 @@ static void write_view(struct json *json, const struct session_request *asked,
     json_member_uint(json, "total", view->total);
     write_column(json, "node", view, 1, node_of);
     write_column(json, "self", view, 1, self_of);
-    write_times(json, view);
+
+    /* Writes the time that samples stand for: all the same, or each row something else. */
+    json_member_ns(json, "seconds", view->total_ns);
+    if (json_member_if(json, "period", view->period_ns))
+        json_decimal(json, view->period_ns, NS_DECIMALS);
+    if (view->self_ns) {
+        json_member_array(json, "self_seconds");
+        for (size_t i = 0; i < view->count; i++)
+            json_decimal(json, view->self_ns[i], NS_DECIMALS);
+        json_end(json);
+    }
+
     if (in_jit->count) {
         json_member_object(json, "in_jit");
         write_column(json, "node", in_jit, 1, node_of);
         write_column(json, "self", in_jit, 1, self_of);
         json_end(json);
     }
-    if (sliced)
-        write_blocks(json, &sliced->blocks, sliced->views);
+    if (sliced) {
+        /* The rows of all blocks, one block after the other. */
+        const struct view *const views = sliced->views;
+        json_member_object(json, "blocks");
+        json_member_array(json, "rows");
+        for (size_t i = 0; i < sliced->blocks.count; i++)
+            json_uint(json, views[i].count);
+        json_end(json);
+        json_member_array(json, "seconds");
+        for (size_t i = 0; i < sliced->blocks.count; i++)
+            json_decimal(json, sliced->blocks.items[i].to_ns - sliced->blocks.items[i].from_ns,
+                         NS_DECIMALS);
+        json_end(json);
+        write_column(json, "node", views, sliced->blocks.count, node_of);
+        write_column(json, "self", views, sliced->blocks.count, self_of);
+        json_end(json);
+    }
     if (tree) {
         json_key(json, "tree");
         tree_write(json, tree, epoch, 0);
@@ -144,10 +138,10 @@ static enum err_code in_jit_init(struct view *in_jit, const struct view *samples
 }
 
 /* The samples of a query over `snapshot`: the session's, or with its own tree. */
-static enum err_code send(const struct session_request *asked,
-                          const struct profile_snapshot *snapshot,
-                          const struct view_query *query, const struct sliced *sliced,
-                          struct response *response, struct err *err)
+static enum err_code send_view(const struct session_request *asked,
+                               const struct profile_snapshot *snapshot,
+                               const struct view_query *query, const struct sliced *sliced,
+                               struct response *response, struct err *err)
 {
     struct view view, in_jit;
     enum err_code rc = view_init(&view, snapshot, query, err);
@@ -175,18 +169,18 @@ static enum err_code answer_reshaped(const struct session_request *asked,
     enum err_code rc = reshaped_init(&reshaped, &asked->snapshot, &asked->query.view,
                                      &asked->query.filters, RESHAPED_SUM, err);
     if (!rc)
-        rc = send(asked, &reshaped.snapshot, &everything, NULL, response, err);
+        rc = send_view(asked, &reshaped.snapshot, &everything, NULL, response, err);
     reshaped_deinit(&reshaped);
     return rc;
 }
 
-static enum err_code answer(const struct session_request *asked, struct response *response,
-                            struct err *err)
+static enum err_code answer_view(const struct session_request *asked, struct response *response,
+                                 struct err *err)
 {
     struct sliced *sliced = NULL;
     enum err_code rc = asked->query.wants_blocks ? sliced_create(&sliced, asked, err) : ERR_OK;
     if (!rc)
-        rc = send(asked, &asked->snapshot, &asked->query.view, sliced, response, err);
+        rc = send_view(asked, &asked->snapshot, &asked->query.view, sliced, response, err);
     sliced_deinit(sliced);
     return rc;
 }
@@ -212,7 +206,7 @@ enum err_code api_get_view(const struct handler_context *handler, struct respons
         is_reshaped ? 0 : profile_snapshot_since(&asked.snapshot, asked.query.view.since);
     if (!session_request_is_fresh(&asked, handler, response))
         rc = is_reshaped ? answer_reshaped(&asked, response, err)
-                         : answer(&asked, response, err);
+                         : answer_view(&asked, response, err);
     session_request_end(&asked);
     return rc;
 }

@@ -61,7 +61,7 @@ static enum form form_of(const struct options *options)
                                                                         : FORM_TEXT;
 }
 
-static bool drain(void *to, const char *data, size_t bytes)
+static bool drain_output(void *to, const char *data, size_t bytes)
 {
     return output_write(to, data, bytes);
 }
@@ -97,23 +97,6 @@ static enum err_code write_form(const struct comparing *comparing, enum form for
     return diff_write_text(&diff, out, err);
 }
 
-static enum err_code check_conditions(struct comparing *comparing, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < comparing->options->fail_ifs.count && !rc; i++) {
-        function_id id = 0;
-        rc = condition_check(&comparing->conditions[i], &comparing->comparison, &id, err);
-        if (rc || id == 0)
-            continue;
-        comparing->holds = true;
-        const struct strtab_string name =
-            names_function(comparing->comparison.snapshot, id).name;
-        say("%.64s: %.*s", comparing->conditions[i].text,
-            (int)utf8_cut(name.text, name.length, MAX_NAME), name.text);
-    }
-    return rc;
-}
-
 /* Captures with different filters cannot be compared. */
 static enum err_code choose_filters(struct comparing *comparing, struct err *err)
 {
@@ -134,21 +117,6 @@ static enum err_code choose_filters(struct comparing *comparing, struct err *err
     return ERR_OK;
 }
 
-static enum err_code find_sides(struct comparing *comparing, struct err *err)
-{
-    const struct options *const options = comparing->options;
-    if (options->diff_before) {
-        const enum err_code rc = before_after_find(options, &comparing->around, err);
-        if (rc)
-            return rc;
-    }
-    comparing->count = options->diff_before ? comparing->around.count : options->file_count;
-    comparing->baseline_count =
-        options->diff_before ? comparing->around.baseline_count : options->baseline_count;
-    comparing->captures = calloc(comparing->count, sizeof *comparing->captures);
-    return comparing->captures ? ERR_OK : err_nomem(err);
-}
-
 static const char *path_of(const struct comparing *comparing, size_t i)
 {
     return comparing->options->diff_before ? comparing->around.parts[i].path
@@ -158,7 +126,18 @@ static const char *path_of(const struct comparing *comparing, size_t i)
 static enum err_code open_captures(struct comparing *comparing, struct err *err)
 {
     const struct options *const options = comparing->options;
-    enum err_code rc = find_sides(comparing, err);
+
+    if (options->diff_before) {
+        const enum err_code rc = before_after_find(options, &comparing->around, err);
+        if (rc)
+            return rc;
+    }
+    comparing->count = options->diff_before ? comparing->around.count : options->file_count;
+    comparing->baseline_count =
+        options->diff_before ? comparing->around.baseline_count : options->baseline_count;
+    comparing->captures = calloc(comparing->count, sizeof *comparing->captures);
+    enum err_code rc = comparing->captures ? ERR_OK : err_nomem(err);
+
     for (size_t i = 0; i < comparing->count && !rc; i++)
         rc = capture_input_open(&comparing->captures[i].input, path_of(comparing, i),
                                 options->sampling.memory_bytes,
@@ -167,7 +146,7 @@ static enum err_code open_captures(struct comparing *comparing, struct err *err)
 }
 
 /* Its part, its filters, its names, and its side. */
-static enum err_code shape(struct comparing *comparing, size_t i, struct err *err)
+static enum err_code shape_capture(struct comparing *comparing, size_t i, struct err *err)
 {
     const struct options *const options = comparing->options;
     struct compared_capture *const capture = &comparing->captures[i];
@@ -191,7 +170,7 @@ static enum err_code shape(struct comparing *comparing, size_t i, struct err *er
     return rc;
 }
 
-static enum err_code compare(struct comparing *comparing, struct err *err)
+static enum err_code compare_captures(struct comparing *comparing, struct err *err)
 {
     const struct options *const options = comparing->options;
     const bool is_page = form_of(options) == FORM_HTML;
@@ -214,28 +193,36 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
         comparing->filters.native =
             NATIVE_FRAMES_EVERYTHING; /* whoever opens the page chooses */
     for (size_t i = 0; i < comparing->count && !rc; i++)
-        rc = shape(comparing, i, err);
+        rc = shape_capture(comparing, i, err);
     if (!rc && (!is_page || options->fail_ifs.count > 0))
         rc = comparison_init(&comparing->comparison, &comparing->baseline, &comparing->now,
                              options->diff_by_time ? COMPARISON_BY_TIME : COMPARISON_BY_SAMPLES,
                              err);
     if (!rc) {
         struct buffer out;
-        buffer_init_draining(&out, drain, &comparing->output);
+        buffer_init_draining(&out, drain_output, &comparing->output);
         rc = write_form(comparing, form_of(comparing->options), &out, err);
         buffer_flush(&out);
         buffer_deinit(&out);
         if (!rc || comparing->output.sys != 0)
             rc = output_finish(&comparing->output, NULL, 0, err);
     }
-    return rc ? rc : check_conditions(comparing, err);
-}
 
-/* The page asks for parts itself. */
-static void choose_parts(struct options *options)
-{
-    if (!options->chooses_parts && form_of(options) != FORM_HTML)
-        options->view.query.states.parts = PART_SET_COMPARED;
+    if (rc)
+        return rc;
+
+    for (size_t i = 0; i < comparing->options->fail_ifs.count && !rc; i++) {
+        function_id id = 0;
+        rc = condition_check(&comparing->conditions[i], &comparing->comparison, &id, err);
+        if (rc || id == 0)
+            continue;
+        comparing->holds = true;
+        const struct strtab_string name =
+            names_function(comparing->comparison.snapshot, id).name;
+        say("%.64s: %.*s", comparing->conditions[i].text,
+            (int)utf8_cut(name.text, name.length, MAX_NAME), name.text);
+    }
+    return rc;
 }
 
 int command_diff(const struct options *given)
@@ -244,8 +231,10 @@ int command_diff(const struct options *given)
     const struct options *const options = &chosen;
     struct comparing comparing = { .options = options, .output.fd = -1 };
     struct err err = { 0 };
-    choose_parts(&chosen);
-    const enum err_code rc = compare(&comparing, &err);
+    /* The page asks for parts itself. */
+    if (!chosen.chooses_parts && form_of(&chosen) != FORM_HTML)
+        chosen.view.query.states.parts = PART_SET_COMPARED;
+    const enum err_code rc = compare_captures(&comparing, &err);
     comparison_deinit(&comparing.comparison);
 
     for (size_t i = 0; comparing.captures && i < comparing.count; i++) {

@@ -79,26 +79,6 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     return rc;
 }
 
-/* Returns once sampling has started or failed to start, at most CANCEL_MS after a signal. */
-static void wait_for_start(struct startup *startup, struct signals *signals)
-{
-    uint64_t end_ns = UINT64_MAX;
-    for (;;) {
-        const uint64_t now_ns = clock_now_ns();
-        const bool is_stopped = end_ns != UINT64_MAX;
-        if (now_ns >= end_ns)
-            return;
-        const int left_ms = is_stopped ? (int)((end_ns - now_ns) / NS_PER_MS) + 1 : -1;
-        const enum signals_event event = signals_wait(signals, startup_fd(startup), left_ms);
-        if (event == SIGNALS_READABLE)
-            return;
-        if (event == SIGNALS_STOP && !is_stopped) {
-            startup_cancel(startup);
-            end_ns = now_ns + CANCEL_MS * NS_PER_MS;
-        }
-    }
-}
-
 static enum err_code find_all(struct driver *driver, const struct sampler_options *sampling,
                               const struct sink *sink, struct sampler **out, struct err *err)
 {
@@ -110,7 +90,25 @@ static enum err_code find_all(struct driver *driver, const struct sampler_option
     enum err_code rc = startup_begin(&wanted, &startup, err);
     if (rc)
         return rc;
-    wait_for_start(startup, &driver->signals);
+
+    /* Until sampling has started or failed to start, at most CANCEL_MS after a signal. */
+    uint64_t end_ns = UINT64_MAX;
+    for (;;) {
+        const uint64_t now_ns = clock_now_ns();
+        const bool is_stopped = end_ns != UINT64_MAX;
+        if (now_ns >= end_ns)
+            break;
+        const int left_ms = is_stopped ? (int)((end_ns - now_ns) / NS_PER_MS) + 1 : -1;
+        const enum signals_event event =
+            signals_wait(&driver->signals, startup_fd(startup), left_ms);
+        if (event == SIGNALS_READABLE)
+            break;
+        if (event == SIGNALS_STOP && !is_stopped) {
+            startup_cancel(startup);
+            end_ns = now_ns + CANCEL_MS * NS_PER_MS;
+        }
+    }
+
     rc = startup_end(startup, &sampler, err);
     if (!rc && driver->signals.stopped_by) {
         leave_within(LEAVE_MS, EXIT_FAILED);
@@ -197,33 +195,6 @@ enum err_code driver_find(struct driver *driver, const struct sampler_options *s
     return rc ? rc : find_all(driver, &wanted, sink, &driver->sampler, err);
 }
 
-/* {"pids":[4711]} or {"all":true}, as in the body of POST /sessions. */
-static void audit_start(struct driver *driver)
-{
-    struct buffer body = { 0 };
-    struct json json;
-    const struct sampler_options *const sampling = sampler_options(driver->sampler);
-    json_init(&json, &body);
-    json_object(&json);
-    json_key(&json, sampling->all ? "all" : "pids");
-    if (sampling->all) {
-        json_bool(&json, true);
-    } else {
-        json_array(&json);
-        for (size_t i = 0; i < sampling->pid_count; i++)
-            json_int(&json, sampling->pids[i]);
-        json_end(&json);
-    }
-    json_end(&json);
-    if (json_finish(&json, NULL) == ERR_OK) {
-        const struct audit_event event = { "start", "command line", driver->id,
-                                           buffer_string(&body) };
-        audit_write_event(&driver->audit, &event);
-        driver->is_audited = true;
-    }
-    buffer_deinit(&body);
-}
-
 static void audit_stop(struct driver *driver, const char *reason)
 {
     const struct audit_event event = { "stop", "command line", driver->id,
@@ -250,7 +221,31 @@ enum err_code driver_begin(struct driver *driver, struct err *err)
     }
     run_summary_begin(&driver->summary);
     snprintf(driver->id, sizeof driver->id, "%s", driver->session->id);
-    audit_start(driver);
+
+    /* {"pids":[4711]} or {"all":true}, as in the body of POST /sessions. */
+    struct buffer body = { 0 };
+    struct json json;
+    const struct sampler_options *const sampling = sampler_options(driver->sampler);
+    json_init(&json, &body);
+    json_object(&json);
+    json_key(&json, sampling->all ? "all" : "pids");
+    if (sampling->all) {
+        json_bool(&json, true);
+    } else {
+        json_array(&json);
+        for (size_t i = 0; i < sampling->pid_count; i++)
+            json_int(&json, sampling->pids[i]);
+        json_end(&json);
+    }
+    json_end(&json);
+    if (json_finish(&json, NULL) == ERR_OK) {
+        const struct audit_event event = { "start", "command line", driver->id,
+                                           buffer_string(&body) };
+        audit_write_event(&driver->audit, &event);
+        driver->is_audited = true;
+    }
+    buffer_deinit(&body);
+
     rc = capture_output_begin(&driver->capture, driver->session, err);
     if (!rc && driver->push)
         rc = push_begin(driver->push, driver->sessions, SESSION_LIVE, err);
@@ -271,18 +266,6 @@ enum err_code driver_start(struct driver *driver, const struct sampler_options *
     return rc ? rc : driver_begin(driver, err);
 }
 
-static void say_line(struct driver *driver)
-{
-    struct profile_snapshot snapshot;
-    struct session_info info;
-    if (profile_snapshot(session_profile(driver->session), &snapshot, NULL) != ERR_OK)
-        return;
-    session_describe(driver->session, &snapshot, &info);
-    (driver->options->wants_stats ? run_summary_say_line : run_summary_say_progress)(
-        &driver->summary, &info, clock_now_ns());
-    profile_snapshot_release(&snapshot);
-}
-
 enum signals_event driver_wait(struct driver *driver, int fd)
 {
     const bool has_lines =
@@ -294,7 +277,15 @@ enum signals_event driver_wait(struct driver *driver, int fd)
         const enum signals_event event = signals_wait(&driver->signals, fd, wait_ms);
         if (event != SIGNALS_TIMEOUT)
             return event;
-        say_line(driver);
+
+        struct profile_snapshot snapshot;
+        struct session_info info;
+        if (profile_snapshot(session_profile(driver->session), &snapshot, NULL) != ERR_OK)
+            continue;
+        session_describe(driver->session, &snapshot, &info);
+        (driver->options->wants_stats ? run_summary_say_line : run_summary_say_progress)(
+            &driver->summary, &info, clock_now_ns());
+        profile_snapshot_release(&snapshot);
     }
 }
 
@@ -327,8 +318,8 @@ static enum err_code write_quality(struct driver *driver, const struct session_i
                               capture_output_totals(&driver->capture), err);
 }
 
-static enum err_code finish(struct driver *driver, const struct profile_snapshot *snapshot,
-                            struct err *err)
+static enum err_code finish_session(struct driver *driver,
+                                    const struct profile_snapshot *snapshot, struct err *err)
 {
     const struct view_query everything = { 0 };
     struct session_info info;
@@ -360,20 +351,12 @@ enum err_code driver_finish(struct driver *driver, struct err *err)
     enum err_code rc = profile_snapshot(session_profile(driver->session), &snapshot, err);
     if (rc)
         return rc;
-    rc = finish(driver, &snapshot, err);
+    rc = finish_session(driver, &snapshot, err);
     profile_snapshot_release(&snapshot);
     /* A program that was run keeps its own status. */
     const bool counts = !rc && !driver->launcher_out;
     const enum err_code pushed = push_check(driver->push, counts ? err : NULL);
     return counts ? pushed : rc;
-}
-
-/* Reports that the supervisor has ended; samples taken so far stay on the page. */
-static void check_keeper(const struct driver *driver)
-{
-    struct err err = { 0 };
-    if (driver->has_reader && supervisor_check(&err) != ERR_OK)
-        say("%s", err.message);
 }
 
 /* The descriptor that says that the session has ended, and then that the program has. */
@@ -389,8 +372,12 @@ enum err_code driver_serve(struct driver *driver, struct program *program, struc
     enum err_code rc = ERR_OK;
     enum signals_event event = SIGNALS_TIMEOUT;
     while ((event = driver_wait(driver, awaited_fd(driver, program))) != SIGNALS_STOP) {
-        if (event == SIGNALS_CHILD)
-            check_keeper(driver);
+        if (event == SIGNALS_CHILD) {
+            /* The supervisor has ended: samples taken so far stay on the page. */
+            struct err why = { 0 };
+            if (driver->has_reader && supervisor_check(&why) != ERR_OK)
+                say("%s", why.message);
+        }
         if (program)
             (void)program_check(program);
         if (event == SIGNALS_READABLE && !driver->is_finished) {

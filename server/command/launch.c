@@ -128,19 +128,16 @@ static enum err_code start_sampler(struct launch *launch, struct err *err)
     }
 }
 
-/* The kernel engine takes a moment to load; by now it has, so no part of the program is missed. */
-static void wait_for_engine(const struct launch *launch)
+enum err_code launch_start(struct launch *launch, struct err *err)
 {
+    /* The kernel engine takes a moment to load; by now it has, so no part of the program is missed.
+     * */
     struct sampler_options wanted = launch->options->sampling;
     struct err why = { 0 };
     wanted.engines = launch->driver->engines;
     if (wanted.engine != SAMPLER_ENGINE_REMOTE)
         (void)!sampler_check_engine(&wanted, &why);
-}
 
-enum err_code launch_start(struct launch *launch, struct err *err)
-{
-    wait_for_engine(launch);
     enum err_code rc =
         program_start(&launch->program, process_launcher_program(launch->options), err);
     if (!rc)

@@ -28,7 +28,8 @@ static enum err_code find_listener(struct live *live, const struct options *opti
     int fd = -1;
     enum err_code rc = systemd_take_socket(&fd, err);
     if (!rc && fd < 0) {
-        /* If the default port is in use, takes a free one.  A port that the user names is never replaced. */
+        /* If the default port is in use, takes a free one.  A port that the user names is never
+         * replaced. */
         struct listen_address address = options->listen;
         struct err first = { 0 };
         rc = listen_open(&address, &live->listener, &first);
@@ -63,7 +64,8 @@ static enum err_code open_pipeline(struct live *live, const struct options *opti
                                          .audit_say = say,
                                          .links = &options->report.links };
     enum err_code rc = ERR_OK;
-    /* A team shares the server of a whole host, so its audit log goes to standard error by default. */
+    /* A team shares the server of a whole host, so its audit log goes to standard error by default.
+     * */
     if (!pipeline.audit_file && options->command->bit == COMMAND_SERVE &&
         standard_is_written(STDERR_FILENO))
         pipeline.audit_file = "-";
@@ -151,13 +153,6 @@ static void format_url(const struct live *live, const char *token, char *out, si
              live->shows ? "#v=1&session=" : "", live->shows ? live->shows : "");
 }
 
-static void open_browser(struct live *live)
-{
-    char url[2 * LIVE_URL_BYTES];
-    format_url(live, live->pipeline.auth.once, url, sizeof url);
-    prepared_child_run(&live->browser, url);
-}
-
 /* How a browser elsewhere comes to an address that only this host has, or that a firewall may hide. */
 static void say_tunnel(const struct live *live)
 {
@@ -201,7 +196,8 @@ enum err_code live_say_url(struct live *live, const struct options *options, str
     const enum err_code rc = exit_flush(err);
     if (rc)
         return rc;
-    open_browser(live);
+    format_url(live, live->pipeline.auth.once, url, sizeof url);
+    prepared_child_run(&live->browser, url);
     systemd_notify(&live->systemd, "READY=1");
     return ERR_OK;
 }

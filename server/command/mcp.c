@@ -32,7 +32,7 @@ struct serving {
     const struct options *options;
 };
 
-static void answer(void *context, struct request *request, struct response *response)
+static void answer_request(void *context, struct request *request, struct response *response)
 {
     struct serving *const serving = context;
     pipeline_answer(&serving->live.pipeline, request, response);
@@ -51,7 +51,7 @@ static enum err_code open_capture(void *context, const char *path, char id[MCP_I
 }
 
 /* false: the client reads no longer, or a signal came. */
-static bool flush(struct buffer *out, const struct signals *signals)
+static bool flush_output(struct buffer *out, const struct signals *signals)
 {
     size_t done = 0;
     while (done < out->length) {
@@ -75,7 +75,7 @@ static bool flush(struct buffer *out, const struct signals *signals)
 }
 
 /* Until the client is gone, or a signal comes. */
-static void converse(struct mcp *mcp, struct buffer *out, struct signals *signals)
+static void serve_client(struct mcp *mcp, struct buffer *out, struct signals *signals)
 {
     char data[CHUNK_BYTES];
     do {
@@ -90,14 +90,14 @@ static void converse(struct mcp *mcp, struct buffer *out, struct signals *signal
             mcp_take(mcp, data, length > 0 ? (size_t)length : 0);
         }
         mcp_poll(mcp);
-    } while (flush(out, signals));
+    } while (flush_output(out, signals));
 }
 
 int command_mcp(const struct options *options)
 {
     struct serving serving = { .live.listener.fd = -1, .options = options };
     struct dashboard dashboard = { .processes = NULL };
-    const struct mcp_host host = { &serving, answer, open_capture };
+    const struct mcp_host host = { &serving, answer_request, open_capture };
     struct buffer out = { 0 };
     struct mcp *mcp = NULL;
     struct signals signals;
@@ -118,7 +118,7 @@ int command_mcp(const struct options *options)
         rc = mcp_create(&host, &out, &mcp, &err);
     if (!rc) {
         dashboard_begin(&dashboard);
-        converse(mcp, &out, &signals);
+        serve_client(mcp, &out, &signals);
     }
     signals_deinit(&signals);
     const int status = exit_with(rc, &err);

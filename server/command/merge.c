@@ -23,7 +23,7 @@ struct merging {
     uint64_t read_bytes, last_bytes; /* of all files, of the current one */
 };
 
-static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
+static enum err_code take_output(void *to, const void *data, size_t bytes, struct err *err)
 {
     if (output_write(to, data, bytes))
         return ERR_OK;
@@ -31,7 +31,7 @@ static enum err_code take(void *to, const void *data, size_t bytes, struct err *
 }
 
 /* The merge reads the files one after the other first, and side by side then. */
-static bool watch(void *context, uint64_t done, uint64_t bytes)
+static bool watch_reader(void *context, uint64_t done, uint64_t bytes)
 {
     struct merging *const merging = context;
     (void)bytes;
@@ -81,8 +81,8 @@ static enum err_code open_part(const char *word, struct reader **reader_out,
     return reader_open(path, reader_out, err);
 }
 
-static enum err_code merge(const struct options *options, struct merging *merging,
-                           struct err *err)
+static enum err_code merge_files(const struct options *options, struct merging *merging,
+                                 struct err *err)
 {
     struct output *const output = &merging->output;
     const struct merge_options wanted = { .ranges = merging->ranges,
@@ -97,11 +97,11 @@ static enum err_code merge(const struct options *options, struct merging *mergin
         for (size_t i = 0; i < options->file_count && !rc; i++) {
             rc = open_part(options->files[i], &merging->readers[i], &merging->ranges[i], err);
             if (!rc)
-                reader_watch(merging->readers[i], watch, merging);
+                reader_watch(merging->readers[i], watch_reader, merging);
         }
     }
     if (!rc)
-        rc = merge_captures(merging->readers, options->file_count, &wanted, take, output,
+        rc = merge_captures(merging->readers, options->file_count, &wanted, take_output, output,
                             &result, err);
     progress_end(&merging->progress);
     /* If the disk is full, output_finish has the better message. */
@@ -126,7 +126,7 @@ int command_merge(const struct options *options)
 {
     struct merging merging = { .output.fd = -1 };
     struct err err = { 0 };
-    const enum err_code rc = merge(options, &merging, &err);
+    const enum err_code rc = merge_files(options, &merging, &err);
     output_deinit(&merging.output);
     for (size_t i = 0; i < options->file_count; i++)
         reader_close(merging.readers[i]);

@@ -6,7 +6,7 @@
 #include "server/push/push.h"
 
 /* Any thread. */
-static void print(void *context, const char *what)
+static void print_message(void *context, const char *what)
 {
     (void)context;
     say("%s", what);
@@ -23,7 +23,7 @@ enum err_code pushing_open(const struct options *options, struct push **out, str
         if (settings.endpoints[i].headers_file)
             rc = credentials_read_headers(settings.endpoints[i].headers_file, &headers[i], err);
     if (!rc && settings.endpoint_count > 0)
-        rc = push_open(&settings, headers, print, NULL, out, err);
+        rc = push_open(&settings, headers, print_message, NULL, out, err);
     for (size_t i = 0; i < settings.endpoint_count; i++)
         credentials_wipe_headers(headers[i]);
     return rc;

@@ -27,7 +27,7 @@ struct record {
     struct exports exports;
 };
 
-static enum err_code start(struct record *record, struct err *err)
+static enum err_code start_recording(struct record *record, struct err *err)
 {
     enum err_code rc = driver_open(&record->driver, err);
     if (!rc) {
@@ -79,10 +79,13 @@ static bool has_children(const struct record *record)
     return record->options->target && record->options->sampling.subprocesses;
 }
 
-/* Waits until the session or the COMMAND ends.  true: the user stops them. */
-static bool wait_for_end(struct record *record)
+/* Samples until the session ends.  The first signal ends it cleanly, a second one at once.  A COMMAND ends before the
+ * session does. */
+static void sample_target(struct record *record)
 {
     struct driver *const driver = &record->driver;
+
+    /* Until the session or the COMMAND ends, or the user stops them. */
     struct program *const program = &record->launch.program;
     const int end_fd = sampler_end_fd(driver->sampler);
     const int both_fd = has_children(record) ? watch_both(end_fd, program->socket) : -1;
@@ -94,15 +97,8 @@ static bool wait_for_end(struct record *record)
     /* Its status comes a moment later. */
     if (event != SIGNALS_STOP && record->options->target && !program_check(program))
         event = signals_wait(&driver->signals, program->socket, STATUS_MS);
-    return event == SIGNALS_STOP;
-}
+    const bool is_stopped = event == SIGNALS_STOP;
 
-/* Samples until the session ends.  The first signal ends it cleanly, a second one at once.  A COMMAND ends before the
- * session does. */
-static void sample(struct record *record)
-{
-    struct driver *const driver = &record->driver;
-    const bool is_stopped = wait_for_end(record);
     if (is_stopped)
         program_end(&record->launch.program, &driver->signals);
     if ((is_stopped || has_children(record)) && driver_stop(driver) == DRIVER_IMPATIENT)
@@ -112,20 +108,7 @@ static void sample(struct record *record)
         signals_deinit(&driver->signals);
 }
 
-static void say_end(const struct record *record, const struct session_info *info)
-{
-    const struct view_query everything = { 0 };
-    const enum sampler_state state = info->status.state;
-    struct states states;
-    if (*info->status.reason && state == SAMPLER_FAILED)
-        say("%s", info->status.reason);
-    if (states_init(&states, info->snapshot, &everything, NULL) != ERR_OK)
-        return;
-    run_summary_say_end(info, &states, &record->driver.written);
-    states_deinit(&states);
-}
-
-static enum err_code finish(struct record *record, struct err *err)
+static enum err_code finish_recording(struct record *record, struct err *err)
 {
     const struct view_query everything = { 0 };
     struct session *const session = record->driver.session;
@@ -145,7 +128,16 @@ static enum err_code finish(struct record *record, struct err *err)
             ERR_OK &&
         !rc)
         rc = err->code;
-    say_end(record, &info);
+
+    const enum sampler_state state = info.status.state;
+    struct states states;
+    if (*info.status.reason && state == SAMPLER_FAILED)
+        say("%s", info.status.reason);
+    if (states_init(&states, info.snapshot, &everything, NULL) == ERR_OK) {
+        run_summary_say_end(&info, &states, &record->driver.written);
+        states_deinit(&states);
+    }
+
     if (!rc && snapshot.quality.samples == 0) {
         rc = err_set(err, ERR_NOT_FOUND, "no samples were captured%s",
                      snapshot.quality.filtered > 0        ? ": --mode left out every sample"
@@ -173,16 +165,6 @@ static bool wants_texts(const struct options *options)
     return wants;
 }
 
-/* The status of the COMMAND.  If all went well there, but not here, the output is missing. */
-static int choose_status(const struct record *record, int status)
-{
-    const struct program *const program = &record->launch.program;
-    if (!program->has_ended)
-        return status;
-    const int own = program_exit_status(program);
-    return own == 0 ? status : own;
-}
-
 int command_record(const struct options *options)
 {
     struct record record = { .options = options,
@@ -195,10 +177,10 @@ int command_record(const struct options *options)
     struct err err = { 0 };
     if (options->target)
         launch_init(&record.launch, &record.driver);
-    enum err_code rc = start(&record, &err);
+    enum err_code rc = start_recording(&record, &err);
     if (!rc) {
-        sample(&record);
-        rc = finish(&record, &err);
+        sample_target(&record);
+        rc = finish_recording(&record, &err);
         if (options->target)
             launch_wait(&record.launch);
     } else if (record.launch.is_unsampled) {
@@ -207,7 +189,10 @@ int command_record(const struct options *options)
     program_end(&record.launch.program, &record.driver.signals);
     exports_close(&record.exports);
     const int driver_status = driver_end(&record.driver, rc, &err);
-    const int status = choose_status(&record, driver_status);
+    /* The status of the COMMAND.  If all went well there, but not here, the output is missing. */
+    const struct program *const program = &record.launch.program;
+    const int own = program->has_ended ? program_exit_status(program) : 0;
+    const int status = own == 0 ? driver_status : own;
     driver_close(&record.driver, status);
     return status;
 }

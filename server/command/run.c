@@ -3,12 +3,6 @@
 #include "server/command/launch.h"
 #include "server/command/options/options.h"
 
-static enum err_code start(struct launch *launch, struct err *err)
-{
-    const enum err_code rc = driver_open(launch->driver, err);
-    return rc ? rc : launch_start(launch, err);
-}
-
 /* Returns the status of the program if it ended before the user stopped pyrometer. */
 int command_run(const struct options *options)
 {
@@ -16,7 +10,9 @@ int command_run(const struct options *options)
     struct launch launch;
     struct err err = { 0 };
     launch_init(&launch, &driver);
-    enum err_code rc = start(&launch, &err);
+    enum err_code rc = driver_open(&driver, &err);
+    if (!rc)
+        rc = launch_start(&launch, &err);
     const bool is_sampled = !rc;
     if (is_sampled)
         rc = driver_serve(&driver, &launch.program, &err);

@@ -89,15 +89,6 @@ static enum err_code begin_push(struct push *push, struct live *live,
     return push_begin(push, live->sessions, SESSION_CONTINUOUS, err);
 }
 
-/* A service is started again, if it ends. */
-static enum err_code check_keeper(const struct live *live, struct err *err)
-{
-    const enum err_code rc = supervisor_check(err);
-    if (rc && !live->systemd.is_there)
-        say("%s", err->message);
-    return live->systemd.is_there ? rc : ERR_OK;
-}
-
 /* Serves until a signal comes. */
 static enum err_code wait_for_end(const struct live *live, const struct dashboard *dashboard,
                                   struct signals *signals, struct err *err)
@@ -109,9 +100,14 @@ static enum err_code wait_for_end(const struct live *live, const struct dashboar
     while (!rc && (event = signals_wait(signals, -1, wait_ms)) != SIGNALS_STOP) {
         if (watchdog_ms)
             systemd_notify(&live->systemd, "WATCHDOG=1");
-        if (event == SIGNALS_CHILD)
-            rc = check_keeper(live, err);
-        else if (dashboard->captures)
+        if (event == SIGNALS_CHILD) {
+            rc = supervisor_check(err);
+            /* A service is started again, if it ends. */
+            if (rc && !live->systemd.is_there) {
+                say("%s", err->message);
+                rc = ERR_OK;
+            }
+        } else if (dashboard->captures)
             captures_tidy(dashboard->captures);
     }
     return rc;

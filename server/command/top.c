@@ -44,7 +44,7 @@ struct top {
     bool is_over;
 };
 
-static enum err_code watch(struct top *top, int fd, struct err *err)
+static enum err_code watch_fd(struct top *top, int fd, struct err *err)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
     if (epoll_ctl(top->events, EPOLL_CTL_ADD, fd, &event) == 0)
@@ -52,45 +52,27 @@ static enum err_code watch(struct top *top, int fd, struct err *err)
     return err_sys(err, errno, "cannot watch the terminal");
 }
 
-static enum err_code open_terminal(struct top *top, struct err *err)
-{
-    enum err_code rc = terminal_init(&top->terminal, err);
-    if (rc)
-        return rc;
-    top->events = epoll_create1(EPOLL_CLOEXEC);
-    if (top->events < 0)
-        return err_sys(err, errno, "cannot watch the terminal");
-    rc = watch(top, STDIN_FILENO, err);
-    return rc ? rc : watch(top, top->terminal.signal_fd, err);
-}
-
-static enum err_code start(struct top *top, struct err *err)
+static enum err_code start_sampling(struct top *top, struct err *err)
 {
     struct sampler_options sampling = top->driver.options->sampling;
     /* The user chooses threads on the screen. */
     sampling.all_threads = true;
     enum err_code rc = driver_open(&top->driver, err);
-    if (!rc)
-        rc = open_terminal(top, err);
+    if (!rc) {
+        rc = terminal_init(&top->terminal, err);
+        if (rc)
+            return rc;
+        top->events = epoll_create1(EPOLL_CLOEXEC);
+        if (top->events < 0)
+            return err_sys(err, errno, "cannot watch the terminal");
+        rc = watch_fd(top, STDIN_FILENO, err);
+        if (!rc)
+            rc = watch_fd(top, top->terminal.signal_fd, err);
+    }
     return rc ? rc : driver_start(&top->driver, &sampling, err);
 }
 
-static void measure_pace(struct pace *pace, const struct quality *quality, uint64_t now_ns)
-{
-    struct usage usage;
-    if (pace->at_ns && now_ns - pace->at_ns < PACE_NS)
-        return;
-    usage_read(&usage);
-    const double cpu_s = usage.cpu_user_s + usage.cpu_sys_s;
-    const double seconds = (double)(now_ns - pace->at_ns) / (double)NS_PER_S;
-    pace->hz = pace->at_ns ? (double)(quality->ticks - pace->ticks) / seconds : -1;
-    pace->cpu_percent = pace->at_ns ? 100 * (cpu_s - pace->cpu_s) / seconds : 0;
-    pace->at_ns = now_ns;
-    pace->ticks = quality->ticks;
-    pace->cpu_s = cpu_s;
-}
-
-static enum err_code renew(struct top *top, struct err *err)
+static enum err_code renew_snapshot(struct top *top, struct err *err)
 {
     const struct frame_filters *const filters = &top->driver.options->view.filters;
     const struct view_query everything = { 0 };
@@ -108,14 +90,27 @@ static enum err_code renew(struct top *top, struct err *err)
         profile_snapshot_release(&top->snapshot);
     top->snapshot = snapshot;
     top->has_snapshot = true;
-    measure_pace(&top->pace, &snapshot.quality, now_ns);
+
+    struct usage usage;
+    if (!top->pace.at_ns || now_ns - top->pace.at_ns >= PACE_NS) {
+        usage_read(&usage);
+        const double cpu_s = usage.cpu_user_s + usage.cpu_sys_s;
+        const double seconds = (double)(now_ns - top->pace.at_ns) / (double)NS_PER_S;
+        top->pace.hz =
+            top->pace.at_ns ? (double)(snapshot.quality.ticks - top->pace.ticks) / seconds : -1;
+        top->pace.cpu_percent = top->pace.at_ns ? 100 * (cpu_s - top->pace.cpu_s) / seconds : 0;
+        top->pace.at_ns = now_ns;
+        top->pace.ticks = snapshot.quality.ticks;
+        top->pace.cpu_s = cpu_s;
+    }
+
     if (reshape_is_needed(&snapshot, filters))
         rc = reshaped_init(&top->reshaped, &snapshot, &everything, filters, RESHAPED_WINDOWS,
                            err);
     return rc;
 }
 
-static enum err_code draw(struct top *top, struct err *err)
+static enum err_code draw_screen(struct top *top, struct err *err)
 {
     char message[MESSAGE_BYTES];
     struct session_info info;
@@ -163,57 +158,50 @@ static enum err_code draw(struct top *top, struct err *err)
     return ERR_OK;
 }
 
-/* The end of input means that the terminal has gone. */
-static enum err_code take_keys(struct top *top, struct err *err)
-{
-    char bytes[KEYS_BYTES];
-    const ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
-    if (n <= 0) {
-        top->is_over |= n == 0 || (errno != EINTR && errno != EAGAIN);
-        return ERR_OK;
-    }
-    for (const char *at = bytes; at < bytes + n && !top->is_over;) {
-        const enum display_request request =
-            display_key(&top->display, keys_next(&at, bytes + n), &top->room);
-        top->is_over |= request == DISPLAY_QUITS;
-        if (request == DISPLAY_RENEWS && renew(top, err) != ERR_OK)
-            return err->code;
-        if (!top->is_over && draw(top, err) != ERR_OK)
-            return err->code;
-    }
-    return ERR_OK;
-}
-
 static enum err_code take_event(struct top *top, struct err *err)
 {
     struct epoll_event event;
     if (epoll_wait(top->events, &event, 1, 0) != 1)
         return ERR_OK;
-    if (event.data.fd == STDIN_FILENO)
-        return take_keys(top, err);
+    if (event.data.fd == STDIN_FILENO) {
+        /* The end of input means that the terminal has gone. */
+        char bytes[KEYS_BYTES];
+        const ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+        if (n <= 0) {
+            top->is_over |= n == 0 || (errno != EINTR && errno != EAGAIN);
+            return ERR_OK;
+        }
+        for (const char *at = bytes; at < bytes + n && !top->is_over;) {
+            const enum display_request request =
+                display_key(&top->display, keys_next(&at, bytes + n), &top->room);
+            top->is_over |= request == DISPLAY_QUITS;
+            if (request == DISPLAY_RENEWS && renew_snapshot(top, err) != ERR_OK)
+                return err->code;
+            if (!top->is_over && draw_screen(top, err) != ERR_OK)
+                return err->code;
+        }
+        return ERR_OK;
+    }
     terminal_take_signals(&top->terminal);
-    return draw(top, err);
-}
-
-static int wait_ms(const struct top *top)
-{
-    const uint64_t now_ns = clock_now_ns();
-    return now_ns < top->due_ns ? (int)((top->due_ns - now_ns) / NS_PER_MS) + 1 : 0;
+    return draw_screen(top, err);
 }
 
 /* Runs until the user quits.  If sampling ends earlier, the screen shows that. */
-static enum err_code show(struct top *top, struct err *err)
+static enum err_code show_screen(struct top *top, struct err *err)
 {
     enum err_code rc = terminal_enter(&top->terminal, err);
     while (!rc && !top->is_over) {
-        rc = renew(top, err);
+        rc = renew_snapshot(top, err);
         if (!rc)
-            rc = draw(top, err);
+            rc = draw_screen(top, err);
         enum signals_event event = SIGNALS_TIMEOUT;
         do {
             if (rc || top->is_over)
                 break;
-            event = signals_wait(&top->driver.signals, top->events, wait_ms(top));
+            const uint64_t now_ns = clock_now_ns();
+            const int left_ms =
+                now_ns < top->due_ns ? (int)((top->due_ns - now_ns) / NS_PER_MS) + 1 : 0;
+            event = signals_wait(&top->driver.signals, top->events, left_ms);
             if (event == SIGNALS_READABLE)
                 rc = take_event(top, err);
             top->is_over |= event == SIGNALS_STOP;
@@ -234,9 +222,9 @@ int command_top(const struct options *options)
     top.display.parts = options->view.query.states.parts;
     if (options->chooses_parts && !top.display.parts)
         top.display.mode = DISPLAY_WALL;
-    enum err_code rc = start(&top, &err);
+    enum err_code rc = start_sampling(&top, &err);
     if (!rc)
-        rc = show(&top, &err);
+        rc = show_screen(&top, &err);
     if (!rc)
         rc = driver_stop(&top.driver) == DRIVER_ENDED ? driver_finish(&top.driver, &err)
                                                       : ERR_OK;

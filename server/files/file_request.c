@@ -53,17 +53,6 @@ int file_call_status(int folder_fd, const char *name, struct files_status *out)
     return 0;
 }
 
-static void put_row(const char *name, const struct files_status *status, struct buffer *out)
-{
-    static const char padding[8];
-    const size_t length = strlen(name) + 1;
-    const size_t bytes = (length + 7) / 8 * 8;
-    const struct file_row row = { *status, (uint32_t)bytes };
-    buffer_append(out, &row, sizeof row);
-    buffer_append(out, name, length);
-    buffer_append(out, padding, bytes - length);
-}
-
 int file_call_list(int folder_fd, struct buffer *out)
 {
     struct files_status status;
@@ -78,8 +67,15 @@ int file_call_list(int folder_fd, struct buffer *out)
     }
     const struct dirent *entry;
     for (int i = 0; i < FILES_MAX_LISTED && (entry = readdir(folder)); i++)
-        if (file_call_status(fd, entry->d_name, &status) == 0 && S_ISREG(status.mode))
-            put_row(entry->d_name, &status, out);
+        if (file_call_status(fd, entry->d_name, &status) == 0 && S_ISREG(status.mode)) {
+            static const char padding[8];
+            const size_t length = strlen(entry->d_name) + 1;
+            const size_t bytes = (length + 7) / 8 * 8;
+            const struct file_row row = { status, (uint32_t)bytes };
+            buffer_append(out, &row, sizeof row);
+            buffer_append(out, entry->d_name, length);
+            buffer_append(out, padding, bytes - length);
+        }
     closedir(folder);
     errno = ENOMEM;
     return out->failed ? -1 : 0;

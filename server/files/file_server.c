@@ -18,7 +18,7 @@
 enum { MAX_FDS = 2 };
 
 /* Checks a new link by its inode.  false: the kernel refuses. */
-static bool become(uid_t uid, gid_t gid)
+static bool become_user(uid_t uid, gid_t gid)
 {
     (void)setfsgid(gid);
     (void)setfsuid(uid);
@@ -41,7 +41,7 @@ static bool is_unnamed(int fd)
 }
 
 /* The list as a file, because it may be longer than a message. */
-static int list(int folder_fd)
+static int list_folder(int folder_fd)
 {
     struct buffer rows = { 0 };
     SCOPED_FD int fd = memfd_create("list", MFD_CLOEXEC);
@@ -68,15 +68,15 @@ static int open_file(const struct file_request *request, const struct folder *fo
 }
 
 /* Returns a file for the answer, 0 if there is none, -1 with errno if it failed.  file: -1: none came. */
-static int serve(const struct file_request *request, const struct folder *folder, int file,
-                 struct files_status *status)
+static int serve_request(const struct file_request *request, const struct folder *folder,
+                         int file, struct files_status *status)
 {
     const bool is_store = folder->use == FOLDER_STORE;
     errno = EPERM;
     if (request->kind == FILE_OPEN)
         return open_file(request, folder);
     if (request->kind == FILE_LIST)
-        return is_store ? list(folder->fd) : -1;
+        return is_store ? list_folder(folder->fd) : -1;
     if (!is_permitted(folder, request->name))
         return -1;
     switch (request->kind) {
@@ -103,11 +103,11 @@ static int serve_as_owner(const struct file_request *request, int file,
     if (request->folder >= folders_count())
         return -1;
     const struct folder *const folder = folders_at(request->folder);
-    const bool is_owner = become(folder->uid, folder->gid);
+    const bool is_owner = become_user(folder->uid, folder->gid);
     errno = EPERM;
-    const int rc = is_owner ? serve(request, folder, file, status) : -1;
+    const int rc = is_owner ? serve_request(request, folder, file, status) : -1;
     const int sys = errno;
-    if (!become(uid, gid))
+    if (!become_user(uid, gid))
         _exit(1);
     errno = sys;
     return rc;

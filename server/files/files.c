@@ -87,8 +87,8 @@ static int receive_answer(int from, struct files_status *status_out, int *file_o
 }
 
 /* file: -1: none goes with it. */
-static int ask(const struct files_folder *folder, struct file_request *request, int file,
-               struct files_status *status_out, int *file_out)
+static int ask_server(const struct files_folder *folder, struct file_request *request, int file,
+                      struct files_status *status_out, int *file_out)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -107,7 +107,7 @@ static int ask(const struct files_folder *folder, struct file_request *request, 
 static int ask_for_file(const struct files_folder *folder, struct file_request *request)
 {
     int fd;
-    return ask(folder, request, -1, NULL, &fd) == 0 ? fd : -1;
+    return ask_server(folder, request, -1, NULL, &fd) == 0 ? fd : -1;
 }
 
 /* false: the name is too long. */
@@ -153,7 +153,7 @@ int files_link(const struct files_folder *folder, int fd, const char *name)
     struct file_request request = { .kind = FILE_LINK };
     if (folder->number < 0)
         return file_call_link(folder->fd, fd, name);
-    return put_name(name, request.name) ? ask(folder, &request, fd, NULL, NULL) : -1;
+    return put_name(name, request.name) ? ask_server(folder, &request, fd, NULL, NULL) : -1;
 }
 
 int files_rename(const struct files_folder *folder, const char *from, const char *to)
@@ -162,7 +162,7 @@ int files_rename(const struct files_folder *folder, const char *from, const char
     if (folder->number < 0)
         return renameat(folder->fd, from, folder->fd, to);
     return put_name(from, request.name) && put_name(to, request.to)
-               ? ask(folder, &request, -1, NULL, NULL)
+               ? ask_server(folder, &request, -1, NULL, NULL)
                : -1;
 }
 
@@ -171,7 +171,7 @@ int files_remove(const struct files_folder *folder, const char *name)
     struct file_request request = { .kind = FILE_REMOVE };
     if (folder->number < 0)
         return unlinkat(folder->fd, name, 0);
-    return put_name(name, request.name) ? ask(folder, &request, -1, NULL, NULL) : -1;
+    return put_name(name, request.name) ? ask_server(folder, &request, -1, NULL, NULL) : -1;
 }
 
 int files_status(const struct files_folder *folder, const char *name, struct files_status *out)
@@ -179,7 +179,7 @@ int files_status(const struct files_folder *folder, const char *name, struct fil
     struct file_request request = { .kind = FILE_STATUS };
     if (folder->number < 0)
         return file_call_status(folder->fd, name, out);
-    return put_name(name, request.name) ? ask(folder, &request, -1, out, NULL) : -1;
+    return put_name(name, request.name) ? ask_server(folder, &request, -1, out, NULL) : -1;
 }
 
 /* The rows that the file process has written. */
@@ -196,21 +196,6 @@ static int read_rows(int fd, struct buffer *out)
     return got < 0 ? -1 : 0;
 }
 
-static void visit_rows(const struct buffer *rows, files_visitor *visit, void *context)
-{
-    struct file_row row;
-    size_t at = 0;
-    while (rows->length - at >= sizeof row) {
-        memcpy(&row, rows->data + at, sizeof row);
-        at += sizeof row;
-        if (row.name_bytes == 0 || row.name_bytes > rows->length - at ||
-            rows->data[at + row.name_bytes - 1] != '\0' ||
-            !visit(context, rows->data + at, &row.status))
-            return;
-        at += row.name_bytes;
-    }
-}
-
 int files_list(const struct files_folder *folder, files_visitor *visit, void *context)
 {
     struct file_request request = { .kind = FILE_LIST };
@@ -222,8 +207,19 @@ int files_list(const struct files_folder *folder, files_visitor *visit, void *co
         SCOPED_FD int fd = ask_for_file(folder, &request);
         rc = fd < 0 ? -1 : read_rows(fd, &rows);
     }
-    if (rc == 0)
-        visit_rows(&rows, visit, context);
+    if (rc == 0) {
+        struct file_row row;
+        size_t at = 0;
+        while (rows.length - at >= sizeof row) {
+            memcpy(&row, rows.data + at, sizeof row);
+            at += sizeof row;
+            if (row.name_bytes == 0 || row.name_bytes > rows.length - at ||
+                rows.data[at + row.name_bytes - 1] != '\0' ||
+                !visit(context, rows.data + at, &row.status))
+                break;
+            at += row.name_bytes;
+        }
+    }
     const int sys = errno;
     buffer_deinit(&rows);
     errno = sys;

@@ -58,7 +58,7 @@ static struct folder *add_open(int fd, enum folder_use use)
     return folder;
 }
 
-static struct folder *add(const char *path, enum folder_use use)
+static struct folder *add_folder(const char *path, enum folder_use use)
 {
     const size_t length = without_slashes(path, strlen(path));
     SCOPED_FD int fd = -1;
@@ -83,12 +83,12 @@ static void add_name(const struct folder *folder, const char *name)
 
 void folders_add(const char *path, enum folder_use use)
 {
-    (void)add(path, use);
+    (void)add_folder(path, use);
 }
 
 void folders_add_file(const char *path, const char *name)
 {
-    add_name(add(path, FOLDER_NAMED), name);
+    add_name(add_folder(path, FOLDER_NAMED), name);
 }
 
 void folders_add_open(int fd, enum folder_use use, const char *name)

@@ -24,7 +24,7 @@ struct connection_reaper {
     struct connections connections;
 };
 
-static void wake(const struct connection_reaper *reaper)
+static void wake_thread(const struct connection_reaper *reaper)
 {
     const uint64_t one = 1;
     while (write(reaper->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
@@ -36,7 +36,7 @@ static uint64_t mark_of(const struct connection *connection, size_t at)
     return (uint64_t)connection->serial << 32 | at;
 }
 
-static void end(struct connection_reaper *reaper, size_t at)
+static void end_connection(struct connection_reaper *reaper, size_t at)
 {
     if (at != CONNECTIONS_NONE)
         shutdown(reaper->connections.items[at].fd, SHUT_RDWR);
@@ -78,7 +78,7 @@ static uint64_t close_late(struct connection_reaper *reaper, uint64_t now_ns)
             continue;
         }
         one->phase = CONNECTION_ENDING;
-        end(reaper, i);
+        end_connection(reaper, i);
     }
     return again_ns;
 }
@@ -94,7 +94,7 @@ static int ms_to_deadline(const struct connection_reaper *reaper, uint64_t again
     return (int)((left_ns < longest_ns ? left_ns : longest_ns) / NS_PER_MS) + 1;
 }
 
-static void *watch(void *argument)
+static void *watch_connections(void *argument)
 {
     struct connection_reaper *const reaper = argument;
     struct epoll_event events[EVENTS];
@@ -120,7 +120,7 @@ static int watch_fd(const struct connection_reaper *reaper, int fd, uint32_t wha
     return epoll_ctl(reaper->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-static void destroy(struct connection_reaper *reaper)
+static void destroy_reaper(struct connection_reaper *reaper)
 {
     if (reaper->epoll_fd >= 0)
         close(reaper->epoll_fd);
@@ -151,14 +151,14 @@ enum err_code connection_reaper_start(struct connection_reaper **out, struct err
     int sys = errno;
     if (reaper->epoll_fd >= 0 && reaper->wake_fd >= 0) {
         sys = watch_fd(reaper, reaper->wake_fd, EPOLLIN, WAKE) == 0
-                  ? pthread_create(&reaper->thread, NULL, watch, reaper)
+                  ? pthread_create(&reaper->thread, NULL, watch_connections, reaper)
                   : errno;
         if (sys == 0) {
             *out = reaper;
             return ERR_OK;
         }
     }
-    destroy(reaper);
+    destroy_reaper(reaper);
     return err_sys(err, sys, "cannot watch connections");
 }
 
@@ -169,9 +169,9 @@ void connection_reaper_stop(struct connection_reaper *reaper)
     pthread_mutex_lock(&reaper->lock);
     reaper->is_ending = true;
     pthread_mutex_unlock(&reaper->lock);
-    wake(reaper);
+    wake_thread(reaper);
     pthread_join(reaper->thread, NULL);
-    destroy(reaper);
+    destroy_reaper(reaper);
 }
 
 bool connection_reaper_has_room(struct connection_reaper *reaper)
@@ -191,15 +191,15 @@ size_t connection_reaper_open(struct connection_reaper *reaper, const struct soc
     client_network(address, fd, &network);
     pthread_mutex_lock(&reaper->lock);
     const size_t at = connections_open(all, &network, fd, clock_now_ns(), &goes);
-    end(reaper, goes);
+    end_connection(reaper, goes);
     const bool is_first = all->used == 1;
     if (at == CONNECTIONS_NONE)
         shutdown(fd, SHUT_RDWR);
     else if (watch_fd(reaper, fd, EPOLLRDHUP | EPOLLONESHOT, mark_of(&all->items[at], at)) != 0)
-        end(reaper, at);
+        end_connection(reaper, at);
     pthread_mutex_unlock(&reaper->lock);
     if (is_first)
-        wake(reaper);
+        wake_thread(reaper);
     return at;
 }
 
@@ -218,7 +218,7 @@ void connection_reaper_know(struct connection_reaper *reaper, size_t at,
     if (at == CONNECTIONS_NONE)
         return;
     pthread_mutex_lock(&reaper->lock);
-    end(reaper, connections_know(&reaper->connections, at, standing));
+    end_connection(reaper, connections_know(&reaper->connections, at, standing));
     pthread_mutex_unlock(&reaper->lock);
 }
 

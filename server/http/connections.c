@@ -2,12 +2,12 @@
 
 #include "sampler/base/clock.h"
 
-static bool counts(const struct connection *connection)
+static bool is_counted(const struct connection *connection)
 {
     return connection->phase != CONNECTION_FREE && connection->phase != CONNECTION_ENDING;
 }
 
-static size_t limit(const struct connections *all, size_t usual)
+static size_t scale_limit(const struct connections *all, size_t usual)
 {
     const size_t scaled = usual * all->most / CONNECTIONS_MAX;
     return all->most == 0 ? usual : scaled > 0 ? scaled : 1;
@@ -19,12 +19,13 @@ struct tally {
     size_t of_network[CLIENT_OPERATOR + 1];
 };
 
-static struct tally tally(const struct connections *all, const struct network *network)
+static struct tally count_connections(const struct connections *all,
+                                      const struct network *network)
 {
     struct tally out = { .all = { 0 } };
     for (size_t i = 0; i < CONNECTIONS_ROOM; i++) {
         const struct connection *const one = &all->items[i];
-        if (!counts(one))
+        if (!is_counted(one))
             continue;
         out.all[one->standing]++;
         out.of_network[one->standing] += network_equals(&one->network, network);
@@ -33,13 +34,13 @@ static struct tally tally(const struct connections *all, const struct network *n
 }
 
 /* The connection that has waited longest; only_idle: among those between two requests. */
-static size_t oldest(const struct connections *all, const struct network *network,
-                     enum client_standing standing, bool only_idle, size_t but)
+static size_t find_oldest(const struct connections *all, const struct network *network,
+                          enum client_standing standing, bool only_idle, size_t but)
 {
     size_t found = CONNECTIONS_NONE;
     for (size_t i = 0; i < CONNECTIONS_ROOM; i++) {
         const struct connection *const one = &all->items[i];
-        if (i == but || !counts(one) || one->standing != standing ||
+        if (i == but || !is_counted(one) || one->standing != standing ||
             (only_idle && one->phase != CONNECTION_IDLE) ||
             (network && !network_equals(&one->network, network)))
             continue;
@@ -50,25 +51,25 @@ static size_t oldest(const struct connections *all, const struct network *networ
 }
 
 /* Who goes, so that the new one at `at` is not one too many. */
-static size_t choose(const struct connections *all, size_t at)
+static size_t choose_to_end(const struct connections *all, size_t at)
 {
     const struct network *const network = &all->items[at].network;
     const size_t most = network->kind == NETWORK_LOOPBACK
                             ? CONNECTIONS_MAX_STRANGERS_OF_LOOPBACK
                             : CONNECTIONS_MAX_STRANGERS_OF_NETWORK;
-    const struct tally now = tally(all, network);
-    if (now.of_network[CLIENT_STRANGER] > limit(all, most))
-        return oldest(all, network, CLIENT_STRANGER, false, at);
-    if (now.all[CLIENT_STRANGER] > limit(all, CONNECTIONS_MAX_STRANGERS))
-        return oldest(all, NULL, CLIENT_STRANGER, false, at);
+    const struct tally now = count_connections(all, network);
+    if (now.of_network[CLIENT_STRANGER] > scale_limit(all, most))
+        return find_oldest(all, network, CLIENT_STRANGER, false, at);
+    if (now.all[CLIENT_STRANGER] > scale_limit(all, CONNECTIONS_MAX_STRANGERS))
+        return find_oldest(all, NULL, CLIENT_STRANGER, false, at);
     if (now.all[CLIENT_STRANGER] + now.all[CLIENT_VIEWER] + now.all[CLIENT_OPERATOR] <=
-        limit(all, CONNECTIONS_MAX))
+        scale_limit(all, CONNECTIONS_MAX))
         return CONNECTIONS_NONE;
-    size_t goes = oldest(all, NULL, CLIENT_STRANGER, false, at);
+    size_t goes = find_oldest(all, NULL, CLIENT_STRANGER, false, at);
     if (goes == CONNECTIONS_NONE)
-        goes = oldest(all, NULL, CLIENT_VIEWER, true, at);
+        goes = find_oldest(all, NULL, CLIENT_VIEWER, true, at);
     if (goes == CONNECTIONS_NONE)
-        goes = oldest(all, NULL, CLIENT_OPERATOR, true, at);
+        goes = find_oldest(all, NULL, CLIENT_OPERATOR, true, at);
     return goes != CONNECTIONS_NONE ? goes : at;
 }
 
@@ -87,7 +88,7 @@ size_t connections_open(struct connections *all, const struct network *network, 
                                           .serial = all->items[at].serial + 1,
                                           .since_ns = now_ns };
     all->used++;
-    *goes_out = choose(all, at);
+    *goes_out = choose_to_end(all, at);
     if (*goes_out != CONNECTIONS_NONE)
         all->items[*goes_out].phase = CONNECTION_ENDING;
     return at;
@@ -104,21 +105,22 @@ void connections_close(struct connections *all, size_t at)
 static size_t choose_known(const struct connections *all, size_t at)
 {
     const struct connection *const one = &all->items[at];
-    const struct tally now = tally(all, &one->network);
+    const struct tally now = count_connections(all, &one->network);
     const bool is_operator = one->standing == CLIENT_OPERATOR;
-    const bool is_near = now.of_network[CLIENT_VIEWER] + now.of_network[CLIENT_OPERATOR] >
-                             limit(all, CONNECTIONS_MAX_KNOWN_OF_NETWORK) ||
-                         (!is_operator && now.of_network[CLIENT_VIEWER] >
-                                              limit(all, CONNECTIONS_MAX_VIEWERS_OF_NETWORK));
+    const bool is_near =
+        now.of_network[CLIENT_VIEWER] + now.of_network[CLIENT_OPERATOR] >
+            scale_limit(all, CONNECTIONS_MAX_KNOWN_OF_NETWORK) ||
+        (!is_operator &&
+         now.of_network[CLIENT_VIEWER] > scale_limit(all, CONNECTIONS_MAX_VIEWERS_OF_NETWORK));
     if (!is_near &&
-        (is_operator || now.all[CLIENT_VIEWER] <= limit(all, CONNECTIONS_MAX_VIEWERS)))
+        (is_operator || now.all[CLIENT_VIEWER] <= scale_limit(all, CONNECTIONS_MAX_VIEWERS)))
         return CONNECTIONS_NONE;
     const struct network *const network = is_near ? &one->network : NULL;
-    size_t goes = oldest(all, network, CLIENT_VIEWER, true, at);
+    size_t goes = find_oldest(all, network, CLIENT_VIEWER, true, at);
     if (goes == CONNECTIONS_NONE && is_operator)
-        goes = oldest(all, network, CLIENT_VIEWER, false, at);
+        goes = find_oldest(all, network, CLIENT_VIEWER, false, at);
     if (goes == CONNECTIONS_NONE && is_operator)
-        goes = oldest(all, network, CLIENT_OPERATOR, true, at);
+        goes = find_oldest(all, network, CLIENT_OPERATOR, true, at);
     return goes != CONNECTIONS_NONE ? goes : at;
 }
 
@@ -189,7 +191,7 @@ static uint64_t deadline_ns(const struct connection *one)
     return UINT64_MAX;
 }
 
-static void lower(uint64_t *again_ns, uint64_t at_ns)
+static void lower_time(uint64_t *again_ns, uint64_t at_ns)
 {
     if (at_ns < *again_ns)
         *again_ns = at_ns;
@@ -204,7 +206,7 @@ enum connection_fate connections_judge(const struct connection *connection, uint
                                connection->phase == CONNECTION_BODY;
     if (end_ns <= now_ns)
         return CONNECTION_IS_LATE;
-    lower(again_ns, end_ns);
+    lower_time(again_ns, end_ns);
     if (!connection->is_half || !is_incomplete)
         return CONNECTION_STAYS;
     /* Bytes that came together with the end, or behind the last request, are read first. */
@@ -213,6 +215,6 @@ enum connection_fate connections_judge(const struct connection *connection, uint
     const uint64_t half_ns = begun_ns + CONNECTIONS_HALF_MS * NS_PER_MS;
     if (half_ns <= now_ns)
         return CONNECTION_IS_HALF;
-    lower(again_ns, half_ns);
+    lower_time(again_ns, half_ns);
     return CONNECTION_STAYS;
 }

@@ -50,7 +50,7 @@ static void add_cost(struct delivery_cost *sum, const struct delivery_cost *cost
 }
 
 /* Is the cost within that part of the whole? */
-static bool fits(const struct delivery_cost *cost, size_t part)
+static bool fits_part(const struct delivery_cost *cost, size_t part)
 {
     return cost->memory <= memory_limit_scale(DELIVERY_MAX_MEMORY) / part &&
            cost->disk <= DELIVERY_MAX_DISK / part && cost->files <= DELIVERY_MAX_FILES / part;
@@ -69,26 +69,8 @@ static bool has_room(const struct delivery_pool *pool, const struct client *clie
         if (client_equals(&one->client, client))
             add_cost(&of_client, &one->cost);
     }
-    return fits(&all, 1) && fits(&of_client, is_operator ? 2 : 4) &&
-           (is_operator || fits(&of_viewers, 2));
-}
-
-/* false: there is no room. */
-static bool enter(struct delivery_pool *pool, struct delivery *delivery)
-{
-    pthread_mutex_lock(&pool->lock);
-    const bool enters = has_room(pool, &delivery->client, &delivery->cost);
-    if (enters) {
-        add_cost(&pool->cost, &delivery->cost);
-        delivery->pool = pool;
-        delivery->next = pool->first;
-        delivery->link = &pool->first;
-        if (delivery->next)
-            delivery->next->link = &delivery->next;
-        pool->first = delivery;
-    }
-    pthread_mutex_unlock(&pool->lock);
-    return enters;
+    return fits_part(&all, 1) && fits_part(&of_client, is_operator ? 2 : 4) &&
+           (is_operator || fits_part(&of_viewers, 2));
 }
 
 enum err_code delivery_create(struct delivery_pool *pool, const struct client *client,
@@ -105,7 +87,20 @@ enum err_code delivery_create(struct delivery_pool *pool, const struct client *c
                                    .owner = response->owner,
                                    .release = response->release,
                                    .pace = { .since_ns = clock_now_ns() } };
-    if (!enter(pool, delivery)) {
+
+    pthread_mutex_lock(&pool->lock);
+    const bool enters = has_room(pool, &delivery->client, &delivery->cost);
+    if (enters) {
+        add_cost(&pool->cost, &delivery->cost);
+        delivery->pool = pool;
+        delivery->next = pool->first;
+        delivery->link = &pool->first;
+        if (delivery->next)
+            delivery->next->link = &delivery->next;
+        pool->first = delivery;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    if (!enters) {
         free(delivery);
         return err_set(err, ERR_LIMIT, "too many answers are waiting to be read: retry later");
     }

@@ -35,7 +35,7 @@ static bool is_named(const char *item, size_t length, const char *name)
 }
 
 /* The list's word on one coding: 1 taken, 0 refused, -1 not named. */
-static int listed(const char *accept, const char *name)
+static int find_coding(const char *accept, const char *name)
 {
     for (const char *item = accept; *item;) {
         item += strspn(item, ", \t");
@@ -49,13 +49,13 @@ static int listed(const char *accept, const char *name)
 
 bool encoding_takes_gzip(const char *accept)
 {
-    const int gzip = accept ? listed(accept, "gzip") : 0;
-    return gzip == 1 || (gzip < 0 && listed(accept, "*") == 1);
+    const int gzip = accept ? find_coding(accept, "gzip") : 0;
+    return gzip == 1 || (gzip < 0 && find_coding(accept, "*") == 1);
 }
 
 enum encoding encoding_choose(const char *accept)
 {
-    if (accept && listed(accept, "zstd") == 1)
+    if (accept && find_coding(accept, "zstd") == 1)
         return ENCODING_ZSTD;
     return encoding_takes_gzip(accept) ? ENCODING_GZIP : ENCODING_IDENTITY;
 }

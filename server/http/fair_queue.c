@@ -20,7 +20,8 @@ enum fair_answer fair_queue_enter(struct fair_queue *queue, struct fair_turn *tu
     if (queue->waits[turn->client.standing] >= FAIR_QUEUE_WAITING)
         return FAIR_QUEUE_IS_FULL;
 
-    /* Whoever is there already keeps its place among the others; a newcomer has just had its turn. */
+    /* Whoever is there already keeps its place among the others; a newcomer has just had its turn.
+     * */
     struct fair_turn *const lists[] = { queue->waiting, queue->running };
     turn->client_turn = turn->network_turn = ++queue->turns;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
@@ -62,7 +63,7 @@ static bool may_run(const struct fair_queue *queue, const struct fair_turn *turn
 }
 
 /* Says whether the later one of two turns goes first. */
-static bool overtakes(const struct fair_turn *later, const struct fair_turn *earlier)
+static bool is_ahead(const struct fair_turn *later, const struct fair_turn *earlier)
 {
     if (later->client.standing != earlier->client.standing)
         return later->client.standing > earlier->client.standing;
@@ -75,7 +76,7 @@ struct fair_turn *fair_queue_next(struct fair_queue *queue)
 {
     struct fair_turn **best = NULL;
     for (struct fair_turn **at = &queue->waiting; *at; at = &(*at)->next)
-        if ((!best || overtakes(*at, *best)) && may_run(queue, *at))
+        if ((!best || is_ahead(*at, *best)) && may_run(queue, *at))
             best = at;
     if (!best)
         return NULL;

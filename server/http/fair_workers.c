@@ -20,7 +20,7 @@ void fair_workers_deinit(struct fair_workers *workers)
 }
 
 /* Copies the counters.  The lock is held. */
-static void count(const struct fair_workers *workers)
+static void count_turns(const struct fair_workers *workers)
 {
     struct traffic *const traffic = workers->traffic;
     for (size_t i = 0; traffic && i <= CLIENT_OPERATOR; i++) {
@@ -33,16 +33,16 @@ static void count(const struct fair_workers *workers)
 static struct fair_turn *take_next(struct fair_workers *workers)
 {
     struct fair_turn *const turn = fair_queue_next(&workers->queue);
-    count(workers);
+    count_turns(workers);
     return turn;
 }
 
-static void answer(struct fair_workers *workers, struct fair_turn *turn, int refusal)
+static void answer_turn(struct fair_workers *workers, struct fair_turn *turn, int refusal)
 {
     workers->calls->answer(turn, refusal);
     pthread_mutex_lock(&workers->lock);
     fair_queue_leave(&workers->queue, turn);
-    count(workers);
+    count_turns(workers);
     pthread_mutex_unlock(&workers->lock);
     workers->calls->resume(turn);
 }
@@ -50,7 +50,7 @@ static void answer(struct fair_workers *workers, struct fair_turn *turn, int ref
 static void wake_worker(struct fair_workers *workers);
 
 /* Answers requests in turn.  A thread is idle when it begins. */
-static void *work(void *argument)
+static void *run_worker(void *argument)
 {
     struct fair_workers *const workers = argument;
     pthread_mutex_lock(&workers->lock);
@@ -66,7 +66,7 @@ static void *work(void *argument)
             memory_limit_renew(is_alone);
             const bool is_late =
                 atomic_load(&workers->is_ending) || fair_turn_is_late(turn, clock_now_ns());
-            answer(workers, turn, is_late ? 503 : 0);
+            answer_turn(workers, turn, is_late ? 503 : 0);
             pthread_mutex_lock(&workers->lock);
             workers->idle++;
         } else if (atomic_load(&workers->is_ending)) {
@@ -89,7 +89,7 @@ static void wake_worker(struct fair_workers *workers)
         pthread_cond_signal(&workers->changed);
     } else if (workers->workers < FAIR_QUEUE_RUNNING) {
         memory_limit_add(THREAD_STACK_BYTES);
-        const bool has_started = thread_start(NULL, work, workers) == 0;
+        const bool has_started = thread_start(NULL, run_worker, workers) == 0;
         workers->workers += has_started;
         workers->idle += has_started;
         if (!has_started)
@@ -112,7 +112,7 @@ enum fair_answer fair_workers_enter(struct fair_workers *workers, struct fair_tu
     struct fair_turn *const orphan = workers->workers == 0 ? take_next(workers) : NULL;
     pthread_mutex_unlock(&workers->lock);
     if (orphan)
-        answer(workers, orphan, 503);
+        answer_turn(workers, orphan, 503);
     return queued;
 }
 

@@ -225,7 +225,8 @@ static struct MHD_Response *make_response(const struct exchange *exchange,
     return made;
 }
 
-static enum MHD_Result queue(const struct exchange *exchange, struct response *response)
+static enum MHD_Result queue_response(const struct exchange *exchange,
+                                      struct response *response)
 {
     struct MHD_Connection *const connection = exchange->connection;
     struct MHD_Response *const made = make_response(exchange, response);
@@ -272,10 +273,10 @@ static bool make_request(struct exchange *exchange, const char *method)
 }
 
 /* The body goes before its answer: a client that hears of a full disk may send again at once. */
-static enum MHD_Result finish(struct exchange *exchange)
+static enum MHD_Result finish_exchange(struct exchange *exchange)
 {
     upload_close(&exchange->body);
-    const enum MHD_Result rc = queue(exchange, &exchange->response);
+    const enum MHD_Result rc = queue_response(exchange, &exchange->response);
     drop_request(exchange);
     return rc;
 }
@@ -320,10 +321,10 @@ static enum MHD_Result wait_for_turn(struct exchange *exchange, bool is_long)
     if (queued == FAIR_WAITS)
         return MHD_YES;
     answer_turn(&exchange->turn, queued == FAIR_CLIENT_IS_FULL ? 429 : 503);
-    return finish(exchange);
+    return finish_exchange(exchange);
 }
 
-static void enter(const struct exchange *exchange, enum connection_phase phase)
+static void enter_phase(const struct exchange *exchange, enum connection_phase phase)
 {
     const struct line *const line = line_of(exchange->connection);
     if (line)
@@ -345,11 +346,11 @@ static void get_to_know(struct exchange *exchange)
         connection_reaper_know(exchange->http->reaper, line->place, client->standing);
 }
 
-static enum MHD_Result answer(struct exchange *exchange, const char *method)
+static enum MHD_Result answer_request(struct exchange *exchange, const char *method)
 {
     const struct http_options *const options = &exchange->http->options;
     enum http_turn turn = HTTP_NO_TURN;
-    enter(exchange, CONNECTION_ANSWER);
+    enter_phase(exchange, CONNECTION_ANSWER);
     if (!make_request(exchange, method))
         return MHD_NO;
     get_to_know(exchange);
@@ -358,12 +359,12 @@ static enum MHD_Result answer(struct exchange *exchange, const char *method)
             options->answer_at_once(options->context, exchange->request, &exchange->response);
     else
         answer_whole(exchange);
-    return turn == HTTP_NO_TURN ? finish(exchange)
+    return turn == HTTP_NO_TURN ? finish_exchange(exchange)
                                 : wait_for_turn(exchange, turn == HTTP_LONG_TURN);
 }
 
 /* Asks where a large body may go. */
-static void admit(struct exchange *exchange, const char *method)
+static void admit_body(struct exchange *exchange, const char *method)
 {
     const struct http_options *const options = &exchange->http->options;
     if (!options->admit || strcmp(method, "PUT") != 0 || !make_request(exchange, method))
@@ -377,9 +378,9 @@ static void admit(struct exchange *exchange, const char *method)
 
 /* Called once with the headers, then with each piece of the body, then to be answered; once more
  * when a thread of its own has the answer. */
-static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, const char *url,
-                              const char *method, const char *version, const char *upload,
-                              size_t *upload_bytes, void **slot)
+static enum MHD_Result handle_request(void *cls, struct MHD_Connection *connection,
+                                      const char *url, const char *method, const char *version,
+                                      const char *upload, size_t *upload_bytes, void **slot)
 {
     struct exchange *const exchange = *slot;
     (void)cls;
@@ -388,16 +389,16 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
     if (!exchange || !exchange->target)
         return MHD_NO;
     if (exchange->is_answered)
-        return finish(exchange);
+        return finish_exchange(exchange);
     if (!exchange->has_begun) {
         exchange->has_begun = true;
-        enter(exchange, CONNECTION_BODY);
-        admit(exchange, method);
+        enter_phase(exchange, CONNECTION_BODY);
+        admit_body(exchange, method);
         return upload_announce(
                    &exchange->body,
                    MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length"))
                    ? MHD_YES
-                   : answer(exchange, method);
+                   : answer_request(exchange, method);
     }
     if (*upload_bytes > 0) {
         const struct line *const line = line_of(exchange->connection);
@@ -407,7 +408,7 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
         *upload_bytes = 0;
         return goes_on ? MHD_YES : MHD_NO;
     }
-    return answer(exchange, method);
+    return answer_request(exchange, method);
 }
 
 static struct MHD_Daemon *start_daemon(struct http *http)
@@ -437,7 +438,7 @@ static struct MHD_Daemon *start_daemon(struct http *http)
         { MHD_OPTION_END, 0, NULL },
     };
     return MHD_start_daemon(polling | MHD_ALLOW_SUSPEND_RESUME | (is_tls ? MHD_USE_TLS : 0U), 0,
-                            has_room, http, handle, http, MHD_OPTION_ARRAY, options,
+                            has_room, http, handle_request, http, MHD_OPTION_ARRAY, options,
                             MHD_OPTION_END);
 }
 
@@ -457,7 +458,7 @@ static enum err_code refuse_start(const struct http_options *options, int sys, s
         "certificate");
 }
 
-static void destroy(struct http *http)
+static void destroy_http(struct http *http)
 {
     connection_reaper_stop(http->reaper);
     fair_workers_deinit(&http->workers);
@@ -483,7 +484,7 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
             rc = refuse_start(options, errno, err);
     }
     if (rc)
-        destroy(http);
+        destroy_http(http);
     return rc;
 }
 
@@ -494,5 +495,5 @@ void http_stop(struct http *http)
     /* A connection may not sleep when the daemon stops. */
     fair_workers_end(&http->workers);
     MHD_stop_daemon(http->daemon);
-    destroy(http);
+    destroy_http(http);
 }

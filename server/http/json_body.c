@@ -4,15 +4,8 @@
 
 #include "server/wire/json_value.h"
 
-static struct body_member *find(struct body_member *members, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(members[i].name, name) == 0)
-            return &members[i];
-    return NULL;
-}
-
-static enum err_code wrong(const struct body_member *member, const char *must, struct err *err)
+static enum err_code wrong_kind(const struct body_member *member, const char *must,
+                                struct err *err)
 {
     return err_set(err, ERR_INVALID, "member \"%s\" must be %s", member->name, must);
 }
@@ -21,7 +14,7 @@ static enum err_code read_text(const struct json_value *item, struct body_member
                                struct err *err)
 {
     if (!json_value_text(item) || strlen(json_value_text(item)) >= sizeof member->text)
-        return wrong(member, "a short text", err);
+        return wrong_kind(member, "a short text", err);
     memcpy(member->text, json_value_text(item), strlen(json_value_text(item)) + 1);
     return ERR_OK;
 }
@@ -30,11 +23,11 @@ static enum err_code read_numbers(const struct json_value *list, struct body_mem
                                   struct err *err)
 {
     if (json_value_type(list) != JSON_ARRAY)
-        return wrong(member, "a list of numbers", err);
+        return wrong_kind(member, "a list of numbers", err);
     for (const struct json_value *item = json_value_first(list); item;
          item = json_value_next(item)) {
         if (json_value_type(item) != JSON_NUMBER)
-            return wrong(member, "a list of numbers", err);
+            return wrong_kind(member, "a list of numbers", err);
         if (member->count == member->room)
             return err_set(err, ERR_INVALID, "member \"%s\" must have at most %zu numbers",
                            member->name, member->room);
@@ -47,7 +40,7 @@ static enum err_code read_words(const struct json_value *list, struct body_membe
                                 struct err *err)
 {
     if (json_value_type(list) != JSON_ARRAY)
-        return wrong(member, "a list of texts", err);
+        return wrong_kind(member, "a list of texts", err);
     for (const struct json_value *item = json_value_first(list); item;
          item = json_value_next(item)) {
         if (!json_value_text(item) || strlen(json_value_text(item)) > BODY_MAX_WORD ||
@@ -66,8 +59,11 @@ static enum err_code read_words(const struct json_value *list, struct body_membe
 static enum err_code read_member(const struct json_value *item, struct body_member *members,
                                  size_t count, struct err *err)
 {
-    struct body_member *const member = find(members, count, json_value_name(item));
-    if (!member)
+    struct body_member *member = members;
+    const struct body_member *const end = members + count;
+    while (member < end && strcmp(member->name, json_value_name(item)) != 0)
+        member++;
+    if (member == end)
         return err_set(err, ERR_INVALID, "unknown member \"%.64s\"", json_value_name(item));
     if (member->is_present)
         return err_set(err, ERR_INVALID, "member \"%s\" is given twice", member->name);
@@ -81,11 +77,12 @@ static enum err_code read_member(const struct json_value *item, struct body_memb
     case BODY_WORDS: return read_words(item, member, err);
     case BODY_NUMBER:
         member->number = json_value_number(item);
-        return json_value_type(item) == JSON_NUMBER ? ERR_OK : wrong(member, "a number", err);
+        return json_value_type(item) == JSON_NUMBER ? ERR_OK
+                                                    : wrong_kind(member, "a number", err);
     case BODY_FLAG:
         member->flag = json_value_flag(item);
         return json_value_type(item) == JSON_FLAG ? ERR_OK
-                                                  : wrong(member, "true or false", err);
+                                                  : wrong_kind(member, "true or false", err);
     }
     return ERR_OK;
 }

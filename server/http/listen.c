@@ -31,14 +31,6 @@ static bool read_port(const char *text, unsigned *out)
     return *out <= MAX_PORT;
 }
 
-/* The end of the host: at the colon of the port, or at the end. NULL: not an address. */
-static const char *end_of_host(const char *text)
-{
-    if (*text != '[')
-        return text + strcspn(text, ":");
-    return strchr(text, ']');
-}
-
 enum err_code listen_parse(const char *text, struct listen_address *out, struct err *err)
 {
     if (strncmp(text, UNIX_PREFIX, sizeof UNIX_PREFIX - 1) == 0) {
@@ -53,7 +45,8 @@ enum err_code listen_parse(const char *text, struct listen_address *out, struct 
         return ERR_OK;
     }
     const bool is_bracketed = *text == '[';
-    const char *const end = end_of_host(text);
+    /* The end of the host: at the colon of the port, or at the end; NULL: not an address. */
+    const char *const end = is_bracketed ? strchr(text, ']') : text + strcspn(text, ":");
     const char *const host = text + is_bracketed;
     const char *const rest = end ? end + is_bracketed : "?";
     struct listen_address address = { .host = "127.0.0.1", .port = LISTEN_DEFAULT_PORT };
@@ -64,20 +57,6 @@ enum err_code listen_parse(const char *text, struct listen_address *out, struct 
     if (length > 0)
         snprintf(address.host, sizeof address.host, "%.*s", (int)length, host);
     *out = address;
-    return ERR_OK;
-}
-
-static enum err_code resolve(const struct listen_address *address, struct addrinfo **out,
-                             struct err *err)
-{
-    const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
-                                    .ai_socktype = SOCK_STREAM };
-    char port[8];
-    snprintf(port, sizeof port, "%u", address->port);
-    const int rc = getaddrinfo(address->host, port, &hints, out);
-    if (rc != 0)
-        return err_set(err, ERR_SYS, "cannot listen on '%s': %s", address->host,
-                       gai_strerror(rc));
     return ERR_OK;
 }
 
@@ -96,23 +75,6 @@ static enum err_code bind_to(const struct addrinfo *info, const struct listen_ad
     return ERR_OK;
 }
 
-/* A name may stand for addresses of a family this machine does not have. */
-static enum err_code bind_to_first(const struct addrinfo *found,
-                                   const struct listen_address *address, int *fd_out,
-                                   struct err *err)
-{
-    struct err why = { 0 };
-    enum err_code rc = ERR_SYS;
-    for (const struct addrinfo *info = found; info; info = info->ai_next) {
-        rc = bind_to(info, address, fd_out, &why);
-        if (!rc || (why.sys != EADDRNOTAVAIL && why.sys != EAFNOSUPPORT))
-            break;
-    }
-    if (rc && err)
-        *err = why;
-    return rc;
-}
-
 static bool is_loopback(const struct sockaddr_storage *at)
 {
     if (at->ss_family == AF_INET6)
@@ -127,19 +89,8 @@ static bool is_any(const struct sockaddr_storage *at)
     return ((const struct sockaddr_in *)at)->sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
-/* A path is one part of a URL. */
-static void format_path(const char *path, char *out, size_t bytes)
-{
-    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                               "0123456789-._~";
-    size_t at = 0;
-    for (const char *c = path; *c && at + 4 < bytes; c++)
-        at += (size_t)snprintf(out + at, bytes - at, strchr(safe, *c) ? "%c" : "%%%02X",
-                               (unsigned char)*c);
-}
-
 /* Port and names of what was bound; name NULL: that of its address. */
-static enum err_code describe(const char *name, struct listener *out, struct err *err)
+static enum err_code describe_listener(const char *name, struct listener *out, struct err *err)
 {
     struct sockaddr_storage at = { 0 };
     char number[INET6_ADDRSTRLEN];
@@ -148,8 +99,15 @@ static enum err_code describe(const char *name, struct listener *out, struct err
         return err_sys(err, errno, "cannot read the address of a socket");
     if (at.ss_family == AF_UNIX) {
         out->is_unix = out->is_loopback = true;
-        format_path(((const struct sockaddr_un *)(const void *)&at)->sun_path, out->host,
-                    sizeof out->host);
+
+        /* A path is one part of a URL. */
+        static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                   "0123456789-._~";
+        size_t used = 0;
+        for (const char *c = ((const struct sockaddr_un *)(const void *)&at)->sun_path;
+             *c && used + 4 < sizeof out->host; c++)
+            used += (size_t)snprintf(out->host + used, sizeof out->host - used,
+                                     strchr(safe, *c) ? "%c" : "%%%02X", (unsigned char)*c);
         return ERR_OK;
     }
     if (at.ss_family != AF_INET && at.ss_family != AF_INET6)
@@ -198,26 +156,21 @@ static enum err_code clear_place(const char *path, struct err *err)
     return ERR_OK;
 }
 
-/* The folder must be where the name says. */
-static enum err_code check_folder(const char *path, struct err *err)
-{
-    char folder[PATH_MAX];
-    struct trusted_path at;
-    const char *const slash = strrchr(path, '/');
-    snprintf(folder, sizeof folder, "%.*s.", slash ? (int)(slash + 1 - path) : 0, path);
-    if (trusted_path_find(folder, &at, err) != ERR_OK)
-        return err_wrap(err, ERR_SYS, "cannot listen on '%s'", path);
-    close(at.folder_fd);
-    return ERR_OK;
-}
-
 static enum err_code bind_unix(const char *path, struct listener *out, struct err *err)
 {
     const struct sockaddr_un at = unix_address(path);
     struct stat status;
-    enum err_code rc = check_folder(path, err);
-    if (!rc)
-        rc = clear_place(path, err);
+
+    /* The folder must be where the name says. */
+    char folder[PATH_MAX];
+    struct trusted_path trusted;
+    const char *const slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s.", slash ? (int)(slash + 1 - path) : 0, path);
+    if (trusted_path_find(folder, &trusted, err) != ERR_OK)
+        return err_wrap(err, ERR_SYS, "cannot listen on '%s'", path);
+    close(trusted.folder_fd);
+
+    const enum err_code rc = clear_place(path, err);
     if (rc)
         return rc;
     SCOPED_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -240,15 +193,32 @@ static enum err_code bind_tcp(const struct listen_address *address, struct liste
                               struct err *err)
 {
     struct addrinfo *found = NULL;
-    enum err_code rc = resolve(address, &found, err);
-    if (rc)
-        return rc;
-    rc = bind_to_first(found, address, &out->fd, err);
+
+    const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+                                    .ai_socktype = SOCK_STREAM };
+    char port[8];
+    snprintf(port, sizeof port, "%u", address->port);
+    const int status = getaddrinfo(address->host, port, &hints, &found);
+    if (status != 0)
+        return err_set(err, ERR_SYS, "cannot listen on '%s': %s", address->host,
+                       gai_strerror(status));
+
+    /* A name may stand for addresses of a family this machine does not have. */
+    struct err why = { 0 };
+    enum err_code rc = ERR_SYS;
+    for (const struct addrinfo *info = found; info; info = info->ai_next) {
+        rc = bind_to(info, address, &out->fd, &why);
+        if (!rc || (why.sys != EADDRNOTAVAIL && why.sys != EAFNOSUPPORT))
+            break;
+    }
+    if (rc && err)
+        *err = why;
+
     freeaddrinfo(found);
     return rc;
 }
 
-static void init(struct listener *out)
+static void init_listener(struct listener *out)
 {
     memset(out, 0, sizeof *out);
     out->fd = -1;
@@ -257,11 +227,11 @@ static void init(struct listener *out)
 enum err_code listen_open(const struct listen_address *address, struct listener *out,
                           struct err *err)
 {
-    init(out);
+    init_listener(out);
     enum err_code rc =
         address->is_unix ? bind_unix(address->host, out, err) : bind_tcp(address, out, err);
     if (!rc)
-        rc = describe(address->host, out, err);
+        rc = describe_listener(address->host, out, err);
     if (rc && out->fd >= 0) {
         close(out->fd);
         out->fd = -1;
@@ -273,11 +243,11 @@ enum err_code listen_adopt(int fd, struct listener *out, struct err *err)
 {
     int listens = 0;
     socklen_t length = sizeof listens;
-    init(out);
+    init_listener(out);
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0 || !listens)
         return err_set(err, ERR_INVALID, "descriptor %d is not a listening socket", fd);
     out->fd = fd;
-    const enum err_code rc = describe(NULL, out, err);
+    const enum err_code rc = describe_listener(NULL, out, err);
     if (rc)
         out->fd = -1;
     return rc;

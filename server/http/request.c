@@ -15,14 +15,6 @@ const char *method_text(enum method method)
     return method_texts[method];
 }
 
-static enum method method_of(const char *text)
-{
-    unsigned method = METHOD_GET;
-    while (method < METHOD_OTHER && strcmp(text, method_texts[method]) != 0)
-        method++;
-    return (enum method)method;
-}
-
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
@@ -40,7 +32,7 @@ static int escaped_byte(const char *at)
 }
 
 /* Decodes in place: the result is never longer. */
-static bool decode(char *text, bool plus_is_space)
+static bool decode_text(char *text, bool plus_is_space)
 {
     char *out = text;
     for (const char *in = text; *in; in++) {
@@ -58,28 +50,6 @@ static bool decode(char *text, bool plus_is_space)
     return true;
 }
 
-static bool add_query(struct request *request, char *pair)
-{
-    if (request->query_count == REQUEST_MAX_QUERY)
-        return false;
-    char *const equals = strchr(pair, '=');
-    char *const value = equals ? equals + 1 : pair + strlen(pair);
-    if (equals)
-        *equals = '\0';
-    request->query[request->query_count++] = (struct request_pair){ pair, value };
-    return decode(pair, true) && decode(value, true);
-}
-
-static bool parse_query(struct request *request, char *query)
-{
-    while (query) {
-        char *const pair = strsep(&query, "&");
-        if (*pair && !add_query(request, pair))
-            return false;
-    }
-    return true;
-}
-
 static bool parse_target(struct request *request)
 {
     char *const question = strchr(request->target, '?');
@@ -87,13 +57,35 @@ static bool parse_target(struct request *request)
         return false;
     if (question)
         *question = '\0';
-    return decode(request->target, false) && (!question || parse_query(request, question + 1));
+
+    if (!decode_text(request->target, false))
+        return false;
+
+    char *query = question ? question + 1 : NULL;
+    while (query) {
+        char *const pair = strsep(&query, "&");
+        if (!*pair)
+            continue;
+        if (request->query_count == REQUEST_MAX_QUERY)
+            return false;
+        char *const equals = strchr(pair, '=');
+        char *const value = equals ? equals + 1 : pair + strlen(pair);
+        if (equals)
+            *equals = '\0';
+        request->query[request->query_count++] = (struct request_pair){ pair, value };
+        if (!decode_text(pair, true) || !decode_text(value, true))
+            return false;
+    }
+    return true;
 }
 
 void request_init(struct request *request, const char *method, const char *target)
 {
     memset(request, 0, sizeof *request);
-    request->method = method_of(method);
+    unsigned known = METHOD_GET;
+    while (known < METHOD_OTHER && strcmp(method, method_texts[known]) != 0)
+        known++;
+    request->method = (enum method)known;
     request->path = "/";
     request->body_fd = -1;
     if (strlen(target) > REQUEST_MAX_TARGET) {

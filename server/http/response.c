@@ -62,7 +62,7 @@ static void drop_header(struct response *response, const char *name)
     *found = response->headers[--response->header_count];
 }
 
-static struct response_header *slot(struct response *response, const char *name)
+static struct response_header *find_slot(struct response *response, const char *name)
 {
     struct response_header *const found = find_header(response, name);
     if (found || response->header_count == RESPONSE_MAX_HEADERS)
@@ -78,7 +78,7 @@ void response_set_header(struct response *response, const char *name, const char
     va_start(args, format);
     const int length = vasprintf(&value, format, args);
     va_end(args);
-    struct response_header *const header = length < 0 ? NULL : slot(response, name);
+    struct response_header *const header = length < 0 ? NULL : find_slot(response, name);
     if (!header) {
         if (length >= 0)
             free(value);
@@ -185,7 +185,7 @@ bool response_is_fresh(const struct response *response, const struct request *re
     return known && etag_matches(known, tag);
 }
 
-static void encode(struct response *response, const struct request *request)
+static void encode_body(struct response *response, const struct request *request)
 {
     const enum encoding encoding = encoding_choose(request_header(request, "Accept-Encoding"));
     void *data = NULL;
@@ -201,7 +201,7 @@ static void encode(struct response *response, const struct request *request)
     response_set_header(response, "Content-Encoding", "%s", encoding_text(encoding));
 }
 
-static void validate(struct response *response, const struct request *request)
+static void validate_body(struct response *response, const struct request *request)
 {
     char tag[RESPONSE_MAX_TAG + 16];
     if (!response->tag[0])
@@ -222,14 +222,14 @@ void response_finish(struct response *response, const struct request *request)
         response_set_header(response, "Cache-Control", "%s",
                             response->status == 200 ? "private, no-cache" : "no-store");
     if (response->status == 200 && request_is_safe(request))
-        validate(response, request);
+        validate_body(response, request);
     if (response->status != 304)
-        encode(response, request);
+        encode_body(response, request);
     if (!response_header(response, "Vary"))
         response_set_header(response, "Vary", "Accept-Encoding");
 }
 
-const char *status_text(int status)
+const char *response_status_text(int status)
 {
     switch (status) {
     case 200: return "OK";
@@ -266,7 +266,7 @@ static void set_problem(struct response *response, int status, const char *detai
 
     json_object(&json);
     json_member_text(&json, "type", "about:blank");
-    json_member_text(&json, "title", status_text(status));
+    json_member_text(&json, "title", response_status_text(status));
     json_member_int(&json, "status", status);
     json_member_text(&json, "detail", detail);
     json_end(&json);
@@ -315,12 +315,6 @@ static int status_of(enum err_code code)
     return 500;
 }
 
-/* No more files may be open now. */
-static bool is_crowded(int sys)
-{
-    return sys == EMFILE || sys == ENFILE;
-}
-
 bool response_is_full(int sys)
 {
     return sys == ENOSPC || sys == EDQUOT || sys == EFBIG;
@@ -328,8 +322,8 @@ bool response_is_full(int sys)
 
 void response_error(struct response *response, const struct err *err)
 {
-    const int status = response_is_full(err->sys) ? 507
-                       : is_crowded(err->sys)     ? 503
-                                                  : status_of(err->code);
+    const int status = response_is_full(err->sys)                   ? 507
+                       : (err->sys == EMFILE || err->sys == ENFILE) ? 503
+                                                                    : status_of(err->code);
     set_problem(response, status, err->message);
 }

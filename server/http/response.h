@@ -100,6 +100,6 @@ bool response_is_fresh(const struct response *response, const struct request *re
 /* Adds what every answer to a safe request gets: a validator, 304, compression. */
 void response_finish(struct response *response, const struct request *request);
 
-const char *status_text(int status);
+const char *response_status_text(int status);
 
 #endif /* SERVER_HTTP_RESPONSE_H */

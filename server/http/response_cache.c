@@ -32,7 +32,7 @@ void response_cache_init(struct response_cache *cache)
     pthread_mutex_init(&cache->lock, NULL);
 }
 
-static void drop(struct response_cache *cache, struct answer *answer)
+static void drop_answer(struct response_cache *cache, struct answer *answer)
 {
     cache->bytes -= answer->bytes;
     free(answer->key);
@@ -44,12 +44,12 @@ void response_cache_deinit(struct response_cache *cache)
 {
     for (size_t i = 0; i < RESPONSE_CACHE_MAX; i++)
         if (cache->items[i].key)
-            drop(cache, &cache->items[i]);
+            drop_answer(cache, &cache->items[i]);
     pthread_mutex_destroy(&cache->lock);
 }
 
 /* at: in the key, where the text must be; moves behind it. */
-static bool skip(const struct answer *answer, const char *text, size_t *at)
+static bool skip_text(const struct answer *answer, const char *text, size_t *at)
 {
     if (*at >= answer->key_bytes || strcmp(answer->key + *at, text) != 0)
         return false;
@@ -60,15 +60,15 @@ static bool skip(const struct answer *answer, const char *text, size_t *at)
 static bool is_answer_to(const struct answer *answer, const struct request *request)
 {
     size_t at = 0;
-    bool is_same = skip(answer, request->path, &at);
+    bool is_same = skip_text(answer, request->path, &at);
     for (size_t i = 0; i < request->query_count && is_same; i++)
-        is_same = skip(answer, request->query[i].name, &at) &&
-                  skip(answer, request->query[i].value, &at);
+        is_same = skip_text(answer, request->query[i].name, &at) &&
+                  skip_text(answer, request->query[i].value, &at);
     return is_same && at == answer->key_bytes;
 }
 
-static struct answer *find(struct response_cache *cache, const struct request *request,
-                           const char *tag)
+static struct answer *find_answer(struct response_cache *cache, const struct request *request,
+                                  const char *tag)
 {
     for (size_t i = 0; i < RESPONSE_CACHE_MAX; i++) {
         struct answer *const answer = &cache->items[i];
@@ -84,7 +84,7 @@ bool response_cache_take(struct response_cache *cache, const struct request *req
     char tag[RESPONSE_MAX_TAG + 16];
     response_full_tag(response, request, tag);
     pthread_mutex_lock(&cache->lock);
-    struct answer *const answer = find(cache, request, tag);
+    struct answer *const answer = find_answer(cache, request, tag);
     if (answer) {
         answer->used = ++cache->clock;
         answer->is_viewers &= response->is_viewers;
@@ -126,7 +126,7 @@ static struct answer *make_room(struct response_cache *cache, size_t bytes, bool
             oldest[are_viewers] ? oldest[are_viewers] : oldest[!are_viewers];
         if (!goes)
             return NULL;
-        drop(cache, goes);
+        drop_answer(cache, goes);
     }
 }
 
@@ -146,7 +146,7 @@ static char *make_key(const struct request *request, size_t *bytes_out)
 }
 
 /* Takes the body from the response and lets it hold what it had. */
-static struct shared_body *share(struct response *response)
+static struct shared_body *share_body(struct response *response)
 {
     struct shared_body *const body = malloc(sizeof *body);
     if (!body)
@@ -160,14 +160,14 @@ static struct shared_body *share(struct response *response)
     return body;
 }
 
-static void keep(struct response_cache *cache, const struct request *request,
-                 struct response *response, const char *tag)
+static void keep_answer(struct response_cache *cache, const struct request *request,
+                        struct response *response, const char *tag)
 {
     const char *const coding = response_header(response, "Content-Encoding");
     struct answer *const place = make_room(cache, response->body_bytes, response->is_viewers);
     size_t key_bytes = 0;
     char *const key = make_key(request, &key_bytes);
-    struct shared_body *const body = place && key ? share(response) : NULL;
+    struct shared_body *const body = place && key ? share_body(response) : NULL;
     if (!body) {
         free(key);
         return;
@@ -194,7 +194,7 @@ void response_cache_keep(struct response_cache *cache, const struct request *req
         return;
     response_full_tag(response, request, tag);
     pthread_mutex_lock(&cache->lock);
-    if (!find(cache, request, tag))
-        keep(cache, request, response, tag);
+    if (!find_answer(cache, request, tag))
+        keep_answer(cache, request, response, tag);
     pthread_mutex_unlock(&cache->lock);
 }

@@ -28,12 +28,6 @@ static int open_in(const struct files_folder *folder)
     return named;
 }
 
-static int open_below(const char *path)
-{
-    SCOPED_FD int folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return folder < 0 ? -1 : open_in(&(struct files_folder){ folder, -1 });
-}
-
 static const struct files_folder *only_folder; /* NULL: any */
 
 void spool_use(const struct files_folder *folder)
@@ -49,8 +43,10 @@ int spool_open_file(void)
     const char *const folders[] = { wanted && *wanted ? wanted : "/var/tmp", "/var/tmp",
                                     "/tmp" };
     int fd = -1;
-    for (size_t i = 0; fd < 0 && i < sizeof folders / sizeof *folders; i++)
-        fd = open_below(folders[i]);
+    for (size_t i = 0; fd < 0 && i < sizeof folders / sizeof *folders; i++) {
+        SCOPED_FD int folder = open((folders[i]), O_PATH | O_DIRECTORY | O_CLOEXEC);
+        fd = folder < 0 ? -1 : open_in(&(struct files_folder){ folder, -1 });
+    }
     return fd;
 }
 
@@ -70,7 +66,7 @@ bool spool_has_room(int fd, size_t bytes, size_t least_free)
 
 /* Writes the last bytes of the answer so far.  The file takes no more of the disk than it leaves free: others write at
  * the same time. */
-static bool put(struct spool *spool, const char *data, size_t bytes)
+static bool put_bytes(struct spool *spool, const char *data, size_t bytes)
 {
     if (spool_has_room(spool->fd, bytes, spool->bytes) && channel_write(spool->fd, data, bytes))
         return true;
@@ -86,12 +82,12 @@ static bool move_to_file(struct spool *spool)
         spool->sys = errno;
         return false;
     }
-    const bool is_there = put(spool, spool->held.data, spool->held.length);
+    const bool is_there = put_bytes(spool, spool->held.data, spool->held.length);
     buffer_deinit(&spool->held);
     return is_there;
 }
 
-static bool drain(void *to, const char *data, size_t bytes)
+static bool drain_spool(void *to, const char *data, size_t bytes)
 {
     struct spool *const spool = to;
     spool->bytes += bytes;
@@ -102,17 +98,18 @@ static bool drain(void *to, const char *data, size_t bytes)
         buffer_append(&spool->held, data, bytes);
         return !spool->held.failed;
     }
-    return (spool->fd >= 0 || move_to_file(spool)) && put(spool, data, bytes);
+    return (spool->fd >= 0 || move_to_file(spool)) && put_bytes(spool, data, bytes);
 }
 
 void spool_begin(struct spool *spool, struct buffer *out)
 {
     *spool = (struct spool){ .fd = -1, .hash = HASH_SEED };
-    buffer_init_draining(out, drain, spool);
+    buffer_init_draining(out, drain_spool, spool);
 }
 
 /* Replaces the error of the writer, which does not know about the file. */
-static enum err_code failure(const struct spool *spool, enum err_code rc, struct err *err)
+static enum err_code explain_failure(const struct spool *spool, enum err_code rc,
+                                     struct err *err)
 {
     if (spool->sys) {
         err_sys(err, spool->sys, "an answer of more than %zu KiB does not fit on the disk",
@@ -125,8 +122,8 @@ static enum err_code failure(const struct spool *spool, enum err_code rc, struct
     return rc;
 }
 
-static enum err_code give(struct spool *spool, const char *mime, struct response *response,
-                          struct err *err)
+static enum err_code give_body(struct spool *spool, const char *mime, struct response *response,
+                               struct err *err)
 {
     if (spool->fd < 0)
         return response_take_buffer(response, mime, &spool->held, err);
@@ -142,7 +139,7 @@ enum err_code spool_end(struct spool *spool, struct buffer *out, enum err_code r
     buffer_flush(out);
     if (!rc)
         rc = buffer_check(out, err);
-    rc = !rc ? give(spool, mime, response, err) : failure(spool, rc, err);
+    rc = !rc ? give_body(spool, mime, response, err) : explain_failure(spool, rc, err);
     buffer_deinit(out);
     buffer_deinit(&spool->held);
     if (spool->fd >= 0)

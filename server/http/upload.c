@@ -38,7 +38,7 @@ bool upload_announce(struct upload *upload, const char *length)
     return false;
 }
 
-static void spool(struct upload *upload, const char *data, size_t bytes)
+static void spool_bytes(struct upload *upload, const char *data, size_t bytes)
 {
     upload->file_left -= bytes;
     if (!upload->refusal && (!spool_has_room(upload->file_fd, bytes, 0) ||
@@ -54,7 +54,7 @@ bool upload_take(struct upload *upload, const char *data, size_t bytes)
         upload->refusal = TOO_LARGE;
         upload->discarded += bytes;
     } else if (is_file) {
-        spool(upload, data, bytes);
+        spool_bytes(upload, data, bytes);
     } else {
         buffer_append(&upload->data, data, bytes);
     }

@@ -104,7 +104,7 @@ bool call_ask(struct call *call, enum method method, struct buffer *target, cons
     if (response->body &&
         json_value_parse(response->body, response->body_bytes, &problem, NULL) == ERR_OK)
         detail = json_value_text(json_value_member(problem, "detail"));
-    call_refuse(call, "%.900s", detail ? detail : status_text(response->status));
+    call_refuse(call, "%.900s", detail ? detail : response_status_text(response->status));
     json_value_destroy(problem);
     response_deinit(response);
     return false;

@@ -37,26 +37,6 @@ static size_t take_answer(char *data, size_t size, size_t count, void *context)
     return bytes;
 }
 
-/* The point of a long answer often comes last, behind the labels of a profile. */
-static void copy_text(const struct http_client *client, char out[HTTP_CLIENT_TEXT_BYTES + 1])
-{
-    static const char gap[] = " ... ";
-    const size_t bytes = client->answer_bytes, begin = HTTP_CLIENT_TEXT_BYTES / 4;
-    const size_t end = HTTP_CLIENT_TEXT_BYTES - begin - (sizeof gap - 1);
-    if (bytes <= HTTP_CLIENT_TEXT_BYTES) {
-        memcpy(out, client->answer, bytes);
-        out[bytes] = '\0';
-    } else {
-        memcpy(out, client->answer, begin);
-        memcpy(out + begin, gap, sizeof gap - 1);
-        memcpy(out + HTTP_CLIENT_TEXT_BYTES - end, client->answer + bytes - end, end);
-        out[HTTP_CLIENT_TEXT_BYTES] = '\0';
-    }
-    for (size_t i = 0; i < bytes && i < HTTP_CLIENT_TEXT_BYTES; i++)
-        if (out[i] < ' ' || out[i] > '~')
-            out[i] = ' ';
-}
-
 static bool set_options(struct http_client *client, const char *url)
 {
     const struct curl_library *const curl = client->curl;
@@ -121,7 +101,7 @@ void http_client_destroy(struct http_client *client)
 }
 
 /* Until the request is done, or the client is stopped. */
-static CURLcode run(struct http_client *client)
+static CURLcode run_request(struct http_client *client)
 {
     const struct curl_library *const curl = client->curl;
     CURLcode code = CURLE_ABORTED_BY_CALLBACK;
@@ -161,7 +141,7 @@ enum err_code http_client_post(struct http_client *client, const void *body, siz
         curl->easy_setopt(client->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes) !=
             CURLE_OK)
         return err_nomem(err);
-    const CURLcode code = run(client);
+    const CURLcode code = run_request(client);
     if (code == CURLE_ABORTED_BY_CALLBACK && atomic_load(&client->is_stopped))
         return err_set(err, ERR_SYS, "no answer before the end");
     if (code != CURLE_OK)
@@ -169,7 +149,24 @@ enum err_code http_client_post(struct http_client *client, const void *body, siz
                        client->fault[0] ? client->fault : curl->easy_strerror(code));
     curl->easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
     curl->easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &seconds);
-    copy_text(client, out->text);
+
+    /* The point of a long answer often comes last, behind the labels of a profile. */
+    static const char gap[] = " ... ";
+    const size_t length = client->answer_bytes, begin = HTTP_CLIENT_TEXT_BYTES / 4;
+    const size_t end = HTTP_CLIENT_TEXT_BYTES - begin - (sizeof gap - 1);
+    if (length <= HTTP_CLIENT_TEXT_BYTES) {
+        memcpy(out->text, client->answer, length);
+        out->text[length] = '\0';
+    } else {
+        memcpy(out->text, client->answer, begin);
+        memcpy(out->text + begin, gap, sizeof gap - 1);
+        memcpy(out->text + HTTP_CLIENT_TEXT_BYTES - end, client->answer + length - end, end);
+        out->text[HTTP_CLIENT_TEXT_BYTES] = '\0';
+    }
+    for (size_t i = 0; i < length && i < HTTP_CLIENT_TEXT_BYTES; i++)
+        if (out->text[i] < ' ' || out->text[i] > '~')
+            out->text[i] = ' ';
+
     out->status = (unsigned)status;
     out->retry_after_ns = seconds > 0 && seconds < 86400 ? (uint64_t)seconds * NS_PER_S : 0;
     return ERR_OK;

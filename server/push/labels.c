@@ -30,7 +30,7 @@ static void copy_value(const char *text, size_t length, char out[PUSH_MAX_LABEL_
     out[used] = '\0';
 }
 
-static struct push_label *find(struct push_labels *labels, const char *name)
+static struct push_label *find_label(struct push_labels *labels, const char *name)
 {
     for (size_t i = 0; i < labels->count; i++)
         if (strcmp(labels->items[i].name, name) == 0)
@@ -38,8 +38,8 @@ static struct push_label *find(struct push_labels *labels, const char *name)
     return NULL;
 }
 
-static void add(struct push_labels *labels, const char *name, const char *attribute,
-                const char *text, size_t length)
+static void add_label(struct push_labels *labels, const char *name, const char *attribute,
+                      const char *text, size_t length)
 {
     if (length == 0 || labels->count == PUSH_MAX_LABELS)
         return;
@@ -52,30 +52,7 @@ static void add(struct push_labels *labels, const char *name, const char *attrib
 static void add_text(struct push_labels *labels, const char *name, const char *attribute,
                      const char *text)
 {
-    add(labels, name, attribute, text ? text : "", text ? strlen(text) : 0);
-}
-
-static void add_own(struct push_labels *labels, const struct push_own_label *own)
-{
-    char name[PUSH_MAX_LABEL_NAME + 1], given[PUSH_MAX_LABEL_NAME + 1];
-    snprintf(given, sizeof given, "%.*s", (int)own->name_length, own->name);
-    snprintf(name, sizeof name, "%s", given);
-    for (char *at = name; (at = strchr(at, '.')); at++)
-        *at = '_';
-    struct push_label *label = find(labels, name);
-    if (*own->value == '\0') {
-        if (label)
-            *label = labels->items[--labels->count];
-        return;
-    }
-    if (!label) {
-        add_text(labels, name, NULL, own->value);
-        label = find(labels, name);
-    }
-    if (!label)
-        return;
-    snprintf(label->given, sizeof label->given, "%s", given);
-    copy_value(own->value, strlen(own->value), label->value);
+    add_label(labels, name, attribute, text ? text : "", text ? strlen(text) : 0);
 }
 
 static int by_name(const void *left, const void *right)
@@ -101,13 +78,33 @@ void push_labels_of(const struct sampler_target *target, const char *host,
     const char *const pod = target->pod;
     const char *const slash = pod ? strchr(pod, '/') : NULL;
     if (slash)
-        add(out, "namespace", "k8s.namespace.name", pod, (size_t)(slash - pod));
+        add_label(out, "namespace", "k8s.namespace.name", pod, (size_t)(slash - pod));
     add_text(out, "pod", "k8s.pod.name", slash ? slash + 1 : pod);
 
     add_text(out, "hostname", "host.name", host);
     add_text(out, "process_id", "process.pid", pid);
-    for (size_t i = 0; i < settings->label_count; i++)
-        add_own(out, &settings->labels[i]);
+    for (size_t i = 0; i < settings->label_count; i++) {
+        const struct push_own_label *const own = &settings->labels[i];
+        char name[PUSH_MAX_LABEL_NAME + 1], given[PUSH_MAX_LABEL_NAME + 1];
+        snprintf(given, sizeof given, "%.*s", (int)own->name_length, own->name);
+        snprintf(name, sizeof name, "%s", given);
+        for (char *at = name; (at = strchr(at, '.')); at++)
+            *at = '_';
+        struct push_label *label = find_label(out, name);
+        if (*own->value == '\0') {
+            if (label)
+                *label = out->items[--out->count];
+            continue;
+        }
+        if (!label) {
+            add_text(out, name, NULL, own->value);
+            label = find_label(out, name);
+        }
+        if (!label)
+            continue;
+        snprintf(label->given, sizeof label->given, "%s", given);
+        copy_value(own->value, strlen(own->value), label->value);
+    }
     qsort(out->items, out->count, sizeof *out->items, by_name);
 }
 

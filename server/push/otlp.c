@@ -101,12 +101,12 @@ struct left {
     uint64_t began_at_ns, duration_ns;
 };
 
-static uint32_t word(struct otlp *otlp, const char *text)
+static uint32_t word_number(struct otlp *otlp, const char *text)
 {
     return numbered_text(&otlp->numbered, text, strlen(text));
 }
 
-static void put(struct buffer *out, unsigned field, struct buffer *message)
+static void put_message(struct buffer *out, unsigned field, struct buffer *message)
 {
     protobuf_bytes(out, field, message->data, message->length);
     out->failed |= message->failed;
@@ -119,7 +119,8 @@ static void put_text(struct buffer *out, unsigned field, const char *text)
 }
 
 /* 0: there are too many.  Equal ones have the same number. */
-static uint32_t attribute(struct otlp *otlp, const char *key, const char *value, size_t length)
+static uint32_t attribute_number(struct otlp *otlp, const char *key, const char *value,
+                                 size_t length)
 {
     char text[ATTRIBUTE_BYTES];
     const size_t key_bytes = strlen(key) + 1;
@@ -127,7 +128,7 @@ static uint32_t attribute(struct otlp *otlp, const char *key, const char *value,
     str_id id = 0;
     memcpy(text, key, key_bytes);
     memcpy(text + key_bytes, value, bytes);
-    (void)word(otlp, key);
+    (void)word_number(otlp, key);
     if (strtab_intern(&otlp->attributes, text, key_bytes + bytes, &id, NULL) != ERR_OK)
         return 0;
     return id;
@@ -135,14 +136,14 @@ static uint32_t attribute(struct otlp *otlp, const char *key, const char *value,
 
 static uint32_t word_attribute(struct otlp *otlp, const char *key, const char *value)
 {
-    return attribute(otlp, key, value, strlen(value));
+    return attribute_number(otlp, key, value, strlen(value));
 }
 
 static void put_value_type(struct otlp *otlp, unsigned field, const char *type)
 {
-    protobuf_uint(&otlp->inner, VALUE_TYPE_TYPE, word(otlp, type));
-    protobuf_uint(&otlp->inner, VALUE_TYPE_UNIT, word(otlp, "nanoseconds"));
-    put(&otlp->profile, field, &otlp->inner);
+    protobuf_uint(&otlp->inner, VALUE_TYPE_TYPE, word_number(otlp, type));
+    protobuf_uint(&otlp->inner, VALUE_TYPE_UNIT, word_number(otlp, "nanoseconds"));
+    put_message(&otlp->profile, field, &otlp->inner);
 }
 
 /* The link to the span that the sample works for; 0: none.  Equal ones have the same number. */
@@ -176,28 +177,24 @@ static enum err_code chain_of(struct otlp *otlp, node_id node, struct err *err)
     return rc;
 }
 
-/* Names all that the stack refers to, so that its size is known.  Its rows are written at the end. */
-static enum err_code number_stack(struct otlp *otlp, node_id node, uint32_t *number_out,
-                                  struct err *err)
+static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
+                                struct err *err)
 {
+    uint32_t stack = 0;
+
+    /* Names all that the stack refers to, so that its size is known.  Its rows are written at the
+     * end. */
+    const node_id node = stack_node(otlp->window->snapshot, cell->node);
     const uint32_t before = otlp->numbered.nodes.count;
     const enum err_code rc = chain_of(otlp, node, err);
     if (rc)
         return rc;
     for (size_t i = 0; i < otlp->chain.depth; i++)
         (void)numbered_frame(&otlp->numbered, otlp->chain.frames[i]);
-    *number_out = numbered_node(&otlp->numbered, node);
+    stack = numbered_node(&otlp->numbered, node);
     if (otlp->numbered.nodes.count > before)
         otlp->stack_bytes += 8 + otlp->chain.depth * 4;
-    return ERR_OK;
-}
 
-static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
-                                struct err *err)
-{
-    uint32_t stack = 0;
-    const enum err_code rc =
-        number_stack(otlp, stack_node(otlp->window->snapshot, cell->node), &stack, err);
     protobuf_uint(&otlp->part, SAMPLE_STACK, stack);
 
     const struct profile_snapshot *const snapshot = otlp->window->snapshot;
@@ -206,23 +203,24 @@ static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
     struct buffer state = { 0 };
     enum part part;
     if ((otlp->window->sample_labels & PPROF_THREAD) && name.length > 0)
-        protobuf_varint(&otlp->packed, attribute(otlp, "thread.name", name.text, name.length));
+        protobuf_varint(&otlp->packed,
+                        attribute_number(otlp, "thread.name", name.text, name.length));
     if ((otlp->window->sample_labels & PPROF_STATE) && cell->state != 0) {
         names_put_state(&state, cell->state);
-        protobuf_varint(&otlp->packed,
-                        attribute(otlp, "pyrometer.thread.state", state.data, state.length));
+        protobuf_varint(&otlp->packed, attribute_number(otlp, "pyrometer.thread.state",
+                                                        state.data, state.length));
     }
     if ((otlp->window->sample_labels & PPROF_PART) &&
         profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
         protobuf_varint(&otlp->packed, word_attribute(otlp, "pyrometer.part", part_text(part)));
     if (otlp->packed.length > 0)
-        put(&otlp->part, SAMPLE_ATTRIBUTES, &otlp->packed);
+        put_message(&otlp->part, SAMPLE_ATTRIBUTES, &otlp->packed);
     buffer_deinit(&state);
 
     protobuf_uint(&otlp->part, SAMPLE_LINK, link_of(otlp, cell->node));
     protobuf_varint(&otlp->packed, cell->ns);
-    put(&otlp->part, SAMPLE_VALUES, &otlp->packed);
-    put(&otlp->profile, PROFILE_SAMPLES, &otlp->part);
+    put_message(&otlp->part, SAMPLE_VALUES, &otlp->packed);
+    put_message(&otlp->profile, PROFILE_SAMPLES, &otlp->part);
     return rc;
 }
 
@@ -248,18 +246,18 @@ static void put_series(struct otlp *otlp, const struct push_labels *labels)
 
         struct buffer pair = { 0 };
         put_text(&pair, KEY_VALUE_KEY, key);
-        put(&pair, KEY_VALUE_VALUE, &otlp->inner);
-        put(&otlp->part, RESOURCE_ATTRIBUTES, &pair);
+        put_message(&pair, KEY_VALUE_VALUE, &otlp->inner);
+        put_message(&otlp->part, RESOURCE_ATTRIBUTES, &pair);
         buffer_deinit(&pair);
     }
-    put(&otlp->packed, RESOURCE_PROFILES_RESOURCE, &otlp->part);
+    put_message(&otlp->packed, RESOURCE_PROFILES_RESOURCE, &otlp->part);
 
     put_text(&otlp->inner, SCOPE_NAME, "pyrometer");
     put_text(&otlp->inner, SCOPE_VERSION, PYROMETER_VERSION);
-    put(&otlp->part, SCOPE_PROFILES_SCOPE, &otlp->inner);
-    put(&otlp->part, SCOPE_PROFILES_PROFILES, &otlp->profile);
-    put(&otlp->packed, RESOURCE_PROFILES_SCOPE_PROFILES, &otlp->part);
-    put(&otlp->request, REQUEST_RESOURCE_PROFILES, &otlp->packed);
+    put_message(&otlp->part, SCOPE_PROFILES_SCOPE, &otlp->inner);
+    put_message(&otlp->part, SCOPE_PROFILES_PROFILES, &otlp->profile);
+    put_message(&otlp->packed, RESOURCE_PROFILES_SCOPE_PROFILES, &otlp->part);
+    put_message(&otlp->request, REQUEST_RESOURCE_PROFILES, &otlp->packed);
 }
 
 static void put_mappings(struct otlp *otlp, struct buffer *out)
@@ -275,13 +273,14 @@ static void put_mappings(struct otlp *otlp, struct buffer *out)
             profile_string(otlp->window->snapshot, library.build_id);
         protobuf_uint(&otlp->part, MAPPING_FILENAME,
                       row > 0 ? numbered_string(&otlp->numbered, library.path)
-                              : word(otlp, otlp->executable));
+                              : word_number(otlp, otlp->executable));
         if (id.length > 0) {
-            protobuf_varint(&otlp->packed, attribute(otlp, "process.executable.build_id.gnu",
-                                                     id.text, id.length));
-            put(&otlp->part, MAPPING_ATTRIBUTES, &otlp->packed);
+            protobuf_varint(
+                &otlp->packed,
+                attribute_number(otlp, "process.executable.build_id.gnu", id.text, id.length));
+            put_message(&otlp->part, MAPPING_ATTRIBUTES, &otlp->packed);
         }
-        put(out, DICTIONARY_MAPPING, &otlp->part);
+        put_message(out, DICTIONARY_MAPPING, &otlp->part);
     }
 }
 
@@ -301,27 +300,10 @@ static void put_locations(struct otlp *otlp, struct buffer *out)
         protobuf_uint(&otlp->inner, LINE_FUNCTION,
                       numbered_function(&otlp->numbered, frame.function));
         protobuf_uint(&otlp->inner, LINE_LINE, frame.line > 0 ? (uint64_t)frame.line : 0);
-        put(&otlp->part, LOCATION_LINES, &otlp->inner);
+        put_message(&otlp->part, LOCATION_LINES, &otlp->inner);
         protobuf_varint(&otlp->packed, library > 0 ? native : python);
-        put(&otlp->part, LOCATION_ATTRIBUTES, &otlp->packed);
-        put(out, DICTIONARY_LOCATION, &otlp->part);
-    }
-}
-
-static void put_functions(struct otlp *otlp, struct buffer *out)
-{
-    const struct numbering *const functions = &otlp->numbered.functions;
-    protobuf_bytes(out, DICTIONARY_FUNCTION, "", 0);
-    for (uint32_t i = 1; i <= functions->count; i++) {
-        const struct profile_function function =
-            profile_function_at(otlp->window->snapshot, functions->rows[i]);
-        protobuf_uint(&otlp->part, FUNCTION_NAME,
-                      numbered_string(&otlp->numbered, function.name));
-        protobuf_uint(&otlp->part, FUNCTION_FILENAME,
-                      numbered_string(&otlp->numbered, function.file));
-        protobuf_uint(&otlp->part, FUNCTION_START_LINE,
-                      function.first_line > 0 ? (uint64_t)function.first_line : 0);
-        put(out, DICTIONARY_FUNCTION, &otlp->part);
+        put_message(&otlp->part, LOCATION_ATTRIBUTES, &otlp->packed);
+        put_message(out, DICTIONARY_LOCATION, &otlp->part);
     }
 }
 
@@ -332,11 +314,11 @@ static void put_attributes(struct otlp *otlp, struct buffer *out)
     for (str_id id = 1; id < count; id++) {
         const struct strtab_string both = strtab_get(&otlp->attributes, id);
         const size_t key_bytes = strlen(both.text);
-        protobuf_uint(&otlp->part, ATTRIBUTE_KEY, word(otlp, both.text));
+        protobuf_uint(&otlp->part, ATTRIBUTE_KEY, word_number(otlp, both.text));
         protobuf_bytes(&otlp->inner, ANY_STRING, both.text + key_bytes + 1,
                        both.length - key_bytes - 1);
-        put(&otlp->part, ATTRIBUTE_VALUE, &otlp->inner);
-        put(out, DICTIONARY_ATTRIBUTE, &otlp->part);
+        put_message(&otlp->part, ATTRIBUTE_VALUE, &otlp->inner);
+        put_message(out, DICTIONARY_ATTRIBUTE, &otlp->part);
     }
 }
 
@@ -358,7 +340,20 @@ static enum err_code put_dictionary(struct otlp *otlp, struct err *err)
     struct buffer dictionary = { 0 };
     put_mappings(otlp, &dictionary);
     put_locations(otlp, &dictionary);
-    put_functions(otlp, &dictionary);
+
+    const struct numbering *const functions = &otlp->numbered.functions;
+    protobuf_bytes(&dictionary, DICTIONARY_FUNCTION, "", 0);
+    for (uint32_t i = 1; i <= functions->count; i++) {
+        const struct profile_function function =
+            profile_function_at(otlp->window->snapshot, functions->rows[i]);
+        protobuf_uint(&otlp->part, FUNCTION_NAME,
+                      numbered_string(&otlp->numbered, function.name));
+        protobuf_uint(&otlp->part, FUNCTION_FILENAME,
+                      numbered_string(&otlp->numbered, function.file));
+        protobuf_uint(&otlp->part, FUNCTION_START_LINE,
+                      function.first_line > 0 ? (uint64_t)function.first_line : 0);
+        put_message(&dictionary, DICTIONARY_FUNCTION, &otlp->part);
+    }
 
     const uint32_t count = otlp->links.strings.count;
     protobuf_bytes(&dictionary, DICTIONARY_LINK, "", 0);
@@ -366,7 +361,7 @@ static enum err_code put_dictionary(struct otlp *otlp, struct err *err)
         const char *const ids = strtab_get(&otlp->links, id).text;
         put_hex(&otlp->part, LINK_TRACE_ID, ids, CONTEXT_TRACE_DIGITS);
         put_hex(&otlp->part, LINK_SPAN_ID, ids + CONTEXT_TRACE_DIGITS + 1, CONTEXT_SPAN_DIGITS);
-        put(&dictionary, DICTIONARY_LINK, &otlp->part);
+        put_message(&dictionary, DICTIONARY_LINK, &otlp->part);
     }
 
     const struct numbering *const nodes = &otlp->numbered.nodes;
@@ -377,8 +372,8 @@ static enum err_code put_dictionary(struct otlp *otlp, struct err *err)
         for (size_t k = 0; k < otlp->chain.depth; k++)
             protobuf_varint(&otlp->packed,
                             numbered_frame(&otlp->numbered, otlp->chain.frames[k]));
-        put(&otlp->part, STACK_LOCATIONS, &otlp->packed);
-        put(&dictionary, DICTIONARY_STACK, &otlp->part);
+        put_message(&otlp->part, STACK_LOCATIONS, &otlp->packed);
+        put_message(&dictionary, DICTIONARY_STACK, &otlp->part);
     }
 
     put_attributes(otlp, &dictionary);
@@ -387,16 +382,16 @@ static enum err_code put_dictionary(struct otlp *otlp, struct err *err)
         const struct strtab_string string = numbered_string_at(&otlp->numbered, i);
         protobuf_bytes(&dictionary, DICTIONARY_STRING, string.text, string.length);
     }
-    put(&otlp->request, REQUEST_DICTIONARY, &dictionary);
+    put_message(&otlp->request, REQUEST_DICTIONARY, &dictionary);
     buffer_deinit(&dictionary);
     return rc;
 }
 
-static enum err_code begin(struct otlp *otlp, struct err *err)
+static enum err_code begin_request(struct otlp *otlp, struct err *err)
 {
     numbered_clear(&otlp->numbered);
     (void)numbered_library(&otlp->numbered, 0);
-    (void)word(otlp, otlp->executable);
+    (void)word_number(otlp, otlp->executable);
     otlp->stack_bytes = otlp->link_bytes = 0;
     strtab_deinit(&otlp->attributes);
     strtab_deinit(&otlp->links);
@@ -404,7 +399,7 @@ static enum err_code begin(struct otlp *otlp, struct err *err)
     return rc ? rc : strtab_init(&otlp->links, err);
 }
 
-static enum err_code finish(struct otlp *otlp, struct err *err)
+static enum err_code finish_request(struct otlp *otlp, struct err *err)
 {
     unsigned char *packed = NULL;
     size_t bytes = 0;
@@ -422,7 +417,7 @@ static enum err_code finish(struct otlp *otlp, struct err *err)
     const struct buffer body = { .data = (char *)packed, .length = bytes };
     rc = otlp->take(otlp->to, &body, err);
     free(packed);
-    return rc ? rc : begin(otlp, err);
+    return rc ? rc : begin_request(otlp, err);
 }
 
 static enum err_code put_values(struct otlp *otlp, const struct push_process *process,
@@ -455,7 +450,7 @@ static enum err_code put_values(struct otlp *otlp, const struct push_process *pr
 
         put_series(otlp, &process->labels);
         if (!rc && (left.cells.count > 0 || is_full(otlp)))
-            rc = finish(otlp, err);
+            rc = finish_request(otlp, err);
     }
     return rc;
 }
@@ -463,19 +458,19 @@ static enum err_code put_values(struct otlp *otlp, const struct push_process *pr
 /* Python code is in the mapping of its executable, so the processes of a request have the same. */
 static enum err_code put_all(struct otlp *otlp, struct err *err)
 {
-    enum err_code rc = begin(otlp, err);
+    enum err_code rc = begin_request(otlp, err);
     for (size_t i = 0; i < otlp->window->process_count && !rc; i++) {
         const struct push_process *const process = &otlp->window->processes[i];
         if (strcmp(otlp->executable, process->executable) != 0) {
-            rc = finish(otlp, err);
+            rc = finish_request(otlp, err);
             otlp->executable = process->executable;
             if (!rc)
-                rc = begin(otlp, err);
+                rc = begin_request(otlp, err);
         }
         for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && !rc; values++)
             rc = put_values(otlp, process, values, err);
     }
-    return rc ? rc : finish(otlp, err);
+    return rc ? rc : finish_request(otlp, err);
 }
 
 enum err_code push_encode_otlp(const struct push_window *window, push_take *take, void *to,

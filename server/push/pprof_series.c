@@ -17,7 +17,7 @@ struct encoding {
     size_t plain_bytes; /* of the files of the request */
 };
 
-static enum err_code finish(struct encoding *encoding, struct err *err)
+static enum err_code finish_request(struct encoding *encoding, struct err *err)
 {
     enum err_code rc = ERR_OK;
     if (encoding->plain_bytes == 0)
@@ -38,7 +38,7 @@ static enum err_code add_file(struct encoding *encoding, const struct push_proce
     unsigned char *packed = NULL;
     size_t bytes = 0;
     const bool is_full = encoding->plain_bytes + encoding->file.length > PUSH_REQUEST_BYTES;
-    enum err_code rc = is_full ? finish(encoding, err) : ERR_OK;
+    enum err_code rc = is_full ? finish_request(encoding, err) : ERR_OK;
     if (!rc)
         rc = compress_gzip(encoding->file.data, encoding->file.length, PUSH_GZIP_LEVEL, &packed,
                            &bytes, err);
@@ -93,7 +93,7 @@ enum err_code pprof_series_encode(const struct push_window *window,
         for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && !rc; values++)
             rc = encode_cells(&encoding, &window->processes[i], values, err);
     if (!rc)
-        rc = finish(&encoding, err);
+        rc = finish_request(&encoding, err);
     pprof_destroy(encoding.pprof);
     buffer_deinit(&encoding.file);
     buffer_deinit(&encoding.body);

@@ -35,8 +35,8 @@ const struct push_protocol *push_protocol_find(const char *scheme, size_t length
     return NULL;
 }
 
-static enum err_code divide(const struct push_protocol *protocol, const char *plain,
-                            size_t bytes, push_take *take, void *to, struct err *err)
+static enum err_code divide_body(const struct push_protocol *protocol, const char *plain,
+                                 size_t bytes, push_take *take, void *to, struct err *err)
 {
     struct buffer request = { 0 }, others = { 0 };
     const char *at = plain, *data;
@@ -81,10 +81,10 @@ enum err_code push_divide(const struct push_protocol *protocol, const struct buf
     if (!protocol->is_divisible)
         return take(to, body, err);
     if (!protocol->is_gzip)
-        return divide(protocol, body->data, body->length, take, to, err);
+        return divide_body(protocol, body->data, body->length, take, to, err);
     enum err_code rc = compress_gunzip(body->data, body->length, &plain, &bytes, err);
     if (!rc)
-        rc = divide(protocol, (const char *)plain, bytes, take, to, err);
+        rc = divide_body(protocol, (const char *)plain, bytes, take, to, err);
     free(plain);
     return rc;
 }

@@ -143,8 +143,8 @@ static void push_session(struct push *push, struct session *session)
         push->began_at_ns = info.status.started_at_ns;
     }
 
-    /* When the session began, since 1970: the clock may have been set meanwhile, or the host have slept, and servers refuse
- * profiles of another time. */
+    /* When the session began, since 1970: the clock may have been set meanwhile, or the host have
+     * slept, and servers refuse profiles of another time. */
     const bool goes_on =
         info.status.state == SAMPLER_RUNNING || info.status.state == SAMPLER_PAUSED;
     const uint64_t began_ns = clock_wall_ns() - info.status.elapsed_ns;
@@ -188,7 +188,7 @@ static void push_now(struct push *push)
 }
 
 /* false: it is time to end. */
-static bool rest(struct push *push, uint64_t until_ns)
+static bool wait_until(struct push *push, uint64_t until_ns)
 {
     const struct timespec until = clock_timespec(until_ns);
     int rc = 0;
@@ -201,7 +201,7 @@ static bool rest(struct push *push, uint64_t until_ns)
 }
 
 /* The first window is shorter, each time by another part, so that many hosts do not push at once. */
-static void *run(void *context)
+static void *run_push(void *context)
 {
     struct push *const push = context;
     const uint64_t window_ns = push->settings.window_ns;
@@ -209,7 +209,7 @@ static void *run(void *context)
     (void)setpriority(PRIO_PROCESS, 0, NICENESS);
     random_init_any(&random);
     uint64_t next_ns = clock_now_ns() + window_ns - random_below(&random, window_ns / 2);
-    while (rest(push, next_ns)) {
+    while (wait_until(push, next_ns)) {
         const uint64_t now_ns = clock_now_ns();
         push_now(push);
         next_ns += window_ns;
@@ -243,7 +243,7 @@ enum err_code push_begin(struct push *push, struct sessions *sessions,
         rc = sender_start(push->senders[i], err);
     if (rc)
         return rc;
-    const int sys = thread_start(&push->thread, run, push);
+    const int sys = thread_start(&push->thread, run_push, push);
     if (sys)
         return err_sys(err, sys, "cannot start a thread");
     push->is_started = true;
@@ -288,24 +288,6 @@ enum err_code push_check(const struct push *push, struct err *err)
     return rc;
 }
 
-static enum err_code send_range(struct push *push, const struct session_info *info,
-                                uint64_t from_ns, uint64_t to_ns, uint64_t *samples,
-                                struct err *err)
-{
-    struct push_window window;
-    enum err_code rc =
-        push_window_init(&window, info, from_ns, to_ns, info->host ? info->host : push->host,
-                         &push->settings, err);
-    if (rc)
-        return rc;
-    for (size_t i = 0; i < push->count && !rc; i++)
-        rc = sender_protocol(push->senders[i])
-                 ->encode(&window, sender_send_now, push->senders[i], err);
-    *samples += window.samples;
-    push_window_deinit(&window);
-    return rc;
-}
-
 enum err_code push_whole(struct push *push, const struct session_info *info,
                          uint64_t *samples_out, struct err *err)
 {
@@ -314,7 +296,17 @@ enum err_code push_whole(struct push *push, const struct session_info *info,
     *samples_out = 0;
     for (uint64_t from_ns = 0; from_ns < end_ns && !rc; from_ns += window_ns) {
         const uint64_t to_ns = from_ns + window_ns < end_ns ? from_ns + window_ns : end_ns;
-        rc = send_range(push, info, from_ns, to_ns, samples_out, err);
+
+        struct push_window window;
+        rc = push_window_init(&window, info, from_ns, to_ns,
+                              info->host ? info->host : push->host, &push->settings, err);
+        if (rc)
+            return rc;
+        for (size_t i = 0; i < push->count && !rc; i++)
+            rc = sender_protocol(push->senders[i])
+                     ->encode(&window, sender_send_now, push->senders[i], err);
+        *samples_out += window.samples;
+        push_window_deinit(&window);
     }
     return rc;
 }

@@ -67,7 +67,7 @@ void queue_destroy(struct queue *queue)
 }
 
 /* One piece of the file, which may go over its end and on at its start. */
-static bool move(struct queue *queue, uint64_t at, char *data, size_t bytes, bool writes)
+static bool move_bytes(struct queue *queue, uint64_t at, char *data, size_t bytes, bool writes)
 {
     while (bytes > 0) {
         const uint64_t offset = at % queue->room;
@@ -115,7 +115,8 @@ static bool put_into_file(struct queue *queue, struct body *body, const void *da
     if (queue->fd < 0)
         queue->fd = spool_open_file();
     body->at = queue->head + queue->used;
-    if (queue->fd < 0 || !move(queue, body->at, (char *)(uintptr_t)data, body->bytes, true)) {
+    if (queue->fd < 0 ||
+        !move_bytes(queue, body->at, (char *)(uintptr_t)data, body->bytes, true)) {
         queue->sys = errno;
         return false;
     }
@@ -159,7 +160,7 @@ static bool make_room(struct queue *queue)
     return true;
 }
 
-static bool add(struct queue *queue, const void *data, size_t bytes)
+static bool add_body(struct queue *queue, const void *data, size_t bytes)
 {
     struct body body = { .bytes = bytes };
     if (queue->count == QUEUE_MAX_BODIES)
@@ -177,7 +178,7 @@ static bool add(struct queue *queue, const void *data, size_t bytes)
 bool queue_add(struct queue *queue, const void *body, size_t bytes)
 {
     pthread_mutex_lock(&queue->mutex);
-    const bool is_added = !queue->is_closed && add(queue, body, bytes);
+    const bool is_added = !queue->is_closed && add_body(queue, body, bytes);
     pthread_cond_signal(&queue->changed);
     pthread_mutex_unlock(&queue->mutex);
     return is_added;
@@ -189,7 +190,7 @@ static void *take_first(struct queue *queue, size_t *bytes_out)
     struct body body = queue->bodies[queue->first];
     if (!body.data) {
         char *const data = malloc(body.bytes ? body.bytes : 1);
-        if (!data || !move(queue, body.at, data, body.bytes, false)) {
+        if (!data || !move_bytes(queue, body.at, data, body.bytes, false)) {
             free(data);
             lose_first(queue);
             return NULL;

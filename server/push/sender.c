@@ -47,27 +47,6 @@ struct sender {
     bool is_failing, has_refused; /* what was said last */
 };
 
-/* The port is the usual one of the protocol, unless there is TLS. */
-static void make_urls(struct sender *sender, const struct push_endpoint_setting *endpoint)
-{
-    const struct push_protocol *const protocol = sender->protocol;
-    const char *const rest = endpoint->rest;
-    const int host = (int)strcspn(rest, "/");
-    const char *const bracket = memchr(rest, ']', (size_t)host);
-    const char *const colon = bracket ? memchr(bracket, ':', (size_t)(rest + host - bracket))
-                                      : memchr(rest, ':', (size_t)host);
-    const size_t path = strlen(rest + host);
-    const int kept = (int)(path > 0 && rest[(size_t)host + path - 1] == '/' ? path - 1 : path);
-    char port[8] = "";
-    if (!colon && !endpoint->is_tls)
-        snprintf(port, sizeof port, ":%u", protocol->port);
-    snprintf(sender->url, sizeof sender->url, "%s%s://%s", protocol->scheme,
-             endpoint->is_tls ? "+https" : "", rest);
-    snprintf(sender->http, sizeof sender->http, "%s://%.*s%s%.*s%s",
-             endpoint->is_tls ? "https" : "http", host, rest, port, kept, rest + host,
-             protocol->path);
-}
-
 static bool is_header(const char *line)
 {
     static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -135,7 +114,26 @@ enum err_code sender_create(const struct sender_settings *settings, struct sende
     sender->say_context = settings->say_context;
     sender->error_ns = settings->error_ns ? settings->error_ns : SENDER_MAX_ERROR_NS;
     sender->end_ns = UINT64_MAX;
-    make_urls(sender, settings->endpoint);
+
+    /* The port is the usual one of the protocol, unless there is TLS. */
+    const struct push_endpoint_setting *const endpoint = settings->endpoint;
+    const struct push_protocol *const protocol = sender->protocol;
+    const char *const rest = endpoint->rest;
+    const int host = (int)strcspn(rest, "/");
+    const char *const bracket = memchr(rest, ']', (size_t)host);
+    const char *const colon = bracket ? memchr(bracket, ':', (size_t)(rest + host - bracket))
+                                      : memchr(rest, ':', (size_t)host);
+    const size_t path = strlen(rest + host);
+    const int kept = (int)(path > 0 && rest[(size_t)host + path - 1] == '/' ? path - 1 : path);
+    char port[8] = "";
+    if (!colon && !endpoint->is_tls)
+        snprintf(port, sizeof port, ":%u", protocol->port);
+    snprintf(sender->url, sizeof sender->url, "%s%s://%s", protocol->scheme,
+             endpoint->is_tls ? "+https" : "", rest);
+    snprintf(sender->http, sizeof sender->http, "%s://%.*s%s%.*s%s",
+             endpoint->is_tls ? "https" : "http", host, rest, port, kept, rest + host,
+             protocol->path);
+
     random_init_any(&sender->random);
     pthread_mutex_init(&sender->mutex, NULL);
     pthread_condattr_init(&monotonic);
@@ -200,8 +198,8 @@ static enum outcome judge(unsigned status)
 }
 
 /* One attempt.  why: a sentence unless it was sent. */
-static enum outcome attempt(struct sender *sender, const struct buffer *body,
-                            uint64_t *retry_after_ns, char why[WHY_BYTES])
+static enum outcome attempt_post(struct sender *sender, const struct buffer *body,
+                                 uint64_t *retry_after_ns, char why[WHY_BYTES])
 {
     struct http_answer answer;
     struct err err = { 0 };
@@ -228,7 +226,7 @@ static bool has_time(struct sender *sender)
 }
 
 /* false: it is time to end. */
-static bool rest(struct sender *sender, uint64_t ns)
+static bool rest_for(struct sender *sender, uint64_t ns)
 {
     const uint64_t wake_ns = clock_now_ns() + ns;
     pthread_mutex_lock(&sender->mutex);
@@ -263,7 +261,7 @@ static void count_queue(struct sender *sender)
 }
 
 /* Returns what it was before. */
-static bool change(struct sender *sender, bool *flag, bool value)
+static bool change_flag(struct sender *sender, bool *flag, bool value)
 {
     pthread_mutex_lock(&sender->mutex);
     const bool before = *flag;
@@ -276,26 +274,26 @@ static bool change(struct sender *sender, bool *flag, bool value)
 static void note_refused(struct sender *sender, const char *why)
 {
     atomic_fetch_add(&sender->counters->refused, 1);
-    if (!change(sender, &sender->has_refused, true))
+    if (!change_flag(sender, &sender->has_refused, true))
         report(sender, "%s refuses a profile: %s", sender->url, why);
 }
 
 /* Sends a body until it is taken or refused, or lost at that time (clock_now_ns).  TOO_MUCH: divide it, if that is
  * possible. */
-static enum outcome deliver(struct sender *sender, const struct buffer *body, bool can_divide,
-                            uint64_t until_ns)
+static enum outcome deliver_body(struct sender *sender, const struct buffer *body,
+                                 bool can_divide, uint64_t until_ns)
 {
     const uint64_t began_ns = clock_now_ns();
     for (unsigned attempts = 0;; attempts++) {
         char why[WHY_BYTES];
         uint64_t retry_after_ns = 0;
-        enum outcome outcome = attempt(sender, body, &retry_after_ns, why);
+        enum outcome outcome = attempt_post(sender, body, &retry_after_ns, why);
         if (outcome == SENT) {
             const size_t bytes = body->length;
             atomic_fetch_add(&sender->counters->sent, 1);
             atomic_fetch_add(&sender->counters->sent_bytes, bytes);
-            (void)change(sender, &sender->has_refused, false);
-            if (change(sender, &sender->is_failing, false))
+            (void)change_flag(sender, &sender->has_refused, false);
+            if (change_flag(sender, &sender->is_failing, false))
                 report(sender, "%s takes profiles again", sender->url);
             return SENT;
         }
@@ -314,10 +312,10 @@ static enum outcome deliver(struct sender *sender, const struct buffer *body, bo
         const uint64_t pause_ns = ns > retry_after_ns ? ns : retry_after_ns;
 
         const bool goes_on = clock_now_ns() + pause_ns <= until_ns && has_time(sender);
-        if (!change(sender, &sender->is_failing, true))
+        if (!change_flag(sender, &sender->is_failing, true))
             report(sender, "%s does not take profiles%s: %s", sender->url,
                    goes_on ? ", trying again" : "", why);
-        if (!goes_on || !rest(sender, pause_ns)) {
+        if (!goes_on || !rest_for(sender, pause_ns)) {
             atomic_fetch_add(&sender->counters->lost, 1);
             return AGAIN;
         }
@@ -340,7 +338,7 @@ static enum err_code deliver_part(void *to, const struct buffer *body, struct er
 {
     struct parts *const parts = to;
     (void)err;
-    if (deliver(parts->sender, body, false, parts->until_ns) != SENT)
+    if (deliver_body(parts->sender, body, false, parts->until_ns) != SENT)
         parts->is_sent = false;
     return ERR_OK;
 }
@@ -351,7 +349,7 @@ static bool send_body(struct sender *sender, const struct buffer *body, uint64_t
     const bool can_divide = sender->protocol->is_divisible;
     struct parts parts = { sender, until_ns, true };
     if (!can_divide || clock_now_ns() >= sender->dividing_until_ns) {
-        const enum outcome outcome = deliver(sender, body, can_divide, until_ns);
+        const enum outcome outcome = deliver_body(sender, body, can_divide, until_ns);
         if (outcome != TOO_MUCH)
             return outcome == SENT;
     }
@@ -361,7 +359,7 @@ static bool send_body(struct sender *sender, const struct buffer *body, uint64_t
     return false;
 }
 
-static void *run(void *context)
+static void *run_sender(void *context)
 {
     struct sender *const sender = context;
     struct buffer body = { 0 };
@@ -382,7 +380,7 @@ static void *run(void *context)
 
 enum err_code sender_start(struct sender *sender, struct err *err)
 {
-    const int sys = thread_start(&sender->thread, run, sender);
+    const int sys = thread_start(&sender->thread, run_sender, sender);
     if (sys)
         return err_sys(err, sys, "cannot start a thread");
     sender->is_started = true;

@@ -23,14 +23,6 @@ static enum err_code wants_endpoint(struct err *why)
         "pyroscope+https://HOST");
 }
 
-static bool reads_scheme(const char *text, size_t length, struct push_endpoint_setting *out)
-{
-    const size_t suffix = sizeof TLS_SUFFIX - 1;
-    out->is_tls = length > suffix && strncmp(text + length - suffix, TLS_SUFFIX, suffix) == 0;
-    out->protocol = push_protocol_find(text, length - (out->is_tls ? suffix : 0));
-    return out->protocol != NULL;
-}
-
 enum err_code push_read_endpoint(const struct setting *setting, void *out, const char *text,
                                  struct err *why)
 {
@@ -40,9 +32,17 @@ enum err_code push_read_endpoint(const struct setting *setting, void *out, const
     struct push_endpoint_setting endpoint = { .headers_file = NULL };
     const char *const rest = strstr(text, "://");
     (void)setting;
-    if (!rest || strlen(text) > PUSH_MAX_URL ||
-        !reads_scheme(text, (size_t)(rest - text), &endpoint))
+
+    if (!rest || strlen(text) > PUSH_MAX_URL)
         return wants_endpoint(why);
+    const size_t length = (size_t)(rest - text);
+    const size_t suffix = sizeof TLS_SUFFIX - 1;
+    endpoint.is_tls =
+        length > suffix && strncmp(text + length - suffix, TLS_SUFFIX, suffix) == 0;
+    endpoint.protocol = push_protocol_find(text, length - (endpoint.is_tls ? suffix : 0));
+    if (endpoint.protocol == NULL)
+        return wants_endpoint(why);
+
     endpoint.rest = rest + 3;
     if (strchr(endpoint.rest, '@'))
         return err_set(why, ERR_INVALID,
@@ -59,7 +59,8 @@ enum err_code push_read_endpoint(const struct setting *setting, void *out, const
 }
 
 /* NULL: there is none. */
-static struct push_endpoint_setting *newest(struct push_settings *settings, struct err *why)
+static struct push_endpoint_setting *newest_endpoint(struct push_settings *settings,
+                                                     struct err *why)
 {
     if (settings->endpoint_count > 0)
         return &settings->endpoints[settings->endpoint_count - 1];
@@ -72,7 +73,7 @@ enum err_code push_read_headers_file(const struct setting *setting, void *out, c
 {
     struct push_settings *const settings = out;
     (void)setting;
-    struct push_endpoint_setting *const endpoint = newest(settings, why);
+    struct push_endpoint_setting *const endpoint = newest_endpoint(settings, why);
     if (!endpoint)
         return ERR_INVALID;
     if (endpoint->headers_file)
@@ -84,7 +85,7 @@ enum err_code push_read_headers_file(const struct setting *setting, void *out, c
 enum err_code push_read_ca_file(const struct setting *setting, void *out, const char *text,
                                 struct err *why)
 {
-    struct push_endpoint_setting *const endpoint = newest(out, why);
+    struct push_endpoint_setting *const endpoint = newest_endpoint(out, why);
     (void)setting;
     if (!endpoint)
         return ERR_INVALID;

@@ -47,22 +47,6 @@ static node_id without_context(const struct profile_snapshot *snapshot, node_id 
     return wait_unmarked(snapshot, node) == node ? context_unmarked(snapshot, node) : node;
 }
 
-/* Returns how many rows are left. */
-static size_t add_up(struct row *rows, size_t count)
-{
-    size_t kept = 0;
-    qsort(rows, count, sizeof *rows, by_process);
-    for (size_t i = 0; i < count; i++) {
-        if (kept > 0 && (by_process(&rows[kept - 1], &rows[i]) == 0)) {
-            rows[kept - 1].cell.count += rows[i].cell.count;
-            rows[kept - 1].cell.ns += rows[i].cell.ns;
-        } else {
-            rows[kept++] = rows[i];
-        }
-    }
-    return kept;
-}
-
 static size_t select_rows(const struct push_window *window, const struct view_cells *all,
                           enum push_values values, const process_id *leaders, thread_id *first,
                           struct row *rows)
@@ -75,11 +59,12 @@ static size_t select_rows(const struct push_window *window, const struct view_ce
         if (values == PUSH_CPU && pprof_cpu_ns(&row.cell, row.cell.ns) == 0)
             continue;
 
-        /* Threads and states that samples are not labelled with are all the same.  A thread still says which process it
- * is of, so the first one of the process stands for the others. */
+        /* Threads and states that samples are not labelled with are all the same.  A thread still
+         * says which process it is of, so the first one of the process stands for the others. */
         const struct profile_snapshot *const snapshot = window->snapshot;
         row.process = leaders[profile_thread_at(snapshot, row.cell.thread).process];
-        /* A receiver that makes a series of each label is not sent values without a bound; it knows ids of spans. */
+        /* A receiver that makes a series of each label is not sent values without a bound; it knows
+         * ids of spans. */
         if (!is_span(snapshot, row.cell.node))
             row.cell.node = without_context(snapshot, row.cell.node);
         if (!(window->sample_labels & PPROF_THREAD)) {
@@ -92,7 +77,18 @@ static size_t select_rows(const struct push_window *window, const struct view_ce
 
         rows[count++] = row;
     }
-    return count > 0 ? add_up(rows, count) : 0;
+
+    size_t kept = 0;
+    qsort(rows, count, sizeof *rows, by_process);
+    for (size_t i = 0; i < count; i++) {
+        if (kept > 0 && (by_process(&rows[kept - 1], &rows[i]) == 0)) {
+            rows[kept - 1].cell.count += rows[i].cell.count;
+            rows[kept - 1].cell.ns += rows[i].cell.ns;
+        } else {
+            rows[kept++] = rows[i];
+        }
+    }
+    return kept;
 }
 
 /* Marks the processes that have samples, and names them in the order of their ids. */
@@ -151,26 +147,9 @@ static int by_id(const void *left, const void *right)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Processes with equal labels become one, under the first of them: a receiver takes a second profile of the same
- * labels and time for the first one again, and drops it. */
-static void unite_processes(struct push_window *window, process_id *leaders)
-{
-    struct push_process *const all = window->processes;
-    size_t kept = 0;
-    qsort(all, window->process_count, sizeof *all, by_labels);
-    for (size_t i = 0; i < window->process_count; i++) {
-        const process_id id = all[i].first;
-        if (kept == 0 || push_labels_compare(&all[kept - 1].labels, &all[i].labels) != 0)
-            all[kept++] = all[i];
-        leaders[id] = all[kept - 1].first;
-    }
-    window->process_count = kept;
-    qsort(all, kept, sizeof *all, by_id);
-}
-
 /* The rows of a process are one range of the cells, and those of processes are in the order of their ids. */
-static enum err_code divide(struct push_window *window, enum push_values values,
-                            const struct row *rows, size_t count, struct err *err)
+static enum err_code divide_cells(struct push_window *window, enum push_values values,
+                                  const struct row *rows, size_t count, struct err *err)
 {
     struct view_cell *const cells = calloc(count + 1, sizeof *cells);
     if (!cells)
@@ -195,9 +174,9 @@ static int by_executable(const void *left, const void *right)
     return order != 0 ? order : by_id(a, b);
 }
 
-static enum err_code fill(struct push_window *window, const struct session_info *info,
-                          const struct view_cells *all, const char *host,
-                          const struct push_settings *settings, struct err *err)
+static enum err_code fill_window(struct push_window *window, const struct session_info *info,
+                                 const struct view_cells *all, const char *host,
+                                 const struct push_settings *settings, struct err *err)
 {
     const size_t processes = (size_t)window->snapshot->sizes.processes + 1;
     struct row *const rows = calloc(all->count + 1, sizeof *rows);
@@ -208,12 +187,26 @@ static enum err_code fill(struct push_window *window, const struct session_info 
         memset(leaders, 0xff, processes * sizeof *leaders);
         rc = name_processes(window, all, info, host, settings, leaders, err);
     }
-    if (!rc)
-        unite_processes(window, leaders);
+    if (!rc) {
+        /* Processes with equal labels become one, under the first of them: a receiver takes a
+         * second profile of the same labels and time for the first one again, and drops it. */
+        struct push_process *const united = window->processes;
+        size_t kept = 0;
+        qsort(united, window->process_count, sizeof *united, by_labels);
+        for (size_t i = 0; i < window->process_count; i++) {
+            const process_id id = united[i].first;
+            if (kept == 0 ||
+                push_labels_compare(&united[kept - 1].labels, &united[i].labels) != 0)
+                united[kept++] = united[i];
+            leaders[id] = united[kept - 1].first;
+        }
+        window->process_count = kept;
+        qsort(united, kept, sizeof *united, by_id);
+    }
     for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && !rc; values++) {
         memset(first, 0xff, processes * sizeof *first);
         const size_t count = select_rows(window, all, values, leaders, first, rows);
-        rc = divide(window, values, rows, count, err);
+        rc = divide_cells(window, values, rows, count, err);
     }
     if (!rc)
         qsort(window->processes, window->process_count, sizeof *window->processes,
@@ -226,8 +219,8 @@ static enum err_code fill(struct push_window *window, const struct session_info 
     return rc;
 }
 
-static enum err_code anonymize(struct push_window *window, const struct session_info *info,
-                               struct err *err)
+static enum err_code anonymize_window(struct push_window *window,
+                                      const struct session_info *info, struct err *err)
 {
     static const struct view_query everything = { 0 };
     struct report_header header;
@@ -291,14 +284,14 @@ enum err_code push_window_init(struct push_window *window, const struct session_
         return rc;
     window->snapshot = &window->reshaped.snapshot;
     if (settings->anonymizes) {
-        rc = anonymize(window, info, err);
+        rc = anonymize_window(window, info, err);
         named = &window->anonymized.session;
         host = NULL;
     }
     if (!rc)
         rc = view_cells_init(&cells, window->snapshot, &everything, err);
     if (!rc) {
-        rc = fill(window, named, &cells, host, settings, err);
+        rc = fill_window(window, named, &cells, host, settings, err);
         view_cells_deinit(&cells);
     }
     if (rc)

@@ -21,14 +21,6 @@ static struct sampler_target anonymize_target(const struct sampler_target *targe
                                     .to_ns = target->to_ns };
 }
 
-/* It borrows the lists. */
-static void anonymize_header(struct anonymized *anonymized, const struct report_header *from)
-{
-    anonymized->header = *from;
-    anonymized->header.target = anonymized->target;
-    anonymized->header.is_anonymized = true;
-}
-
 static enum err_code anonymize_session(struct anonymized *anonymized,
                                        const struct session_info *from, struct err *err)
 {
@@ -60,11 +52,13 @@ static enum err_code anonymize_session(struct anonymized *anonymized,
     return ERR_OK;
 }
 
-/* The windows keep their times, so the range still means what it did; the rest of the query is
- * answered by what was copied. */
-static enum err_code anonymize_profile(struct anonymized *anonymized,
-                                       const struct report_source *from, struct err *err)
+enum err_code anonymized_init(struct anonymized *anonymized, const struct report_source *from,
+                              struct err *err)
 {
+    memset(anonymized, 0, sizeof *anonymized);
+
+    /* The windows keep their times, so the range still means what it did; the rest of the query is
+     * answered by what was copied. */
     struct anonymize_names texts = { .packages = profile_packages(from->snapshot->profile) };
     const struct reshape_names names = { .text = anonymize_names_text, .context = &texts };
     const struct reshape_settings settings = { .names = &names };
@@ -74,26 +68,22 @@ static enum err_code anonymize_profile(struct anonymized *anonymized,
                              err);
     if (!rc && texts.rc)
         rc = err_set(err, texts.rc, "%s", texts.err.message);
-    if (rc)
-        return rc;
-    profile_extend(anonymized->profile, from->snapshot->end_ns);
-    anonymized->query =
-        (struct view_query){ .from_ns = from->query->from_ns, .to_ns = from->query->to_ns };
-    return profile_snapshot(anonymized->profile, &anonymized->snapshot, err);
-}
+    if (!rc) {
+        profile_extend(anonymized->profile, from->snapshot->end_ns);
+        anonymized->query =
+            (struct view_query){ .from_ns = from->query->from_ns, .to_ns = from->query->to_ns };
+        rc = profile_snapshot(anonymized->profile, &anonymized->snapshot, err);
+    }
 
-enum err_code anonymized_init(struct anonymized *anonymized, const struct report_source *from,
-                              struct err *err)
-{
-    memset(anonymized, 0, sizeof *anonymized);
-    enum err_code rc = anonymize_profile(anonymized, from, err);
     if (!rc)
         rc = anonymize_session(anonymized, from->session, err);
     if (rc) {
         anonymized_deinit(anonymized);
         return rc;
     }
-    anonymize_header(anonymized, from->header);
+    anonymized->header = *from->header;
+    anonymized->header.target = anonymized->target;
+    anonymized->header.is_anonymized = true;
     anonymized->source =
         (struct report_source){ .snapshot = &anonymized->snapshot,
                                 .query = &anonymized->query,

@@ -20,12 +20,12 @@ static struct strtab_string string_of(const char *text, size_t length)
     return (struct strtab_string){ .text = text, .length = (uint32_t)length };
 }
 
-static bool equals(struct strtab_string string, const char *text)
+static bool equals_text(struct strtab_string string, const char *text)
 {
     return string.length == strlen(text) && memcmp(string.text, text, string.length) == 0;
 }
 
-static bool begins(struct strtab_string string, const char *text)
+static bool begins_with(struct strtab_string string, const char *text)
 {
     return string.length >= strlen(text) && memcmp(string.text, text, strlen(text)) == 0;
 }
@@ -33,14 +33,14 @@ static bool begins(struct strtab_string string, const char *text)
 static bool is_among(struct strtab_string string, const char *const *items)
 {
     for (; *items; items++)
-        if (equals(string, *items))
+        if (equals_text(string, *items))
             return true;
     return false;
 }
 
 /* Hashes file and name, with their lengths, so that no two pairs are one text. */
-static void hash(struct anonymize_names *names, struct strtab_string file,
-                 struct strtab_string name, char out[2 * DIGEST_BYTES + 1])
+static void hash_name(struct anonymize_names *names, struct strtab_string file,
+                      struct strtab_string name, char out[2 * DIGEST_BYTES + 1])
 {
     const size_t bytes = sizeof(uint32_t) + file.length + name.length;
     char *const text = malloc(bytes);
@@ -66,18 +66,18 @@ static void hash(struct anonymize_names *names, struct strtab_string file,
     free(text);
 }
 
-static struct strtab_string pseudonym(struct anonymize_names *names, const char *before,
-                                      struct strtab_string file, struct strtab_string name,
-                                      const char *behind)
+static struct strtab_string make_pseudonym(struct anonymize_names *names, const char *before,
+                                           struct strtab_string file, struct strtab_string name,
+                                           const char *behind)
 {
     char letters[2 * DIGEST_BYTES + 1];
-    hash(names, file, name, letters);
+    hash_name(names, file, name, letters);
     const int length = snprintf(names->text, sizeof names->text, "%s%.*s%s", before,
                                 HASH_LETTERS, letters, behind);
     return string_of(names->text, (size_t)length);
 }
 
-static bool climbs(struct strtab_string path)
+static bool climbs_up(struct strtab_string path)
 {
     return memmem(path.text, path.length, "/../", 4) != NULL;
 }
@@ -91,7 +91,7 @@ static bool find_folder(struct strtab_string path, const char *folder,
         if (path.text[at] == '/' && path.length - at - 1 > length &&
             memcmp(path.text + at + 1, folder, length) == 0) {
             *rest_out = string_of(path.text + at + 1, path.length - at - 1);
-            return !climbs(*rest_out);
+            return !climbs_up(*rest_out);
         }
     return false;
 }
@@ -162,13 +162,14 @@ static struct strtab_string context_mark(struct anonymize_names *names,
         return text;
     snprintf(variable, sizeof variable, "%.*s", (int)context->variable_length,
              context->variable);
-    snprintf(value, sizeof value, "%s", pseudonym(names, "", string_of("~", 1), text, "").text);
+    snprintf(value, sizeof value, "%s",
+             make_pseudonym(names, "", string_of("~", 1), text, "").text);
     context_name(variable, context->mark, value, names->text);
     return string_of(names->text, strlen(names->text));
 }
 
 /* "<native> time.sleep", or a mark of ours. */
-static struct strtab_string mark(struct anonymize_names *names, struct strtab_string text)
+static struct strtab_string mark_name(struct anonymize_names *names, struct strtab_string text)
 {
     static const char *const ours[] = { "<native>",    "<GC>",   "<idle native thread>",
                                         "<truncated>", "<task>", NULL };
@@ -185,16 +186,16 @@ static struct strtab_string mark(struct anonymize_names *names, struct strtab_st
     }
     if (context_read_name(text.text, &context))
         return context_mark(names, text, &context);
-    if (begins(text, task))
-        return pseudonym(names, "<task task-", string_of("~", 1), text, ">");
-    if (!begins(text, native))
-        return pseudonym(names, "<mark-", string_of("~", 1), text, ">");
+    if (begins_with(text, task))
+        return make_pseudonym(names, "<task task-", string_of("~", 1), text, ">");
+    if (!begins_with(text, native))
+        return make_pseudonym(names, "<mark-", string_of("~", 1), text, ">");
     const struct strtab_string callee = string_of(text.text + skip, text.length - skip);
     const char *const dot = memchr(callee.text, '.', callee.length);
     const size_t owner = dot ? (size_t)(dot - callee.text) : callee.length;
     if (known_names_has(callee.text, owner))
         return text;
-    return pseudonym(names, "<native> c-", string_of("~", 1), callee, "");
+    return make_pseudonym(names, "<native> c-", string_of("~", 1), callee, "");
 }
 
 static struct strtab_string function_name(struct anonymize_names *names,
@@ -204,11 +205,11 @@ static struct strtab_string function_name(struct anonymize_names *names,
                                               "<dictcomp>", "<setcomp>", "<genexpr>",
                                               "",           NULL };
     struct strtab_string rest;
-    if (equals(file, "~"))
-        return mark(names, text);
+    if (equals_text(file, "~"))
+        return mark_name(names, text);
     if (is_among(text, everybodys) || find_library(names, file, &rest))
         return text;
-    return pseudonym(names, "func-", file, text, "");
+    return make_pseudonym(names, "func-", file, text, "");
 }
 
 static struct strtab_string file_name(struct anonymize_names *names, struct strtab_string path)
@@ -221,7 +222,7 @@ static struct strtab_string file_name(struct anonymize_names *names, struct strt
         return path;
     if (find_library(names, path, &rest))
         return rest;
-    return pseudonym(names, "mod-", path, string_of("", 0), ".py");
+    return make_pseudonym(names, "mod-", path, string_of("", 0), ".py");
 }
 
 /* "python3.12", "libpython3.12t.so.1.0" */
@@ -230,7 +231,7 @@ static bool is_python(struct strtab_string name)
     static const char *const words[] = { "libpython", "python", NULL };
     size_t at = 0;
     for (size_t i = 0; words[i] && !at; i++)
-        at = begins(name, words[i]) ? strlen(words[i]) : 0;
+        at = begins_with(name, words[i]) ? strlen(words[i]) : 0;
     for (size_t i = at; i < name.length; i++)
         if (!strchr("0123456789.tdso", name.text[i]) || name.text[i] == '\0')
             return false;
@@ -252,10 +253,10 @@ static bool is_of_system(struct strtab_string path, struct strtab_string name)
     };
     bool is_there = false;
     for (size_t i = 0; folders[i]; i++)
-        is_there |= begins(path, folders[i]);
-    for (size_t i = 0; projects[i] && is_there && !climbs(path); i++) {
+        is_there |= begins_with(path, folders[i]);
+    for (size_t i = 0; projects[i] && is_there && !climbs_up(path); i++) {
         const size_t length = strlen(projects[i]);
-        if (begins(name, projects[i]) && name.length > length &&
+        if (begins_with(name, projects[i]) && name.length > length &&
             strchr(".-", name.text[length]) && name.text[length] != '\0')
             return true;
     }
@@ -280,7 +281,7 @@ static bool find_public_library(const struct anonymize_names *names, struct strt
     const size_t at = slash ? (size_t)(slash + 1 - path.text) : 0;
     const struct strtab_string name = string_of(path.text + at, path.length - at);
     *rest_out = path;
-    if (equals(path, "[vdso]") || is_of_system(path, name) ||
+    if (equals_text(path, "[vdso]") || is_of_system(path, name) ||
         (!is_yours(names, path) && (find_folder(path, "site-packages/", rest_out) ||
                                     find_folder(path, "dist-packages/", rest_out))) ||
         is_standard_module(path, name, rest_out))
@@ -295,7 +296,7 @@ static struct strtab_string library_path(struct anonymize_names *names,
     struct strtab_string rest;
     if (path.length == 0 || find_public_library(names, path, &rest))
         return path.length ? rest : path;
-    return pseudonym(names, "lib-", path, string_of("", 0), ".so");
+    return make_pseudonym(names, "lib-", path, string_of("", 0), ".so");
 }
 
 static struct strtab_string native_name(struct anonymize_names *names,
@@ -304,7 +305,7 @@ static struct strtab_string native_name(struct anonymize_names *names,
     struct strtab_string rest;
     return find_public_library(names, library, &rest)
                ? text
-               : pseudonym(names, "func-", library, text, "");
+               : make_pseudonym(names, "func-", library, text, "");
 }
 
 /* The folder in which a library was built shows who built it: its own path stands for its
@@ -319,7 +320,7 @@ static struct strtab_string build_id(const struct anonymize_names *names,
 /* True if the text behind the word is numbers alone, as Python names threads. */
 static bool is_numbered(struct strtab_string text, const char *word)
 {
-    if (!begins(text, word) || text.length == strlen(word))
+    if (!begins_with(text, word) || text.length == strlen(word))
         return false;
     for (size_t i = strlen(word); i < text.length; i++)
         if (!strchr("0123456789_", text.text[i]) || text.text[i] == '\0')
@@ -332,7 +333,8 @@ static struct strtab_string thread_name(struct anonymize_names *names,
 {
     static const char *const words[] = { "Thread-", "Dummy-", "ThreadPoolExecutor-", "asyncio_",
                                          NULL };
-    if (equals(text, "") || equals(text, "MainThread") || equals(text, PROFILE_WAITING_TASKS))
+    if (equals_text(text, "") || equals_text(text, "MainThread") ||
+        equals_text(text, PROFILE_WAITING_TASKS))
         return text;
     /* "Thread-3 (work)" says what it runs. */
     const char *const space = memchr(text.text, ' ', text.length);
@@ -341,7 +343,7 @@ static struct strtab_string thread_name(struct anonymize_names *names,
     for (size_t i = 0; words[i]; i++)
         if (is_numbered(first, words[i]))
             return first;
-    return pseudonym(names, "thread-", string_of("", 0), text, "");
+    return make_pseudonym(names, "thread-", string_of("", 0), text, "");
 }
 
 struct strtab_string anonymize_names_text(void *context, enum reshape_text what,

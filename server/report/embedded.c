@@ -115,47 +115,44 @@ static void write_why(struct texts *texts, struct strtab_string path, const char
     json_end(texts->json);
 }
 
-static void try_file(struct texts *texts, const struct hotfile *file)
-{
-    const struct strtab_string path = profile_string(texts->source->snapshot, file->file);
-    const size_t room = texts->bounds->text_bytes - texts->bytes;
-    struct err why = { 0 };
-    struct source_state state;
-    buffer_clear(&texts->text);
-    if (path.length == 0 || path.text[0] != '/')
-        return;
-    if (source_read(texts->source->files, texts->source->snapshot,
-                    &texts->hot.functions[file->first_function], file->function_count,
-                    &texts->text, &state, NULL, &why) != ERR_OK) {
-        write_why(texts, path, why.message);
-        return;
-    }
-    const bool whole =
-        texts->text.length <= texts->bounds->whole_bytes && texts->text.length <= room;
-    if (!whole)
-        cut_text(texts, file);
-    if (whole || texts->shown.length <= room) {
-        /* whole: all of the text that there is. */
-        const uint64_t began_ns = texts->source->session->status.started_at_ns;
-        struct json *const json = texts->json;
-        const struct buffer *const text = whole ? &texts->text : &texts->shown;
-        begin_file(texts, path);
-        json_member_bool(json, "changed", began_ns > 0 && state.changed_ns > began_ns);
-        json_member_bool(json, "whole", whole && !state.is_part);
-        json_member_buffer(json, "text", text);
-        json_end(json);
-        texts->bytes += text->length;
-        texts->count++;
-    } else
-        write_why(texts, path, "the report has no room for it");
-}
-
 static void write_sources(struct texts *texts)
 {
     if (texts->source->settings.no_source || !texts->source->files)
         return;
-    for (size_t i = 0; i < texts->hot.file_count && texts->count < texts->bounds->files; i++)
-        try_file(texts, &texts->hot.files[i]);
+    for (size_t i = 0; i < texts->hot.file_count && texts->count < texts->bounds->files; i++) {
+        const struct hotfile *const file = &texts->hot.files[i];
+        const struct strtab_string path = profile_string(texts->source->snapshot, file->file);
+        const size_t room = texts->bounds->text_bytes - texts->bytes;
+        struct err why = { 0 };
+        struct source_state state;
+        buffer_clear(&texts->text);
+        if (path.length == 0 || path.text[0] != '/')
+            continue;
+        if (source_read(texts->source->files, texts->source->snapshot,
+                        &texts->hot.functions[file->first_function], file->function_count,
+                        &texts->text, &state, NULL, &why) != ERR_OK) {
+            write_why(texts, path, why.message);
+            continue;
+        }
+        const bool whole =
+            texts->text.length <= texts->bounds->whole_bytes && texts->text.length <= room;
+        if (!whole)
+            cut_text(texts, file);
+        if (whole || texts->shown.length <= room) {
+            /* whole: all of the text that there is. */
+            const uint64_t began_ns = texts->source->session->status.started_at_ns;
+            struct json *const json = texts->json;
+            const struct buffer *const text = whole ? &texts->text : &texts->shown;
+            begin_file(texts, path);
+            json_member_bool(json, "changed", began_ns > 0 && state.changed_ns > began_ns);
+            json_member_bool(json, "whole", whole && !state.is_part);
+            json_member_buffer(json, "text", text);
+            json_end(json);
+            texts->bytes += text->length;
+            texts->count++;
+        } else
+            write_why(texts, path, "the report has no room for it");
+    }
     if (texts->is_open)
         json_end(texts->json);
 }

@@ -76,30 +76,25 @@ static enum err_code find_edges(struct flat *flat, struct descent *descent, stru
     return ERR_OK;
 }
 
-static void leave(struct descent *descent, node_id node)
+static void leave_node(struct descent *descent, node_id node)
 {
     descent->row_above[row_of(descent, node)]--;
     if (has_edge(descent, node))
         descent->edge_above[descent->edge_of[node]]--;
 }
 
-/* A row or an edge that was counted above is not counted again. */
-static void enter(struct descent *descent, struct flat *flat, node_id node)
+static enum err_code fill_rows(struct flat *flat, struct descent *descent,
+                               const struct view *view, struct err *err)
 {
-    const uint32_t row = row_of(descent, node);
-    flat->self[row] += descent->node_self[node];
-    if (descent->row_above[row]++ == 0)
-        flat->total[row] += descent->node_total[node];
-    if (!has_edge(descent, node))
-        return;
-    struct flat_edge *const edge = &flat->edges[descent->edge_of[node]];
-    if (descent->edge_above[descent->edge_of[node]]++ == 0)
-        edge->count += descent->node_total[node];
-    edge->self += descent->node_self[node];
-}
+    enum err_code rc = ERR_OK;
+    if (descent->map->order)
+        descent->order = *descent->map->order;
+    else
+        rc = preorder_init(&descent->order, descent->snapshot, err);
 
-static enum err_code reserve(struct flat *flat, struct descent *descent, struct err *err)
-{
+    if (rc)
+        return rc;
+
     const size_t nodes = (size_t)descent->order.count + 1, rows = (size_t)flat->row_count + 1;
     flat->self = calloc(rows, sizeof *flat->self);
     flat->total = calloc(rows, sizeof *flat->total);
@@ -109,24 +104,9 @@ static enum err_code reserve(struct flat *flat, struct descent *descent, struct 
     descent->node_self = calloc(nodes, sizeof *descent->node_self);
     descent->node_total = calloc(nodes, sizeof *descent->node_total);
     descent->way = malloc(((size_t)descent->order.max_depth + 1) * sizeof *descent->way);
-    if (flat->self && flat->total && descent->row_above && descent->edge_above &&
-        descent->edge_of && descent->node_self && descent->node_total && descent->way)
-        return ERR_OK;
-    return err_nomem(err);
-}
-
-static enum err_code fill(struct flat *flat, struct descent *descent, const struct view *view,
-                          struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    if (descent->map->order)
-        descent->order = *descent->map->order;
-    else
-        rc = preorder_init(&descent->order, descent->snapshot, err);
-    if (!rc)
-        rc = reserve(flat, descent, err);
-    if (rc)
-        return rc;
+    if (!flat->self || !flat->total || !descent->row_above || !descent->edge_above ||
+        !descent->edge_of || !descent->node_self || !descent->node_total || !descent->way)
+        return err_nomem(err);
     for (size_t i = 0; i < view->count; i++)
         descent->node_self[view->node[i]] = view->self[i];
     view_totals(view, descent->snapshot, descent->node_total);
@@ -141,9 +121,20 @@ static enum err_code fill(struct flat *flat, struct descent *descent, const stru
             if (descent->node_total[node] == 0)
                 continue; /* and so is everything under it */
             while (length >= order->depth[node])
-                leave(descent, descent->way[--length]);
+                leave_node(descent, descent->way[--length]);
             descent->way[length++] = node;
-            enter(descent, flat, node);
+
+            /* A row or an edge that was counted above is not counted again. */
+            const uint32_t row = row_of(descent, node);
+            flat->self[row] += descent->node_self[node];
+            if (descent->row_above[row]++ == 0)
+                flat->total[row] += descent->node_total[node];
+            if (!has_edge(descent, node))
+                continue;
+            struct flat_edge *const edge = &flat->edges[descent->edge_of[node]];
+            if (descent->edge_above[descent->edge_of[node]]++ == 0)
+                edge->count += descent->node_total[node];
+            edge->self += descent->node_self[node];
         }
     }
     return rc;
@@ -169,7 +160,7 @@ enum err_code flat_init_mapped(struct flat *flat, const struct profile_snapshot 
             view.total += view.self[i];
         }
     }
-    rc = fill(&made, &descent, &view, err);
+    rc = fill_rows(&made, &descent, &view, err);
     view_deinit(&view);
 
     if (!descent.map->order)

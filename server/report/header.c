@@ -10,12 +10,12 @@
 #include "server/report/report_source.h"
 #include "server/wire/session.h"
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t smaller_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-static uint64_t most(uint64_t a, uint64_t b)
+static uint64_t larger_of(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -40,27 +40,23 @@ static double examined_ns(const struct report_source *source)
     return requested_hz > 0 ? (double)NS_PER_S / requested_hz : (double)NS_PER_S;
 }
 
-/* The time that a sample of the session stands for on average: as the windows know it, else the
- * session's time over the ticks it had. */
-static uint64_t usual_period_ns(const struct report_source *source)
+static enum err_code add_up(struct report_header *header, const struct report_source *source,
+                            struct err *err)
 {
-    double ns = 0, samples = 0;
+    /* The time that a sample of the session stands for on average: as the windows know it, else the
+     * session's time over the ticks it had. */
+    double all_ns = 0, samples = 0;
     for (size_t i = 0; i < source->snapshot->window_count; i++) {
         const struct window *const window = source->snapshot->windows[i];
         const double known_ns = window_ns(window);
         if (known_ns > 0) {
-            ns += known_ns;
+            all_ns += known_ns;
             samples += (double)window->samples;
         }
     }
-    const double period_ns = samples > 0 ? ns / samples : examined_ns(source);
-    return period_ns >= 1 ? (uint64_t)period_ns : 1;
-}
+    const double period_ns = samples > 0 ? all_ns / samples : examined_ns(source);
+    const uint64_t usual_ns = period_ns >= 1 ? (uint64_t)period_ns : 1;
 
-static enum err_code add_up(struct report_header *header, const struct report_source *source,
-                            struct err *err)
-{
-    const uint64_t usual_ns = usual_period_ns(source);
     struct view view;
     const enum err_code rc = view_init(&view, source->snapshot, source->query, err);
     if (rc)
@@ -73,7 +69,7 @@ static enum err_code add_up(struct report_header *header, const struct report_so
     }
     view_deinit(&view);
     header->period_ns = header->samples > 0 ? header->ns / header->samples : usual_ns;
-    header->period_ns = most(header->period_ns, 1);
+    header->period_ns = larger_of(header->period_ns, 1);
     return ERR_OK;
 }
 
@@ -91,8 +87,8 @@ static int by_tid(const void *a, const void *b)
 }
 
 /* Keeps one of each; the items are sorted. */
-static size_t unique(void *items, size_t count, size_t bytes,
-                     int (*compare)(const void *a, const void *b))
+static size_t drop_doubles(void *items, size_t count, size_t bytes,
+                           int (*compare)(const void *a, const void *b))
 {
     char *const at = items;
     size_t kept = count > 0;
@@ -126,7 +122,7 @@ static enum err_code find_threads(struct report_header *header, const struct ask
         }
     qsort(header->threads, header->thread_count, sizeof *header->threads, by_tid);
     header->thread_count =
-        unique(header->threads, header->thread_count, sizeof *header->threads, by_tid);
+        drop_doubles(header->threads, header->thread_count, sizeof *header->threads, by_tid);
     return ERR_OK;
 }
 
@@ -177,26 +173,6 @@ static struct sampler_target copy_of(const struct session_info *session, int32_t
     return *unlisted;
 }
 
-/* The session's own process if it was selected, else the one that was seen first. */
-static void choose_target(struct report_header *header, const struct session_info *session,
-                          const struct profile_snapshot *snapshot, process_id first)
-{
-    const int32_t own = (int32_t)session->target->pid;
-    header->target = copy_of(session, own, session->target);
-    if (header->process_count == 0 ||
-        bsearch(&own, header->pids, header->process_count, sizeof own, by_number))
-        return;
-    const struct profile_process row = profile_process_at(snapshot, first);
-    header->words[0] = profile_string(snapshot, row.name).text;
-    const struct sampler_target unlisted = { .pid = row.pid,
-                                             .argc = 1,
-                                             .argv = header->words,
-                                             .executable = "",
-                                             .python = session->target->python,
-                                             .validated = session->target->validated };
-    header->target = copy_of(session, row.pid, &unlisted);
-}
-
 static enum err_code find_processes(struct report_header *header, const struct asked *asked,
                                     const struct session_info *session, struct err *err)
 {
@@ -215,10 +191,25 @@ static enum err_code find_processes(struct report_header *header, const struct a
     }
     qsort(header->pids, header->process_count, sizeof *header->pids, by_number);
     header->process_count =
-        unique(header->pids, header->process_count, sizeof *header->pids, by_number);
+        drop_doubles(header->pids, header->process_count, sizeof *header->pids, by_number);
     header->has_all_processes =
         !processes.threads && (!processes.listed || processes.count >= rows);
-    choose_target(header, session, processes.snapshot, first);
+
+    /* The session's own process if it was selected, else the one that was seen first. */
+    const int32_t own = (int32_t)session->target->pid;
+    header->target = copy_of(session, own, session->target);
+    if (header->process_count == 0 ||
+        bsearch(&own, header->pids, header->process_count, sizeof own, by_number))
+        return ERR_OK;
+    const struct profile_process row = profile_process_at(processes.snapshot, first);
+    header->words[0] = profile_string(processes.snapshot, row.name).text;
+    const struct sampler_target unlisted = { .pid = row.pid,
+                                             .argc = 1,
+                                             .argv = header->words,
+                                             .executable = "",
+                                             .python = session->target->python,
+                                             .validated = session->target->validated };
+    header->target = copy_of(session, row.pid, &unlisted);
     return ERR_OK;
 }
 
@@ -237,9 +228,9 @@ static uint64_t moved_to_edge(const struct profile_snapshot *snapshot, uint64_t 
 static void cut_range(struct report_header *header, const struct profile_snapshot *snapshot,
                       const struct view_query *query)
 {
-    header->from_ns = most(header->from_ns, moved_to_edge(snapshot, query->from_ns));
+    header->from_ns = larger_of(header->from_ns, moved_to_edge(snapshot, query->from_ns));
     if (query->to_ns)
-        header->to_ns = least(header->to_ns, moved_to_edge(snapshot, query->to_ns));
+        header->to_ns = smaller_of(header->to_ns, moved_to_edge(snapshot, query->to_ns));
 }
 
 /* The range is the requested one, cut for some of the processes to the time that they were
@@ -258,15 +249,15 @@ static void find_range(struct report_header *header, const struct report_source 
         const int32_t pid = (int32_t)known.pid;
         if (!bsearch(&pid, header->pids, header->process_count, sizeof pid, by_number))
             continue;
-        joined_ns = least(joined_ns, known.from_ns);
-        left_ns = most(left_ns, known.to_ns ? known.to_ns : UINT64_MAX);
+        joined_ns = smaller_of(joined_ns, known.from_ns);
+        left_ns = larger_of(left_ns, known.to_ns ? known.to_ns : UINT64_MAX);
     }
     if (left_ns > 0) {
-        header->from_ns = most(header->from_ns, joined_ns);
-        header->to_ns = least(header->to_ns, left_ns);
+        header->from_ns = larger_of(header->from_ns, joined_ns);
+        header->to_ns = smaller_of(header->to_ns, left_ns);
     }
-    header->from_ns = least(header->from_ns, header->session_ns);
-    header->to_ns = most(header->to_ns, header->from_ns);
+    header->from_ns = smaller_of(header->from_ns, header->session_ns);
+    header->to_ns = larger_of(header->to_ns, header->from_ns);
     header->began_at_ns = source->session->status.started_at_ns + header->from_ns;
     header->ended_at_ns = source->session->status.started_at_ns + header->to_ns;
 }
@@ -282,27 +273,6 @@ static enum native_frames native_of(const struct report_source *source,
     if (!filters)
         return NATIVE_FRAMES_EVERYTHING;
     return filters->native ? filters->native : NATIVE_FRAMES_LEAF;
-}
-
-static void find_rest(struct report_header *header, const struct report_source *source)
-{
-    const struct view_query *const own = source->query;
-    const struct view_query *const said = source->selection ? source->selection->query : own;
-    const struct frame_filters *const filters =
-        source->selection ? source->selection->filters : NULL;
-    header->states = (struct state_condition){
-        .require = (state_bits)(own->states.require | said->states.require),
-        .exclude = (state_bits)(own->states.exclude | said->states.exclude),
-        .parts = own->states.parts ? own->states.parts : said->states.parts,
-    };
-    header->filters = filters && filters->count ? filters : NULL;
-    header->native = native_of(source, filters);
-    header->is_anonymized = source->settings.anonymizes;
-    header->is_whole = header->has_all_processes && header->thread_count == 0 &&
-                       !own->threads && !said->threads &&
-                       !state_condition_is_set(&header->states) && !header->filters &&
-                       header->native != NATIVE_FRAMES_HIDDEN && header->from_ns == 0 &&
-                       header->to_ns == header->session_ns;
 }
 
 enum err_code report_header_init(struct report_header *header,
@@ -327,7 +297,25 @@ enum err_code report_header_init(struct report_header *header,
         return rc;
     }
     find_range(header, source);
-    find_rest(header, source);
+
+    const struct view_query *const query = source->query;
+    const struct view_query *const selected =
+        source->selection ? source->selection->query : query;
+    const struct frame_filters *const filters =
+        source->selection ? source->selection->filters : NULL;
+    header->states = (struct state_condition){
+        .require = (state_bits)(query->states.require | selected->states.require),
+        .exclude = (state_bits)(query->states.exclude | selected->states.exclude),
+        .parts = query->states.parts ? query->states.parts : selected->states.parts,
+    };
+    header->filters = filters && filters->count ? filters : NULL;
+    header->native = native_of(source, filters);
+    header->is_anonymized = source->settings.anonymizes;
+    header->is_whole = header->has_all_processes && header->thread_count == 0 &&
+                       !query->threads && !selected->threads &&
+                       !state_condition_is_set(&header->states) && !header->filters &&
+                       header->native != NATIVE_FRAMES_HIDDEN && header->from_ns == 0 &&
+                       header->to_ns == header->session_ns;
     return ERR_OK;
 }
 

@@ -109,21 +109,6 @@ static void put_buffer(struct json *json, const char *key, struct buffer *text)
     buffer_clear(text);
 }
 
-static void write_filters(const struct report_header *header, struct json *json)
-{
-    struct buffer text = { 0 };
-    json_member_array(json, "filters");
-    for (size_t i = 0; i < filter_count(header); i++) {
-        json_object(json);
-        json_member_text(json, "filter", frame_filter_name(header->filters->items[i].kind));
-        put_pattern(header, i, &text);
-        put_buffer(json, "pattern", &text);
-        json_end(json);
-    }
-    json_end(json);
-    buffer_deinit(&text);
-}
-
 void report_header_write(const struct report_header *header, struct json *json)
 {
     struct buffer text = { 0 };
@@ -154,9 +139,19 @@ void report_header_write(const struct report_header *header, struct json *json)
 
     state_words_put(&text, &header->states);
     put_buffer(json, "state", &text);
-    part_words_put(&text, header->states.parts);
+    state_words_put_parts(&text, header->states.parts);
     put_buffer(json, "parts", &text);
-    write_filters(header, json);
+
+    json_member_array(json, "filters");
+    for (size_t i = 0; i < filter_count(header); i++) {
+        json_object(json);
+        json_member_text(json, "filter", frame_filter_name(header->filters->items[i].kind));
+        put_pattern(header, i, &text);
+        put_buffer(json, "pattern", &text);
+        json_end(json);
+    }
+    json_end(json);
+
     if (header->native) {
         json_member_text(json, "native", native_frames_texts[header->native]);
     }

@@ -9,7 +9,7 @@
 #include "server/report/names.h"
 #include "server/report/report_source.h"
 
-static int order(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -49,12 +49,13 @@ static int by_spot_heat(const void *left, const void *right, void *context)
     const int32_t m = profile_spot_at(snapshot, a->spot).line;
     const int32_t n = profile_spot_at(snapshot, b->spot).line;
     if (x != y)
-        return order(x, y);
+        return compare_numbers(x, y);
     if (m != n)
         return (m > n) - (m < n);
     if (a->self != b->self)
-        return order(b->self, a->self);
-    return a->total != b->total ? order(b->total, a->total) : order(a->spot, b->spot);
+        return compare_numbers(b->self, a->self);
+    return a->total != b->total ? compare_numbers(b->total, a->total)
+                                : compare_numbers(a->spot, b->spot);
 }
 
 /* Sorts all spots and gives those of one place one number; its first spot stands for it. */
@@ -143,7 +144,7 @@ enum err_code hotlines_find_spots(struct hotlines *hot, const struct report_sour
 static int by_place(const void *left, const void *right)
 {
     const struct hotline *const a = left, *const b = right;
-    return a->file != b->file ? order(a->file, b->file)
+    return a->file != b->file ? compare_numbers(a->file, b->file)
                               : (a->line > b->line) - (a->line < b->line);
 }
 
@@ -183,9 +184,9 @@ static int by_file_then_line(const void *left, const void *right, void *context)
     const struct profile_function b =
         profile_function_at(snapshot, *(const function_id *)right);
     if (a.file != b.file)
-        return order(a.file, b.file);
+        return compare_numbers(a.file, b.file);
     return a.first_line != b.first_line ? (a.first_line > b.first_line) ? 1 : -1
-                                        : order(a.name, b.name);
+                                        : compare_numbers(a.name, b.name);
 }
 
 static uint32_t function_of(const struct profile_snapshot *snapshot, frame_id id)
@@ -243,35 +244,9 @@ static int by_heat(const void *left, const void *right)
 {
     const struct hotfile *const a = left, *const b = right;
     if (a->self != b->self)
-        return order(b->self, a->self);
-    return a->total != b->total ? order(b->total, a->total) : order(a->file, b->file);
-}
-
-/* The runs of a file in the lists that are sorted by file. */
-static void find_runs(struct hotlines *hot, const struct profile_snapshot *snapshot,
-                      struct hotfile *const *file_of_name)
-{
-    for (size_t i = hot->line_count; i-- > 0;) {
-        struct hotfile *const file = file_of_name[hot->lines[i].file];
-        if (file) {
-            file->first_line = i;
-            file->line_count++;
-        }
-    }
-    for (size_t i = hot->function_count; i-- > 0;) {
-        struct hotfile *const file =
-            file_of_name[profile_function_at(snapshot, hot->functions[i]).file];
-        file->first_function = i;
-        file->function_count++;
-    }
-    for (size_t i = hot->spot_count; i-- > 0;) {
-        struct hotfile *const file =
-            file_of_name[hotlines_spot_file(snapshot, hot->spots[i].spot)];
-        if (file) {
-            file->first_spot = i;
-            file->spot_count++;
-        }
-    }
+        return compare_numbers(b->self, a->self);
+    return a->total != b->total ? compare_numbers(b->total, a->total)
+                                : compare_numbers(a->file, b->file);
 }
 
 static enum err_code find_files(struct hotlines *hot, const struct report_source *source,
@@ -294,7 +269,30 @@ static enum err_code find_files(struct hotlines *hot, const struct report_source
         qsort(hot->files, hot->file_count, sizeof *hot->files, by_heat);
         for (size_t i = 0; i < hot->file_count; i++)
             file_of_name[hot->files[i].file] = &hot->files[i];
-        find_runs(hot, source->snapshot, file_of_name);
+
+        /* The runs of a file in the lists that are sorted by file. */
+        const struct profile_snapshot *const snapshot = source->snapshot;
+        for (size_t i = hot->line_count; i-- > 0;) {
+            struct hotfile *const file = file_of_name[hot->lines[i].file];
+            if (file) {
+                file->first_line = i;
+                file->line_count++;
+            }
+        }
+        for (size_t i = hot->function_count; i-- > 0;) {
+            struct hotfile *const file =
+                file_of_name[profile_function_at(snapshot, hot->functions[i]).file];
+            file->first_function = i;
+            file->function_count++;
+        }
+        for (size_t i = hot->spot_count; i-- > 0;) {
+            struct hotfile *const file =
+                file_of_name[hotlines_spot_file(snapshot, hot->spots[i].spot)];
+            if (file) {
+                file->first_spot = i;
+                file->spot_count++;
+            }
+        }
     }
     free(file_of_name);
     return has_room ? ERR_OK : err_nomem(err);

@@ -39,11 +39,6 @@ static int by_busyness(const void *left, const void *right)
                               : by_place(left, right);
 }
 
-static bool is_same_thread(const struct busy *a, const struct busy *b)
-{
-    return a->process == b->process && a->tid == b->tid;
-}
-
 static bool is_asked(const struct view_query *query, thread_id id, process_id process)
 {
     bool has_thread = !query->threads, has_process = !query->processes;
@@ -52,42 +47,6 @@ static bool is_asked(const struct view_query *query, thread_id id, process_id pr
     for (size_t i = 0; i < query->process_count && !has_process; i++)
         has_process = query->processes[i] == process;
     return has_thread && has_process;
-}
-
-/* The threads of the query, busiest first; returns how many. */
-static size_t find_busy(const struct profile_snapshot *snapshot, const struct states *states,
-                        const struct view_query *query, struct busy *busy)
-{
-    size_t ids = 0, count = 0;
-    for (size_t i = 0; i < states->count; i++) {
-        const struct states_row *const row = &states->rows[i];
-        const struct profile_thread thread = profile_thread_at(snapshot, row->thread);
-        if (thread.tid != 0 && is_asked(query, row->thread, thread.process))
-            busy[ids++] = (struct busy){ thread.process, thread.tid, row->thread,
-                                         row->sums.samples - row->sums.parts[PART_BLOCKED] -
-                                             row->sums.parts[PART_IDLE] };
-    }
-    qsort(busy, ids, sizeof *busy, by_place);
-    for (size_t i = 0; i < ids; i++) {
-        if (count > 0 && is_same_thread(&busy[count - 1], &busy[i]))
-            busy[count - 1].busy += busy[i].busy;
-        else
-            busy[count++] = busy[i];
-    }
-    qsort(busy, count, sizeof *busy, by_busyness);
-    return count;
-}
-
-static size_t find_ids(const struct profile_snapshot *snapshot, const struct busy *busy,
-                       thread_id *ids)
-{
-    size_t count = 0;
-    for (thread_id id = 0; id < snapshot->sizes.threads; id++) {
-        const struct profile_thread thread = profile_thread_at(snapshot, id);
-        if (thread.process == busy->process && thread.tid == busy->tid)
-            ids[count++] = id;
-    }
-    return count;
 }
 
 typedef uint64_t value_of(const struct thread_run *row, const struct thread_run *before);
@@ -104,25 +63,25 @@ static uint64_t length_us(const struct thread_run *row, const struct thread_run 
     return row->end_ns / NS_PER_US - row->start_ns / NS_PER_US;
 }
 
-static uint64_t node(const struct thread_run *row, const struct thread_run *before)
+static uint64_t run_node(const struct thread_run *row, const struct thread_run *before)
 {
     (void)before;
     return row->node;
 }
 
-static uint64_t state(const struct thread_run *row, const struct thread_run *before)
+static uint64_t run_state(const struct thread_run *row, const struct thread_run *before)
 {
     (void)before;
     return row->state;
 }
 
-static uint64_t ordered(const struct thread_run *row, const struct thread_run *before)
+static uint64_t run_ordered(const struct thread_run *row, const struct thread_run *before)
 {
     (void)before;
     return row->is_ordered;
 }
 
-static uint64_t joined(const struct thread_run *row, const struct thread_run *before)
+static uint64_t run_count(const struct thread_run *row, const struct thread_run *before)
 {
     (void)before;
     return row->runs;
@@ -134,25 +93,6 @@ static void write_column(struct json *json, const char *name, const struct threa
     json_member_array(json, name);
     for (size_t i = 0; i < runs->count; i++)
         json_uint(json, value(&runs->rows[i], i > 0 ? &runs->rows[i - 1] : NULL));
-    json_end(json);
-}
-
-static void write_thread(struct json *json, const struct view_query *query,
-                         const struct thread_runs *runs)
-{
-    json_object(json);
-    json_member_array(json, "threads");
-    for (size_t i = 0; i < query->thread_count; i++)
-        json_uint(json, query->threads[i]);
-    json_end(json);
-    json_member_decimal(json, "from", runs->from_ns / NS_PER_US, US_DECIMALS);
-    json_member_decimal(json, "to", runs->to_ns / NS_PER_US, US_DECIMALS);
-    write_column(json, "gap_us", runs, gap_us);
-    write_column(json, "length_us", runs, length_us);
-    write_column(json, "node", runs, node);
-    write_column(json, "state", runs, state);
-    write_column(json, "ordered", runs, ordered);
-    write_column(json, "runs", runs, joined);
     json_end(json);
 }
 
@@ -176,13 +116,34 @@ static enum err_code write_threads(struct json *json, const struct report_source
         const size_t share = i + 1 < threads ? room / 2 : room;
         struct thread_runs runs;
         query.threads = ids;
-        query.thread_count = find_ids(source->snapshot, &busy[i], ids);
+
+        query.thread_count = 0;
+        for (thread_id id = 0; id < source->snapshot->sizes.threads; id++) {
+            const struct profile_thread thread = profile_thread_at(source->snapshot, id);
+            if (thread.process == busy[i].process && thread.tid == busy[i].tid)
+                ids[query.thread_count++] = id;
+        }
+
         const enum err_code rc =
             thread_runs_init(&runs, source->snapshot, &query, share / ROWS_PER_SLOT, err);
         if (rc)
             return rc;
         if (runs.count <= room && is_ordered(&runs)) {
-            write_thread(json, &query, &runs);
+            json_object(json);
+            json_member_array(json, "threads");
+            for (size_t at = 0; at < query.thread_count; at++)
+                json_uint(json, query.threads[at]);
+            json_end(json);
+            json_member_decimal(json, "from", runs.from_ns / NS_PER_US, US_DECIMALS);
+            json_member_decimal(json, "to", runs.to_ns / NS_PER_US, US_DECIMALS);
+            write_column(json, "gap_us", &runs, gap_us);
+            write_column(json, "length_us", &runs, length_us);
+            write_column(json, "node", &runs, run_node);
+            write_column(json, "state", &runs, run_state);
+            write_column(json, "ordered", &runs, run_ordered);
+            write_column(json, "runs", &runs, run_count);
+            json_end(json);
+
             room -= runs.count;
         }
         thread_runs_deinit(&runs);
@@ -202,7 +163,27 @@ enum err_code kept_runs_write(struct json *json, const struct report_source *sou
     struct busy *const busy = malloc((states.count + 1) * sizeof *busy);
     thread_id *const ids = malloc(((size_t)snapshot->sizes.threads + 1) * sizeof *ids);
     if (busy && ids) {
-        const size_t count = find_busy(snapshot, &states, source->query, busy);
+        /* The threads of the query, busiest first. */
+        size_t rows = 0, count = 0;
+        for (size_t i = 0; i < states.count; i++) {
+            const struct states_row *const row = &states.rows[i];
+            const struct profile_thread thread = profile_thread_at(snapshot, row->thread);
+            if (thread.tid != 0 && is_asked(source->query, row->thread, thread.process))
+                busy[rows++] =
+                    (struct busy){ thread.process, thread.tid, row->thread,
+                                   row->sums.samples - row->sums.parts[PART_BLOCKED] -
+                                       row->sums.parts[PART_IDLE] };
+        }
+        qsort(busy, rows, sizeof *busy, by_place);
+        for (size_t i = 0; i < rows; i++) {
+            if (count > 0 && busy[count - 1].process == busy[i].process &&
+                busy[count - 1].tid == busy[i].tid)
+                busy[count - 1].busy += busy[i].busy;
+            else
+                busy[count++] = busy[i];
+        }
+        qsort(busy, count, sizeof *busy, by_busyness);
+
         rc = write_threads(json, source, busy, count, ids, err);
     } else {
         rc = err_nomem(err);

@@ -12,7 +12,7 @@ struct word {
     size_t length;
 };
 
-static int compare(const void *key, const void *item)
+static int compare_names(const void *key, const void *item)
 {
     const struct word *const word = key;
     const char *const name = *(const char *const *)item;
@@ -23,6 +23,6 @@ static int compare(const void *key, const void *item)
 bool known_names_has(const char *name, size_t length)
 {
     const struct word word = { name, length };
-    return length > 0 &&
-           bsearch(&word, names, sizeof names / sizeof *names, sizeof *names, compare) != NULL;
+    return length > 0 && bsearch(&word, names, sizeof names / sizeof *names, sizeof *names,
+                                 compare_names) != NULL;
 }

@@ -64,7 +64,7 @@ static int by_heat(const void *left, const void *right)
     return (a->function > b->function) - (a->function < b->function);
 }
 
-static void keep(void *context, function_id function, const struct source_place *place)
+static void keep_place(void *context, function_id function, const struct source_place *place)
 {
     struct search *const search = context;
     str_id file;
@@ -75,7 +75,7 @@ static void keep(void *context, function_id function, const struct source_place 
 }
 
 /* Asks for functions of the library of a candidate; where that fails, it is not asked again. */
-static void ask(struct search *search, size_t first)
+static void ask_library(struct search *search, size_t first)
 {
     const library_id library = search->candidates[first].library;
     function_id functions[SOURCE_MAX_PLACES];
@@ -87,7 +87,7 @@ static void ask(struct search *search, size_t first)
         other->is_done = true;
         functions[count++] = other->function;
     }
-    if (source_locate(search->from->files, search->from->snapshot, functions, count, keep,
+    if (source_locate(search->from->files, search->from->snapshot, functions, count, keep_place,
                       search, NULL) == ERR_OK)
         return;
     for (size_t i = first; i < search->count; i++)
@@ -107,7 +107,8 @@ static bool place_of(void *context, function_id function, struct strtab_string *
 
 /* The windows keep their times, so the range still means what it did; the rest of the query is answered by what
  * was copied. */
-static enum err_code copy(struct located *located, struct search *search, struct err *err)
+static enum err_code copy_windows(struct located *located, struct search *search,
+                                  struct err *err)
 {
     const struct report_source *const from = search->from;
     const struct reshape_places places = { .place = place_of, .context = search };
@@ -166,9 +167,9 @@ enum err_code located_init(struct located *located, const struct report_source *
     }
     for (size_t i = 0; i < search.count && !rc && clock_now_ns() < end_ns; i++)
         if (!search.candidates[i].is_done)
-            ask(&search, i);
+            ask_library(&search, i);
     if (!rc && search.found > 0)
-        rc = copy(located, &search, err);
+        rc = copy_windows(located, &search, err);
     free(search.candidates);
     free(search.places);
     strtab_deinit(&search.files);

@@ -17,7 +17,8 @@ enum err_code preorder_init(struct preorder *order, const struct profile_snapsho
         return err_nomem(err);
     }
     if (count > 0) {
-        /* Parents come before children, so one walk back adds up sizes and one walk on gives places. */
+        /* Parents come before children, so one walk back adds up sizes and one walk on gives
+         * places. */
         uint32_t *const position = order->position, *const depth = order->depth;
         uint32_t *const free_place = order->node; /* holds sizes, then the next free place */
         for (node_id id = 0; id < order->count; id++)

@@ -18,7 +18,7 @@ static bool is_requested(const struct view_query *query, const struct window *wi
 }
 
 /* Windows with cells, joined so that there are not too many. */
-static enum err_code cut(struct slices *slices, struct err *err)
+static enum err_code cut_slices(struct slices *slices, struct err *err)
 {
     const struct profile_snapshot *const snapshot = slices->source->snapshot;
     const struct view_query *const query = slices->source->query;
@@ -77,7 +77,7 @@ enum err_code slices_init(struct slices *slices, const struct report_source *sou
     memset(slices, 0, sizeof *slices);
     slices->source = source;
     slices->period_ns = source->header->period_ns;
-    enum err_code rc = cut(slices, err);
+    enum err_code rc = cut_slices(slices, err);
     if (!rc) {
         /* Nothing is laid outside of what was selected: processes join and end within windows. */
         const struct report_header *const header = slices->source->header;
@@ -114,8 +114,8 @@ void slices_deinit(struct slices *slices)
     memset(slices, 0, sizeof *slices);
 }
 
-static int compare(const struct view_cell *a, const struct view_cell *b,
-                   const struct preorder *order)
+static int compare_nodes(const struct view_cell *a, const struct view_cell *b,
+                         const struct preorder *order)
 {
     const uint32_t x = order->position[a->node], y = order->position[b->node];
     return (x > y) - (x < y);
@@ -123,32 +123,14 @@ static int compare(const struct view_cell *a, const struct view_cell *b,
 
 static int by_tree(const void *a, const void *b, void *order)
 {
-    return compare(a, b, order);
+    return compare_nodes(a, b, order);
 }
 
 static int by_state(const void *left, const void *right, void *order)
 {
     const struct view_cell *const a = left, *const b = right;
     return a->state != b->state ? (a->state > b->state) - (a->state < b->state)
-                                : compare(a, b, order);
-}
-
-static void sort(struct view_cells *cells, enum slices_order by, const struct preorder *order)
-{
-    size_t kept = 0;
-    qsort_r(cells->cells, cells->count, sizeof *cells->cells,
-            by == SLICES_BY_TREE ? by_tree : by_state, (void *)(uintptr_t)order);
-    if (by == SLICES_BY_STATE)
-        return;
-    for (size_t i = 0; i < cells->count; i++) {
-        if (kept > 0 && cells->cells[kept - 1].node == cells->cells[i].node) {
-            cells->cells[kept - 1].count += cells->cells[i].count;
-            cells->cells[kept - 1].ns += cells->cells[i].ns;
-        } else {
-            cells->cells[kept++] = cells->cells[i];
-        }
-    }
-    cells->count = kept;
+                                : compare_nodes(a, b, order);
 }
 
 /* Places cells one after the other; if they stand for more time than the slice has, each gets less. */
@@ -177,49 +159,28 @@ static enum err_code take_cells(struct slices *slices, const struct slice *slice
         return rc;
     for (size_t i = 0; i < out->cells.count; i++)
         slices->unordered_samples += out->cells.cells[i].count;
-    sort(&out->cells, by, order);
+
+    size_t kept = 0;
+    qsort_r(out->cells.cells, out->cells.count, sizeof *out->cells.cells,
+            by == SLICES_BY_TREE ? by_tree : by_state, (void *)(uintptr_t)order);
+
+    if (by == SLICES_BY_TREE) {
+        for (size_t i = 0; i < out->cells.count; i++) {
+            if (kept > 0 && out->cells.cells[kept - 1].node == out->cells.cells[i].node) {
+                out->cells.cells[kept - 1].count += out->cells.cells[i].count;
+                out->cells.cells[kept - 1].ns += out->cells.cells[i].ns;
+            } else {
+                out->cells.cells[kept++] = out->cells.cells[i];
+            }
+        }
+        out->cells.count = kept;
+    }
+
     out->times = calloc(out->cells.count + 1, sizeof *out->times);
     if (!out->times)
         return err_nomem(err);
     lay_out(slices, slice, out);
     return ERR_OK;
-}
-
-/* A run that would end after the slice ends earlier, and so do those before it. */
-static void push_back(const struct slice *slice, struct slice_part *part)
-{
-    uint64_t limit_ns = slice->end_ns;
-    for (size_t i = part->cells.count; i-- > 0 && part->times[i].end_ns > limit_ns;) {
-        struct slice_time *const time = &part->times[i];
-        const uint64_t ns = time->end_ns - time->start_ns;
-        time->end_ns = limit_ns;
-        time->start_ns = limit_ns = limit_ns - ns;
-    }
-}
-
-/* A sample stands for the time before it.  A run begins where the one before it ends if that is near, and is
- * as long as its samples stand for. */
-static void place_runs(const struct slices *slices, const struct slice *slice,
-                       const struct view_runs *runs, struct slice_part *part)
-{
-    const uint64_t room_ns = slice->end_ns - slice->start_ns;
-    uint64_t at_ns = slice->start_ns, wanted_ns = 0;
-    for (size_t i = 0; i < runs->count; i++) {
-        const struct view_run *const run = &runs->runs[i];
-        const uint64_t ns = view_cell_ns(&run->cell, slices->period_ns);
-        const uint64_t each_ns = ns / run->cell.count;
-        if (run->first_ns > at_ns + each_ns + each_ns / 2)
-            at_ns = run->first_ns - each_ns;
-        part->cells.cells[i] = run->cell;
-        part->times[i] = (struct slice_time){ at_ns, at_ns + ns };
-        at_ns += ns;
-        wanted_ns += ns;
-    }
-    part->cells.count = runs->count;
-    if (wanted_ns > room_ns)
-        lay_out(slices, slice, part);
-    else
-        push_back(slice, part);
 }
 
 static enum err_code take_runs(const struct slices *slices, const struct slice *slice,
@@ -230,7 +191,35 @@ static enum err_code take_runs(const struct slices *slices, const struct slice *
     out->times = calloc(runs->count + 1, sizeof *out->times);
     if (!out->cells.cells || !out->times)
         return err_nomem(err);
-    place_runs(slices, slice, runs, out);
+
+    /* A sample stands for the time before it.  A run begins where the one before it ends if that is
+     * near, and is as long as its samples stand for. */
+    const uint64_t room_ns = slice->end_ns - slice->start_ns;
+    uint64_t at_ns = slice->start_ns, wanted_ns = 0;
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct view_run *const run = &runs->runs[i];
+        const uint64_t ns = view_cell_ns(&run->cell, slices->period_ns);
+        const uint64_t each_ns = ns / run->cell.count;
+        if (run->first_ns > at_ns + each_ns + each_ns / 2)
+            at_ns = run->first_ns - each_ns;
+        out->cells.cells[i] = run->cell;
+        out->times[i] = (struct slice_time){ at_ns, at_ns + ns };
+        at_ns += ns;
+        wanted_ns += ns;
+    }
+    out->cells.count = runs->count;
+    if (wanted_ns > room_ns)
+        lay_out(slices, slice, out);
+    else {
+        /* A run that would end after the slice ends earlier, and so do those before it. */
+        uint64_t limit_ns = slice->end_ns;
+        for (size_t i = out->cells.count; i-- > 0 && out->times[i].end_ns > limit_ns;) {
+            struct slice_time *const time = &out->times[i];
+            const uint64_t ns = time->end_ns - time->start_ns;
+            time->end_ns = limit_ns;
+            time->start_ns = limit_ns = limit_ns - ns;
+        }
+    }
     return ERR_OK;
 }
 

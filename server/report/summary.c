@@ -25,11 +25,6 @@ static void add_state(struct state_sums *sums, state_bits state, uint64_t count)
     }
 }
 
-static bool is_interpreter(const struct profile_snapshot *snapshot, library_id id)
-{
-    return profile_library_at(snapshot, id).flags & PROFILE_LIBRARY_INTERPRETER;
-}
-
 /* Sums over the cells: samples by part and state, threads, and hot samples by library. */
 static void count_cells(struct summary *summary, const struct view_cells *cells,
                         uint64_t *by_library)
@@ -77,7 +72,8 @@ static void take_libraries(struct summary *summary, const uint64_t *by_library)
         struct summary_library row = {
             profile_string(snapshot, profile_library_at(snapshot, id).path), by_library[id]
         };
-        if (row.samples == 0 || is_interpreter(snapshot, id))
+        if (row.samples == 0 ||
+            (profile_library_at(snapshot, id).flags & PROFILE_LIBRARY_INTERPRETER))
             continue;
         summary->native += row.samples;
         for (size_t i = 0; i < SUMMARY_LIBRARIES && row.samples > 0; i++) {
@@ -112,17 +108,6 @@ static enum err_code find_cells(struct summary *summary, struct err *err)
     return rc;
 }
 
-static void add_peer(struct summary_cause *cause, const struct mark_share *share)
-{
-    if (share->wait.detail_length == 0)
-        return;
-    if (cause->peer_count < SUMMARY_PEERS)
-        cause->peers[cause->peer_count] =
-            (struct summary_peer){ { share->wait.detail, (uint32_t)share->wait.detail_length },
-                                   share->samples };
-    cause->peer_count++;
-}
-
 static int by_samples(const void *left, const void *right)
 {
     const struct summary_cause *const a = left, *const b = right;
@@ -144,9 +129,20 @@ static enum err_code find_causes(struct summary *summary, struct err *err)
         if (shares.by_cause[id] == 0)
             continue;
         *cause = (struct summary_cause){ .cause = id, .samples = shares.by_cause[id] };
-        for (size_t i = 0; i < shares.count; i++)
-            if (shares.items[i].wait.cause == id)
-                add_peer(cause, &shares.items[i]);
+        for (size_t i = 0; i < shares.count; i++) {
+            {
+                const struct mark_share *const share = &shares.items[i];
+                if (share->wait.cause != id || share->wait.detail_length == 0)
+                    continue;
+
+                if (cause->peer_count < SUMMARY_PEERS)
+                    cause->peers[cause->peer_count] =
+                        (struct summary_peer){ { share->wait.detail,
+                                                 (uint32_t)share->wait.detail_length },
+                                               share->samples };
+                cause->peer_count++;
+            }
+        }
         summary->cause_count++;
     }
     qsort(summary->causes, summary->cause_count, sizeof *summary->causes, by_samples);
@@ -179,7 +175,7 @@ static enum err_code find_holder(struct summary *summary, struct err *err)
     return ERR_OK;
 }
 
-static size_t most(const struct report_source *source, size_t usual)
+static size_t row_limit(const struct report_source *source, size_t usual)
 {
     const size_t limit = source->settings.limit ? source->settings.limit : usual;
     return limit < SUMMARY_MAX_ROWS ? limit : SUMMARY_MAX_ROWS;
@@ -232,7 +228,7 @@ static enum err_code find_tasks(struct summary *summary, struct err *err)
         if (profile_is_waiting_tasks(source->snapshot, id) && has_thread(source->query, id))
             threads[query.thread_count++] = id;
     if (query.thread_count)
-        rc = summary_find_lines(source, &query, most(source, SUMMARY_TASK_LINES),
+        rc = summary_find_lines(source, &query, row_limit(source, SUMMARY_TASK_LINES),
                                 &summary->task_lines, &own, err);
     summary->tasks = summary->task_lines.samples;
     free(threads);
@@ -249,18 +245,18 @@ enum err_code summary_init(struct summary *summary, const struct report_source *
     *summary = (struct summary){ .source = source };
     enum err_code rc = find_cells(summary, err);
     if (!rc && summary_narrow(source, 1U << PART_RUNNING, &query)) {
-        rc = summary_find_lines(source, &query, most(source, SUMMARY_LINES), &summary->lines,
-                                &summary->own, err);
+        rc = summary_find_lines(source, &query, row_limit(source, SUMMARY_LINES),
+                                &summary->lines, &summary->own, err);
         if (!rc)
-            rc = summary_find_functions(source, &query, most(source, SUMMARY_FUNCTIONS),
+            rc = summary_find_functions(source, &query, row_limit(source, SUMMARY_FUNCTIONS),
                                         &summary->functions, err);
         find_c_function(summary);
     }
     if (!rc && summary->waiting > 0 && summary_narrow(source, waits, &query)) {
-        rc = summary_find_lines(source, &query, most(source, SUMMARY_WAIT_LINES),
+        rc = summary_find_lines(source, &query, row_limit(source, SUMMARY_WAIT_LINES),
                                 &summary->wait_lines, &waiting_own, err);
         if (!rc)
-            rc = summary_find_functions(source, &query, most(source, SUMMARY_WAITS),
+            rc = summary_find_functions(source, &query, row_limit(source, SUMMARY_WAITS),
                                         &summary->wait_functions, err);
     }
     if (!rc)

@@ -305,17 +305,6 @@ static void put_tasks(struct buffer *out, const struct summary *summary)
     put_function(out, &lines->rows[0].frame);
 }
 
-/* Idle threads, which are left out, come last.  A number of threads says nothing of time if they come and go. */
-static void put_idle(struct buffer *out, const struct summary *summary)
-{
-    const size_t idle = summary->idle_threads, all = summary->thread_count;
-    if (idle > 0 && all > 1 && summary->threads_last)
-        buffer_printf(out, "; %zu of %zu threads %s idle", idle, all, idle == 1 ? "is" : "are");
-    else if (summary->parts[PART_IDLE] > 0)
-        buffer_printf(out, "; it is idle %.0f %% of the time",
-                      quality_percent(summary->parts[PART_IDLE], summary->samples));
-}
-
 /* The parts of time, which stand beside the sentence, are of all the time. */
 static const char *time_of(const struct summary *summary)
 {
@@ -351,8 +340,17 @@ enum err_code summary_find_headline(struct summary *summary, struct err *err)
     }
     if (!are_tasks_first)
         put_tasks(&text, summary);
-    if (summary->busy > 0)
-        put_idle(&text, summary);
+    if (summary->busy > 0) {
+        /* Idle threads, which are left out, come last.  A number of threads says nothing of time if
+         * they come and go. */
+        const size_t idle = summary->idle_threads, all = summary->thread_count;
+        if (idle > 0 && all > 1 && summary->threads_last)
+            buffer_printf(&text, "; %zu of %zu threads %s idle", idle, all,
+                          idle == 1 ? "is" : "are");
+        else if (summary->parts[PART_IDLE] > 0)
+            buffer_printf(&text, "; it is idle %.0f %% of the time",
+                          quality_percent(summary->parts[PART_IDLE], summary->samples));
+    }
     if (!rc)
         rc = buffer_check(&text, err);
     if (!rc) {

@@ -16,20 +16,6 @@ static void drop_parts(struct timed *timed)
         view_cells_deinit(&timed->parts[--timed->part_count]);
 }
 
-/* The part of the query that is counted in that slot. */
-static struct view_query query_of(const struct view_query *query,
-                                  const struct timeline_slots *slots, size_t index)
-{
-    const uint64_t from_ns = slots->rows[index].slot * slots->width_ns;
-    const uint64_t to_ns = from_ns + slots->width_ns;
-    struct view_query part = *query;
-    if (from_ns > part.from_ns)
-        part.from_ns = from_ns;
-    if (part.to_ns == 0 || to_ns < part.to_ns)
-        part.to_ns = to_ns;
-    return part;
-}
-
 /* False in fits_out: there are more cells than `room`. */
 static enum err_code take_parts(struct timed *timed, const struct report_source *source,
                                 size_t room, bool *fits_out, struct err *err)
@@ -37,7 +23,15 @@ static enum err_code take_parts(struct timed *timed, const struct report_source 
     size_t cells = 0;
     *fits_out = true;
     for (size_t i = 0; i < timed->slots.count && *fits_out; i++) {
-        const struct view_query query = query_of(source->query, &timed->slots, i);
+        /* The part of the query that is counted in that slot. */
+        const uint64_t from_ns = timed->slots.rows[i].slot * timed->slots.width_ns;
+        const uint64_t to_ns = from_ns + timed->slots.width_ns;
+        struct view_query query = *source->query;
+        if (from_ns > query.from_ns)
+            query.from_ns = from_ns;
+        if (query.to_ns == 0 || to_ns < query.to_ns)
+            query.to_ns = to_ns;
+
         const enum err_code rc =
             view_cells_init(&timed->parts[i], source->snapshot, &query, err);
         if (rc)

@@ -59,8 +59,8 @@ void captures_words_read(const struct files_folder *folder, const char *name,
         memset(out, 0, sizeof *out);
 }
 
-static enum err_code put(const struct files_folder *folder, const char *name,
-                         const char *suffix, const struct buffer *data, struct err *err)
+static enum err_code put_beside(const struct files_folder *folder, const char *name,
+                                const char *suffix, const struct buffer *data, struct err *err)
 {
     char path[PATH_BYTES], fresh[PATH_BYTES];
     snprintf(path, sizeof path, "%s%s", name, suffix);
@@ -97,7 +97,7 @@ enum err_code captures_words_write(const struct files_folder *folder, const char
 
     enum err_code rc = json_finish(&json, err);
     if (!rc)
-        rc = put(folder, name, WORDS_SUFFIX, &buffer, err);
+        rc = put_beside(folder, name, WORDS_SUFFIX, &buffer, err);
     buffer_deinit(&buffer);
     return rc;
 }
@@ -123,7 +123,7 @@ enum err_code captures_notes_write(const struct files_folder *folder, const char
     range_notes_write(&json, notes);
     enum err_code rc = json_finish(&json, err);
     if (!rc)
-        rc = put(folder, name, NOTES_SUFFIX, &buffer, err);
+        rc = put_beside(folder, name, NOTES_SUFFIX, &buffer, err);
     buffer_deinit(&buffer);
     return rc;
 }

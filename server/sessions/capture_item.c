@@ -18,7 +18,7 @@ void captures_item_destroy(struct captures_item *item)
 }
 
 /* Copies a text to *at, which moves behind it. */
-static const char *keep(char **at, const char *text)
+static const char *keep_text(char **at, const char *text)
 {
     const size_t bytes = strlen(text) + 1;
     char *const kept = memcpy(*at, text, bytes);
@@ -26,47 +26,30 @@ static const char *keep(char **at, const char *text)
     return kept;
 }
 
-static size_t text_bytes(const struct capture_metadata *info)
-{
-    size_t bytes = strlen(info->executable) + strlen(info->python) + strlen(info->host) +
-                   strlen(info->user) + strlen(info->reason) + 5;
-    for (size_t i = 0; i < info->argv.count; i++)
-        bytes += strlen(info->argv.items[i]) + 1;
-    return bytes;
-}
-
 static void take_texts(struct captures_item *item, const struct capture_metadata *info,
                        bool hides_arguments)
 {
     struct capture_entry *const entry = &item->entry;
-    char *at = item->texts = malloc(text_bytes(info));
+
+    size_t bytes = strlen(info->executable) + strlen(info->python) + strlen(info->host) +
+                   strlen(info->user) + strlen(info->reason) + 5;
+    for (size_t i = 0; i < info->argv.count; i++)
+        bytes += strlen(info->argv.items[i]) + 1;
+    char *at = item->texts = malloc(bytes);
+
     item->argv = calloc(info->argv.count + 1, sizeof *item->argv);
     if (!at || !item->argv)
         return;
-    entry->executable = keep(&at, info->executable);
-    entry->python = keep(&at, info->python);
-    entry->host = keep(&at, info->host);
-    entry->user = keep(&at, info->user);
-    entry->reason = keep(&at, info->reason);
+    entry->executable = keep_text(&at, info->executable);
+    entry->python = keep_text(&at, info->python);
+    entry->host = keep_text(&at, info->host);
+    entry->user = keep_text(&at, info->user);
+    entry->reason = keep_text(&at, info->reason);
     char *const first = at;
     for (size_t i = 0; i < info->argv.count; i++)
-        item->argv[i] = keep(&at, info->argv.items[i]);
+        item->argv[i] = keep_text(&at, info->argv.items[i]);
     entry->argc = hides_arguments ? first_word_keep(info->argv.count, first) : info->argv.count;
     entry->argv = item->argv;
-}
-
-/* Facts of the start, and of the end where there is one. */
-static void take_metadata(struct captures_item *item, const struct capture_metadata *info,
-                          bool hides_arguments)
-{
-    struct capture_entry *const entry = &item->entry;
-    entry->pid = info->pid;
-    entry->started_at_ns = info->started_at_ns;
-    entry->ended_at_ns = info->ended_at_ns;
-    entry->elapsed_ns = info->elapsed_ns;
-    entry->rate_hz = (double)info->rate_uhz / 1e6;
-    entry->has_no_arguments = info->hides_arguments != 0;
-    take_texts(item, info, hides_arguments);
 }
 
 void capture_item_read(struct captures_item *item, int fd, bool hides_arguments)
@@ -88,7 +71,17 @@ void capture_item_read(struct captures_item *item, int fd, bool hides_arguments)
         entry->fault = item->fault;
         return;
     }
-    take_metadata(item, reader_metadata(reader), hides_arguments);
+
+    /* Facts of the start, and of the end where there is one. */
+    const struct capture_metadata *info = reader_metadata(reader);
+    entry->pid = info->pid;
+    entry->started_at_ns = info->started_at_ns;
+    entry->ended_at_ns = info->ended_at_ns;
+    entry->elapsed_ns = info->elapsed_ns;
+    entry->rate_hz = (double)info->rate_uhz / 1e6;
+    entry->has_no_arguments = info->hides_arguments != 0;
+    take_texts(item, info, hides_arguments);
+
     item->has_end = reader_has_end(reader);
     reader_close(reader);
 }

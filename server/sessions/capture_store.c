@@ -113,24 +113,6 @@ static struct captures_item *find_item(const struct captures *captures, const ch
                : NULL;
 }
 
-/* An entry is read again if its file has changed. */
-static void renew_item(const struct captures *captures, struct captures_item *item, int fd,
-                       const struct stat *st)
-{
-    struct capture_entry *const entry = &item->entry;
-    if (entry->bytes != (uint64_t)st->st_size || entry->changed_ns != changed_ns(st) ||
-        item->inode != st->st_ino)
-        capture_item_read(item, fd, captures->settings.hides_arguments);
-    entry->bytes = (uint64_t)st->st_size;
-    entry->changed_ns = changed_ns(st);
-    item->inode = st->st_ino;
-    entry->state = item->has_end   ? CAPTURE_COMPLETE
-                   : is_locked(fd) ? CAPTURE_RECORDING
-                                   : CAPTURE_CUT;
-    if (!item->has_end && *item->failure)
-        entry->reason = item->failure;
-}
-
 static struct captures_item *add_item(struct captures *captures, const char *name)
 {
     struct captures_item *const item = calloc(1, sizeof *item);
@@ -178,7 +160,20 @@ static void see_capture(struct search *search, const char *name,
             item = add_item(captures, name);
         if (fd < 0 || !item)
             return;
-        renew_item(captures, item, fd, &st);
+
+        /* An entry is read again if its file has changed. */
+        struct capture_entry *const entry = &item->entry;
+        if (entry->bytes != (uint64_t)st.st_size || entry->changed_ns != changed_ns(&st) ||
+            item->inode != st.st_ino)
+            capture_item_read(item, fd, captures->settings.hides_arguments);
+        entry->bytes = (uint64_t)st.st_size;
+        entry->changed_ns = changed_ns(&st);
+        item->inode = st.st_ino;
+        entry->state = item->has_end   ? CAPTURE_COMPLETE
+                       : is_locked(fd) ? CAPTURE_RECORDING
+                                       : CAPTURE_CUT;
+        if (!item->has_end && *item->failure)
+            entry->reason = item->failure;
     }
     item->is_seen = true;
     item->words_seen_ns = 0;
@@ -199,7 +194,7 @@ static bool see_file(void *context, const char *file, const struct files_status 
     return true;
 }
 
-static enum err_code renew(struct captures *captures, struct err *err)
+static enum err_code renew_items(struct captures *captures, struct err *err)
 {
     struct search search = { .captures = captures, .known = captures->count };
     for (size_t i = 0; i < captures->count; i++)
@@ -236,7 +231,7 @@ static enum err_code renew(struct captures *captures, struct err *err)
     return ERR_OK;
 }
 
-static bool has(const char *text, const char *search)
+static bool has_text(const char *text, const char *search)
 {
     return text && strcasestr(text, search) != NULL;
 }
@@ -245,22 +240,22 @@ static bool has_label(const struct capture_entry *entry, const char *label, bool
 {
     for (size_t i = 0; i < entry->words.label_count; i++)
         if (is_whole ? strcmp(entry->words.labels[i], label) == 0
-                     : has(entry->words.labels[i], label))
+                     : has_text(entry->words.labels[i], label))
             return true;
     return false;
 }
 
 static bool is_found(const struct capture_entry *entry, const char *search)
 {
-    bool found = has(entry->name, search) || has(entry->words.title, search) ||
-                 has(entry->words.note, search) || has(entry->host, search) ||
+    bool found = has_text(entry->name, search) || has_text(entry->words.title, search) ||
+                 has_text(entry->words.note, search) || has_text(entry->host, search) ||
                  has_label(entry, search, false);
     for (size_t i = 0; i < entry->argc && !found; i++)
-        found = has(entry->argv[i], search);
+        found = has_text(entry->argv[i], search);
     return found;
 }
 
-static bool fits(const struct capture_entry *entry, const struct captures_query *query)
+static bool fits_query(const struct capture_entry *entry, const struct captures_query *query)
 {
     return (!query->search || is_found(entry, query->search)) &&
            (!query->host || strcmp(entry->host, query->host) == 0) &&
@@ -295,14 +290,14 @@ enum err_code captures_visit(struct captures *captures, const struct captures_qu
                              struct err *err)
 {
     pthread_mutex_lock(&captures->lock);
-    enum err_code rc = renew(captures, err);
+    enum err_code rc = renew_items(captures, err);
     struct captures_item **const sorted = !rc ? by_age(captures) : NULL;
     if (!rc && !sorted)
         rc = err_nomem(err);
     *out = (struct captures_summary){ 0, 0 };
     for (size_t i = 0; !rc && i < captures->count; i++) {
         out->bytes += sorted[i]->entry.bytes;
-        if (!fits(&sorted[i]->entry, query))
+        if (!fits_query(&sorted[i]->entry, query))
             continue;
         out->total++;
         tell(context, &sorted[i]->entry);
@@ -321,7 +316,7 @@ enum err_code captures_tell_one(struct captures *captures, const char *name, cap
                                 void *context, struct err *err)
 {
     pthread_mutex_lock(&captures->lock);
-    enum err_code rc = renew(captures, err);
+    enum err_code rc = renew_items(captures, err);
     const struct captures_item *const item = !rc ? find_item(captures, name) : NULL;
     if (item)
         tell(context, &item->entry);
@@ -348,7 +343,7 @@ enum err_code captures_open_file(struct captures *captures, const char *name, in
 enum err_code captures_check_file(struct captures *captures, const char *name, struct err *err)
 {
     pthread_mutex_lock(&captures->lock);
-    enum err_code rc = renew(captures, err);
+    enum err_code rc = renew_items(captures, err);
     const struct captures_item *const item = !rc ? find_item(captures, name) : NULL;
     if (!rc && !item)
         rc = no_capture(name, err);
@@ -407,7 +402,7 @@ void captures_fail(struct captures *captures, const char *name, int fd, const ch
     flock(fd, LOCK_UN);
     pthread_mutex_lock(&captures->lock);
     struct captures_item *const item =
-        renew(captures, NULL) == ERR_OK ? find_item(captures, name) : NULL;
+        renew_items(captures, NULL) == ERR_OK ? find_item(captures, name) : NULL;
     if (item) {
         snprintf(item->failure, sizeof item->failure, "%s", why);
         item->entry.reason = item->failure;
@@ -424,25 +419,6 @@ enum err_code captures_spool(struct captures *captures, int *fd_out, struct err 
     return ERR_OK;
 }
 
-static enum err_code link_file(struct captures *captures, int fd, int pid,
-                               char name_out[CAPTURES_NAME_BYTES], struct err *err)
-{
-    enum { TRIES = 16 };
-    char file[CAPTURES_FILE_BYTES];
-    int rc = -1;
-    for (int i = 0; i < TRIES && rc != 0; i++) {
-        make_name(pid, name_out);
-        if (!captures_file_of(name_out, file))
-            break;
-        rc = files_link(&captures->folder.files, fd, file);
-        if (rc != 0 && errno != EEXIST)
-            break;
-    }
-    return rc == 0
-               ? ERR_OK
-               : err_sys(err, errno, "cannot store a file in '%.200s'", captures->folder.path);
-}
-
 enum err_code captures_adopt(struct captures *captures, int fd,
                              const struct capture_words *words,
                              char name_out[CAPTURES_NAME_BYTES], struct err *err)
@@ -454,7 +430,21 @@ enum err_code captures_adopt(struct captures *captures, int fd,
         return err_wrap(err, rc, "cannot read the upload");
     const int pid = (int)reader_metadata(reader)->pid;
     reader_close(reader);
-    rc = link_file(captures, fd, pid, name_out, err);
+
+    enum { TRIES = 16 };
+    int linked = -1;
+    for (int i = 0; i < TRIES && linked != 0; i++) {
+        make_name(pid, name_out);
+        if (!captures_file_of(name_out, file))
+            break;
+        linked = files_link(&captures->folder.files, fd, file);
+        if (linked != 0 && errno != EEXIST)
+            break;
+    }
+    rc = linked == 0
+             ? ERR_OK
+             : err_sys(err, errno, "cannot store a file in '%.200s'", captures->folder.path);
+
     if (rc || !*words->title)
         return rc;
     rc = captures_words_write(&captures->folder.files, name_out, words, err);
@@ -521,7 +511,7 @@ size_t captures_tidy(struct captures *captures)
     const bool knows_age =
         steady_is_trusted(&captures->steady, clock_wall_ns(), clock_boot_ns());
     struct captures_item **const sorted =
-        renew(captures, NULL) == ERR_OK ? by_age(captures) : NULL;
+        renew_items(captures, NULL) == ERR_OK ? by_age(captures) : NULL;
     for (size_t i = 0; sorted && i < captures->count; i++) {
         const struct capture_entry *const entry = &sorted[i]->entry;
         bytes += entry->bytes;

@@ -62,7 +62,7 @@ static void join_new(const struct continuous *continuous, struct session *sessio
             (void)!sampler_join(sampler, continuous->found[i], NULL);
 }
 
-static void drop(struct continuous *continuous, struct session **session)
+static void drop_session(struct continuous *continuous, struct session **session)
 {
     if (!*session)
         return;
@@ -76,7 +76,7 @@ static double sampling_percent(const struct continuous *continuous)
     return continuous->settings.max_cpu_percent * (1 - CONTINUOUS_SCAN_SHARE);
 }
 
-static void launch(struct continuous *continuous, struct session **out)
+static void launch_session(struct continuous *continuous, struct session **out)
 {
     struct session_words words = { .name = "all processes" };
     struct sampler_options options;
@@ -128,12 +128,12 @@ static void take_turns(struct continuous *continuous)
     const uint64_t age_ns = clock_now_ns() - continuous->since_ns;
     const bool is_due = age_ns > continuous->settings.turn_ns;
     if (continuous->now && is_over(continuous->now))
-        drop(continuous, &continuous->now);
+        drop_session(continuous, &continuous->now);
     if (continuous->next && is_over(continuous->next))
-        drop(continuous, &continuous->next);
+        drop_session(continuous, &continuous->next);
     if (continuous->next && continuous->next->sampler &&
         (!continuous->now || age_ns > overlap_ns(continuous))) {
-        drop(continuous, &continuous->now);
+        drop_session(continuous, &continuous->now);
         continuous->now = continuous->next;
         continuous->next = NULL;
     }
@@ -141,12 +141,12 @@ static void take_turns(struct continuous *continuous)
     if (continuous->count == 0)
         return;
     if (!continuous->now)
-        launch(continuous, &continuous->now);
+        launch_session(continuous, &continuous->now);
     else if (is_due && !continuous->next)
-        launch(continuous, &continuous->next);
+        launch_session(continuous, &continuous->next);
 }
 
-static void scan(struct continuous *continuous)
+static void scan_processes(struct continuous *continuous)
 {
     struct processes_summary summary;
     continuous->count = 0;
@@ -161,7 +161,7 @@ static void scan(struct continuous *continuous)
         join_new(continuous, continuous->next);
 }
 
-static bool rest(struct continuous *continuous)
+static bool rest_between(struct continuous *continuous)
 {
     const struct timespec until = clock_timespec(clock_now_ns() + continuous->rest_ns);
     int rc = 0;
@@ -173,20 +173,20 @@ static bool rest(struct continuous *continuous)
     return goes_on;
 }
 
-static void *run(void *context)
+static void *run_continuous(void *context)
 {
     struct continuous *const continuous = context;
     const double share = continuous->settings.max_cpu_percent / 100 * CONTINUOUS_SCAN_SHARE;
     do {
         const uint64_t before_ns = clock_thread_ns();
-        scan(continuous);
+        scan_processes(continuous);
         continuous->rest_ns = scan_pace_rest_ns(
             &continuous->pace, clock_thread_ns() - before_ns, continuous->examined_ns, share);
-    } while (rest(continuous));
+    } while (rest_between(continuous));
     return NULL;
 }
 
-static void destroy(struct continuous *continuous)
+static void destroy_continuous(struct continuous *continuous)
 {
     session_release(continuous->now);
     session_release(continuous->next);
@@ -210,9 +210,9 @@ enum err_code continuous_start(struct dashboard *dashboard,
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&continuous->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    const int sys = thread_start(&continuous->thread, run, continuous);
+    const int sys = thread_start(&continuous->thread, run_continuous, continuous);
     if (sys) {
-        destroy(continuous);
+        destroy_continuous(continuous);
         return err_sys(err, sys, "cannot start a thread");
     }
     *out = continuous;
@@ -235,5 +235,5 @@ void continuous_stop(struct continuous *continuous)
         return;
     continuous_halt(continuous);
     pthread_join(continuous->thread, NULL);
-    destroy(continuous);
+    destroy_continuous(continuous);
 }

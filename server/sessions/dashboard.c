@@ -75,21 +75,8 @@ void dashboard_defaults(const struct dashboard *dashboard, struct sampler_option
         out->max_stop_percent = dashboard->max_stop_percent;
 }
 
-/* The engine is checked here, as one of several sessions that begin at the same time may still
- * fail. */
-static enum err_code check_engine(const struct sampler_options *options, struct err *err)
-{
-    struct err why = { 0 };
-    if (options->engine != SAMPLER_ENGINE_KERNEL)
-        return ERR_OK;
-    const enum err_code rc = sampler_check_engine(options, &why);
-    return !rc ? rc
-               : err_set(err, rc == ERR_INVALID ? rc : ERR_LIMIT,
-                         "%s: use the engine auto or remote", why.message);
-}
-
-static enum err_code check(const struct dashboard *dashboard,
-                           const struct sampler_options *options, struct err *err)
+static enum err_code check_options(const struct dashboard *dashboard,
+                                   const struct sampler_options *options, struct err *err)
 {
     if (options->pid_count == 0 && !options->all)
         return err_set(err, ERR_INVALID, "\"pids\" or \"all\" is required");
@@ -109,7 +96,16 @@ static enum err_code check(const struct dashboard *dashboard,
     if (options->duration_ns > DASHBOARD_MAX_DURATION_NS)
         return err_set(err, ERR_INVALID, "\"duration_s\" must be at most %llu",
                        DASHBOARD_MAX_DURATION_NS / 1000000000);
-    return check_engine(options, err);
+
+    /* The engine is checked here, as one of several sessions that begin at the same time may still
+     * fail. */
+    struct err why = { 0 };
+    if (options->engine != SAMPLER_ENGINE_KERNEL)
+        return ERR_OK;
+    const enum err_code rc = sampler_check_engine(options, &why);
+    return !rc ? rc
+               : err_set(err, rc == ERR_INVALID ? rc : ERR_LIMIT,
+                         "%s: use the engine auto or remote", why.message);
 }
 
 static void *run_launch(void *context)
@@ -154,25 +150,20 @@ static bool goes_on(void *session, uint64_t done, uint64_t bytes)
     return !session_is_stopping(session);
 }
 
-static enum err_code load(const struct launch *launch, struct open_capture **out,
-                          struct err *err)
-{
-    struct session_words words;
-    const struct reader_part all = { .memory_bytes = launch->dashboard->memory_bytes,
-                                     .watch = goes_on,
-                                     .context = launch->session };
-    session_words(launch->session, &words);
-    return open_capture_open(words.capture, launch->fd, &all,
-                             launch->dashboard->hides_arguments, out, err);
-}
-
 static void *run_load(void *context)
 {
     struct launch *const launch = context;
     struct sessions *const sessions = launch->dashboard->sessions;
     struct open_capture *opened = NULL;
     struct err err = { 0 };
-    if (load(launch, &opened, &err) != ERR_OK) {
+
+    struct session_words words;
+    const struct reader_part all = { .memory_bytes = launch->dashboard->memory_bytes,
+                                     .watch = goes_on,
+                                     .context = launch->session };
+    session_words(launch->session, &words);
+    if (open_capture_open(words.capture, launch->fd, &all, launch->dashboard->hides_arguments,
+                          &opened, &err) != ERR_OK) {
         session_fail(launch->session, &err);
     } else {
         if (*opened->ignored && launch->dashboard->say)
@@ -188,9 +179,10 @@ static void *run_load(void *context)
 }
 
 /* The thread holds the session as well. */
-static enum err_code start(struct dashboard *dashboard, void *(*run)(void *context),
-                           struct session *session, const struct sampler_options *options,
-                           int fd, struct err *err)
+static enum err_code start_thread(struct dashboard *dashboard, void *(*run)(void *context),
+                                  struct session *session,
+                                  const struct sampler_options *options, int fd,
+                                  struct err *err)
 {
     struct launch *const launch = calloc(1, sizeof *launch);
     if (!launch)
@@ -217,13 +209,13 @@ static enum err_code launch_source(struct dashboard *dashboard, enum session_sou
                                    struct err *err)
 {
     struct session *session = NULL;
-    enum err_code rc = check(dashboard, options, err);
+    enum err_code rc = check_options(dashboard, options, err);
     if (!rc)
         rc =
             sessions_begin(dashboard->sessions, source, options, filters, words, &session, err);
     if (rc)
         return rc;
-    rc = start(dashboard, run_launch, session, options, -1, err);
+    rc = start_thread(dashboard, run_launch, session, options, -1, err);
     if (!rc) {
         *out = session;
         return rc;
@@ -277,7 +269,7 @@ enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *
         captures_read_notes(dashboard->captures, name, &notes);
         session_set_notes(session, &notes);
     }
-    if (!rc && (rc = start(dashboard, run_load, session, NULL, fd, err)) != ERR_OK) {
+    if (!rc && (rc = start_thread(dashboard, run_load, session, NULL, fd, err)) != ERR_OK) {
         sessions_remove(dashboard->sessions, session);
         session_release(session);
     }

@@ -158,21 +158,6 @@ static void put_processes(struct json *json, const struct profile_snapshot *snap
     json_member_uint(json, "total", present);
 }
 
-static void put_nothing(struct json *json, const char *off)
-{
-    static const char *const keys[] = { "from_s", "to_s", "slot_s", "running_s", "left_out" };
-    json_member_null(json, "session");
-    json_member_text(json, "reason", *off ? off : NULL);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        json_member_uint(json, keys[i], 0);
-    }
-    json_member_array(json, "functions");
-    json_end(json);
-    json_member_array(json, "processes");
-    json_end(json);
-    json_member_uint(json, "total", 0);
-}
-
 static enum err_code write_session(struct last_activity *last, struct json *json,
                                    const struct session *session, struct err *err)
 {
@@ -215,8 +200,8 @@ static enum err_code write_session(struct last_activity *last, struct json *json
     return rc;
 }
 
-static enum err_code make(struct last_activity *last, struct sessions *sessions,
-                          const char *off, struct err *err)
+static enum err_code make_document(struct last_activity *last, struct sessions *sessions,
+                                   const char *off, struct err *err)
 {
     struct session *const session = find_session(sessions);
     struct json json;
@@ -226,8 +211,20 @@ static enum err_code make(struct last_activity *last, struct sessions *sessions,
     json_object(&json);
     if (session)
         rc = write_session(last, &json, session, err);
-    else
-        put_nothing(&json, off);
+    else {
+        static const char *const keys[] = { "from_s", "to_s", "slot_s", "running_s",
+                                            "left_out" };
+        json_member_null(&json, "session");
+        json_member_text(&json, "reason", *off ? off : NULL);
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+            json_member_uint(&json, keys[i], 0);
+        }
+        json_member_array(&json, "functions");
+        json_end(&json);
+        json_member_array(&json, "processes");
+        json_end(&json);
+        json_member_uint(&json, "total", 0);
+    }
     json_end(&json);
     session_release(session);
     return rc ? rc : json_finish(&json, err);
@@ -241,7 +238,7 @@ enum err_code last_activity_get(struct last_activity *last, struct sessions *ses
     pthread_mutex_lock(&last->lock);
     const uint64_t now_ns = clock_now_ns();
     if (last->made_ns == 0 || now_ns - last->made_ns > REST_NS) {
-        rc = make(last, sessions, off, err);
+        rc = make_document(last, sessions, off, err);
         last->made_ns = !rc ? now_ns : 0;
         last->number++;
     }

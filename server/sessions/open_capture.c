@@ -21,7 +21,7 @@ static unsigned value_of(const char *const *texts, const char *text)
     return value < 0 ? 0 : (unsigned)value;
 }
 
-static void describe(struct open_capture *opened)
+static void describe_start(struct open_capture *opened)
 {
     const struct capture_metadata *const info = reader_metadata(opened->reader);
     opened->target = (struct sampler_target){ .pid = (pid_t)info->pid,
@@ -132,7 +132,7 @@ enum err_code open_capture_open(const char *name, int fd, const struct reader_pa
         err_wrap(err, rc, "cannot read '%.200s'", name);
     /* Without an index the metadata of the end are read last, and may replace lists. */
     if (!rc)
-        describe(opened);
+        describe_start(opened);
     if (!rc && hides_arguments)
         rc = hide_arguments(opened, err);
     if (!rc)
@@ -179,16 +179,6 @@ static void learn_here(void)
         snprintf(here_user, sizeof here_user, "%u", (unsigned)user);
 }
 
-/* Name of this host and of the user who runs us. */
-static void tell_here(struct capture_metadata *out)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, learn_here);
-    out->host = here_host;
-    out->user = here_user;
-    out->pyrometer = PYROMETER_VERSION;
-}
-
 void open_capture_tell_start(const struct sampler_target *target,
                              const struct sampler_options *options,
                              const struct sampler_status *status, struct capture_metadata *out)
@@ -215,7 +205,12 @@ void open_capture_tell_start(const struct sampler_target *target,
         .python = target->python,
         .mode = sampler_mode_texts[options->mode],
     };
-    tell_here(out);
+
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, learn_here);
+    out->host = here_host;
+    out->user = here_user;
+    out->pyrometer = PYROMETER_VERSION;
 }
 
 void open_capture_tell_end(const struct sampler_status *status, struct capture_metadata *out)

@@ -49,18 +49,6 @@ const struct sink *session_capture_sink(const struct session_capture *capture)
     return capture->live ? live_capture_sink(capture->live) : NULL;
 }
 
-/* The capture gets the name and the note of the session. */
-static void write_words(const struct session_capture *capture, struct session *session)
-{
-    struct session_words said;
-    struct capture_words words = { .is_continuous = session->source == SESSION_CONTINUOUS };
-    session_words(session, &said);
-    snprintf(words.title, sizeof words.title, "%s", said.name);
-    snprintf(words.note, sizeof words.note, "%s", said.note);
-    if (*words.title || *words.note || words.is_continuous)
-        (void)!captures_describe(capture->captures, capture->name, &words, NULL);
-}
-
 enum err_code session_capture_write_start(struct live_capture *live, int fd,
                                           struct sampler *sampler,
                                           const struct frame_filters *filters,
@@ -155,7 +143,15 @@ void session_capture_begin(struct session_capture *capture, struct sampler *samp
         return;
     }
     session_set_capture(session, capture->name);
-    write_words(capture, session);
+
+    /* The capture gets the name and the note of the session. */
+    struct session_words said;
+    struct capture_words words = { .is_continuous = session->source == SESSION_CONTINUOUS };
+    session_words(session, &said);
+    snprintf(words.title, sizeof words.title, "%s", said.name);
+    snprintf(words.note, sizeof words.note, "%s", said.note);
+    if (*words.title || *words.note || words.is_continuous)
+        (void)!captures_describe(capture->captures, capture->name, &words, NULL);
 }
 
 /* A removed file loses what is written, and no write fails. */
@@ -170,7 +166,8 @@ void session_capture_close(struct session_capture *capture, struct sampler *samp
 {
     struct err err = { 0 };
     struct sampler_status status;
-    /* Its lock orders what the sampling thread has put into the live capture before what follows here. */
+    /* Its lock orders what the sampling thread has put into the live capture before what follows
+     * here. */
     if (sampler)
         sampler_status(sampler, &status);
     if (capture->has_begun && sampler) {

@@ -99,8 +99,8 @@ static struct session *make_room(struct sessions *sessions)
     return NULL;
 }
 
-static enum err_code append(struct sessions *sessions, struct session *session, bool is_counted,
-                            struct err *err)
+static enum err_code append_session(struct sessions *sessions, struct session *session,
+                                    bool is_counted, struct err *err)
 {
     struct session *left = NULL;
     enum err_code rc = ERR_OK;
@@ -125,11 +125,11 @@ static enum err_code append(struct sessions *sessions, struct session *session, 
     return rc;
 }
 
-static enum err_code add(struct sessions *sessions, struct session *session,
-                         struct session **out, struct err *err)
+static enum err_code add_session(struct sessions *sessions, struct session *session,
+                                 struct session **out, struct err *err)
 {
     session->references = 1;
-    const enum err_code rc = append(sessions, session, false, err);
+    const enum err_code rc = append_session(sessions, session, false, err);
     if (!rc) {
         *out = session;
         return rc;
@@ -152,7 +152,7 @@ enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
         return rc;
     session->sampler = sampler;
     session_open_files(session, sampler);
-    return add(sessions, session, out, err);
+    return add_session(sessions, session, out, err);
 }
 
 enum err_code sessions_add_loaded(struct sessions *sessions, struct open_capture *opened,
@@ -164,7 +164,7 @@ enum err_code sessions_add_loaded(struct sessions *sessions, struct open_capture
     if (rc)
         return rc;
     session->opened = opened;
-    return add(sessions, session, out, err);
+    return add_session(sessions, session, out, err);
 }
 
 enum err_code sessions_begin(struct sessions *sessions, enum session_source source,
@@ -190,7 +190,7 @@ enum err_code sessions_begin(struct sessions *sessions, enum session_source sour
     session->references = 1;
     rc = profile_create(&session->blank, err);
     if (!rc)
-        rc = append(sessions, session, source == SESSION_LIVE, err);
+        rc = append_session(sessions, session, source == SESSION_LIVE, err);
     if (rc)
         session_destroy(session);
     else
@@ -225,7 +225,8 @@ struct session *sessions_at(struct sessions *sessions, size_t index)
 
 typedef bool (*is_wanted)(struct session *session, const char *text);
 
-static struct session *find(struct sessions *sessions, is_wanted wanted, const char *text)
+static struct session *find_session(struct sessions *sessions, is_wanted wanted,
+                                    const char *text)
 {
     struct session *found = NULL;
     pthread_mutex_lock(&sessions->lock);
@@ -253,12 +254,12 @@ static bool has_capture(struct session *session, const char *capture)
 
 struct session *sessions_find(struct sessions *sessions, const char *id)
 {
-    return find(sessions, has_id, id);
+    return find_session(sessions, has_id, id);
 }
 
 struct session *sessions_of_capture(struct sessions *sessions, const char *capture)
 {
-    return find(sessions, has_capture, capture);
+    return find_session(sessions, has_capture, capture);
 }
 
 void session_release(struct session *session)

@@ -20,7 +20,7 @@ struct startup {
     struct err err;
 };
 
-static void destroy(struct startup *startup)
+static void destroy_startup(struct startup *startup)
 {
     if (startup->done_fd >= 0)
         close(startup->done_fd);
@@ -28,7 +28,7 @@ static void destroy(struct startup *startup)
     free(startup);
 }
 
-static void *run(void *context)
+static void *run_startup(void *context)
 {
     struct startup *const startup = context;
     const uint64_t one = 1;
@@ -41,13 +41,13 @@ static void *run(void *context)
     pthread_mutex_unlock(&startup->lock);
     if (is_left) {
         sampler_destroy(startup->sampler);
-        destroy(startup);
+        destroy_startup(startup);
     }
     return NULL;
 }
 
-static enum err_code create(const struct sampler_options *options, struct startup **out,
-                            struct err *err)
+static enum err_code create_startup(const struct sampler_options *options, struct startup **out,
+                                    struct err *err)
 {
     struct startup *const startup = calloc(1, sizeof *startup);
     if (!startup)
@@ -59,7 +59,7 @@ static enum err_code create(const struct sampler_options *options, struct startu
     startup->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (startup->done_fd < 0) {
         const int sys = errno;
-        destroy(startup);
+        destroy_startup(startup);
         return err_sys(err, sys, "cannot create an event descriptor");
     }
     *out = startup;
@@ -71,12 +71,12 @@ enum err_code startup_begin(const struct sampler_options *options, struct startu
 {
     struct startup *startup = NULL;
     pthread_t thread;
-    const enum err_code rc = create(options, &startup, err);
+    const enum err_code rc = create_startup(options, &startup, err);
     if (rc)
         return rc;
-    const int sys = pthread_create(&thread, NULL, run, startup);
+    const int sys = pthread_create(&thread, NULL, run_startup, startup);
     if (sys) {
-        destroy(startup);
+        destroy_startup(startup);
         return err_sys(err, sys, "cannot start a thread");
     }
     pthread_detach(thread);
@@ -110,6 +110,6 @@ enum err_code startup_end(struct startup *startup, struct sampler **out, struct 
         *out = startup->sampler;
     else if (err)
         *err = startup->err;
-    destroy(startup);
+    destroy_startup(startup);
     return rc;
 }

@@ -21,8 +21,6 @@ const char *const trouble_texts[] = {
         NULL,
 };
 
-enum { FIRST_ROOM = 16 };
-
 /* A trouble that comes again within that time is the same one. */
 static const uint64_t OVER_NS = 10 * NS_PER_S;
 
@@ -105,36 +103,25 @@ static function_id find_callback(const struct profile_snapshot *snapshot, node_i
     return callback;
 }
 
-static struct trouble_loop *find_loop(struct trouble *trouble, thread_id thread)
-{
-    for (size_t i = 0; i < trouble->loop_count; i++)
-        if (trouble->loops[i].thread == thread)
-            return &trouble->loops[i];
-    return NULL;
-}
-
-/* Follows the callback that the thread is in. */
+/* Follows the callback that the thread is in; threads beyond TROUBLE_MAX_LOOPS are not followed. */
 static enum err_code follow_loop(struct trouble *trouble, const struct run *run,
                                  function_id callback, struct err *err)
 {
-    struct trouble_loop *loop = find_loop(trouble, run->thread);
     const uint64_t last_ns = run->first_ns + (run->count - 1) * run->step_ns;
-    if (!loop && (!callback || trouble->loop_count == TROUBLE_MAX_LOOPS))
+    if (run->thread >= TROUBLE_MAX_LOOPS || (!callback && run->thread >= trouble->loop_count))
         return ERR_OK;
-    if (!loop) {
-        if (trouble->loop_count == trouble->loop_room) {
-            const size_t room = trouble->loop_room ? 2 * trouble->loop_room : FIRST_ROOM;
-            struct trouble_loop *const loops = realloc(trouble->loops, room * sizeof *loops);
-            if (!loops)
-                return err_nomem(err);
-            trouble->loops = loops;
-            trouble->loop_room = room;
-        }
-        loop = &trouble->loops[trouble->loop_count++];
-        *loop = (struct trouble_loop){ .thread = run->thread };
+    if (run->thread >= trouble->loop_count) {
+        const size_t count = run->thread + 1;
+        struct trouble_loop *const loops = realloc(trouble->loops, count * sizeof *loops);
+        if (!loops)
+            return err_nomem(err);
+        memset(loops + trouble->loop_count, 0, (count - trouble->loop_count) * sizeof *loops);
+        trouble->loops = loops;
+        trouble->loop_count = count;
     }
+    struct trouble_loop *const loop = &trouble->loops[run->thread];
     if (callback != loop->callback)
-        *loop = (struct trouble_loop){ run->thread, callback, run->first_ns, last_ns };
+        *loop = (struct trouble_loop){ callback, run->first_ns, last_ns };
     loop->until_ns = last_ns;
     return ERR_OK;
 }

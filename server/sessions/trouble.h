@@ -52,8 +52,7 @@ struct trouble_limits {
 
 /* A thread in a callback of its event loop. */
 struct trouble_loop {
-    thread_id thread;
-    function_id callback;
+    function_id callback; /* 0: it is in none */
     uint64_t since_ns, until_ns;
 };
 
@@ -61,8 +60,8 @@ struct trouble {
     struct trouble_limits limits;
     struct sink sink;
     struct recent *recent;
-    struct trouble_loop *loops;
-    size_t loop_count, loop_room;
+    struct trouble_loop *loops; /* by thread_id */
+    size_t loop_count;
     uint64_t seen_ns;                 /* windows until then were read */
     uint64_t progress_ns;             /* the last sample of your code that ran */
     uint64_t until_ns[TROUBLE_KINDS]; /* the last window in which it was there; 0: never */

@@ -15,26 +15,12 @@ struct word {
     size_t length;
 };
 
-/* The caller quotes the whole text, so only one word of several is named. */
-static enum err_code unknown_word(const struct word *word, bool is_alone, struct err *err)
-{
-    char name[96] = "";
-    if (!is_alone)
-        snprintf(name, sizeof name, "\"%.*s\" is not a state; ",
-                 word->length < 64 ? (int)word->length : 64, word->text);
-    return err_set(
-        err, ERR_INVALID,
-        "%swant on_cpu, has_gil, waits_gil, in_gc, in_native, "
-        "has_exception, runnable or in_jit, alone or after \"!\", \"~\" or \"unknown_\"",
-        name);
-}
-
 static bool is_text(const struct word *word, const char *text)
 {
     return word->length == strlen(text) && memcmp(word->text, text, word->length) == 0;
 }
 
-static bool skip(struct word *word, const char *text)
+static bool skip_text(struct word *word, const char *text)
 {
     const size_t length = strlen(text);
     if (word->length < length || memcmp(word->text, text, length) != 0)
@@ -49,9 +35,9 @@ static enum err_code read_word(const struct word *word, bool is_alone,
 {
     state_bits *const require = &out->require, *const exclude = &out->exclude;
     struct word rest = *word;
-    const bool is_not_known = skip(&rest, "~");
-    const bool is_not = !is_not_known && skip(&rest, "!");
-    const bool is_unknown = skip(&rest, prefix);
+    const bool is_not_known = skip_text(&rest, "~");
+    const bool is_not = !is_not_known && skip_text(&rest, "!");
+    const bool is_unknown = skip_text(&rest, prefix);
     for (unsigned i = 0; i < STATE_FLAG_COUNT; i++) {
         const enum state_flag flag = (enum state_flag)i;
         const state_bits yes = state_flag_yes(flag), unknown = state_flag_unknown(flag);
@@ -68,7 +54,17 @@ static enum err_code read_word(const struct word *word, bool is_alone,
                            (int)word->length, word->text);
         return ERR_OK;
     }
-    return unknown_word(word, is_alone, err);
+
+    /* The caller quotes the whole text, so only one word of several is named. */
+    char name[96] = "";
+    if (!is_alone)
+        snprintf(name, sizeof name, "\"%.*s\" is not a state; ",
+                 word->length < 64 ? (int)word->length : 64, word->text);
+    return err_set(
+        err, ERR_INVALID,
+        "%swant on_cpu, has_gil, waits_gil, in_gc, in_native, "
+        "has_exception, runnable or in_jit, alone or after \"!\", \"~\" or \"unknown_\"",
+        name);
 }
 
 enum err_code state_words_read(const char *text, struct state_condition *out, struct err *err)
@@ -99,7 +95,7 @@ static enum part part_named(const struct word *word)
     return PART_COUNT;
 }
 
-enum err_code part_words_read(const char *text, part_set *out, struct err *err)
+enum err_code state_words_read_parts(const char *text, part_set *out, struct err *err)
 {
     const char *at = text;
     unsigned set = 0;
@@ -171,7 +167,7 @@ void state_words_put(struct buffer *out, const struct state_condition *condition
     }
 }
 
-void part_words_put(struct buffer *out, part_set set)
+void state_words_put_parts(struct buffer *out, part_set set)
 {
     const char *comma = "";
     for (enum part part = 0; part < PART_COUNT; part++)
@@ -181,7 +177,7 @@ void part_words_put(struct buffer *out, part_set set)
         }
 }
 
-void part_words_put_phrase(struct buffer *out, part_set set)
+void state_words_put_parts_phrase(struct buffer *out, part_set set)
 {
     if (set == PART_SET_USUAL) {
         buffer_text(out, "all but idle");
@@ -201,7 +197,7 @@ void state_words_put_phrases(struct buffer *out, const char *before,
 {
     if (condition->parts) {
         buffer_text(out, before);
-        part_words_put_phrase(out, condition->parts);
+        state_words_put_parts_phrase(out, condition->parts);
     }
     for (enum state_flag flag = 0; flag < STATE_FLAG_COUNT; flag++) {
         const enum asked asked = asked_of(flag, condition);

@@ -21,14 +21,15 @@ MUST_CHECK enum err_code state_words_read(const char *text, struct state_conditi
                                           struct err *err);
 
 /* 0: all of them. */
-MUST_CHECK enum err_code part_words_read(const char *text, part_set *out, struct err *err);
+MUST_CHECK enum err_code state_words_read_parts(const char *text, part_set *out,
+                                                struct err *err);
 
 struct buffer;
 
-/* The words that part_words_read turns into this set; nothing for 0. */
-void part_words_put(struct buffer *out, part_set set);
+/* The words that state_words_read_parts turns into this set; nothing for 0. */
+void state_words_put_parts(struct buffer *out, part_set set);
 /* "running, needs the GIL or blocked"; "all but idle". */
-void part_words_put_phrase(struct buffer *out, part_set set);
+void state_words_put_parts_phrase(struct buffer *out, part_set set);
 /* The words that state_words_read turns into this condition; nothing if all states match. */
 void state_words_put(struct buffer *out, const struct state_condition *condition);
 /* Puts the condition in English, and the parts, `before` before each: "on CPU", "not holding

@@ -17,7 +17,7 @@ enum err_code view_read_parts(const struct setting *setting, void *query, const 
 {
     struct view_query *const view = query;
     (void)setting;
-    return part_words_read(text, &view->states.parts, why);
+    return state_words_read_parts(text, &view->states.parts, why);
 }
 
 enum err_code view_read_filter(const struct setting *setting, void *filters, const char *text,

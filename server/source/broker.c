@@ -47,7 +47,7 @@ static void kill_reader(const struct reader *reader)
         _exit(1);
 }
 
-static void collect(struct broker *broker)
+static void collect_children(struct broker *broker)
 {
     pid_t pid;
     int status;
@@ -77,7 +77,7 @@ static bool has_room(const struct broker *broker, uid_t uid)
     return broker->count < BROKER_MAX_READERS && of_user < BROKER_MAX_OF_USER;
 }
 
-static void refuse(int fd, enum source_outcome outcome)
+static void refuse_request(int fd, enum source_outcome outcome)
 {
     const struct source_answer answer = { .outcome = outcome };
     (void)!write(fd, &answer, sizeof answer);
@@ -88,7 +88,7 @@ static void start_reader(struct broker *broker, const struct source_request *req
 {
     const uid_t uid = request->owner.uid;
     if (!has_room(broker, uid)) {
-        refuse(fds[SOURCE_FD_ANSWER], SOURCE_CROWDED);
+        refuse_request(fds[SOURCE_FD_ANSWER], SOURCE_CROWDED);
         return;
     }
     const pid_t pid = fork();
@@ -98,7 +98,7 @@ static void start_reader(struct broker *broker, const struct source_request *req
         reader_run(request, fds);
     }
     if (pid < 0)
-        refuse(fds[SOURCE_FD_ANSWER], SOURCE_FAILED);
+        refuse_request(fds[SOURCE_FD_ANSWER], SOURCE_FAILED);
     else
         broker->readers[broker->count++] = (struct reader){
             .pid = pid,
@@ -155,7 +155,7 @@ noreturn void broker_run(int socket, struct pulse *pulse)
         if (poll(wanted, 2, wait_ms(&broker, clock_now_ns())) < 0 && errno != EINTR)
             break;
         if (wanted[1].revents != 0)
-            collect(&broker);
+            collect_children(&broker);
 
         const uint64_t now_ns = clock_now_ns();
         for (size_t i = 0; i < broker.count; i++)

@@ -14,7 +14,7 @@ void cache_init(struct cache *cache)
     pthread_mutex_init(&cache->mutex, NULL);
 }
 
-static void drop(struct cache *cache, struct cache_file *file)
+static void drop_file(struct cache *cache, struct cache_file *file)
 {
     cache->packed_bytes -= file->packed_bytes;
     free(file->path);
@@ -25,11 +25,11 @@ static void drop(struct cache *cache, struct cache_file *file)
 void cache_deinit(struct cache *cache)
 {
     while (cache->count > 0)
-        drop(cache, &cache->files[cache->count - 1]);
+        drop_file(cache, &cache->files[cache->count - 1]);
     pthread_mutex_destroy(&cache->mutex);
 }
 
-static struct cache_file *find(struct cache *cache, const struct cache_key *key)
+static struct cache_file *find_file(struct cache *cache, const struct cache_key *key)
 {
     for (size_t i = 0; i < cache->count; i++) {
         struct cache_file *const file = &cache->files[i];
@@ -51,7 +51,7 @@ void cache_begin_ranking(struct cache *cache)
 bool cache_rank(struct cache *cache, const struct cache_key *key, uint32_t rank)
 {
     pthread_mutex_lock(&cache->mutex);
-    struct cache_file *const file = find(cache, key);
+    struct cache_file *const file = find_file(cache, key);
     if (file)
         file->rank = rank;
     pthread_mutex_unlock(&cache->mutex);
@@ -59,7 +59,7 @@ bool cache_rank(struct cache *cache, const struct cache_key *key, uint32_t rank)
 }
 
 /* The coldest of the files with text, or of all; NULL: none is colder than `rank`. */
-static struct cache_file *coldest(struct cache *cache, bool with_text, uint32_t rank)
+static struct cache_file *find_coldest(struct cache *cache, bool with_text, uint32_t rank)
 {
     struct cache_file *found = NULL;
     for (size_t i = 0; i < cache->count; i++) {
@@ -74,38 +74,21 @@ static bool has_place(struct cache *cache, uint32_t rank)
 {
     if (cache->count < CACHE_MAX_FILES)
         return true;
-    struct cache_file *const file = coldest(cache, false, rank);
+    struct cache_file *const file = find_coldest(cache, false, rank);
     if (file)
-        drop(cache, file);
+        drop_file(cache, file);
     return file != NULL;
 }
 
 static bool has_room(struct cache *cache, uint32_t rank, size_t bytes)
 {
     while (cache->packed_bytes + bytes > CACHE_MAX_BYTES) {
-        struct cache_file *const file = coldest(cache, true, rank);
+        struct cache_file *const file = find_coldest(cache, true, rank);
         if (!file)
             return false;
-        drop(cache, file);
+        drop_file(cache, file);
     }
     return true;
-}
-
-/* Takes path and packed text. */
-static void add(struct cache *cache, struct cache_file *file)
-{
-    if (!has_room(cache, file->rank, file->packed_bytes)) {
-        free(file->packed);
-        file->packed = NULL;
-        file->packed_bytes = 0;
-    }
-    if (!has_place(cache, file->rank)) {
-        free(file->packed);
-        free(file->path);
-        return;
-    }
-    cache->files[cache->count++] = *file;
-    cache->packed_bytes += file->packed_bytes;
 }
 
 void cache_put(struct cache *cache, const struct cache_key *key, uint32_t rank,
@@ -124,7 +107,20 @@ void cache_put(struct cache *cache, const struct cache_key *key, uint32_t rank,
                               &file.packed, &file.packed_bytes, NULL) != ERR_OK)
         file.packed = NULL;
     pthread_mutex_lock(&cache->mutex);
-    add(cache, &file);
+
+    if (!has_room(cache, file.rank, file.packed_bytes)) {
+        free(file.packed);
+        file.packed = NULL;
+        file.packed_bytes = 0;
+    }
+    if (!has_place(cache, file.rank)) {
+        free(file.packed);
+        free(file.path);
+    } else {
+        cache->files[cache->count++] = file;
+        cache->packed_bytes += file.packed_bytes;
+    }
+
     pthread_mutex_unlock(&cache->mutex);
 }
 
@@ -134,7 +130,7 @@ bool cache_get(struct cache *cache, const struct cache_key *key, struct buffer *
     bool has_text = false;
     buffer_clear(out);
     pthread_mutex_lock(&cache->mutex);
-    const struct cache_file *const file = find(cache, key);
+    const struct cache_file *const file = find_file(cache, key);
     if (file && file->packed) {
         char *const room = buffer_reserve(out, file->bytes + 1);
         has_text = room && compress_unzstd(file->packed, file->packed_bytes, room, file->bytes,

@@ -35,21 +35,21 @@ static bool read_line(int root, const char *path, char line[PATH_MAX])
     return is_whole;
 }
 
-static bool join(char out[PATH_MAX], const char *folder, const char *name)
+static bool join_path(char out[PATH_MAX], const char *folder, const char *name)
 {
     const int length = *name == '/' ? snprintf(out, PATH_MAX, "%s", name)
                                     : snprintf(out, PATH_MAX, "%s/%s", folder, name);
     return length > 0 && length < PATH_MAX;
 }
 
-static size_t digits(const char *text)
+static size_t count_digits(const char *text)
 {
     return strspn(text, "0123456789abcdef");
 }
 
 static bool take_commit(const char *text, char out[SOURCE_COMMIT_BYTES])
 {
-    const size_t length = digits(text);
+    const size_t length = count_digits(text);
     if ((length != SHA1_DIGITS && length != SHA256_DIGITS) ||
         (text[length] && text[length] != ' ' && text[length] != '\n'))
         return false;
@@ -67,7 +67,7 @@ static bool find_packed(int root, const char *path, const char *ref,
     bool found = false;
     if (text && read_start(root, path, text, CHECKOUT_MAX_REFS))
         for (char *line = text, *next = line; !found && line && *line; line = next) {
-            const char *const name = line + digits(line);
+            const char *const name = line + count_digits(line);
             next = strchr(line, '\n');
             found = *name == ' ' && strncmp(name + 1, ref, length) == 0 &&
                     (name[1 + length] == '\n' || !name[1 + length]) && take_commit(line, out);
@@ -81,9 +81,9 @@ static bool find_packed(int root, const char *path, const char *ref,
 static bool find_common(int root, const char *folder, char out[PATH_MAX])
 {
     char path[PATH_MAX], line[PATH_MAX];
-    if (!join(path, folder, "commondir") || !read_line(root, path, line))
+    if (!join_path(path, folder, "commondir") || !read_line(root, path, line))
         return snprintf(out, PATH_MAX, "%s", folder) < PATH_MAX;
-    return join(out, folder, line);
+    return join_path(out, folder, line);
 }
 
 /* folder: of git's own files. */
@@ -91,7 +91,7 @@ static bool read_commit(int root, const char *folder, char out[SOURCE_COMMIT_BYT
 {
     static const char is_ref[] = "ref: ";
     char path[PATH_MAX], head[PATH_MAX], common[PATH_MAX], line[PATH_MAX];
-    if (!join(path, folder, "HEAD") || !read_line(root, path, head))
+    if (!join_path(path, folder, "HEAD") || !read_line(root, path, head))
         return false;
     if (take_commit(head, out))
         return true;
@@ -99,9 +99,9 @@ static bool read_commit(int root, const char *folder, char out[SOURCE_COMMIT_BYT
     if (strncmp(head, is_ref, strlen(is_ref)) != 0 || strncmp(ref, "refs/", 5) != 0 ||
         strstr(ref, "..") || !find_common(root, folder, common))
         return false;
-    if (join(path, common, ref) && read_line(root, path, line) && take_commit(line, out))
+    if (join_path(path, common, ref) && read_line(root, path, line) && take_commit(line, out))
         return true;
-    return join(path, common, "packed-refs") && find_packed(root, path, ref, out);
+    return join_path(path, common, "packed-refs") && find_packed(root, path, ref, out);
 }
 
 /* The folder of git's own files; false: `folder` is no checkout. */
@@ -109,20 +109,20 @@ static bool find_git(int root, const char *folder, char out[PATH_MAX])
 {
     static const char is_link[] = "gitdir: ";
     char path[PATH_MAX], line[PATH_MAX];
-    if (!join(out, folder, ".git"))
+    if (!join_path(out, folder, ".git"))
         return false;
-    if (join(path, out, "HEAD") && read_start(root, path, line, sizeof line))
+    if (join_path(path, out, "HEAD") && read_start(root, path, line, sizeof line))
         return true;
     if (!read_line(root, out, line) || strncmp(line, is_link, strlen(is_link)) != 0)
         return false;
-    return join(out, folder, line + strlen(is_link));
+    return join_path(out, folder, line + strlen(is_link));
 }
 
 bool checkout_find(int root, const char *path, struct source_checkout *out)
 {
     char folder[PATH_MAX], git[PATH_MAX];
     memset(out, 0, sizeof *out);
-    if (!join(folder, "", path))
+    if (!join_path(folder, "", path))
         return false;
     for (int depth = 0; depth < CHECKOUT_MAX_DEPTH; depth++) {
         char *const slash = strrchr(folder, '/');

@@ -29,12 +29,12 @@ struct scanner {
     size_t count, checks;
 };
 
-static bool is(struct word word, const char *text)
+static bool is_word(struct word word, const char *text)
 {
     return word.length == strlen(text) && memcmp(word.text, text, word.length) == 0;
 }
 
-static bool same(struct word a, struct word b)
+static bool is_same_word(struct word a, struct word b)
 {
     return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
 }
@@ -59,11 +59,11 @@ static struct word take_word(const char **at, const char *end)
 static struct word defined_name(const char *at, const char *end)
 {
     struct word word = take_word(&at, end);
-    const bool is_c = is(word, "cdef") || is(word, "cpdef");
+    const bool is_c = is_word(word, "cdef") || is_word(word, "cpdef");
     const char *const after = at;
-    if (is_c || is(word, "async"))
+    if (is_c || is_word(word, "async"))
         word = take_word(&at, end);
-    if (is(word, "def") || is(word, "class"))
+    if (is_word(word, "def") || is_word(word, "class"))
         return take_word(&at, end);
 
     if (!is_c)
@@ -142,7 +142,7 @@ static struct word module_of(struct strtab_string path)
         const char *const dot = memchr(file.text, '.', file.length);
         if (dot)
             file.length = (size_t)(dot - file.text);
-        if (!is(file, "__init__") || folders.length == 0)
+        if (!is_word(file, "__init__") || folders.length == 0)
             return file;
     }
 }
@@ -150,20 +150,20 @@ static struct word module_of(struct strtab_string path)
 /* Does the name lead to this definition, through the classes around it? */
 static bool leads_to(const struct scanner *scanner, struct word defined, struct word name)
 {
-    bool is_so = same(take_last(&name), defined);
+    bool is_so = is_same_word(take_last(&name), defined);
     for (size_t i = scanner->depth; is_so && i > 0; i--)
-        is_so = same(take_last(&name), scanner->around[i - 1].name);
-    return is_so && same(take_last(&name), scanner->module);
+        is_so = is_same_word(take_last(&name), scanner->around[i - 1].name);
+    return is_so && is_same_word(take_last(&name), scanner->module);
 }
 
-static int compare(struct word a, struct word b)
+static int compare_words(struct word a, struct word b)
 {
     const size_t bytes = a.length < b.length ? a.length : b.length;
     const int order = bytes ? memcmp(a.text, b.text, bytes) : 0;
     return order ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-static struct word last_part(const struct def_line *item)
+static struct word python_command_last_part(const struct def_line *item)
 {
     struct word name = { item->name.text, item->name.length };
     return take_last(&name);
@@ -171,16 +171,17 @@ static struct word last_part(const struct def_line *item)
 
 static int by_last_part(const void *a, const void *b)
 {
-    return compare(last_part(a), last_part(b));
+    return compare_words(python_command_last_part(a), python_command_last_part(b));
 }
 
-static void note(struct scanner *scanner, struct word defined, int32_t line)
+static void note_definition(struct scanner *scanner, struct word defined, int32_t line)
 {
     size_t at;
-    LOWER_BOUND(at, scanner->count, compare(last_part(&scanner->items[at]), defined) < 0);
+    LOWER_BOUND(at, scanner->count,
+                compare_words(python_command_last_part(&scanner->items[at]), defined) < 0);
     for (; at < scanner->count && scanner->checks < DEF_LINE_MAX_CHECKS; at++) {
         struct def_line *const item = &scanner->items[at];
-        if (!same(last_part(item), defined))
+        if (!is_same_word(python_command_last_part(item), defined))
             break;
         scanner->checks++;
         if (leads_to(scanner, defined, (struct word){ item->name.text, item->name.length }))
@@ -189,7 +190,7 @@ static void note(struct scanner *scanner, struct word defined, int32_t line)
 }
 
 /* The definitions that are not less far left than the line have ended. */
-static void leave(struct scanner *scanner, size_t indent)
+static void leave_blocks(struct scanner *scanner, size_t indent)
 {
     while (scanner->depth && scanner->around[scanner->depth - 1].indent >= indent) {
         scanner->depth--;
@@ -197,7 +198,7 @@ static void leave(struct scanner *scanner, size_t indent)
     }
 }
 
-static void enter(struct scanner *scanner, size_t indent, struct word name, int32_t line)
+static void enter_block(struct scanner *scanner, size_t indent, struct word name, int32_t line)
 {
     if (scanner->depth == DEF_LINE_MAX_DEPTH)
         scanner->too_deep = 1;
@@ -214,11 +215,11 @@ static void take_line(struct scanner *scanner, const char *at, const char *end, 
     if (is_code && at < end && *at != '#') {
         const size_t indent = (size_t)(at - start);
         const struct word defined = defined_name(at, end);
-        leave(scanner, indent);
+        leave_blocks(scanner, indent);
         if (defined.length && !scanner->too_deep)
-            note(scanner, defined, line);
+            note_definition(scanner, defined, line);
         if (defined.length)
-            enter(scanner, indent, defined, line);
+            enter_block(scanner, indent, defined, line);
     }
     skip_strings(scanner, start, end);
 }
@@ -266,7 +267,7 @@ static void keep_line(struct keeping *keeping, const char *at, const char *end, 
     const size_t indent = (size_t)(at - start);
     if (is_code && at < end && *at != '#') {
         const struct word defined = defined_name(at, end);
-        leave(&keeping->scanner, indent);
+        leave_blocks(&keeping->scanner, indent);
         if (keeping->has_header && (!keeping->is_definition || indent <= keeping->indent))
             keeping->is_inside = false;
         if (begins && !keeping->is_inside) {
@@ -282,29 +283,12 @@ static void keep_line(struct keeping *keeping, const char *at, const char *end, 
             keeping->is_definition = defined.length > 0;
         }
         if (defined.length)
-            enter(&keeping->scanner, indent, defined, line);
+            enter_block(&keeping->scanner, indent, defined, line);
     } else
         is_after = is_code && keeping->has_header && indent <= keeping->indent;
     if (keeping->is_inside && !is_after)
         keeping->kept[line - 1] = 1;
     skip_strings(&keeping->scanner, start, end);
-}
-
-/* Lines with samples that are in none of the functions, as of a module, or of a file that has changed. */
-static void keep_around(struct keeping *keeping, int32_t lines)
-{
-    /* Marks do not make each other's surroundings theirs. */
-    enum { INSIDE = 1, AROUND = 2 };
-    for (size_t i = 0; i < keeping->count; i++) {
-        const int32_t line = keeping->marks[i].line;
-        if (line < 1 || line > lines || keeping->kept[line - 1] == INSIDE)
-            continue;
-        const int32_t from = line > DEF_LINE_AROUND ? line - DEF_LINE_AROUND : 1;
-        const int32_t to = lines - line > DEF_LINE_AROUND ? line + DEF_LINE_AROUND : lines;
-        for (int32_t at = from; at <= to; at++)
-            if (!keeping->kept[at - 1])
-                keeping->kept[at - 1] = AROUND;
-    }
 }
 
 enum err_code def_line_keep(const char *text, size_t length, const struct def_line_mark *marks,
@@ -328,7 +312,22 @@ enum err_code def_line_keep(const char *text, size_t length, const struct def_li
         keep_line(&keeping, text + at, text + end, line);
         at = end + 1;
     }
-    keep_around(&keeping, lines);
+
+    /* Lines with samples that are in none of the functions, as of a module, or of a file that has
+     * changed. */
+    /* Marks do not make each other's surroundings theirs. */
+    enum { INSIDE = 1, AROUND = 2 };
+    for (size_t i = 0; i < keeping.count; i++) {
+        const int32_t line = keeping.marks[i].line;
+        if (line < 1 || line > lines || keeping.kept[line - 1] == INSIDE)
+            continue;
+        const int32_t from = line > DEF_LINE_AROUND ? line - DEF_LINE_AROUND : 1;
+        const int32_t to = lines - line > DEF_LINE_AROUND ? line + DEF_LINE_AROUND : lines;
+        for (int32_t near = from; near <= to; near++)
+            if (!keeping.kept[near - 1])
+                keeping.kept[near - 1] = AROUND;
+    }
+
     *is_whole_out = true;
     buffer_clear(out);
     at = 0;

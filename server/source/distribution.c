@@ -120,7 +120,7 @@ static char *read_metadata(const struct site *site, const char *distribution, co
 }
 
 /* Is the file the first field of a line? It is in quotes if it has a comma.  is_shared: another is, in its folder or below. */
-static bool lists(const char *list, const char *file, bool *is_shared)
+static bool lists_file(const char *list, const char *file, bool *is_shared)
 {
     const char *const slash = strrchr(file, '/');
     const size_t length = strlen(file), folder = slash ? (size_t)(slash - file) + 1 : length;
@@ -173,7 +173,7 @@ static enum source_owner find_owner(const struct site *site, const char *file, b
                 return SOURCE_OF_UNKNOWN;
             SCOPED_FREE char *list = read_metadata(site, name, "RECORD", &bytes_left);
             is_listed &= list != NULL;
-            if (!list || !lists(list, file, is_shared))
+            if (!list || !lists_file(list, file, is_shared))
                 continue;
             *is_shared = false;
             return is_of_folder(site, name) ? SOURCE_OF_PROJECT : SOURCE_OF_PACKAGE;
@@ -210,7 +210,7 @@ static bool is_package(int root, const char *path, size_t folder_length)
 }
 
 /* Judges a file by the metadata of a folder above it. */
-static void judge(struct site *site, const char *path, struct source_distribution *out)
+static void judge_file(struct site *site, const char *path, struct source_distribution *out)
 {
     const size_t folder_length = (size_t)(strrchr(path, '/') - path);
     const size_t length = strlen(site->path);
@@ -248,7 +248,7 @@ static void find_in_archive(struct site *site, const char *path,
         if (zip_member_list(site->archive, add_member, site) != SOURCE_DONE)
             break;
         if (site->count > 0 || !site->is_listed) {
-            judge(site, path, out);
+            judge_file(site, path, out);
             break;
         }
     }
@@ -269,7 +269,7 @@ void distribution_find(int root, const char *path, struct source_distribution *o
         if (outcome == SOURCE_NOT_REGULAR)
             find_in_archive(&site, path, out);
         else if (outcome == SOURCE_DONE && (site.count > 0 || !site.is_listed))
-            judge(&site, path, out);
+            judge_file(&site, path, out);
         else if (outcome == SOURCE_DONE)
             continue;
         break;

@@ -30,18 +30,6 @@ static enum err_code add_native(const struct profile_snapshot *snapshot,
     return ERR_OK;
 }
 
-/* Native code needs each function, a source file one of each origin. */
-static void add_function(struct file_origins *out, function_id function, profile_origin origin,
-                         bool is_native)
-{
-    struct relay_request *const request = &out->request;
-    const bool is_new = out->count < FILE_ORIGINS_MAX && !has_origin(out, origin);
-    if (is_new)
-        out->items[out->count++] = origin;
-    if (is_new || is_native)
-        request->functions[request->count++] = function;
-}
-
 static bool may_be_native(enum relay_want want, size_t count)
 {
     return want == RELAY_PLACES || (want == RELAY_NATIVE_TEXT && count == 1);
@@ -85,7 +73,16 @@ enum err_code file_origins_find(const struct profile_snapshot *snapshot,
             return rc;
         is_unknown |= row.origin == PROFILE_ORIGIN_NONE;
         is_several |= row.origin == PROFILE_ORIGIN_SEVERAL || owner != out->key.owner;
-        add_function(out, functions[i], row.origin, is_native);
+
+        /* Native code needs each function, a source file one of each origin. */
+        const function_id function = functions[i];
+        const profile_origin origin = row.origin;
+        struct relay_request *const request = &out->request;
+        const bool is_new = out->count < FILE_ORIGINS_MAX && !has_origin(out, origin);
+        if (is_new)
+            out->items[out->count++] = origin;
+        if (is_new || is_native)
+            request->functions[request->count++] = function;
     }
     if (is_several)
         return err_set(err, ERR_PERM,

@@ -123,8 +123,8 @@ static enum err_code send_request(const struct sampler_origin *of,
 }
 
 /* Exactly so many bytes, until then. */
-static enum err_code receive(int fd, void *out, size_t bytes, int cancel_fd, uint64_t end_ns,
-                             struct err *err)
+static enum err_code receive_bytes(int fd, void *out, size_t bytes, int cancel_fd,
+                                   uint64_t end_ns, struct err *err)
 {
     char *at = out;
     while (bytes > 0) {
@@ -180,16 +180,6 @@ static bool is_valid(const struct source_answer *answer)
            answer->path_length < PATH_MAX;
 }
 
-static enum err_code receive_place(int fd, const struct source_answer *answer, int cancel_fd,
-                                   uint64_t end_ns, struct source_place *out, struct err *err)
-{
-    const enum err_code rc =
-        receive(fd, out->path, answer->path_length, cancel_fd, end_ns, err);
-    out->path[!rc ? answer->path_length : 0] = '\0';
-    out->line = answer->line;
-    return rc;
-}
-
 static enum err_code receive_text(int fd, const struct helper_request *wanted, int cancel_fd,
                                   struct buffer *out, uint64_t *changed_ns_out,
                                   struct source_place *place_out, struct err *err)
@@ -197,11 +187,14 @@ static enum err_code receive_text(int fd, const struct helper_request *wanted, i
     const uint64_t end_ns = clock_now_ns() + SOURCE_DEADLINE_MS * NS_PER_MS;
     struct source_place place = { .line = 0 };
     struct source_answer answer;
-    enum err_code rc = receive(fd, &answer, sizeof answer, cancel_fd, end_ns, err);
+    enum err_code rc = receive_bytes(fd, &answer, sizeof answer, cancel_fd, end_ns, err);
     if (!rc && !is_valid(&answer))
         rc = err_set(err, ERR_CORRUPT, "the source process sent an invalid answer");
-    if (!rc)
-        rc = receive_place(fd, &answer, cancel_fd, end_ns, &place, err);
+    if (!rc) {
+        rc = receive_bytes(fd, place.path, answer.path_length, cancel_fd, end_ns, err);
+        place.path[!rc ? answer.path_length : 0] = '\0';
+        place.line = answer.line;
+    }
     if (place_out)
         *place_out = place;
     if (!rc)
@@ -212,7 +205,7 @@ static enum err_code receive_text(int fd, const struct helper_request *wanted, i
     char *const text = buffer_reserve(out, answer.length);
     if (!text)
         return answer.length == 0 ? ERR_OK : buffer_check(out, err);
-    rc = receive(fd, text, answer.length, cancel_fd, end_ns, err);
+    rc = receive_bytes(fd, text, answer.length, cancel_fd, end_ns, err);
     if (rc)
         return rc;
     buffer_grow(out, answer.length);

@@ -42,7 +42,7 @@ struct collection {
     uint64_t end_ns; /* until then processes are asked */
 };
 
-static bool allocate(struct collection *all)
+static bool allocate_sums(struct collection *all)
 {
     const struct profile_sizes *const sizes = &all->snapshot->sizes;
     const size_t functions = sizes->functions + 1u;
@@ -72,8 +72,8 @@ static bool has_file(const struct profile_snapshot *snapshot, function_id functi
 }
 
 /* Recursion counts a sample more than once: rather a function too many. */
-static enum err_code want(struct collection *all, const struct view_query *query,
-                          struct err *err)
+static enum err_code mark_wanted(struct collection *all, const struct view_query *query,
+                                 struct err *err)
 {
     const struct profile_snapshot *const snapshot = all->snapshot;
     const uint32_t nodes = snapshot->sizes.nodes, functions = snapshot->sizes.functions;
@@ -130,22 +130,6 @@ static bool is_module(const struct profile_snapshot *snapshot, str_id name)
     static const char module[] = "<module>";
     const struct strtab_string text = profile_string(snapshot, name);
     return text.length == sizeof module - 1 && memcmp(text.text, module, text.length) == 0;
-}
-
-static void find_places(struct collection *all)
-{
-    const struct profile_snapshot *const snapshot = all->snapshot;
-    for (function_id id = 0; id < snapshot->sizes.functions; id++) {
-        const struct profile_function row = profile_function_at(snapshot, id);
-        if (all->is_wanted[id] && !is_module(snapshot, row.name))
-            add_place(all, id, row.first_line, true);
-    }
-    for (frame_id id = 0; id < snapshot->sizes.frames; id++) {
-        const struct profile_frame row = profile_frame_at(snapshot, id);
-        if (all->is_wanted[row.function])
-            add_place(all, row.function, row.line, false);
-    }
-    qsort(all->places, all->place_count, sizeof *all->places, by_place);
 }
 
 /* Adds the file of some functions, if one of them is wanted. */
@@ -267,11 +251,23 @@ enum err_code kept_texts_collect(struct source *source, const struct profile_sna
     const struct view_query everything = { .to_ns = 0 };
     const struct view_query usual = { .states.parts = PART_SET_USUAL };
     struct collection all = { .source = source, .snapshot = snapshot };
-    enum err_code rc = allocate(&all) ? want(&all, &everything, err) : err_nomem(err);
+    enum err_code rc =
+        allocate_sums(&all) ? mark_wanted(&all, &everything, err) : err_nomem(err);
     if (!rc)
-        rc = want(&all, &usual, err);
+        rc = mark_wanted(&all, &usual, err);
     if (!rc) {
-        find_places(&all);
+        for (function_id id = 0; id < snapshot->sizes.functions; id++) {
+            const struct profile_function row = profile_function_at(snapshot, id);
+            if (all.is_wanted[id] && !is_module(snapshot, row.name))
+                add_place(&all, id, row.first_line, true);
+        }
+        for (frame_id id = 0; id < snapshot->sizes.frames; id++) {
+            const struct profile_frame row = profile_frame_at(snapshot, id);
+            if (all.is_wanted[row.function])
+                add_place(&all, row.function, row.line, false);
+        }
+        qsort(all.places, all.place_count, sizeof *all.places, by_place);
+
         find_files(&all);
     }
     all.end_ns = clock_now_ns() + KEPT_TEXTS_MS * NS_PER_MS;

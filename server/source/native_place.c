@@ -59,15 +59,15 @@ static noreturn void find_and_end(const struct debug_lines_file *file, const uin
 }
 
 /* false: the child has ended before. */
-static bool receive(int fd, void *out, size_t bytes)
+static bool receive_bytes(int fd, void *out, size_t bytes)
 {
     return channel_read(fd, out, bytes) == (ssize_t)bytes;
 }
 
 static bool receive_one(int fd, struct sent *sent, struct debug_line *place)
 {
-    if (!receive(fd, sent, sizeof *sent) || sent->length >= sizeof place->file ||
-        !receive(fd, place->file, sent->length))
+    if (!receive_bytes(fd, sent, sizeof *sent) || sent->length >= sizeof place->file ||
+        !receive_bytes(fd, place->file, sent->length))
         return false;
     place->file[sent->length] = '\0';
     place->line = sent->line;

@@ -56,7 +56,7 @@ struct round {
     size_t file_count;
 };
 
-static bool allocate(struct round *round)
+static bool allocate_round(struct round *round)
 {
     const size_t count = round->snapshot.sizes.functions + 1u;
     round->self = calloc(count, sizeof *round->self);
@@ -73,18 +73,6 @@ static function_id function_of(const struct round *round, node_id node)
     return profile_frame_at(snapshot, profile_node_at(snapshot, node).frame).function;
 }
 
-static void add_totals(struct round *round, const struct view *view)
-{
-    const uint32_t nodes = round->snapshot.sizes.nodes;
-    uint64_t *const totals = nodes <= MAX_TOTALS ? calloc(nodes + 1u, sizeof *totals) : NULL;
-    if (!totals)
-        return;
-    view_totals(view, &round->snapshot, totals);
-    for (node_id node = 0; node < nodes; node++)
-        round->total[function_of(round, node)] += totals[node];
-    free(totals);
-}
-
 static bool add_heat(struct round *round)
 {
     const struct view_query everything = { 0 };
@@ -93,7 +81,16 @@ static bool add_heat(struct round *round)
         return false;
     for (size_t i = 0; i < view.count; i++)
         round->self[function_of(round, view.node[i])] += view.self[i];
-    add_totals(round, &view);
+
+    const uint32_t nodes = round->snapshot.sizes.nodes;
+    uint64_t *const totals = nodes <= MAX_TOTALS ? calloc(nodes + 1u, sizeof *totals) : NULL;
+    if (totals) {
+        view_totals(&view, &round->snapshot, totals);
+        for (node_id node = 0; node < nodes; node++)
+            round->total[function_of(round, node)] += totals[node];
+    }
+    free(totals);
+
     view_deinit(&view);
     return true;
 }
@@ -105,8 +102,8 @@ static bool is_stopping(const struct prefetch *prefetch)
 }
 
 /* False: it is too slow or in use, or cannot be asked for now, and may not be so later. */
-static bool fetch(struct round *round, const struct file_origins *origins, uint32_t rank,
-                  struct buffer *text)
+static bool fetch_text(struct round *round, const struct file_origins *origins, uint32_t rank,
+                       struct buffer *text)
 {
     struct prefetch *const prefetch = round->prefetch;
     uint64_t changed_ns = 0;
@@ -117,32 +114,6 @@ static bool fetch(struct round *round, const struct file_origins *origins, uint3
     else if (rc != ERR_LIMIT && rc != ERR_GONE && rc != ERR_SYS)
         cache_put(prefetch->cache, &origins->key, rank, NULL, 0);
     return rc != ERR_LIMIT && rc != ERR_SYS;
-}
-
-/* Asks git about the file, if it is the first of your code that is in a checkout. */
-static void find_checkout(struct round *round, const struct hot_file *file,
-                          const struct file_origins *origins)
-{
-    struct prefetch *const prefetch = round->prefetch;
-    struct file_origins wanted = *origins;
-    struct source_checkout found;
-    struct buffer answer = { 0 };
-    uint64_t ignored = 0;
-    if (prefetch->has_checkout || prefetch->checkout_tries == PREFETCH_MAX_TRIES ||
-        !round->own[round->functions[file->first]])
-        return;
-    prefetch->checkout_tries++;
-    wanted.request.want = RELAY_CHECKOUT;
-    const enum err_code rc = fetch_file(prefetch->fetcher, &wanted, prefetch->stop_fd, &answer,
-                                        &ignored, NULL, NULL);
-    if (!rc && answer.length == sizeof found) {
-        memcpy(&found, answer.data, sizeof found);
-        if (checkout_is_valid(&found)) {
-            prefetch->checkout = found;
-            prefetch->has_checkout = true;
-        }
-    }
-    buffer_deinit(&answer);
 }
 
 static bool is_settled(const struct prefetch *prefetch, const struct prefetch_settled *folder)
@@ -232,16 +203,37 @@ static enum left fetch_files(struct round *round)
             cache_put(round->prefetch->cache, &origins.key, i, NULL, 0);
             continue;
         }
-        if (!fetch(round, &origins, i, &text))
+        if (!fetch_text(round, &origins, i, &text))
             left = LEFT_BUSY;
-        find_checkout(round, file, &origins);
+
+        /* Asks git about the file, if it is the first of your code that is in a checkout. */
+        struct prefetch *const prefetch = round->prefetch;
+        struct file_origins wanted = origins;
+        struct source_checkout found;
+        struct buffer answer = { 0 };
+        uint64_t ignored = 0;
+        if (prefetch->has_checkout || prefetch->checkout_tries == PREFETCH_MAX_TRIES ||
+            !round->own[round->functions[file->first]])
+            continue;
+        prefetch->checkout_tries++;
+        wanted.request.want = RELAY_CHECKOUT;
+        const enum err_code rc = fetch_file(prefetch->fetcher, &wanted, prefetch->stop_fd,
+                                            &answer, &ignored, NULL, NULL);
+        if (!rc && answer.length == sizeof found) {
+            memcpy(&found, answer.data, sizeof found);
+            if (checkout_is_valid(&found)) {
+                prefetch->checkout = found;
+                prefetch->has_checkout = true;
+            }
+        }
+        buffer_deinit(&answer);
     }
     buffer_deinit(&text);
     return left;
 }
 
 /* Fetches what is new. */
-static enum left keep(struct prefetch *prefetch, struct progress *progress)
+static enum left keep_new_files(struct prefetch *prefetch, struct progress *progress)
 {
     struct sampler *const sampler = prefetch->fetcher->sampler;
     struct round round = { .prefetch = prefetch };
@@ -249,7 +241,7 @@ static enum left keep(struct prefetch *prefetch, struct progress *progress)
     if (profile_snapshot(sampler_profile(sampler), &round.snapshot, NULL) != ERR_OK)
         return left;
     const uint32_t functions = round.snapshot.sizes.functions;
-    if (functions != progress->functions && allocate(&round) && add_heat(&round)) {
+    if (functions != progress->functions && allocate_round(&round) && add_heat(&round)) {
         own_code_mark_files(&round.snapshot, 1, round.own);
         round.has_one_owner = file_origins_have_one_owner(&round.snapshot);
 
@@ -284,7 +276,7 @@ static enum left keep(struct prefetch *prefetch, struct progress *progress)
     return left;
 }
 
-static void *run(void *context)
+static void *run_prefetch(void *context)
 {
     struct prefetch *const prefetch = context;
     struct pollfd events[] = { { prefetch->stop_fd, POLLIN, 0 },
@@ -298,7 +290,7 @@ static void *run(void *context)
         if (events[1].revents && !is_last)
             progress = (struct progress){ .functions = 0 };
         is_last = events[1].revents != 0;
-        const enum left left = keep(prefetch, &progress);
+        const enum left left = keep_new_files(prefetch, &progress);
         if (is_last && left != LEFT_MORE)
             break;
         pause_ms = left == LEFT_MORE ? SOON_MS : NEXT_MS;
@@ -315,7 +307,7 @@ enum err_code prefetch_start(struct prefetch *prefetch, struct fetcher *fetcher,
     prefetch->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (prefetch->stop_fd < 0)
         return err_sys(err, errno, "cannot make an event descriptor");
-    const int sys = thread_start(&prefetch->thread, run, prefetch);
+    const int sys = thread_start(&prefetch->thread, run_prefetch, prefetch);
     prefetch->is_started = sys == 0;
     if (sys == 0)
         return ERR_OK;

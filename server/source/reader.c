@@ -28,7 +28,7 @@ enum { MAX_FILES = 32, MAX_CPU_S = 2 };
 /* Folders in an archive, and of a path that leads nowhere. */
 enum { MAX_ARCHIVE_DEPTH = 32 };
 
-static bool runs(const struct source_request *request, const int *fds)
+static bool is_running(const struct source_request *request, const int *fds)
 {
     struct pollfd end = { .fd = fds[SOURCE_FD_PROCESS], .events = POLLIN };
     char byte;
@@ -36,13 +36,13 @@ static bool runs(const struct source_request *request, const int *fds)
            pread(fds[SOURCE_FD_SPACE], &byte, 1, (off_t)request->mapped_addr) != 0;
 }
 
-static enum source_outcome identify(const struct source_request *request, const int *fds,
-                                    struct owner *out)
+static enum source_outcome identify_owner(const struct source_request *request, const int *fds,
+                                          struct owner *out)
 {
     switch (owner_read(request->pid, out, NULL)) {
-    case ERR_OK: return runs(request, fds) ? SOURCE_DONE : SOURCE_GONE;
+    case ERR_OK: return is_running(request, fds) ? SOURCE_DONE : SOURCE_GONE;
     case ERR_GONE: return SOURCE_GONE;
-    case ERR_PERM: return runs(request, fds) ? SOURCE_MIXED_OWNER : SOURCE_GONE;
+    case ERR_PERM: return is_running(request, fds) ? SOURCE_MIXED_OWNER : SOURCE_GONE;
     case ERR_NOMEM:
     case ERR_SYS:
     case ERR_FAULT:
@@ -56,12 +56,6 @@ static enum source_outcome identify(const struct source_request *request, const 
     return SOURCE_FAILED;
 }
 
-/* Root that has given up its rights since is what it is now; nobody else may have changed. */
-static bool may_be(const struct owner *first, const struct owner *now)
-{
-    return owner_same(first, now) || (first->uid == 0 && now->uid != 0);
-}
-
 /* The root and whose it is belong together: what was before and after it was opened is the same. */
 static enum source_outcome hold_root(const struct source_request *request, const int *fds,
                                      struct owner *owner, int *root_out)
@@ -69,18 +63,20 @@ static enum source_outcome hold_root(const struct source_request *request, const
     char path[48];
     struct owner again;
     struct stat root;
-    enum source_outcome outcome = identify(request, fds, owner);
+    enum source_outcome outcome = identify_owner(request, fds, owner);
     if (outcome != SOURCE_DONE)
         return outcome;
     snprintf(path, sizeof path, "/proc/%d/root", (int)request->pid);
     *root_out = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (*root_out < 0 || fstat(*root_out, &root) != 0)
         return errno == ENOENT || errno == ESRCH ? SOURCE_GONE : SOURCE_FAILED;
-    outcome = identify(request, fds, &again);
+    outcome = identify_owner(request, fds, &again);
     if (outcome != SOURCE_DONE)
         return outcome;
     return owner_same(owner, &again) && root.st_dev == again.root_device &&
-                   root.st_ino == again.root_inode && may_be(&request->owner, owner)
+                   root.st_ino == again.root_inode &&
+                   (owner_same(&request->owner, owner) ||
+                    (request->owner.uid == 0 && owner->uid != 0))
                ? SOURCE_DONE
                : SOURCE_OTHER_OWNER;
 }
@@ -187,22 +183,6 @@ static void list_place(void *context, enum source_outcome outcome,
     listing->length += sizeof found + found.path_length;
 }
 
-static enum source_outcome list_places(const struct source_request *request, int root,
-                                       int library, struct source_answer *answer,
-                                       char **text_out)
-{
-    struct listing listing = { .room = SOURCE_MAX_PLACES *
-                                       (sizeof(struct source_found_row) + PATH_MAX) };
-    listing.text = malloc(listing.room);
-    if (!listing.text)
-        return SOURCE_FAILED;
-    const enum source_outcome outcome =
-        native_place_find(request, root, library, list_place, &listing);
-    *text_out = listing.text;
-    answer->length = (uint32_t)listing.length;
-    return outcome;
-}
-
 static enum source_outcome read_native(const struct source_request *request, int root,
                                        struct source_answer *answer, struct debug_line *place,
                                        char **text_out)
@@ -212,8 +192,17 @@ static enum source_outcome read_native(const struct source_request *request, int
     if (outcome != SOURCE_DONE)
         return outcome == SOURCE_MISSING || outcome == SOURCE_NOT_REGULAR ? SOURCE_OTHER_LIBRARY
                                                                           : outcome;
-    if (request->wants_places)
-        return list_places(request, root, library, answer, text_out);
+    if (request->wants_places) {
+        struct listing listing = { .room = SOURCE_MAX_PLACES *
+                                           (sizeof(struct source_found_row) + PATH_MAX) };
+        listing.text = malloc(listing.room);
+        if (!listing.text)
+            return SOURCE_FAILED;
+        outcome = native_place_find(request, root, library, list_place, &listing);
+        *text_out = listing.text;
+        answer->length = (uint32_t)listing.length;
+        return outcome;
+    }
     outcome = open_native(request, root, library, place, &file);
     close(library);
     return outcome == SOURCE_DONE ? read_text(file, answer, text_out) : outcome;
@@ -257,7 +246,7 @@ static enum source_outcome read_source(const struct source_request *request, con
     return outcome == SOURCE_DONE ? read_text(file, answer, text_out) : outcome;
 }
 
-static void put(int fd, const void *data, size_t bytes)
+static void put_bytes(int fd, const void *data, size_t bytes)
 {
     if (!channel_write(fd, data, bytes))
         _exit(1);
@@ -288,9 +277,9 @@ noreturn void reader_run(const struct source_request *request, const int *fds)
     answer.outcome = read_source(request, fds, &answer, &place, &text);
     answer.line = place.line;
     answer.path_length = (uint32_t)strlen(place.file);
-    put(fds[SOURCE_FD_ANSWER], &answer, sizeof answer);
-    put(fds[SOURCE_FD_ANSWER], place.file, answer.path_length);
+    put_bytes(fds[SOURCE_FD_ANSWER], &answer, sizeof answer);
+    put_bytes(fds[SOURCE_FD_ANSWER], place.file, answer.path_length);
     if (answer.outcome == SOURCE_DONE)
-        put(fds[SOURCE_FD_ANSWER], text, answer.length);
+        put_bytes(fds[SOURCE_FD_ANSWER], text, answer.length);
     _exit(0);
 }

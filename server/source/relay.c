@@ -9,29 +9,6 @@
 #include "server/source/relay_codec.h"
 #include "server/source/source_reader.h"
 
-static enum err_code read_as(struct sampler *sampler, const struct file_origins *origins,
-                             profile_origin origin, int cancel_fd, struct buffer *out,
-                             uint64_t *changed_ns_out, struct source_place *place_out,
-                             struct err *err)
-{
-    const struct helper_request wanted = {
-        .path = origins->key.path,
-        .entries = origins->entries,
-        .entry_count = origins->entry_count,
-        .wants_places = origins->request.want == RELAY_PLACES,
-        .build_id = origins->build_id,
-        .wants_checkout = origins->request.want == RELAY_CHECKOUT,
-        .wants_distribution = origins->request.want == RELAY_DISTRIBUTION
-    };
-    struct sampler_origin process;
-    enum err_code rc = sampler_origin(sampler, origin, &process, err);
-    if (rc)
-        return rc;
-    rc = source_helper_read(&process, &wanted, cancel_fd, out, changed_ns_out, place_out, err);
-    sampler_origin_close(&process);
-    return rc;
-}
-
 static enum err_code read_here(struct sampler *sampler, const struct relay_request *request,
                                int cancel_fd, struct buffer *out, uint64_t *changed_ns_out,
                                struct source_place *place_out, struct err *err)
@@ -45,9 +22,24 @@ static enum err_code read_here(struct sampler *sampler, const struct relay_reque
                            &origins, err);
     if (!rc)
         rc = ERR_GONE;
-    for (size_t i = 0; i < origins.count && rc == ERR_GONE; i++)
-        rc = read_as(sampler, &origins, origins.items[i], cancel_fd, out, changed_ns_out,
-                     place_out, err);
+    for (size_t i = 0; i < origins.count && rc == ERR_GONE; i++) {
+        const struct helper_request wanted = {
+            .path = origins.key.path,
+            .entries = origins.entries,
+            .entry_count = origins.entry_count,
+            .wants_places = origins.request.want == RELAY_PLACES,
+            .build_id = origins.build_id,
+            .wants_checkout = origins.request.want == RELAY_CHECKOUT,
+            .wants_distribution = origins.request.want == RELAY_DISTRIBUTION
+        };
+        struct sampler_origin process;
+        rc = sampler_origin(sampler, (origins.items[i]), &process, err);
+        if (!rc) {
+            rc = source_helper_read(&process, &wanted, cancel_fd, out, changed_ns_out,
+                                    place_out, err);
+            sampler_origin_close(&process);
+        }
+    }
     profile_snapshot_release(&snapshot);
     return rc;
 }

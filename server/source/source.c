@@ -143,30 +143,9 @@ const struct source_checkout *source_checkout(const struct source *source)
     return source ? prefetch_checkout(&source->prefetch) : NULL;
 }
 
-/* The answer's places are in the order of the request; those at its end may lack. */
-static void tell_places(const struct buffer *text, const function_id *functions, size_t count,
-                        source_found *found, void *context)
-{
-    struct source_found_row row;
-    struct source_place place;
-    size_t at = 0;
-    for (size_t i = 0; i < count && text->length - at >= sizeof row; i++) {
-        memcpy(&row, text->data + at, sizeof row);
-        at += sizeof row;
-        if (row.path_length >= sizeof place.path || row.path_length > text->length - at)
-            return;
-        memcpy(place.path, text->data + at, row.path_length);
-        place.path[row.path_length] = '\0';
-        place.line = row.line;
-        at += row.path_length;
-        if (place.path[0] && place.line > 0)
-            found(context, functions[i], &place);
-    }
-}
-
-static enum err_code locate(void *context, const struct profile_snapshot *snapshot,
-                            const function_id *functions, size_t count, source_found *found,
-                            void *found_context, struct err *err)
+static enum err_code locate_functions(void *context, const struct profile_snapshot *snapshot,
+                                      const function_id *functions, size_t count,
+                                      source_found *found, void *found_context, struct err *err)
 {
     struct source *const source = context;
     struct file_origins origins;
@@ -179,13 +158,31 @@ static enum err_code locate(void *context, const struct profile_snapshot *snapsh
         rc = name_functions(source, snapshot, &origins.request, err);
     if (!rc)
         rc = fetch_file(&source->fetcher, &origins, -1, &text, &changed_ns, &ignored, err);
-    if (!rc)
-        tell_places(&text, functions, count, found, found_context);
+    if (!rc) {
+        /* The answer's places are in the order of the request; those at its end may lack. */
+        struct source_found_row row;
+        struct source_place place;
+        size_t at = 0;
+        for (size_t i = 0; i < count && text.length - at >= sizeof row; i++) {
+            memcpy(&row, text.data + at, sizeof row);
+            at += sizeof row;
+            if (row.path_length >= sizeof place.path || row.path_length > text.length - at)
+                break;
+            memcpy(place.path, text.data + at, row.path_length);
+            place.path[row.path_length] = '\0';
+            place.line = row.line;
+            at += row.path_length;
+            if (place.path[0] && place.line > 0)
+                found(found_context, functions[i], &place);
+        }
+    }
     buffer_deinit(&text);
     return rc;
 }
 
 struct source_reader source_reader_of(struct source *source)
 {
-    return (struct source_reader){ .read = read_one, .locate = locate, .context = source };
+    return (struct source_reader){ .read = read_one,
+                                   .locate = locate_functions,
+                                   .context = source };
 }

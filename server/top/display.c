@@ -94,7 +94,7 @@ static void move_to(struct display *display, const struct display_room *room, lo
     display->row = DISPLAY_NO_ROW;
 }
 
-static bool move(struct display *display, int key, const struct display_room *room)
+static bool move_cursor(struct display *display, int key, const struct display_room *room)
 {
     const long long at = display->cursor,
                     page = room->shown > 1 ? (long long)room->shown - 1 : 1;
@@ -116,7 +116,7 @@ static bool move(struct display *display, int key, const struct display_room *ro
 }
 
 /* Enter: opens the callers of a function, or the samples of a thread, or goes back. */
-static void enter(struct display *display, const struct display_room *room)
+static void open_row(struct display *display, const struct display_room *room)
 {
     if (display->panel == DISPLAY_THREADS) {
         if (display->cursor < room->thread_count)
@@ -131,7 +131,7 @@ static void enter(struct display *display, const struct display_room *room)
     }
 }
 
-static void leave(struct display *display)
+static void leave_panel(struct display *display)
 {
     if (display->panel == DISPLAY_FUNCTIONS)
         display->filter[0] = '\0';
@@ -192,7 +192,7 @@ enum display_request display_key(struct display *display, int key,
     /* Any other key closes the help and then has its usual effect. */
     if (display->panel == DISPLAY_HELP && key != 'h' && key != '?')
         display->panel = DISPLAY_FUNCTIONS;
-    if (move(display, key, room) || change_list(display, key, room))
+    if (move_cursor(display, key, room) || change_list(display, key, room))
         return DISPLAY_GOES_ON;
     switch (key) {
     case 'q':
@@ -208,8 +208,8 @@ enum display_request display_key(struct display *display, int key,
         break;
     case '+': display->period -= display->period > 0; break;
     case '-': display->period += display->period + 1 < PERIODS; break;
-    case KEY_ENTER: enter(display, room); break;
-    case KEY_ESCAPE: leave(display); break;
+    case KEY_ENTER: open_row(display, room); break;
+    case KEY_ESCAPE: leave_panel(display); break;
     default: break;
     }
     return DISPLAY_GOES_ON;

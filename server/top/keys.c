@@ -2,14 +2,6 @@
 
 #include <string.h>
 
-/* The end of "ESC [ ... X": parameters, then one byte from '@' on. */
-static const char *sequence_end(const char *at, const char *end)
-{
-    while (at < end && (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x40)
-        at++;
-    return at;
-}
-
 /* "ESC [ 5 ~" */
 static int by_number(const char *text, size_t length)
 {
@@ -34,7 +26,10 @@ int keys_next(const char **at, const char *end)
         return KEY_BACKSPACE;
     if (first != KEY_ESCAPE || end - start < 3 || (start[1] != '[' && start[1] != 'O'))
         return first;
-    const char *const last = sequence_end(start + 2, end);
+    /* "ESC [ ... X": parameters, then one byte from '@' on. */
+    const char *last = start + 2;
+    while (last < end && (unsigned char)*last >= 0x20 && (unsigned char)*last < 0x40)
+        last++;
     *at = last < end ? last + 1 : end;
     if (last == end)
         return KEY_NONE;

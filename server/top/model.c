@@ -27,30 +27,22 @@ struct named_frame model_name(const struct model *model, uint32_t row)
                           : names_function(model->snapshot, row);
 }
 
-static char lower(char c)
+static char lower_case(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static bool has(struct strtab_string text, const char *wanted)
+static bool has_text(struct strtab_string text, const char *wanted)
 {
     const size_t length = strlen(wanted);
     for (size_t at = 0; at + length <= text.length; at++) {
         size_t i = 0;
-        while (i < length && lower(text.text[at + i]) == lower(wanted[i]))
+        while (i < length && lower_case(text.text[at + i]) == lower_case(wanted[i]))
             i++;
         if (i == length)
             return true;
     }
     return false;
-}
-
-static bool matches(const struct model *model, uint32_t row, const char *filter)
-{
-    if (!*filter)
-        return true;
-    const struct named_frame name = model_name(model, row);
-    return has(name.name, filter) || has(name.file, filter);
 }
 
 static int compare_text(struct strtab_string a, struct strtab_string b)
@@ -60,7 +52,7 @@ static int compare_text(struct strtab_string a, struct strtab_string b)
     return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
 }
 
-static int more(uint64_t a, uint64_t b)
+static int compare_counts(uint64_t a, uint64_t b)
 {
     return (a < b) - (a > b);
 }
@@ -76,8 +68,8 @@ static int compare_rows(const void *left, const void *right, void *context)
     const struct sorting *const sorting = context;
     const struct flat *const flat = &sorting->model->flat;
     const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    const int self = more(flat->self[a], flat->self[b]);
-    const int total = more(flat->total[a], flat->total[b]);
+    const int self = compare_counts(flat->self[a], flat->self[b]);
+    const int total = compare_counts(flat->total[a], flat->total[b]);
     int order = 0;
     switch (sorting->sort) {
     case DISPLAY_BY_SELF: order = self != 0 ? self : total; break;
@@ -102,23 +94,12 @@ static enum err_code list_rows(struct model *model, const struct display *displa
         if (model->flat.total[row] == 0)
             continue;
         model->seen++;
-        if (matches(model, row, display->filter))
+        const struct named_frame name = model_name(model, row);
+        if (!*display->filter || has_text(name.name, display->filter) ||
+            has_text(name.file, display->filter))
             model->order[model->count++] = row;
     }
     qsort_r(model->order, model->count, sizeof *model->order, compare_rows, &sorting);
-    return ERR_OK;
-}
-
-/* The mean time that a sample stands for, because the rate may have changed. */
-static enum err_code weigh(struct model *model, const struct view_query *query, struct err *err)
-{
-    struct view view;
-    const enum err_code rc = view_init(&view, model->snapshot, query, err);
-    if (rc)
-        return rc;
-    if (view.total > 0)
-        model->sample_s = (double)view.total_ns / (double)NS_PER_S / (double)view.total;
-    view_deinit(&view);
     return ERR_OK;
 }
 
@@ -162,8 +143,16 @@ enum err_code model_init(struct model *model, const struct profile_snapshot *sna
                                  display->by_line ? FLAT_FRAMES : FLAT_FUNCTIONS, err);
     if (!rc)
         rc = list_rows(model, display, err);
-    if (!rc)
-        rc = weigh(model, &query, err);
+    if (!rc) {
+        /* The mean time that a sample stands for, because the rate may have changed. */
+        struct view view;
+        rc = view_init(&view, model->snapshot, &query, err);
+        if (!rc) {
+            if (view.total > 0)
+                model->sample_s = (double)view.total_ns / (double)NS_PER_S / (double)view.total;
+            view_deinit(&view);
+        }
+    }
     if (!rc)
         rc = sum_threads(model, &query, display, err);
     if (!rc) {
@@ -194,8 +183,8 @@ size_t model_place(const struct model *model, uint32_t row)
 }
 
 /* True if these are one thread in two profiles. */
-static bool is_same(const struct profile_snapshot *left, thread_id a,
-                    const struct profile_snapshot *right, thread_id b)
+static bool is_same_thread(const struct profile_snapshot *left, thread_id a,
+                           const struct profile_snapshot *right, thread_id b)
 {
     const struct profile_thread one = profile_thread_at(left, a);
     const struct profile_thread other = profile_thread_at(right, b);
@@ -212,13 +201,14 @@ const struct thread_wait *model_wait(const struct model *model, thread_id thread
     if (thread == DISPLAY_NO_THREAD)
         return waits->all.waiting > 0 ? &waits->all : NULL;
     for (size_t i = 0; i < waits->count; i++)
-        if (is_same(model->snapshot, thread, model->recorded, waits->rows[i].thread))
+        if (is_same_thread(model->snapshot, thread, model->recorded, waits->rows[i].thread))
             return &waits->rows[i];
     return NULL;
 }
 
 /* Inserts an edge into a list that is sorted by count; the last edge of a full list is dropped. */
-static void insert(const struct flat_edge **edges, size_t count, const struct flat_edge *edge)
+static void insert_edge(const struct flat_edge **edges, size_t count,
+                        const struct flat_edge *edge)
 {
     size_t at = count;
     for (; at > 0 && edges[at - 1]->count < edge->count; at--)
@@ -235,9 +225,9 @@ size_t model_around(const struct model *model, uint32_t row, bool callers,
         if ((callers ? edge->callee : edge->caller) != row)
             continue;
         if (count < room)
-            insert(out, count++, edge);
+            insert_edge(out, count++, edge);
         else if (out[room - 1]->count < edge->count)
-            insert(out, room - 1, edge);
+            insert_edge(out, room - 1, edge);
     }
     return count;
 }

@@ -36,14 +36,14 @@ static void end_line(const struct panel *panel)
     buffer_text(panel->out, "\x1b[0m\x1b[K\r\n");
 }
 
-static void fill(const struct panel *panel, size_t used)
+static void fill_rows(const struct panel *panel, size_t used)
 {
     for (; used < panel->rows; used++)
         end_line(panel);
 }
 
 /* Keeps the cursor in the list, and scrolls so that it is visible. */
-static void follow(struct display *display, size_t rows, unsigned shown)
+static void follow_cursor(struct display *display, size_t rows, unsigned shown)
 {
     if (display->cursor >= rows)
         display->cursor = rows > 0 ? (uint32_t)rows - 1 : 0;
@@ -109,7 +109,7 @@ static void put_row_name(struct writer *writer, const struct model *model, uint3
     buffer_deinit(&text);
 }
 
-static const char *mark(const struct display *display, enum display_sort sort)
+static const char *title_mark(const struct display *display, enum display_sort sort)
 {
     return display->sort == sort ? "v" : "";
 }
@@ -168,20 +168,20 @@ size_t panel_functions(const struct panel *panel, struct display *display)
     size_t used = 0;
     if (chosen < model->count)
         display->cursor = (uint32_t)chosen;
-    follow(display, model->count, panel->rows);
+    follow_cursor(display, model->count, panel->rows);
 
     struct writer writer = start_line(panel);
     writer.is_chosen = true;
     writer_colour(&writer, WRITER_PLAIN);
-    put_title(&writer, SHARE, "SELF %", mark(display, DISPLAY_BY_SELF));
-    put_title(&writer, SHARE, "TOTAL %", mark(display, DISPLAY_BY_TOTAL));
+    put_title(&writer, SHARE, "SELF %", title_mark(display, DISPLAY_BY_SELF));
+    put_title(&writer, SHARE, "TOTAL %", title_mark(display, DISPLAY_BY_TOTAL));
     if (panel->columns >= WITH_SECONDS)
         put_title(&writer, SECONDS, "SELF", "");
     if (panel->columns >= WITH_COUNTS) {
         put_title(&writer, SECONDS, "TOTAL", "");
         put_title(&writer, COUNT, "SAMPLES", "");
     }
-    writer_print(&writer, "  %s%s", mark(display, DISPLAY_BY_NAME),
+    writer_print(&writer, "  %s%s", title_mark(display, DISPLAY_BY_NAME),
                  display->by_line ? "FUNCTION, FILE:LINE" : "FUNCTION, FILE:FIRST LINE");
     writer_spaces(&writer, writer.left);
     end_line(panel);
@@ -193,7 +193,7 @@ size_t panel_functions(const struct panel *panel, struct display *display)
         say_empty(panel);
         used = 1;
     }
-    fill(panel, used);
+    fill_rows(panel, used);
     return panel->rows;
 }
 
@@ -237,7 +237,7 @@ size_t panel_threads(const struct panel *panel, struct display *display)
 {
     const struct states *const states = &panel->model->states;
     size_t used = 0;
-    follow(display, states->count, panel->rows);
+    follow_cursor(display, states->count, panel->rows);
     threads_title(panel);
     for (; used < panel->rows && display->first + used < states->count; used++) {
         const struct states_row *const row = &states->rows[display->first + used];
@@ -271,7 +271,7 @@ size_t panel_threads(const struct panel *panel, struct display *display)
         buffer_deinit(&name);
         end_line(panel);
     }
-    fill(panel, used);
+    fill_rows(panel, used);
     return panel->rows;
 }
 
@@ -309,7 +309,7 @@ size_t panel_around(const struct panel *panel, const struct display *display)
     struct writer writer = start_line(panel);
     if (display->row >= model->flat.row_count) {
         say_empty(panel);
-        fill(panel, 0);
+        fill_rows(panel, 0);
         return 0;
     }
     writer.is_chosen = true;
@@ -354,6 +354,6 @@ size_t panel_help(const struct panel *panel)
         writer_print(&writer, " %s", lines[used]);
         end_line(panel);
     }
-    fill(panel, used);
+    fill_rows(panel, used);
     return 0;
 }

@@ -38,38 +38,6 @@ static void end_line(struct buffer *out)
     buffer_text(out, "\x1b[0m" CLEAR_LINE "\r\n");
 }
 
-static void draw_who(struct buffer *out, const struct screen *screen)
-{
-    struct writer writer = line_of(out, screen);
-    const struct session_info *const session = screen->session;
-    char time[32];
-
-    /* "12.5 s", "3:07:05" */
-    const uint64_t ns = session->snapshot->end_ns;
-    const uint64_t s = ns / NS_PER_S;
-    if (s < 100)
-        snprintf(time, 32, "%.1f s", (double)ns / (double)NS_PER_S);
-    else
-        snprintf(time, 32, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600, s / 60 % 60,
-                 s % 60);
-
-    writer_colour(&writer, WRITER_BOLD);
-    writer_print(&writer, "pyrometer");
-    writer_colour(&writer, WRITER_PLAIN);
-    writer_print(&writer, "  PID %d  Python %s%s", (int)session->target->pid,
-                 session->target->python, session->target->validated ? "" : " (unvalidated)");
-    if (screen->processes->joined > 1)
-        writer_print(&writer, "  and %" PRIu64 " more, %" PRIu64 " running",
-                     screen->processes->joined - 1, screen->processes->running);
-    writer_print(&writer, "  %s  ", time);
-    writer_colour(&writer, session->status.state == SAMPLER_RUNNING ? WRITER_COOL : WRITER_HOT);
-    writer_print(&writer, "%s", sampler_state_texts[session->status.state]);
-    if (*session->status.reason)
-        writer_print(&writer, ": %s", session->status.reason);
-    writer_colour(&writer, WRITER_PLAIN);
-    end_line(out);
-}
-
 static void draw_quality(struct buffer *out, const struct screen *screen)
 {
     struct writer writer = line_of(out, screen);
@@ -115,21 +83,6 @@ static bool is_unknown(const struct state_sums *sums, enum part part)
            sums->samples - sums->unknown[STATE_FLAG_WAITS_GIL] <= sums->yes[STATE_FLAG_HAS_GIL];
 }
 
-/* "  waiting for sleep 42.0 %" */
-static void put_wait(struct writer *writer, const struct screen *screen,
-                     const struct display *display)
-{
-    char text[WAIT_MAX_NAME];
-    const struct thread_wait *const wait = model_wait(screen->model, display->thread);
-    if (!wait)
-        return;
-    thread_wait_text(screen->model->recorded, wait, text, sizeof text);
-    writer_print(writer, "  waiting for ");
-    writer_text(writer, text, strlen(text));
-    writer_print(writer, " %.1f %%",
-                 quality_percent(wait->samples, screen->model->sums.samples));
-}
-
 static void draw_states(struct buffer *out, const struct screen *screen,
                         const struct display *display)
 {
@@ -152,7 +105,18 @@ static void draw_states(struct buffer *out, const struct screen *screen,
                          quality_percent(sums->parts[part], sums->samples));
         writer_colour(&writer, WRITER_PLAIN);
     }
-    put_wait(&writer, screen, display);
+
+    /* "  waiting for sleep 42.0 %" */
+    char text[WAIT_MAX_NAME];
+    const struct thread_wait *const wait = model_wait(screen->model, display->thread);
+    if (wait) {
+        thread_wait_text(screen->model->recorded, wait, text, sizeof text);
+        writer_print(&writer, "  waiting for ");
+        writer_text(&writer, text, strlen(text));
+        writer_print(&writer, " %.1f %%",
+                     quality_percent(wait->samples, screen->model->sums.samples));
+    }
+
     put_state(&writer, "GC", sums, STATE_FLAG_IN_GC);
     put_state(&writer, "exc", sums, STATE_FLAG_HAS_EXCEPTION);
     end_line(out);
@@ -180,7 +144,7 @@ static void draw_query(struct buffer *out, const struct screen *screen,
     }
     if (display->mode == DISPLAY_PARTS && display->parts) {
         struct buffer parts = { 0 };
-        part_words_put_phrase(&parts, display->parts);
+        state_words_put_parts_phrase(&parts, display->parts);
         writer_print(&writer, ", ");
         writer_text(&writer, parts.data, parts.length);
         buffer_deinit(&parts);
@@ -198,7 +162,34 @@ static void draw_query(struct buffer *out, const struct screen *screen,
 static void draw_head(struct buffer *out, const struct screen *screen,
                       const struct display *display)
 {
-    draw_who(out, screen);
+    struct writer title = line_of(out, screen);
+    const struct session_info *const session = screen->session;
+    char time[32];
+
+    /* "12.5 s", "3:07:05" */
+    const uint64_t ns = session->snapshot->end_ns;
+    const uint64_t s = ns / NS_PER_S;
+    if (s < 100)
+        snprintf(time, 32, "%.1f s", (double)ns / (double)NS_PER_S);
+    else
+        snprintf(time, 32, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600, s / 60 % 60,
+                 s % 60);
+
+    writer_colour(&title, WRITER_BOLD);
+    writer_print(&title, "pyrometer");
+    writer_colour(&title, WRITER_PLAIN);
+    writer_print(&title, "  PID %d  Python %s%s", (int)session->target->pid,
+                 session->target->python, session->target->validated ? "" : " (unvalidated)");
+    if (screen->processes->joined > 1)
+        writer_print(&title, "  and %" PRIu64 " more, %" PRIu64 " running",
+                     screen->processes->joined - 1, screen->processes->running);
+    writer_print(&title, "  %s  ", time);
+    writer_colour(&title, session->status.state == SAMPLER_RUNNING ? WRITER_COOL : WRITER_HOT);
+    writer_print(&title, "%s", sampler_state_texts[session->status.state]);
+    if (*session->status.reason)
+        writer_print(&title, ": %s", session->status.reason);
+    writer_colour(&title, WRITER_PLAIN);
+    end_line(out);
 
     struct writer writer = line_of(out, screen);
     const struct sampler_target *const target = screen->session->target;

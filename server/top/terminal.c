@@ -104,39 +104,32 @@ void terminal_deinit(struct terminal *terminal)
     terminal->is_open = false;
 }
 
-static void collect_messages(struct terminal *terminal)
+enum err_code terminal_enter(struct terminal *terminal, struct err *err)
 {
-    terminal->messages_fd = memfd_create("messages", MFD_CLOEXEC);
-    if (terminal->messages_fd < 0)
-        return;
-    terminal->error_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-    dup2(terminal->messages_fd, STDERR_FILENO);
-    shared.error_fd = terminal->error_fd;
-}
+    if (terminal->is_entered)
+        return ERR_OK;
 
-static bool set_raw(struct termios *as_it_was)
-{
-    if (tcgetattr(STDIN_FILENO, as_it_was) != 0)
-        return false;
-    struct termios raw = *as_it_was;
+    if (tcgetattr(STDIN_FILENO, &shared.as_it_was) != 0)
+        return err_sys(err, errno, "cannot use the terminal");
+    struct termios raw = shared.as_it_was;
     /* Ctrl-C and Ctrl-Z stay signals. */
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
     raw.c_iflag &= ~(tcflag_t)(IXON | ICRNL);
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
-    return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
-}
-
-enum err_code terminal_enter(struct terminal *terminal, struct err *err)
-{
-    if (terminal->is_entered)
-        return ERR_OK;
-    if (!set_raw(&shared.as_it_was))
+    if (tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) != 0)
         return err_sys(err, errno, "cannot use the terminal");
+
     terminal->is_entered = true;
     shared.is_entered = 1;
-    if (isatty(STDERR_FILENO) == 1)
-        collect_messages(terminal);
+    if (isatty(STDERR_FILENO) == 1) {
+        terminal->messages_fd = memfd_create("messages", MFD_CLOEXEC);
+        if (terminal->messages_fd >= 0) {
+            terminal->error_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+            dup2(terminal->messages_fd, STDERR_FILENO);
+            shared.error_fd = terminal->error_fd;
+        }
+    }
     terminal_show(terminal, ENTER, sizeof ENTER - 1);
     return ERR_OK;
 }
@@ -181,7 +174,7 @@ void terminal_take_signals(struct terminal *terminal)
     (void)!terminal_enter(terminal, NULL);
 }
 
-static unsigned within(unsigned value, unsigned usual, unsigned most)
+static unsigned limit_size(unsigned value, unsigned usual, unsigned most)
 {
     if (value == 0)
         return usual;
@@ -193,8 +186,8 @@ void terminal_size(const struct terminal *terminal, unsigned *columns_out, unsig
     struct winsize size = { 0 };
     (void)terminal;
     (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-    *columns_out = within(size.ws_col, 80, TERMINAL_MAX_COLUMNS);
-    *rows_out = within(size.ws_row, 24, TERMINAL_MAX_ROWS);
+    *columns_out = limit_size(size.ws_col, 80, TERMINAL_MAX_COLUMNS);
+    *rows_out = limit_size(size.ws_row, 24, TERMINAL_MAX_ROWS);
 }
 
 bool terminal_show(const struct terminal *terminal, const char *data, size_t bytes)

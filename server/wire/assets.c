@@ -8,7 +8,7 @@ extern const char asset_manual_start[], asset_manual_end[];
 extern const char asset_manual_csp_start[], asset_manual_csp_end[];
 extern const char asset_openapi_start[], asset_openapi_end[];
 
-static struct asset trimmed(const char *start, const char *end)
+static struct asset trim_asset(const char *start, const char *end)
 {
     while (end > start && (end[-1] == '\n' || end[-1] == ' '))
         end--;
@@ -22,12 +22,12 @@ struct asset asset_page(void)
 
 struct asset asset_page_csp(void)
 {
-    return trimmed(asset_page_csp_start, asset_page_csp_end);
+    return trim_asset(asset_page_csp_start, asset_page_csp_end);
 }
 
 struct asset asset_page_meta(void)
 {
-    return trimmed(asset_page_meta_start, asset_page_meta_end);
+    return trim_asset(asset_page_meta_start, asset_page_meta_end);
 }
 
 struct asset asset_manual(void)
@@ -38,7 +38,7 @@ struct asset asset_manual(void)
 
 struct asset asset_manual_csp(void)
 {
-    return trimmed(asset_manual_csp_start, asset_manual_csp_end);
+    return trim_asset(asset_manual_csp_start, asset_manual_csp_end);
 }
 
 struct asset asset_openapi(void)

@@ -10,18 +10,6 @@ static bool is_news(const struct series_second *second, uint32_t since)
     return second && second->generation > since;
 }
 
-static void write_bins(struct json *json, const struct series *series, uint64_t first,
-                       uint64_t end, uint32_t since, enum part part)
-{
-    json_member_array(json, part_text(part));
-    for (uint64_t s = first; s < end; s++) {
-        const struct series_second *const second = series_second_at(series, s);
-        for (size_t bin = 0; is_news(second, since) && bin < SERIES_BINS_PER_SECOND; bin++)
-            json_uint(json, second->bins[bin].parts[part]);
-    }
-    json_end(json);
-}
-
 void heat_write_seconds(struct json *json, const struct series *series, uint64_t first,
                         uint64_t end, uint32_t since)
 {
@@ -31,6 +19,13 @@ void heat_write_seconds(struct json *json, const struct series *series, uint64_t
         if (is_news(series_second_at(series, s), since))
             json_uint(json, s);
     json_end(json);
-    for (enum part part = 0; part < PART_COUNT; part++)
-        write_bins(json, series, first, end, since, part);
+    for (enum part part = 0; part < PART_COUNT; part++) {
+        json_member_array(json, part_text(part));
+        for (uint64_t s = first; s < end; s++) {
+            const struct series_second *const second = series_second_at(series, s);
+            for (size_t bin = 0; is_news(second, since) && bin < SERIES_BINS_PER_SECOND; bin++)
+                json_uint(json, second->bins[bin].parts[part]);
+        }
+        json_end(json);
+    }
 }

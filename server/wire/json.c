@@ -14,13 +14,13 @@ void json_init(struct json *json, struct buffer *out)
     json->out = out;
 }
 
-static void fail(struct json *json, const char *fault)
+static void fail_json(struct json *json, const char *fault)
 {
     if (!json->fault)
         json->fault = fault;
 }
 
-static struct json_level *top(struct json *json)
+static struct json_level *top_level(struct json *json)
 {
     return &json->levels[json->depth];
 }
@@ -28,15 +28,15 @@ static struct json_level *top(struct json *json)
 /* Every value passes here: true when one may stand at this place. */
 static bool begin_value(struct json *json)
 {
-    struct json_level *const level = top(json);
+    struct json_level *const level = top_level(json);
     if (json->fault)
         return false;
     if (level->is_object && !level->has_key) {
-        fail(json, "a value without a key");
+        fail_json(json, "a value without a key");
         return false;
     }
     if (json->depth == 0 && level->has_items) {
-        fail(json, "a second document");
+        fail_json(json, "a second document");
         return false;
     }
     if (!level->is_object && level->has_items)
@@ -51,7 +51,7 @@ static void open_level(struct json *json, bool is_object)
     if (!begin_value(json))
         return;
     if (json->depth == JSON_MAX_DEPTH) {
-        fail(json, "too many levels");
+        fail_json(json, "too many levels");
         return;
     }
     json->levels[++json->depth] = (struct json_level){ .is_object = is_object };
@@ -71,12 +71,12 @@ void json_array(struct json *json)
 void json_end(struct json *json)
 {
     if (json->depth == 0)
-        fail(json, "an end without a begin");
-    else if (top(json)->has_key)
-        fail(json, "a key without a value");
+        fail_json(json, "an end without a begin");
+    else if (top_level(json)->has_key)
+        fail_json(json, "a key without a value");
     if (json->fault)
         return;
-    buffer_char(json->out, top(json)->is_object ? '}' : ']');
+    buffer_char(json->out, top_level(json)->is_object ? '}' : ']');
     json->depth--;
 }
 
@@ -143,9 +143,9 @@ static void put_string(struct buffer *out, const char *text, size_t length)
 
 void json_key(struct json *json, const char *key)
 {
-    struct json_level *const level = top(json);
+    struct json_level *const level = top_level(json);
     if (!level->is_object || level->has_key)
-        fail(json, "a key where none may stand");
+        fail_json(json, "a key where none may stand");
     if (json->fault)
         return;
     if (level->has_items)
@@ -305,9 +305,9 @@ bool json_member_if(struct json *json, const char *key, bool has_value)
 enum err_code json_finish(struct json *json, struct err *err)
 {
     if (!json->fault && json->depth > 0)
-        fail(json, "a level is still open");
+        fail_json(json, "a level is still open");
     if (!json->fault && !json->levels[0].has_items)
-        fail(json, "an empty document");
+        fail_json(json, "an empty document");
     if (json->fault)
         return err_set(err, ERR_INVALID, "JSON writer: %s", json->fault);
     return buffer_check(json->out, err);

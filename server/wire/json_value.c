@@ -8,7 +8,7 @@
 /* cJSON notes where it last failed in a global. */
 static pthread_mutex_t parser_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static cJSON *parse(const char *data, size_t bytes, const char **end_out)
+static cJSON *parse_locked(const char *data, size_t bytes, const char **end_out)
 {
     if (bytes == 0)
         return NULL;
@@ -30,7 +30,7 @@ enum err_code json_value_parse(const char *data, size_t bytes, struct json_value
                                struct err *err)
 {
     const char *end = NULL;
-    cJSON *const root = parse(data, bytes, &end);
+    cJSON *const root = parse_locked(data, bytes, &end);
     *out = NULL;
     if (!root || !only_space_follows(end, data + bytes)) {
         cJSON_Delete(root);

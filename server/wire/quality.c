@@ -57,7 +57,7 @@ struct measures {
 #undef X
 };
 
-static struct measures measure(const struct session_info *info)
+static struct measures measure_session(const struct session_info *info)
 {
     return (struct measures){
         .requested_hz = session_requested_hz(info),
@@ -185,7 +185,7 @@ void quality_write(struct json *json, const struct session_info *info,
         QUALITY_COUNTERS(X)
 #undef X
     };
-    const struct measures measures = measure(info);
+    const struct measures measures = measure_session(info);
     json_object(json);
     session_write_engine(json, info);
     write_counters(json, counters);

@@ -4,19 +4,6 @@
 
 #include "sampler/profile/window.h"
 
-/* All of it as one window: half the time, a third of the memory. */
-static enum err_code add_sum(struct reshaped *reshaped, const struct profile_snapshot *from,
-                             const struct view_query *query,
-                             const struct reshape_settings *settings, struct err *err)
-{
-    if (from->window_count)
-        profile_set_period(reshaped->profile, from->windows[from->window_count - 1]->period_ns);
-    *profile_quality(reshaped->profile) = quality_without_functions(&from->quality);
-    const enum err_code rc =
-        reshape_add(reshaped->profile, from, query, settings, &reshaped->counts, err);
-    return rc ? rc : profile_seal(reshaped->profile, from->end_ns, err);
-}
-
 enum err_code reshaped_init(struct reshaped *reshaped, const struct profile_snapshot *from,
                             const struct view_query *query, const struct frame_filters *filters,
                             enum reshaped_time time, struct err *err)
@@ -24,9 +11,16 @@ enum err_code reshaped_init(struct reshaped *reshaped, const struct profile_snap
     const struct reshape_settings settings = { .filters = filters };
     memset(reshaped, 0, sizeof *reshaped);
     enum err_code rc = profile_create(&reshaped->profile, err);
-    if (!rc && time == RESHAPED_SUM)
-        rc = add_sum(reshaped, from, query, &settings, err);
-    else if (!rc)
+    if (!rc && time == RESHAPED_SUM) {
+        /* All of it as one window: half the time, a third of the memory. */
+        if (from->window_count)
+            profile_set_period(reshaped->profile,
+                               from->windows[from->window_count - 1]->period_ns);
+        *profile_quality(reshaped->profile) = quality_without_functions(&from->quality);
+        rc = reshape_add(reshaped->profile, from, query, &settings, &reshaped->counts, err);
+        if (!rc)
+            rc = profile_seal(reshaped->profile, from->end_ns, err);
+    } else if (!rc)
         rc = reshape_windows(reshaped->profile, from, query, &settings, &reshaped->counts, err);
     if (!rc) {
         profile_extend(reshaped->profile, from->end_ns);

@@ -7,7 +7,7 @@
 #include "sampler/base/clock.h"
 #include "server/wire/json.h"
 
-static void write(struct json *json, const char *key, uint64_t wall_ns, bool has_ms)
+static void write_time(struct json *json, const char *key, uint64_t wall_ns, bool has_ms)
 {
     char text[32] = "", all[48];
     const time_t seconds = (time_t)(wall_ns / NS_PER_S);
@@ -21,10 +21,10 @@ static void write(struct json *json, const char *key, uint64_t wall_ns, bool has
 
 void rfc3339_write(struct json *json, const char *key, uint64_t wall_ns)
 {
-    write(json, key, wall_ns, false);
+    write_time(json, key, wall_ns, false);
 }
 
 void rfc3339_write_ms(struct json *json, const char *key, uint64_t wall_ns)
 {
-    write(json, key, wall_ns, true);
+    write_time(json, key, wall_ns, true);
 }

@@ -10,5 +10,5 @@ const char *service_name_of(const struct sampler_target *target)
     const char *text = python_command_script(target->argc, target->argv);
     if (!text)
         text = target->argc > 0 ? target->argv[0] : target->executable;
-    return text && *text ? last_part(text) : "python";
+    return text && *text ? python_command_last_part(text) : "python";
 }

@@ -224,16 +224,6 @@ static void write_words(struct json *json, const struct session_info *info)
     json_member_text(json, "capture_error", *words->fault ? words->fault : NULL);
 }
 
-static void write_checkout(struct json *json, const struct session_info *info)
-{
-    if (!json_member_if(json, "checkout", info->checkout_root))
-        return;
-    json_object(json);
-    json_member_text(json, "root", info->checkout_root);
-    json_member_text(json, "commit", info->checkout_commit);
-    json_end(json);
-}
-
 void session_write(struct json *json, const struct session_info *info)
 {
     const struct sampler_status *const status = &info->status;
@@ -276,7 +266,12 @@ void session_write(struct json *json, const struct session_info *info)
     write_words(json, info);
     json_key(json, "notes");
     range_notes_write(json, &info->notes);
-    write_checkout(json, info);
+    if (json_member_if(json, "checkout", info->checkout_root)) {
+        json_object(json);
+        json_member_text(json, "root", info->checkout_root);
+        json_member_text(json, "commit", info->checkout_commit);
+        json_end(json);
+    }
     json_member_bool(json, "anonymized", info->is_anonymized);
     json_member_text(json, "pyrometer", PYROMETER_VERSION);
     json_end(json);

@@ -17,7 +17,7 @@ static uint64_t number_at(const struct state_sums *sums, size_t offset)
     return *(const uint64_t *)(const void *)((const char *)sums + offset);
 }
 
-static void put(const struct place *place, const char *key, size_t offset)
+static void put_counts(const struct place *place, const char *key, size_t offset)
 {
     json_key(place->json, key);
     if (place->sums) {
@@ -32,17 +32,18 @@ static void put(const struct place *place, const char *key, size_t offset)
 
 static void put_all(const struct place *place)
 {
-    put(place, "samples", offsetof(struct state_sums, samples));
+    put_counts(place, "samples", offsetof(struct state_sums, samples));
     for (unsigned i = 0; i < STATE_FLAG_COUNT; i++) {
         json_member_object(place->json, state_flag_text((enum state_flag)i));
-        put(place, "yes", offsetof(struct state_sums, yes) + i * sizeof(uint64_t));
-        put(place, "unknown", offsetof(struct state_sums, unknown) + i * sizeof(uint64_t));
+        put_counts(place, "yes", offsetof(struct state_sums, yes) + i * sizeof(uint64_t));
+        put_counts(place, "unknown",
+                   offsetof(struct state_sums, unknown) + i * sizeof(uint64_t));
         json_end(place->json);
     }
     json_member_object(place->json, "parts");
     for (unsigned i = 0; i < PART_COUNT; i++)
-        put(place, part_text((enum part)i),
-            offsetof(struct state_sums, parts) + i * sizeof(uint64_t));
+        put_counts(place, part_text((enum part)i),
+                   offsetof(struct state_sums, parts) + i * sizeof(uint64_t));
     json_end(place->json);
 }
 

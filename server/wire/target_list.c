@@ -48,7 +48,7 @@ void target_list_hide_arguments(struct target_list *targets)
     }
 }
 
-static enum err_code reserve(struct target_list *targets, size_t count, struct err *err)
+static enum err_code reserve_targets(struct target_list *targets, size_t count, struct err *err)
 {
     *targets = (struct target_list){ 0 };
     targets->items = calloc(count ? count : 1, sizeof *targets->items);
@@ -63,7 +63,7 @@ enum err_code target_list_read(const struct capture_metadata *metadata, struct t
         is_old ? &metadata->processes : &metadata->targets;
     const size_t most =
         texts->count < SAMPLER_MAX_LISTED ? texts->count : (size_t)SAMPLER_MAX_LISTED;
-    enum err_code rc = reserve(out, most, err);
+    enum err_code rc = reserve_targets(out, most, err);
     for (size_t i = 0; i < most && !rc; i++) {
         const bool has_service = i < metadata->services.count;
         const char *const service = has_service ? metadata->services.items[i] : "";
@@ -84,7 +84,7 @@ enum err_code target_list_read_rows(const struct profile_snapshot *snapshot,
 {
     const size_t rows = snapshot->sizes.processes;
     const size_t most = rows < SAMPLER_MAX_LISTED ? rows : (size_t)SAMPLER_MAX_LISTED;
-    const enum err_code rc = reserve(out, most, err);
+    const enum err_code rc = reserve_targets(out, most, err);
     for (size_t i = 0; i < most && !rc; i++) {
         const struct profile_process row = profile_process_at(snapshot, (process_id)i);
         const struct strtab_string name = profile_string(snapshot, row.name);

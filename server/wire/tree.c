@@ -138,53 +138,41 @@ static void write_table(struct json *json, snapshot_ref snapshot, const char *na
     json_end(json);
 }
 
-static void write_strings(struct json *json, snapshot_ref snapshot, uint32_t first,
-                          uint32_t end)
-{
-    begin_table(json, "strings", first);
-    json_member_array(json, "values");
-    for (uint32_t id = first; id < end; id++) {
-        const struct strtab_string string = profile_string(snapshot, id);
-        json_string(json, string.text, string.length);
-    }
-    json_end(json);
-    json_end(json);
-}
-
-/* Writes what metadata say of the packages of files. */
-static void write_packages(struct json *json, const struct packages *packages)
-{
-    const uint32_t count = packages_count(packages);
-    if (count == 0)
-        return;
-    json_member_object(json, "packages");
-    for (uint32_t i = 0; i < count; i++) {
-        json_member_text(json, packages->rows[i].path, packages->rows[i].package);
-    }
-    json_end(json);
-}
-
-static void write_own_code(struct json *json, snapshot_ref snapshot)
-{
-    struct own_code own;
-    if (own_code_find(snapshot, &own, NULL, NULL) != ERR_OK)
-        return;
-    json_member_array(json, "own_code");
-    for (size_t i = 0; i < own.count; i++)
-        own_code_write(json, &own.levels[i]);
-    json_end(json);
-}
-
 void tree_write_tables(struct json *json, const struct profile_snapshot *snapshot,
                        uint32_t since)
 {
     const struct profile_sizes from = profile_snapshot_sizes_at(snapshot, since);
     const struct profile_sizes to = snapshot->sizes;
     json_member_uint(json, "since", since);
-    if (since == 0)
-        write_packages(json, profile_packages(snapshot->profile));
-    write_own_code(json, snapshot);
-    write_strings(json, snapshot, from.strings, to.strings);
+
+    /* Packages of files, as metadata have them. */
+    const struct packages *const packages = profile_packages(snapshot->profile);
+    const uint32_t count = packages_count(packages);
+    if (since == 0 && count > 0) {
+        json_member_object(json, "packages");
+        for (uint32_t i = 0; i < count; i++) {
+            json_member_text(json, packages->rows[i].path, packages->rows[i].package);
+        }
+        json_end(json);
+    }
+
+    struct own_code own;
+    if (own_code_find(snapshot, &own, NULL, NULL) == ERR_OK) {
+        json_member_array(json, "own_code");
+        for (size_t i = 0; i < own.count; i++)
+            own_code_write(json, &own.levels[i]);
+        json_end(json);
+    }
+
+    begin_table(json, "strings", from.strings);
+    json_member_array(json, "values");
+    for (uint32_t id = from.strings; id < to.strings; id++) {
+        const struct strtab_string string = profile_string(snapshot, id);
+        json_string(json, string.text, string.length);
+    }
+    json_end(json);
+    json_end(json);
+
     write_table(json, snapshot, "libraries", library_columns, from.libraries, to.libraries);
     write_table(json, snapshot, "functions", function_columns, from.functions, to.functions);
     write_table(json, snapshot, "nodes", node_columns, from.nodes, to.nodes);

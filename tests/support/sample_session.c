@@ -354,6 +354,21 @@ struct sample_session *sample_session_empty(void)
     return make(fill_nothing);
 }
 
+struct sample_session *sample_session_of(struct profile *profile)
+{
+    struct sample_session *const session = sample_session_empty();
+    struct err err = { 0 };
+    report_header_deinit(&session->header);
+    profile_snapshot_release(&session->snapshot);
+    profile_destroy(session->profile);
+    session->profile = profile;
+    session->snapshot = made_snapshot(profile);
+    session->source.header = NULL;
+    assert_ok(report_header_init(&session->header, &session->source, &err), &err);
+    session->source.header = &session->header;
+    return session;
+}
+
 struct sample_session *sample_session_hostile(void)
 {
     static const char *const argv[] = { SAMPLE_HOSTILE, SAMPLE_HOSTILE };

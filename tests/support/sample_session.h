@@ -49,6 +49,8 @@ struct sample_session *sample_session_native(void);
 struct sample_session *sample_session_empty(void);
 /* Every text is SAMPLE_HOSTILE, which a terminal would obey, hide or reorder. */
 struct sample_session *sample_session_hostile(void);
+/* The empty one with this profile, which it owns then. */
+struct sample_session *sample_session_of(struct profile *profile);
 struct sample_session *sample_session_big(uint32_t nodes, uint64_t samples);
 void sample_session_destroy(struct sample_session *session);
 

@@ -224,3 +224,48 @@ interface BothSums {
   baseline: { [column: string]: BlockSums };
   current: { [column: string]: BlockSums };
 }
+
+// A line at which threads waited for a lock, or held it.
+interface LockPlace {
+  function: string;
+  file: string;
+  line: number;
+  waited_s: number;
+}
+
+interface Lock {
+  process: number;
+  type: string;
+  object: string;
+  waited_s: number;
+  held_s: number;
+  longest_s: number;
+  waits: number;
+  waiting: number;
+  waiters: LockPlace[];
+  other_waiters_s: number;
+  holders: LockPlace[];
+  other_holders_s: number;
+}
+
+// A thread of a deadlock, and the one it waits for.
+interface LockWait {
+  process: number;
+  tid: number;
+  thread: string;
+  type: string;
+  object: string;
+  holder: { tid: number; thread: string; file: string; line: number };
+}
+
+// What /locks answers.
+interface LocksAnswer {
+  available: boolean;
+  sampled_s: number;
+  measured_s: number;
+  limit_reached: boolean;
+  dropped: number;
+  dropped_s: number;
+  deadlocks: LockWait[][];
+  locks: Lock[];
+}

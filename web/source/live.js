@@ -1,7 +1,7 @@
 // The server's API as a source: polls, and reads only what changed. A source is
 //   start(), retry(), pause(on), ask({threads, states, parts, from, to, until, baseline, against}),
 //     `from` and `to` the chosen range, `until` the moment of a pause, `baseline` the range to compare with, `against` another session; null is none
-//   watch(what, wanted): heat, gil, tasks, quality, running, blocks (true or false), lanes (lists of thread ids), matches (null or {term,
+//   watch(what, wanted): heat, gil, locks, tasks, quality, running, blocks (true or false), lanes (lists of thread ids), matches (null or {term,
 //     matched: by function id}), instructions (null or {path, function}), runs (null or {ids (of one thread), from, to (null: it goes on), slots}),
 //     summary (null or what downloads() takes)
 //   zoomTimeline(null | {from, to}), hasTimes(), sourceText(function id) -> promise of {text, changed, whole}, rejected with a sentence,
@@ -10,7 +10,7 @@
 //   onSession(session), onConnection({state, detail, retryAt}), onDelivery(delivery), onBaseline({trees, view}) and
 //   onRunning({recount, trees, view}) and onBlocks({trees, view}) and onRuns({trees, runs (runs.js)}) -> whether it fitted,
 //   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onLanes(Map of joined ids -> timeline),
-//   onHeat(heat), onGil(what /gil answers), onTasks(what /tasks answers), onMatches({term, and what /matches answers} or
+//   onHeat(heat), onGil(what /gil answers), onLocks(what /locks answers), onDeadlocks(those in it), onTasks(what /tasks answers), onMatches({term, and what /matches answers} or
 //   {term, error}), onSummary(what /summary answers), onInstructions(path, what /lines answers or {error}), onQuality(what /quality answers)
 
 import { rangeText } from "../model/time/timeline.js";
@@ -54,8 +54,8 @@ function createFeed(requests, handlers) {
     epoch: null,
     paused: false,
     range: null,
-    watched: { heat: false, gil: false, tasks: false, quality: false, running: false, blocks: false, runs: null,
-      matches: null, instructions: null, lanes: [], summary: null },
+    watched: { heat: false, gil: false, locks: false, tasks: false, quality: false, running: false, blocks: false,
+      runs: null, matches: null, instructions: null, lanes: [], summary: null },
     get: (rest, tag) => requests.get(path(rest), tag),
     forget: requests.forget,
     getText: (rest) => send("GET", path(rest)).then((response) => response.text()),

@@ -5,7 +5,7 @@
 // asked `once`. An answer counts while the `subject` (the question, when there is none) is still wanted. `before` is what the
 // last answer to the same question was made into, null when there is none; undefined from take() means that it did not fit.
 //
-// The feed: {session, followed, recounts (how often its counts began again), epoch, paused, range (of the time strip), watched: {heat, gil, tasks, quality, running, blocks,
+// The feed: {session, followed, recounts (how often its counts began again), epoch, paused, range (of the time strip), watched: {heat, gil, locks, tasks, quality, running, blocks,
 // matches, runs, instructions, lanes}, handlers, get(path[, tag]), forget(tag), getOther(session, path), post(path, body), readTrees(generation), hurry(), showSession()}; paths are those below the session.
 
 import { PARTS, RUNNING } from "../model/profile/parts.js";
@@ -23,7 +23,7 @@ const LANES_AT_ONCE = 8;
 // Asked again after so long, and so many times what the answer took.
 const INSTRUCTIONS_MS = 5000;
 const INSTRUCTIONS_TIMES = 20;
-const SUMMARY_MS = 5000;
+const SLOW_MS = 5000;
 const MATCH_RUNS_MAX = 8192;
 const MATCH_BODY_MAX = 64 * 1024;
 
@@ -186,6 +186,11 @@ const POLLERS = {
     return !watched.gil ? null : { question: query, read: () => get("/gil" + query), take: passed(handlers.onGil) };
   },
 
+  // Locks: of the whole session.
+  locks({ watched, get, handlers }) {
+    return !watched.locks ? null : { question: "", read: () => get("/locks"), take: passed(handlers.onLocks) };
+  },
+
   // The latest list of asyncio tasks.
   tasks({ watched, get, handlers }) {
     return !watched.tasks ? null : { question: "", read: () => get("/tasks"), take: passed(handlers.onTasks) };
@@ -230,7 +235,7 @@ export function createPollers(feed) {
 
   const instructions = createInstructionPoller(feed);
   const lanes = createLanePoller(feed);
-  const summary = createSummaryPoller(feed);
+  const slow = [createSummaryPoller(feed), createDeadlockPoller(feed)];
   return {
     async poll() {
       for (const name of Object.keys(POLLERS)) {
@@ -239,14 +244,14 @@ export function createPollers(feed) {
         if (!feed.followed.isAnswered) return true;
       }
       instructions.poll();
-      summary.poll();
+      for (const poller of slow) poller.poll();
       await lanes.poll();
       return true;
     },
     forget() {
       kept.clear();
       instructions.forget();
-      summary.forget();
+      for (const poller of slow) poller.forget();
       lanes.forget();
     },
   };
@@ -296,31 +301,32 @@ function createInstructionPoller(feed) {
   };
 }
 
-// The summary of what is selected: at once, then every few seconds while there is news. Nothing waits for it.
-function createSummaryPoller(feed) {
+// A poller of what stands beside the views: at once, then every few seconds while there is news. Nothing waits for it.
+// pathOf(feed): what to ask, null for nothing; take(feed, answer).
+function createSlowPoller(feed, pathOf, take) {
   let last = { question: "", generation: 0, at: 0, took: 0 };
   let reading = false;
 
   function isDue(question) {
     if (question !== last.question) return true;
     return !feed.paused && last.generation < feed.session.generation
-      && Date.now() - last.at > Math.max(SUMMARY_MS, INSTRUCTIONS_TIMES * last.took);
+      && Date.now() - last.at > Math.max(SLOW_MS, INSTRUCTIONS_TIMES * last.took);
   }
 
   return {
     async poll() {
-      const { summary: selected } = feed.watched;
-      if (selected === null || reading) return;
-      const question = queryText({ format: "json" }, selected);
-      if (!isDue(question + feed.epoch)) return;
-      last = { question: question + feed.epoch, generation: feed.session.generation, at: Date.now(), took: 0 };
+      const path = pathOf(feed);
+      if (path === null || reading) return;
+      const question = path + " " + feed.epoch;
+      if (!isDue(question)) return;
+      last = { question, generation: feed.session.generation, at: Date.now(), took: 0 };
       reading = true;
       try {
-        const answer = await feed.get("/summary" + question);
+        const answer = await feed.get(path);
         last.took = Date.now() - last.at;
-        if (feed.watched.summary !== null) feed.handlers.onSummary?.(answer);
+        if (pathOf(feed) !== null) take(feed, answer);
       } catch {
-        // The other requests report a server that does not answer; the last summary stays.
+        // The other requests report a server that does not answer; the last answer stays.
       }
       reading = false;
     },
@@ -329,6 +335,16 @@ function createSummaryPoller(feed) {
     },
   };
 }
+
+const createSummaryPoller = (feed) =>
+  createSlowPoller(feed,
+    ({ watched: { summary } }) => (summary === null ? null : "/summary" + queryText({ format: "json" }, summary)),
+    ({ handlers }, answer) => handlers.onSummary?.(answer));
+
+// Deadlocks, wherever the page is: their view asks for all locks by itself.
+const createDeadlockPoller = (feed) =>
+  createSlowPoller(feed, ({ watched }) => (watched.locks ? null : "/locks?limit=1"), ({ handlers }, { deadlocks }) =>
+    handlers.onDeadlocks?.(deadlocks));
 
 // The timelines of single threads: some each round, in turn.
 function createLanePoller(feed) {

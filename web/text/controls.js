@@ -35,6 +35,7 @@ export const CONTROL_TEXT = {
     heatmap: ["Heat map", "Activity in cells of 20 ms"],
     threads: ["Threads", "What each thread did over time"],
     gil: ["GIL", "GIL contention by thread"],
+    locks: ["Locks", "Locks that threads wait for, and who holds them"],
     diff: ["Compare", "Two time ranges, or a report and its baseline"],
     tasks: ["Tasks", "Asyncio tasks: where each waits and what awaits it"],
   },

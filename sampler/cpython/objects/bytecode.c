@@ -166,13 +166,32 @@ static bool is_with_handler(const struct bytecode *code, int64_t target)
     return true;
 }
 
+/* The compiler leaves the jump back to the start of a loop out of the table, though a thread may wait for the GIL there.  Returns
+ * where it leads, and the unit itself of any other instruction. */
+static int64_t follow_jump_back(const struct bytecode *code, uint32_t unit)
+{
+    const struct walker w = { .code = code };
+    const int extended_arg = opcodes_find(code->opcodes, "EXTENDED_ARG");
+    uint32_t extended = 0;
+    for (uint32_t at = 0; at < code->unit_count;) {
+        const struct step step = step_at(&w, at, extended);
+        const bool is_prefix = step.opcode == extended_arg;
+        if (at >= unit && !is_prefix)
+            return step.base->flags & OPCODE_JUMPS_BACK ? (int64_t)step.next - step.oparg
+                                                        : (int64_t)unit;
+        extended = is_prefix ? step.oparg : 0;
+        at = step.next;
+    }
+    return unit;
+}
+
 size_t bytecode_with_blocks(const struct bytecode *code, uint32_t unit, uint32_t *depths,
                             size_t most)
 {
     enum { MAX_LEVELS = 64 };
     struct handler handler;
     size_t count = 0;
-    int64_t at = unit;
+    int64_t at = follow_jump_back(code, unit);
     for (int i = 0; i < MAX_LEVELS && count < most && find_handler(code, at, &handler); i++) {
         if ((handler.depth_lasti & 1) && is_with_handler(code, handler.target) &&
             handler.depth_lasti >> 1 <= MAX_DEPTH)

@@ -26,8 +26,10 @@ static struct location locate(const struct layout *layout, const struct code *co
         else
             location.line = location.end_line =
                 layout->has_line_ranges
-                    ? lnotab_find_range(code->table, code->table_bytes, code->first_line, unit)
-                    : lnotab_find(code->table, code->table_bytes, code->first_line, unit);
+                    ? location_find_lnotab_range(code->table, code->table_bytes,
+                                                 code->first_line, unit)
+                    : location_find_lnotab(code->table, code->table_bytes, code->first_line,
+                                           unit);
     }
     const bool has_begun = unit != UINT32_MAX && unit > code->first_traceable;
     if (location.line <= 0 && !has_begun)

@@ -125,7 +125,8 @@ static int32_t in_range(int64_t line)
 }
 
 /* The table holds pairs: a step in bytes, and a step in lines, which may be negative. */
-int32_t lnotab_find(const unsigned char *table, size_t bytes, int32_t first_line, uint32_t unit)
+int32_t location_find_lnotab(const unsigned char *table, size_t bytes, int32_t first_line,
+                             uint32_t unit)
 {
     const uint64_t wanted = (uint64_t)unit * UNIT_BYTES;
     uint64_t at = 0;
@@ -140,8 +141,8 @@ int32_t lnotab_find(const unsigned char *table, size_t bytes, int32_t first_line
 }
 
 /* The table holds pairs: a length in bytes, and the difference of its line to the previous one. */
-int32_t lnotab_find_range(const unsigned char *table, size_t bytes, int32_t first_line,
-                          uint32_t unit)
+int32_t location_find_lnotab_range(const unsigned char *table, size_t bytes, int32_t first_line,
+                                   uint32_t unit)
 {
     const uint64_t wanted = (uint64_t)unit * UNIT_BYTES;
     uint64_t end = 0;

@@ -26,12 +26,12 @@ bool location_find(const unsigned char *table, size_t bytes, int32_t first_line,
                    struct location *out);
 
 /* The line of the instruction, for 3.8 and 3.9. */
-int32_t lnotab_find(const unsigned char *table, size_t bytes, int32_t first_line,
-                    uint32_t unit);
+int32_t location_find_lnotab(const unsigned char *table, size_t bytes, int32_t first_line,
+                             uint32_t unit);
 
 /* Finds the line by the table of 3.10. 0: the instruction has no line, or is beyond the end of
  * the table. */
-int32_t lnotab_find_range(const unsigned char *table, size_t bytes, int32_t first_line,
-                          uint32_t unit);
+int32_t location_find_lnotab_range(const unsigned char *table, size_t bytes, int32_t first_line,
+                                   uint32_t unit);
 
 #endif /* SAMPLER_CPYTHON_OBJECTS_LOCATION_H */

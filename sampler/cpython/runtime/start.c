@@ -121,7 +121,8 @@ void start_read_script(struct memory *memory, const struct layout *layout, remot
     }
     const char *const script = name_script(count, words, is_original);
     if (script)
-        service_keep(last_part(script), strlen(last_part(script)), out);
+        service_keep(python_command_last_part(script), strlen(python_command_last_part(script)),
+                     out);
     for (size_t i = 0; i < count; i++)
         object_bytes_deinit(&texts[i]);
 }

@@ -2,92 +2,41 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/stack/stack_parts.h"
 
-static const unsigned char *bytes_of(const struct stack *stack, enum copy_reading reading,
-                                     const struct walk_frame *frame)
-{
-    const struct copy *const copy = &stack->copy;
-    return frame->is_off_chunk
-               ? copy_off_chunk(copy, reading, frame->addr)
-               : copy_at(copy, reading, frame->place, copy->layout->frame_bytes);
-}
-
-/* A popped frame has no executable, but still its last instruction. */
-static bool is_of(const struct stack *stack, const struct code_table *codes,
-                  const unsigned char *bytes, code_id code)
-{
-    static const uint64_t TAG_MASK = 7;
-    const struct layout *const layout = stack->copy.layout;
-    const remote_addr executable = field_u64(bytes, layout->frame_executable) & ~TAG_MASK;
-    const remote_addr instr = field_u64(bytes, layout->frame_instr);
-    return (executable == 0 || code_is_at(codes, code, executable)) &&
-           code_holds(code_at(codes, code), instr);
-}
-
-/* Does B show the frame with the same code and caller as A?  A frame that B does not reach is as certain
- * as it was in the previous reading. */
-static bool is_sure(const struct stack *stack, const struct code_table *codes, size_t index)
-{
-    const struct copy *const copy = &stack->copy;
-    const uint32_t previous = copy->layout->frame_previous;
-    const struct walk_frame *const frame = &stack->frames[index];
-    const unsigned char *const a = bytes_of(stack, COPY_A, frame);
-    const unsigned char *const b = bytes_of(stack, COPY_B, frame);
-    if (!b)
-        return index < stack->walk.reused;
-    return a && field_u64(a, previous) == field_u64(b, previous) &&
-           is_of(stack, codes, b, frame->code);
-}
-
-/* The number of outermost frames that are certain.  Checks the frames that B reaches, except those before its first
- * difference from A. */
-static size_t sure_frames(const struct stack *stack, const struct code_table *codes)
-{
-    const struct copy_agreement same = copy_agreement(&stack->copy);
-    const uint64_t frame_bytes = stack->copy.layout->frame_bytes;
-    size_t sure = stack->count;
-    for (size_t i = stack->count; i-- > 0;) {
-        const struct walk_frame *const frame = &stack->frames[i];
-        if (!frame->is_off_chunk && frame->place >= same.from &&
-            frame->place + frame_bytes <= same.to)
-            continue;
-        if (!is_sure(stack, codes, i))
-            sure = i;
-        else if (!bytes_of(stack, COPY_B, frame) && i < stack->walk.reused)
-            break;
-    }
-    return sure;
-}
-
-/* Is the waiting frame at another instruction in B?  Generators' frames are read in any order, so one may
- * have gone on after its callee was read. */
-static bool may_have_moved(const struct stack *stack, size_t index)
-{
-    const struct copy *const copy = &stack->copy;
-    const struct walk_frame *const frame = &stack->frames[index];
-    const unsigned char *const b = bytes_of(stack, COPY_B, frame);
-    return b && field_u64(b, copy->layout->frame_instr) != frame->instr;
-}
-
-/* The number of frames up to the first that may have moved between its reading and that of a generator
- * next to it. */
+/* Callers and generators are read one after the other, so a frame next to a generator's may have gone on in between.  Reads the
+ * instructions at which such frames wait once more; returns the number of frames up to the first that is elsewhere now. */
 static size_t placed_frames(const struct stack *stack)
 {
-    for (size_t i = 0; i + 1 < stack->count; i++)
-        if ((stack->frames[i].is_off_chunk || stack->frames[i + 1].is_off_chunk) &&
-            may_have_moved(stack, i))
-            return i + 1;
+    enum { BATCH = 64 };
+    const struct copy *const copy = &stack->copy;
+    struct memory_span spans[BATCH];
+    uint64_t now[BATCH];
+    size_t which[BATCH], count = 0, arrived;
+    for (size_t i = 0; i + 1 < stack->count; i++) {
+        const struct walk_frame *const frame = &stack->frames[i];
+        if (frame->is_off_chunk || frame[1].is_off_chunk) {
+            spans[count] = (struct memory_span){ frame->addr + copy->layout->frame_instr,
+                                                 &now[count], sizeof *now };
+            which[count++] = i;
+        }
+        if (count == 0 || (count < BATCH && i + 2 < stack->count))
+            continue;
+        if (memory_readv(copy->memory, spans, count, &arrived))
+            count = arrived / sizeof *now + 1;
+        for (size_t k = 0; k < count; k++)
+            if (k == arrived / sizeof *now || now[k] != stack->frames[which[k]].instr)
+                return which[k] + 1;
+        count = 0;
+    }
     return stack->count;
 }
 
-/* Keeps the frames that are certain: all of a thread that cannot move.  The next walk may reuse the others
- * too. */
-static void judge_frames(struct stack *stack, struct code_table *codes)
+/* Keeps the frames that stood where they do when their callees did: all of a thread that cannot move.  The next walk may reuse
+ * the others too. */
+static void judge_frames(struct stack *stack)
 {
     const struct walk *const walk = &stack->walk;
-    if (!stack->copy.is_still) {
-        const size_t sure = sure_frames(stack, codes), placed = placed_frames(stack);
-        stack->count = sure < placed ? sure : placed;
-    }
+    if (!stack->copy.is_still)
+        stack->count = placed_frames(stack);
     const bool is_whole = !walk->is_broken && !walk->is_cut && stack->count == walk->count;
     stack->certainty = is_whole ? STACK_EXACT : STACK_TRUNCATED;
 }
@@ -135,7 +84,7 @@ static bool is_unchanged(struct stack *stack, struct code_table *codes, uint64_t
     return stack->certainty == STACK_EXACT && stack->count == walk->count &&
            stack->running == running && changed == COPY_NOWHERE &&
            copy_off_chunk_is_same(&stack->copy) &&
-           ((!stack->copy.has_again && !stack->copy.is_still) || generation_stands(stack) ||
+           ((stack->copy.is_quick && !stack->copy.is_still) || generation_stands(stack) ||
             codes_are_fresh(stack, codes));
 }
 
@@ -198,7 +147,7 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes, b
     if (rc)
         return rc;
     *again_out = stack->walk.is_broken || (stack->walk.loaded && !stack->copy.is_still);
-    judge_frames(stack, codes);
+    judge_frames(stack);
     if (!codes_are_fresh(stack, codes)) {
         *again_out = true;
         cut_at_stale(stack, codes);
@@ -216,14 +165,14 @@ static enum err_code conclude_sample(struct stack *stack, enum err_code rc)
     return !rc && stack->count == 0 && stack->walk.is_broken ? ERR_FAULT : rc;
 }
 
-static size_t plan_count(const struct stack *stack, bool is_quick)
+static size_t plan_count(const struct stack *stack)
 {
-    return copy_plan_count(&stack->copy, is_quick);
+    return copy_plan_count(&stack->copy);
 }
 
-static size_t plan(struct stack *stack, bool is_quick, struct memory_span *spans)
+static size_t plan(struct stack *stack, struct memory_span *spans)
 {
-    return copy_plan(&stack->copy, is_quick, spans);
+    return copy_plan(&stack->copy, spans);
 }
 
 static enum err_code settle(struct stack *stack, const struct memory_span *spans, size_t count,

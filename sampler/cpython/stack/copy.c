@@ -102,23 +102,6 @@ static uint64_t place_of(size_t chunk, size_t offset)
     return (uint64_t)chunk << 32 | offset;
 }
 
-size_t copy_used_bytes(const struct copy *copy, const struct copy_chunk *newest)
-{
-    const remote_addr top = copy_stack_top(copy);
-    return copy_chunk_holds(newest, top) && top - newest->addr < newest->next_bytes
-               ? (size_t)(top - newest->addr)
-               : newest->next_bytes;
-}
-
-/* The bytes of A that LAST must have too.  A quick check copied the newest chunk only up to its top. */
-static size_t compared_bytes(const struct copy *copy, const struct copy_chunk *chunk)
-{
-    const bool was_quick = chunk == &copy->chunks[copy->chunk_count - 1] &&
-                           chunk->last_bytes < chunk->bytes &&
-                           chunk->last_bytes >= copy_used_bytes(copy, chunk);
-    return was_quick ? chunk->last_bytes : chunk->bytes;
-}
-
 /* The first bytes of A and LAST that are of the same tail. */
 static size_t common_bytes(const struct copy_chunk *chunk)
 {
@@ -133,25 +116,13 @@ uint64_t copy_changed_from(const struct copy *copy, uint64_t from)
     size_t at = (size_t)(from & UINT32_MAX);
     for (size_t i = (size_t)(from >> 32); i < copy->chunk_count; i++, at = 0) {
         const struct copy_chunk *const chunk = &copy->chunks[i];
-        const size_t end = compared_bytes(copy, chunk), common = common_bytes(chunk);
+        const size_t end = chunk->bytes, common = common_bytes(chunk);
         const size_t same = chunk_difference(chunk, at > common ? at : common,
                                              end < chunk->last_bytes ? end : chunk->last_bytes);
         if (same < end)
             return place_of(i, same);
     }
     return COPY_NOWHERE;
-}
-
-struct copy_agreement copy_agreement(const struct copy *copy)
-{
-    if (!copy->has_again || !copy->chunk_count)
-        return (struct copy_agreement){ 0, 0 };
-    const size_t index = copy->chunk_count - 1;
-    const struct copy_chunk *const newest = &copy->chunks[index];
-    const size_t from = newest->again_from;
-    const size_t same = first_difference(newest->reading[COPY_A] + from,
-                                         newest->reading[COPY_B] + from, newest->bytes - from);
-    return (struct copy_agreement){ place_of(index, from), place_of(index, from + same) };
 }
 
 remote_addr copy_stack_top(const struct copy *copy)
@@ -187,8 +158,6 @@ const unsigned char *copy_at(const struct copy *copy, enum copy_reading reading,
     const size_t offset = (size_t)(place & UINT32_MAX);
     const size_t end = reading == COPY_LAST ? chunk->last_bytes : chunk->bytes;
     if (offset > end || end - offset < bytes)
-        return NULL;
-    if (reading == COPY_B && (!copy->has_again || offset < chunk->again_from))
         return NULL;
     return chunk->reading[reading] + offset;
 }

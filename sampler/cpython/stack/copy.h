@@ -6,9 +6,8 @@
  * previous reading predicts the addresses of all of them.
  *
  * A reading begins with the thread state, which names the running frame: the sample is of that
- * instant.  Reading A of the frames follows at once, newest chunk first.  Then reading B reads the
- * innermost frames again.  Bytes that are equal in A and B did not change in between.  LAST is the A
- * of the previous reading.  The stack of a thread that cannot move, because it is stopped, needs no B.
+ * instant.  Reading A of the frames follows at once, newest chunk first.  LAST is the A of the previous
+ * reading.
  *
  * Ownership: the caller's storage; copy_deinit accepts a zeroed one.
  * Limits: COPY_MAX_*; beyond them the stack is truncated.
@@ -31,12 +30,11 @@ enum {
     COPY_MAX_BYTES = 256 << 20, /* of all chunks together, in one reading */
     COPY_MAX_OFF_CHUNK = 1 << 12,
     COPY_MAX_CFRAMES = 4,
-    COPY_MAX_PREDICTIONS = 8,
     COPY_IDLE_READINGS = 32, /* an off-chunk frame unused for this many readings is dropped */
     COPY_CHUNK_HEADER_BYTES = 24, /* previous, size, top */
 };
 
-enum copy_reading { COPY_A, COPY_B, COPY_LAST, COPY_READINGS };
+enum copy_reading { COPY_A, COPY_LAST, COPY_READINGS };
 
 /* The outer frames in the chunks below `from`, as far as a stack is made from them.  Those with the same mark are the
  * same, so they are read and compared only once. */
@@ -48,13 +46,11 @@ struct copy_tail {
 /* A data-stack chunk; the oldest comes first. */
 struct copy_chunk {
     remote_addr addr;
-    uint64_t size;      /* bytes of the whole chunk, header included */
-    size_t bytes;       /* of A, from its start */
-    size_t again_from;  /* B begins here; equal to `bytes`: no B */
-    size_t last_bytes;  /* of LAST; 0: none */
-    size_t next_bytes;  /* to copy in the next reading */
-    size_t most;        /* the most bytes used since the chunk was last trimmed */
-    uint64_t last_used; /* number of the reading in which it was last part of the stack */
+    uint64_t size;     /* bytes of the whole chunk, header included */
+    size_t bytes;      /* of A, from its start */
+    size_t last_bytes; /* of LAST; 0: none */
+    size_t next_bytes; /* to copy in the next reading */
+    size_t most;       /* the most bytes used since the chunk was last trimmed */
     size_t room;
     unsigned char *reading[COPY_READINGS];
     /* The first bytes of A and LAST that are of a tail, and its mark. */
@@ -68,7 +64,7 @@ struct copy_off_chunk {
     remote_addr addr;
     uint64_t last_used; /* number of the reading in which it was last part of the stack */
     remote_addr caller; /* the last caller it was linked to; 0: none */
-    bool is_entry, is_lost, has_last, has_again;
+    bool is_entry, is_lost, has_last;
     unsigned char reading[COPY_READINGS][LAYOUT_MAX_FRAME_BYTES];
 };
 
@@ -95,19 +91,17 @@ struct copy {
 
     struct copy_chunk *chunks; /* from chunk_count on: chunks above, of earlier readings */
     size_t chunk_count, chunk_known, chunk_room;
-    unsigned doubts;    /* searches in a row that found another first chunk */
-    size_t predictions; /* spans of the last copy_plan_predictions */
+    unsigned doubts; /* searches in a row that found another first chunk */
     struct copy_off_chunk *off_chunk;
     size_t off_chunk_count, off_chunk_room;
     struct idmap off_chunk_index; /* by address */
     struct memory_span *spans;    /* of one reading */
     size_t span_room;
     uint64_t readings;
-    size_t plan_spans;  /* of the last plan */
-    size_t first_spans; /* the same without B */
-    bool has_again;     /* B arrived */
-    bool is_accepted;   /* the caller's stack was made from A */
-    bool is_still;      /* set by the caller: the thread cannot move, so A is of one instant */
+    size_t plan_spans; /* of the last plan */
+    bool is_accepted;  /* the caller's stack was made from A */
+    bool is_still;     /* set by the caller: the thread cannot move, so A is of one instant */
+    bool is_quick;     /* the same: the reading only shows that nothing moved */
     /* The time of the copy that the memory is, set by the caller; code objects are checked once
      * for many copies. 0: the memory is read now. */
     uint64_t taken_ns;
@@ -121,17 +115,11 @@ void copy_deinit(struct copy *copy);
 /* For a caller that reads many threads in one call.  copy_plan fills at most copy_plan_count spans.
  * The caller reads them in order, and then the generation, which is not part of the plan.
  * copy_settle takes the number of bytes that arrived, reads the spans after one that could not be
- * read, and returns what copy_read would.  A quick check has no B: it only shows that nothing
- * moved. */
-size_t copy_plan_count(const struct copy *copy, bool is_quick);
-size_t copy_plan(struct copy *copy, bool is_quick, struct memory_span *spans);
+ * read, and returns what copy_read would. */
+size_t copy_plan_count(const struct copy *copy);
+size_t copy_plan(struct copy *copy, struct memory_span *spans);
 MUST_CHECK enum err_code copy_settle(struct copy *copy, const struct memory_span *spans,
                                      size_t count, size_t arrived);
-
-/* Speculative reads: the stack may soon grow again into chunks that it has left shortly before.  Their
- * spans, at most COPY_MAX_PREDICTIONS, come last in a call, so if one is gone nothing else is lost. */
-size_t copy_plan_predictions(struct copy *copy, struct memory_span *spans);
-void copy_settle_predictions(struct copy *copy, size_t arrived);
 
 /* Makes a reading, in one call for every MEMORY_MAX_SPANS spans.  ERR_GONE: the thread state no longer
  * exists. */
@@ -151,11 +139,6 @@ void copy_forget(struct copy *copy);
  * none. */
 #define COPY_NOWHERE UINT64_MAX
 uint64_t copy_changed_from(const struct copy *copy, uint64_t from);
-/* The places from B's beginning to the first at which it differs from A.  Both 0: there is no B. */
-struct copy_agreement {
-    uint64_t from, to;
-};
-struct copy_agreement copy_agreement(const struct copy *copy);
 /* Are all off-chunk frames the same as in LAST? */
 bool copy_off_chunk_is_same(const struct copy *copy);
 
@@ -189,9 +172,8 @@ enum { COPY_OWNER_INTERPRETER = 3 };
 bool copy_is_entry(const struct layout *layout, const unsigned char *frame);
 /* Adds the off-chunk frame at addr to later readings.  ERR_LIMIT: too many. */
 MUST_CHECK enum err_code copy_add_off_chunk(struct copy *copy, remote_addr addr);
-/* Adds the frame and reads it now: as A, and also as B if `running` still runs. */
-MUST_CHECK enum err_code copy_fetch_off_chunk(struct copy *copy, remote_addr addr,
-                                              remote_addr running);
+/* Adds the frame and reads it now. */
+MUST_CHECK enum err_code copy_fetch_off_chunk(struct copy *copy, remote_addr addr);
 /* Marks the frame as part of the stack; `caller`: the frame it is linked to. */
 void copy_mark_used(struct copy *copy, remote_addr addr, remote_addr caller);
 /* The last caller the frame was linked to; 0: none. */

@@ -9,9 +9,7 @@
 enum {
     PAGE_BYTES = 4096,
     CHUNK_BYTES = 16384, /* of a chunk of the usual size */
-    PREDICTED_READINGS =
-        16,         /* a chunk unused for this many readings is not read speculatively */
-    MAX_DOUBTS = 4, /* another first chunk is accepted when seen this often in a row */
+    MAX_DOUBTS = 4,      /* another first chunk is accepted when seen this often in a row */
 };
 
 static enum err_code reserve_chunk(struct copy_chunk *chunk, size_t bytes)
@@ -61,21 +59,20 @@ static enum err_code set_chunk(struct copy *copy, size_t index, size_t held, rem
     chunk->addr = addr;
     chunk->size = header[1];
     chunk->next_bytes = (size_t)(used < chunk->size ? used : chunk->size);
-    chunk->bytes = chunk->again_from = chunk->last_bytes = chunk->most = 0;
+    chunk->bytes = chunk->last_bytes = chunk->most = 0;
     chunk->known = chunk->last_known = (struct copy_known){ 0 };
     return held + chunk->next_bytes > COPY_MAX_BYTES ? ERR_LIMIT
                                                      : reserve_chunk(chunk, chunk->next_bytes);
 }
 
-/* The stack has grown into chunks of earlier readings: copies those that were not read speculatively. */
+/* The stack has grown into chunks of earlier readings: copies the newest of them. */
 static enum err_code grow_to(struct copy *copy, size_t count)
 {
-    struct memory_span spans[COPY_MAX_PREDICTIONS];
+    enum { MOST = 8 };
+    struct memory_span spans[MOST];
     size_t wanted = 0, arrived;
-    for (size_t i = count; i-- > copy->chunk_count && wanted < COPY_MAX_PREDICTIONS;) {
+    for (size_t i = count; i-- > copy->chunk_count && wanted < MOST;) {
         struct copy_chunk *const chunk = &copy->chunks[i];
-        if (chunk->bytes)
-            continue;
         chunk->known.mark = 0;
         spans[wanted++] =
             (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->next_bytes };
@@ -84,9 +81,7 @@ static enum err_code grow_to(struct copy *copy, size_t count)
     const enum err_code rc =
         wanted ? memory_readv(copy->memory, spans, wanted, &arrived) : ERR_OK;
     for (size_t i = 0; i < wanted && arrived >= spans[i].bytes; arrived -= spans[i++].bytes)
-        for (size_t k = count; k-- > 0 && k + COPY_MAX_PREDICTIONS >= count;)
-            if (copy->chunks[k].addr == spans[i].addr)
-                copy->chunks[k].bytes = copy->chunks[k].again_from = spans[i].bytes;
+        copy->chunks[count - 1 - i].bytes = spans[i].bytes;
     return rc == ERR_FAULT ? ERR_OK : rc;
 }
 
@@ -211,33 +206,6 @@ static enum err_code add_chunk(struct copy *copy, remote_addr newest, bool *adde
     return grow_to(copy, index + 1);
 }
 
-size_t copy_plan_predictions(struct copy *copy, struct memory_span *spans)
-{
-    size_t count = 0;
-    for (size_t i = copy->chunk_count; i < copy->chunk_known && count < COPY_MAX_PREDICTIONS;
-         i++) {
-        struct copy_chunk *const chunk = &copy->chunks[i];
-        if (!copy->has_again || copy->readings - chunk->last_used > PREDICTED_READINGS)
-            break;
-        chunk->bytes = chunk->again_from = chunk->next_bytes;
-        chunk->known.mark = 0;
-        spans[count++] =
-            (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->bytes };
-    }
-    copy->predictions = count;
-    return count;
-}
-
-void copy_settle_predictions(struct copy *copy, size_t arrived)
-{
-    for (size_t i = 0; i < copy->predictions; i++) {
-        struct copy_chunk *const chunk = &copy->chunks[copy->chunk_count + i];
-        if (arrived < chunk->bytes)
-            chunk->bytes = chunk->again_from = arrived = 0;
-        arrived -= chunk->bytes;
-    }
-}
-
 /* Updates the chunks to those of a stack whose newest chunk is `newest`. */
 static enum err_code follow_chunks(struct copy *copy, remote_addr newest)
 {
@@ -323,8 +291,6 @@ enum err_code copy_follow(struct copy *copy)
     enum err_code rc = follow_chunks(copy, newest);
     if (!rc && !chain_holds(copy))
         rc = find_chunks(copy, newest);
-    for (size_t i = 0; i < copy->chunk_count; i++)
-        copy->chunks[i].last_used = copy->readings;
     if (!rc && copy->chunk_count)
         rc = cover_newest(copy);
     return rc ? rc : cover_lower(copy);

@@ -44,19 +44,12 @@ bool copy_off_chunk_is_same(const struct copy *copy)
     return true;
 }
 
-static bool has_reading(const struct copy *copy, const struct copy_off_chunk *off_chunk,
-                        enum copy_reading reading)
-{
-    return reading == COPY_A || (reading == COPY_LAST && off_chunk->has_last) ||
-           (reading == COPY_B && off_chunk->has_again && copy->has_again);
-}
-
 const unsigned char *copy_off_chunk(const struct copy *copy, enum copy_reading reading,
                                     remote_addr addr)
 {
     const struct copy_off_chunk *const off_chunk = copy_find_off_chunk(copy, addr);
-    return off_chunk && has_reading(copy, off_chunk, reading) ? off_chunk->reading[reading]
-                                                              : NULL;
+    return off_chunk && (reading == COPY_A || off_chunk->has_last) ? off_chunk->reading[reading]
+                                                                   : NULL;
 }
 
 static enum err_code reserve_loose(struct copy *copy)
@@ -82,36 +75,17 @@ enum err_code copy_add_off_chunk(struct copy *copy, remote_addr addr)
     return idmap_add(&copy->off_chunk_index, hash_mix(addr, 0), at, NULL);
 }
 
-/* The address of the thread's pointer to the running frame. */
-static remote_addr running_addr(const struct copy *copy)
-{
-    const struct layout *const layout = copy->layout;
-    return layout->tstate_current_frame
-               ? copy->tstate_addr + layout->tstate_current_frame
-               : field_u64(copy->tstate, layout->tstate_cframe) + layout->cframe_current_frame;
-}
-
-enum err_code copy_fetch_off_chunk(struct copy *copy, remote_addr addr, remote_addr running)
+enum err_code copy_fetch_off_chunk(struct copy *copy, remote_addr addr)
 {
     const size_t bytes = copy->layout->frame_bytes;
     unsigned char frame[LAYOUT_MAX_FRAME_BYTES];
-    uint64_t runs_now = 0;
-    size_t arrived;
-    const struct memory_span spans[] = {
-        { addr, frame, bytes },
-        { running_addr(copy), &runs_now, sizeof runs_now },
-    };
-    enum err_code rc =
-        memory_readv(copy->memory, spans, sizeof spans / sizeof *spans, &arrived);
-    if (arrived >= bytes)
+    enum err_code rc = memory_read(copy->memory, addr, frame, bytes);
+    if (!rc)
         rc = is_off_chunk(copy->layout, frame) ? copy_add_off_chunk(copy, addr) : ERR_FAULT;
-    struct copy_off_chunk *const off_chunk = copy_find_off_chunk(copy, addr);
-    if (rc || !off_chunk)
-        return rc;
-    memcpy(off_chunk->reading[COPY_A], frame, bytes);
-    memcpy(off_chunk->reading[COPY_B], frame, bytes);
-    off_chunk->has_again = runs_now == running;
-    return ERR_OK;
+    struct copy_off_chunk *const off_chunk = rc ? NULL : copy_find_off_chunk(copy, addr);
+    if (off_chunk)
+        memcpy(off_chunk->reading[COPY_A], frame, bytes);
+    return rc;
 }
 
 void copy_mark_used(struct copy *copy, remote_addr addr, remote_addr caller)

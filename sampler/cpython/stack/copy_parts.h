@@ -20,8 +20,6 @@ static inline bool copy_chunk_holds(const struct copy_chunk *chunk, remote_addr 
     return addr >= chunk->addr + COPY_CHUNK_HEADER_BYTES && addr <= chunk->addr + chunk->size;
 }
 
-/* The bytes of the newest chunk up to the last top; if the top is elsewhere, all bytes to copy. */
-size_t copy_used_bytes(const struct copy *copy, const struct copy_chunk *newest);
 /* NULL: the frame is not copied. */
 struct copy_off_chunk *copy_find_off_chunk(const struct copy *copy, remote_addr addr);
 void copy_drop_cframe(struct copy *copy, size_t at);

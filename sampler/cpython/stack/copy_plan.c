@@ -4,7 +4,6 @@
 #include "sampler/cpython/stack/copy_parts.h"
 
 enum {
-    AGAIN_BYTES = 8192,  /* below the top of the stack, read as B too */
     TRIM_READINGS = 256, /* a chunk is copied as far as this many readings used it */
 };
 
@@ -53,21 +52,7 @@ static size_t plan_chunks(struct copy *copy, struct memory_span *spans)
     return count;
 }
 
-static struct memory_span off_chunk_span(const struct copy *copy,
-                                         struct copy_off_chunk *off_chunk,
-                                         enum copy_reading reading)
-{
-    return (struct memory_span){ off_chunk->addr, off_chunk->reading[reading],
-                                 copy->layout->frame_bytes };
-}
-
-/* A quick check needs no entry frames: the frames in the chunks around them show every change. */
-static bool is_wanted(const struct copy_off_chunk *off_chunk, bool is_quick)
-{
-    return !is_quick || !off_chunk->is_entry || !off_chunk->has_last;
-}
-
-static size_t plan_first(struct copy *copy, bool is_quick, struct memory_span *spans)
+static size_t plan_spans(struct copy *copy, struct memory_span *spans)
 {
     size_t count = 0;
     spans[count++] =
@@ -76,41 +61,19 @@ static size_t plan_first(struct copy *copy, bool is_quick, struct memory_span *s
         spans[count++] = (struct memory_span){ copy->cframes[i].addr, copy->cframes[i].bytes,
                                                copy->layout->cframe_bytes };
     count += plan_chunks(copy, spans + count);
-    for (size_t i = 0; i < copy->off_chunk_count; i++)
-        if (is_wanted(&copy->off_chunk[i], is_quick))
-            spans[count++] = off_chunk_span(copy, &copy->off_chunk[i], COPY_A);
-    return count;
-}
-
-/* A generator's frame that was just part of the stack is likely to be part of it again. */
-static bool is_in_use(const struct copy *copy, const struct copy_off_chunk *off_chunk)
-{
-    return !off_chunk->is_entry && copy->readings - off_chunk->last_used <= 2;
-}
-
-static size_t plan_again(struct copy *copy, struct memory_span *spans)
-{
-    size_t count = 0;
-    if (copy->chunk_count && copy->chunks[copy->chunk_count - 1].bytes) {
-        const struct copy_chunk *const chunk = &copy->chunks[copy->chunk_count - 1];
-        spans[count++] = (struct memory_span){ chunk->addr + chunk->again_from,
-                                               chunk->reading[COPY_B] + chunk->again_from,
-                                               chunk->bytes - chunk->again_from };
+    for (size_t i = 0; i < copy->off_chunk_count; i++) {
+        struct copy_off_chunk *const off_chunk = &copy->off_chunk[i];
+        /* A quick check needs no entry frames: the frames in the chunks around them show every change. */
+        if (!copy->is_quick || !off_chunk->is_entry || !off_chunk->has_last)
+            spans[count++] = (struct memory_span){ off_chunk->addr, off_chunk->reading[COPY_A],
+                                                   copy->layout->frame_bytes };
     }
-    for (size_t i = 0; i < copy->off_chunk_count; i++)
-        if (is_in_use(copy, &copy->off_chunk[i]))
-            spans[count++] = off_chunk_span(copy, &copy->off_chunk[i], COPY_B);
     return count;
 }
 
-size_t copy_plan_count(const struct copy *copy, bool is_quick)
+size_t copy_plan_count(const struct copy *copy)
 {
-    size_t count = 1 + copy->cframe_count + copy->chunk_count + copy->off_chunk_count;
-    if (is_quick)
-        return count;
-    for (size_t i = 0; i < copy->off_chunk_count; i++)
-        count += is_in_use(copy, &copy->off_chunk[i]);
-    return count + (copy->chunk_count != 0);
+    return 1 + copy->cframe_count + copy->chunk_count + copy->off_chunk_count;
 }
 
 /* A becomes LAST; the old LAST will be overwritten. */
@@ -134,36 +97,6 @@ static void turn_over(struct copy *copy)
     copy->is_accepted = false;
 }
 
-/* The beginning of B in the newest chunk: AGAIN_BYTES below its last top. */
-static size_t again_from(const struct copy *copy, const struct copy_chunk *newest)
-{
-    const remote_addr top = copy_stack_top(copy);
-    const uint64_t used = copy_chunk_holds(newest, top) ? top - newest->addr : 0;
-    const size_t from = used > AGAIN_BYTES ? (size_t)(used - AGAIN_BYTES) : 0;
-    return from < newest->bytes ? from / sizeof(uint64_t) * sizeof(uint64_t) : newest->bytes;
-}
-
-static void set_extents(struct copy *copy, bool is_quick)
-{
-    for (size_t i = 0; i < copy->chunk_count; i++) {
-        struct copy_chunk *const chunk = &copy->chunks[i];
-        chunk->again_from = chunk->bytes = chunk->next_bytes;
-    }
-    if (copy->chunk_count) {
-        struct copy_chunk *const newest = &copy->chunks[copy->chunk_count - 1];
-        if (is_quick)
-            newest->again_from = newest->bytes = copy_used_bytes(copy, newest);
-        else
-            newest->again_from = again_from(copy, newest);
-    }
-    for (size_t i = copy->chunk_count; i < copy->chunk_known; i++) {
-        struct copy_chunk *const above = &copy->chunks[i];
-        above->bytes = above->again_from = above->last_bytes = 0;
-    }
-    for (size_t i = 0; i < copy->off_chunk_count; i++)
-        copy->off_chunk[i].has_again = !is_quick && is_in_use(copy, &copy->off_chunk[i]);
-}
-
 static void trim(struct copy_chunk *newest)
 {
     const size_t need = newest->most + COPY_SLACK_BYTES;
@@ -172,19 +105,19 @@ static void trim(struct copy_chunk *newest)
     newest->most = 0;
 }
 
-size_t copy_plan(struct copy *copy, bool is_quick, struct memory_span *spans)
+size_t copy_plan(struct copy *copy, struct memory_span *spans)
 {
     if (copy->is_accepted)
         turn_over(copy);
     if (copy->chunk_count && copy->readings % TRIM_READINGS == TRIM_READINGS - 1)
         trim(&copy->chunks[copy->chunk_count - 1]);
-    set_extents(copy, is_quick);
-    copy->first_spans = plan_first(copy, is_quick, spans);
-    copy->plan_spans = copy->first_spans;
-    copy->has_again = !is_quick && !copy->is_still;
-    if (copy->has_again)
-        copy->plan_spans += plan_again(copy, spans + copy->first_spans);
-    copy->predictions = 0;
+    for (size_t i = 0; i < copy->chunk_known; i++) {
+        struct copy_chunk *const chunk = &copy->chunks[i];
+        chunk->bytes = i < copy->chunk_count ? chunk->next_bytes : 0;
+        if (i >= copy->chunk_count)
+            chunk->last_bytes = 0;
+    }
+    copy->plan_spans = plan_spans(copy, spans);
     copy->readings++;
     return copy->plan_spans;
 }

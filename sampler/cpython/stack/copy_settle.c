@@ -12,14 +12,10 @@ static struct copy_chunk *chunk_at(const struct copy *copy, remote_addr addr)
 }
 
 /* Handles a predicted span that could not be read: its memory is gone. */
-static enum err_code lose(struct copy *copy, remote_addr addr, bool is_again)
+static enum err_code lose(struct copy *copy, remote_addr addr)
 {
     if (addr == copy->tstate_addr)
         return ERR_GONE;
-    if (is_again) {
-        copy->has_again = false;
-        return ERR_OK;
-    }
     for (size_t i = 0; i < copy->cframe_count; i++)
         if (copy->cframes[i].addr == addr) {
             copy->cframes[i].is_lost = true;
@@ -30,7 +26,7 @@ static enum err_code lose(struct copy *copy, remote_addr addr, bool is_again)
         off_chunk->is_lost = true;
     struct copy_chunk *const chunk = off_chunk ? NULL : chunk_at(copy, addr);
     if (chunk)
-        chunk->bytes = chunk->again_from = chunk->known.mark = 0;
+        chunk->bytes = chunk->known.mark = 0;
     return ERR_OK;
 }
 
@@ -65,11 +61,11 @@ static size_t skip_gone_chunks(const struct copy *copy, const struct memory_span
 {
     const struct copy_chunk *const newest =
         chunk_at(copy, field_u64(copy->tstate, copy->layout->tstate_datastack_chunk));
-    for (; newest && at < copy->first_spans; at++) {
+    for (; newest && at < copy->plan_spans; at++) {
         struct copy_chunk *const chunk = chunk_at(copy, spans[at].addr);
         if (!chunk || chunk <= newest)
             break;
-        chunk->bytes = chunk->again_from = chunk->known.mark = 0;
+        chunk->bytes = chunk->known.mark = 0;
     }
     return at;
 }
@@ -82,7 +78,7 @@ enum err_code copy_settle(struct copy *copy, const struct memory_span *spans, si
     enum err_code rc = ERR_OK;
     bool lost = false;
     while (at < count && !rc) {
-        rc = lose(copy, spans[at].addr, at >= copy->first_spans);
+        rc = lose(copy, spans[at].addr);
         lost = true;
         at = skip_gone_chunks(copy, spans, at + 1);
         if (at >= count || rc)
@@ -117,29 +113,18 @@ static enum err_code read_all(struct copy *copy, size_t count, size_t *arrived_o
     return rc;
 }
 
-static size_t bytes_of(const struct memory_span *spans, size_t count)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += spans[i].bytes;
-    return bytes;
-}
-
 enum err_code copy_read(struct copy *copy)
 {
-    const size_t room = copy_plan_count(copy, false) + 1 + COPY_MAX_PREDICTIONS;
+    const size_t room = copy_plan_count(copy) + 1;
     size_t arrived;
     if (!VEC_RESERVE(copy->spans, copy->span_room, room))
         return ERR_NOMEM;
-    size_t count = copy_plan(copy, false, copy->spans);
+    size_t count = copy_plan(copy, copy->spans);
     if (copy->generation_addr)
         copy->spans[count++] = (struct memory_span){ copy->generation_addr, &copy->generation,
                                                      sizeof copy->generation };
-    const size_t bytes = bytes_of(copy->spans, count);
-    const enum err_code rc =
-        read_all(copy, count + copy_plan_predictions(copy, copy->spans + count), &arrived);
+    const enum err_code rc = read_all(copy, count, &arrived);
     if (rc && rc != ERR_FAULT)
         return rc;
-    copy_settle_predictions(copy, arrived > bytes ? arrived - bytes : 0);
     return copy_settle(copy, copy->spans, count, arrived);
 }

@@ -69,9 +69,15 @@ static bool reads_ranges(const struct heap_frames *heap)
     return heap->range_count && !heap->copy->taken_ns;
 }
 
-size_t heap_frames_plan_count(const struct heap_frames *heap, bool is_quick)
+/* A thread that cannot move needs no B, and a quick check has none. */
+static bool reads_again(const struct heap_frames *heap)
 {
-    const bool has_again = !is_quick && !heap->copy->is_still;
+    return !heap->copy->is_quick && !heap->copy->is_still;
+}
+
+size_t heap_frames_plan_count(const struct heap_frames *heap)
+{
+    const bool has_again = reads_again(heap);
     if (!reads_ranges(heap))
         return 1 + heap->count + (has_again ? heap->count : 0);
     return 1 + (has_again ? heap->first_count + heap->late_count + heap->again_count
@@ -151,11 +157,9 @@ static size_t plan_ranges(struct heap_frames *heap, bool has_again, struct memor
     for (size_t i = 0; i < heap->range_count; i++)
         if (!has_again || is_late(&heap->ranges[i]))
             plan_range(heap, i, HEAP_A, spans, &count);
-    const size_t first = count;
     for (size_t i = 0; has_again && i < heap->range_count; i++)
         if (heap->ranges[i].is_again)
             plan_range(heap, i, HEAP_B, spans, &count);
-    heap->planned_again = count - first;
     return count;
 }
 
@@ -166,16 +170,15 @@ static size_t plan_frames(struct heap_frames *heap, bool has_again, struct memor
         plan_frame(heap, i, HEAP_A, spans, &count);
     for (size_t i = 0; has_again && i < heap->count; i++)
         plan_frame(heap, i, HEAP_B, spans, &count);
-    heap->planned_again = has_again ? heap->count : 0;
     return count;
 }
 
-size_t heap_frames_plan(struct heap_frames *heap, bool is_quick, struct memory_span *spans)
+size_t heap_frames_plan(struct heap_frames *heap, struct memory_span *spans)
 {
     struct copy *const copy = heap->copy;
-    const bool has_again = !is_quick && !copy->is_still;
-    copy->plan_spans = heap->planned_again = 0;
-    if (!VEC_RESERVE(heap->planned, heap->planned_room, heap_frames_plan_count(heap, is_quick)))
+    const bool has_again = reads_again(heap);
+    copy->plan_spans = 0;
+    if (!VEC_RESERVE(heap->planned, heap->planned_room, heap_frames_plan_count(heap)))
         return 0;
     for (size_t i = 0; i < heap->count; i++)
         memset(heap->items[i].has, 0, HEAP_LAST);
@@ -278,11 +281,11 @@ enum err_code heap_frames_settle(struct heap_frames *heap, const struct memory_s
 
 enum err_code heap_frames_read(struct heap_frames *heap)
 {
-    const size_t most = heap_frames_plan_count(heap, false);
+    const size_t most = heap_frames_plan_count(heap);
     struct memory_span *const spans = malloc(most * sizeof *spans);
     if (!spans)
         return ERR_NOMEM;
-    const size_t count = heap_frames_plan(heap, false, spans);
+    const size_t count = heap_frames_plan(heap, spans);
     const enum err_code rc = count ? read_from(heap, spans, 0, count) : ERR_NOMEM;
     free(spans);
     return rc;

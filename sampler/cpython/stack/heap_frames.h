@@ -11,8 +11,7 @@
  * Small objects of one size lie side by side, and each span of a call costs as much as some thousand
  * bytes, so frames that lie close together are read as one range.
  *
- * A frame that has returned may be memory of something else.  If the walk meets one, it starts at the
- * innermost frame that did not move instead: the stack is then truncated there.
+ * A frame that has returned may be memory of something else.  If the walk meets one, the thread is read again.
  *
  * Ownership: the caller's storage; heap_frames_deinit accepts a zeroed one.  The thread state is
  * read into the caller's copy.
@@ -93,10 +92,8 @@ struct heap_frames {
     size_t frame_count, frame_room, last_count;
     remote_addr running; /* the running frame, in the previous walk */
     uint64_t readings, walks;
-    size_t planned_again; /* spans of B in the last plan */
-    bool is_complete;     /* all frames were predicted, and no code object was new */
-    bool is_broken;       /* the walk from the running frame did not reach the outermost one */
-    bool is_cut;          /* so it began further out */
+    bool is_complete; /* all frames were predicted, and no code object was new */
+    bool is_broken;   /* the walk from the running frame did not reach the outermost one */
 };
 
 /* From the bytes of a frame: does it run, and at which instruction is it? */
@@ -108,8 +105,8 @@ void heap_frames_init(struct heap_frames *heap, struct copy *copy);
 void heap_frames_deinit(struct heap_frames *heap);
 
 /* As copy_plan_count and copy_plan. */
-size_t heap_frames_plan_count(const struct heap_frames *heap, bool is_quick);
-size_t heap_frames_plan(struct heap_frames *heap, bool is_quick, struct memory_span *spans);
+size_t heap_frames_plan_count(const struct heap_frames *heap);
+size_t heap_frames_plan(struct heap_frames *heap, struct memory_span *spans);
 /* As copy_settle.  ERR_GONE: the thread state no longer exists, or is another thread's. */
 MUST_CHECK enum err_code heap_frames_settle(struct heap_frames *heap,
                                             const struct memory_span *spans, size_t count,
@@ -121,7 +118,7 @@ MUST_CHECK enum err_code heap_frames_read(struct heap_frames *heap);
 bool heap_frames_are_same(const struct heap_frames *heap);
 
 /* Walks from the running frame to the outermost one.  The result is frames[0], frame_count; it has no
- * frames if the walk is broken and not cut. */
+ * frames if the walk is broken. */
 MUST_CHECK enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes);
 /* The number of outermost frames that A and B confirm. */
 size_t heap_frames_sure(const struct heap_frames *heap);

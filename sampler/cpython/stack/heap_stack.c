@@ -7,8 +7,7 @@ static void judge(struct stack *stack)
     const size_t found = stack->count;
     if (!stack->copy.is_still)
         stack->count = heap_frames_sure(&stack->heap);
-    stack->certainty =
-        stack->heap.is_cut || stack->count < found ? STACK_TRUNCATED : STACK_EXACT;
+    stack->certainty = stack->count < found ? STACK_TRUNCATED : STACK_EXACT;
 }
 
 static bool codes_are_fresh(const struct stack *stack, struct code_table *codes)
@@ -22,8 +21,7 @@ static bool is_unchanged(const struct stack *stack, struct code_table *codes)
 {
     return stack->certainty == STACK_EXACT && stack->count == stack->heap.frame_count &&
            heap_frames_are_same(&stack->heap) &&
-           ((stack->heap.planned_again == 0 && !stack->copy.is_still) ||
-            codes_are_fresh(stack, codes));
+           ((stack->copy.is_quick && !stack->copy.is_still) || codes_are_fresh(stack, codes));
 }
 
 static enum err_code find_stack(struct stack *stack, struct code_table *codes, bool is_first,
@@ -50,7 +48,7 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes, b
         stack_cut_at_stale(stack, codes);
     }
     heap_frames_accept(&stack->heap);
-    return stack->heap.is_broken && !stack->heap.is_cut ? ERR_FAULT : ERR_OK;
+    return stack->heap.is_broken ? ERR_FAULT : ERR_OK;
 }
 
 static enum err_code conclude(struct stack *stack, enum err_code rc)
@@ -60,14 +58,14 @@ static enum err_code conclude(struct stack *stack, enum err_code rc)
     return rc;
 }
 
-static size_t plan_count(const struct stack *stack, bool is_quick)
+static size_t plan_count(const struct stack *stack)
 {
-    return heap_frames_plan_count(&stack->heap, is_quick);
+    return heap_frames_plan_count(&stack->heap);
 }
 
-static size_t plan(struct stack *stack, bool is_quick, struct memory_span *spans)
+static size_t plan(struct stack *stack, struct memory_span *spans)
 {
-    return heap_frames_plan(&stack->heap, is_quick, spans);
+    return heap_frames_plan(&stack->heap, spans);
 }
 
 static enum err_code settle(struct stack *stack, const struct memory_span *spans, size_t count,

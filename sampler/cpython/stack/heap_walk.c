@@ -150,45 +150,22 @@ static bool is_sure(const struct heap_frames *heap, const struct walk_frame *fra
            heap_frame_executes(heap->copy->layout, b);
 }
 
-/* Walks from a frame to the outermost one. */
-static enum err_code walk_from(struct heap_frames *heap, struct code_table *codes,
-                               remote_addr addr)
-{
-    enum err_code rc = ERR_OK;
-    size_t fetched = 0;
-    heap->frame_count = 0;
-    heap->walks++;
-    while (addr && !rc)
-        rc = step_outwards(heap, codes, addr, &fetched, &addr);
-    turn_round(heap->frames[0], heap->frame_count);
-    return rc;
-}
-
-/* The innermost frame of the last stack that has not moved; 0: none. */
-static remote_addr find_sure(const struct heap_frames *heap)
-{
-    for (size_t i = heap->last_count; i-- > 0;)
-        if (is_sure(heap, &heap->frames[1][i]))
-            return heap->frames[1][i].addr;
-    return 0;
-}
-
 enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes)
 {
     struct walk_frame *const before = heap->frames[0];
+    enum err_code rc = ERR_OK;
+    size_t fetched = 0;
     heap->frames[0] = heap->frames[1];
     heap->frames[1] = before;
     heap->last_count = heap->frame_count;
+    heap->frame_count = 0;
     heap->is_complete = true;
-    heap->is_cut = false;
     heap->running = heap_running(heap);
-    enum err_code rc = walk_from(heap, codes, heap->running);
+    heap->walks++;
+    for (remote_addr addr = heap->running; addr && !rc;)
+        rc = step_outwards(heap, codes, addr, &fetched, &addr);
+    turn_round(heap->frames[0], heap->frame_count);
     heap->is_broken = rc != ERR_OK;
-    if (heap->is_broken && rc != ERR_NOMEM) {
-        const remote_addr sure = heap->copy->is_still ? 0 : find_sure(heap);
-        rc = sure ? walk_from(heap, codes, sure) : rc;
-        heap->is_cut = sure && !rc;
-    }
     if (rc == ERR_NOMEM)
         return rc;
     take_over(heap);

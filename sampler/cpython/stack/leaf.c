@@ -224,15 +224,15 @@ static void take_head(const struct layout *layout, const unsigned char *frame,
     state->top = layout->keeps_stack_top ? field_u64(frame, layout->frame_stack) : 0;
 }
 
-static bool see(const struct leaves *leaves, const struct copy *copy, enum copy_reading reading,
-                remote_addr frame, const struct leaf_place *leaf_place, struct leaf_state *out)
+static bool see(const struct leaves *leaves, const struct copy *copy, remote_addr frame,
+                const struct leaf_place *leaf_place, struct leaf_state *out)
 {
     const remote_addr slot =
         locals_of(leaves->layout, frame) + (remote_addr)leaf_place->slot * WORD;
     const unsigned char *const head =
-        copy_in_chunk(copy, reading, frame, leaves->layout->frame_bytes);
+        copy_in_chunk(copy, COPY_A, frame, leaves->layout->frame_bytes);
     const unsigned char *const slots =
-        copy_in_chunk(copy, reading, slot, (size_t)leaf_place->slots * WORD);
+        copy_in_chunk(copy, COPY_A, slot, (size_t)leaf_place->slots * WORD);
     if (!head || !slots)
         return false;
     memset(out, 0, sizeof *out);
@@ -279,25 +279,14 @@ static bool same_leaf_state(const struct leaf_state *a, const struct leaf_state 
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* *is_certain_out: both readings agree. */
 static bool see_leaf(struct leaves *leaves, const struct stack *stack,
                      const struct walk_frame *frame, const struct leaf_place *leaf_place,
-                     struct leaf_state *out, bool *is_certain_out)
+                     struct leaf_state *out)
 {
     const unsigned char *const off_chunk = copy_off_chunk(&stack->copy, COPY_A, frame->addr);
-    struct leaf_state second;
-    bool seen;
-    if (off_chunk) {
-        seen =
-            see_off_chunk(leaves, stack->copy.memory, off_chunk, frame->addr, leaf_place, out);
-        *is_certain_out = seen;
-    } else {
-        seen = see(leaves, &stack->copy, COPY_A, frame->addr, leaf_place, out);
-        *is_certain_out =
-            seen && (stack->copy.is_still ||
-                     (see(leaves, &stack->copy, COPY_B, frame->addr, leaf_place, &second) &&
-                      same_leaf_state(out, &second)));
-    }
+    const bool seen = off_chunk ? see_off_chunk(leaves, stack->copy.memory, off_chunk,
+                                                frame->addr, leaf_place, out)
+                                : see(leaves, &stack->copy, frame->addr, leaf_place, out);
     return seen && out->instr == frame->instr;
 }
 
@@ -315,24 +304,26 @@ static remote_addr callable_of(const struct leaf_state *state)
     return word & ~TAG_MASK;
 }
 
-/* A temporary object was read after the frame, so another one may have been there by then.  One call
- * must show both the frame and the object. */
+/* The instruction may be older than the value stack, so a moving frame is read once more.  A temporary object was read after the
+ * frame, and another one may have been there by then: one call must show both the frame and the object. */
 static bool is_confirmed(struct leaves *leaves, const struct stack *stack,
                          const struct walk_frame *frame, const struct leaf_place *leaf_place,
                          const struct leaf_state *state, const struct callee *callee)
 {
     unsigned char fingerprint[CALLEE_MAX_FINGERPRINT_BYTES];
     struct leaf_state again;
-    if (callee->is_permanent || (stack->copy.is_still && !stack->copy.taken_ns))
-        return true;
-    /* Its copy is older than what was read of the object, but the object was there before that. */
+    /* A copy is older than what was read of the object, but the object was there before that. */
     if (stack->copy.taken_ns)
-        return callee->epoch < leaves->callees.epoch;
-    return see_again(leaves, leaves->memory,
-                     callee_fingerprint_span(&leaves->callees, callee, fingerprint),
-                     frame->addr, leaf_place, &again) &&
+        return callee->is_permanent || callee->epoch < leaves->callees.epoch;
+    if (stack->copy.is_still)
+        return true;
+    const struct memory_span span =
+        callee->is_permanent ? (struct memory_span){ 0 }
+                             : callee_fingerprint_span(&leaves->callees, callee, fingerprint);
+    return see_again(leaves, leaves->memory, span, frame->addr, leaf_place, &again) &&
            same_leaf_state(state, &again) &&
-           memcmp(fingerprint, callee->fingerprint, callee->fingerprint_bytes) == 0;
+           (callee->is_permanent ||
+            memcmp(fingerprint, callee->fingerprint, callee->fingerprint_bytes) == 0);
 }
 
 static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
@@ -341,9 +332,8 @@ static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
     const struct leaf_place *const leaf_place = pool_at(&leaves->places, place);
     const struct callee *callee;
     struct leaf_state state;
-    bool is_certain;
     out->in_native = VALUE_UNKNOWN;
-    if (!see_leaf(leaves, stack, frame, leaf_place, &state, &is_certain))
+    if (!see_leaf(leaves, stack, frame, leaf_place, &state))
         return ERR_OK;
     out->in_native = VALUE_NO;
     const remote_addr callable = callable_of(&state);
@@ -358,12 +348,11 @@ static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
     if (callee->is_c != VALUE_YES || !callee->name)
         return ERR_OK;
     bool is_known = has_pair(leaves, place, callee->name);
-    if (!is_known && is_certain &&
-        is_confirmed(leaves, stack, frame, leaf_place, &state, callee)) {
+    if (!is_known && is_confirmed(leaves, stack, frame, leaf_place, &state, callee)) {
         add_pair(leaves, place, callee->name);
         is_known = true;
     }
-    out->is_unsettled = !is_known && is_certain && stack->copy.taken_ns;
+    out->is_unsettled = !is_known && stack->copy.taken_ns;
     if (is_known) {
         out->callee = callee->name;
         out->code = callee->code;

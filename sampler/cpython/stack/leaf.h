@@ -8,8 +8,8 @@
  * match the code.
  *
  * Reading a frame takes time, so the instruction may be older than the value stack.  Therefore a pair
- * of an instruction and a callee is accepted only after both readings of a stack have shown it.
- * Before that, the call is known to be one to C, but has no name.
+ * of an instruction and a callee is accepted only after another reading has shown it.  Before that, the call is
+ * known to be one to C, but has no name.
  *
  * Ownership: the caller's storage; leaves_deinit accepts a zeroed one.
  * Threads: none.

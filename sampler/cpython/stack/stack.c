@@ -63,8 +63,10 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
     enum err_code rc = first;
     bool again = true, has_found = false;
     for (int i = 0; i < reader->max_attempts && again; i++) {
-        if (i > 0)
+        if (i > 0) {
+            stack->copy.is_quick = false;
             rc = reader->read(stack);
+        }
         if (!rc)
             rc = reader->find(stack, codes, !has_found, &again);
         if (rc && rc != ERR_FAULT && rc != ERR_CORRUPT)
@@ -86,17 +88,19 @@ static bool needs_quick_check(const struct stack *stack)
 
 enum err_code stack_read(struct stack *stack, struct code_table *codes)
 {
+    stack->copy.is_quick = false;
     return read_until_found(stack, codes, stack->reader->read(stack));
 }
 
 size_t stack_plan_count(const struct stack *stack)
 {
-    return stack->reader->plan_count(stack, needs_quick_check(stack));
+    return stack->reader->plan_count(stack);
 }
 
 size_t stack_plan(struct stack *stack, struct memory_span *spans)
 {
-    return stack->reader->plan(stack, needs_quick_check(stack), spans);
+    stack->copy.is_quick = needs_quick_check(stack);
+    return stack->reader->plan(stack, spans);
 }
 
 enum err_code stack_finish(struct stack *stack, struct code_table *codes,

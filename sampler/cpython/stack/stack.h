@@ -1,10 +1,9 @@
 /*
  * stack - the Python stack of one thread at one instant, and how certain it is.
  *
- * The instant is the reading of the thread state, which names the running frame.  The frames are read
- * right after it, twice (see copy).  If both readings agree, the stack is exact.  At the first frame
- * for which they differ, or which has returned meanwhile, the stack is truncated, and the sample says
- * so.  The stack of a thread that cannot move, because it is stopped or copied, is always exact.
+ * The instant is the reading of the thread state, which names the running frame.  The frames are read right after it.  At the
+ * first frame that has returned meanwhile, or has gone on since its callee was read, the stack is truncated, and the sample says
+ * so; then the thread is read once more.  The stack of a thread that cannot move, because it is stopped or copied, is always exact.
  *
  * A thread that has not moved for a while gets a quick check: one reading, compared with the last one.
  * A frame that has not moved keeps its code object alive, so nothing else is checked.  After
@@ -28,7 +27,7 @@
 enum { STACK_STILL_READINGS = 2, STACK_QUICK_CHECKS_IN_A_ROW = 63 };
 
 enum stack_certainty {
-    STACK_EXACT,     /* both readings agree */
+    STACK_EXACT,     /* no frame has moved, as far as frames show */
     STACK_RETRIED,   /* exact, after another reading */
     STACK_TRUNCATED, /* cut at a frame that is not certain */
 };

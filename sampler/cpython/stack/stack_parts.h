@@ -14,8 +14,8 @@
 struct stack_reader {
     int max_attempts; /* readings for one sample */
     /* As copy_plan_count, copy_plan, copy_settle and copy_read. */
-    size_t (*plan_count)(const struct stack *stack, bool is_quick);
-    size_t (*plan)(struct stack *stack, bool is_quick, struct memory_span *spans);
+    size_t (*plan_count)(const struct stack *stack);
+    size_t (*plan)(struct stack *stack, struct memory_span *spans);
     enum err_code (*settle)(struct stack *stack, const struct memory_span *spans, size_t count,
                             size_t arrived);
     enum err_code (*read)(struct stack *stack);

@@ -253,7 +253,7 @@ static const unsigned char *bytes_of(struct walker *w, remote_addr addr, uint64_
     if (bytes || w->fetched == MAX_FETCHES)
         return bytes;
     w->fetched++;
-    const enum err_code fetched = copy_fetch_off_chunk(w->copy, addr, w->running);
+    const enum err_code fetched = copy_fetch_off_chunk(w->copy, addr);
     *rc = fetched == ERR_NOMEM ? fetched : ERR_OK;
     return fetched ? NULL : copy_off_chunk(w->copy, COPY_A, addr);
 }

@@ -32,7 +32,7 @@ static void put_texts(FILE *out, const struct setting *setting)
         fprintf(out, "%s%s", i > 0 ? " " : "", texts[i]);
 }
 
-static bool belongs(const struct option *option, const struct command *command)
+static bool is_of_command(const struct option *option, const struct command *command)
 {
     return option->commands == 0 || (option->commands & command->bit) != 0;
 }
@@ -49,7 +49,7 @@ static void put_bash_options(FILE *out, const struct command *command)
     const struct option *option = NULL;
     fprintf(out, "    %s) words='", command->name);
     for (size_t i = 0; (option = option_at(i)); i++) {
-        if (!belongs(option, command))
+        if (!is_of_command(option, command))
             continue;
         fprintf(out, "--%s ", option->setting.name);
         if (option->letter)
@@ -169,7 +169,7 @@ static void put_fish(FILE *out)
         put_fish_text(out, command->summary);
         fputc('\n', out);
         for (size_t j = 0; (option = option_at(j)); j++)
-            if (belongs(option, command))
+            if (is_of_command(option, command))
                 put_fish_option(out, command, option);
     }
 }

@@ -31,22 +31,6 @@ static void print_option(FILE *out, const struct option *option)
             setting_is_repeatable(&option->setting) ? " (repeatable)" : "");
 }
 
-static void print_options(FILE *out, unsigned command)
-{
-    const struct option *option = NULL;
-    const char *heading = NULL, *printed = NULL;
-    for (size_t i = 0; (option = option_at(i)); i++) {
-        if (option->heading)
-            heading = option->heading;
-        if (option->commands != 0 && !(option->commands & command))
-            continue;
-        if (heading != printed)
-            fprintf(out, "\n%s:\n", heading);
-        printed = heading;
-        print_option(out, option);
-    }
-}
-
 static bool is_usual(const struct option *option, const struct command *command)
 {
     char word[64];
@@ -104,7 +88,19 @@ void help_print_all(FILE *out, const struct command *command)
         print_usage(out, command);
         fprintf(out, "\n%s", command->details);
         print_examples(out, command);
-        print_options(out, command->bit);
+
+        const struct option *option = NULL;
+        const char *heading = NULL, *printed = NULL;
+        for (size_t i = 0; (option = option_at(i)); i++) {
+            if (option->heading)
+                heading = option->heading;
+            if (option->commands != 0 && !(option->commands & command->bit))
+                continue;
+            if (heading != printed)
+                fprintf(out, "\n%s:\n", heading);
+            printed = heading;
+            print_option(out, option);
+        }
     } else {
         const struct option *option = NULL;
         print_commands(out);

@@ -12,7 +12,7 @@
 enum { LINE_BYTES = 72 };
 
 /* A character that roff would take for its own or replace by a typographic one; NULL: none. */
-static const char *escaped(char c)
+static const char *roff_escape(char c)
 {
     static const char characters[] = "\\-'`^~";
     static const char *const escapes[] = { "\\e", "\\-", "\\(aq", "\\(ga", "\\(ha", "\\(ti" };
@@ -26,7 +26,7 @@ static void put_text(FILE *out, const char *text, size_t length)
     if (length > 0 && *text == '.')
         fputs("\\&", out);
     for (size_t i = 0; i < length; i++) {
-        const char *const escape = escaped(text[i]);
+        const char *const escape = roff_escape(text[i]);
         if (escape)
             fputs(escape, out);
         else
@@ -34,7 +34,7 @@ static void put_text(FILE *out, const char *text, size_t length)
     }
 }
 
-static void put(FILE *out, const char *text)
+static void put_plain(FILE *out, const char *text)
 {
     put_text(out, text, strlen(text));
 }
@@ -63,8 +63,8 @@ static void put_lines(FILE *out, const char *text)
 static void put_sentence(FILE *out, const char *text)
 {
     const char first[] = { (char)toupper((unsigned char)*text), '\0' };
-    put(out, first);
-    put(out, text + 1);
+    put_plain(out, first);
+    put_plain(out, text + 1);
     fputs(text[strlen(text) - 1] == '.' ? "\n" : ".\n", out);
 }
 
@@ -81,7 +81,7 @@ static void put_options(FILE *out, unsigned command)
             continue;
         if (heading != printed && command != COMMAND_NONE) {
             fputs(".SS ", out);
-            put(out, heading);
+            put_plain(out, heading);
             fputc('\n', out);
         }
         printed = heading;
@@ -93,11 +93,11 @@ static void put_options(FILE *out, unsigned command)
         if (option->letter)
             fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
         fputs("\\fB\\-\\-", out);
-        put(out, option->setting.name);
+        put_plain(out, option->setting.name);
         fputs("\\fR", out);
         if (*value) {
             fputs(is_optional ? "[=\\fI" : " \\fI", out);
-            put(out, value + is_optional);
+            put_plain(out, value + is_optional);
             fputs(is_optional ? "\\fR]" : "\\fR", out);
         }
         fputc('\n', out);
@@ -150,10 +150,10 @@ void man_page_print(FILE *out, const struct command *command)
     if (command) {
         put_title(out, command);
         fprintf(out, "pyrometer\\-%s \\- ", command->name);
-        put(out, command->summary);
+        put_plain(out, command->summary);
         fprintf(out, "\n.SH SYNOPSIS\n\\fBpyrometer %s\\fR [\\fIOPTIONS\\fR]%s", command->name,
                 *command->operands ? " " : "");
-        put(out, command->operands);
+        put_plain(out, command->operands);
         fputs("\n.SH DESCRIPTION\n", out);
         put_sentence(out, command->summary);
         fputs(".PP\n", out);

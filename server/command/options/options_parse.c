@@ -34,7 +34,7 @@ static const struct options defaults = {
 };
 
 /* Before the command is known, options that all of attach, run and record have are accepted too. */
-static bool belongs(const struct option *option, const struct command *command)
+static bool is_of_command(const struct option *option, const struct command *command)
 {
     if (option->commands == 0)
         return true;
@@ -47,7 +47,7 @@ static const struct option *find_letter(char letter, const struct command *comma
 {
     const struct option *option = NULL;
     for (size_t i = 0; (option = option_at(i)); i++)
-        if (option->letter == letter && belongs(option, command))
+        if (option->letter == letter && is_of_command(option, command))
             return option;
     return NULL;
 }
@@ -56,7 +56,7 @@ static const struct option *find_name(const char *name, const struct command *co
 {
     const struct option *option = NULL;
     for (size_t i = 0; (option = option_at(i)); i++)
-        if (strcmp(option->setting.name, name) == 0 && belongs(option, command))
+        if (strcmp(option->setting.name, name) == 0 && is_of_command(option, command))
             return option;
     return NULL;
 }
@@ -78,7 +78,7 @@ static enum err_code unknown_option(const char *name, const struct command *comm
     struct suggestion best = { meaning, 0 };
     const struct option *option = NULL;
     for (size_t i = 0; !meaning && (option = option_at(i)); i++)
-        if (belongs(option, command))
+        if (is_of_command(option, command))
             suggest_offer(&best, name, option->setting.name);
         else if (command && strcmp(option->setting.name, name) == 0)
             return err_set(err, ERR_INVALID, "%s has no option '--%s' (see %s --help)",
@@ -488,7 +488,7 @@ static enum err_code complete_parts(struct options *options, struct err *err)
 }
 
 /* Checks that need all options. */
-static enum err_code complete(struct options *options, struct err *err)
+static enum err_code complete_options(struct options *options, struct err *err)
 {
     if (options->only_main_thread)
         options->sampling.all_threads = false;
@@ -566,5 +566,5 @@ enum err_code options_parse(char **argv, struct options *out, struct err *err)
     *out = defaults;
     while (!rc && *at)
         rc = parse_one(out, &at, err);
-    return rc ? rc : complete(out, err);
+    return rc ? rc : complete_options(out, err);
 }

@@ -29,11 +29,11 @@ static bool is_process(const struct profile_snapshot *snapshot, uint32_t id, con
 }
 
 /* Several rows may have the same name. */
-static enum err_code find(const struct profile_snapshot *snapshot, const char *what,
-                          uint32_t rows, const struct setting_texts *words,
-                          bool (*is)(const struct profile_snapshot *snapshot, uint32_t id,
-                                     const char *word),
-                          uint32_t **ids_out, size_t *count_out, struct err *err)
+static enum err_code find_ids(const struct profile_snapshot *snapshot, const char *what,
+                              uint32_t rows, const struct setting_texts *words,
+                              bool (*is)(const struct profile_snapshot *snapshot, uint32_t id,
+                                         const char *word),
+                              uint32_t **ids_out, size_t *count_out, struct err *err)
 {
     if (words->count == 0)
         return ERR_OK;
@@ -64,11 +64,11 @@ enum err_code selection_init(struct selection *selection, const struct options *
     if (query->from_ns > 0 && query->from_ns >= snapshot->end_ns)
         return err_set(err, ERR_INVALID, "the capture ends at %.2f s, before --from",
                        (double)snapshot->end_ns / (double)NS_PER_S);
-    enum err_code rc = find(snapshot, "thread", snapshot->sizes.threads, &view->threads,
-                            is_thread, &selection->threads, &query->thread_count, err);
+    enum err_code rc = find_ids(snapshot, "thread", snapshot->sizes.threads, &view->threads,
+                                is_thread, &selection->threads, &query->thread_count, err);
     if (!rc)
-        rc = find(snapshot, "process", snapshot->sizes.processes, &view->processes, is_process,
-                  &selection->processes, &query->process_count, err);
+        rc = find_ids(snapshot, "process", snapshot->sizes.processes, &view->processes,
+                      is_process, &selection->processes, &query->process_count, err);
     query->threads = selection->threads;
     query->processes = selection->processes;
     return rc;

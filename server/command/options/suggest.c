@@ -102,7 +102,7 @@ static const struct {
     { "dir", "data" },
 };
 
-static size_t smallest(size_t a, size_t b, size_t c)
+static size_t smallest_of(size_t a, size_t b, size_t c)
 {
     const size_t d = a < b ? a : b;
     return d < c ? d : c;
@@ -122,9 +122,9 @@ size_t suggest_distance(const char *a, const char *b)
         row[0] = i;
         for (size_t j = 1; j <= n; j++) {
             const bool differs = a[i - 1] != b[j - 1];
-            row[j] = smallest(above[j] + 1, row[j - 1] + 1, above[j - 1] + differs);
+            row[j] = smallest_of(above[j] + 1, row[j - 1] + 1, above[j - 1] + differs);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = smallest(row[j], rows[(i + 1) % 3][j - 2] + 1, row[j]);
+                row[j] = smallest_of(row[j], rows[(i + 1) % 3][j - 2] + 1, row[j]);
         }
     }
     return rows[m % 3][n];

@@ -32,7 +32,7 @@ static bool is_wanted(const struct finder *finder, const struct sampler_target *
     return !service || strcmp(service_name_of(target), service) == 0;
 }
 
-static enum err_code describe(struct finder *finder, const char *path, struct err *err)
+static enum err_code describe_capture(struct finder *finder, const char *path, struct err *err)
 {
     struct described *const capture = &finder->captures[finder->count];
     struct reader *reader = NULL;
@@ -125,18 +125,6 @@ static bool shares_a_process(const struct before_after_part *one,
     return false;
 }
 
-/* Captures of continuous sampling overlap: what an earlier one has of the same processes is not counted again. */
-static void begin_after_others(struct before_after_part *part, uint64_t capture_start_ns,
-                               const struct before_after *found, size_t first)
-{
-    for (size_t i = first; i < found->count; i++) {
-        const uint64_t end_ns = found->parts[i].end_ns;
-        if (end_ns > capture_start_ns + part->from_ns &&
-            shares_a_process(part, &found->parts[i]))
-            part->from_ns = end_ns - capture_start_ns;
-    }
-}
-
 /* The part of a capture between two instants, if a wanted process was in it then.  first: of this side. */
 static enum err_code add_part(const struct finder *finder, const struct described *capture,
                               uint64_t from_ns, uint64_t to_ns, size_t first,
@@ -161,7 +149,15 @@ static enum err_code add_part(const struct finder *finder, const struct describe
             part.pids[part.pid_count++] = target->pid;
     }
 
-    begin_after_others(&part, capture->start_ns, out, first);
+    /* Captures of continuous sampling overlap: what an earlier one has of the same processes is not
+     * counted again. */
+    for (size_t i = first; i < out->count; i++) {
+        const uint64_t other_ns = out->parts[i].end_ns;
+        if (other_ns > capture->start_ns + part.from_ns &&
+            shares_a_process(&part, &out->parts[i]))
+            part.from_ns = other_ns - capture->start_ns;
+    }
+
     if (part.pid_count == 0 || part.from_ns >= part.to_ns) {
         free(part.pids);
         return ERR_OK;
@@ -187,8 +183,8 @@ static enum err_code add_side(const struct finder *finder, uint64_t from_ns, uin
     return rc;
 }
 
-static enum err_code find(const struct finder *finder, struct before_after *out,
-                          struct err *err)
+static enum err_code find_parts(const struct finder *finder, struct before_after *out,
+                                struct err *err)
 {
     enum err_code rc = find_instant(finder, &out->instant_ns, err);
     if (rc)
@@ -235,10 +231,10 @@ enum err_code before_after_find(const struct options *options, struct before_aft
     if (!finder.captures)
         return err_nomem(err);
     for (size_t i = 0; i < options->file_count && !rc; i++)
-        rc = describe(&finder, options->files[i], err);
+        rc = describe_capture(&finder, options->files[i], err);
     qsort(finder.captures, finder.count, sizeof *finder.captures, by_start);
     if (!rc)
-        rc = find(&finder, out, err);
+        rc = find_parts(&finder, out, err);
     for (size_t i = 0; i < finder.count; i++)
         target_list_deinit(&finder.captures[i].targets);
     free(finder.captures);

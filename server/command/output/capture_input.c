@@ -13,8 +13,9 @@
 #include "server/sessions/open_capture.h"
 #include "server/sessions/sessions.h"
 
-static enum err_code load(const char *path, const struct reader_part *part,
-                          bool hides_arguments, struct open_capture **out, struct err *err)
+static enum err_code load_capture(const char *path, const struct reader_part *part,
+                                  bool hides_arguments, struct open_capture **out,
+                                  struct err *err)
 {
     struct progress progress;
     struct reader_part watched = *part;
@@ -69,7 +70,7 @@ enum err_code capture_input_show(struct sessions *sessions, const struct options
                                       .to_ns = options->view.query.to_ns };
     const bool hides_arguments = options->sampling.hides_arguments;
     struct open_capture *opened = NULL;
-    enum err_code rc = load(path, &part, hides_arguments, &opened, err);
+    enum err_code rc = load_capture(path, &part, hides_arguments, &opened, err);
     if (rc)
         return rc;
 
@@ -95,7 +96,7 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
 {
     memset(capture, 0, sizeof *capture);
     const struct reader_part everything = { .memory_bytes = memory_bytes };
-    enum err_code rc = load(path, &everything, hides_arguments, &capture->opened, err);
+    enum err_code rc = load_capture(path, &everything, hides_arguments, &capture->opened, err);
     if (!rc)
         rc = profile_snapshot(open_capture_profile(capture->opened), &capture->snapshot, err);
     if (rc) {

@@ -157,7 +157,7 @@ struct writing {
     struct progress progress;
 };
 
-static bool drain(void *to, const char *data, size_t bytes)
+static bool drain_export(void *to, const char *data, size_t bytes)
 {
     struct writing *const writing = to;
     progress_show(&writing->progress, writing->output->written, 0);
@@ -172,7 +172,7 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
     struct buffer file;
     struct writing writing = { .output = &item->output };
     progress_begin(&writing.progress, "writing", item->format->name);
-    buffer_init_draining(&file, drain, &writing);
+    buffer_init_draining(&file, drain_export, &writing);
     if (exports->baseline.opened) {
         baseline_query = *baseline.query;
         baseline_query.states.parts = item->parts;

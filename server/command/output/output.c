@@ -129,7 +129,7 @@ static bool find_mode(const struct output_place *place, mode_t *out)
 }
 
 /* A file that is there is replaced, anything else is written in place. */
-static enum err_code begin(struct output *output, struct err *err)
+static enum err_code begin_place(struct output *output, struct err *err)
 {
     const struct trusted_path *const at = &output->place.at;
     const bool is_served = files_in(at->folder_fd).number >= 0;
@@ -154,7 +154,7 @@ enum err_code output_init(struct output *output, const char *path, struct err *e
     output->fd = -1;
     enum err_code rc = output_place_find(&output->place, path, err);
     if (!rc && output->place.path[0])
-        rc = begin(output, err);
+        rc = begin_place(output, err);
     else if (!rc && (output->fd = dup(STDOUT_FILENO)) < 0)
         rc = output_cannot_write(&output->place, errno, err);
     if (rc)
@@ -198,17 +198,6 @@ bool output_write(struct output *output, const void *data, size_t bytes)
     return output->sys == 0;
 }
 
-/* A new file can be read by its owner only.  Applies the umask instead, unless the file may
- * contain data that other users must not see. */
-static void apply_mask(int fd)
-{
-    if (privilege_is_held())
-        return;
-    const mode_t mask = umask(0);
-    umask(mask);
-    fchmod(fd, (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) & ~mask);
-}
-
 enum err_code output_finish(struct output *output, const void *data, size_t bytes,
                             struct err *err)
 {
@@ -216,7 +205,15 @@ enum err_code output_finish(struct output *output, const void *data, size_t byte
         return output_cannot_write(&output->place, output->sys, err);
     if (!output->temporary[0])
         return ERR_OK;
-    apply_mask(output->fd);
+
+    /* A new file can be read by its owner only, and stays so if it may contain data that other
+     * users must not see. */
+    if (!privilege_is_held()) {
+        const mode_t mask = umask(0);
+        umask(mask);
+        fchmod(output->fd, (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) & ~mask);
+    }
+
     const struct files_folder folder = files_in(output->place.at.folder_fd);
     if (files_rename(&folder, output->temporary, output->place.at.name) != 0)
         return output_cannot_write(&output->place, errno, err);

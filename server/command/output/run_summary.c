@@ -101,47 +101,6 @@ int run_summary_wait_ms(const struct run_summary *summary, uint64_t now_ns)
     return (int)((summary->due_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-/* Rate and CPU are those since the last line, the shares those of the whole session. */
-static void format_line(struct run_summary *summary, const struct session_info *info,
-                        double cpu_s, uint64_t now_ns, char out[LINE_BYTES])
-{
-    const struct quality *const quality = &info->snapshot->quality;
-    const double seconds = (double)(now_ns - summary->last_ns) / (double)NS_PER_S;
-    const double hz =
-        seconds > 0 ? (double)(quality->ticks - summary->last_ticks) / seconds : 0;
-    const double cpu = seconds > 0 ? 100 * (cpu_s - summary->last_cpu_s) / seconds : 0;
-    const uint64_t failed = quality_failed(quality);
-    char intervals[INTERVAL_BYTES], bias[BIAS_TEXT_BYTES], stops[BIAS_TEXT_BYTES];
-
-    /* ", every 0.98 ms (0.02 to 3.10)": mean, least and greatest time between two ticks. */
-    const double ms = (double)NS_PER_MS;
-    intervals[0] = '\0';
-    if (quality->interval_count > 0)
-        snprintf(intervals, INTERVAL_BYTES, ", every %.2f ms (%.2f to %.2f)",
-                 (double)quality->interval_sum_ns / (double)quality->interval_count / ms,
-                 (double)quality->interval_least_ns / ms,
-                 (double)quality->interval_most_ns / ms);
-
-    bias_format(info, bias);
-    bias_format_stops(info, stops);
-    if (summary->most_hz <= 0 || hz < summary->least_hz)
-        summary->least_hz = hz;
-    if (hz > summary->most_hz)
-        summary->most_hz = hz;
-    snprintf(out, LINE_BYTES,
-             "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f)%s, %" PRIu64
-             " samples, exact %.2f %%, failed %.2f %%, missed %" PRIu64
-             ", own CPU %.1f %%, %s%s%s",
-             hz, info->options->rate_hz, session_achieved_hz(info->snapshot), summary->least_hz,
-             summary->most_hz, intervals, quality->samples,
-             quality_percent(quality->exact, quality->samples),
-             quality_percent(failed, quality->samples + failed), quality->missed_ticks, cpu,
-             bias, *stops ? ", " : "", stops);
-    summary->last_ns = now_ns;
-    summary->last_ticks = quality->ticks;
-    summary->last_cpu_s = cpu_s;
-}
-
 /* A wrapped line cannot be overwritten. */
 static void cut_to_terminal(char line[LINE_BYTES])
 {
@@ -189,7 +148,45 @@ void run_summary_say_line(struct run_summary *summary, const struct session_info
     char line[LINE_BYTES];
     if (!is_due(summary, now_ns))
         return;
-    format_line(summary, info, own_cpu_s(), now_ns, line);
+
+    /* Rate and CPU are those since the last line, the shares those of the whole session. */
+    const double cpu_s = own_cpu_s();
+    const struct quality *const quality = &info->snapshot->quality;
+    const double seconds = (double)(now_ns - summary->last_ns) / (double)NS_PER_S;
+    const double hz =
+        seconds > 0 ? (double)(quality->ticks - summary->last_ticks) / seconds : 0;
+    const double cpu = seconds > 0 ? 100 * (cpu_s - summary->last_cpu_s) / seconds : 0;
+    const uint64_t failed = quality_failed(quality);
+    char intervals[INTERVAL_BYTES], bias[BIAS_TEXT_BYTES], stops[BIAS_TEXT_BYTES];
+
+    /* ", every 0.98 ms (0.02 to 3.10)": mean, least and greatest time between two ticks. */
+    const double ms = (double)NS_PER_MS;
+    intervals[0] = '\0';
+    if (quality->interval_count > 0)
+        snprintf(intervals, INTERVAL_BYTES, ", every %.2f ms (%.2f to %.2f)",
+                 (double)quality->interval_sum_ns / (double)quality->interval_count / ms,
+                 (double)quality->interval_least_ns / ms,
+                 (double)quality->interval_most_ns / ms);
+
+    bias_format(info, bias);
+    bias_format_stops(info, stops);
+    if (summary->most_hz <= 0 || hz < summary->least_hz)
+        summary->least_hz = hz;
+    if (hz > summary->most_hz)
+        summary->most_hz = hz;
+    snprintf(line, LINE_BYTES,
+             "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f)%s, %" PRIu64
+             " samples, exact %.2f %%, failed %.2f %%, missed %" PRIu64
+             ", own CPU %.1f %%, %s%s%s",
+             hz, info->options->rate_hz, session_achieved_hz(info->snapshot), summary->least_hz,
+             summary->most_hz, intervals, quality->samples,
+             quality_percent(quality->exact, quality->samples),
+             quality_percent(failed, quality->samples + failed), quality->missed_ticks, cpu,
+             bias, *stops ? ", " : "", stops);
+    summary->last_ns = now_ns;
+    summary->last_ticks = quality->ticks;
+    summary->last_cpu_s = cpu_s;
+
     if (summary->is_terminal)
         cut_to_terminal(line);
     fprintf(stderr, summary->is_terminal ? "\r%s\x1b[K" : "%s\n", line);
@@ -264,7 +261,8 @@ static void say_processes(const struct session_info *info)
     struct sampler_processes processes;
     sampler_processes(info->sampler, &processes);
     if (processes.joined > 1) {
-        /* Which of several targets are no longer sampled though they have not exited, and why: a line for each reason. */
+        /* Which of several targets are no longer sampled though they have not exited, and why: a
+         * line for each reason. */
         const struct sampler *const sampler = info->sampler;
         struct sampler_target target;
         bool is_first;
@@ -294,45 +292,6 @@ static void say_processes(const struct session_info *info)
             flag_of(info->options->mode) == STATE_FLAG_COUNT
                 ? ""
                 : ", or a version without the state that --mode requires");
-}
-
-static void say_limits(const struct session_info *info)
-{
-    const struct quality *const quality = &info->snapshot->quality;
-    if (quality->stops_refused > 0)
-        say("the kernel refused to stop threads %" PRIu64
-            " times (is the target being traced?): %s",
-            quality->stops_refused,
-            info->options->stop == SAMPLER_STOP_ALWAYS ? "samples of threads that ran failed"
-                                                       : "shares of short calls are too low");
-    if (quality->unmatched > 0)
-        say("%.2f %% of the samples are of threads whose thread of the operating system is "
-            "unknown, as after a fork that Python does not know of: whether they ran is unknown",
-            quality_percent(quality->unmatched, quality->samples));
-    if (info->status.rate_hz > 0 && info->status.rate_hz < info->options->rate_hz)
-        say("--max-cpu %.10g allowed %.1f Hz at the end", info->options->max_cpu_percent,
-            info->status.rate_hz);
-}
-
-/* Why frames are missing, and how many stacks are complete of those whose code has unwinding tables. */
-static void say_native_gaps(const struct quality *quality)
-{
-    const uint64_t gaps = quality->native_gaps;
-    const uint64_t described = quality->native_complete + gaps - quality->native_gaps_no_table +
-                               quality->native_mismatched;
-    if (!gaps)
-        return;
-    say("of the gaps, %.2f %% are of code without unwinding tables, %.2f %% of stacks not copied "
-        "whole, %.2f %% of unknown registers, %.2f %% of switches of greenlets, %.2f %% of other "
-        "causes",
-        quality_percent(quality->native_gaps_no_table, gaps),
-        quality_percent(quality->native_gaps_copy, gaps),
-        quality_percent(quality->native_gaps_register, gaps),
-        quality_percent(quality->native_gaps_switch, gaps),
-        quality_percent(quality->native_gaps_other, gaps));
-    if (quality->native_gaps_no_table && described)
-        say("of the native stacks of code with unwinding tables, %.2f %% are complete",
-            quality_percent(quality->native_complete, described));
 }
 
 /* Why samples have no native frames at all. */
@@ -366,7 +325,26 @@ static void say_native(const struct session_info *info)
         quality_percent(quality->native_gaps, samples),
         quality_percent(quality->native_mismatched, samples),
         quality_percent(quality->native_none, samples));
-    say_native_gaps(quality);
+
+    /* Why frames are missing, and how many stacks are complete of those whose code has unwinding
+     * tables. */
+    const uint64_t gaps = quality->native_gaps;
+    const uint64_t described = quality->native_complete + gaps - quality->native_gaps_no_table +
+                               quality->native_mismatched;
+    if (gaps) {
+        say("of the gaps, %.2f %% are of code without unwinding tables, %.2f %% of stacks not copied "
+            "whole, %.2f %% of unknown registers, %.2f %% of switches of greenlets, %.2f %% of other "
+            "causes",
+            quality_percent(quality->native_gaps_no_table, gaps),
+            quality_percent(quality->native_gaps_copy, gaps),
+            quality_percent(quality->native_gaps_register, gaps),
+            quality_percent(quality->native_gaps_switch, gaps),
+            quality_percent(quality->native_gaps_other, gaps));
+        if (quality->native_gaps_no_table && described)
+            say("of the native stacks of code with unwinding tables, %.2f %% are complete",
+                quality_percent(quality->native_complete, described));
+    }
+
     say_native_none(quality);
     if (quality->native_entries)
         say("of the calls of Python by C code, %.2f %% stand at their place among native frames",
@@ -440,33 +418,20 @@ static void say_problems(const struct session_info *info, const struct states *s
 
     say_processes(info);
     say_warnings(info->sampler);
-    say_limits(info);
-}
 
-/* "captured 9981 samples of 3 threads in 10.00 s" */
-static void put_extent(struct buffer *out, const struct session_info *info,
-                       const struct states *states)
-{
-    const struct quality *const quality = &info->snapshot->quality;
-    size_t threads = 0;
-    for (size_t i = 0; i < states->count; i++)
-        threads += !profile_is_waiting_tasks(info->snapshot, states->rows[i].thread);
-    struct sampler_processes processes;
-    sampler_processes(info->sampler, &processes);
-    buffer_printf(out, "captured %" PRIu64 " sample%s", quality->samples,
-                  quality->samples == 1 ? "" : "s");
-    if (states->tasks)
-        buffer_printf(out, ", %" PRIu64 " of waiting tasks,", states->tasks);
-    if (threads)
-        buffer_printf(out, " of %zu thread%s", threads, threads == 1 ? "" : "s");
-    if (processes.joined > 1)
-        buffer_printf(out, " in %" PRIu64 " processes", processes.joined);
-    buffer_printf(out, " in %.2f s", (double)info->snapshot->end_ns / (double)NS_PER_S);
-    if (info->status.state == SAMPLER_ENDED &&
-        strcmp(info->status.reason, SAMPLER_STOPPED) != 0)
-        buffer_printf(out, " (%s)", info->status.reason);
-    if (quality->filtered)
-        buffer_printf(out, ", without %" PRIu64 " that --mode leaves out", quality->filtered);
+    if (quality->stops_refused > 0)
+        say("the kernel refused to stop threads %" PRIu64
+            " times (is the target being traced?): %s",
+            quality->stops_refused,
+            info->options->stop == SAMPLER_STOP_ALWAYS ? "samples of threads that ran failed"
+                                                       : "shares of short calls are too low");
+    if (quality->unmatched > 0)
+        say("%.2f %% of the samples are of threads whose thread of the operating system is "
+            "unknown, as after a fork that Python does not know of: whether they ran is unknown",
+            quality_percent(quality->unmatched, quality->samples));
+    if (info->status.rate_hz > 0 && info->status.rate_hz < info->options->rate_hz)
+        say("--max-cpu %.10g allowed %.1f Hz at the end", info->options->max_cpu_percent,
+            info->status.rate_hz);
 }
 
 void run_summary_say_end(const struct session_info *info, const struct states *states,
@@ -475,7 +440,28 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
     const struct quality *const quality = &info->snapshot->quality;
     struct buffer line = { 0 };
     say_problems(info, states);
-    put_extent(&line, info, states);
+
+    /* "captured 9981 samples of 3 threads in 10.00 s" */
+    size_t threads = 0;
+    for (size_t i = 0; i < states->count; i++)
+        threads += !profile_is_waiting_tasks(info->snapshot, states->rows[i].thread);
+    struct sampler_processes processes;
+    sampler_processes(info->sampler, &processes);
+    buffer_printf(&line, "captured %" PRIu64 " sample%s", quality->samples,
+                  quality->samples == 1 ? "" : "s");
+    if (states->tasks)
+        buffer_printf(&line, ", %" PRIu64 " of waiting tasks,", states->tasks);
+    if (threads)
+        buffer_printf(&line, " of %zu thread%s", threads, threads == 1 ? "" : "s");
+    if (processes.joined > 1)
+        buffer_printf(&line, " in %" PRIu64 " processes", processes.joined);
+    buffer_printf(&line, " in %.2f s", (double)info->snapshot->end_ns / (double)NS_PER_S);
+    if (info->status.state == SAMPLER_ENDED &&
+        strcmp(info->status.reason, SAMPLER_STOPPED) != 0)
+        buffer_printf(&line, " (%s)", info->status.reason);
+    if (quality->filtered)
+        buffer_printf(&line, ", without %" PRIu64 " that --mode leaves out", quality->filtered);
+
     if (quality->samples)
         buffer_printf(&line, ", %.1f %% exact",
                       quality_percent(quality->exact, quality->samples));

@@ -14,37 +14,12 @@ struct row {
     process_id process;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
     const struct row *const left = a, *const right = b;
     if (left->pid != right->pid)
         return left->pid < right->pid ? -1 : 1;
     return (left->process > right->process) - (left->process < right->process);
-}
-
-/* Marks the processes of the threads that have samples. */
-static enum err_code mark(const struct profile_snapshot *snapshot,
-                          const struct view_query *query, bool *marks, struct err *err)
-{
-    struct view_cells cells;
-    const enum err_code rc = view_cells_init(&cells, snapshot, query, err);
-    if (rc)
-        return rc;
-    for (size_t i = 0; i < cells.count; i++)
-        marks[profile_thread_at(snapshot, cells.cells[i].thread).process] = true;
-    view_cells_deinit(&cells);
-    return ERR_OK;
-}
-
-static size_t gather(const struct profile_snapshot *snapshot, const bool *marks,
-                     struct row *rows)
-{
-    size_t count = 0;
-    for (process_id id = 0; id < snapshot->sizes.processes; id++)
-        if (marks[id])
-            rows[count++] = (struct row){ profile_process_at(snapshot, id).pid, id };
-    qsort(rows, count, sizeof *rows, compare);
-    return count;
 }
 
 enum err_code split_init(struct split *split, const struct profile_snapshot *snapshot,
@@ -58,10 +33,23 @@ enum err_code split_init(struct split *split, const struct profile_snapshot *sna
                              .parts = calloc(room, sizeof *split->parts) };
     if (!marks || !rows || !split->processes || !split->parts)
         rc = err_nomem(err);
-    if (!rc)
-        rc = mark(snapshot, query, marks, err);
     if (!rc) {
-        const size_t count = gather(snapshot, marks, rows);
+        /* The processes of the threads that have samples. */
+        struct view_cells cells;
+        rc = view_cells_init(&cells, snapshot, query, err);
+        if (!rc) {
+            for (size_t i = 0; i < cells.count; i++)
+                marks[profile_thread_at(snapshot, cells.cells[i].thread).process] = true;
+            view_cells_deinit(&cells);
+        }
+    }
+    if (!rc) {
+        size_t count = 0;
+        for (process_id id = 0; id < snapshot->sizes.processes; id++)
+            if (marks[id])
+                rows[count++] = (struct row){ profile_process_at(snapshot, id).pid, id };
+        qsort(rows, count, sizeof *rows, compare_rows);
+
         for (size_t i = 0; i < count; i++) {
             if (i == 0 || rows[i].pid != rows[i - 1].pid)
                 split->parts[split->count++] = (struct split_part){ rows[i].pid, i, 0 };

@@ -17,7 +17,7 @@
 enum { TOKEN_FILE_BYTES = 512 };
 
 /* Returns ERR_SYS even for EPERM, because ERR_PERM is about a target. */
-static enum err_code refuse(const char *what, const char *path, struct err *err)
+static enum err_code refuse_file(const char *what, const char *path, struct err *err)
 {
     (void)err_sys(err, errno, "cannot read %s '%s'", what, path);
     return ERR_SYS;
@@ -48,7 +48,7 @@ static enum err_code read_whole(int fd, const char *path, const char *what, char
         if (got > 0)
             *length_out += (size_t)got;
         else if (errno != EAGAIN && errno != EINTR)
-            return refuse(what, path, err);
+            return refuse_file(what, path, err);
     }
     return ERR_OK;
 }
@@ -66,23 +66,9 @@ static enum err_code read_named(const char *path, const char *what, char *out, s
     if (trusted_path_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0, &fd, err) != ERR_OK)
         return err_wrap(err, ERR_SYS, "cannot read %s '%s'", what, path);
     if (fstat(fd, &status) != 0)
-        return refuse(what, path, err);
+        return refuse_file(what, path, err);
     *mode_out = status.st_mode;
     return read_whole(fd, path, what, out, bytes, length_out, err);
-}
-
-/* A token that everyone can read is not secret.  The group may be that of the service. */
-static enum err_code check_readers(mode_t mode, const char *path, struct err *err)
-{
-    if ((mode & S_IROTH) != 0)
-        return err_set(
-            err, ERR_PERM,
-            "everyone can read the token file '%s': run chmod 600 on it, then write a new token "
-            "into it",
-            path);
-    if ((mode & S_IRGRP) != 0)
-        say("the group of '%s' can read the token in it", path);
-    return ERR_OK;
 }
 
 enum err_code credentials_read_token(const char *path, char out[AUTH_MAX_TOKEN + 1],
@@ -93,10 +79,18 @@ enum err_code credentials_read_token(const char *path, char out[AUTH_MAX_TOKEN +
     mode_t mode;
     enum err_code rc =
         read_named(path, "the token file", text, sizeof text - 1, &bytes, &mode, err);
-    if (!rc)
-        rc = check_readers(mode, path, err);
+
     if (rc)
         return rc;
+    /* A token that everyone can read is not secret.  The group may be that of the service. */
+    if ((mode & S_IROTH) != 0)
+        return err_set(
+            err, ERR_PERM,
+            "everyone can read the token file '%s': run chmod 600 on it, then write a new token "
+            "into it",
+            path);
+    if ((mode & S_IRGRP) != 0)
+        say("the group of '%s' can read the token in it", path);
     text[bytes] = '\0';
     char *const start = text + strspn(text, " \t\r\n");
     start[strcspn(start, " \t\r\n")] = '\0';
@@ -131,7 +125,7 @@ enum err_code credentials_read_headers(const char *path, char **out, struct err 
     return rc;
 }
 
-static void wipe(char *text)
+static void wipe_text(char *text)
 {
     if (text)
         explicit_bzero(text, strlen(text));
@@ -140,7 +134,7 @@ static void wipe(char *text)
 
 void credentials_wipe_headers(char *headers)
 {
-    wipe(headers);
+    wipe_text(headers);
 }
 
 static enum err_code read_text(const char *path, const char *what, char **out, mode_t *mode_out,
@@ -156,7 +150,7 @@ static enum err_code read_text(const char *path, const char *what, char **out, m
     if (!rc)
         *out = text;
     else
-        wipe(text);
+        wipe_text(text);
     return rc;
 }
 
@@ -179,7 +173,7 @@ enum err_code credentials_read_tls(const char *cert_file, const char *key_file, 
 
 void credentials_wipe_tls(struct tls *tls)
 {
-    wipe(tls->cert);
-    wipe(tls->key);
+    wipe_text(tls->cert);
+    wipe_text(tls->key);
     memset(tls, 0, sizeof *tls);
 }

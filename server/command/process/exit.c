@@ -34,11 +34,11 @@ enum exit_status exit_status_of(enum err_code code)
     return EXIT_FAILED;
 }
 
-static bool put(const char *before, const char *format, va_list args, const char *after)
+static bool print_line(const char *before, const char *format, va_list args, const char *after)
     PRINTF_LIKE(2, 0);
 
 /* false: the text is empty. */
-static bool put(const char *before, const char *format, va_list args, const char *after)
+static bool print_line(const char *before, const char *format, va_list args, const char *after)
 {
     char line[MAX_LINE], plain[4 * MAX_LINE];
     vsnprintf(line, sizeof line, format, args);
@@ -53,7 +53,7 @@ void say(const char *format, ...)
     va_start(args, format);
     if (atomic_exchange(&has_line_for_now, false))
         fputs(line_start, stderr);
-    (void)put("pyrometer: ", format, args, "\n");
+    (void)print_line("pyrometer: ", format, args, "\n");
     va_end(args);
 }
 
@@ -61,7 +61,7 @@ void say_for_now(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    atomic_store(&has_line_for_now, put(line_start, format, args, ""));
+    atomic_store(&has_line_for_now, print_line(line_start, format, args, ""));
     va_end(args);
     fflush(stderr);
 }
@@ -82,7 +82,8 @@ enum err_code exit_flush(struct err *err)
     if (has_no_reader(sys))
         return ERR_OK;
     if (sys == 0) {
-        /* Why an earlier write failed: another one shows it.  The output is not whole, so a line more does no harm. */
+        /* Why an earlier write failed: another one shows it.  The output is not whole, so a line
+         * more does no harm. */
         errno = 0;
         sys = write(STDOUT_FILENO, "\n", 1) < 0 ? errno : 0;
     }

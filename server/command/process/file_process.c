@@ -26,25 +26,22 @@ bool file_process_is_needed(void)
     return identity_is_chosen() && folders_count() > 0;
 }
 
-/* Its folders, as this process knows them. */
-static enum err_code limit_folders(struct err *err)
+static enum err_code drop_rights(struct err *err)
 {
+    const uint64_t kept = (uint64_t)1 << CAP_SETUID | (uint64_t)1 << CAP_SETGID;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return err_sys(err, errno, "cannot set no_new_privs");
+
+    /* Its folders, as this process knows them. */
     char paths[FOLDERS_MAX][32];
     struct landlock_folder folders[FOLDERS_MAX];
     for (size_t i = 0; i < folders_count(); i++) {
         snprintf(paths[i], sizeof paths[i], "/proc/self/fd/%d", folders_at(i)->fd);
         folders[i] = (struct landlock_folder){ paths[i], LANDLOCK_WRITE };
     }
-    const enum err_code rc = landlock_limit(folders, folders_count(), err);
-    return rc == ERR_UNSUPPORTED ? ERR_OK : rc;
-}
+    const enum err_code limited = landlock_limit(folders, folders_count(), err);
+    enum err_code rc = limited == ERR_UNSUPPORTED ? ERR_OK : limited;
 
-static enum err_code drop(struct err *err)
-{
-    const uint64_t kept = (uint64_t)1 << CAP_SETUID | (uint64_t)1 << CAP_SETGID;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return err_sys(err, errno, "cannot set no_new_privs");
-    enum err_code rc = limit_folders(err);
     capabilities_bound(0);
     if (!rc)
         rc = identity_become(IDENTITY_FILES, err);
@@ -73,7 +70,7 @@ noreturn void file_process_run(int socket, struct pulse *pulse)
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     prctl(PR_SET_NAME, "pyrometer-file", 0, 0, 0);
-    if (drop(&err) != ERR_OK) {
+    if (drop_rights(&err) != ERR_OK) {
         say("the file process: %s", err.message);
         _exit(EXIT_FAILED);
     }

@@ -24,8 +24,8 @@ enum {
     OF_FILES = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | TRUNCATE,
 };
 
-static enum err_code add(int rules, const struct landlock_folder *folder, uint64_t handled,
-                         struct err *err)
+static enum err_code add_folder(int rules, const struct landlock_folder *folder,
+                                uint64_t handled, struct err *err)
 {
     static const uint64_t uses[] = {
         [LANDLOCK_READ] = READS, [LANDLOCK_FILES] = FILES, [LANDLOCK_WRITE] = WRITES
@@ -61,7 +61,7 @@ enum err_code landlock_limit(const struct landlock_folder *folders, size_t count
         return err_sys(err, errno, "cannot limit the files of this process");
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < count && !rc; i++)
-        rc = add(rules, &folders[i], attributes.handled_access_fs, err);
+        rc = add_folder(rules, &folders[i], attributes.handled_access_fs, err);
     if (!rc && syscall(SYS_landlock_restrict_self, rules, 0) != 0)
         rc = err_sys(err, errno, "cannot limit the files of this process");
     return rc;

@@ -14,16 +14,6 @@
 
 enum { EXEC_FAILED = 127 };
 
-/* Reads until the pipe is closed.  false: the argument is empty or too long. */
-static bool read_argument(int fd, char argument[PREPARED_MAX_ARGUMENT])
-{
-    const ssize_t length = channel_read(fd, argument, PREPARED_MAX_ARGUMENT);
-    if (length <= 0 || length == PREPARED_MAX_ARGUMENT)
-        return false;
-    argument[length] = '\0';
-    return true;
-}
-
 void prepared_child_start(struct prepared_child *child, const char *program,
                           const struct signals *signals)
 {
@@ -51,8 +41,13 @@ void prepared_child_start(struct prepared_child *child, const char *program,
             if (ends[0] > STDERR_FILENO + 1)
                 (void)syscall(SYS_close_range, STDERR_FILENO + 1, ends[0] - 1, 0);
             (void)syscall(SYS_close_range, ends[0] + 1, ~0u, 0);
-            if (!read_argument(ends[0], argument))
+
+            /* The pipe is closed behind the argument, which may be empty or too long. */
+            const ssize_t length = channel_read((ends[0]), argument, PREPARED_MAX_ARGUMENT);
+            if (length <= 0 || length == PREPARED_MAX_ARGUMENT)
                 _exit(EXEC_FAILED);
+            argument[length] = '\0';
+
             limits_restore();
             snprintf(name, sizeof name, "%s", program);
             execvp(name, argv);

@@ -168,7 +168,7 @@ bool privilege_is_held(void)
 }
 
 /* A setuid program becomes the user who started it. */
-static enum err_code become(enum identity_role role, uint64_t held, struct err *err)
+static enum err_code become_user(enum identity_role role, uint64_t held, struct err *err)
 {
     const uint64_t needed = BIT(CAP_SETUID) | BIT(CAP_SETGID);
     if (geteuid() != 0 || getuid() == 0 || (held & needed) != needed)
@@ -182,7 +182,8 @@ static enum err_code become(enum identity_role role, uint64_t held, struct err *
     return ERR_OK;
 }
 
-static enum err_code drop(const struct need *need, enum identity_role role, struct err *err)
+static enum err_code drop_rights(const struct need *need, enum identity_role role,
+                                 struct err *err)
 {
     uint64_t held;
     if (!capabilities_held(&held))
@@ -190,29 +191,22 @@ static enum err_code drop(const struct need *need, enum identity_role role, stru
     const bool reads = (need->calls & SYSCALLS_READ) != 0;
     const bool keeps_all = reads && !(held & BIT(CAP_SYS_PTRACE));
 
-    /* Empties the bounding set and removes the special rights of user 0.  Without CAP_SETPCAP neither can
- * change, which does no harm because no_new_privs is set. */
+    /* Empties the bounding set and removes the special rights of user 0.  Without CAP_SETPCAP
+     * neither can change, which does no harm because no_new_privs is set. */
     const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
                                SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
     capabilities_bound(keeps_all ? UINT64_MAX : 0);
     (void)prctl(PR_SET_SECUREBITS, bits, 0, 0, 0);
     (void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 
-    enum err_code rc = keeps_all || need->keeps_identity ? ERR_OK : become(role, held, err);
+    enum err_code rc =
+        keeps_all || need->keeps_identity ? ERR_OK : become_user(role, held, err);
     if (!rc && !capabilities_keep(keeps_all ? held : need->capabilities))
         rc = err_sys(err, errno, "cannot drop capabilities");
     /* Other processes with our identity cannot read our memory. */
     if (!rc && held != 0)
         (void)prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0);
     return rc;
-}
-
-/* The first lookup of a user name may load libraries, which the filter would prevent. */
-static void load_user_names(void)
-{
-    char room[1024];
-    struct passwd entry, *found = NULL;
-    (void)getpwuid_r(IDENTITY_LAST + 1, &entry, room, sizeof room, &found);
 }
 
 /* Files that the C library reads, and our own in /proc. */
@@ -320,7 +314,10 @@ enum err_code privilege_prepare(const struct options *options, struct err *err)
 
 static enum err_code begin_drop(struct err *err)
 {
-    load_user_names();
+    /* The first lookup of a user name may load libraries, which the filter would prevent. */
+    char room[1024];
+    struct passwd entry, *found = NULL;
+    (void)getpwuid_r(IDENTITY_LAST + 1, &entry, room, sizeof room, &found);
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
                ? ERR_OK
                : err_sys(err, errno, "cannot set no_new_privs");
@@ -335,7 +332,7 @@ enum err_code privilege_drop(const struct options *options, struct err *err)
     if (!rc)
         rc = begin_drop(err);
     if (!rc)
-        rc = drop(&need, IDENTITY_MAIN, err);
+        rc = drop_rights(&need, IDENTITY_MAIN, err);
     if (!rc && (need.calls & (SYSCALLS_SERVE | SYSCALLS_READ)) == SYSCALLS_SERVE)
         rc = limit_files(options, err);
     return rc ? rc : limit_calls(&need, err);
@@ -350,7 +347,7 @@ enum err_code privilege_drop_reader(const struct options *options, struct err *e
         need.calls &= ~(unsigned)SYSCALLS_STOP;
     enum err_code rc = begin_drop(err);
     if (!rc)
-        rc = drop(&need, IDENTITY_READER, err);
+        rc = drop_rights(&need, IDENTITY_READER, err);
     if (!rc && prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0) != 0)
         rc = err_sys(err, errno, "cannot protect the memory of this process");
     if (!rc)

@@ -31,7 +31,7 @@ struct launcher {
     int sys;              /* why none does, an errno */
 };
 
-static void tell(const struct launcher *launcher, enum launch_kind kind, int value)
+static void send_message(const struct launcher *launcher, enum launch_kind kind, int value)
 {
     const struct launch_message message = { kind, value };
     (void)!send(launcher->socket, &message, sizeof message, MSG_NOSIGNAL);
@@ -62,18 +62,13 @@ static char **make_command(const struct options *options)
     return argv;
 }
 
-/* Waits in the child that becomes the program; false: nobody is left to ask for it. */
-static bool wait_for_go(int go_fd)
-{
-    char byte;
-    return channel_read(go_fd, &byte, 1) == 1;
-}
-
-static noreturn void become(const struct launcher *launcher, char **argv, int go_fd,
-                            int report_fd)
+static noreturn void become_program(const struct launcher *launcher, char **argv, int go_fd,
+                                    int report_fd)
 {
     close(launcher->socket);
-    if (!wait_for_go(go_fd))
+    /* The child waits until it shall become the program, or nobody is left to ask for it. */
+    char byte;
+    if (channel_read(go_fd, &byte, 1) != 1)
         _exit(EXEC_FAILED);
     sigprocmask(SIG_SETMASK, launcher->mask, NULL);
     limits_restore();
@@ -107,21 +102,12 @@ static int fork_program(struct launcher *launcher, char **argv)
         return errno;
     if (pid == 0) {
         close(go_out);
-        become(launcher, argv, go_in, report_out);
+        become_program(launcher, argv, go_in, report_out);
     }
     launcher->program = pid;
     launcher->go_fd = scoped_take_fd(&go_out);
     launcher->report_fd = scoped_take_fd(&report_in);
     return 0;
-}
-
-/* A child that has all rights of the user, which this process need not have then. */
-static void prepare(struct launcher *launcher)
-{
-    char **const argv = make_command(launcher->options);
-    launcher->go_fd = launcher->report_fd = -1;
-    launcher->sys = argv ? fork_program(launcher, argv) : ENOMEM;
-    free(argv);
 }
 
 /* Returns an errno. */
@@ -139,7 +125,7 @@ static int let_go(struct launcher *launcher)
 }
 
 /* Starts the program, once. */
-static void start(struct launcher *launcher)
+static void start_program(struct launcher *launcher)
 {
     if (launcher->go_fd < 0 && !launcher->sys)
         return;
@@ -147,13 +133,13 @@ static void start(struct launcher *launcher)
     const int sys = launcher->sys ? launcher->sys : let_go(launcher);
     launcher->sys = 0;
     if (sys)
-        tell(launcher, LAUNCH_FAILED, sys);
+        send_message(launcher, LAUNCH_FAILED, sys);
     else
-        tell(launcher, LAUNCH_STARTED, program);
+        send_message(launcher, LAUNCH_STARTED, program);
 }
 
 /* false: nobody is left to ask. */
-static bool take(struct launcher *launcher)
+static bool take_message(struct launcher *launcher)
 {
     struct launch_message message;
     const ssize_t bytes = recv(launcher->socket, &message, sizeof message, MSG_DONTWAIT);
@@ -164,7 +150,7 @@ static bool take(struct launcher *launcher)
     if (bytes != (ssize_t)sizeof message)
         return true;
     if (message.kind == LAUNCH_START)
-        start(launcher);
+        start_program(launcher);
     else if (message.kind == LAUNCH_SIGNAL && launcher->program &&
              (message.value == SIGTERM || message.value == SIGKILL))
         (void)kill(launcher->program, message.value);
@@ -172,7 +158,7 @@ static bool take(struct launcher *launcher)
 }
 
 /* The program's status, and whatever else has become a child of this process. */
-static void collect(struct launcher *launcher, int children_fd)
+static void collect_children(struct launcher *launcher, int children_fd)
 {
     pid_t pid;
     int status;
@@ -181,7 +167,7 @@ static void collect(struct launcher *launcher, int children_fd)
         if (pid != launcher->program || launcher->go_fd >= 0)
             continue;
         launcher->program = 0;
-        tell(launcher, LAUNCH_ENDED, status);
+        send_message(launcher, LAUNCH_ENDED, status);
     }
 }
 
@@ -190,8 +176,8 @@ noreturn void process_launcher_run(const struct options *options, int socket,
 {
     struct launcher launcher = { .options = options, .mask = mask, .socket = socket };
 
-    /* Signals of the terminal to the whole process group are for the program: here all are
- * blocked. */
+    /* Signals of the terminal to the whole process group are for the program: here all are blocked.
+     * */
     sigset_t all, children;
     sigfillset(&all);
     sigemptyset(&children);
@@ -205,7 +191,13 @@ noreturn void process_launcher_run(const struct options *options, int socket,
     prctl(PR_SET_NAME, "pyrometer-run", 0, 0, 0);
     if (options->sampling.subprocesses)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    prepare(&launcher);
+
+    /* A child that has all rights of the user, which this process need not have then. */
+    char **const argv = make_command(launcher.options);
+    launcher.go_fd = launcher.report_fd = -1;
+    launcher.sys = argv ? fork_program(&launcher, argv) : ENOMEM;
+    free(argv);
+
     if (!privilege_keep_launcher())
         _exit(EXIT_FAILED);
     bool goes_on = true;
@@ -214,9 +206,9 @@ noreturn void process_launcher_run(const struct options *options, int socket,
         if (poll(events, 2, -1) < 0 && errno != EINTR)
             break;
         if (events[1].revents)
-            collect(&launcher, children_fd);
+            collect_children(&launcher, children_fd);
         if (events[0].revents)
-            goes_on = take(&launcher);
+            goes_on = take_message(&launcher);
     }
     _exit(EXIT_DONE);
 }

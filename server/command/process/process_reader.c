@@ -27,7 +27,7 @@ static double max_stop_percent(const struct options *options)
                                           : SAMPLER_MAX_STOP_PERCENT;
 }
 
-static enum err_code serve(const struct process_reader *reader, struct err *err)
+static enum err_code serve_requests(const struct process_reader *reader, struct err *err)
 {
     const struct options *const options = reader->options;
     struct reader_process settings = {
@@ -59,7 +59,7 @@ noreturn void process_reader_run(const struct process_reader *reader)
 {
     struct err err = { 0 };
     prctl(PR_SET_NAME, "pyrometer-read", 0, 0, 0);
-    const enum err_code rc = serve(reader, &err);
+    const enum err_code rc = serve_requests(reader, &err);
     if (rc)
         say("the sampling process: %s", err.message);
     _exit(!rc ? EXIT_DONE : EXIT_FAILED);

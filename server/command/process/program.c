@@ -10,7 +10,7 @@
 #include "server/command/process/process_launcher.h"
 #include "server/command/process/signals.h"
 
-static bool ask(const struct program *program, enum launch_kind kind, int value)
+static bool ask_launcher(const struct program *program, enum launch_kind kind, int value)
 {
     const struct launch_message message = { kind, value };
     return send(program->socket, &message, sizeof message, MSG_NOSIGNAL) ==
@@ -18,7 +18,7 @@ static bool ask(const struct program *program, enum launch_kind kind, int value)
 }
 
 /* flags: of recv.  A launcher that has ended says nothing more. */
-static bool take(struct program *program, int flags, struct launch_message *out)
+static bool take_message(struct program *program, int flags, struct launch_message *out)
 {
     ssize_t bytes = 0;
     do
@@ -34,7 +34,7 @@ static bool take(struct program *program, int flags, struct launch_message *out)
 enum err_code program_start(struct program *program, const char *name, struct err *err)
 {
     struct launch_message message;
-    if (!ask(program, LAUNCH_START, 0) || !take(program, 0, &message))
+    if (!ask_launcher(program, LAUNCH_START, 0) || !take_message(program, 0, &message))
         return err_set(err, ERR_SYS, "the process that starts '%s' has ended", name);
     if (message.kind != LAUNCH_STARTED)
         return err_sys(err, message.value, "cannot run '%s'", name);
@@ -45,7 +45,7 @@ enum err_code program_start(struct program *program, const char *name, struct er
 bool program_check(struct program *program)
 {
     struct launch_message message;
-    if (program->pid && !program->has_ended && take(program, MSG_DONTWAIT, &message) &&
+    if (program->pid && !program->has_ended && take_message(program, MSG_DONTWAIT, &message) &&
         message.kind == LAUNCH_ENDED) {
         program->has_ended = true;
         program->wait_status = message.value;
@@ -68,16 +68,16 @@ static bool wait_for_end(struct program *program, struct signals *signals)
     return true;
 }
 
-static void end(struct program *program, struct signals *signals)
+static void end_program(struct program *program, struct signals *signals)
 {
     struct launch_message message;
     if (program->pid == 0 || program_check(program))
         return;
     if (signals->by_terminal && wait_for_end(program, signals))
         return;
-    if (!ask(program, LAUNCH_SIGNAL, SIGTERM) || wait_for_end(program, signals))
+    if (!ask_launcher(program, LAUNCH_SIGNAL, SIGTERM) || wait_for_end(program, signals))
         return;
-    if (ask(program, LAUNCH_SIGNAL, SIGKILL) && take(program, 0, &message) &&
+    if (ask_launcher(program, LAUNCH_SIGNAL, SIGKILL) && take_message(program, 0, &message) &&
         message.kind == LAUNCH_ENDED)
         program->wait_status = message.value;
     program->has_ended = true;
@@ -85,7 +85,7 @@ static void end(struct program *program, struct signals *signals)
 
 void program_end(struct program *program, struct signals *signals)
 {
-    end(program, signals);
+    end_program(program, signals);
     if (program->socket >= 0)
         close(program->socket);
     program->socket = -1;

@@ -30,7 +30,7 @@ enum err_code signals_init(struct signals *signals, struct err *err)
         sigaddset(&set, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
     /* Watches children that end. A thread that the sampler stops would be one that has been
- * stopped, a thousand times a second. */
+     * stopped, a thousand times a second. */
     const struct sigaction action = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };
     (void)sigaction(SIGCHLD, &action, NULL);
     pthread_sigmask(SIG_BLOCK, &set, &signals->before);
@@ -71,8 +71,8 @@ static bool take_signal(struct signals *signals, enum signals_event *event_out)
         signals->stopped_by = (int)info.ssi_signo;
         signals->by_terminal = info.ssi_code == SI_KERNEL;
 
-        /* Whoever ends a process and its group, as timeout(1) does, sends the signal to us twice.  The second one does not mean that
- * somebody has lost patience. */
+        /* Whoever ends a process and its group, as timeout(1) does, sends the signal to us twice.
+         * The second one does not mean that somebody has lost patience. */
         const int signal = signals->stopped_by;
         const struct timespec longest = clock_timespec(ECHO_MS * NS_PER_MS);
         sigset_t same;

@@ -112,7 +112,7 @@ static bool has_program(void)
 }
 
 /* Notes that a process has ended, and when another one takes its place. */
-static void lose(struct kept *kept)
+static void lose_process(struct kept *kept)
 {
     const uint64_t now_ns = clock_now_ns();
     if (now_ns - kept->began_ns >= EARLY_NS)
@@ -135,8 +135,9 @@ static bool note_change(struct kept *kept, pid_t pid, int status)
     kept->is_watched |= kept->is_stopped;
     if (WIFSTOPPED(status) || WIFCONTINUED(status))
         return true;
-    lose(kept);
-    /* One that ends well does so because the program ends, whose other sockets may be open for a moment yet. */
+    lose_process(kept);
+    /* One that ends well does so because the program ends, whose other sockets may be open for a
+     * moment yet. */
     if (status && has_program()) {
         if (WIFSIGNALED(status))
             say("the %s was ended by signal %d: another one takes its place", kept->what,
@@ -148,7 +149,7 @@ static bool note_change(struct kept *kept, pid_t pid, int status)
     return true;
 }
 
-static void collect(struct supervisor *supervisor)
+static void collect_children(struct supervisor *supervisor)
 {
     pid_t pid;
     int status;
@@ -167,7 +168,7 @@ static void give_up(struct supervisor *supervisor, struct kept *kept, const char
     say("the %s %s: another one takes its place", kept->what, why);
     identity_kill(kept->role, kept->pid);
     supervisor->held++;
-    lose(kept);
+    lose_process(kept);
 }
 
 static void check_kept(struct supervisor *supervisor, struct kept *kept)
@@ -187,17 +188,6 @@ static void check_kept(struct supervisor *supervisor, struct kept *kept)
         give_up(supervisor, kept, "does not answer");
 }
 
-static void check_all(struct supervisor *supervisor)
-{
-    const uint64_t now_ns = clock_now_ns();
-    if (now_ns - supervisor->checked_ns < CHECK_MS * NS_PER_MS)
-        return;
-    supervisor->checked_ns = now_ns;
-    check_kept(supervisor, &supervisor->reader);
-    check_kept(supervisor, &supervisor->source);
-    check_kept(supervisor, &supervisor->files);
-}
-
 static bool is_due(const struct supervisor *supervisor, struct kept *kept)
 {
     const uint64_t now_ns = clock_now_ns();
@@ -206,14 +196,6 @@ static bool is_due(const struct supervisor *supervisor, struct kept *kept)
     kept->began_ns = now_ns;
     kept->due_ns = now_ns + PAUSE_MS * NS_PER_MS;
     return true;
-}
-
-static noreturn void open_files(const struct supervisor *supervisor)
-{
-    for (int fd = SOCKET; fd < FILES; fd++)
-        close(fd);
-    close(CHILDREN);
-    file_process_run(FILES, supervisor->files.pulse);
 }
 
 /* If there can be no more processes now, it is tried again. */
@@ -225,8 +207,12 @@ static void start_due(struct supervisor *supervisor)
     }
     if (file_process_is_needed() && is_due(supervisor, &supervisor->files)) {
         const pid_t pid = fork();
-        if (pid == 0)
-            open_files(supervisor);
+        if (pid == 0) {
+            for (int fd = SOCKET; fd < FILES; fd++)
+                close(fd);
+            close(CHILDREN);
+            file_process_run(FILES, supervisor->files.pulse);
+        }
         supervisor->files.pid = pid > 0 ? pid : 0;
     }
     if (is_due(supervisor, &supervisor->reader)) {
@@ -298,8 +284,8 @@ static pid_t start_first_reader(const struct supervisor *supervisor,
     read_others(supervisor, launcher);
 }
 
-static noreturn void keep(const struct options *options, size_t engines,
-                          const struct inherited *inherited)
+static noreturn void keep_processes(const struct options *options, size_t engines,
+                                    const struct inherited *inherited)
 {
     struct supervisor supervisor = {
         .options = options,
@@ -335,8 +321,15 @@ static noreturn void keep(const struct options *options, size_t engines,
     while (has_program()) {
         start_due(&supervisor);
         wait_for_something(&supervisor);
-        collect(&supervisor);
-        check_all(&supervisor);
+        collect_children(&supervisor);
+
+        const uint64_t now_ns = clock_now_ns();
+        if (now_ns - supervisor.checked_ns < CHECK_MS * NS_PER_MS)
+            continue;
+        supervisor.checked_ns = now_ns;
+        check_kept(&supervisor, &supervisor.reader);
+        check_kept(&supervisor, &supervisor.source);
+        check_kept(&supervisor, &supervisor.files);
     }
     /* The kernel ends the other processes when this one ends. */
     _exit(EXIT_DONE);
@@ -404,7 +397,8 @@ enum err_code supervisor_start(const struct options *options, size_t engines, in
     if (rc)
         return rc;
     give_memory_back();
-    /* A signal meant for the program must not end the supervisor before it has come to ignore it. */
+    /* A signal meant for the program must not end the supervisor before it has come to ignore it.
+     * */
     struct inherited inherited = { .socket = sockets.reader[1],
                                    .files = sockets.files[1],
                                    .launcher = sockets.launch[1],
@@ -418,7 +412,7 @@ enum err_code supervisor_start(const struct options *options, size_t engines, in
         close(sockets.files[0]);
         if (launcher_out)
             close(sockets.launch[0]);
-        keep(options, engines, &inherited);
+        keep_processes(options, engines, &inherited);
     }
     const int sys = errno;
     sigprocmask(SIG_SETMASK, &inherited.mask, NULL);

@@ -191,20 +191,17 @@ bool syscall_filter_is_built(void)
     return !PYROMETER_IS_SANITIZED;
 }
 
-/* 0, or a negative errno. */
-static int add_calls(scmp_filter_ctx filter, unsigned groups)
+static int fill_filter(scmp_filter_ctx filter, unsigned groups)
 {
-    int rc = 0;
+    int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+    /* A binary tree: the calls of every tick take few comparisons. */
+    (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+
     for (size_t i = 0; i < sizeof whole_calls / sizeof *whole_calls && rc == 0; i++)
         for (const int *call = whole_calls[i].calls; *call != END && rc == 0; call++)
             if (whole_calls[i].groups & groups)
                 rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, *call, 0);
-    return rc;
-}
 
-static int add_rows(scmp_filter_ctx filter, unsigned groups)
-{
-    int rc = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++) {
         struct scmp_arg_cmp argument = rows[i].argument;
         if (argument.op == SCMP_CMP_EQ && argument.datum_a == OUR_PID_MARK)
@@ -212,18 +209,6 @@ static int add_rows(scmp_filter_ctx filter, unsigned groups)
         if (rows[i].groups & groups)
             rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rows[i].call, 1, &argument);
     }
-    return rc;
-}
-
-static int fill(scmp_filter_ctx filter, unsigned groups)
-{
-    int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
-    /* A binary tree: the calls of every tick take few comparisons. */
-    (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-    if (rc == 0)
-        rc = add_calls(filter, groups);
-    if (rc == 0)
-        rc = add_rows(filter, groups);
     return rc == 0 ? seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) : rc;
 }
 
@@ -287,7 +272,7 @@ static uint32_t refusal(void)
 }
 
 /* groups 0: the filter that allows all but refused_calls. */
-static enum err_code install(unsigned groups, struct err *err)
+static enum err_code install_filter(unsigned groups, struct err *err)
 {
     if (PYROMETER_IS_SANITIZED)
         return ERR_OK;
@@ -296,7 +281,7 @@ static enum err_code install(unsigned groups, struct err *err)
     const scmp_filter_ctx filter = seccomp_init(groups ? refusal() : SCMP_ACT_ALLOW);
     if (!filter)
         return err_nomem(err);
-    int rc = groups ? fill(filter, groups) : fill_wide(filter, refusal());
+    int rc = groups ? fill_filter(filter, groups) : fill_wide(filter, refusal());
     if (rc == 0)
         rc = seccomp_load(filter);
     seccomp_release(filter);
@@ -307,10 +292,10 @@ static enum err_code install(unsigned groups, struct err *err)
 
 enum err_code syscall_filter_install(unsigned groups, struct err *err)
 {
-    return install(groups | SYSCALLS_ANY, err);
+    return install_filter(groups | SYSCALLS_ANY, err);
 }
 
 enum err_code syscall_filter_install_wide(struct err *err)
 {
-    return install(0, err);
+    return install_filter(0, err);
 }

@@ -22,8 +22,8 @@ void compare_add_hits(struct compare_hits *sums, double hits, double all)
 }
 
 /* The sum over units of (hits - share * all)^2. */
-static double residuals(const struct compare_units *units, const struct compare_hits *sums,
-                        double share)
+static double sum_residuals(const struct compare_units *units, const struct compare_hits *sums,
+                            double share)
 {
     const double sum =
         sums->squares - 2 * share * sums->products + share * share * units->squares;
@@ -43,7 +43,7 @@ void compare_add_run_hits(struct compare_row *row, const struct compare_units *b
     compare_add_hits(&row->runs, hits->hits, blocks->all);
     if (blocks->count > 1 && blocks->all > 0)
         row->residuals +=
-            count / (count - 1) * residuals(blocks, hits, hits->hits / blocks->all);
+            count / (count - 1) * sum_residuals(blocks, hits, hits->hits / blocks->all);
 }
 
 static double share_of(const struct compare_side *side, const struct compare_row *row)
@@ -104,7 +104,7 @@ struct component {
 static double of_runs(const struct compare_side *side, const struct compare_row *row)
 {
     const double size = side->runs.all / side->runs.count;
-    return residuals(&side->runs, &row->runs, share_of(side, row)) / (size * size);
+    return sum_residuals(&side->runs, &row->runs, share_of(side, row)) / (size * size);
 }
 
 static struct component component_of(const struct compare_pair *pair, double pooled,

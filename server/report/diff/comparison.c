@@ -130,29 +130,6 @@ static enum err_code add_block(const struct comparing *comparing, size_t block,
     return rc;
 }
 
-/* The blocks of a capture are one run. */
-static enum err_code add_blocks(struct comparing *comparing, struct sums *sums, struct err *err)
-{
-    struct compare_units units = { 0 };
-    enum err_code rc = ERR_OK;
-    memset(comparing->sides, 0, sizeof comparing->sides);
-    for (size_t i = 0; i < comparing->comparison->joined->block_count && !rc; i++) {
-        const struct joined_block *const block = &comparing->comparison->joined->blocks[i];
-        rc = add_block(comparing, i, sums, err);
-        if (block->all > 0)
-            compare_add_unit(&units, block->all);
-        if (rc || (i + 1 < comparing->comparison->joined->block_count &&
-                   block[1].capture == block->capture && block[1].side == block->side))
-            continue;
-        compare_add_run(&comparing->sides[block->side], &units);
-        for (size_t row = 0; row < sums->rows; row++)
-            compare_add_run_hits(&sums->of[block->side][row], &units, &sums->hits[row]);
-        memset(sums->hits, 0, sums->rows * sizeof *sums->hits);
-        units = (struct compare_units){ 0 };
-    }
-    return rc;
-}
-
 static struct compare_pair pair_of(const struct comparing *comparing, const struct sums *sums,
                                    size_t row)
 {
@@ -200,7 +177,7 @@ static enum comparison_verdict verdict_of(const struct comparison_number *number
     return compare_change(pair) > 0 ? COMPARISON_MORE : COMPARISON_LESS;
 }
 
-static struct comparison_interval narrowed(struct compare_interval interval)
+static struct comparison_interval narrow_interval(struct compare_interval interval)
 {
     return (struct comparison_interval){ (float)interval.low, (float)interval.high };
 }
@@ -239,14 +216,12 @@ static enum err_code set_variations(struct comparing *comparing, const struct su
     return ERR_OK;
 }
 
-static enum err_code judge(const struct comparing *comparing, const struct sums *sums,
-                           struct err *err)
+static enum err_code judge_rows(const struct comparing *comparing, const struct sums *sums,
+                                struct err *err)
 {
-    struct family family;
-
     const size_t rows = sums->rows;
-    family = (struct family){ .chances = malloc((rows + 1) * sizeof(double)),
-                              .weights = malloc((rows + 1) * sizeof(double)) };
+    const struct family family = { .chances = malloc((rows + 1) * sizeof(double)),
+                                   .weights = malloc((rows + 1) * sizeof(double)) };
     enum err_code rc = family.chances && family.weights ? ERR_OK : err_nomem(err);
 
     if (!rc) {
@@ -265,11 +240,11 @@ static enum err_code judge(const struct comparing *comparing, const struct sums 
         number->q = family.chances[row] >= 0 ? family.chances[row] : 1;
         number->verdict = verdict_of(number, &pair);
 
-        number->baseline_share =
-            narrowed(compare_share_interval(pair.baseline_side, pair.baseline, pair.is_rate));
+        number->baseline_share = narrow_interval(
+            compare_share_interval(pair.baseline_side, pair.baseline, pair.is_rate));
         number->now_share =
-            narrowed(compare_share_interval(pair.now_side, pair.now, pair.is_rate));
-        number->change = narrowed(compare_change_interval(&pair));
+            narrow_interval(compare_share_interval(pair.now_side, pair.now, pair.is_rate));
+        number->change = narrow_interval(compare_change_interval(&pair));
     }
     free(family.chances);
     free(family.weights);
@@ -278,10 +253,8 @@ static enum err_code judge(const struct comparing *comparing, const struct sums 
 
 static enum err_code compare_kind(struct comparing *comparing, enum kind kind, struct err *err)
 {
-    struct sums sums;
-
     const size_t rows = row_count(comparing->comparison, kind) + 1;
-    sums = (struct sums){ .kind = kind, .rows = rows - 1 };
+    struct sums sums = { .kind = kind, .rows = rows - 1 };
     sums.counts = calloc(rows, sizeof *sums.counts);
     sums.hits = calloc(rows, sizeof *sums.hits);
     sums.of[JOINED_BASELINE] = calloc(rows, sizeof **sums.of);
@@ -291,12 +264,29 @@ static enum err_code compare_kind(struct comparing *comparing, enum kind kind, s
             ? ERR_OK
             : err_nomem(err);
 
-    if (!rc)
-        rc = add_blocks(comparing, &sums, err);
+    if (!rc) {
+        /* The blocks of a capture are one run. */
+        struct compare_units units = { 0 };
+        memset(comparing->sides, 0, sizeof comparing->sides);
+        for (size_t i = 0; i < comparing->comparison->joined->block_count && !rc; i++) {
+            const struct joined_block *const block = &comparing->comparison->joined->blocks[i];
+            rc = add_block(comparing, i, &sums, err);
+            if (block->all > 0)
+                compare_add_unit(&units, block->all);
+            if (rc || (i + 1 < comparing->comparison->joined->block_count &&
+                       block[1].capture == block->capture && block[1].side == block->side))
+                continue;
+            compare_add_run(&comparing->sides[block->side], &units);
+            for (size_t row = 0; row < sums.rows; row++)
+                compare_add_run_hits(&sums.of[block->side][row], &units, &sums.hits[row]);
+            memset(sums.hits, 0, sums.rows * sizeof *sums.hits);
+            units = (struct compare_units){ 0 };
+        }
+    }
     if (!rc && (kind == FUNCTION_SELF || kind == NODE_SELF))
         rc = set_variations(comparing, &sums, err);
     if (!rc)
-        rc = judge(comparing, &sums, err);
+        rc = judge_rows(comparing, &sums, err);
 
     free(sums.counts);
     free(sums.hits);
@@ -306,7 +296,7 @@ static enum err_code compare_kind(struct comparing *comparing, enum kind kind, s
 }
 
 /* Everything that does not change from kind to kind. */
-static enum err_code prepare(struct comparing *comparing, struct err *err)
+static enum err_code prepare_comparison(struct comparing *comparing, struct err *err)
 {
     struct comparison *const comparison = comparing->comparison;
     const struct profile_sizes *const sizes = &comparison->snapshot->sizes;
@@ -348,7 +338,7 @@ enum err_code comparison_init(struct comparison *comparison,
         comparison->now_samples = joined->samples[JOINED_NOW];
         comparison->baseline_all = joined->all[JOINED_BASELINE];
         comparison->now_all = joined->all[JOINED_NOW];
-        rc = prepare(&comparing, err);
+        rc = prepare_comparison(&comparing, err);
         for (enum kind kind = FUNCTION_SELF; kind < KINDS && !rc; kind++)
             rc = compare_kind(&comparing, kind, err);
         preorder_deinit(&comparing.order);

@@ -7,7 +7,7 @@
 #include "server/report/diff/comparison.h"
 #include "server/report/names.h"
 
-static enum err_code refuse(const char *text, struct err *err)
+static enum err_code refuse_text(const char *text, struct err *err)
 {
     return err_set(err, ERR_INVALID,
                    "invalid condition '%.64s': want self>5%%, total>5%% or self(PATTERN)>5%%",
@@ -35,12 +35,12 @@ enum err_code condition_init(struct condition *condition, const char *text, stru
     condition->is_total = strncmp(text, "total", 5) == 0;
     const char *const at = text + (condition->is_total ? 5 : 4);
     if (!end || (!condition->is_total && strncmp(text, "self", 4) != 0) || at > end)
-        return refuse(text, err);
+        return refuse_text(text, err);
     if (at == end)
         return ERR_OK;
     const size_t length = (size_t)(end - at);
     if (*at != '(' || end[-1] != ')' || length < 3 || length > CONDITION_MAX_PATTERN)
-        return refuse(text, err);
+        return refuse_text(text, err);
     memcpy(pattern, at + 1, length - 2);
     pattern[length - 2] = '\0';
     const enum err_code rc = pattern_init(&condition->pattern, pattern, err);
@@ -55,8 +55,8 @@ void condition_deinit(struct condition *condition)
     *condition = (struct condition){ 0 };
 }
 
-static double growth(const struct comparison *comparison,
-                     const struct comparison_number *number)
+static double find_growth(const struct comparison *comparison,
+                          const struct comparison_number *number)
 {
     if (number->verdict != COMPARISON_MORE && number->verdict != COMPARISON_NEW)
         return -HUGE_VAL;
@@ -73,7 +73,8 @@ enum err_code condition_check(const struct condition *condition,
     *out = 0;
     for (function_id id = 1; id < comparison->snapshot->sizes.functions && !rc; id++) {
         const struct comparison_row *const row = &comparison->functions[id];
-        const double more = growth(comparison, condition->is_total ? &row->total : &row->self);
+        const double more =
+            find_growth(comparison, condition->is_total ? &row->total : &row->self);
         bool is_one = false;
         if (!(more > most))
             continue;

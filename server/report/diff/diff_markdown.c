@@ -83,17 +83,6 @@ static void put_escaped(struct strtab_string text, struct buffer *out)
     buffer_deinit(&plain);
 }
 
-static void put_function(const struct comparison *comparison, function_id id,
-                         struct buffer *out)
-{
-    const struct named_frame function = names_function(comparison->snapshot, id);
-    put_escaped(function.name, out);
-    if (function.is_synthetic)
-        return;
-    buffer_char(out, ' ');
-    put_escaped(names_base(function.file), out);
-}
-
 static void put_side(const struct comparison_side *side, const char *name, struct buffer *out)
 {
     for (size_t i = 0; i < side->count; i++) {
@@ -130,7 +119,14 @@ enum err_code diff_write_markdown(const struct diff *diff, struct buffer *out, s
         const struct comparison_number *const number = number_of(comparison, row);
         const double half = 50 * ((double)number->change.high - (double)number->change.low);
         buffer_text(out, "| ");
-        put_function(comparison, row->function, out);
+
+        const struct named_frame function = names_function(comparison->snapshot, row->function);
+        put_escaped(function.name, out);
+        if (!function.is_synthetic) {
+            buffer_char(out, ' ');
+            put_escaped(names_base(function.file), out);
+        }
+
         buffer_printf(out, " | %s | %.2f %% | %.2f %% | %+.2f ± %.2f | %s |\n",
                       row->is_total ? "total" : "self",
                       100 * comparison_baseline_share(comparison, number->baseline),

@@ -28,7 +28,7 @@ struct listing {
     size_t count;
 };
 
-static void paint(const struct listing *listing, const char *code)
+static void set_colour(const struct listing *listing, const char *code)
 {
     if (listing->diff->settings.colours)
         buffer_text(listing->out, code);
@@ -86,22 +86,6 @@ static void put_function(const struct listing *listing, function_id id)
     plain_text_put(listing->out, function.name.text, function.name.length);
 }
 
-/* The last frames of a path. */
-static void put_path(const struct listing *listing, node_id id)
-{
-    const struct profile_snapshot *const snapshot = listing->comparison->snapshot;
-    node_id last[PATH_FRAMES];
-    size_t count = 0;
-    for (; id != 0 && count < PATH_FRAMES; id = profile_node_at(snapshot, id).parent)
-        last[count++] = id;
-    buffer_text(listing->out, id != 0 ? "... > " : "");
-    while (count-- > 0) {
-        const frame_id frame = profile_node_at(snapshot, last[count]).frame;
-        put_function(listing, profile_frame_at(snapshot, frame).function);
-        buffer_text(listing->out, count > 0 ? " > " : "");
-    }
-}
-
 static void put_row(const struct listing *listing, uint32_t row)
 {
     const struct comparison_number *const number = number_of(listing, row);
@@ -109,9 +93,9 @@ static void put_row(const struct listing *listing, uint32_t row)
     buffer_printf(listing->out, "%8.2f%% %8.2f%%  ",
                   100 * comparison_baseline_share(listing->comparison, number->baseline),
                   100 * comparison_now_share(listing->comparison, number->now));
-    paint(listing, change > 0 ? "\x1b[31m" : "\x1b[32m");
+    set_colour(listing, change > 0 ? "\x1b[31m" : "\x1b[32m");
     buffer_printf(listing->out, "%+8.2f", change);
-    paint(listing, "\x1b[0m");
+    set_colour(listing, "\x1b[0m");
     buffer_printf(listing->out, " ±%5.2f",
                   50 * ((double)number->change.high - (double)number->change.low));
 
@@ -123,9 +107,21 @@ static void put_row(const struct listing *listing, uint32_t row)
 
     buffer_printf(listing->out, "  %9" PRIu64 " %9" PRIu64 "  %-4s  ", number->baseline,
                   number->now, comparison_verdict_text(number->verdict));
-    if (listing->subject == PATHS)
-        put_path(listing, row);
-    else
+    if (listing->subject == PATHS) {
+        /* The last frames of a path. */
+        node_id id = row;
+        const struct profile_snapshot *const snapshot = listing->comparison->snapshot;
+        node_id last[PATH_FRAMES];
+        size_t count = 0;
+        for (; id != 0 && count < PATH_FRAMES; id = profile_node_at(snapshot, id).parent)
+            last[count++] = id;
+        buffer_text(listing->out, id != 0 ? "... > " : "");
+        while (count-- > 0) {
+            const frame_id frame = profile_node_at(snapshot, last[count]).frame;
+            put_function(listing, profile_frame_at(snapshot, frame).function);
+            buffer_text(listing->out, count > 0 ? " > " : "");
+        }
+    } else
         put_function(listing, row);
     buffer_char(listing->out, '\n');
 }
@@ -152,9 +148,9 @@ static enum err_code put_listing(const struct diff *diff, struct buffer *out,
             listing.rows[listing.count++] = row;
     qsort_r(listing.rows, listing.count, sizeof *listing.rows, by_change, &listing);
 
-    paint(&listing, "\x1b[1m");
+    set_colour(&listing, "\x1b[1m");
     buffer_printf(out, "\n%s", titles[subject]);
-    paint(&listing, "\x1b[0m");
+    set_colour(&listing, "\x1b[0m");
     if (listing.count == 0)
         buffer_text(out, ": none\n");
     else

@@ -7,43 +7,10 @@
 #include "server/report/header.h"
 #include "server/report/report_source.h"
 
-static enum err_code intern(struct profile *profile, struct strtab_string text, str_id *out,
-                            struct err *err)
+static enum err_code intern_text(struct profile *profile, struct strtab_string text,
+                                 str_id *out, struct err *err)
 {
     return strtab_intern(profile_strings(profile), text.text, text.length, out, err);
-}
-
-/* The node of the same path, without lines. */
-static enum err_code copy_node(struct profile *profile, const struct profile_snapshot *from,
-                               node_id id, node_id *map, struct err *err)
-{
-    const struct profile_node node = profile_node_at(from, id);
-    const struct profile_function function =
-        profile_function_at(from, profile_frame_at(from, node.frame).function);
-    str_id name = 0, file = 0;
-    function_id copied = 0;
-    frame_id frame = 0;
-    enum err_code rc = intern(profile, profile_string(from, function.name), &name, err);
-    if (!rc)
-        rc = intern(profile, profile_string(from, function.file), &file, err);
-    if (!rc)
-        rc = profile_function(profile, name, file, 0, &copied, err);
-    if (!rc)
-        rc = profile_frame(profile, copied, 0, &frame, err);
-    return rc ? rc : profile_node(profile, map[node.parent], frame, &map[id], err);
-}
-
-/* A cell holds 32 bits; more than that is shown as that. */
-static enum err_code add_cells(struct joined *joined, const struct view *view,
-                               const node_id *map, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < view->count && !rc; i++) {
-        const uint32_t count =
-            view->self[i] < UINT32_MAX ? (uint32_t)view->self[i] : UINT32_MAX;
-        rc = profile_add(joined->profile, joined->thread, 0, map[view->node[i]], count, err);
-    }
-    return rc;
 }
 
 /* A node and, before it, those above it. */
@@ -54,19 +21,26 @@ static enum err_code copy_path(struct profile *profile, const struct profile_sna
     enum err_code rc = ERR_OK;
     for (; id != 0 && map[id] == 0; id = profile_node_at(from, id).parent)
         way[length++] = id;
-    while (length > 0 && !rc)
-        rc = copy_node(profile, from, way[--length], map, err);
+    while (length > 0 && !rc) {
+        const node_id next = way[--length];
+        /* The node of the same path, without lines. */
+        const struct profile_node node = profile_node_at(from, next);
+        const struct profile_function function =
+            profile_function_at(from, profile_frame_at(from, node.frame).function);
+        str_id name = 0, file = 0;
+        function_id copied = 0;
+        frame_id frame = 0;
+        rc = intern_text(profile, profile_string(from, function.name), &name, err);
+        if (!rc)
+            rc = intern_text(profile, profile_string(from, function.file), &file, err);
+        if (!rc)
+            rc = profile_function(profile, name, file, 0, &copied, err);
+        if (!rc)
+            rc = profile_frame(profile, copied, 0, &frame, err);
+        if (!rc)
+            rc = profile_node(profile, map[node.parent], frame, &map[next], err);
+    }
     return rc;
-}
-
-/* By time a sample counts for the time it stands for, measured in ticks of its own profile: profiles
- * may have different rates. */
-static double all_of(const struct joined *joined, const struct report_source *from,
-                     const struct block *block, uint64_t samples)
-{
-    if (joined->basis == COMPARISON_BY_SAMPLES)
-        return (double)samples;
-    return (double)(block->to_ns - block->from_ns) / (double)from->header->period_ns;
 }
 
 struct copying {
@@ -86,9 +60,22 @@ static enum err_code copy_block(struct joined *joined, const struct copying *cop
     for (size_t i = 0; i < view.count && !rc; i++)
         rc = copy_path(joined->profile, copying->from->snapshot, view.node[i], copying->way,
                        copying->map, err);
-    if (!rc)
-        rc = add_cells(joined, &view, copying->map, err);
-    const double all = all_of(joined, copying->from, block, view.total);
+    if (!rc) {
+        /* A cell holds 32 bits; more than that is shown as that. */
+        const node_id *const map = copying->map;
+        for (size_t i = 0; i < view.count && !rc; i++) {
+            const uint32_t count =
+                view.self[i] < UINT32_MAX ? (uint32_t)view.self[i] : UINT32_MAX;
+            rc = profile_add(joined->profile, joined->thread, 0, map[view.node[i]], count, err);
+        }
+    }
+    /* By time a sample counts for the time it stands for, measured in ticks of its own profile:
+     * profiles may have different rates. */
+
+    const double all = joined->basis == COMPARISON_BY_SAMPLES
+                           ? (double)view.total
+                           : (double)(block->to_ns - block->from_ns) /
+                                 (double)copying->from->header->period_ns;
     joined->samples[copying->side] += view.total;
     joined->all[copying->side] += all;
     view_deinit(&view);
@@ -132,7 +119,7 @@ static enum err_code copy_capture(struct joined *joined, const struct report_sou
     return rc;
 }
 
-static enum err_code join(struct joined *joined, struct err *err)
+static enum err_code join_sides(struct joined *joined, struct err *err)
 {
     enum err_code rc = profile_create(&joined->profile, err);
     if (!rc) {
@@ -158,7 +145,7 @@ enum err_code joined_init(struct joined *joined, const struct comparison_side *b
     joined->basis = basis;
     joined->captures[JOINED_BASELINE] = baseline;
     joined->captures[JOINED_NOW] = now;
-    const enum err_code rc = join(joined, err);
+    const enum err_code rc = join_sides(joined, err);
     if (rc)
         joined_deinit(joined);
     return rc;

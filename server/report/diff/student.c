@@ -11,7 +11,7 @@ enum { MAX_TERMS = 200, MAX_HALVINGS = 100 };
 #define MAX_QUANTILE   1e8
 
 /* The continued fraction of the incomplete beta function, by Lentz's method. */
-static double fraction(double a, double b, double x)
+static double continued_fraction(double a, double b, double x)
 {
     double c = 1, d = 1 - (a + b) * x / (a + 1);
     d = 1 / (fabs(d) < TINY ? TINY : d);
@@ -34,7 +34,7 @@ static double fraction(double a, double b, double x)
 }
 
 /* The regularized incomplete beta function; x and rest = 1 - x are both exact. */
-static double beta(double a, double b, double x, double rest)
+static double incomplete_beta(double a, double b, double x, double rest)
 {
     if (!(x > 0))
         return 0;
@@ -42,8 +42,8 @@ static double beta(double a, double b, double x, double rest)
         return 1;
     const double front =
         exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(rest));
-    return x < (a + 1) / (a + b + 2) ? front * fraction(a, b, x) / a
-                                     : 1 - front * fraction(b, a, rest) / b;
+    return x < (a + 1) / (a + b + 2) ? front * continued_fraction(a, b, x) / a
+                                     : 1 - front * continued_fraction(b, a, rest) / b;
 }
 
 double student_tails(double t, double degrees)
@@ -51,7 +51,7 @@ double student_tails(double t, double degrees)
     if (!(degrees < NORMAL_DEGREES))
         return erfc(fabs(t) / sqrt(2.0));
     const double square = t * t, sum = degrees + square;
-    return isinf(square) ? 0 : beta(degrees / 2, 0.5, degrees / sum, square / sum);
+    return isinf(square) ? 0 : incomplete_beta(degrees / 2, 0.5, degrees / sum, square / sum);
 }
 
 double student_quantile(double tails, double degrees)

@@ -23,7 +23,7 @@ static int by_move(const void *left, const void *right)
 }
 
 /* Without a change, if runs differ by the least. */
-static double expected(const struct variation_move *move)
+static double expected_square(const struct variation_move *move)
 {
     return move->variance + 2 * VARIATION_LEAST * VARIATION_LEAST;
 }
@@ -33,9 +33,9 @@ static double middle_of(const struct variation_move *moves, size_t count, size_t
 {
     double all = 0, below = 0;
     for (size_t i = 0; i < count; i++)
-        all += i == without ? 0 : 1 / expected(&moves[i]);
+        all += i == without ? 0 : 1 / expected_square(&moves[i]);
     for (size_t i = 0; i < count; i++) {
-        below += i == without ? 0 : 1 / expected(&moves[i]);
+        below += i == without ? 0 : 1 / expected_square(&moves[i]);
         if (i != without && 2 * below >= all)
             return moves[i].by;
     }
@@ -52,7 +52,7 @@ static double variation_without(const struct variation_move *moves, size_t count
     for (size_t i = 0; i < count; i++) {
         if (i == without)
             continue;
-        const double wanted = expected(&moves[i]);
+        const double wanted = expected_square(&moves[i]);
         const double from_middle = moves[i].by - middle;
         const double square = fmin(from_middle * from_middle, SQUARES_MOST * wanted);
         const double weight = 1 / (wanted * wanted);

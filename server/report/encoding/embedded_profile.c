@@ -22,7 +22,7 @@ static void put_base64(struct embedded_profile *profile_text, const char *data, 
         profile_text->carry[profile_text->carried++] = data[i];
 }
 
-static bool take(void *to, const char *data, size_t bytes)
+static bool take_bytes(void *to, const char *data, size_t bytes)
 {
     struct embedded_profile *const profile_text = to;
     if (profile_text->form == EMBEDDED_PROFILE_BASE64)
@@ -32,10 +32,11 @@ static bool take(void *to, const char *data, size_t bytes)
     return !profile_text->out->failed;
 }
 
-static bool drain(void *to, const char *data, size_t bytes)
+static bool drain_profile(void *to, const char *data, size_t bytes)
 {
     struct embedded_profile *const profile_text = to;
-    return gzip_stream_write(profile_text->stream, data, bytes, false, take, profile_text);
+    return gzip_stream_write(profile_text->stream, data, bytes, false, take_bytes,
+                             profile_text);
 }
 
 enum err_code embedded_profile_init(struct embedded_profile *profile_text, int level,
@@ -45,7 +46,7 @@ enum err_code embedded_profile_init(struct embedded_profile *profile_text, int l
     memset(profile_text, 0, sizeof *profile_text);
     profile_text->form = form;
     profile_text->out = out;
-    buffer_init_draining(&profile_text->in, drain, profile_text);
+    buffer_init_draining(&profile_text->in, drain_profile, profile_text);
     return gzip_stream_create(level, &profile_text->stream, err);
 }
 
@@ -55,7 +56,7 @@ enum err_code embedded_profile_finish(struct embedded_profile *profile_text, str
     const enum err_code rc = buffer_check(&profile_text->in, err);
     if (rc)
         return rc;
-    gzip_stream_write(profile_text->stream, NULL, 0, true, take, profile_text);
+    gzip_stream_write(profile_text->stream, NULL, 0, true, take_bytes, profile_text);
     if (profile_text->carried > 0)
         base64_append(profile_text->out, profile_text->carry, profile_text->carried);
     profile_text->carried = 0;

@@ -118,7 +118,7 @@ static void put_inner(struct pprof *pprof, unsigned field)
     buffer_clear(&pprof->inner);
 }
 
-static uint32_t word(struct pprof *pprof, const char *text)
+static uint32_t word_number(struct pprof *pprof, const char *text)
 {
     return numbered_text(&pprof->numbered, text, strlen(text));
 }
@@ -126,34 +126,14 @@ static uint32_t word(struct pprof *pprof, const char *text)
 static void put_value_type(struct pprof *pprof, unsigned field, const char *type,
                            const char *unit)
 {
-    protobuf_uint(&pprof->part, VALUE_TYPE, word(pprof, type));
-    protobuf_uint(&pprof->part, VALUE_UNIT, word(pprof, unit));
+    protobuf_uint(&pprof->part, VALUE_TYPE, word_number(pprof, type));
+    protobuf_uint(&pprof->part, VALUE_UNIT, word_number(pprof, unit));
     put_message(pprof, field);
-}
-
-static void put_head(struct pprof *pprof)
-{
-    const struct pprof_settings *const settings = pprof->settings;
-    const bool is_cpu = settings->values == PPROF_CPU;
-    if (settings->values == PPROF_ALL)
-        put_value_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
-    if (settings->values != PPROF_CPU)
-        put_value_type(pprof, PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
-    if (settings->values != PPROF_WALL)
-        put_value_type(pprof, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
-    put_value_type(pprof, PROFILE_PERIOD_TYPE, is_cpu ? "cpu" : "wall", "nanoseconds");
-    protobuf_uint(pprof->out, PROFILE_PERIOD, settings->period_ns);
-    for (size_t i = 0; i < 2; i++)
-        if (settings->comments[i])
-            protobuf_uint(pprof->out, PROFILE_COMMENT, word(pprof, settings->comments[i]));
-    if (settings->values == PPROF_ALL)
-        protobuf_uint(pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, word(pprof, "wall"));
-    (void)numbered_library(&pprof->numbered, 0);
 }
 
 static void put_label(struct pprof *pprof, const char *key, unsigned field, uint64_t value)
 {
-    protobuf_uint(&pprof->inner, LABEL_KEY, word(pprof, key));
+    protobuf_uint(&pprof->inner, LABEL_KEY, word_number(pprof, key));
     protobuf_uint(&pprof->inner, field, value);
     put_inner(pprof, SAMPLE_LABEL);
 }
@@ -179,7 +159,7 @@ static void put_wait(struct pprof *pprof, const struct view_cell *cell)
     if (!wait_of_function(pprof->snapshot, profile_frame_at(pprof->snapshot, frame).function,
                           &wait))
         return;
-    put_label(pprof, "wait", LABEL_STR, word(pprof, wait_cause_title(wait.cause)));
+    put_label(pprof, "wait", LABEL_STR, word_number(pprof, wait_cause_title(wait.cause)));
     if (wait.detail_length > 0)
         put_label(pprof, "peer", LABEL_STR,
                   numbered_text(&pprof->numbered, wait.detail, wait.detail_length));
@@ -250,7 +230,7 @@ static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cel
         put_label(pprof, "state", LABEL_STR, state_text(pprof, cell->state));
     if ((labels & PPROF_PART) &&
         profile_part_at(pprof->snapshot, cell->thread, cell->state, cell->node, &part))
-        put_label(pprof, "part", LABEL_STR, word(pprof, part_text(part)));
+        put_label(pprof, "part", LABEL_STR, word_number(pprof, part_text(part)));
     if (labels & PPROF_WAIT)
         put_wait(pprof, cell);
     if (labels & (PPROF_CONTEXT | PPROF_SPANS))
@@ -266,27 +246,6 @@ static bool is_too_large(const struct pprof *pprof)
     return most > 0 && pprof->out->length + pprof->numbered.bytes > most;
 }
 
-static void put_mappings(struct pprof *pprof)
-{
-    const struct numbering *const libraries = &pprof->numbered.libraries;
-    for (uint32_t id = 1; id <= libraries->count; id++) {
-        const library_id row = libraries->rows[id];
-        struct profile_library library = { .flags = 0 };
-        if (row > 0)
-            library = profile_library_at(pprof->snapshot, row);
-        protobuf_uint(&pprof->part, MAPPING_ID, id);
-        protobuf_uint(&pprof->part, MAPPING_FILENAME,
-                      row > 0 ? numbered_string(&pprof->numbered, library.path)
-                              : word(pprof, pprof->settings->executable));
-        protobuf_uint(&pprof->part, MAPPING_BUILD_ID,
-                      numbered_string(&pprof->numbered, library.build_id));
-        protobuf_uint(&pprof->part, MAPPING_HAS_FUNCTIONS, 1);
-        protobuf_uint(&pprof->part, MAPPING_HAS_FILENAMES, row == 0);
-        protobuf_uint(&pprof->part, MAPPING_HAS_LINE_NUMBERS, row == 0);
-        put_message(pprof, PROFILE_MAPPING);
-    }
-}
-
 /* A line below 1 is unknown, which pprof says with 0. */
 static uint64_t line_of(int32_t line)
 {
@@ -298,7 +257,25 @@ static uint64_t line_of(int32_t line)
 static void put_tables(struct pprof *pprof)
 {
     struct numbered *const numbered = &pprof->numbered;
-    put_mappings(pprof);
+
+    const struct numbering *const libraries = &pprof->numbered.libraries;
+    for (uint32_t id = 1; id <= libraries->count; id++) {
+        const library_id row = libraries->rows[id];
+        struct profile_library library = { .flags = 0 };
+        if (row > 0)
+            library = profile_library_at(pprof->snapshot, row);
+        protobuf_uint(&pprof->part, MAPPING_ID, id);
+        protobuf_uint(&pprof->part, MAPPING_FILENAME,
+                      row > 0 ? numbered_string(&pprof->numbered, library.path)
+                              : word_number(pprof, pprof->settings->executable));
+        protobuf_uint(&pprof->part, MAPPING_BUILD_ID,
+                      numbered_string(&pprof->numbered, library.build_id));
+        protobuf_uint(&pprof->part, MAPPING_HAS_FUNCTIONS, 1);
+        protobuf_uint(&pprof->part, MAPPING_HAS_FILENAMES, row == 0);
+        protobuf_uint(&pprof->part, MAPPING_HAS_LINE_NUMBERS, row == 0);
+        put_message(pprof, PROFILE_MAPPING);
+    }
+
     for (uint32_t id = 1; id <= numbered->frames.count; id++) {
         const struct profile_frame frame =
             profile_frame_at(pprof->snapshot, numbered->frames.rows[id]);
@@ -338,8 +315,25 @@ enum err_code pprof_write(struct pprof *pprof, const struct pprof_settings *sett
     pprof->out = out;
     pprof->state = 0;
     numbered_clear(&pprof->numbered);
-    put_head(pprof);
-    (void)word(pprof, settings->executable);
+
+    const bool is_cpu = settings->values == PPROF_CPU;
+    if (settings->values == PPROF_ALL)
+        put_value_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
+    if (settings->values != PPROF_CPU)
+        put_value_type(pprof, PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
+    if (settings->values != PPROF_WALL)
+        put_value_type(pprof, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+    put_value_type(pprof, PROFILE_PERIOD_TYPE, is_cpu ? "cpu" : "wall", "nanoseconds");
+    protobuf_uint(pprof->out, PROFILE_PERIOD, settings->period_ns);
+    for (size_t i = 0; i < 2; i++)
+        if (settings->comments[i])
+            protobuf_uint(pprof->out, PROFILE_COMMENT,
+                          word_number(pprof, settings->comments[i]));
+    if (settings->values == PPROF_ALL)
+        protobuf_uint(pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, word_number(pprof, "wall"));
+    (void)numbered_library(&pprof->numbered, 0);
+
+    (void)word_number(pprof, settings->executable);
 
     const size_t most = pprof->settings->max_samples;
     enum err_code rc = ERR_OK;

@@ -110,28 +110,6 @@ static void close_below(struct trace *trace, uint32_t depth)
     }
 }
 
-/* The stack of a cell: what it shares with the open one stays open. */
-static void step(struct trace *trace, const struct view_cell *cell, uint64_t end_ns)
-{
-    uint32_t depth = trace->order.depth[cell->node], shared = 0;
-    node_id node = cell->node;
-    for (; trace->part_events > trace->max_part_events && depth > CUT_DEPTH; depth--)
-        node = profile_node_at(trace->snapshot, node).parent;
-    if (depth < trace->order.depth[cell->node])
-        trace->cut_samples += cell->count;
-    for (uint32_t i = depth; i-- > 0; node = profile_node_at(trace->snapshot, node).parent)
-        trace->path[i] = node;
-    while (shared < depth && shared < trace->depth &&
-           trace->open[shared].node == trace->path[shared])
-        shared++;
-    close_below(trace, shared);
-    while (trace->depth < depth)
-        open_frame(trace, trace->path[trace->depth]);
-    for (uint32_t i = 0; i < depth; i++)
-        trace->open[i].samples += cell->count;
-    trace->now_ns = end_ns;
-}
-
 static void step_over(struct trace *trace, const struct slice_part *part)
 {
     trace->part_events = 0;
@@ -141,21 +119,28 @@ static void step_over(struct trace *trace, const struct slice_part *part)
             close_below(trace, 0); /* nothing was seen in between */
         if (time->start_ns > trace->now_ns || trace->depth == 0)
             trace->now_ns = time->start_ns;
-        step(trace, &part->cells.cells[i], time->end_ns);
-    }
-}
 
-/* Puts the selection where viewers show it: beside the process. */
-static void put_selection(struct trace *trace)
-{
-    const struct report_header *const header = trace->source->header;
-    struct buffer text = { 0 };
-    if (header->is_whole)
-        return;
-    report_header_put_text(header, &text);
-    put_label(trace, "process_labels", "labels",
-              (struct strtab_string){ text.data, (uint32_t)text.length });
-    buffer_deinit(&text);
+        const struct view_cell *const cell = &part->cells.cells[i];
+        /* The stack of a cell: what it shares with the open one stays open. */
+        uint32_t depth = trace->order.depth[cell->node], shared = 0;
+        node_id node = cell->node;
+        for (; trace->part_events > trace->max_part_events && depth > CUT_DEPTH; depth--)
+            node = profile_node_at(trace->snapshot, node).parent;
+        if (depth < trace->order.depth[cell->node])
+            trace->cut_samples += cell->count;
+        for (uint32_t level = depth; level-- > 0;
+             node = profile_node_at(trace->snapshot, node).parent)
+            trace->path[level] = node;
+        while (shared < depth && shared < trace->depth &&
+               trace->open[shared].node == trace->path[shared])
+            shared++;
+        close_below(trace, shared);
+        while (trace->depth < depth)
+            open_frame(trace, trace->path[trace->depth]);
+        for (uint32_t level = 0; level < depth; level++)
+            trace->open[level].samples += cell->count;
+        trace->now_ns = time->end_ns;
+    }
 }
 
 static enum err_code put_thread(struct trace *trace, size_t index, struct err *err)
@@ -170,8 +155,16 @@ static enum err_code put_thread(struct trace *trace, size_t index, struct err *e
     trace->pid = process.pid;
     trace->now_ns = 0;
     put_label(trace, "process_name", "name", profile_string(trace->snapshot, process.name));
-    if (is_new)
-        put_selection(trace);
+
+    if (is_new && !trace->source->header->is_whole) {
+        const struct report_header *const header = trace->source->header;
+        struct buffer text = { 0 };
+
+        report_header_put_text(header, &text);
+        put_label(trace, "process_labels", "labels",
+                  (struct strtab_string){ text.data, (uint32_t)text.length });
+        buffer_deinit(&text);
+    }
     for (size_t i = 0; i < trace->slices.count && !rc; i++) {
         struct slice_part part;
         rc = slices_part(&trace->slices, i, id, SLICES_BY_TREE, &trace->order, &part, err);
@@ -192,27 +185,7 @@ static enum err_code put_thread(struct trace *trace, size_t index, struct err *e
     return rc;
 }
 
-static enum err_code put_trace(struct trace *trace, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    json_object(&trace->json);
-    json_member_text(&trace->json, "displayTimeUnit", "ms");
-    json_key(&trace->json, "otherData");
-    session_write(&trace->json, trace->source->session);
-    json_key(&trace->json, "selection");
-    report_header_write(trace->source->header, &trace->json);
-    json_member_array(&trace->json, "traceEvents");
-    for (size_t i = 0; i < trace->slices.thread_count && !rc; i++)
-        rc = put_thread(trace, i, err);
-    json_end(&trace->json);
-    json_member_int(&trace->json, "samplesCut", (int64_t)trace->cut_samples);
-    json_member_int(&trace->json, "samplesNotInOrder",
-                    (int64_t)trace->slices.unordered_samples);
-    json_end(&trace->json);
-    return rc ? rc : json_finish(&trace->json, err);
-}
-
-static enum err_code start(struct trace *trace, struct err *err)
+static enum err_code start_trace(struct trace *trace, struct err *err)
 {
     enum err_code rc = slices_init(&trace->slices, trace->source, MAX_RUNS, err);
     if (!rc)
@@ -235,9 +208,25 @@ enum err_code report_write_chrome_trace(const struct report_source *source, stru
 {
     struct trace trace = { .source = source, .snapshot = source->snapshot };
     json_init(&trace.json, out);
-    enum err_code rc = start(&trace, err);
-    if (!rc)
-        rc = put_trace(&trace, err);
+    enum err_code rc = start_trace(&trace, err);
+    if (!rc) {
+        json_object(&trace.json);
+        json_member_text(&trace.json, "displayTimeUnit", "ms");
+        json_key(&trace.json, "otherData");
+        session_write(&trace.json, trace.source->session);
+        json_key(&trace.json, "selection");
+        report_header_write(trace.source->header, &trace.json);
+        json_member_array(&trace.json, "traceEvents");
+        for (size_t i = 0; i < trace.slices.thread_count && !rc; i++)
+            rc = put_thread(&trace, i, err);
+        json_end(&trace.json);
+        json_member_int(&trace.json, "samplesCut", (int64_t)trace.cut_samples);
+        json_member_int(&trace.json, "samplesNotInOrder",
+                        (int64_t)trace.slices.unordered_samples);
+        json_end(&trace.json);
+        if (!rc)
+            rc = json_finish(&trace.json, err);
+    }
     slices_deinit(&trace.slices);
     preorder_deinit(&trace.order);
     free(trace.open);

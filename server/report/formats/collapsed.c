@@ -93,35 +93,14 @@ static void put_frame(struct buffer *out, const struct named_frame *frame)
 }
 
 /* Empties the buffer. */
-static enum err_code intern(struct folding *folding, struct buffer *text, str_id *out,
-                            struct err *err)
+static enum err_code intern_label(struct folding *folding, struct buffer *text, str_id *out,
+                                  struct err *err)
 {
     enum err_code rc = buffer_check(text, err);
     if (!rc)
         rc = strtab_intern(&folding->labels, text->data ? text->data : "", text->length, out,
                            err);
     buffer_clear(text);
-    return rc;
-}
-
-static enum err_code make_labels(struct folding *folding, struct err *err)
-{
-    const struct profile_snapshot *const snapshot = folding->snapshot;
-    struct buffer text = { 0 };
-    enum err_code rc = ERR_OK;
-    for (frame_id id = 1; id < snapshot->sizes.frames && !rc; id++) {
-        const struct named_frame frame = names_frame(snapshot, id);
-        put_frame(&text, &frame);
-        rc = intern(folding, &text, &folding->label_of[id], err);
-    }
-    for (thread_id id = 0; id < snapshot->sizes.threads && !rc; id++) {
-        const struct profile_thread thread = profile_thread_at(snapshot, id);
-        const struct strtab_string name = profile_string(snapshot, thread.name);
-        buffer_printf(&text, name.length > 0 ? "tid:%d " : "tid:%d", (int)thread.tid);
-        put_name(&text, name);
-        rc = intern(folding, &text, &folding->thread_label[id], err);
-    }
-    buffer_deinit(&text);
     return rc;
 }
 
@@ -288,8 +267,15 @@ static void put_label(const struct folding *folding, str_id id, struct buffer *o
     buffer_append(out, label.text, label.length);
 }
 
-static enum err_code reserve(struct folding *folding, struct err *err)
+static enum err_code write_folded(struct folding *folding, const struct view_query *query,
+                                  struct buffer *out, struct err *err)
 {
+    enum err_code rc = strtab_init(&folding->labels, err);
+    if (!rc)
+        rc = preorder_init(&folding->order, folding->snapshot, err);
+    if (rc)
+        return rc;
+
     const struct profile_sizes *const sizes = &folding->snapshot->sizes;
     folding->label_of = calloc((size_t)sizes->frames + 1, sizeof *folding->label_of);
     folding->thread_label = calloc((size_t)sizes->threads + 1, sizeof *folding->thread_label);
@@ -297,19 +283,22 @@ static enum err_code reserve(struct folding *folding, struct err *err)
     folding->way = malloc(((size_t)folding->order.max_depth + 1) * sizeof *folding->way);
     if (!folding->label_of || !folding->thread_label || !folding->path_of || !folding->way)
         return err_nomem(err);
-    return ERR_OK;
-}
 
-static enum err_code fold(struct folding *folding, const struct view_query *query,
-                          struct buffer *out, struct err *err)
-{
-    enum err_code rc = strtab_init(&folding->labels, err);
-    if (!rc)
-        rc = preorder_init(&folding->order, folding->snapshot, err);
-    if (!rc)
-        rc = reserve(folding, err);
-    if (!rc)
-        rc = make_labels(folding, err);
+    const struct profile_snapshot *const snapshot = folding->snapshot;
+    struct buffer text = { 0 };
+    for (frame_id id = 1; id < snapshot->sizes.frames && !rc; id++) {
+        const struct named_frame frame = names_frame(snapshot, id);
+        put_frame(&text, &frame);
+        rc = intern_label(folding, &text, &folding->label_of[id], err);
+    }
+    for (thread_id id = 0; id < snapshot->sizes.threads && !rc; id++) {
+        const struct profile_thread thread = profile_thread_at(snapshot, id);
+        const struct strtab_string name = profile_string(snapshot, thread.name);
+        buffer_printf(&text, name.length > 0 ? "tid:%d " : "tid:%d", (int)thread.tid);
+        put_name(&text, name);
+        rc = intern_label(folding, &text, &folding->thread_label[id], err);
+    }
+    buffer_deinit(&text);
     if (!rc)
         rc = rank_labels(folding, err);
     if (!rc)
@@ -344,7 +333,7 @@ enum err_code report_write_collapsed(const struct report_source *source, struct 
                                      struct err *err)
 {
     struct folding folding = { .snapshot = source->snapshot };
-    const enum err_code rc = fold(&folding, source->query, out, err);
+    const enum err_code rc = write_folded(&folding, source->query, out, err);
     strtab_deinit(&folding.labels);
     preorder_deinit(&folding.order);
     free(folding.label_of);

@@ -148,21 +148,6 @@ static void put_extra(struct gecko *gecko)
     json_end(&gecko->json);
 }
 
-static void put_product(struct gecko *gecko)
-{
-    const struct sampler_target *const target = gecko->source->session->target;
-    struct buffer text = { 0 };
-    for (size_t i = 0; i < target->argc; i++) {
-        buffer_text(&text, i > 0 ? " " : "");
-        buffer_text(&text, target->argv[i]);
-    }
-    const char *const word = target->argc > 1 ? target->argv[1] : "Python";
-    json_key(&gecko->json, "product");
-    json_string(&gecko->json, word, utf8_cut(word, strlen(word), REPORT_COMMAND_BYTES));
-    json_member_buffer(&gecko->json, "arguments", &text);
-    buffer_deinit(&text);
-}
-
 static void put_meta(struct gecko *gecko)
 {
     const struct session_info *const session = gecko->source->session;
@@ -181,7 +166,19 @@ static void put_meta(struct gecko *gecko)
     json_member_bool(&gecko->json, "usesOnlyOneStackType", true);
     json_member_bool(&gecko->json, "sourceCodeIsNotOnSearchfox", true);
     json_member_text(&gecko->json, "importedFrom", "pyrometer " PYROMETER_VERSION);
-    put_product(gecko);
+
+    const struct sampler_target *const target = gecko->source->session->target;
+    struct buffer text = { 0 };
+    for (size_t i = 0; i < target->argc; i++) {
+        buffer_text(&text, i > 0 ? " " : "");
+        buffer_text(&text, target->argv[i]);
+    }
+    const char *const word = target->argc > 1 ? target->argv[1] : "Python";
+    json_key(&gecko->json, "product");
+    json_string(&gecko->json, word, utf8_cut(word, strlen(word), REPORT_COMMAND_BYTES));
+    json_member_buffer(&gecko->json, "arguments", &text);
+    buffer_deinit(&text);
+
     json_member_object(&gecko->json, "sampleUnits");
     json_member_text(&gecko->json, "time", "ms");
     json_member_text(&gecko->json, "eventDelay", "ms");
@@ -210,17 +207,6 @@ static void put_meta(struct gecko *gecko)
 
     put_extra(gecko);
     json_end(&gecko->json);
-}
-
-/* The CPU time between the sample before and this one: that of the row before. */
-static void put_cpu_delta(struct gecko *gecko, const struct gecko_row *before)
-{
-    if (before && before->state & STATE_UNKNOWN_ON_CPU)
-        json_null(&gecko->json);
-    else
-        json_uint(&gecko->json, before && before->state & STATE_ON_CPU
-                                    ? before->end_ns - before->start_ns
-                                    : 0);
 }
 
 /* A sample lasts until the next one, so one without a stack and weight ends the last row. */
@@ -255,8 +241,16 @@ static void put_samples(struct gecko *gecko, const struct gecko_rows *rows)
     json_end(&gecko->json);
     json_member_text(&gecko->json, "weightType", by_time ? "tracing-ms" : "samples");
     json_member_array(&gecko->json, "threadCPUDelta");
-    for (size_t i = 0; i < rows->count + has_end; i++)
-        put_cpu_delta(gecko, i > 0 ? &rows->rows[i - 1] : NULL);
+    for (size_t i = 0; i < rows->count + has_end; i++) {
+        /* The CPU time between the sample before and this one: that of the row before. */
+        const struct gecko_row *const before = i > 0 ? &rows->rows[i - 1] : NULL;
+        if (before && before->state & STATE_UNKNOWN_ON_CPU)
+            json_null(&gecko->json);
+        else
+            json_uint(&gecko->json, before && before->state & STATE_ON_CPU
+                                        ? before->end_ns - before->start_ns
+                                        : 0);
+    }
     json_end(&gecko->json);
     json_member_uint(&gecko->json, "length", rows->count + has_end);
     json_end(&gecko->json);
@@ -313,14 +307,6 @@ static void put_marker_data(struct gecko *gecko, const struct gecko_marker *mark
     json_end(&gecko->json);
 }
 
-static uint32_t marker_category(enum gecko_marker_name name)
-{
-    uint32_t i = 0;
-    while (strcmp(categories[i].name, gecko_marker_category(name)) != 0)
-        i++;
-    return i;
-}
-
 static void put_markers(struct gecko *gecko, const struct gecko_rows *rows)
 {
     const uint32_t strings = gecko->snapshot->sizes.strings;
@@ -346,8 +332,13 @@ static void put_markers(struct gecko *gecko, const struct gecko_rows *rows)
         json_uint(&gecko->json, INTERVAL_MARKER);
     json_end(&gecko->json);
     json_member_array(&gecko->json, "category");
-    for (size_t i = 0; i < rows->marker_count; i++)
-        json_uint(&gecko->json, marker_category(rows->markers[i].name));
+    for (size_t i = 0; i < rows->marker_count; i++) {
+        uint32_t category = 0;
+        while (strcmp(categories[category].name,
+                      gecko_marker_category(rows->markers[i].name)) != 0)
+            category++;
+        json_uint(&gecko->json, category);
+    }
     json_end(&gecko->json);
     json_member_uint(&gecko->json, "length", rows->marker_count);
     json_end(&gecko->json);
@@ -378,25 +369,6 @@ static void put_identity(struct gecko *gecko, const struct identity *identity)
     json_end(&gecko->json);
 }
 
-static void put_identity_of(struct gecko *gecko, thread_id id)
-{
-    const struct profile_thread thread = profile_thread_at(gecko->snapshot, id);
-    const struct profile_process process = profile_process_at(gecko->snapshot, thread.process);
-    struct buffer made = { 0 };
-    struct identity identity = { .name = profile_string(gecko->snapshot, thread.name),
-                                 .process = profile_string(gecko->snapshot, process.name),
-                                 .pid = process.pid,
-                                 .tid = thread.tid,
-                                 .is_main = thread.is_main };
-    if (identity.name.length == 0) {
-        names_put_thread(&made, gecko->snapshot, id);
-        identity.name =
-            (struct strtab_string){ made.data ? made.data : "", (uint32_t)made.length };
-    }
-    put_identity(gecko, &identity);
-    buffer_deinit(&made);
-}
-
 /* A thread for a selection without samples: the Firefox Profiler opens no file without a thread. */
 static void put_no_thread(struct gecko *gecko)
 {
@@ -422,32 +394,28 @@ static enum err_code put_thread(struct gecko *gecko, thread_id thread, struct er
     if (rc)
         return rc;
     json_object(&gecko->json);
-    put_identity_of(gecko, thread);
+
+    const struct profile_thread row = profile_thread_at(gecko->snapshot, thread);
+    const struct profile_process process = profile_process_at(gecko->snapshot, row.process);
+    struct buffer made = { 0 };
+    struct identity identity = { .name = profile_string(gecko->snapshot, row.name),
+                                 .process = profile_string(gecko->snapshot, process.name),
+                                 .pid = process.pid,
+                                 .tid = row.tid,
+                                 .is_main = row.is_main };
+    if (identity.name.length == 0) {
+        names_put_thread(&made, gecko->snapshot, thread);
+        identity.name =
+            (struct strtab_string){ made.data ? made.data : "", (uint32_t)made.length };
+    }
+    put_identity(gecko, &identity);
+    buffer_deinit(&made);
+
     put_samples(gecko, &rows);
     put_markers(gecko, &rows);
     json_end(&gecko->json);
     gecko_rows_deinit(&rows);
     return ERR_OK;
-}
-
-static enum err_code put_profile(struct gecko *gecko, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    json_object(&gecko->json);
-    json_key(&gecko->json, "libs");
-    gecko_put_libs(&gecko->json, gecko->snapshot);
-    json_key(&gecko->json, "shared");
-    rc = gecko_put_shared(&gecko->json, gecko->snapshot, err);
-    json_member_array(&gecko->json, "threads");
-    if (gecko->slices.thread_count == 0)
-        put_no_thread(gecko);
-    for (size_t i = 0; i < gecko->slices.thread_count && !rc; i++)
-        rc = put_thread(gecko, gecko->slices.threads[i], err);
-    json_end(&gecko->json);
-    /* Behind the threads: then it is known how many of their samples are in order. */
-    put_meta(gecko);
-    json_end(&gecko->json);
-    return rc ? rc : json_finish(&gecko->json, err);
 }
 
 enum err_code report_write_gecko(const struct report_source *source, struct buffer *out,
@@ -460,8 +428,24 @@ enum err_code report_write_gecko(const struct report_source *source, struct buff
     enum err_code rc = slices_init(&gecko.slices, source, max_runs, err);
     if (!rc)
         rc = preorder_init(&gecko.order, source->snapshot, err);
-    if (!rc)
-        rc = put_profile(&gecko, err);
+    if (!rc) {
+        json_object(&gecko.json);
+        json_key(&gecko.json, "libs");
+        gecko_put_libs(&gecko.json, gecko.snapshot);
+        json_key(&gecko.json, "shared");
+        rc = gecko_put_shared(&gecko.json, gecko.snapshot, err);
+        json_member_array(&gecko.json, "threads");
+        if (gecko.slices.thread_count == 0)
+            put_no_thread(&gecko);
+        for (size_t i = 0; i < gecko.slices.thread_count && !rc; i++)
+            rc = put_thread(&gecko, gecko.slices.threads[i], err);
+        json_end(&gecko.json);
+        /* Behind the threads: then it is known how many of their samples are in order. */
+        put_meta(&gecko);
+        json_end(&gecko.json);
+        if (!rc)
+            rc = json_finish(&gecko.json, err);
+    }
     preorder_deinit(&gecko.order);
     slices_deinit(&gecko.slices);
     return rc;

@@ -39,15 +39,6 @@ struct making {
     thread_id thread;
 };
 
-static enum err_code add_row(struct gecko_rows *rows, const struct gecko_row *row,
-                             struct err *err)
-{
-    if (!VEC_RESERVE(rows->rows, rows->row_room, rows->count + 1))
-        return err_nomem(err);
-    rows->rows[rows->count++] = *row;
-    return ERR_OK;
-}
-
 static enum err_code add_marker(struct gecko_rows *rows, const struct gecko_marker *marker,
                                 struct err *err)
 {
@@ -61,29 +52,20 @@ static enum err_code add_marker(struct gecko_rows *rows, const struct gecko_mark
     return ERR_OK;
 }
 
-/* The frame that executes instructions is the one under marks such as <native>. */
-static node_id python_node(const struct profile_snapshot *snapshot, node_id node)
-{
-    while (node != 0 &&
-           names_frame(snapshot, profile_node_at(snapshot, node).frame).is_synthetic)
-        node = profile_node_at(snapshot, node).parent;
-    return node;
-}
-
-/* The first spot of `node` or after it. */
-static size_t find_spot(const struct view_spots *spots, node_id node)
-{
-    size_t at;
-    LOWER_BOUND(at, spots->count, spots->spots[at].node < node);
-    return at;
-}
-
 /* A row's time is shared among the instructions seen in its frame in that slice. */
 static enum err_code add_opcodes(struct making *making, const struct gecko_row *row,
                                  const struct view_spots *spots, struct err *err)
 {
-    const node_id node = python_node(making->slices->source->snapshot, row->node);
-    const size_t first = find_spot(spots, node);
+    const struct profile_snapshot *const snapshot = making->slices->source->snapshot;
+    /* The frame that executes instructions is the one under marks such as <native>. */
+    node_id node = row->node;
+    while (node != 0 &&
+           names_frame(snapshot, profile_node_at(snapshot, node).frame).is_synthetic)
+        node = profile_node_at(snapshot, node).parent;
+
+    /* The first spot of the node or after it. */
+    size_t first;
+    LOWER_BOUND(first, spots->count, spots->spots[first].node < node);
     const double room = (double)(row->end_ns - row->start_ns);
     uint64_t all = 0, before = 0;
     enum err_code rc = ERR_OK;
@@ -130,7 +112,11 @@ static enum err_code add_slice(struct making *making, size_t slice, struct err *
             .start_ns = part.times[i].start_ns,
             .end_ns = part.times[i].end_ns,
         };
-        rc = add_row(making->rows, &row, err);
+        if (!VEC_RESERVE(making->rows->rows, making->rows->row_room, making->rows->count + 1)) {
+            rc = err_nomem(err);
+            break;
+        }
+        making->rows->rows[making->rows->count++] = row;
     }
 
     slice_part_deinit(&part);
@@ -163,23 +149,23 @@ static unsigned of_flag(state_bits state, state_bits yes, state_bits unknown, un
     return state & yes ? if_yes : if_no;
 }
 
-static unsigned gil(state_bits state)
+static unsigned ask_gil(state_bits state)
 {
     return of_flag(state, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL, GECKO_HAS_GIL, GECKO_NO_GIL);
 }
 
-static unsigned waiting(state_bits state)
+static unsigned ask_waiting(state_bits state)
 {
     return of_flag(state, STATE_WAITS_GIL, STATE_UNKNOWN_WAITS_GIL, GECKO_WAITS_GIL, NO_MARKER);
 }
 
-static unsigned cpu(state_bits state)
+static unsigned ask_cpu(state_bits state)
 {
     return of_flag(state, STATE_ON_CPU, STATE_UNKNOWN_ON_CPU, GECKO_ON_CPU, GECKO_OFF_CPU);
 }
 
 /* C code that has released the GIL, or Python code; of what is off the CPU nothing is said. */
-static unsigned code_type(state_bits state)
+static unsigned ask_code_type(state_bits state)
 {
     if (!(state & STATE_ON_CPU) || (state & STATE_UNKNOWN_ON_CPU))
         return NO_MARKER;
@@ -187,13 +173,13 @@ static unsigned code_type(state_bits state)
                    GECKO_NATIVE_CODE);
 }
 
-static unsigned exception(state_bits state)
+static unsigned ask_exception(state_bits state)
 {
     return of_flag(state, STATE_HAS_EXCEPTION, STATE_UNKNOWN_HAS_EXCEPTION, GECKO_EXCEPTION,
                    GECKO_NO_EXCEPTION);
 }
 
-static unsigned collecting(state_bits state)
+static unsigned ask_collecting(state_bits state)
 {
     return of_flag(state, STATE_IN_GC, STATE_UNKNOWN_IN_GC, GECKO_GC, NO_MARKER);
 }
@@ -224,8 +210,9 @@ static enum err_code add_track(struct gecko_rows *rows, unsigned (*ask)(state_bi
 
 static enum err_code add_tracks(struct making *making, struct err *err)
 {
-    static unsigned (*const questions[])(
-        state_bits state) = { gil, waiting, cpu, code_type, exception, collecting };
+    static unsigned (*const questions[])(state_bits state) = { ask_gil,       ask_waiting,
+                                                               ask_cpu,       ask_code_type,
+                                                               ask_exception, ask_collecting };
     const uint64_t gap_ns = 2 * making->slices->period_ns;
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < sizeof questions / sizeof *questions && !rc; i++)

@@ -158,42 +158,9 @@ static void put_source_name(struct tables *tables, uint32_t string)
         json_uint(tables->json, string);
 }
 
-/* Files get rows in the order of their strings. */
-static enum err_code number_sources(struct tables *tables, struct err *err)
-{
-    const struct profile_sizes *const sizes = &tables->snapshot->sizes;
-    tables->source_of = calloc((size_t)sizes->strings + 1, sizeof *tables->source_of);
-    if (!tables->source_of)
-        return err_nomem(err);
-    for (function_id id = 1; id < sizes->functions; id++)
-        if (!names_function(tables->snapshot, id).is_synthetic)
-            tables->source_of[profile_function_at(tables->snapshot, id).file] = 1;
-    for (str_id id = 0; id < sizes->strings; id++)
-        if (tables->source_of[id])
-            tables->source_of[id] = ++tables->source_count;
-    return ERR_OK;
-}
-
 static uint32_t less_one(uint32_t count)
 {
     return count > 0 ? count - 1 : 0;
-}
-
-static void put_frame_table(struct tables *tables)
-{
-    const uint32_t frames = tables->snapshot->sizes.frames;
-    json_member_object(tables->json, "frameTable");
-    put_column(tables, "address", 1, frames, put_none);
-    put_column(tables, "inlineDepth", 1, frames, put_zero);
-    put_column(tables, "category", 1, frames, put_frame_category);
-    put_column(tables, "subcategory", 1, frames, put_zero);
-    put_column(tables, "func", 1, frames, put_frame_func);
-    put_column(tables, "nativeSymbol", 1, frames, put_null);
-    put_column(tables, "innerWindowID", 1, frames, put_null);
-    put_column(tables, "line", 1, frames, put_frame_line);
-    put_column(tables, "column", 1, frames, put_null);
-    json_member_uint(tables->json, "length", less_one(frames));
-    json_end(tables->json);
 }
 
 /* A table without rows. */
@@ -247,7 +214,19 @@ static void put_shared(struct tables *tables)
     json_member_uint(tables->json, "length", less_one(nodes));
     json_end(tables->json);
 
-    put_frame_table(tables);
+    const uint32_t frames = tables->snapshot->sizes.frames;
+    json_member_object(tables->json, "frameTable");
+    put_column(tables, "address", 1, frames, put_none);
+    put_column(tables, "inlineDepth", 1, frames, put_zero);
+    put_column(tables, "category", 1, frames, put_frame_category);
+    put_column(tables, "subcategory", 1, frames, put_zero);
+    put_column(tables, "func", 1, frames, put_frame_func);
+    put_column(tables, "nativeSymbol", 1, frames, put_null);
+    put_column(tables, "innerWindowID", 1, frames, put_null);
+    put_column(tables, "line", 1, frames, put_frame_line);
+    put_column(tables, "column", 1, frames, put_null);
+    json_member_uint(tables->json, "length", less_one(frames));
+    json_end(tables->json);
 
     const uint32_t functions = tables->snapshot->sizes.functions;
     json_member_object(tables->json, "funcTable");
@@ -318,9 +297,19 @@ enum err_code gecko_put_shared(struct json *json, const struct profile_snapshot 
                                struct err *err)
 {
     struct tables tables = { .snapshot = snapshot, .json = json };
-    const enum err_code rc = number_sources(&tables, err);
-    if (!rc)
-        put_shared(&tables);
+
+    /* Files get rows in the order of their strings. */
+    const struct profile_sizes *const sizes = &tables.snapshot->sizes;
+    tables.source_of = calloc((size_t)sizes->strings + 1, sizeof *tables.source_of);
+    if (!tables.source_of)
+        return err_nomem(err);
+    for (function_id id = 1; id < sizes->functions; id++)
+        if (!names_function(tables.snapshot, id).is_synthetic)
+            tables.source_of[profile_function_at(tables.snapshot, id).file] = 1;
+    for (str_id id = 0; id < sizes->strings; id++)
+        if (tables.source_of[id])
+            tables.source_of[id] = ++tables.source_count;
+    put_shared(&tables);
     free(tables.source_of);
-    return rc;
+    return ERR_OK;
 }

@@ -191,21 +191,6 @@ static enum err_code write_profile(const struct report_source *source, const str
     return rc ? rc : json_finish(&json, err);
 }
 
-/* The profile as the text of its element. */
-static enum err_code put_payload(const struct report_source *source, const struct page *page,
-                                 struct buffer *out, struct err *err)
-{
-    struct embedded_profile profile_text;
-    enum err_code rc =
-        embedded_profile_init(&profile_text, GZIP_LEVEL, EMBEDDED_PROFILE_BASE64, out, err);
-    if (!rc)
-        rc = write_profile(source, page, &profile_text.in, err);
-    if (!rc)
-        rc = embedded_profile_finish(&profile_text, err);
-    embedded_profile_deinit(&profile_text);
-    return rc;
-}
-
 /* Copies the template up to `mark` and moves `rest` behind it. */
 static enum err_code copy_until(struct asset *rest, const char *mark, struct buffer *out,
                                 struct err *err)
@@ -232,8 +217,17 @@ static enum err_code fill_page(const struct report_source *source, const struct 
     rc = copy_until(&rest, data_mark, out, err);
     buffer_printf(out, "<script type=\"text/plain\" id=\"profile-data\" data-view=\"%s\">",
                   page->view);
-    if (!rc)
-        rc = put_payload(source, page, out, err);
+    if (!rc) {
+        /* The profile as the text of its element. */
+        struct embedded_profile profile_text;
+        rc =
+            embedded_profile_init(&profile_text, GZIP_LEVEL, EMBEDDED_PROFILE_BASE64, out, err);
+        if (!rc)
+            rc = write_profile(source, page, &profile_text.in, err);
+        if (!rc)
+            rc = embedded_profile_finish(&profile_text, err);
+        embedded_profile_deinit(&profile_text);
+    }
     if (rc)
         return rc;
     buffer_text(out, "</script>");

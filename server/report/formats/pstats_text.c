@@ -39,7 +39,7 @@ struct table {
 
 enum colour { PLAIN, BOLD, DIM, HOT, WARM, NAME, COLOUR_COUNT };
 
-static void paint(const struct table *table, enum colour colour)
+static void set_colour(const struct table *table, enum colour colour)
 {
     static const char *const codes[COLOUR_COUNT] = { "\x1b[0m",  "\x1b[1m",  "\x1b[2m",
                                                      "\x1b[31m", "\x1b[33m", "\x1b[36m" };
@@ -89,7 +89,7 @@ static int by_name(const struct table *table, uint32_t a, uint32_t b)
     return order != 0 ? order : compare_text(x.name, y.name);
 }
 
-static int more(uint64_t a, uint64_t b)
+static int compare_counts(uint64_t a, uint64_t b)
 {
     return (a < b) - (a > b);
 }
@@ -103,8 +103,8 @@ static int by_key(const void *left, const void *right, void *context)
         table->time.self && sort != REPORT_SORT_NSAMPLES && sort != REPORT_SORT_NSAMPLES_CUMUL
             ? &table->time
             : &table->flat;
-    const int self = more(by->self[a], by->self[b]);
-    const int total = more(by->total[a], by->total[b]);
+    const int self = compare_counts(by->self[a], by->self[b]);
+    const int total = compare_counts(by->total[a], by->total[b]);
     int order = 0;
     switch (sort) {
     case REPORT_SORT_NSAMPLES:
@@ -118,7 +118,7 @@ static int by_key(const void *left, const void *right, void *context)
     return order != 0 ? order : by_name(table, a, b);
 }
 
-static enum err_code sort(struct table *table, struct err *err)
+static enum err_code sort_rows(struct table *table, struct err *err)
 {
     table->order = malloc(((size_t)table->flat.row_count + 1) * sizeof *table->order);
     if (!table->order)
@@ -137,9 +137,9 @@ static void put_place(const struct table *table, uint32_t row)
     struct strtab_string file = frame.file;
     const char *at = file.text + file.length;
     if (frame.is_synthetic) {
-        paint(table, NAME);
+        set_colour(table, NAME);
         plain_text_put(table->out, frame.name.text, frame.name.length);
-        paint(table, PLAIN);
+        set_colour(table, PLAIN);
         return;
     }
     for (int folders = 0; at > file.text; at--)
@@ -147,14 +147,14 @@ static void put_place(const struct table *table, uint32_t row)
             break;
     file.length -= (uint32_t)(at - file.text);
     file.text = at;
-    paint(table, DIM);
+    set_colour(table, DIM);
     plain_text_put(table->out, file.text, file.length);
     buffer_printf(table->out, ":%d", (int)line_of(table, &frame));
-    paint(table, PLAIN);
+    set_colour(table, PLAIN);
     buffer_char(table->out, '(');
-    paint(table, NAME);
+    set_colour(table, NAME);
     plain_text_put(table->out, frame.name.text, frame.name.length);
-    paint(table, PLAIN);
+    set_colour(table, PLAIN);
     buffer_char(table->out, ')');
 }
 
@@ -162,9 +162,9 @@ static void put_share(const struct table *table, double seconds)
 {
     const double all_s = (double)table->source->header->ns / (double)NS_PER_S;
     const double share = all_s > 0 ? 100.0 * seconds / all_s : 0;
-    paint(table, share >= 20 ? HOT : share >= 5 ? WARM : PLAIN);
+    set_colour(table, share >= 20 ? HOT : share >= 5 ? WARM : PLAIN);
     buffer_printf(table->out, "  %7.2f", share);
-    paint(table, PLAIN);
+    set_colour(table, PLAIN);
 }
 
 /* The largest unit in which the largest number shown is at least one. */
@@ -188,47 +188,14 @@ static void put_time_title(const struct table *table, const char *name)
     buffer_printf(table->out, "  %*s", 12 + (table->unit.name[0] == '\xce'), title);
 }
 
-static void put_table(struct table *table)
-{
-    const struct report_settings *const settings = &table->source->settings;
-    const size_t limit = settings->limit ? settings->limit : REPORT_DEFAULT_LIMIT;
-    const size_t shown = table->count < limit ? table->count : limit;
-    choose_unit(table, shown);
-    paint(table, BOLD);
-    buffer_printf(table->out, "%15s  %7s", "nsamples", "sample%");
-    put_time_title(table, "tottime");
-    buffer_printf(table->out, "  %7s", "cumul%");
-    put_time_title(table, "cumtime");
-    buffer_printf(table->out, "  filename:lineno(function)");
-    paint(table, PLAIN);
-    buffer_char(table->out, '\n');
-    for (size_t i = 0; i < shown; i++) {
-        const uint32_t row = table->order[i];
-        const uint64_t self = table->flat.self[row], total = table->flat.total[row];
-        const double own_s = self_s(table, row), all_s = total_s(table, row);
-        char samples[48];
-        snprintf(samples, sizeof samples, "%" PRIu64 "/%" PRIu64, self, total);
-        buffer_printf(table->out, "%15s", samples);
-        put_share(table, own_s);
-        buffer_printf(table->out, "  %12.3f", own_s * table->unit.per_second);
-        put_share(table, all_s);
-        buffer_printf(table->out, "  %12.3f  ", all_s * table->unit.per_second);
-        put_place(table, row);
-        buffer_char(table->out, '\n');
-    }
-    if (shown < table->count)
-        buffer_printf(table->out, "%15s  %zu more (-l %zu shows all)\n", "...",
-                      table->count - shown, table->count);
-}
-
 static void put_head(const struct table *table)
 {
     const struct session_info *const session = table->source->session;
     struct buffer *const out = table->out;
-    paint(table, BOLD);
+    set_colour(table, BOLD);
     buffer_printf(out, "%" PRIu64 " samples in %.2f s", table->flat.samples,
                   (double)report_header_duration_ns(table->source->header) / (double)NS_PER_S);
-    paint(table, PLAIN);
+    set_colour(table, PLAIN);
     buffer_text(out, " of ");
     report_header_put_process(table->source->header, table->source->session->target, out);
     buffer_text(out, ": ");
@@ -257,20 +224,20 @@ static double own_share(uint64_t self, uint64_t total)
     return 100.0 * (double)self / (double)total;
 }
 
-static double called(uint64_t self, uint64_t total)
+static double called_share(uint64_t self, uint64_t total)
 {
     return (double)(total - self);
 }
 
-static double magnification(uint64_t self, uint64_t total)
+static double magnify_self(uint64_t self, uint64_t total)
 {
     return self > 0 && total > self ? (double)total / (double)self : 0;
 }
 
 static const struct interest interests[] = {
     { "Do their work themselves (share of their time that is their own)", own_share, 1, " %" },
-    { "Wait for what they call (samples in functions they called)", called, 0, "" },
-    { "Cause much with little (all their time over their own)", magnification, 1, "x" },
+    { "Wait for what they call (samples in functions they called)", called_share, 0, "" },
+    { "Cause much with little (all their time over their own)", magnify_self, 1, "x" },
 };
 
 static bool is_better(const struct table *table, double value, uint32_t row, double than,
@@ -279,10 +246,12 @@ static bool is_better(const struct table *table, double value, uint32_t row, dou
     return other == 0 || value > than || (value == than && by_name(table, row, other) < 0);
 }
 
-/* The rows with the highest values, best first; 0 where there are no more. */
-static void find_best(const struct table *table, const struct interest *interest,
-                      uint32_t best[SUMMARY_ROWS], double values[SUMMARY_ROWS])
+static void put_interest(const struct table *table, const struct interest *interest)
 {
+    uint32_t best[SUMMARY_ROWS] = { 0 };
+    double values[SUMMARY_ROWS] = { 0 };
+
+    /* The rows with the highest values, best first; 0 where there are no more. */
     for (size_t i = 0; i < table->count; i++) {
         uint32_t row = table->order[i];
         const uint64_t self = table->flat.self[row], total = table->flat.total[row];
@@ -302,13 +271,7 @@ static void find_best(const struct table *table, const struct interest *interest
                 break;
         }
     }
-}
 
-static void put_interest(const struct table *table, const struct interest *interest)
-{
-    uint32_t best[SUMMARY_ROWS] = { 0 };
-    double values[SUMMARY_ROWS] = { 0 };
-    find_best(table, interest, best, values);
     if (best[0] == 0)
         return;
     buffer_printf(table->out, "\n%s:\n", interest->title);
@@ -339,7 +302,7 @@ static enum err_code table_init(struct table *table, const struct report_source 
         rc = flat_init_ns(&table->time, source->snapshot, source->query, rows,
                           source->header->period_ns, err);
     if (!rc)
-        rc = sort(table, err);
+        rc = sort_rows(table, err);
     if (rc)
         table_deinit(table);
     return rc;
@@ -354,9 +317,9 @@ static enum err_code put_summary(const struct report_source *source, struct buff
     if (rc)
         return rc;
     if (table.count > 0) {
-        paint(&table, BOLD);
+        set_colour(&table, BOLD);
         buffer_text(out, "\nInteresting functions");
-        paint(&table, PLAIN);
+        set_colour(&table, PLAIN);
         buffer_char(out, '\n');
     }
     for (size_t i = 0; i < sizeof interests / sizeof *interests; i++)
@@ -374,7 +337,36 @@ enum err_code report_write_pstats_text(const struct report_source *source, struc
     if (rc)
         return rc;
     put_head(&table);
-    put_table(&table);
+
+    const struct report_settings *const settings = &table.source->settings;
+    const size_t limit = settings->limit ? settings->limit : REPORT_DEFAULT_LIMIT;
+    const size_t shown = table.count < limit ? table.count : limit;
+    choose_unit(&table, shown);
+    set_colour(&table, BOLD);
+    buffer_printf(table.out, "%15s  %7s", "nsamples", "sample%");
+    put_time_title(&table, "tottime");
+    buffer_printf(table.out, "  %7s", "cumul%");
+    put_time_title(&table, "cumtime");
+    buffer_printf(table.out, "  filename:lineno(function)");
+    set_colour(&table, PLAIN);
+    buffer_char(table.out, '\n');
+    for (size_t i = 0; i < shown; i++) {
+        const uint32_t row = table.order[i];
+        const uint64_t self = table.flat.self[row], total = table.flat.total[row];
+        const double own_s = self_s(&table, row), all_s = total_s(&table, row);
+        char samples[48];
+        snprintf(samples, sizeof samples, "%" PRIu64 "/%" PRIu64, self, total);
+        buffer_printf(table.out, "%15s", samples);
+        put_share(&table, own_s);
+        buffer_printf(table.out, "  %12.3f", own_s * table.unit.per_second);
+        put_share(&table, all_s);
+        buffer_printf(table.out, "  %12.3f  ", all_s * table.unit.per_second);
+        put_place(&table, row);
+        buffer_char(table.out, '\n');
+    }
+    if (shown < table.count)
+        buffer_printf(table.out, "%15s  %zu more (-l %zu shows all)\n", "...",
+                      table.count - shown, table.count);
 
     buffer_printf(table.out,
                   "\nnsamples: samples in the %s itself / with all it called, each stack once\n"

@@ -48,16 +48,6 @@ static uint32_t entry_of(const struct speedscope *scope, frame_id id)
                : profile_frame_at(scope->source->snapshot, id).function;
 }
 
-static enum err_code put_stack(struct speedscope *scope, node_id node, struct err *err)
-{
-    const enum err_code rc = chain_up(&scope->chain, scope->source->snapshot, node, err);
-    json_array(&scope->json);
-    for (size_t i = !rc ? scope->chain.depth : 0; i-- > 0;)
-        json_uint(&scope->json, entry_of(scope, scope->chain.frames[i]));
-    json_end(&scope->json);
-    return rc;
-}
-
 static enum err_code put_part(struct speedscope *scope, const struct view_cells *cells,
                               enum pass pass, struct err *err)
 {
@@ -66,7 +56,14 @@ static enum err_code put_part(struct speedscope *scope, const struct view_cells 
             json_uint(&scope->json, view_cell_ns(&cells->cells[i], scope->slices.period_ns));
             continue;
         }
-        const enum err_code rc = put_stack(scope, cells->cells[i].node, err);
+
+        const enum err_code rc =
+            chain_up(&scope->chain, scope->source->snapshot, cells->cells[i].node, err);
+        json_array(&scope->json);
+        for (size_t at = !rc ? scope->chain.depth : 0; at-- > 0;)
+            json_uint(&scope->json, entry_of(scope, scope->chain.frames[at]));
+        json_end(&scope->json);
+
         if (rc)
             return rc;
     }
@@ -90,16 +87,6 @@ static enum err_code put_pass(struct speedscope *scope, thread_id thread, const 
     return rc;
 }
 
-/* `unordered`: of the thread's samples. */
-static void put_name(struct speedscope *scope, size_t index, uint64_t unordered)
-{
-    struct buffer name = { 0 };
-    names_put_thread(&name, scope->source->snapshot, scope->slices.threads[index]);
-    slices_put_note(&name, unordered, scope->slices.samples[index]);
-    json_member_buffer(&scope->json, "name", &name);
-    buffer_deinit(&name);
-}
-
 static void begin_profile(struct json *json, uint64_t end_ns)
 {
     json_object(json);
@@ -109,31 +96,35 @@ static void begin_profile(struct json *json, uint64_t end_ns)
     json_member_uint(json, "endValue", end_ns);
 }
 
-/* A profile for a selection without samples: speedscope opens no file without a profile. */
-static void put_no_thread(struct json *json)
-{
-    begin_profile(json, 0);
-    json_member_array(json, "samples");
-    json_end(json);
-    json_member_text(json, "name", "no samples");
-    json_member_array(json, "weights");
-    json_end(json);
-    json_end(json);
-}
-
 static enum err_code put_profiles(struct speedscope *scope, struct err *err)
 {
     enum err_code rc = ERR_OK;
     json_member_array(&scope->json, "profiles");
-    if (scope->slices.thread_count == 0)
-        put_no_thread(&scope->json);
+    if (scope->slices.thread_count == 0) {
+        /* A profile for a selection without samples: speedscope opens no file without a profile. */
+        begin_profile(&scope->json, 0);
+        json_member_array(&scope->json, "samples");
+        json_end(&scope->json);
+        json_member_text(&scope->json, "name", "no samples");
+        json_member_array(&scope->json, "weights");
+        json_end(&scope->json);
+        json_end(&scope->json);
+    }
     for (size_t i = 0; i < scope->slices.thread_count && !rc; i++) {
         struct json *const json = &scope->json;
         const thread_id thread = scope->slices.threads[i];
         begin_profile(json, scope->slices.ns[i]);
         const uint64_t before = scope->slices.unordered_samples;
         rc = put_pass(scope, thread, "samples", STACKS, err);
-        put_name(scope, i, scope->slices.unordered_samples - before);
+
+        /* `unordered`: of the thread's samples. */
+        const uint64_t unordered = scope->slices.unordered_samples - before;
+        struct buffer name = { 0 };
+        names_put_thread(&name, scope->source->snapshot, scope->slices.threads[i]);
+        slices_put_note(&name, unordered, scope->slices.samples[i]);
+        json_member_buffer(&scope->json, "name", &name);
+        buffer_deinit(&name);
+
         if (!rc)
             rc = put_pass(scope, thread, "weights", WEIGHTS, err);
         json_end(json);

@@ -18,20 +18,6 @@ static void put_share(struct json *json, const char *key, uint64_t part, uint64_
     json_member_number(json, key, quality_percent(part, whole) / 100);
 }
 
-static void write_program(struct json *json, const struct report_source *source)
-{
-    const struct sampler_target *const target = source->session->target;
-    json_member_object(json, "program");
-    json_member_int(json, "pid", target->pid);
-    json_member_uint(json, "processes", source->header->process_count);
-    json_member_array(json, "command");
-    for (size_t i = 0; i < target->argc; i++)
-        json_text(json, target->argv[i]);
-    json_end(json);
-    json_member_text(json, "python", target->python);
-    json_end(json);
-}
-
 static void write_observed(struct json *json, const struct summary *summary)
 {
     const struct report_source *const source = summary->source;
@@ -119,33 +105,30 @@ static void write_hot(struct json *json, const struct summary *summary)
     json_end(json);
 }
 
-static void write_cause(struct json *json, const struct summary_cause *cause, uint64_t whole)
-{
-    json_object(json);
-    json_member_text(json, "cause", wait_cause_text(cause->cause));
-    json_member_text(json, "title", wait_cause_title(cause->cause));
-    json_member_uint(json, "samples", cause->samples);
-    put_share(json, "share", cause->samples, whole);
-    json_member_uint(json, "peer_count", cause->peer_count);
-    json_member_array(json, "peers");
-    for (size_t i = 0; i < cause->peer_count && i < SUMMARY_PEERS; i++) {
-        json_object(json);
-        json_member_string(json, "peer", cause->peers[i].name);
-        json_member_uint(json, "samples", cause->peers[i].samples);
-        put_share(json, "share", cause->peers[i].samples, whole);
-        json_end(json);
-    }
-    json_end(json);
-    json_end(json);
-}
-
 static void write_causes(struct json *json, const struct summary *summary, bool is_idle,
                          uint64_t whole)
 {
     json_member_array(json, "causes");
     for (size_t i = 0; i < summary->cause_count; i++)
-        if (wait_cause_is_idle(summary->causes[i].cause) == is_idle)
-            write_cause(json, &summary->causes[i], whole);
+        if (wait_cause_is_idle(summary->causes[i].cause) == is_idle) {
+            const struct summary_cause *const cause = &summary->causes[i];
+            json_object(json);
+            json_member_text(json, "cause", wait_cause_text(cause->cause));
+            json_member_text(json, "title", wait_cause_title(cause->cause));
+            json_member_uint(json, "samples", cause->samples);
+            put_share(json, "share", cause->samples, whole);
+            json_member_uint(json, "peer_count", cause->peer_count);
+            json_member_array(json, "peers");
+            for (size_t at = 0; at < cause->peer_count && at < SUMMARY_PEERS; at++) {
+                json_object(json);
+                json_member_string(json, "peer", cause->peers[at].name);
+                json_member_uint(json, "samples", cause->peers[at].samples);
+                put_share(json, "share", cause->peers[at].samples, whole);
+                json_end(json);
+            }
+            json_end(json);
+            json_end(json);
+        }
     json_end(json);
 }
 
@@ -230,7 +213,18 @@ enum err_code summary_write_json(struct json *json, const struct report_source *
     if (rc)
         return rc;
     json_object(json);
-    write_program(json, source);
+
+    const struct sampler_target *const target = source->session->target;
+    json_member_object(json, "program");
+    json_member_int(json, "pid", target->pid);
+    json_member_uint(json, "processes", source->header->process_count);
+    json_member_array(json, "command");
+    for (size_t i = 0; i < target->argc; i++)
+        json_text(json, target->argv[i]);
+    json_end(json);
+    json_member_text(json, "python", target->python);
+    json_end(json);
+
     write_observed(json, &summary);
 
     uint64_t ns = 0;

@@ -32,7 +32,8 @@ static const char ellipsis[] = "\xe2\x80\xa6";
 static void put_foreign(const struct writing *writing, const char *text)
 {
     if (writing->is_markdown) {
-        /* One line of text as code, whatever it contains: the fence is longer than each run of ` in it. */
+        /* One line of text as code, whatever it contains: the fence is longer than each run of ` in
+         * it. */
         struct buffer *const out = writing->out;
         size_t longest = 0, run = 0;
         for (const char *c = text; *c; c++) {
@@ -158,38 +159,6 @@ static void put_rows(const struct writing *writing, const struct summary_rows *r
     }
 }
 
-static void put_command(const struct writing *writing)
-{
-    const struct sampler_target *const target = writing->summary->source->session->target;
-    struct buffer text = { 0 };
-    buffer_text(writing->out, writing->is_markdown ? "## " : "");
-    report_header_put_command(target, &text);
-    if (text.length > 0)
-        put_foreign(writing, buffer_string(&text));
-    else
-        buffer_printf(writing->out, "Process %d", (int)target->pid);
-    buffer_text(writing->out, "\n");
-    buffer_deinit(&text);
-}
-
-/* The engine that sampled, and why it is not the kernel's; nothing before it is chosen. */
-static void put_engine(const struct writing *writing)
-{
-    const struct session_info *const session = writing->summary->source->session;
-    const enum sampler_engine engine = session->options->engine;
-    if (engine != SAMPLER_ENGINE_AUTO)
-        buffer_printf(writing->out, ", %s engine", sampler_engine_texts[engine]);
-    if (*session->status.engine_reason) {
-        struct buffer reason = { 0 };
-        plain_text_put(&reason, session->status.engine_reason,
-                       strlen(session->status.engine_reason));
-        buffer_text(writing->out, " (");
-        put_foreign(writing, buffer_string(&reason) ? buffer_string(&reason) : "");
-        buffer_char(writing->out, ')');
-        buffer_deinit(&reason);
-    }
-}
-
 static void put_observed(const struct writing *writing)
 {
     const struct summary *const summary = writing->summary;
@@ -211,7 +180,21 @@ static void put_observed(const struct writing *writing)
     if (source->snapshot->quality.ticks > 0)
         buffer_printf(writing->out, "; %.1f Hz of %.10g Hz requested",
                       session_achieved_hz(source->snapshot), session_requested_hz(session));
-    put_engine(writing);
+
+    /* The engine that sampled, and why it is not the kernel's; nothing before it is chosen. */
+    const enum sampler_engine engine = session->options->engine;
+    if (engine != SAMPLER_ENGINE_AUTO)
+        buffer_printf(writing->out, ", %s engine", sampler_engine_texts[engine]);
+    if (*session->status.engine_reason) {
+        struct buffer reason = { 0 };
+        plain_text_put(&reason, session->status.engine_reason,
+                       strlen(session->status.engine_reason));
+        buffer_text(writing->out, " (");
+        put_foreign(writing, buffer_string(&reason) ? buffer_string(&reason) : "");
+        buffer_char(writing->out, ')');
+        buffer_deinit(&reason);
+    }
+
     buffer_text(writing->out, ".\n");
     if (!source->header->is_whole) {
         report_header_put_text(source->header, &selection);
@@ -222,20 +205,6 @@ static void put_observed(const struct writing *writing)
     }
     buffer_deinit(&selection);
     buffer_deinit(&process);
-}
-
-/* "Time: 41.0 % running, 35.0 % needs the GIL, ..." */
-static void put_parts(const struct writing *writing)
-{
-    const struct summary *const summary = writing->summary;
-    uint64_t ns = 0;
-    for (enum part part = 0; part < PART_COUNT; part++)
-        ns += summary->parts_ns[part];
-    buffer_text(writing->out, writing->is_markdown ? "\nTime:" : "Time:");
-    for (enum part part = 0; part < PART_COUNT; part++)
-        buffer_printf(writing->out, "%s %.1f %% %s", part > 0 ? "," : "",
-                      quality_percent(summary->parts_ns[part], ns), part_title(part));
-    buffer_printf(writing->out, ", of %.2f s of threads.\n", (double)ns / (double)NS_PER_S);
 }
 
 /* "cells of the notebook", "black, blib2to3" */
@@ -283,25 +252,6 @@ static void put_hot(const struct writing *writing)
     put_rows(writing, &summary->functions, summary->busy, true);
 }
 
-/* "network read 10.0.0.5:5432", "network read, 30.1 % 10.0.0.5:5432". */
-static void put_cause(const struct writing *writing, const struct summary_cause *cause)
-{
-    const uint64_t whole = writing->summary->busy;
-    buffer_text(writing->out, writing->is_markdown ? "- " : "");
-    put_share(writing, cause->samples, whole);
-    buffer_printf(writing->out, "  %s", wait_cause_title(cause->cause));
-    for (size_t i = 0; i < cause->peer_count && i < SUMMARY_PEERS; i++) {
-        const struct summary_peer *const peer = &cause->peers[i];
-        if (peer->samples < cause->samples)
-            buffer_printf(writing->out, ", %.1f %%", quality_percent(peer->samples, whole));
-        buffer_char(writing->out, ' ');
-        put_name(writing, peer->name);
-    }
-    if (cause->peer_count > SUMMARY_PEERS)
-        buffer_printf(writing->out, " and %zu more", cause->peer_count - SUMMARY_PEERS);
-    buffer_char(writing->out, '\n');
-}
-
 static void put_waiting(const struct writing *writing)
 {
     const struct summary *const summary = writing->summary;
@@ -313,7 +263,23 @@ static void put_waiting(const struct writing *writing)
     put_heading(writing, "Where it waits, by cause (% of the time not idle)");
     for (size_t i = 0; i < summary->cause_count && written < most; i++)
         if (!wait_cause_is_idle(summary->causes[i].cause)) {
-            put_cause(writing, &summary->causes[i]);
+            const struct summary_cause *const cause = &summary->causes[i];
+            /* "network read 10.0.0.5:5432", "network read, 30.1 % 10.0.0.5:5432". */
+            buffer_text(writing->out, writing->is_markdown ? "- " : "");
+            put_share(writing, cause->samples, summary->busy);
+            buffer_printf(writing->out, "  %s", wait_cause_title(cause->cause));
+            for (size_t at = 0; at < cause->peer_count && at < SUMMARY_PEERS; at++) {
+                const struct summary_peer *const peer = &cause->peers[at];
+                if (peer->samples < cause->samples)
+                    buffer_printf(writing->out, ", %.1f %%",
+                                  quality_percent(peer->samples, summary->busy));
+                buffer_char(writing->out, ' ');
+                put_name(writing, peer->name);
+            }
+            if (cause->peer_count > SUMMARY_PEERS)
+                buffer_printf(writing->out, " and %zu more", cause->peer_count - SUMMARY_PEERS);
+            buffer_char(writing->out, '\n');
+
             written++;
         }
     begin_heading(writing);
@@ -354,20 +320,6 @@ static void put_item(const struct writing *writing, const char *format, ...)
     buffer_printf(writing->out, "%s%s", writing->is_markdown ? "- " : "", text);
 }
 
-static void put_holder(const struct writing *writing)
-{
-    const struct summary *const summary = writing->summary;
-    if (summary->holder_share <= 0)
-        return;
-    buffer_text(writing->out, " ");
-    if (summary->holder.length > 0)
-        put_name(writing, summary->holder);
-    else
-        buffer_printf(writing->out, "Thread %d", (int)summary->holder_tid);
-    buffer_printf(writing->out, " held it in %.0f %% of that time.",
-                  100 * summary->holder_share);
-}
-
 static void put_gil(const struct writing *writing)
 {
     const struct summary *const summary = writing->summary;
@@ -388,19 +340,18 @@ static void put_gil(const struct writing *writing)
     }
     put_item(writing, "GIL: held in %.1f %% of the time not idle; needed in %s%.1f %%.", held,
              is_least ? "at least " : "", quality_percent(waited, sums->samples));
-    put_holder(writing);
-    buffer_char(writing->out, '\n');
-}
 
-/* Only a share that says something about the machine. */
-static void put_runnable(const struct writing *writing)
-{
-    const struct summary *const summary = writing->summary;
-    const struct state_sums *const sums = &summary->states;
-    const double share = quality_percent(sums->yes[STATE_FLAG_RUNNABLE], sums->samples);
-    if (share >= SUMMARY_RUNNABLE_PERCENT)
-        put_item(writing, "Processors: needed in %s%.1f %% of the time not idle.\n",
-                 sums->unknown[STATE_FLAG_RUNNABLE] > 0 ? "at least " : "", share);
+    if (summary->holder_share > 0) {
+        buffer_text(writing->out, " ");
+        if (summary->holder.length > 0)
+            put_name(writing, summary->holder);
+        else
+            buffer_printf(writing->out, "Thread %d", (int)summary->holder_tid);
+        buffer_printf(writing->out, " held it in %.0f %% of that time.",
+                      100 * summary->holder_share);
+    }
+
+    buffer_char(writing->out, '\n');
 }
 
 static void put_native(const struct writing *writing)
@@ -457,8 +408,8 @@ void summary_quality_text(const struct session_info *info, char out[SUMMARY_QUAL
              bias);
 }
 
-static enum err_code write(const struct report_source *source, bool is_markdown,
-                           struct buffer *out, struct err *err)
+static enum err_code write_summary(const struct report_source *source, bool is_markdown,
+                                   struct buffer *out, struct err *err)
 {
     char quality[SUMMARY_QUALITY_BYTES];
     struct summary summary;
@@ -478,15 +429,41 @@ static enum err_code write(const struct report_source *source, bool is_markdown,
     }
     buffer_text(writing.out, writing.is_markdown ? "\n\n" : "\n");
 
-    put_command(&writing);
+    const struct sampler_target *const target = writing.summary->source->session->target;
+    struct buffer text = { 0 };
+    buffer_text(writing.out, writing.is_markdown ? "## " : "");
+    report_header_put_command(target, &text);
+    if (text.length > 0)
+        put_foreign(&writing, buffer_string(&text));
+    else
+        buffer_printf(writing.out, "Process %d", (int)target->pid);
+    buffer_text(writing.out, "\n");
+    buffer_deinit(&text);
+
     put_observed(&writing);
     if (summary.samples > 0) {
-        put_parts(&writing);
+        /* "Time: 41.0 % running, 35.0 % needs the GIL, ..." */
+        uint64_t ns = 0;
+        for (enum part part = 0; part < PART_COUNT; part++)
+            ns += summary.parts_ns[part];
+        buffer_text(writing.out, writing.is_markdown ? "\nTime:" : "Time:");
+        for (enum part part = 0; part < PART_COUNT; part++)
+            buffer_printf(writing.out, "%s %.1f %% %s", part > 0 ? "," : "",
+                          quality_percent(summary.parts_ns[part], ns), part_title(part));
+        buffer_printf(writing.out, ", of %.2f s of threads.\n", (double)ns / (double)NS_PER_S);
+
         put_hot(&writing);
         put_waiting(&writing);
         put_tasks(&writing);
         put_heading(&writing, "GIL, garbage collection, quality");
-        put_runnable(&writing);
+
+        /* Only a share that says something about the machine. */
+        const struct state_sums *const sums = &summary.states;
+        const double share = quality_percent(sums->yes[STATE_FLAG_RUNNABLE], sums->samples);
+        if (share >= SUMMARY_RUNNABLE_PERCENT)
+            put_item(&writing, "Processors: needed in %s%.1f %% of the time not idle.\n",
+                     sums->unknown[STATE_FLAG_RUNNABLE] > 0 ? "at least " : "", share);
+
         put_gil(&writing);
         put_item(&writing, "Garbage collection: %.1f %% of the time not idle.\n",
                  quality_percent(summary.states.yes[STATE_FLAG_IN_GC], summary.states.samples));
@@ -501,11 +478,11 @@ static enum err_code write(const struct report_source *source, bool is_markdown,
 enum err_code report_write_summary(const struct report_source *source, struct buffer *out,
                                    struct err *err)
 {
-    return write(source, false, out, err);
+    return write_summary(source, false, out, err);
 }
 
 enum err_code report_write_summary_markdown(const struct report_source *source,
                                             struct buffer *out, struct err *err)
 {
-    return write(source, true, out, err);
+    return write_summary(source, true, out, err);
 }

@@ -227,27 +227,6 @@ static int by_size(const void *left, const void *right, void *boxes_of)
     return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* Siblings from left to right.  Boxes above have their places before those below. */
-static enum err_code place_boxes(struct picture *picture, struct err *err)
-{
-    const uint32_t count = picture->box_count;
-    uint32_t *const sorted = malloc(((size_t)count + 1) * sizeof *sorted);
-    if (!sorted)
-        return err_nomem(err);
-    for (uint32_t i = 0; i < count; i++)
-        sorted[i] = i;
-    qsort_r(sorted, count, sizeof *sorted, by_size, picture->boxes);
-    for (uint32_t i = 1; i < count; i++) {
-        struct box *const box = &picture->boxes[sorted[i]];
-        const struct box *const left = &picture->boxes[sorted[i - 1]];
-        const bool is_first = left->depth != box->depth || left->parent != box->parent;
-        box->before =
-            is_first ? picture->boxes[box->parent].before : left->before + left->total;
-    }
-    free(sorted);
-    return ERR_OK;
-}
-
 static double width_of(const struct picture *picture, uint64_t samples)
 {
     return (double)samples / (double)picture->samples * (WIDTH - 2 * MARGIN);
@@ -341,18 +320,6 @@ static unsigned choose_fill(const struct picture *picture, const struct box *box
     return frame->is_synthetic && level == 0 ? (unsigned)NEUTRAL : level;
 }
 
-static void put_place(struct buffer *out, const struct picture *picture,
-                      const struct named_frame *frame)
-{
-    const int32_t line = picture->source->settings.by_line ? frame->line : frame->first_line;
-    if (frame->is_synthetic)
-        return;
-    buffer_char(out, '\n');
-    put_cut(out, frame->has_source ? frame->file : frame->library, MAX_FILE);
-    if (frame->has_source && line > 0)
-        buffer_printf(out, ":%d", (int)line);
-}
-
 /* index 0: all samples; with threads, those of depth 1 are threads. */
 static bool is_frame(const struct picture *picture, uint32_t index)
 {
@@ -384,8 +351,15 @@ static void put_box(struct picture *picture, uint32_t index, struct buffer *out)
     }
     buffer_printf(out, "<g class=\"%s\"><title>", fills[fill].name);
     put_cut(out, name, MAX_NAME);
-    if (is_frame(picture, index))
-        put_place(out, picture, &frame);
+
+    if (is_frame(picture, index) && !frame.is_synthetic) {
+        const int32_t line = picture->source->settings.by_line ? frame.line : frame.first_line;
+
+        buffer_char(out, '\n');
+        put_cut(out, frame.has_source ? frame.file : frame.library, MAX_FILE);
+        if (frame.has_source && line > 0)
+            buffer_printf(out, ":%d", (int)line);
+    }
     const double all = (double)picture->samples / 100;
     buffer_printf(out, "\n%.1f %%, %" PRIu64 " samples; self %.1f %%, %" PRIu64,
                   (double)box->total / all, box->total, (double)box->self / all, box->self);
@@ -448,10 +422,28 @@ static enum err_code lay_out(struct picture *picture, struct err *err)
         rc = source->settings.by_thread ? add_threads(picture, &cells, err)
                                         : add_cells(picture, cells.cells, cells.count, 0, err);
     view_cells_deinit(&cells);
-    if (!rc)
-        rc = place_boxes(picture, err);
-    picture->samples = !rc ? picture->boxes[0].total : 0;
-    return rc;
+
+    if (rc)
+        return rc;
+
+    /* Siblings from left to right.  Boxes above have their places before those below. */
+    const uint32_t count = picture->box_count;
+    uint32_t *const sorted = malloc(((size_t)count + 1) * sizeof *sorted);
+    if (!sorted)
+        return err_nomem(err);
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = i;
+    qsort_r(sorted, count, sizeof *sorted, by_size, picture->boxes);
+    for (uint32_t i = 1; i < count; i++) {
+        struct box *const box = &picture->boxes[sorted[i]];
+        const struct box *const left = &picture->boxes[sorted[i - 1]];
+        const bool is_first = left->depth != box->depth || left->parent != box->parent;
+        box->before =
+            is_first ? picture->boxes[box->parent].before : left->before + left->total;
+    }
+    free(sorted);
+    picture->samples = picture->boxes[0].total;
+    return ERR_OK;
 }
 
 enum err_code report_write_svg(const struct report_source *source, struct buffer *out,

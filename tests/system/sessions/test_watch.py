@@ -10,7 +10,7 @@ import shutil
 import signal
 import time
 
-from harness import Test, file_in, main, newest_python, program, run_program, script, victim
+from harness import FOLDER, Test, file_in, main, newest_python, program, run_program, script, victim
 
 BLOCKED_LOOP = """
 import asyncio, time
@@ -40,9 +40,9 @@ asyncio.run(main())
 
 class Watch(Test):
     def folder(self, name):
-        path = file_in(name)
+        path = os.path.join(FOLDER, name)
         shutil.rmtree(path, ignore_errors=True)
-        os.mkdir(path)
+        os.makedirs(path)
         return path
 
     def watch(self, target, folder, *options):

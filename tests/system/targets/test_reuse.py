@@ -1,5 +1,6 @@
 """A process ends and another takes its number: nothing of the newcomer is shown as the old one's."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -70,6 +71,15 @@ while time.monotonic() < end:
 """ % LAST_PID
 
 
+def holder_of(pid):
+    """The name of the process or thread with that number, and the number of its process."""
+    try:
+        with open("/proc/%d/status" % pid, encoding="utf-8", errors="replace") as file:
+            return " of ".join(line.split("\t", 1)[1].strip() for line in file if line.startswith(("Name:", "Tgid:")))
+    except OSError:
+        return "nobody"
+
+
 class Newcomer:
     """The next process, with the number that was that of another; retried, as threads take numbers too."""
 
@@ -82,10 +92,12 @@ class Newcomer:
             self.popen = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
             if self.popen.pid == pid:
                 return
-            # A thread of another was faster, and has it until it ends.
+            # A thread or process of another was faster, and has it until it ends; one whose parent has ended, until we wait for it.
             self.end()
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
             time.sleep(0.02)
-        raise AssertionError("no process was given the number %d" % pid)
+        raise AssertionError("no process was given the number %d, which %s has" % (pid, holder_of(pid)))
 
     def wait_ready(self):
         assert self.popen.stdout.readline() == b"READY\n"

@@ -38,9 +38,9 @@ static void the_script_is_found_where_the_interpreter_finds_it(void **state)
 static void the_last_part_of_a_path_is_behind_its_last_slash(void **state)
 {
     (void)state;
-    assert_string_equal(last_part("/srv/app.py"), "app.py");
-    assert_string_equal(last_part("app.py"), "app.py");
-    assert_string_equal(last_part("/srv/app/"), "/srv/app/");
+    assert_string_equal(python_command_last_part("/srv/app.py"), "app.py");
+    assert_string_equal(python_command_last_part("app.py"), "app.py");
+    assert_string_equal(python_command_last_part("/srv/app/"), "/srv/app/");
 }
 
 TEST_GROUP(cmocka_unit_test(the_script_is_found_where_the_interpreter_finds_it),

@@ -2,11 +2,8 @@
 #include <string.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/base/byte_reader.h"
-#include "sampler/capture/format.h"
 #include "sampler/capture/merge.h"
 #include "sampler/capture/metadata.h"
-#include "sampler/capture/names.h"
 #include "sampler/capture/source_texts.h"
 #include "sampler/profile/packages.h"
 #include "tests/support/failing_alloc.h"
@@ -252,7 +249,6 @@ static void processes_of_other_hosts_say_so(void **state)
     end(merged, captures, 3);
 }
 
-/* The result has the finest unit of time of all captures. */
 static void make_hiding(struct made_capture *capture, const char *pattern)
 {
     made_capture_begin_as(capture,
@@ -299,6 +295,7 @@ static void filters_are_kept_if_all_have_the_same(void **state)
     }
 }
 
+/* The result has the finest unit of time of all captures. */
 static void units_may_differ(void **state)
 {
     static const struct made_capture_words fine = { .host = "build7", .unit_ns = 1000 };
@@ -396,67 +393,6 @@ static void libraries_come_along(void **state)
     end(merged, captures, 2);
 }
 
-/* A file of version 1, with instructions, whose spots do not know their callers. */
-static void files_of_earlier_versions_are_read_and_merged(void **state)
-{
-    static const char path[] = TEST_SOURCE_DIR "/golden/version1.pyro";
-    struct made_capture capture;
-    struct err err = { 0 };
-    (void)state;
-    struct reader *const old = open_path(path);
-    assert_ok(reader_load(old, 0, &err), &err);
-    assert_null(reader_missing(old));
-    struct profile_snapshot snapshot = made_snapshot(reader_profile(old));
-    struct view view = made_view(&snapshot, &(struct view_query){ 0 });
-    struct view_spots spots;
-    uint64_t self = 0;
-    assert_ok(view_spots_init(&spots, &snapshot, &(struct view_query){ 0 }, &err), &err);
-    for (size_t i = 0; i < spots.count; i++)
-        self += spots.spots[i].self;
-    assert_int_equal(view.total, 200);
-    assert_in_range(self, 150, 200);
-    view_spots_deinit(&spots);
-    view_deinit(&view);
-    profile_snapshot_release(&snapshot);
-    reader_close(old);
-
-    struct reader *const second = open_path(TEST_SOURCE_DIR "/golden/version2.pyro");
-    assert_ok(reader_load(second, 0, &err), &err);
-    assert_null(reader_missing(second));
-    assert_int_equal(made_samples(second), 10000);
-    reader_close(second);
-
-    struct reader *const third = open_path(TEST_SOURCE_DIR "/golden/version3.pyro");
-    assert_ok(reader_load(third, 0, &err), &err);
-    assert_null(reader_missing(third));
-    assert_int_equal(made_samples(third), 1200);
-    snapshot = made_snapshot(reader_profile(third));
-    assert_int_equal(snapshot.quality.exact, 1175);
-    assert_int_equal(snapshot.quality.overflowed, 0);
-    profile_snapshot_release(&snapshot);
-    reader_close(third);
-
-    struct reader *const fourth = open_path(TEST_SOURCE_DIR "/golden/version4.pyro");
-    assert_ok(reader_load(fourth, 0, &err), &err);
-    assert_null(reader_missing(fourth));
-    snapshot = made_snapshot(reader_profile(fourth));
-    assert_int_equal(snapshot.sizes.libraries, 6);
-    profile_snapshot_release(&snapshot);
-    reader_close(fourth);
-
-    make(&capture, "build7", 0, "main;a", 1);
-    struct reader *readers[2] = { open_path(path), open_path(capture.path) };
-    struct buffer file = { 0 };
-    struct merge_result result;
-    assert_ok(merge_captures(readers, 2, &everything, take, &file, &result, &err), &err);
-    assert_int_equal(result.samples, 211);
-    assert_int_equal(file.data[8], CAPTURE_MAJOR);
-    buffer_deinit(&file);
-    reader_close(readers[0]);
-    reader_close(readers[1]);
-    made_capture_free(&capture);
-}
-
 static void make_with_text(struct made_capture *capture, const char *state, const char *text)
 {
     const struct source_text row = { .path = "/srv/a.py",
@@ -516,25 +452,6 @@ static void source_text_comes_along_unless_it_is_omitted(void **state)
     }
     for (size_t i = 0; i < 3; i++)
         made_capture_free(&captures[i]);
-}
-
-static void counters_keep_their_numbers_when_they_are_renamed(void **state)
-{
-    const char *items[] = { "missed", "folded",   "stood_in", "of another program",
-                            "exact",  "repaired", "truncated" };
-    const struct capture_metadata metadata = { .counters = { 7, items } };
-    static const unsigned char numbers[] = { 7, 1, 2, 3, 4, 5, 6, 7 };
-    struct byte_reader in = byte_reader_of(numbers, sizeof numbers);
-    struct names names;
-    struct quality quality;
-    (void)state;
-    names_init(&names, &metadata);
-    names_take_quality(&names, &in, &quality);
-    assert_int_equal(quality.missed_ticks, 1);
-    assert_int_equal(quality.overflowed, 2);
-    assert_int_equal(quality.extrapolated, 3);
-    assert_int_equal(quality.exact, 5);
-    assert_int_equal(quality.truncated, 6 + 7);
 }
 
 /* A cut capture is merged as far as it goes, and says what is missing. */
@@ -657,8 +574,6 @@ TEST_GROUP(cmocka_unit_test(the_bias_of_the_whole_is_unmeasured),
            cmocka_unit_test(filters_are_kept_if_all_have_the_same),
            cmocka_unit_test(source_text_comes_along_unless_it_is_omitted),
            cmocka_unit_test(spots_come_along), cmocka_unit_test(libraries_come_along),
-           cmocka_unit_test(files_of_earlier_versions_are_read_and_merged),
-           cmocka_unit_test(counters_keep_their_numbers_when_they_are_renamed),
            cmocka_unit_test(a_capture_that_was_cut_gives_what_it_has),
            cmocka_unit_test(what_goes_wrong_is_named),
            cmocka_unit_test(want_of_memory_is_an_error))

@@ -179,6 +179,27 @@ static void with_blocks_are_found_from_the_innermost_on(void **state)
     assert_int_equal(bytecode_with_blocks(&code, 9, depths, 4), 0);
 }
 
+/* Compilers leave the jump out of the table. */
+static void a_jump_back_is_in_the_blocks_of_its_loop(void **state)
+{
+    unsigned char units[] = {
+        number("NOP"),           0, number("NOP"),           0, number("EXTENDED_ARG"),      0,
+        number("JUMP_BACKWARD"), 3, number("PUSH_EXC_INFO"), 0, number("WITH_EXCEPT_START"), 0
+    };
+    const unsigned char handlers[] = { 0x80 | 1, 1, 4, 2 << 1 | 1 };
+    struct bytecode code = made(units, sizeof units);
+    uint32_t depths[4];
+    (void)state;
+    code.handlers = handlers;
+    code.handler_bytes = sizeof handlers;
+    units[7] = (unsigned char)(3 + code.opcodes[number("JUMP_BACKWARD")].caches);
+    assert_int_equal(bytecode_with_blocks(&code, 1, depths, 4), 1);
+    assert_int_equal(bytecode_with_blocks(&code, 3, depths, 4), 1);
+    assert_int_equal(bytecode_with_blocks(&code, 2, depths, 4), 1);
+    assert_int_equal(depths[0], 2);
+    assert_int_equal(bytecode_with_blocks(&code, 0, depths, 4), 0);
+}
+
 static void a_handler_of_itself_ends_the_search(void **state)
 {
     const unsigned char units[] = { number("PUSH_EXC_INFO"), 0, number("WITH_EXCEPT_START"),
@@ -242,6 +263,7 @@ TEST_GROUP(cmocka_unit_test(stacks_are_as_deep_as_python_says),
            cmocka_unit_test(what_is_never_reached_has_no_depth),
            cmocka_unit_test(a_stack_that_runs_dry_has_no_depth),
            cmocka_unit_test(with_blocks_are_found_from_the_innermost_on),
+           cmocka_unit_test(a_jump_back_is_in_the_blocks_of_its_loop),
            cmocka_unit_test(a_handler_of_itself_ends_the_search),
            cmocka_unit_test(any_bytes_can_be_walked),
            cmocka_unit_test(code_over_the_limit_is_declined),

@@ -106,7 +106,7 @@ static void only_the_used_part_of_a_chunk_is_read(void **state)
     end(&world);
 }
 
-static void a_reading_has_the_same_bytes_twice_while_nothing_moves(void **state)
+static void a_reading_has_the_bytes_of_the_thread(void **state)
 {
     struct world world;
     (void)state;
@@ -114,10 +114,6 @@ static void a_reading_has_the_same_bytes_twice_while_nothing_moves(void **state)
     push(&world, 5);
     (void)settle(&world);
     const struct copy_chunk *const chunk = &world.copy.chunks[0];
-    assert_true(chunk->again_from < chunk->bytes);
-    assert_memory_equal(chunk->reading[COPY_A] + chunk->again_from,
-                        chunk->reading[COPY_B] + chunk->again_from,
-                        chunk->bytes - chunk->again_from);
     assert_memory_equal(chunk->reading[COPY_A],
                         fake_memory_at(&world.python.memory, chunk->addr, chunk->bytes),
                         chunk->bytes);
@@ -128,32 +124,12 @@ static void quick_check(struct world *world)
 {
     struct memory_span spans[16];
     size_t arrived;
-    assert_in_range(copy_plan_count(&world->copy, true), 1, 16);
-    const size_t count = copy_plan(&world->copy, true, spans);
-    assert_in_range(count, 1, copy_plan_count(&world->copy, true));
+    world->copy.is_quick = true;
+    assert_in_range(copy_plan_count(&world->copy), 1, 16);
+    const size_t count = copy_plan(&world->copy, spans);
+    assert_in_range(count, 1, copy_plan_count(&world->copy));
     assert_int_equal(memory_readv(world->copy.memory, spans, count, &arrived), ERR_OK);
     assert_int_equal(copy_settle(&world->copy, spans, count, arrived), ERR_OK);
-}
-
-static void the_readings_agree_up_to_what_moved(void **state)
-{
-    enum { AT = 120 };
-    struct world world;
-    (void)state;
-    begin(&world, 14);
-    push(&world, 5);
-    (void)settle(&world);
-    const struct copy_chunk *const chunk = &world.copy.chunks[0];
-    struct copy_agreement same = copy_agreement(&world.copy);
-    assert_int_equal(same.from, chunk->again_from);
-    assert_int_equal(same.to, chunk->bytes);
-    chunk->reading[COPY_B][AT] ^= 1;
-    same = copy_agreement(&world.copy);
-    assert_int_equal(same.to, AT);
-    quick_check(&world);
-    same = copy_agreement(&world.copy);
-    assert_int_equal(same.from, same.to);
-    end(&world);
 }
 
 static bool is_as_before(const struct world *world)
@@ -260,7 +236,6 @@ static void an_off_chunk_frame_is_copied_from_when_it_is_added(void **state)
     const uint32_t bytes = world.python.runtime.layout.frame_bytes;
     const void *const there = fake_memory_at(&world.python.memory, frame, bytes);
     assert_memory_equal(copy_off_chunk(&world.copy, COPY_A, frame), there, bytes);
-    assert_memory_equal(copy_off_chunk(&world.copy, COPY_B, frame), there, bytes);
     end(&world);
 }
 
@@ -304,7 +279,7 @@ static void off_chunk_frames_not_used_for_long_are_dropped(void **state)
         copy_drop_idle(&world.copy);
     }
     for (size_t i = 0; i < COUNT; i++)
-        assert_int_equal(copy_off_chunk(&world.copy, COPY_B, frames[i]) != NULL, i % 2 == 0);
+        assert_int_equal(copy_off_chunk(&world.copy, COPY_A, frames[i]) != NULL, i % 2 == 0);
     copy_mark_used(&world.copy, 4711, 0);
     end(&world);
 }
@@ -325,7 +300,7 @@ static void off_chunk_frames_have_a_limit(void **state)
     /* More places than one call holds. */
     assert_in_range(settle(&world), 2, 2 * COPY_MAX_OFF_CHUNK / MEMORY_MAX_SPANS + 1);
     for (size_t i = 0; i < COPY_MAX_OFF_CHUNK; i += 100)
-        assert_non_null(copy_off_chunk(&world.copy, COPY_B, heap + i * bytes));
+        assert_non_null(copy_off_chunk(&world.copy, COPY_A, heap + i * bytes));
     end(&world);
 }
 
@@ -432,70 +407,6 @@ static void no_more_of_a_thread_state_is_read_than_it_has(void **state)
     }
 }
 
-static remote_addr newest_chunk_at(const struct world *world)
-{
-    return world->thread.addr + world->python.runtime.layout.tstate_datastack_chunk;
-}
-
-/* As if the thread had gone back to the end of that chunk. */
-static void go_back_to(struct world *world, size_t index)
-{
-    const struct copy_chunk *const chunk = &world->copy.chunks[index];
-    fake_memory_put_u64(&world->python.memory, newest_chunk_at(world), chunk->addr);
-    fake_memory_put_u64(&world->python.memory,
-                        world->thread.addr + world->python.runtime.layout.tstate_datastack_top,
-                        chunk->addr + chunk->bytes);
-}
-
-static void a_chunk_that_was_there_is_hoped_for(void **state)
-{
-    struct world world;
-    (void)state;
-    begin(&world, 15);
-    push(&world, 500);
-    (void)settle(&world);
-    const size_t count = world.copy.chunk_count;
-    const remote_addr newest = world.copy.chunks[count - 1].addr;
-    const remote_addr top = copy_stack_top(&world.copy);
-    assert_true(count >= 2);
-    go_back_to(&world, 0);
-    (void)settle(&world);
-    assert_int_equal(world.copy.chunk_count, 1);
-    /* It is back, and all of it has come with one call. */
-    fake_memory_put_u64(&world.python.memory, newest_chunk_at(&world), newest);
-    fake_memory_put_u64(&world.python.memory,
-                        world.thread.addr + world.python.runtime.layout.tstate_datastack_top,
-                        top);
-    const uint64_t before = calls_made(&world);
-    assert_int_equal(copy_read(&world.copy), ERR_OK);
-    assert_int_equal(copy_follow(&world.copy), ERR_OK);
-    assert_int_equal(calls_made(&world) - before, 1);
-    assert_int_equal(world.copy.chunk_count, count);
-    assert_non_null(copy_in_chunk(&world.copy, COPY_A, fake_current(&world.thread), 8));
-    end(&world);
-}
-
-static void what_is_hoped_for_in_vain_costs_nothing_else(void **state)
-{
-    struct world world;
-    (void)state;
-    begin(&world, 15);
-    push(&world, 500);
-    (void)settle(&world);
-    const remote_addr newest = world.copy.chunks[world.copy.chunk_count - 1].addr;
-    go_back_to(&world, 0);
-    fake_memory_unmap(&world.python.memory, newest);
-    assert_int_equal(copy_read(&world.copy), ERR_OK);
-    assert_int_equal(copy_follow(&world.copy), ERR_OK);
-    const uint64_t before = calls_made(&world);
-    assert_int_equal(copy_read(&world.copy), ERR_OK);
-    assert_int_equal(copy_follow(&world.copy), ERR_OK);
-    assert_int_equal(calls_made(&world) - before, 1);
-    assert_true(world.copy.has_again);
-    assert_true(world.copy.chunks[0].bytes > 0);
-    end(&world);
-}
-
 /* 3.15 keeps the chunk it popped last, without its link to the one below. */
 static void a_chunk_stored_for_later_is_not_the_first_one(void **state)
 {
@@ -524,22 +435,19 @@ static void only_generators_and_entries_are_off_chunk(void **state)
     const remote_addr in_chunk = fake_current(&world.thread);
     const remote_addr generator = fake_push(&world.thread, world.code, FAKE_RESUME);
     assert_int_equal(copy_read(&world.copy), ERR_OK);
-    assert_int_equal(copy_fetch_off_chunk(&world.copy, in_chunk, generator), ERR_FAULT);
+    assert_int_equal(copy_fetch_off_chunk(&world.copy, in_chunk), ERR_FAULT);
     assert_int_equal(world.copy.off_chunk_count, 0);
-    assert_int_equal(copy_fetch_off_chunk(&world.copy, generator, generator), ERR_OK);
+    assert_int_equal(copy_fetch_off_chunk(&world.copy, generator), ERR_OK);
     assert_int_equal(world.copy.off_chunk_count, 1);
     end(&world);
 }
 
-TEST_GROUP(cmocka_unit_test(a_chunk_that_was_there_is_hoped_for),
-           cmocka_unit_test(what_is_hoped_for_in_vain_costs_nothing_else),
-           cmocka_unit_test(a_chunk_stored_for_later_is_not_the_first_one),
+TEST_GROUP(cmocka_unit_test(a_chunk_stored_for_later_is_not_the_first_one),
            cmocka_unit_test(only_generators_and_entries_are_off_chunk),
            cmocka_unit_test(a_thread_without_a_chunk_takes_one_call),
            cmocka_unit_test(chunks_are_found_once_and_predicted_from_then_on),
            cmocka_unit_test(only_the_used_part_of_a_chunk_is_read),
-           cmocka_unit_test(a_reading_has_the_same_bytes_twice_while_nothing_moves),
-           cmocka_unit_test(the_readings_agree_up_to_what_moved),
+           cmocka_unit_test(a_reading_has_the_bytes_of_the_thread),
            cmocka_unit_test(what_has_changed_is_not_called_unchanged),
            cmocka_unit_test(a_quick_check_sees_what_a_reading_sees),
            cmocka_unit_test(another_thread_at_the_same_address_is_noticed),

@@ -51,13 +51,13 @@ static void compare_lines(int minor, const struct record *record, const unsigned
                           const struct location *expected)
 {
     for (uint32_t unit = 0; unit < record->units; unit++)
-        assert_int_equal((minor == 10 ? lnotab_find_range : lnotab_find)(
+        assert_int_equal((minor == 10 ? location_find_lnotab_range : location_find_lnotab)(
                              table, record->table_bytes, record->first_line, unit),
                          expected[unit].line);
     if (minor == 10)
-        assert_int_equal(
-            lnotab_find_range(table, record->table_bytes, record->first_line, record->units),
-            0);
+        assert_int_equal(location_find_lnotab_range(table, record->table_bytes,
+                                                    record->first_line, record->units),
+                         0);
 }
 
 static void compare(const struct record *record, const unsigned char *table,

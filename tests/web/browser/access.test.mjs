@@ -29,6 +29,7 @@ const VIEWS = [
     "document.querySelector('.heat-canvas')?.width > 10"],
   ["threads", "&view=threads", "document.querySelectorAll('[data-testid=lane]').length > 3"],
   ["GIL", "&view=gil", "document.querySelectorAll('[data-testid=gil-flame] g.frame').length > 3"],
+  ["locks", "&view=locks", "document.querySelectorAll('[data-testid=lock]').length === 4"],
   ["tasks", "&view=tasks",
     "(document.querySelector('.task-open[aria-expanded=false]')?.click(), document.querySelectorAll('.task-stack').length > 0)"],
   ["comparison", "&view=diff&baseline=0~2&range=2~4",
@@ -49,7 +50,7 @@ let reportUrl;
 
 before(async () => {
   browser = await launchChromium({ width: 1280, height: 800 });
-  const program = createProgram({ threads: 8, waiting: 20, now: () => 0 });
+  const program = createProgram({ threads: 8, waiting: 20, locks: true, now: () => 0 });
   program.advance(4);
   const bundled = join(folder, "page.html");
   execFileSync(join(ROOT, "scripts/bundle-web"), [bundled]);
@@ -80,8 +81,10 @@ async function open(fragment, dark, size = {}) {
 }
 
 test("views of a report", async () => {
-  // Tasks were asked for as they were seen; a report has none.
-  for (const [name, fragment, ready] of VIEWS.filter(([name], i) => i % 2 === 1 && name !== "tasks")) {
+  // Locks and tasks were asked for as they were seen; a report has none.
+  for (const [name, fragment, ready] of VIEWS.filter(([name], i) =>
+    i % 2 === 1 && !["locks", "tasks"].includes(name)
+  )) {
     const page = await browser.open(reportUrl + "#v=1" + fragment);
     await page.until(ready);
     await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");

@@ -220,6 +220,40 @@ test("where no holder of the GIL was seen there is no empty matrix", async () =>
   await page.close();
 });
 
+test("locks have the lines that wait for them and hold them, with their text, and lead to Source", async () => {
+  const { page } = await live({ seconds: 4, threads: 8, locks: true, fragment: "#v=1&view=locks" });
+  const rows = "document.querySelectorAll('[data-testid=lock]')";
+  await page.until(rows + ".length === 4 && " + rows + "[0].querySelectorAll('code').length === 3");
+  assert.match(await textOf(page, "locks-summary"), /^Threads waited 1 min 17 s for 4 locks/);
+  const shown = await page.evaluate("Array.from(" + rows + "[0].cells, (cell) => cell.innerText)");
+  assert.deepEqual([shown[0].includes("threading.Lock 0x7f3c2a10b4c0"), shown[1], shown[3]], [true, "12.4 s", "3"]);
+  assert.match(shown[4], /pricing\.py:20 price_basket\s+9\.00 s/);
+  assert.match(shown[5], /pricing\.py:131 TaxTable\.lookup\s+11\.9 s[^]*unknown holder 500 ms/);
+  assert.equal(await page.evaluate(rows + "[2].querySelector('img, script, b') === null && document.title !== 'PWNED'"),
+    true);
+  await page.evaluate(rows + "[0].querySelector('button').click()");
+  await page.until("location.hash.includes('view=source') && location.hash.includes('line=20')");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("a deadlock is said in every view, as text, and leads to the locks, which may be none", async () => {
+  const { page } = await live({ deadlocked: true });
+  await page.until(byId("banner") + "?.hidden === false");
+  assert.match(await textOf(page, "banner-text"),
+    /^deadlock: <\/script>.* waits for threading\.Lock 0x\w+ \(held by mover-2 at bank\.py:7\), mover-2 waits for /);
+  assert.equal(await page.evaluate(byId("banner-text") + ".querySelector('img') === null"), true);
+  await click(page, "banner-locks");
+  await page.until("location.hash.includes('view=locks') && " + byId("banner-locks") + ".hidden");
+  await page.until(byId("locks-none") + ".textContent === " + JSON.stringify(TEXT.locks.none));
+  await page.press("0");
+  await page.until("location.hash.includes('view=tasks')");
+  await page.press("L");
+  await page.until("location.hash.includes('view=locks')");
+  assertQuiet(page);
+  await page.close();
+});
+
 test("files by heat, their lines with their text, and the way from line to line", async () => {
   const { page } = await live({ seconds: 6, fragment: "#v=1&view=source&file=/srv/shop/pricing.py" });
   const lines = "Array.from(document.querySelectorAll('.line'))";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { QUALITY_TEXT } from "../../../web/text/quality.js";
 import { TEXT } from "../../../web/text/session.js";
-import { HOSTILE_NAMES } from "../support/made-up-program.mjs";
+import { HOSTILE_NAMES } from "../support/made-up-stacks.mjs";
 import { assertQuiet, browser, byId, click, clickFrame, drawn, frameNamed, frames, live, samplesShown, shownNumber,
   textOf, widthOf } from "../support/open-page.mjs";
 

@@ -7,130 +7,11 @@ import { addState, createSums, STATE_FACTS, stateMatches, stateQuery } from "../
 import { readWait } from "../../../web/model/profile/wait-causes.js";
 import { gilOfCells } from "../../../web/model/threads/gil.js";
 import { matchesOfCells } from "../../../web/model/time/matches.js";
-
-export const HOSTILE_NAMES = [
-  "</script><img src=x onerror=\"document.title='PWNED'\">",
-  "__proto__",
-  "constructor",
-  "<lambda>",
-  "",
-  "invoice_\u202egnp.exe",
-  "half\ud800surrogate",
-  "nul\u0000inside",
-  "名前_日本語",
-  "x".repeat(100000),
-];
-
-const STDLIB = "/usr/lib/python3.13/";
-const PACKAGES = "/srv/shop/.venv/lib/python3.13/site-packages/";
-
-// [function, file, first line] by name; a stack is a list of names.
-const FUNCTIONS = {
-  module: ["<module>", "/srv/shop/app.py", 1],
-  main: ["main", "/srv/shop/app.py", 212],
-  bootstrap: ["Thread._bootstrap", STDLIB + "threading.py", 1005],
-  inner: ["Thread._bootstrap_inner", STDLIB + "threading.py", 1033],
-  run: ["Thread.run", STDLIB + "threading.py", 984],
-  worker: ["_worker", STDLIB + "concurrent/futures/thread.py", 69],
-  item: ["_WorkItem.run", STDLIB + "concurrent/futures/thread.py", 53],
-  serve: ["Server.handle", "/srv/shop/server.py", 88],
-  dispatch: ["Router.dispatch", PACKAGES + "starlet/routing.py", 301],
-  view: ["CheckoutView.post", "/srv/shop/views/checkout.py", 41],
-  listing: ["CatalogueView.get", "/srv/shop/views/catalogue.py", 22],
-  price: ["price_basket", "/srv/shop/pricing.py", 12],
-  discount: ["apply_discounts.<locals>.best", "/srv/shop/pricing.py", 57],
-  tax: ["TaxTable.lookup", "/srv/shop/pricing.py", 130],
-  query: ["Session.execute", PACKAGES + "sqlkit/orm/session.py", 2101],
-  compile: ["Compiler.visit_select", PACKAGES + "sqlkit/sql/compiler.py", 4410],
-  fetch: ["Cursor.fetchall", PACKAGES + "sqlkit/engine/cursor.py", 1188],
-  render: ["Template.render", PACKAGES + "jinjava/environment.py", 1269],
-  escape: ["escape", PACKAGES + "markup/_native.py", 5],
-  dumps: ["dumps", STDLIB + "json/__init__.py", 183],
-  encode: ["JSONEncoder.iterencode", STDLIB + "json/encoder.py", 205],
-  native: ["<native>", "~", 0],
-  sorted: ["<native> sorted", "~", 0],
-  gc: ["<GC>", "~", 0],
-  idle: ["<idle native thread>", "~", 0],
-  wait: ["Condition.wait", STDLIB + "threading.py", 327],
-  get: ["Queue.get", STDLIB + "queue.py", 154],
-  fib: ["fib", "/srv/shop/warmup.py", 7],
-  tokens: ["tokens", "/srv/shop/feed/reader.py", 33],
-  parse: ["FeedReader.parse", "/srv/shop/feed/reader.py", 71],
-  match: ["Scanner.match", PACKAGES + "regexp/scanner.py", 44],
-};
-
-const REQUEST = ["bootstrap", "inner", "run", "worker", "item", "serve", "dispatch"];
-
-// The causes for which threads with these stacks wait when they do not run: by the frame before the last; workers without work by that before it.
-const WAITS = { fetch: "network read 10.0.0.5:5432", get: "idle worker", wait: "queue or condition", parse: "disk",
-  main: "event loop" };
-
-// [weight, from second, stack]
-const WEB = [
-  [16, 0, [...REQUEST, "view", "price", "discount"]],
-  [7, 0, [...REQUEST, "view", "price", "discount", "sorted"]],
-  [9, 0, [...REQUEST, "view", "price", "tax"]],
-  [4, 0, [...REQUEST, "view", "price"]],
-  [6, 0, [...REQUEST, "view", "query", "compile"]],
-  [11, 0, [...REQUEST, "view", "query", "fetch", "native"]],
-  [8, 0, [...REQUEST, "listing", "query", "fetch", "native"]],
-  [3, 0, [...REQUEST, "listing", "query", "compile"]],
-  [9, 2, [...REQUEST, "listing", "render", "escape"]],
-  [5, 2, [...REQUEST, "listing", "render"]],
-  [6, 4, [...REQUEST, "listing", "dumps", "encode"]],
-  [2, 0, [...REQUEST, "listing", "gc"]],
-  [10, 0, ["bootstrap", "inner", "run", "worker", "get", "wait", "native"]],
-];
-
-const FEED = [
-  [20, 0, ["bootstrap", "inner", "run", "parse", "tokens", "match"]],
-  [12, 0, ["bootstrap", "inner", "run", "parse", "tokens"]],
-  [6, 0, ["bootstrap", "inner", "run", "parse", "native"]],
-  [30, 0, ["bootstrap", "inner", "run", "get", "wait", "native"]],
-];
-
-const MAIN = [
-  [30, 0, ["module", "main", "wait", "native"]],
-  [4, 1, ["module", "main", "fib"]],
-];
+import { FEED, FUNCTIONS, HOSTILE_NAMES, madeUpState, MAIN, ON_CPU, UNKNOWN_ON_CPU, waitMark,
+  WEB } from "./made-up-stacks.mjs";
 
 const SECONDS_PER_TICK = 0.001;
 const WINDOW_SECONDS = 0.25;
-
-// State bits, as on the wire.
-const ON_CPU = 1;
-const HAS_GIL = 2;
-const WAITS_GIL = 4;
-const IN_GC = 8;
-const HAS_EXCEPTION = 32;
-const UNKNOWN_ON_CPU = 256;
-const UNKNOWN_WAITS_GIL = 1024;
-const UNKNOWN_IN_NATIVE = 4096;
-const UNKNOWN_HAS_EXCEPTION = 8192;
-
-// The state of a thread with this stack; one in three that run Python has the lock.
-function madeUpState(names, random, facts) {
-  const leaf = names.at(-1);
-  const luck = random();
-  const rest = UNKNOWN_IN_NATIVE | (facts.exceptions ? 0 : UNKNOWN_HAS_EXCEPTION)
-    | (facts.waits ? 0 : UNKNOWN_WAITS_GIL);
-  if (leaf === "native" || leaf === "wait" || leaf === "idle")
-    return rest | (luck < 0.004 ? UNKNOWN_ON_CPU : luck < 0.02 ? ON_CPU : 0);
-  if (leaf === "gc") return rest | ON_CPU | HAS_GIL | IN_GC;
-  const handles = facts.exceptions && leaf === "discount" && luck > 0.9 ? HAS_EXCEPTION : 0;
-  return rest | handles
-    | (luck < 0.35 ? ON_CPU | HAS_GIL : luck < 0.39 ? HAS_GIL : luck < 0.45 ? ON_CPU : facts.waits ? WAITS_GIL : 0);
-}
-
-// The mark at the end of such a stack in that state; null: it has none.
-function waitMark(names, state) {
-  // The deep stack.
-  if (names.length === 1 && names[0] === "fib") return null;
-  if (state & WAITS_GIL) return "GIL";
-  if (state & (ON_CPU | HAS_GIL | UNKNOWN_ON_CPU)) return null;
-  const waits = names.at(-1) === "native" ? names.slice(0, -1) : names;
-  return WAITS[waits.at(-1) === "wait" ? waits.at(-2) : waits.at(-1)] ?? null;
-}
 
 function createRandom(seed) {
   let state = seed >>> 0;
@@ -185,9 +66,9 @@ function columns(rows, first, names) {
 }
 
 export function createProgram(
-  { threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true,
-    gilWaits = true, mode = "wall", filters = [], waiting = 0, orderedFrom = 0, failing = 0.0002, cFunction = null,
-    seed = 7, now = () => Date.now() / 1000 } = {},
+  { threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, locks: hasLocks = false,
+    deadlocked = false, exceptions = true, gilWaits = true, mode = "wall", filters = [], waiting = 0, orderedFrom = 0,
+    failing = 0.0002, cFunction = null, seed = 7, now = () => Date.now() / 1000 } = {},
 ) {
   const tables = createTables();
   const random = createRandom(seed);
@@ -613,6 +494,46 @@ export function createProgram(
     };
   }
 
+  // Locks of the shop, one with hostile names, and a queue that workers wait at without work. Threads that are deadlocked are two.
+  function locks() {
+    const place = (of, line, waited) => ({ function: of[0], file: of[1], line, waited_s: waited });
+    const evil = HOSTILE_NAMES[0];
+    const lock = (type, object, waited, held, waiters, holders, more = {}) => ({ process: 4711, type, object,
+      waited_s: waited, held_s: held, longest_s: waited / 9, waits: 87, waiting: 3, first_s: 0.4, last_s: elapsed,
+      waiters, other_waiters_s: 0, holders, other_holders_s: 0, ...more });
+    const { price, tax, query, fetch, get, discount } = FUNCTIONS;
+    const all = [
+      lock("threading.Lock", "0x7f3c2a10b4c0", 12.4, 11.9, [place(price, 20, 9), place(discount, 60, 3.4)], [
+        place(tax, 131, 11.9),
+      ]),
+      lock("threading.RLock", "0x7f3c2a10c2d0", 4.2, 4.2, [place(query, 2110, 1), place(fetch, 1190, 0.9),
+        place(fetch, 1191, 0.8), place(query, 2112, 0.7), place(query, 2120, 0.5)], [place(fetch, 1192, 3),
+        place(["", "", 0], 0, 1.2)], { other_waiters_s: 0.3 }),
+      lock(evil, "0x7f3c2a10d3e0", 0.8, 0.2, [place([evil, "/tmp/" + evil + ".py", 1], 6, 0.8)], [
+        place(["invoice_\u202egnp.exe", "/srv/shop/<b>evil</b>.py", 1], 2, 0.2),
+      ]),
+      lock("queue.Queue", "0x7f3c2a10e4f0", 60, 0, [place(get, 171, 60)], []),
+    ];
+    const wait = (tid, thread, object, line, holder) => ({ process: 4711, tid, thread, type: "threading.Lock", object,
+      function: "move", file: "/srv/shop/bank.py", line,
+      holder: { function: "move", file: "/srv/shop/bank.py", ...holder } });
+    return {
+      epoch,
+      generation,
+      available: true,
+      sampled_s: elapsed,
+      measured_s: elapsed,
+      limit_reached: false,
+      dropped: hasLocks ? 2 : 0,
+      dropped_s: hasLocks ? 0.3 : 0,
+      deadlocks: deadlocked
+        ? [[wait(4713, evil, "0x7f3c2a10b4c0", 12, { tid: 4714, thread: "mover-2", line: 7 }),
+          wait(4714, "mover-2", "0x7f3c2a10b500", 9, { tid: 4713, thread: evil, line: 11 })]]
+        : [],
+      locks: hasLocks ? all : [],
+    };
+  }
+
   // `native.wanted_for` of /summary
   const wantedFor = () => (cFunction === null ? null : { name: cFunction, share: 0.5123 });
 
@@ -633,6 +554,6 @@ export function createProgram(
     return { status: 201, value: note };
   }
 
-  return { advance, change, changeNotes, wantedFor, session, tasks, tree, view, timeline, heatmap, gil, runs, source,
-    lines, matches, threadStates, fullQuality, report };
+  return { advance, change, changeNotes, wantedFor, session, tasks, locks, tree, view, timeline, heatmap, gil, runs,
+    source, lines, matches, threadStates, fullQuality, report };
 }

@@ -1,7 +1,7 @@
 // A server that speaks the wire contract with a made-up program, to see the page without a build:
 //
 //   node tests/web/support/mock-server.mjs [--port 8765] [--ends SECONDS] [--threads N] [--deep LEVELS] [--quiet SECONDS]
-//                                  [--exceptions unknown] [--mode cpu] [--page FILE.html] [--report FILE.html]
+//                                  [--exceptions unknown] [--mode cpu] [--locks yes|deadlock] [--page FILE.html] [--report FILE.html]
 //                                  [--host PROCESSES [--sessions N] [--hostile yes] [--scope viewer] [--continuous yes] [--age SECONDS]]
 //
 // With --host it is the server of a whole host. Without --page the page is bundled again on every load. --report also writes a standalone report when it ends or stops.
@@ -156,6 +156,7 @@ export function createMockServer(program, page, host = null) {
     if (rest === "/timeline") return answerJson(request, response, program.timeline(readQuery(url)));
     if (rest === "/runs") return answerJson(request, response, program.runs(readQuery(url)));
     if (rest === "/gil") return answerJson(request, response, program.gil(readQuery(url)));
+    if (rest === "/locks") return answerJson(request, response, program.locks());
     if (rest === "/tasks") return answerJson(request, response, program.tasks());
     if (rest === "/heatmap") return answerJson(request, response, program.heatmap(readQuery(url)));
     if (rest === "/source") {
@@ -206,6 +207,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     exceptions: option("exceptions", "known") !== "unknown",
     mode: option("mode", "wall"),
     waiting: Number(option("tasks", 0)),
+    locks: option("locks", null) !== null,
+    deadlocked: option("locks", null) === "deadlock",
   });
   const host = option("host", null) === null
     ? null

@@ -21,10 +21,11 @@ const WORDS_LENGTH_MAX = 200;
 const OPEN_MAX = 64;
 const FILE_LENGTH_MAX = 4096;
 
-export const VIEWS = ["flame", "stacks", "sandwich", "table", "source", "heatmap", "threads", "gil", "diff", "tasks"];
+export const VIEWS = ["flame", "stacks", "sandwich", "table", "source", "heatmap", "threads", "gil", "locks", "diff",
+  "tasks"];
 
 // The key that opens view number `index`.
-export const viewKey = (index) => String((index + 1) % 10);
+export const viewKey = (index) => "12345678L90"[index];
 
 // Views that show the flame graph, alone or beneath something else.
 export const FLAME_VIEWS = ["flame", "heatmap"];

@@ -14,8 +14,9 @@ const REMOVE_FILTERS = change(TEXT.empty.noFilters, { filters: [] });
 const SHOW_ALL_THREADS = change(TEXT.empty.allThreads, { threads: [] });
 const QUALITY_DETAILS = { label: TEXT.empty.quality, action: { type: "qualityDialog", open: true } };
 
-// Views that show what threads did whatever states and filters are chosen; that of tasks says itself why it is empty.
+// Views that show what threads did whatever states and filters are chosen; others say themselves why they are empty.
 const OF_THREADS = ["threads", "gil"];
+const SELF_EXPLAINED = ["locks", "tasks"];
 
 // There is something, and the filters leave none of it; null when it is not their doing.
 function filteredReason({ address, parts, session }, sums, samples, counted) {
@@ -72,7 +73,7 @@ function nothingReason(state) {
 // sum: samples in view; sums: of the chosen threads and times, whatever state; null when there is something to see.
 export function emptyReason(state, sum, sums, isCompared) {
   const { address } = state;
-  if (sum > 0 || isCompared || (address.view === "tasks" && state.session !== null)
+  if (sum > 0 || isCompared || (SELF_EXPLAINED.includes(address.view) && state.session !== null)
     || (OF_THREADS.includes(address.view) && sums.samples > 0)) return null;
   return filteredReason({ address, parts: shownParts(state), session: state.session }, sums,
     state.session?.quality?.samples ?? 0, state.recording.counts.total) ?? nothingReason(state);

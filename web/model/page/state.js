@@ -3,6 +3,7 @@
 import { TEXT } from "../../text/session.js";
 import { cleanTerm, FILTERS_MAX, parseTerm, recordedTerms } from "../filters/filter.js";
 import { emptyGil } from "../threads/gil.js";
+import { emptyLocks } from "../threads/locks.js";
 import { emptyTasks } from "../threads/tasks.js";
 import { emptyHeat } from "../time/heatmap.js";
 import { emptyMatches } from "../time/matches.js";
@@ -26,6 +27,8 @@ export function createState(live) {
     stackSpan: null,
     heat: emptyHeat(),
     gil: emptyGil(),
+    locks: emptyLocks(),
+    deadlocks: [],
     tasks: emptyTasks(),
     matches: emptyMatches(),
     holdsOnHover: false,
@@ -154,6 +157,8 @@ const REDUCERS = new Map([
   ["heat", (state, action) => ({ ...state, heat: action.heat })],
   ["matches", (state, action) => ({ ...state, matches: action.matches })],
   ["gil", (state, action) => ({ ...state, gil: action.gil })],
+  ["locks", (state, { locks }) => ({ ...state, locks, deadlocks: locks.deadlocks })],
+  ["deadlocks", (state, action) => ({ ...state, deadlocks: action.deadlocks })],
   ["tasks", (state, action) => ({ ...state, tasks: action.tasks })],
   ["zoomTimeline", (state, action) => ({ ...state, timelineZoom: action.range })],
   ["stackSpan", (state, action) => ({ ...state, stackSpan: action.span })],

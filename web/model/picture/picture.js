@@ -15,6 +15,7 @@ import { diffSelectors } from "./diff.js";
 import { flameSelectors } from "./flame.js";
 import { gilSelectors } from "./gil.js";
 import { intervalSelectors } from "./intervals.js";
+import { locksSelectors } from "./locks.js";
 import { overviewSelectors } from "./overview.js";
 import { ownSelectors } from "./own.js";
 import { sandwichSelectors } from "./sandwich.js";
@@ -64,7 +65,7 @@ function sumSelectors() {
 // -> compute(state): the picture of the state.
 export function createPicture() {
   const views = [flameSelectors, searchSelectors, tableSelectors, intervalSelectors, sandwichSelectors, sourceSelectors,
-    stackSelectors, ownSelectors, overviewSelectors, diffSelectors, threadSelectors, gilSelectors];
+    stackSelectors, ownSelectors, overviewSelectors, diffSelectors, threadSelectors, gilSelectors, locksSelectors];
   const prototype = lazyPrototype(Object.assign(sumSelectors(), ...views.map((selectors) => selectors())));
   const followedThread = createFollowedThread();
   return (state) => {

@@ -42,6 +42,11 @@ export function isolated(text, attributes = {}) {
   return el("bdi", attributes, text);
 }
 
+// Text that matters less than what stands beside it.
+export function soft(text) {
+  return el("span", { class: "soft" }, text);
+}
+
 // A path, which may be broken behind its slashes and nowhere else as long as that is enough.
 export function pathText(text, attributes = {}) {
   const parts = text.split(/(?<=\/)/);

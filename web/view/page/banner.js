@@ -1,11 +1,12 @@
-// The banner: the session failed, or the server does not answer.
+// The banner: the session failed, the server does not answer, or threads wait for each other.
 
 import { visibleText } from "../../model/base/text.js";
 import { statusOf } from "../../model/page/state.js";
+import { deadlocksParts } from "../../model/threads/locks.js";
 import { TEXT } from "../../text/session.js";
-import { el, setText } from "../elements/dom.js";
+import { el, isolated, setText } from "../elements/dom.js";
 
-// -> {text[, wait], retry} or null
+// -> {text[, parts (of which every second one is a name from the target)][, wait], retry[, opensLocks]} or null
 export function bannerOf(state, now) {
   const { connection, session } = state;
   const status = statusOf(state);
@@ -19,7 +20,9 @@ export function bannerOf(state, now) {
   }
   if (status === "failed")
     return { text: TEXT.banner.failed(visibleText(session.reason ?? "", TEXT.banner.noReason)), retry: false };
-  return null;
+  if (state.deadlocks.length === 0 || status === "ended") return null;
+  const parts = deadlocksParts(state.deadlocks);
+  return { text: parts.join(""), parts, retry: false, opensLocks: state.address.view !== "locks" };
 }
 
 export function createBanner(root, dispatch) {
@@ -32,15 +35,22 @@ export function createBanner(root, dispatch) {
   root.hidden = true;
   root.setAttribute("role", "alert");
   root.dataset.testid = "banner";
-  root.append(text, wait, retry);
+  const locks = el("button", { type: "button", "data-testid": "banner-locks",
+    on: { click: () => dispatch({ type: "address", changes: { view: "locks" }, how: "push" }) } }, TEXT.locks.show);
+  root.append(text, wait, retry, locks);
   return {
     update(state) {
       const banner = bannerOf(state, Date.now());
       root.hidden = banner === null;
       if (banner === null) return;
-      setText(text, banner.text.replace(/\.\.( |$)/g, ".$1"));
+      const said = banner.text.replace(/\.\.( |$)/g, ".$1");
+      const parts = banner.parts?.map((part, i) => (i % 2 === 1 ? isolated(part) : part)) ?? [said];
+      if (text.textContent !== said) text.replaceChildren(...parts);
       setText(wait, banner.wait ?? "");
+      wait.hidden = banner.wait === undefined;
+      wait.hidden = banner.wait === undefined;
       retry.hidden = !banner.retry;
+      locks.hidden = banner.opensLocks !== true;
     },
   };
 }

@@ -3,9 +3,7 @@
 import { formatCount, formatDuration } from "../../model/base/numbers.js";
 import { tasksText } from "../../model/threads/tasks.js";
 import { TEXT } from "../../text/session.js";
-import { el, isolated, setAttribute, setText } from "../elements/dom.js";
-
-const soft = (text) => el("span", { class: "soft" }, text);
+import { el, isolated, setAttribute, setText, soft } from "../elements/dom.js";
 
 function taskPlace(label, more = "") {
   return label === null

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
 #include <cmocka.h>
 
 #include "sampler/base/buffer.h"
@@ -34,22 +33,6 @@ static struct summary summarized(const struct sample_session *session)
     struct err err = { 0 };
     assert_ok(summary_init(&summary, &session->source, &err), &err);
     return summary;
-}
-
-/* The description of a sample session, with another profile. */
-static struct sample_session *session_of(struct profile *profile)
-{
-    struct sample_session *const session = sample_session_empty();
-    struct err err = { 0 };
-    report_header_deinit(&session->header);
-    profile_snapshot_release(&session->snapshot);
-    profile_destroy(session->profile);
-    session->profile = profile;
-    session->snapshot = made_snapshot(profile);
-    session->source.header = NULL;
-    assert_ok(report_header_init(&session->header, &session->source, &err), &err);
-    session->source.header = &session->header;
-    return session;
 }
 
 static void expect_name(struct strtab_string name, const char *wanted)
@@ -124,7 +107,7 @@ static void tasks_without_a_thread_are_said_and_shares_are_of_all_of_them(void *
     made_add(profile, tasks, 0, "main;fetch", 60);
     made_add(profile, tasks, 0, "<task made>", 40);
     made_seal(profile, 1);
-    struct sample_session *const session = session_of(profile);
+    struct sample_session *const session = sample_session_of(profile);
     const struct summary summary = summarized(session);
     assert_string_equal(
         summary.headline,
@@ -171,7 +154,7 @@ static void a_headline_of_hostile_names_closes_each(void **state)
     made_add(profile, thread, 0, wait, 60);
     made_add(profile, thread, 0, disk, 40);
     made_seal(profile, 1);
-    struct sample_session *const session = session_of(profile);
+    struct sample_session *const session = sample_session_of(profile);
     const struct summary summary = summarized(session);
     for (const char *c = summary.headline; *c; c++)
         quotes += *c == '`';
@@ -236,7 +219,7 @@ static void the_headline_names_the_largest_share_first(void **state)
                                 : add_waiting_tasks(profile),
                      share->state, share->stack, share->count);
         made_seal(profile, 1);
-        struct sample_session *const session = session_of(profile);
+        struct sample_session *const session = sample_session_of(profile);
         const struct summary summary = summarized(session);
         assert_string_equal(summary.headline, rows[i].headline);
         struct buffer out = written(&session->source, "summary");
@@ -268,7 +251,7 @@ static void the_thread_that_others_wait_for_is_named(void **state)
     made_add(profile, made_thread(profile, 1, 2), RUNNING, "main;hold", 20);
     made_add(profile, made_thread(profile, 1, 3), STATE_WAITS_GIL, "main;want", 40);
     made_seal(profile, 1);
-    struct sample_session *const session = session_of(profile);
+    struct sample_session *const session = sample_session_of(profile);
     const struct summary summary = summarized(session);
     assert_int_equal(summary.gil, SUMMARY_GIL_KNOWN);
     assert_int_equal(summary.holder_tid, 1);
@@ -304,7 +287,7 @@ static void native_stacks_are_offered_where_they_would_say_more(void **state)
         made_add(profile, thread, RUNNING, "main;work", 100 - rows[i].samples);
         made_add(profile, thread, 0, "main;wait", 500);
         made_seal(profile, 1);
-        struct sample_session *const session = session_of(profile);
+        struct sample_session *const session = sample_session_of(profile);
         session->options.native = rows[i].native;
         struct buffer text = written(&session->source, "summary"),
                       json = written(&session->source, "summary-json");
@@ -329,7 +312,7 @@ static void waits_are_shown_by_cause_and_peer(void **state)
     made_add(profile, two, 0, "main;read;<waits: network read>", 4);
     made_add(profile, two, 0, "main;other", 10);
     made_seal(profile, 1);
-    struct sample_session *const session = session_of(profile);
+    struct sample_session *const session = sample_session_of(profile);
     const struct summary summary = summarized(session);
     assert_int_equal(summary.waiting, 40);
     assert_int_equal(summary.busy, 50);
@@ -370,7 +353,7 @@ static void unknown_and_missing_gils_are_not_zero(void **state)
     made_add(profile, made_thread(profile, 1, 1), STATE_ON_CPU | STATE_UNKNOWN_WAITS_GIL,
              "main;work", 60);
     made_seal(profile, 1);
-    struct sample_session *const session = session_of(profile);
+    struct sample_session *const session = sample_session_of(profile);
     struct buffer out = written(&session->source, "summary");
     assert_non_null(strstr(out.data, "waits for it are unknown"));
     buffer_deinit(&out);
@@ -397,7 +380,7 @@ static void few_unknown_waits_for_the_gil_are_said_to_be_the_least(void **state)
     made_add(profile, thread, STATE_ON_CPU, "main;work;read", 30);
     made_add(profile, thread, STATE_ON_CPU | STATE_UNKNOWN_WAITS_GIL, "main;other", 10);
     made_seal(profile, 1);
-    struct sample_session *const session = session_of(profile);
+    struct sample_session *const session = sample_session_of(profile);
     struct buffer out = written(&session->source, "summary");
     assert_non_null(strstr(out.data, "needed in at least 0.0 %"));
     buffer_deinit(&out);
@@ -412,7 +395,7 @@ static struct sample_session *session_without_processors(uint32_t runnable, stat
     made_add(profile, thread, STATE_RUNNABLE, "main;work", runnable);
     made_add(profile, thread, STATE_ON_CPU | others, "main;other", 10);
     made_seal(profile, 1);
-    return session_of(profile);
+    return sample_session_of(profile);
 }
 
 static void a_program_that_wants_processors_says_so(void **state)
@@ -446,160 +429,6 @@ static void a_program_that_wants_processors_says_so(void **state)
     }
 }
 
-static size_t lines_of(const struct buffer *text)
-{
-    size_t lines = 0;
-    for (size_t i = 0; i < text->length; i++)
-        lines += text->data[i] == '\n';
-    return lines;
-}
-
-/* More of everything than there is room for, with names that try to be something else. */
-static struct sample_session *crowded(const char *name)
-{
-    struct profile *const profile = made_profile();
-    const thread_id active = made_thread(profile, 1, 1), idle = made_thread(profile, 1, 2);
-    for (unsigned i = 1; i <= 12; i++) {
-        char stack[400];
-        snprintf(stack, sizeof stack, "main;%s%u", name, i);
-        made_add(profile, active, RUNNING, stack, i);
-        made_add(profile, idle, 0, stack, i);
-        snprintf(stack, sizeof stack, "main;f%u@/lib/lib%u.so", i, i);
-        made_add(profile, active, RUNNING, stack, i);
-        made_add(profile, made_thread(profile, 1, (int32_t)i + 2), STATE_WAITS_GIL, "main", 1);
-    }
-    made_seal(profile, 1);
-    return session_of(profile);
-}
-
-static void a_program_that_only_waits_is_said_to_wait(void **state)
-{
-    static const struct {
-        state_bits state;
-        const char *stack, *said, *not_said;
-    } rows[] = {
-        { 0, "main;wait", "None: no thread ran.\n", "outside" },
-        { RUNNING, "<GC>", "None: none of it runs.\n", "ran." },
-        { RUNNING, "main", "made.py:1", "None:" },
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct profile *const profile = made_profile();
-        made_add(profile, made_thread(profile, 1, 1), rows[i].state, rows[i].stack, 10);
-        made_seal(profile, 1);
-        struct sample_session *const session = session_of(profile);
-        struct buffer out = written(&session->source, "summary");
-        assert_non_null(strstr(buffer_string(&out), rows[i].said));
-        assert_null(strstr(out.data, rows[i].not_said));
-        buffer_deinit(&out);
-        sample_session_destroy(session);
-    }
-}
-
-static void texts_have_at_most_forty_lines(void **state)
-{
-    static const char *const formats[] = { "summary", "summary-markdown" };
-    struct sample_session *const session = crowded("a\nb\r\v\f\xe2\x80\xa8");
-    (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        struct buffer out = written(&session->source, formats[i]);
-        assert_in_range(lines_of(&out), 25, SUMMARY_MAX_LINES);
-        assert_null(strpbrk(out.data, "\r\v\f\x1b"));
-        assert_null(strstr(out.data, "\xe2\x80\xa8"));
-        buffer_deinit(&out);
-    }
-    sample_session_destroy(session);
-}
-
-static void names_stay_code_in_markdown(void **state)
-{
-    struct sample_session *const session = crowded("`x``](http://a) | <b>`");
-    (void)state;
-    struct buffer out = written(&session->source, "summary-markdown");
-    /* Two in a row are within, so three in a row are around. */
-    assert_non_null(strstr(out.data, "  ``` `x``](http://a) | <b>`12 ```  `made.py:1`\n"));
-    buffer_deinit(&out);
-    sample_session_destroy(session);
-}
-
-static void long_names_are_cut(void **state)
-{
-    char name[350];
-    (void)state;
-    memset(name, 'n', sizeof name - 1);
-    name[sizeof name - 1] = '\0';
-    struct sample_session *const session = crowded(name);
-    struct buffer out = written(&session->source, "summary");
-    for (const char *line = out.data; line && *line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        assert_true(strcspn(line, "\n") < 300);
-    }
-    assert_non_null(strstr(out.data, "nnn\xe2\x80\xa6  made.py:1"));
-    buffer_deinit(&out);
-    sample_session_destroy(session);
-}
-
-static void json_says_the_same_as_text(void **state)
-{
-    struct sample_session *const session = sample_session_small();
-    (void)state;
-    struct buffer text = written(&session->source, "summary");
-    struct buffer document = written(&session->source, "summary-json");
-    cJSON *const json = cJSON_Parse(document.data);
-    assert_non_null(json);
-    const struct summary summary = summarized(session);
-    const cJSON *const hot = cJSON_GetObjectItem(json, "hot");
-    const cJSON *row = NULL;
-    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(hot, "lines")), SUMMARY_LINES);
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(hot, "lines"))
-    {
-        char share[32];
-        snprintf(share, sizeof share, "%6.1f %%  ",
-                 100 * cJSON_GetObjectItem(row, "share")->valuedouble);
-        assert_non_null(strstr(text.data, share));
-        const double samples = cJSON_GetObjectItem(row, "samples")->valuedouble;
-        assert_true(fabs(cJSON_GetObjectItem(row, "share")->valuedouble -
-                         samples / (double)summary.busy) < 1e-6);
-    }
-    cJSON_Delete(json);
-    buffer_deinit(&document);
-    buffer_deinit(&text);
-    sample_session_destroy(session);
-}
-
-static void anonymized_summaries_have_no_names(void **state)
-{
-    static const char *const formats[] = { "summary", "summary-markdown", "summary-json" };
-    struct sample_session *const session = sample_session_small();
-    (void)state;
-    session->source.settings.anonymizes = true;
-    for (size_t i = 0; i < 3; i++) {
-        struct buffer out = written(&session->source, formats[i]);
-        assert_null(strstr(out.data, "parse"));
-        assert_null(strstr(out.data, "app.py"));
-        assert_null(strstr(out.data, "quoted"));
-        assert_non_null(strstr(out.data, "func-"));
-        buffer_deinit(&out);
-    }
-    sample_session_destroy(session);
-}
-
-static void nothing_is_a_summary_too(void **state)
-{
-    struct sample_session *const session = sample_session_empty();
-    (void)state;
-    struct buffer out = written(&session->source, "summary");
-    assert_non_null(strstr(out.data, "0 samples"));
-    assert_null(strstr(out.data, "hottest"));
-    buffer_deinit(&out);
-    out = written(&session->source, "summary-json");
-    cJSON *const json = cJSON_Parse(out.data);
-    assert_non_null(json);
-    cJSON_Delete(json);
-    buffer_deinit(&out);
-    sample_session_destroy(session);
-}
-
 TEST_GROUP(cmocka_unit_test(hot_rows_are_of_running_samples_and_the_rest_waits),
            cmocka_unit_test(chosen_parts_are_all_that_is_summarized),
            cmocka_unit_test(the_headline_names_the_largest_share_first),
@@ -612,10 +441,4 @@ TEST_GROUP(cmocka_unit_test(hot_rows_are_of_running_samples_and_the_rest_waits),
            cmocka_unit_test(waits_are_shown_by_cause_and_peer),
            cmocka_unit_test(few_unknown_waits_for_the_gil_are_said_to_be_the_least),
            cmocka_unit_test(a_program_that_wants_processors_says_so),
-           cmocka_unit_test(unknown_and_missing_gils_are_not_zero),
-           cmocka_unit_test(a_program_that_only_waits_is_said_to_wait),
-           cmocka_unit_test(texts_have_at_most_forty_lines),
-           cmocka_unit_test(names_stay_code_in_markdown), cmocka_unit_test(long_names_are_cut),
-           cmocka_unit_test(json_says_the_same_as_text),
-           cmocka_unit_test(anonymized_summaries_have_no_names),
-           cmocka_unit_test(nothing_is_a_summary_too))
+           cmocka_unit_test(unknown_and_missing_gils_are_not_zero))

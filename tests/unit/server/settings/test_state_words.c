@@ -73,8 +73,8 @@ static void parts_are_written_as_they_are_read(void **state)
         struct buffer out = { 0 };
         struct err err = { 0 };
         struct state_condition condition = { 0 };
-        assert_ok(part_words_read(rows[i].read, &condition.parts, &err), &err);
-        part_words_put(&out, condition.parts);
+        assert_ok(state_words_read_parts(rows[i].read, &condition.parts, &err), &err);
+        state_words_put_parts(&out, condition.parts);
         assert_string_equal(buffer_string(&out), rows[i].written);
         buffer_clear(&out);
         state_words_put_phrases(&out, "", &condition);
@@ -88,8 +88,9 @@ static void all_parts_together_are_no_condition(void **state)
     part_set set = PART_SET_COMPARED;
     struct err err = { 0 };
     (void)state;
-    assert_ok(part_words_read("running,needs_gil,needs_processor,blocked,idle", &set, &err),
-              &err);
+    assert_ok(
+        state_words_read_parts("running,needs_gil,needs_processor,blocked,idle", &set, &err),
+        &err);
     assert_int_equal(set, 0);
 }
 
@@ -101,7 +102,7 @@ static void other_words_are_no_parts(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         part_set set = 0;
         struct err err = { 0 };
-        assert_int_equal(part_words_read(texts[i], &set, &err), ERR_INVALID);
+        assert_int_equal(state_words_read_parts(texts[i], &set, &err), ERR_INVALID);
         assert_non_null(strstr(err.message, "running, needs_gil, needs_processor"));
     }
 }
