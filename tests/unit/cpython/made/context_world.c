@@ -19,13 +19,16 @@ void context_world_put(struct context_world *world, remote_addr addr, uint64_t v
     fake_memory_put_u64(&world->python.memory, addr, value);
 }
 
-remote_addr context_world_make(struct context_world *world, remote_addr type, const uint64_t *words,
-                        size_t count)
+remote_addr context_world_make(struct context_world *world, remote_addr type,
+                               const uint64_t *words, size_t count)
 {
     const remote_addr addr = fake_alloc(&world->python, 64 + count * CONTEXT_WORLD_WORD);
     context_world_put(world, addr + context_world_layout(world)->object_type, type);
     for (size_t i = 0; i < count; i++)
-        context_world_put(world, addr + object_first_field(context_world_layout(world)) + i * CONTEXT_WORLD_WORD, words[i]);
+        context_world_put(world,
+                          addr + object_first_field(context_world_layout(world)) +
+                              i * CONTEXT_WORLD_WORD,
+                          words[i]);
     return addr;
 }
 
@@ -49,8 +52,8 @@ remote_addr context_world_str(struct context_world *world, const char *text)
     return addr;
 }
 
-remote_addr context_world_int(struct context_world *world, bool is_negative, const uint32_t *digits,
-                            unsigned count)
+remote_addr context_world_int(struct context_world *world, bool is_negative,
+                              const uint32_t *digits, unsigned count)
 {
     uint64_t words[4] = { context_world_layout(world)->has_int_tag
                               ? (uint64_t)count << 3 | (is_negative ? 2 : count == 0)
@@ -62,7 +65,7 @@ remote_addr context_world_int(struct context_world *world, bool is_negative, con
 }
 
 remote_addr context_world_node(struct context_world *world, remote_addr type, uint32_t bits,
-                             const uint64_t *items, size_t count)
+                               const uint64_t *items, size_t count)
 {
     uint64_t words[2 + 64] = { count, bits };
     if (count)
@@ -85,12 +88,16 @@ uint32_t context_world_branch(const struct context_world *world, int level)
 remote_addr context_world_root(struct context_world *world, remote_addr value)
 {
     const uint64_t items[] = { world->variable, value };
-    return context_world_node(world, world->bitmap, 1u << context_world_branch(world, 0), items, 2);
+    return context_world_node(world, world->bitmap, 1u << context_world_branch(world, 0), items,
+                              2);
 }
 
 void context_world_set_map(struct context_world *world, remote_addr map)
 {
-    context_world_put(world, world->context + object_first_field(context_world_layout(world)) + CONTEXT_WORLD_WORD, map);
+    context_world_put(world,
+                      world->context + object_first_field(context_world_layout(world)) +
+                          CONTEXT_WORLD_WORD,
+                      map);
 }
 
 void context_world_set_value(struct context_world *world, remote_addr value)
@@ -100,7 +107,9 @@ void context_world_set_value(struct context_world *world, remote_addr value)
 
 remote_addr context_world_place(struct context_world *world)
 {
-    return world->thread.addr + (context_world_layout(world)->tstate_bytes / CONTEXT_WORLD_WORD - 1) * CONTEXT_WORLD_WORD;
+    return world->thread.addr +
+           (context_world_layout(world)->tstate_bytes / CONTEXT_WORLD_WORD - 1) *
+               CONTEXT_WORLD_WORD;
 }
 
 struct context_world *context_world_begin(unsigned minor)
@@ -110,7 +119,8 @@ struct context_world *context_world_begin(unsigned minor)
     fake_python_init(&world->python, minor);
     const remote_addr interp = fake_interp(&world->python, 0);
     fake_thread_init(&world->thread, &world->python, interp, 0x7000, 100);
-    world->types[0] = context_world_type(world, minor < 10 ? "Context" : "_contextvars.Context", 0);
+    world->types[0] =
+        context_world_type(world, minor < 10 ? "Context" : "_contextvars.Context", 0);
     world->types[1] =
         context_world_type(world, minor < 10 ? "ContextVar" : "_contextvars.ContextVar", 0);
     world->types[2] = context_world_type(world, "str", OBJECT_IS_STR);
@@ -128,7 +138,8 @@ struct context_world *context_world_begin(unsigned minor)
     thread_list_init(&world->list, &world->python.memory.memory, &world->python.runtime);
     assert_int_equal(thread_list_walk(&world->list), ERR_OK);
     sub_stacks_find(&world->list);
-    assert_int_equal(contexts_create(CONTEXT_WORLD_NAME, context_world_layout(world), &world->list, &world->contexts),
+    assert_int_equal(contexts_create(CONTEXT_WORLD_NAME, context_world_layout(world),
+                                     &world->list, &world->contexts),
                      ERR_OK);
     return world;
 }

@@ -13,7 +13,7 @@
 
 enum { CONTEXT_WORLD_WORD = 8 };
 
-#define CONTEXT_WORLD_NAME "request_id"
+#define CONTEXT_WORLD_NAME   "request_id"
 #define CONTEXT_WORLD_NOW_NS (1000 * NS_PER_S)
 
 struct context_world {
@@ -36,13 +36,17 @@ struct layout *context_world_layout(struct context_world *world);
 void context_world_put(struct context_world *world, remote_addr addr, uint64_t value);
 
 /* Makes an object of this type with words behind its head. */
-remote_addr context_world_make(struct context_world *world, remote_addr type, const uint64_t *words, size_t count);
+remote_addr context_world_make(struct context_world *world, remote_addr type,
+                               const uint64_t *words, size_t count);
 remote_addr context_world_type(struct context_world *world, const char *name, uint64_t flags);
-remote_addr context_world_variable(struct context_world *world, const char *name, uint64_t hash);
+remote_addr context_world_variable(struct context_world *world, const char *name,
+                                   uint64_t hash);
 remote_addr context_world_str(struct context_world *world, const char *text);
-remote_addr context_world_int(struct context_world *world, bool is_negative, const uint32_t *digits, unsigned count);
+remote_addr context_world_int(struct context_world *world, bool is_negative,
+                              const uint32_t *digits, unsigned count);
 /* Makes a bitmap or a collision node. */
-remote_addr context_world_node(struct context_world *world, remote_addr type, uint32_t bits, const uint64_t *items, size_t count);
+remote_addr context_world_node(struct context_world *world, remote_addr type, uint32_t bits,
+                               const uint64_t *items, size_t count);
 remote_addr context_world_map(struct context_world *world, remote_addr root, uint64_t count);
 /* The branch of the variable's hash at a level. */
 uint32_t context_world_branch(const struct context_world *world, int level);

@@ -185,8 +185,7 @@ static void nothing_is_a_summary_too(void **state)
 
 TEST_GROUP(cmocka_unit_test(a_program_that_only_waits_is_said_to_wait),
            cmocka_unit_test(texts_have_at_most_forty_lines),
-           cmocka_unit_test(names_stay_code_in_markdown),
-           cmocka_unit_test(long_names_are_cut),
+           cmocka_unit_test(names_stay_code_in_markdown), cmocka_unit_test(long_names_are_cut),
            cmocka_unit_test(json_says_the_same_as_text),
            cmocka_unit_test(anonymized_summaries_have_no_names),
            cmocka_unit_test(nothing_is_a_summary_too))
