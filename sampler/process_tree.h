@@ -3,7 +3,7 @@
  *
  * Ownership: the caller frees lists.
  * Threads: any.
- * Limits: PROCESS_TREE_MAX processes of a tree; PROCESS_TREE_GENERATIONS; PROCESS_TREE_STACK_BYTES of a stack of the kernel.
+ * Limits: PROCESS_TREE_MAX processes of a list; PROCESS_TREE_COMMAND bytes of a command line; PROCESS_TREE_GENERATIONS; PROCESS_TREE_STACK_BYTES of a stack of the kernel.
  */
 #ifndef SAMPLER_PROCESS_TREE_H
 #define SAMPLER_PROCESS_TREE_H
@@ -15,13 +15,20 @@
 
 #include "sampler/base/err.h"
 
-enum { PROCESS_TREE_MAX = 1 << 14, PROCESS_TREE_GENERATIONS = 64 };
+enum { PROCESS_TREE_MAX = 1 << 14, PROCESS_TREE_GENERATIONS = 64, PROCESS_TREE_COMMAND = 4096 };
 enum { PROCESS_TREE_NAME = 64, PROCESS_TREE_STACK_BYTES = 4096 };
 
 /* The roots and their descendants, each once, by pid; roots that are gone are among them.  Processes beyond PROCESS_TREE_MAX are left
  * out.  The caller frees *out. */
 MUST_CHECK enum err_code process_tree_list(const pid_t *roots, size_t count, pid_t **out,
                                            size_t *count_out, struct err *err);
+
+/* Processes, Python or not, for which `is_wanted` holds of their command line, whose words have blanks between them; the owner of a
+ * process chooses every byte.  By pid, without this one.  The caller frees *out. */
+typedef bool process_command_filter(const void *context, const char *command);
+MUST_CHECK enum err_code process_find_commands(process_command_filter *is_wanted,
+                                               const void *context, pid_t **out,
+                                               size_t *count_out, struct err *err);
 
 struct process_facts {
     char name[PROCESS_TREE_NAME]; /* as the process or its program chose it */

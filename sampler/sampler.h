@@ -127,8 +127,8 @@ struct sampler_options {
     char context[CONTEXT_MAX_VARIABLE];
     bool tasks_each; /* read tasks at every tick, at any cost */
     bool
-        threads_in_turn; /* of more threads than a tick reads, those after the last ones, not a random part */
-    bool locks; /* read what threads wait for and hold at every tick, at any cost */
+        threads_in_turn; /* ticks that cannot read all threads read them in turn, not a random part */
+    bool locks;          /* read what threads wait for and hold at every tick, at any cost */
     enum sampler_engine engine;      /* once it has started: the one that samples */
     struct engines *engines;         /* sampler_open_engines; NULL: there are none */
     enum sampler_stop stop;          /* of the remote engine */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sampler/base/scoped.h"
 #include "sampler/process/process_scan.h"
@@ -52,6 +53,38 @@ enum err_code process_tree_list(const pid_t *roots, size_t count, pid_t **out,
         return err_set(err, rc, "cannot list the children of a process");
     }
     *count_out = sort_once(list.items, list.count);
+    *out = list.items;
+    return ERR_OK;
+}
+
+/* false: it has none, or it cannot be read. */
+static bool has_command(pid_t pid, process_command_filter *is_wanted, const void *context)
+{
+    SCOPED_FREE char *text = NULL;
+    size_t bytes = 0;
+    if (procfs_read(pid, "cmdline", &text, &bytes, NULL) || bytes < 2)
+        return false;
+    bytes = bytes < PROCESS_TREE_COMMAND ? bytes : PROCESS_TREE_COMMAND;
+    for (size_t i = 0; i + 1 < bytes; i++)
+        text[i] = text[i] ? text[i] : ' ';
+    text[bytes - 1] = '\0';
+    return is_wanted(context, text);
+}
+
+enum err_code process_find_commands(process_command_filter *is_wanted, const void *context,
+                                    pid_t **out, size_t *count_out, struct err *err)
+{
+    struct pid_list list = { 0 };
+    size_t kept = 0;
+    const enum err_code rc = process_scan_all(&list, err);
+    if (rc) {
+        pid_list_deinit(&list);
+        return rc;
+    }
+    for (size_t i = 0; i < list.count && kept < PROCESS_TREE_MAX; i++)
+        if (list.items[i] != getpid() && has_command(list.items[i], is_wanted, context))
+            list.items[kept++] = list.items[i];
+    *count_out = sort_once(list.items, kept);
     *out = list.items;
     return ERR_OK;
 }

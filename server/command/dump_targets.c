@@ -5,14 +5,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/vec.h"
 #include "sampler/process_tree.h"
 #include "sampler/processes.h"
 #include "server/command/options/options.h"
 
-enum { POLL_MS = 10, MAX_COMMAND = 4096 };
+enum { POLL_MS = 10 };
 static const uint64_t MOST_NS = 60 * NS_PER_S;
 
 void dump_targets_deinit(struct dump_targets *targets)
@@ -30,35 +29,28 @@ bool dump_targets_is_named(const struct options *options, pid_t pid)
 }
 
 struct found {
-    const struct options *options;
     struct dump_targets *targets;
     size_t room;
     bool lacks_memory;
 };
 
-static bool is_wanted(const struct options *options, const struct process_info *info)
+/* A pattern without wildcards is a part of the command line. */
+static bool is_wanted(const void *context, const char *command)
 {
-    const struct setting_texts *const patterns = &options->dump.commands;
-    struct buffer command = { 0 };
-    bool is_matched = patterns->count == 0;
-    for (size_t i = 0; i < info->argc && command.length < MAX_COMMAND; i++)
-        buffer_printf(&command, "%s%.*s", i ? " " : "", MAX_COMMAND, info->argv[i]);
-    const char *const text = buffer_string(&command);
-    for (size_t i = 0; text && i < patterns->count; i++) {
+    const struct setting_texts *const patterns = context;
+    for (size_t i = 0; i < patterns->count; i++) {
         const char *const pattern = patterns->items[i];
-        is_matched |= strpbrk(pattern, "*?[") ? fnmatch(pattern, text, 0) == 0
-                                              : strstr(text, pattern) != NULL;
+        if (strpbrk(pattern, "*?[") ? fnmatch(pattern, command, 0) == 0
+                                    : strstr(command, pattern) != NULL)
+            return true;
     }
-    buffer_deinit(&command);
-    return is_matched;
+    return false;
 }
 
 static void take_process(void *context, const struct process_info *info)
 {
     struct found *const found = context;
     struct dump_targets *const targets = found->targets;
-    if (!is_wanted(found->options, info))
-        return;
     if (info->reason) {
         targets->unreadable++;
         return;
@@ -72,10 +64,9 @@ static void take_process(void *context, const struct process_info *info)
 }
 
 /* Waits while processes of the host are being examined, but not for one that is slow on purpose. */
-static enum err_code list_python(const struct options *options, struct dump_targets *out,
-                                 struct err *err)
+static enum err_code list_python(struct dump_targets *out, struct err *err)
 {
-    struct found found = { .options = options, .targets = out };
+    struct found found = { .targets = out };
     struct processes *processes = NULL;
     struct processes_summary summary = { .examining = 1 };
     const struct timespec rest = { .tv_nsec = POLL_MS * (long)NS_PER_MS };
@@ -127,8 +118,11 @@ enum err_code dump_targets_find(const struct options *options, struct dump_targe
             return err_nomem(err);
         memcpy(out->pids, sampling->pids, sampling->pid_count * sizeof *out->pids);
         out->count = sampling->pid_count;
+    } else if (options->dump.commands.count) {
+        rc = process_find_commands(is_wanted, &options->dump.commands, &out->pids, &out->count,
+                                   err);
     } else if (options->file_count == 0) {
-        rc = list_python(options, out, err);
+        rc = list_python(out, err);
     }
     if (!rc && sampling->subprocesses)
         rc = add_children(out, err);

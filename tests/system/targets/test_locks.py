@@ -212,6 +212,15 @@ class Processes(EachTest):
         self.assertRegex(process.out[0], r"^process %d, Python \S+, stopped by a signal$" % target.pid)
         self.assertIn("chain.py", process.output())
 
+    def test_all_of_many_threads_are_listed_or_counted(self):
+        with victim("crowd.py", "600", "120") as target:
+            process, code = run_program("dump", str(target.pid), seconds=60)
+        self.assertEqual(code, 0, process.output())
+        listed = len([line for line in process.out if line.startswith("  thread ")])
+        # A busy machine may leave no time for all of them.
+        missing = re.search(r"^  about (\d+) more threads were not read$", "\n".join(process.out), re.M)
+        self.assertAlmostEqual(listed + int(missing.group(1) if missing else 0), 601, delta=1)
+
     def test_processes_are_found_by_their_commands(self):
         name = "dump-%d" % os.getpid()
         with victim("chain.py", "120", name) as one, victim("chain.py", "120", name):

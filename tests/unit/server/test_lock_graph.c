@@ -125,6 +125,39 @@ static void other_processes_have_other_locks(void **state)
     lock_graph_deinit(&graph);
 }
 
+static void a_lock_that_was_let_go_has_its_next_holder(void **state)
+{
+    struct lock_graph graph = { 0 };
+    const struct lock_use held = { .lock = 1 };
+    (void)state;
+    note_pair(&graph, 10, 1, 0, false);
+    note(&graph, 20, &held, 1);
+    assert_int_equal(lock_graph_holder(&graph, &graph.items[0]).tid, 20);
+    note(&graph, 20, NULL, 0);
+    assert_int_equal(lock_graph_holder(&graph, &graph.items[0]).tid, 0);
+    note(&graph, 30, &held, 1);
+    note(&graph, 20, NULL, 0);
+    assert_int_equal(lock_graph_holder(&graph, &graph.items[0]).tid, 30);
+    assert_true(lock_graph_is_wanted(&graph, lock_graph_find(&graph, PID, 30), &held));
+    note(&graph, 10, NULL, 0);
+    assert_false(lock_graph_is_wanted(&graph, lock_graph_find(&graph, PID, 30), &held));
+    lock_graph_deinit(&graph);
+}
+
+static void of_many_holders_the_first_counts(void **state)
+{
+    enum { THREADS = 2000 };
+    struct lock_graph graph = { 0 };
+    const struct lock_use held = { .lock = 1 };
+    (void)state;
+    for (int32_t tid = THREADS; tid > 0; tid--)
+        note(&graph, tid, &held, 1);
+    note_pair(&graph, THREADS + 1, 1, 0, false);
+    assert_int_equal(lock_graph_holder(&graph, lock_graph_find(&graph, PID, THREADS + 1)).tid,
+                     1);
+    lock_graph_deinit(&graph);
+}
+
 static void a_later_report_replaces_the_one_before(void **state)
 {
     struct lock_graph graph = { 0 };
@@ -143,4 +176,6 @@ TEST_GROUP(cmocka_unit_test(threads_that_wait_for_each_other_are_one_cycle),
            cmocka_unit_test(the_object_knows_its_owner_better_than_frames),
            cmocka_unit_test(a_lock_taken_twice_by_one_thread_is_a_cycle_of_one),
            cmocka_unit_test(other_processes_have_other_locks),
+           cmocka_unit_test(a_lock_that_was_let_go_has_its_next_holder),
+           cmocka_unit_test(of_many_holders_the_first_counts),
            cmocka_unit_test(a_later_report_replaces_the_one_before))
