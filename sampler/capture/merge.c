@@ -107,27 +107,6 @@ static enum err_code name_process(struct profile *profile, const struct input *i
     return strtab_intern(profile_strings(profile), text, strlen(text), out, err);
 }
 
-static enum err_code map_threads(struct profile *profile, struct input *input, const char *home,
-                                 struct err *err)
-{
-    const struct profile_sizes *const sizes = &input->snapshot.sizes;
-    enum err_code rc = ERR_OK;
-    for (process_id id = 0; id < sizes->processes && !rc; id++) {
-        const struct profile_process row = profile_process_at(&input->snapshot, id);
-        str_id name;
-        rc = name_process(profile, input, home, row.name, &name, err);
-        if (!rc)
-            rc = profile_process(profile, row.pid, name, &input->processes[id], err);
-    }
-    for (thread_id id = 0; id < sizes->threads && !rc; id++) {
-        struct profile_thread row = profile_thread_at(&input->snapshot, id);
-        row.process = input->processes[row.process];
-        row.name = input->strings[row.name];
-        rc = profile_thread(profile, &row, &input->threads[id], err);
-    }
-    return rc;
-}
-
 static bool is_wanted(const struct input *input)
 {
     const uint64_t start_ns = input->window.start_ns;
@@ -203,8 +182,22 @@ static enum err_code open_input(struct merge *merge, struct input *input, size_t
     }
     if (!rc)
         rc = map_places(merge->profile, input, err);
-    if (!rc)
-        rc = map_threads(merge->profile, input, home, err);
+    if (!rc) {
+        const struct profile_sizes *const sizes = &input->snapshot.sizes;
+        for (process_id id = 0; id < sizes->processes && !rc; id++) {
+            const struct profile_process row = profile_process_at(&input->snapshot, id);
+            str_id name;
+            rc = name_process(merge->profile, input, home, row.name, &name, err);
+            if (!rc)
+                rc = profile_process(merge->profile, row.pid, name, &input->processes[id], err);
+        }
+        for (thread_id id = 0; id < sizes->threads && !rc; id++) {
+            struct profile_thread row = profile_thread_at(&input->snapshot, id);
+            row.process = input->processes[row.process];
+            row.name = input->strings[row.name];
+            rc = profile_thread(merge->profile, &row, &input->threads[id], err);
+        }
+    }
 
     /* The first capture that names the package of a file is right; those that find no room are left out. */
     const struct packages *const packages = profile_packages(reader_profile(input->reader));

@@ -176,24 +176,6 @@ static int compare_uses(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-static void put_places(struct place *const *places, size_t count, struct buffer *out)
-{
-    node_id node = 0;
-    bool has_spots = false;
-    buffer_number(out, count);
-    for (size_t i = 0; i < count; i++) {
-        buffer_number(out, names_bits(places[i]->state, places[i]->lacks_native));
-        has_spots |= places[i]->spot != PROFILE_NO_SPOT;
-    }
-    for (size_t i = 0; i < count; node = places[i++]->node)
-        buffer_signed(out, (int64_t)places[i]->node - node);
-    buffer_u8(out, has_spots);
-    for (size_t i = 0; i < count && has_spots; i++) {
-        buffer_number(out, places[i]->spot + 1u);
-        buffer_signed(out, (int64_t)places[i]->node - places[i]->spot_node);
-    }
-}
-
 static void put_windows(const struct windows_encoder *encoder, struct buffer *out)
 {
     uint64_t end_ns = 0, period_ns = 0;
@@ -213,23 +195,6 @@ static void put_windows(const struct windows_encoder *encoder, struct buffer *ou
 
         end_ns = window->end_ns;
         period_ns = window->period_ns;
-    }
-}
-
-/* For each window: its threads, and the number of runs of each. */
-static void put_threads(const struct windows_encoder *encoder, struct buffer *out)
-{
-    for (size_t i = 0; i < encoder->window_count; i++) {
-        const struct block_window *const window = &encoder->windows[i];
-        const size_t end = window->runs_at + window->run_count;
-        thread_id thread = 0;
-        for (size_t j = window->runs_at, next; j < end; j = next) {
-            for (next = j; next < end && encoder->runs[next].thread == encoder->runs[j].thread;)
-                next++;
-            buffer_signed(out, (int64_t)encoder->runs[j].thread - thread);
-            buffer_number(out, next - j);
-            thread = encoder->runs[j].thread;
-        }
     }
 }
 
@@ -286,9 +251,38 @@ enum err_code windows_encode(struct windows_encoder *encoder, const struct quali
         names_put_quality(quality, out);
         buffer_number(out, lost);
         buffer_number(out, encoder->known_places);
-        put_places(ranked, places, out);
+
+        node_id node = 0;
+        bool has_spots = false;
+        buffer_number(out, places);
+        for (size_t i = 0; i < places; i++) {
+            buffer_number(out, names_bits(ranked[i]->state, ranked[i]->lacks_native));
+            has_spots |= ranked[i]->spot != PROFILE_NO_SPOT;
+        }
+        for (size_t i = 0; i < places; node = ranked[i++]->node)
+            buffer_signed(out, (int64_t)ranked[i]->node - node);
+        buffer_u8(out, has_spots);
+        for (size_t i = 0; i < places && has_spots; i++) {
+            buffer_number(out, ranked[i]->spot + 1u);
+            buffer_signed(out, (int64_t)ranked[i]->node - ranked[i]->spot_node);
+        }
+
         put_windows(encoder, out);
-        put_threads(encoder, out);
+        /* The threads of each window, and the number of runs of each. */
+        for (size_t i = 0; i < encoder->window_count; i++) {
+            const struct block_window *const window = &encoder->windows[i];
+            const size_t end = window->runs_at + window->run_count;
+            thread_id thread = 0;
+            for (size_t j = window->runs_at, next; j < end; j = next) {
+                for (next = j;
+                     next < end && encoder->runs[next].thread == encoder->runs[j].thread;)
+                    next++;
+                buffer_signed(out, (int64_t)encoder->runs[j].thread - thread);
+                buffer_number(out, next - j);
+                thread = encoder->runs[j].thread;
+            }
+        }
+
         buffer_number(out, encoder->run_count);
         put_runs(encoder, start, out);
         encoder->known_places = encoder->place_count;

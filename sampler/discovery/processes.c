@@ -66,9 +66,26 @@ static int compare_pids(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Lists the processes of the host, by pid: keeps known entries and adds new ones. */
-static enum err_code scan_processes(struct processes *processes, struct err *err)
+/* false: the process has ended. */
+static bool renew_entry(struct processes *processes, struct process_entry *entry,
+                        uint64_t now_ns)
 {
+    if (entry->is_examined && !entry->finding.is_python && now_ns < entry->again_ns &&
+        (processes->summary.number + (uint64_t)entry->pid) % OTHERS_CHECKED_EVERY)
+        return true;
+    if (!process_entry_renew(entry, now_ns))
+        return false;
+    if (!entry->serial)
+        entry->serial = ++processes->serials;
+    return true;
+}
+
+static enum err_code refresh_entries(struct processes *processes, struct err *err)
+{
+    const uint64_t now_ns = clock_now_ns();
+    if (processes->scanned_ns && now_ns - processes->scanned_ns < PROCESSES_REST_NS)
+        return ERR_OK;
+
     struct pid_list pids = { 0 };
     size_t count = 0, old = 0;
     const int own = (int)getpid();
@@ -98,31 +115,7 @@ static enum err_code scan_processes(struct processes *processes, struct err *err
     free(processes->items);
     processes->items = items;
     processes->count = count;
-    return ERR_OK;
-}
 
-/* false: the process has ended. */
-static bool renew_entry(struct processes *processes, struct process_entry *entry,
-                        uint64_t now_ns)
-{
-    if (entry->is_examined && !entry->finding.is_python && now_ns < entry->again_ns &&
-        (processes->summary.number + (uint64_t)entry->pid) % OTHERS_CHECKED_EVERY)
-        return true;
-    if (!process_entry_renew(entry, now_ns))
-        return false;
-    if (!entry->serial)
-        entry->serial = ++processes->serials;
-    return true;
-}
-
-static enum err_code refresh_entries(struct processes *processes, struct err *err)
-{
-    const uint64_t now_ns = clock_now_ns();
-    if (processes->scanned_ns && now_ns - processes->scanned_ns < PROCESSES_REST_NS)
-        return ERR_OK;
-    const enum err_code rc = scan_processes(processes, err);
-    if (rc)
-        return rc;
     processes->summary.number++;
 
     /* Reads all entries again; drops processes that have ended since the scan. */

@@ -68,20 +68,6 @@ static cpp_id read_unresolved(struct cpp_reader *reader)
     return cpp_read_template(reader, name);
 }
 
-/* A parameter of the function, behind "fp". */
-static cpp_id read_parameter(struct cpp_reader *reader)
-{
-    uint32_t number;
-    if (cpp_skip(reader, "T"))
-        return cpp_simple(reader, cpp_join(reader, 0, "this", 0));
-    (void)cpp_read_qualifiers(reader);
-    if (!cpp_read_sequence(reader, &number))
-        return cpp_fail(reader);
-    return cpp_simple(reader,
-                      cpp_join(reader, 0, "{parm#",
-                               cpp_join(reader, cpp_number(reader, number + 1), "}", 0)));
-}
-
 /* Values in braces, of a type or of none, behind "il". */
 static cpp_id read_braces(struct cpp_reader *reader, cpp_id type)
 {
@@ -249,8 +235,17 @@ static cpp_id read_expression(struct cpp_reader *reader)
     if (cpp_skip(reader, "sp"))
         return cpp_add(reader, &(struct cpp_part){ .kind = CPP_EXPANSION,
                                                    .first = cpp_read_expression(reader) });
-    if (cpp_skip(reader, "fp"))
-        return read_parameter(reader);
+    if (cpp_skip(reader, "fp")) {
+        uint32_t number;
+        if (cpp_skip(reader, "T"))
+            return cpp_simple(reader, cpp_join(reader, 0, "this", 0));
+        (void)cpp_read_qualifiers(reader);
+        if (!cpp_read_sequence(reader, &number))
+            return cpp_fail(reader);
+        return cpp_simple(reader,
+                          cpp_join(reader, 0, "{parm#",
+                                   cpp_join(reader, cpp_number(reader, number + 1), "}", 0)));
+    }
     if (cpp_skip(reader, "il"))
         return read_braces(reader, 0);
     if (cpp_skip(reader, "tl"))

@@ -247,20 +247,6 @@ static void write_encoding(struct writer *writer, const struct cpp_part *part)
     writer->scope = outer;
 }
 
-/* A parameter that stands for a constant type is not made constant again. */
-static void write_qualified(struct writer *writer, const struct cpp_part *part)
-{
-    struct demangle_work *const work = writer->work;
-    write_before(writer, part->first);
-    const bool has_it =
-        !part->second && part->text_bytes <= work->length &&
-        memcmp(work->text + work->length - part->text_bytes, part->text, part->text_bytes) == 0;
-    if (!has_it) {
-        write_text(writer, part);
-        write_part(writer, part->second);
-    }
-}
-
 static void write_pointer(struct writer *writer, const struct cpp_part *part)
 {
     struct scope *const scope = writer->scope;
@@ -313,7 +299,19 @@ static void write_before(struct writer *writer, cpp_id id)
     }
     case CPP_FUNCTION: write_result(writer, part->first); break;
     case CPP_ENCODING: write_encoding(writer, part); break;
-    case CPP_QUALIFIED: write_qualified(writer, part); break;
+    case CPP_QUALIFIED: {
+        /* A parameter that stands for a constant type is not made constant again. */
+        struct demangle_work *const work = writer->work;
+        write_before(writer, part->first);
+        const bool has_it = !part->second && part->text_bytes <= work->length &&
+                            memcmp(work->text + work->length - part->text_bytes, part->text,
+                                   part->text_bytes) == 0;
+        if (!has_it) {
+            write_text(writer, part);
+            write_part(writer, part->second);
+        }
+        break;
+    }
     case CPP_POINTER: write_pointer(writer, part); break;
     case CPP_ARRAY: write_before(writer, part->first); break;
     case CPP_OPERAND: write_operand(writer, part->first); break;

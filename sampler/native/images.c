@@ -44,31 +44,6 @@ static bool has_same_file(const struct mapping *a, const struct mapping *b)
            a->device_minor == b->device_minor;
 }
 
-/* The mappings of one file that lie around mapping `at`, from the one that shows the file's start. */
-static void find_extent(const struct maps *maps, size_t at, struct image *image)
-{
-    const struct mapping *const code = &maps->items[at];
-    image->low = code->start;
-    image->high = code->end;
-    if (code->inode == 0)
-        return;
-    for (size_t i = at, steps = 0; steps < MAX_NEIGHBOURS; i--, steps++) {
-        const struct mapping *const below = &maps->items[i];
-        /* Between them there may be memory without a file, for example pages that were changed. */
-        if (below->inode != 0 && !has_same_file(below, code))
-            break;
-        if (below->inode != 0)
-            image->low = below->start;
-        if ((below->inode != 0 && below->offset == 0) || i == 0)
-            break;
-    }
-    for (size_t i = at + 1; i < maps->count && i - at < MAX_NEIGHBOURS; i++) {
-        if (!has_same_file(&maps->items[i], code) || maps->items[i].offset == 0)
-            break;
-        image->high = maps->items[i].end;
-    }
-}
-
 static bool is_same(const struct image *a, const struct image *b)
 {
     return a->start == b->start && a->end == b->end && a->offset == b->offset &&
@@ -95,7 +70,27 @@ static bool append_image(struct images *images, const struct maps *maps, size_t 
         image.state = IMAGE_OTHER;
     else if (mapping->inode == 0 && strcmp(mapping->path, "[vdso]") != 0)
         image.state = IMAGE_ANONYMOUS;
-    find_extent(maps, at, &image);
+
+    const struct mapping *const code = &maps->items[at];
+    image.low = code->start;
+    image.high = code->end;
+    if (code->inode != 0) {
+        for (size_t i = at, steps = 0; steps < MAX_NEIGHBOURS; i--, steps++) {
+            const struct mapping *const below = &maps->items[i];
+            /* Between them there may be memory without a file, for example pages that were changed. */
+            if (below->inode != 0 && !has_same_file(below, code))
+                break;
+            if (below->inode != 0)
+                image.low = below->start;
+            if ((below->inode != 0 && below->offset == 0) || i == 0)
+                break;
+        }
+        for (size_t i = at + 1; i < maps->count && i - at < MAX_NEIGHBOURS; i++) {
+            if (!has_same_file(&maps->items[i], code) || maps->items[i].offset == 0)
+                break;
+            image.high = maps->items[i].end;
+        }
+    }
 
     const struct image *const old = images_find(images, image.start);
     const bool is_old = old && is_same(old, &image);

@@ -385,22 +385,6 @@ static bool starts_here(const struct walker *walker)
            base && sp <= base && base - sp <= START_BYTES;
 }
 
-/* Code of a file that no rule describes. */
-static enum native_end leave_undescribed(struct walker *walker, struct native_frame *frame,
-                                         const struct rule *rule)
-{
-    walker->lacks_table = walker->lacks_table || rule->kind == RULE_NONE;
-    if (is_leaf(walker))
-        return leave_frame(walker, frame, &rule_initial,
-                           walker->state.sp + MACHINE_RETURN_BYTES, NATIVE_LEFT_BY_CALL);
-    enum native_end end = leave_by_register(walker, frame);
-    if (end == NATIVE_NO_RULE)
-        end = leave_by_frame_pointer(walker, frame);
-    if (end == NATIVE_NO_RULE && rule->kind == RULE_NONE && starts_here(walker))
-        return NATIVE_COMPLETE;
-    return end == NATIVE_NO_RULE && rule->kind == RULE_STRANGE ? NATIVE_STRANGE_RULE : end;
-}
-
 /* A thread waits in a function that has saved nothing, and only its stack is known, so the return address is not.  If its
  * caller's record is there, that leads to the caller's caller, whose call names the caller. */
 static enum native_end leave_waiting(struct walker *walker, struct native_frame *frame)
@@ -481,8 +465,18 @@ static enum native_end step_outwards(struct walker *walker)
         frame->left_by = NATIVE_LEFT_BY_TABLE;
         return NATIVE_GOES_ON;
     }
-    if (rule.kind == RULE_NONE || rule.kind == RULE_STRANGE)
-        return leave_undescribed(walker, frame, &rule);
+    if (rule.kind == RULE_NONE || rule.kind == RULE_STRANGE) {
+        walker->lacks_table = walker->lacks_table || rule.kind == RULE_NONE;
+        if (is_leaf(walker))
+            return leave_frame(walker, frame, &rule_initial,
+                               walker->state.sp + MACHINE_RETURN_BYTES, NATIVE_LEFT_BY_CALL);
+        enum native_end end = leave_by_register(walker, frame);
+        if (end == NATIVE_NO_RULE)
+            end = leave_by_frame_pointer(walker, frame);
+        if (end == NATIVE_NO_RULE && rule.kind == RULE_NONE && starts_here(walker))
+            return NATIVE_COMPLETE;
+        return end == NATIVE_NO_RULE && rule.kind == RULE_STRANGE ? NATIVE_STRANGE_RULE : end;
+    }
     const enum native_end end = frame_state_cfa(state, &rule, &cfa);
     if (end)
         return end;

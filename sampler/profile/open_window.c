@@ -110,19 +110,6 @@ static enum err_code take_times(const struct tally *from, struct window *window,
     return ERR_OK;
 }
 
-/* Without memory for them, the window does without. */
-static void take_runs(const struct open_window *open, struct window *window)
-{
-    const size_t bytes = open->run_count * sizeof *window->runs;
-    if (!open->run_count || open->run_samples != window->samples)
-        return;
-    window->runs = malloc(bytes);
-    if (!window->runs)
-        return;
-    memcpy(window->runs, open->runs, bytes);
-    window->run_count = open->run_count;
-}
-
 enum err_code open_window_close(const struct open_window *open, uint64_t end_ns,
                                 struct window **out, struct err *err)
 {
@@ -161,7 +148,16 @@ enum err_code open_window_close(const struct open_window *open, uint64_t end_ns,
         window_unref(window);
         return rc;
     }
-    take_runs(open, window);
+
+    const size_t bytes = open->run_count * sizeof *window->runs;
+    if (open->run_count && open->run_samples == window->samples) {
+        window->runs = malloc(bytes);
+        if (window->runs) {
+            memcpy(window->runs, open->runs, bytes);
+            window->run_count = open->run_count;
+        }
+    }
+
     window->period_ns = open->is_timed ? 0 : open->period_ns;
     window->start_ns = open->start_ns;
     window->end_ns = end_ns;

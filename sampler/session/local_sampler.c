@@ -68,27 +68,6 @@ static void free_sampler(struct local_sampler *sampler)
     free(sampler);
 }
 
-static struct local_sampler *allocate_sampler(const struct sampler_options *options)
-{
-    pthread_condattr_t monotonic;
-    struct local_sampler *const sampler = calloc(1, sizeof *sampler);
-    if (!sampler)
-        return NULL;
-    sampler->face.options = *options;
-    sampler->requested_hz = options->rate_hz;
-    sampler->max_cpu_percent = options->max_cpu_percent;
-    atomic_init(&sampler->is_ending, false);
-    atomic_init(&sampler->is_paused, false);
-    sampler->face.end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    pthread_mutex_init(&sampler->mutex, NULL);
-    atomic_init(&sampler->waiting, 0);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&sampler->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    return sampler;
-}
-
 static bool is_cancelled(const struct local_sampler *sampler)
 {
     return sampler->face.options.is_cancelled &&
@@ -460,9 +439,24 @@ enum err_code local_sampler_start(const struct sampler_options *options, struct 
     enum err_code rc = check_options(options, err);
     if (rc)
         return rc;
-    struct local_sampler *const sampler = allocate_sampler(options);
+
+    pthread_condattr_t monotonic;
+    struct local_sampler *const sampler = calloc(1, sizeof *sampler);
     if (!sampler)
         return err_nomem(err);
+    sampler->face.options = *options;
+    sampler->requested_hz = options->rate_hz;
+    sampler->max_cpu_percent = options->max_cpu_percent;
+    atomic_init(&sampler->is_ending, false);
+    atomic_init(&sampler->is_paused, false);
+    sampler->face.end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&sampler->mutex, NULL);
+    atomic_init(&sampler->waiting, 0);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&sampler->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+
     sampler->face.ops = &ops;
     if (sampler->face.end_fd < 0)
         rc = err_sys(err, errno, "cannot create an event descriptor");

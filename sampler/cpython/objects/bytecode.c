@@ -55,21 +55,6 @@ static struct step step_at(const struct walker *w, uint32_t unit, uint32_t exten
                           .next = unit + 1 + form->caches };
 }
 
-static void follow_step(struct walker *w, uint32_t unit, const struct step *step)
-{
-    const int64_t depth = w->depths[unit];
-    if (depth == UNKNOWN || !step->base->name || step->base->effect.unknown)
-        return;
-    const int64_t after = depth + opcode_effect(step->base, step->oparg);
-    const int64_t jumped = after + step->base->jump_effect;
-    if (step->base->flags & OPCODE_JUMPS)
-        reach_unit(w, unit, (int64_t)step->next + step->oparg, jumped);
-    if (step->base->flags & OPCODE_JUMPS_BACK)
-        reach_unit(w, unit, (int64_t)step->next - step->oparg, jumped);
-    if (!(step->base->flags & OPCODE_ENDS))
-        reach_unit(w, unit, step->next, after);
-}
-
 static enum err_code walk_code(struct walker *w, uint32_t wanted, struct step *out)
 {
     const struct bytecode *const code = w->code;
@@ -102,7 +87,19 @@ static enum err_code walk_code(struct walker *w, uint32_t wanted, struct step *o
                 *out = step;
                 met = true;
             }
-            follow_step(w, unit, &step);
+
+            const int64_t depth = w->depths[unit];
+            if (depth != UNKNOWN && step.base->name && !step.base->effect.unknown) {
+                const int64_t after = depth + opcode_effect(step.base, step.oparg);
+                const int64_t jumped = after + step.base->jump_effect;
+                if (step.base->flags & OPCODE_JUMPS)
+                    reach_unit(w, unit, (int64_t)step.next + step.oparg, jumped);
+                if (step.base->flags & OPCODE_JUMPS_BACK)
+                    reach_unit(w, unit, (int64_t)step.next - step.oparg, jumped);
+                if (!(step.base->flags & OPCODE_ENDS))
+                    reach_unit(w, unit, step.next, after);
+            }
+
             extended = step.opcode == w->extended_arg ? step.oparg : 0;
             unit = step.next;
         }

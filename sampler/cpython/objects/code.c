@@ -265,26 +265,6 @@ static uint32_t frame_words(const struct layout *layout, const unsigned char *co
            field_u32(copy, layout->code_stacksize);
 }
 
-/* Until 3.10 the instructions are in a separate bytes object. */
-static enum err_code find_instructions(struct code_table *table, remote_addr addr,
-                                       const unsigned char *copy, struct code *code)
-{
-    const struct layout *const layout = table->layout;
-    uint64_t units = field_u64(copy, layout->bytes_length);
-    enum err_code rc = ERR_OK;
-    code->instructions = addr + layout->code_instructions;
-    if (layout->code_code) {
-        const remote_addr bytes = field_u64(copy, layout->code_code);
-        rc = memory_read_u64(table->memory, bytes + layout->bytes_length, &units);
-        units /= CODE_UNIT_BYTES;
-        code->instructions = bytes + layout->bytes_data;
-    }
-    if (!rc && units > CODE_MAX_UNITS)
-        rc = ERR_CORRUPT;
-    code->units = (uint32_t)units;
-    return rc;
-}
-
 /* ERR_CORRUPT: no code object is there.  The caller frees code->table, after an error too. */
 static enum err_code read_code(struct code_table *table, remote_addr addr, struct code *code)
 {
@@ -296,7 +276,20 @@ static enum err_code read_code(struct code_table *table, remote_addr addr, struc
     if (!is_code(table, field_u64(copy, layout->object_type)))
         return ERR_CORRUPT;
     memset(code, 0, sizeof *code);
-    rc = find_instructions(table, addr, copy, code);
+
+    uint64_t units = field_u64(copy, layout->bytes_length);
+    rc = ERR_OK;
+    code->instructions = addr + layout->code_instructions;
+    if (layout->code_code) {
+        const remote_addr bytes = field_u64(copy, layout->code_code);
+        rc = memory_read_u64(table->memory, bytes + layout->bytes_length, &units);
+        units /= CODE_UNIT_BYTES;
+        code->instructions = bytes + layout->bytes_data;
+    }
+    if (!rc && units > CODE_MAX_UNITS)
+        rc = ERR_CORRUPT;
+    code->units = (uint32_t)units;
+
     if (rc)
         return rc;
     code->addr = addr;

@@ -99,55 +99,6 @@ static int by_samples(const void *left, const void *right)
     return by_place(left, right);
 }
 
-/* The frames with samples; returns how many. */
-static size_t list_places(const struct counting *counting, struct place *places)
-{
-    size_t count = 0;
-    for (frame_id id = 1; id < counting->snapshot->sizes.frames; id++) {
-        const struct profile_frame frame = profile_frame_at(counting->snapshot, id);
-        if (counting->samples[id] > 0)
-            places[count++] = (struct place){
-                .file = profile_function_at(counting->snapshot, frame.function).file,
-                .line = { frame.function, frame.line, counting->samples[id] },
-            };
-    }
-    return count;
-}
-
-static enum err_code list_lines(struct own_lines *own, const struct counting *counting,
-                                size_t most, struct err *err)
-{
-    const size_t room = (size_t)counting->snapshot->sizes.frames + 1;
-    struct place *const places = malloc(room * sizeof *places);
-    own->lines = malloc((most + 1) * sizeof *own->lines);
-    if (!places || !own->lines) {
-        free(places);
-        return err_nomem(err);
-    }
-    size_t count = list_places(counting, places);
-    qsort(places, count, sizeof *places, by_place);
-
-    /* Functions may share a line: a comprehension and what it is in. */
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct place *const last = kept ? &places[kept - 1] : NULL;
-        if (last && last->file == places[i].file && last->line.line == places[i].line.line)
-            last->line.samples += places[i].line.samples;
-        else
-            places[kept++] = places[i];
-    }
-    count = kept;
-
-    qsort(places, count, sizeof *places, by_samples);
-    for (size_t i = 0; i < count; i++) {
-        own->own_samples += places[i].line.samples;
-        if (own->count < most)
-            own->lines[own->count++] = places[i].line;
-    }
-    free(places);
-    return ERR_OK;
-}
-
 static enum err_code fill_lines(struct own_lines *own, struct counting *counting,
                                 const struct own_patterns *patterns,
                                 const struct view_query *query, size_t most, struct err *err)
@@ -173,7 +124,46 @@ static enum err_code fill_lines(struct own_lines *own, struct counting *counting
 
     own->samples = view.total;
     view_deinit(&view);
-    return list_lines(own, counting, most, err);
+
+    const size_t room = (size_t)counting->snapshot->sizes.frames + 1;
+    struct place *const places = malloc(room * sizeof *places);
+    own->lines = malloc((most + 1) * sizeof *own->lines);
+    if (!places || !own->lines) {
+        free(places);
+        return err_nomem(err);
+    }
+
+    size_t count = 0;
+    for (frame_id id = 1; id < counting->snapshot->sizes.frames; id++) {
+        const struct profile_frame frame = profile_frame_at(counting->snapshot, id);
+        if (counting->samples[id] > 0)
+            places[count++] = (struct place){
+                .file = profile_function_at(counting->snapshot, frame.function).file,
+                .line = { frame.function, frame.line, counting->samples[id] },
+            };
+    }
+
+    qsort(places, count, sizeof *places, by_place);
+
+    /* Functions may share a line: a comprehension and what it is in. */
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct place *const last = kept ? &places[kept - 1] : NULL;
+        if (last && last->file == places[i].file && last->line.line == places[i].line.line)
+            last->line.samples += places[i].line.samples;
+        else
+            places[kept++] = places[i];
+    }
+    count = kept;
+
+    qsort(places, count, sizeof *places, by_samples);
+    for (size_t i = 0; i < count; i++) {
+        own->own_samples += places[i].line.samples;
+        if (own->count < most)
+            own->lines[own->count++] = places[i].line;
+    }
+    free(places);
+    return ERR_OK;
 }
 
 enum err_code own_lines_init(struct own_lines *own, const struct profile_snapshot *snapshot,

@@ -226,10 +226,14 @@ static void add_cells(struct maker *maker, const struct window *window)
     }
 }
 
-/* The order of what has none in time. */
-static enum err_code find_order(struct maker *maker, size_t first, struct err *err)
+static enum err_code fill_rows(struct maker *maker, struct err *err)
 {
     const struct cell_filter *const filter = maker->filter;
+    struct window *const *const windows = filter->snapshot->windows;
+    uint64_t end_ns = 0;
+    size_t first;
+    LOWER_BOUND(first, filter->end, windows[first]->end_ns <= maker->out->from_ns);
+
     for (size_t i = first; i < filter->end; i++) {
         const struct window *const window = filter->snapshot->windows[i];
         if (window_is_ordered(window))
@@ -244,18 +248,9 @@ static enum err_code find_order(struct maker *maker, size_t first, struct err *e
             if (cell_filter_passes(filter, &window->cells[j]))
                 maker->order.weight[window->cells[j].node] += window->cells[j].count;
     }
-    return maker->order.weight ? heavy_order_sort(&maker->order, filter->snapshot, err)
-                               : ERR_OK;
-}
+    const enum err_code rc =
+        maker->order.weight ? heavy_order_sort(&maker->order, filter->snapshot, err) : ERR_OK;
 
-static enum err_code fill_rows(struct maker *maker, struct err *err)
-{
-    const struct cell_filter *const filter = maker->filter;
-    struct window *const *const windows = filter->snapshot->windows;
-    uint64_t end_ns = 0;
-    size_t first;
-    LOWER_BOUND(first, filter->end, windows[first]->end_ns <= maker->out->from_ns);
-    const enum err_code rc = find_order(maker, first, err);
     if (rc)
         return rc;
     for (size_t i = first; i < filter->end && !maker->is_out_of_memory; i++) {

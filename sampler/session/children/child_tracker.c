@@ -165,28 +165,6 @@ static bool follow_new(struct child_tracker *tracker, int pid, uint64_t now_ns,
     return !rc;
 }
 
-/* Lists all processes of the host.  Has its own budget: a hundredth of a core. */
-static void find_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
-{
-    if (!adopted_search_is_due(&tracker->adopted, now_ns))
-        return;
-    const uint64_t began_ns = cpu_ns_of(CLOCK_THREAD_CPUTIME_ID);
-
-    /* Follows adopted children: new processes of the host that a followed process forked and that
-     * have another parent by now. */
-    const int newest = atoi(tracker->newest);
-    struct pid_list pids = { 0 };
-    if (process_scan_all(&pids, NULL))
-        pids.count = 0;
-    for (size_t i = 0; i < pids.count; i++)
-        if (adopted_search_finds(&tracker->adopted, &tracker->children, newest, pids.items[i]))
-            (void)follow_new(tracker, pids.items[i], now_ns, settle_ns);
-    pid_list_deinit(&pids);
-
-    adopted_search_end(&tracker->adopted, atoi(tracker->newest), now_ns,
-                       cpu_ns_of(CLOCK_THREAD_CPUTIME_ID) - began_ns);
-}
-
 /* Follows the descendants of all followed processes.  Returns how many are new. */
 static size_t discover_children(struct child_tracker *tracker, uint64_t now_ns,
                                 uint64_t settle_ns)
@@ -211,21 +189,6 @@ static size_t discover_children(struct child_tracker *tracker, uint64_t now_ns,
     pid_list_deinit(&parents);
     pid_list_deinit(&children);
     return found;
-}
-
-/* Hands a target to the sampling thread.  false: there is no room. */
-static bool hand_over(struct child_tracker *tracker, struct target *target)
-{
-    pthread_mutex_lock(&tracker->mutex);
-    /* Released targets that were not processed yet keep their room. */
-    const bool has_room = tracker->targets + tracker->released_count < SAMPLER_MAX_PROCESSES;
-    if (has_room) {
-        tracker->targets++;
-        tracker->ready[tracker->ready_count++] = target;
-        atomic_store(&tracker->has_ready, true);
-    }
-    pthread_mutex_unlock(&tracker->mutex);
-    return has_room;
 }
 
 static void try_one(struct child_tracker *tracker, struct child *child)
@@ -254,10 +217,22 @@ static void try_one(struct child_tracker *tracker, struct child *child)
         /* The parent of the first process of the tree is not followed. */
         const int parent = child->identity.parent;
         target->parent = child_table_find(&tracker->children, parent) ? parent : 0;
-        if (hand_over(tracker, target)) {
+
+        pthread_mutex_lock(&tracker->mutex);
+        /* Released targets that were not processed yet keep their room. */
+        const bool has_room =
+            tracker->targets + tracker->released_count < SAMPLER_MAX_PROCESSES;
+        if (has_room) {
+            tracker->targets++;
+            tracker->ready[tracker->ready_count++] = target;
+            atomic_store(&tracker->has_ready, true);
+        }
+        pthread_mutex_unlock(&tracker->mutex);
+        if (has_room) {
             child->is_target = true;
             return;
         }
+
         count_children(tracker, child, &tracker->counts.over);
     }
     target_close(target);
@@ -314,7 +289,23 @@ static void scan_children(struct child_tracker *tracker, uint64_t now_ns, uint64
     }
     tracker->scanned_ns = clock_now_ns();
     tracker->cost_ns = cpu_ns_of(CLOCK_THREAD_CPUTIME_ID) - began_ns;
-    find_adopted(tracker, now_ns, settle_ns);
+
+    if (adopted_search_is_due(&tracker->adopted, now_ns)) {
+        /* Adopted children: new processes of the host that a followed process forked and that have another
+         * parent by now.  The search has its own budget, a hundredth of a core. */
+        const int newest = atoi(tracker->newest);
+        struct pid_list pids = { 0 };
+        if (process_scan_all(&pids, NULL))
+            pids.count = 0;
+        for (size_t i = 0; i < pids.count; i++)
+            if (adopted_search_finds(&tracker->adopted, &tracker->children, newest,
+                                     pids.items[i]))
+                (void)follow_new(tracker, pids.items[i], now_ns, settle_ns);
+        pid_list_deinit(&pids);
+
+        adopted_search_end(&tracker->adopted, atoi(tracker->newest), now_ns,
+                           cpu_ns_of(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+    }
 
     for (size_t i = 0; i < tracker->children.count; i++) {
         struct child *const child = &tracker->children.items[i];

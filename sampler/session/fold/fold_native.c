@@ -303,25 +303,6 @@ static size_t find_first(const struct adder *a)
     return at;
 }
 
-static enum err_code add_frames(struct fold_native *native, struct task_fold *tasks,
-                                struct stack *stack, struct leaf *leaf, size_t gc,
-                                node_id *node)
-{
-    struct adder a = { .native = native,
-                       .nodes = native->nodes,
-                       .stack = stack,
-                       .leaf = leaf,
-                       .gc = gc,
-                       .node = node };
-    enum err_code rc = tasks ? task_fold_begin(tasks, stack, &a.first, node) : ERR_OK;
-    find_callee(&a);
-    if (!rc && gc == 0)
-        rc = add_frame(&a, native->nodes->gc);
-    for (size_t i = find_first(&a); i < native->merge.count && !rc; i++)
-        rc = add_merged(&a, i);
-    return rc;
-}
-
 static uint64_t *counter_of_gap(enum native_end cause, struct quality *quality)
 {
     switch (cause) {
@@ -404,7 +385,20 @@ enum err_code fold_native_node(struct fold_native *native, struct task_fold *tas
     if (rc)
         return rc;
     *outcome = outcome_of(native, profile_quality(native->nodes->profile));
-    rc = add_frames(native, tasks, stack, &sampled->leaf, gc, node);
+
+    struct adder a = { .native = native,
+                       .nodes = native->nodes,
+                       .stack = stack,
+                       .leaf = &sampled->leaf,
+                       .gc = gc,
+                       .node = node };
+    rc = tasks ? task_fold_begin(tasks, stack, &a.first, node) : ERR_OK;
+    find_callee(&a);
+    if (!rc && gc == 0)
+        rc = add_frame(&a, native->nodes->gc);
+    for (size_t i = find_first(&a); i < native->merge.count && !rc; i++)
+        rc = add_merged(&a, i);
+
     stack->native_tag = is_kept && !rc && !sampled->leaf.is_unsettled ? *node + 1 : 0;
     stack->tag = 0;
     sampled->native_key = key;

@@ -110,28 +110,6 @@ struct share {
     uint32_t first, count, waited;
 };
 
-/* Says when the samples were taken: evenly spread between the first and the last. */
-static void pass_on(const struct thread_cpus *cpus, thread_id thread, node_id node,
-                    const struct thread_cpu *thread_cpu, state_bits state, struct share share)
-{
-    const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->since_ns;
-    const uint64_t step_ns = share.waited > 1 ? span_ns / (share.waited - 1) : 0;
-    const struct run run = { .thread = thread,
-                             .lacks_native = thread_cpu->native.counter ==
-                                             &profile_quality(cpus->profile)->native_none,
-                             .node = node,
-                             .spot_node = thread_cpu->spot_node,
-                             .spot = thread_cpu->spot,
-                             .count = share.count,
-                             .state = state,
-                             .first_ns = thread_cpu->since_ns - cpus->created_ns +
-                                         share.first * step_ns,
-                             .step_ns = step_ns };
-    profile_order(cpus->profile, &run);
-    if (cpus->sink)
-        cpus->sink->count(cpus->sink->context, &run);
-}
-
 static bool is_same_native(const struct native_outcome *a, const struct native_outcome *b)
 {
     return a->counter == b->counter && a->gap == b->gap && a->entries == b->entries &&
@@ -179,7 +157,24 @@ static enum err_code count_samples(struct thread_cpus *cpus, thread_id thread,
         rc = profile_add_spot(cpus->profile, thread_cpu->spot_node, thread_cpu->spot, samples,
                               NULL);
     if (!rc) {
-        pass_on(cpus, thread, node, thread_cpu, state, share);
+        /* The samples were taken evenly spread between the first and the last. */
+        const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->since_ns;
+        const uint64_t step_ns = share.waited > 1 ? span_ns / (share.waited - 1) : 0;
+        const struct run run = { .thread = thread,
+                                 .lacks_native = thread_cpu->native.counter ==
+                                                 &profile_quality(cpus->profile)->native_none,
+                                 .node = node,
+                                 .spot_node = thread_cpu->spot_node,
+                                 .spot = thread_cpu->spot,
+                                 .count = share.count,
+                                 .state = state,
+                                 .first_ns = thread_cpu->since_ns - cpus->created_ns +
+                                             share.first * step_ns,
+                                 .step_ns = step_ns };
+        profile_order(cpus->profile, &run);
+        if (cpus->sink)
+            cpus->sink->count(cpus->sink->context, &run);
+
         /* Waiting tasks have no account, and are in no part. */
         if (thread_cpu->is_open)
             profile_tick(
@@ -412,22 +407,6 @@ static enum err_code count_as_known(struct thread_cpus *cpus, thread_id thread,
     return count_ready(cpus, thread, thread_cpu, share);
 }
 
-/* Counts one sample of a thread of which the kernel has been asked.  A stopped thread does not run, so its account shows nothing. */
-static enum err_code count_asked(struct thread_cpus *cpus, thread_id thread,
-                                 const struct sample *sample, bool is_still)
-{
-    struct thread_cpu *const thread_cpu = &cpus->items[thread];
-    const struct share all = { 0, sample->times, sample->times };
-    thread_cpu->is_metered = false;
-    thread_cpu->cpu = sample->runs == VALUE_UNKNOWN   ? NOTHING_KNOWN
-                      : sample->runs == VALUE_NO      ? 0
-                      : sample->runnable == VALUE_YES ? STATE_RUNNABLE
-                      : sample->runnable == VALUE_NO  ? STATE_ON_CPU
-                                                      : ON_CPU_OR_RUNNABLE;
-    find_wait(cpus, thread_cpu, sample, &sample->call, is_still);
-    return count_as_known(cpus, thread, thread_cpu, sample->now_ns, all);
-}
-
 /* Counts one sample of a thread that moves. */
 static enum err_code count_moving(struct thread_cpus *cpus, const struct sample *sample)
 {
@@ -512,8 +491,18 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     thread_cpu->has_waited = same && !sample->is_asked;
     if (rc)
         return rc;
-    if (sample->is_asked)
-        return count_asked(cpus, sample->thread, sample, same);
+    if (sample->is_asked) {
+        /* A stopped thread does not run, so its account shows nothing. */
+        const struct share all = { 0, sample->times, sample->times };
+        thread_cpu->is_metered = false;
+        thread_cpu->cpu = sample->runs == VALUE_UNKNOWN   ? NOTHING_KNOWN
+                          : sample->runs == VALUE_NO      ? 0
+                          : sample->runnable == VALUE_YES ? STATE_RUNNABLE
+                          : sample->runnable == VALUE_NO  ? STATE_ON_CPU
+                                                          : ON_CPU_OR_RUNNABLE;
+        find_wait(cpus, thread_cpu, sample, &sample->call, same);
+        return count_as_known(cpus, sample->thread, thread_cpu, sample->now_ns, all);
+    }
     if (!same)
         return count_moving(cpus, sample);
     add_waiting(cpus, thread_cpu, sample);

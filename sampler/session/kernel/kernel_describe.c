@@ -9,23 +9,6 @@
 #include "sampler/process/thread_locals.h"
 #include "sampler/session/target.h"
 
-static struct kernel_code_layout describe_code(const struct layout *layout)
-{
-    return (struct kernel_code_layout){
-        .of_frame = layout->frame_executable,
-        .bytes = layout->code_bytes,
-        .fingerprint = layout->code_firstlineno,
-        .fingerprint_bytes = (unsigned)code_fingerprint_bytes(layout),
-        .name = layout->code_qualname,
-        .file = layout->code_filename,
-        .line_table = layout->code_linetable,
-        .instructions = layout->code_code,
-        .name_hash = code_has_name_fingerprint(layout) ? layout->unicode_length : 0,
-        .length = layout->bytes_length,
-        .data = layout->bytes_data,
-    };
-}
-
 _Static_assert((int)KERNEL_MAX_VARIABLES == (int)CONTEXTS_MAX_VARIABLES, "");
 _Static_assert((int)KERNEL_MAX_PUBLISHED == (int)THREAD_LOCALS_MAX, "");
 
@@ -110,7 +93,20 @@ void kernel_describe_process(const struct target *target, struct kernel_process 
         .frame_is_entry = layout->frame_is_entry,
         .only_tid = target->options->all_threads ? 0 : (uint32_t)target->process.pid,
         .wants_native = target->fold.native_stacks != NULL,
-        .code = describe_code(layout),
+        .code =
+            (struct kernel_code_layout){
+                .of_frame = layout->frame_executable,
+                .bytes = layout->code_bytes,
+                .fingerprint = layout->code_firstlineno,
+                .fingerprint_bytes = (unsigned)code_fingerprint_bytes(layout),
+                .name = layout->code_qualname,
+                .file = layout->code_filename,
+                .line_table = layout->code_linetable,
+                .instructions = layout->code_code,
+                .name_hash = code_has_name_fingerprint(layout) ? layout->unicode_length : 0,
+                .length = layout->bytes_length,
+                .data = layout->bytes_data,
+            },
     };
     const struct thread_windows windows = python_windows(target->python, NULL);
     remote_addr interpreters[KERNEL_MAX_INTERPRETERS];

@@ -73,22 +73,6 @@ static bool read_cframe(const struct stack *stack, const struct native_stack *c_
            read_word(c_stack, addr + layout->cframe_previous, &out->previous);
 }
 
-/* The cframes in the copy, innermost first. */
-static enum err_code read_cframes(struct native_run_list *list, const struct stack *stack,
-                                  const struct native_stack *c_stack)
-{
-    remote_addr addr = field_u64(stack->copy.tstate, stack->copy.layout->tstate_cframe);
-    enum err_code rc = ERR_OK;
-    struct cframe cframe = { 0 };
-    for (size_t i = 0; i < NATIVE_RUNS_MAX_CFRAMES && addr > cframe.addr && !rc; i++) {
-        if (!read_cframe(stack, c_stack, addr, &cframe))
-            break;
-        rc = add_entry(list, addr);
-        addr = cframe.previous;
-    }
-    return rc;
-}
-
 /* Does the cframe name the frame before `end` as the innermost one of its run? */
 static bool names_frame(const struct stack *stack, const struct native_stack *c_stack,
                         remote_addr addr, size_t end)
@@ -111,8 +95,16 @@ enum err_code native_runs_find(struct native_run_list *list, const struct stack 
         /* Gives each run its cframe.  The innermost cframe may have no run yet, or name a frame that has not begun;
          * the others tell.  Runs whose cframes are not in the copy lie further out than all that is. */
         enum err_code rc = divide(list, stack);
-        if (!rc)
-            rc = read_cframes(list, stack, c_stack);
+        if (!rc) {
+            remote_addr addr = field_u64(stack->copy.tstate, stack->copy.layout->tstate_cframe);
+            struct cframe cframe = { 0 };
+            for (size_t i = 0; i < NATIVE_RUNS_MAX_CFRAMES && addr > cframe.addr && !rc; i++) {
+                if (!read_cframe(stack, c_stack, addr, &cframe))
+                    break;
+                rc = add_entry(list, addr);
+                addr = cframe.previous;
+            }
+        }
         size_t run = list->count, end = stack->count, at = 0;
         for (size_t i = 0; i < list->count; i++)
             list->items[i].entry = UINT64_MAX - i;
