@@ -78,6 +78,10 @@ struct tasks *python_tasks(struct python *python);
 MUST_CHECK enum err_code python_read_locks(struct python *python, const struct thread *thread,
                                            enum three_valued runs, struct lock_use *uses,
                                            size_t *count_out);
+/* Locks that a thread which moves holds; see locks_read_moving. */
+MUST_CHECK enum err_code python_read_moving_locks(struct python *python,
+                                                  const struct thread *thread,
+                                                  struct lock_use *uses, size_t *count_out);
 struct code_table *python_codes(struct python *python);
 /* For leaf_read. */
 struct leaves *python_leaves(struct python *python);
