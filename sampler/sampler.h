@@ -221,7 +221,11 @@ struct sampler_tasks {
     bool is_cut;    /* there were more */
 };
 
-enum { SAMPLER_MAX_LOCK_THREADS = 1 << 14 };
+enum {
+    SAMPLER_MAX_LOCK_THREADS = 1 << 14,
+    SAMPLER_MAX_LOCKS = 256,
+    SAMPLER_LOCK_LINES = 8,
+};
 
 /* The locks of a thread when it was last found at rest. */
 struct sampler_lock_thread {
@@ -231,6 +235,28 @@ struct sampler_lock_thread {
     uint32_t same_waits; /* readings in a row, up to the last one, that found the same wait */
 };
 
+/* A line at which threads waited for a lock, or held it meanwhile. */
+struct sampler_lock_line {
+    str_id function, file;
+    int32_t line; /* 0: unknown */
+    uint64_t waited_ns;
+};
+
+/* An object that threads have waited for; times are since the start of the session. */
+struct sampler_lock {
+    pid_t pid;
+    str_id type;
+    uint64_t object;            /* its address */
+    uint64_t waited_ns;         /* of all threads together */
+    uint64_t held_ns;           /* of these, while the holder was known */
+    uint64_t longest_ns;        /* of one wait */
+    uint64_t waits;             /* that were seen */
+    uint64_t first_ns, last_ns; /* readings at which a thread waited */
+    uint32_t waiting;           /* threads at the last reading */
+    uint32_t waiter_count, holder_count;
+    struct sampler_lock_line waiters[SAMPLER_LOCK_LINES], holders[SAMPLER_LOCK_LINES];
+};
+
 struct sampler_locks {
     struct sampler_lock_thread *threads; /* by pid and tid */
     size_t thread_count;
@@ -238,6 +264,10 @@ struct sampler_locks {
         uses; /* of a thread the wait first, then the innermost held one; texts of the profile */
     size_t use_count;
     uint64_t read_ns; /* the last reading, since the start of the session; 0: none yet */
+    struct sampler_lock *items;
+    size_t count;
+    uint64_t measured_ns;         /* the readings stand for so much time */
+    uint64_t dropped, dropped_ns; /* locks beyond SAMPLER_MAX_LOCKS, and their waited_ns */
 };
 
 /* Was the program built with the kernel engine? */

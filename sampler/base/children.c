@@ -27,7 +27,7 @@ bool children_watch(int as)
     return true;
 }
 
-static pid_t take(int fd, int flags, int *status_out)
+static pid_t take_child(int fd, int flags, int *status_out)
 {
     struct signalfd_siginfo info;
     while (read(fd, &info, sizeof info) > 0)
@@ -38,10 +38,10 @@ static pid_t take(int fd, int flags, int *status_out)
 
 pid_t children_take(int fd, int *status_out)
 {
-    return take(fd, 0, status_out);
+    return take_child(fd, 0, status_out);
 }
 
 pid_t children_take_change(int fd, int *status_out)
 {
-    return take(fd, WUNTRACED | WCONTINUED, status_out);
+    return take_child(fd, WUNTRACED | WCONTINUED, status_out);
 }

@@ -21,7 +21,7 @@ struct gzip_stream {
 /* The most bytes for one call of deflate, with room for what it may add. */
 #define GZIP_MAX_BYTES ((size_t)UINT_MAX / 8 * 7)
 
-static enum err_code start(z_stream *z, int level, struct err *err)
+static enum err_code start_stream(z_stream *z, int level, struct err *err)
 {
     memset(z, 0, sizeof *z);
     switch (deflateInit2(z, level, Z_DEFLATED, GZIP_WINDOW_BITS, 8, Z_DEFAULT_STRATEGY)) {
@@ -37,7 +37,7 @@ enum err_code compress_gzip(const void *data, size_t bytes, int level, unsigned 
     z_stream z;
     if (bytes > GZIP_MAX_BYTES)
         return err_set(err, ERR_LIMIT, "%zu bytes are too many for one gzip member", bytes);
-    const enum err_code rc = start(&z, level, err);
+    const enum err_code rc = start_stream(&z, level, err);
     if (rc)
         return rc;
     const size_t bound = deflateBound(&z, (uLong)bytes);
@@ -118,7 +118,7 @@ enum err_code gzip_stream_create(int level, struct gzip_stream **out, struct err
     struct gzip_stream *const stream = malloc(sizeof *stream);
     if (!stream)
         return err_nomem(err);
-    const enum err_code rc = start(&stream->z, level, err);
+    const enum err_code rc = start_stream(&stream->z, level, err);
     if (rc)
         free(stream);
     else
@@ -134,8 +134,8 @@ void gzip_stream_destroy(struct gzip_stream *stream)
 }
 
 /* Until there is nothing left to compress, or with Z_FINISH until the end is written. */
-static bool pump(struct gzip_stream *stream, int flush,
-                 bool (*take)(void *to, const char *data, size_t bytes), void *to)
+static bool pump_stream(struct gzip_stream *stream, int flush,
+                        bool (*take)(void *to, const char *data, size_t bytes), void *to)
 {
     int status = Z_OK;
     do {
@@ -156,14 +156,14 @@ bool gzip_stream_write(struct gzip_stream *stream, const void *data, size_t byte
     while (bytes > GZIP_MAX_BYTES) {
         stream->z.next_in = at;
         stream->z.avail_in = (uInt)GZIP_MAX_BYTES;
-        if (!pump(stream, Z_NO_FLUSH, take, to))
+        if (!pump_stream(stream, Z_NO_FLUSH, take, to))
             return false;
         at += GZIP_MAX_BYTES;
         bytes -= GZIP_MAX_BYTES;
     }
     stream->z.next_in = at;
     stream->z.avail_in = (uInt)bytes;
-    return pump(stream, is_last ? Z_FINISH : Z_NO_FLUSH, take, to);
+    return pump_stream(stream, is_last ? Z_FINISH : Z_NO_FLUSH, take, to);
 }
 
 enum err_code compress_zstd(const void *data, size_t bytes, int level, unsigned char **out,

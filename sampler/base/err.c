@@ -32,7 +32,8 @@ const char *err_text(enum err_code code)
 }
 
 PRINTF_LIKE(4, 0)
-static void set(struct err *err, enum err_code code, int sys, const char *format, va_list args)
+static void set_text(struct err *err, enum err_code code, int sys, const char *format,
+                     va_list args)
 {
     err->code = code;
     err->sys = sys;
@@ -45,7 +46,7 @@ enum err_code err_set(struct err *err, enum err_code code, const char *format, .
         return code;
     va_list args;
     va_start(args, format);
-    set(err, code, 0, format, args);
+    set_text(err, code, 0, format, args);
     va_end(args);
     return code;
 }
@@ -62,7 +63,7 @@ enum err_code err_sys(struct err *err, int sys, const char *format, ...)
         return code;
     va_list args;
     va_start(args, format);
-    set(err, code, sys, format, args);
+    set_text(err, code, sys, format, args);
     va_end(args);
     const size_t len = strlen(err->message);
     snprintf(err->message + len, sizeof err->message - len, ": %s", strerror(sys));
@@ -79,7 +80,7 @@ enum err_code err_wrap(struct err *err, enum err_code code, const char *format, 
     const int sys = err->sys;
     va_list args;
     va_start(args, format);
-    set(err, code, sys, format, args);
+    set_text(err, code, sys, format, args);
     va_end(args);
     const size_t len = strlen(err->message);
     snprintf(err->message + len, sizeof err->message - len, ": %s", old);

@@ -23,7 +23,7 @@ void idmap_clear(struct idmap *map)
     map->count = 0;
 }
 
-static void place(struct idmap *map, uint32_t hash, uint32_t id)
+static void place_slot(struct idmap *map, uint32_t hash, uint32_t id)
 {
     uint32_t at = hash & map->mask;
     while (map->slots[at].id != IDMAP_NONE)
@@ -31,7 +31,7 @@ static void place(struct idmap *map, uint32_t hash, uint32_t id)
     map->slots[at] = (struct idmap_slot){ .hash = hash, .id = id };
 }
 
-static enum err_code grow(struct idmap *map, struct err *err)
+static enum err_code grow_map(struct idmap *map, struct err *err)
 {
     const size_t old_count = map->slots ? (size_t)map->mask + 1 : 0;
     const size_t new_count = old_count ? old_count * 2 : IDMAP_FIRST_SLOTS;
@@ -46,7 +46,7 @@ static enum err_code grow(struct idmap *map, struct err *err)
     map->mask = (uint32_t)(new_count - 1);
     for (size_t i = 0; i < old_count; i++)
         if (old[i].id != IDMAP_NONE)
-            place(map, old[i].hash, old[i].id);
+            place_slot(map, old[i].hash, old[i].id);
     free(old);
     return ERR_OK;
 }
@@ -55,11 +55,11 @@ enum err_code idmap_add(struct idmap *map, uint32_t hash, uint32_t id, struct er
 {
     const size_t slots = map->slots ? (size_t)map->mask + 1 : 0;
     if ((size_t)map->count * 4 >= slots * 3) {
-        const enum err_code rc = grow(map, err);
+        const enum err_code rc = grow_map(map, err);
         if (rc)
             return rc;
     }
-    place(map, hash, id);
+    place_slot(map, hash, id);
     map->count++;
     return ERR_OK;
 }

@@ -23,6 +23,7 @@ struct lock_use {
     int32_t line;          /* 0: unknown */
     bool is_waited;        /* else it is held */
     bool is_timed;         /* the wait ends after a time */
+    bool may_be_held;      /* a wait for what threads hold in `with` blocks */
     bool is_joined;        /* the owner is the thread that is waited for */
     bool has_owner;        /* the object says who has it */
     int32_t owner_tid;     /* native, on this host; 0: none, or unknown */

@@ -32,14 +32,6 @@ double random_fraction(struct random *random)
     return (double)(random_u64(random) >> (64 - DOUBLE_BITS)) * 0x1p-53;
 }
 
-/* The high half of a product of 128 bits. */
-static uint64_t high_of(uint64_t a, uint64_t b)
-{
-    const uint64_t a1 = a >> 32, a0 = a & UINT32_MAX, b1 = b >> 32, b0 = b & UINT32_MAX;
-    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
-    return a1 * b1 + (middle >> 32) + (((middle & UINT32_MAX) + a0 * b1) >> 32);
-}
-
 /* Lemire, "Fast random integer generation in an interval", 2019: the high half of a product,
  * without the few values that would favour some results. */
 uint64_t random_below(struct random *random, uint64_t count)
@@ -50,7 +42,12 @@ uint64_t random_below(struct random *random, uint64_t count)
     for (;;) {
         const uint64_t x = random_u64(random);
         const uint64_t low = x * count;
-        if (low >= uneven)
-            return high_of(x, count);
+        if (low >= uneven) {
+            /* The high half of a product of 128 bits. */
+            const uint64_t a1 = x >> 32, a0 = x & UINT32_MAX, b1 = count >> 32,
+                           b0 = count & UINT32_MAX;
+            const uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+            return a1 * b1 + (middle >> 32) + (((middle & UINT32_MAX) + a0 * b1) >> 32);
+        }
     }
 }

@@ -100,9 +100,12 @@ static enum err_code intern_valid(struct strtab *tab, const char *text, size_t l
     return ERR_OK;
 }
 
-static enum err_code intern_repaired(struct strtab *tab, const char *text, size_t length,
-                                     str_id *id_out, struct err *err)
+enum err_code strtab_intern(struct strtab *tab, const char *text, size_t length, str_id *id_out,
+                            struct err *err)
 {
+    if (length <= STRTAB_MAX_LENGTH && utf8_is_valid(text, length))
+        return intern_valid(tab, text, length, id_out, err);
+
     static const char ellipsis[] = "\xe2\x80\xa6";
     const size_t room = STRTAB_MAX_LENGTH - (sizeof ellipsis - 1);
     char *const copy = malloc(STRTAB_MAX_LENGTH);
@@ -124,14 +127,6 @@ static enum err_code intern_repaired(struct strtab *tab, const char *text, size_
     const enum err_code rc = intern_valid(tab, copy, used, id_out, err);
     free(copy);
     return rc;
-}
-
-enum err_code strtab_intern(struct strtab *tab, const char *text, size_t length, str_id *id_out,
-                            struct err *err)
-{
-    if (length <= STRTAB_MAX_LENGTH && utf8_is_valid(text, length))
-        return intern_valid(tab, text, length, id_out, err);
-    return intern_repaired(tab, text, length, id_out, err);
 }
 
 void strtab_cut(struct strtab *tab, str_id id, uint32_t length)

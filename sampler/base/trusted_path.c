@@ -13,7 +13,7 @@
 
 #include "sampler/base/scoped.h"
 
-static enum err_code refuse(int sys, struct err *err)
+static enum err_code refuse_path(int sys, struct err *err)
 {
     const enum err_code rc = err_set(err, err_code_of_errno(sys), "%s", strerror(sys));
     if (err)
@@ -21,7 +21,7 @@ static enum err_code refuse(int sys, struct err *err)
     return rc;
 }
 
-static enum err_code distrust(const char *reason, struct err *err)
+static enum err_code distrust_path(const char *reason, struct err *err)
 {
     (void)err_set(err, ERR_PERM, "%s", reason);
     if (err)
@@ -44,12 +44,12 @@ struct walk {
     bool is_last; /* nothing is behind `name` */
 };
 
-static enum err_code begin(struct walk *walk, const char *path, struct err *err)
+static enum err_code begin_path(struct walk *walk, const char *path, struct err *err)
 {
     const int top =
         openat(AT_FDCWD, *path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (top < 0)
-        return refuse(errno, err);
+        return refuse_path(errno, err);
     if (walk->at >= 0)
         close(walk->at);
     walk->at = top;
@@ -62,7 +62,7 @@ static enum err_code take_name(struct walk *walk, struct err *err)
     const char *const begin = walk->left + strspn(walk->left, "/");
     const size_t length = strcspn(begin, "/");
     if (length > NAME_MAX)
-        return refuse(ENAMETOOLONG, err);
+        return refuse_path(ENAMETOOLONG, err);
     memcpy(walk->name, begin, length);
     memcpy(walk->name + length, length ? "" : ".", length ? 1 : 2);
     const char *const rest = begin + length + strspn(begin + length, "/");
@@ -79,8 +79,8 @@ static bool is_of_proc(int fd)
 }
 
 /* Takes one component.  *is_done: `name` is the last one, and no link to follow. */
-static enum err_code step(struct walk *walk, struct trusted_path *out, bool *is_done,
-                          struct err *err)
+static enum err_code step_into(struct walk *walk, struct trusted_path *out, bool *is_done,
+                               struct err *err)
 {
     struct stat status;
     enum err_code rc = take_name(walk, err);
@@ -91,27 +91,28 @@ static enum err_code step(struct walk *walk, struct trusted_path *out, bool *is_
     if (*is_done)
         return ERR_OK;
     if (here < 0 || fstat(here, &status) != 0)
-        return refuse(errno, err);
+        return refuse_path(errno, err);
     if (S_ISLNK(status.st_mode)) {
         const bool is_own = is_of_proc(here) && status.st_uid == geteuid();
         if (is_of_root() && status.st_uid != 0 && !is_own)
-            return distrust("it leads through a symbolic link of another user: name what the "
-                            "link leads to",
-                            err);
+            return distrust_path(
+                "it leads through a symbolic link of another user: name what the "
+                "link leads to",
+                err);
         if (++walk->links > TRUSTED_PATH_MAX_LINKS)
-            return refuse(ELOOP, err);
+            return refuse_path(ELOOP, err);
         if (!is_of_proc(here)) {
             /* Puts the target of the link before the rest of the path. */
             const int link_fd = here;
             char target[PATH_MAX], left[PATH_MAX];
             const ssize_t length = readlinkat(link_fd, "", target, sizeof target - 1);
             if (length <= 0)
-                return refuse(length < 0 ? errno : ENOENT, err);
+                return refuse_path(length < 0 ? errno : ENOENT, err);
             target[length] = '\0';
             if (snprintf(left, sizeof left, "%s/%s", target, walk->left) >= (int)sizeof left)
-                return refuse(ENAMETOOLONG, err);
+                return refuse_path(ENAMETOOLONG, err);
             memcpy(walk->left, left, strlen(left) + 1);
-            return *target == '/' ? begin(walk, target, err) : ERR_OK;
+            return *target == '/' ? begin_path(walk, target, err) : ERR_OK;
         }
         out->is_opened = walk->is_last;
     }
@@ -123,7 +124,7 @@ static enum err_code step(struct walk *walk, struct trusted_path *out, bool *is_
     const int flags = S_ISLNK(status.st_mode) ? 0 : O_NOFOLLOW;
     const int next = openat(walk->at, walk->name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
     if (next < 0)
-        return refuse(errno, err);
+        return refuse_path(errno, err);
     close(walk->at);
     walk->at = next;
     return ERR_OK;
@@ -135,13 +136,13 @@ enum err_code trusted_path_find(const char *path, struct trusted_path *out, stru
     bool is_done = false;
     *out = (struct trusted_path){ .folder_fd = -1 };
     if (!*path)
-        return refuse(ENOENT, err);
+        return refuse_path(ENOENT, err);
     if (strlen(path) >= sizeof walk.left)
-        return refuse(ENAMETOOLONG, err);
+        return refuse_path(ENAMETOOLONG, err);
     memcpy(walk.left, path, strlen(path) + 1);
-    enum err_code rc = begin(&walk, path, err);
+    enum err_code rc = begin_path(&walk, path, err);
     while (!rc && !is_done)
-        rc = step(&walk, out, &is_done, err);
+        rc = step_into(&walk, out, &is_done, err);
     if (!rc) {
         memcpy(out->name, walk.name, sizeof out->name);
         out->folder_fd = walk.at;
@@ -157,47 +158,42 @@ enum err_code trusted_path_check(const struct trusted_path *at, int fd, struct e
     if (!is_of_root())
         return ERR_OK;
     if (fstat(at->folder_fd, &folder) != 0 || fstat(fd, &file) != 0)
-        return refuse(errno, err);
+        return refuse_path(errno, err);
     if (folder.st_uid == 0 && !(folder.st_mode & (S_IWGRP | S_IWOTH)))
         return ERR_OK;
     if (file.st_uid != 0 && !(S_ISREG(file.st_mode) && file.st_uid == folder.st_uid))
-        return distrust("it belongs to another user: name a new file", err);
+        return distrust_path("it belongs to another user: name a new file", err);
     if (S_ISREG(file.st_mode) && file.st_nlink > 1)
-        return distrust("it has another name, as a hard link: name a new file", err);
+        return distrust_path("it has another name, as a hard link: name a new file", err);
     return ERR_OK;
-}
-
-/* The file is checked before it is opened, because opening a pipe waits and opening a device may do something. */
-static enum err_code open_checked(const struct trusted_path *at, int flags, mode_t mode,
-                                  int *fd_out, struct err *err)
-{
-    char again[32];
-    SCOPED_FD int here = openat(at->folder_fd, at->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (here < 0 && (errno != ENOENT || !(flags & O_CREAT)))
-        return refuse(errno, err);
-    if (here >= 0 && flags & O_EXCL)
-        return refuse(EEXIST, err);
-    if (here < 0) {
-        *fd_out = openat(at->folder_fd, at->name, flags | O_EXCL | O_CLOEXEC, mode);
-        return *fd_out < 0 ? refuse(errno, err) : ERR_OK;
-    }
-    const enum err_code rc = trusted_path_check(at, here, err);
-    if (rc)
-        return rc;
-    snprintf(again, sizeof again, "/proc/self/fd/%d", here);
-    *fd_out = open(again, (flags & ~O_CREAT) | O_CLOEXEC);
-    return *fd_out < 0 ? refuse(errno, err) : ERR_OK;
 }
 
 enum err_code trusted_path_open_at(const struct trusted_path *at, int flags, mode_t mode,
                                    int *fd_out, struct err *err)
 {
     *fd_out = -1;
-    if (is_of_root() && !at->is_opened && (flags & O_ACCMODE) != O_RDONLY)
-        return open_checked(at, flags, mode, fd_out, err);
+    if (is_of_root() && !at->is_opened && (flags & O_ACCMODE) != O_RDONLY) {
+        /* The file is checked before it is opened, because opening a pipe waits and opening a device may do something. */
+        char again[32];
+        SCOPED_FD int here = openat(at->folder_fd, at->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (here < 0 && (errno != ENOENT || !(flags & O_CREAT)))
+            return refuse_path(errno, err);
+        if (here >= 0 && flags & O_EXCL)
+            return refuse_path(EEXIST, err);
+        if (here < 0) {
+            *fd_out = openat(at->folder_fd, at->name, flags | O_EXCL | O_CLOEXEC, mode);
+            return *fd_out < 0 ? refuse_path(errno, err) : ERR_OK;
+        }
+        const enum err_code rc = trusted_path_check(at, here, err);
+        if (rc)
+            return rc;
+        snprintf(again, sizeof again, "/proc/self/fd/%d", here);
+        *fd_out = open(again, (flags & ~O_CREAT) | O_CLOEXEC);
+        return *fd_out < 0 ? refuse_path(errno, err) : ERR_OK;
+    }
     const int no_follow = at->is_opened ? 0 : O_NOFOLLOW;
     *fd_out = openat(at->folder_fd, at->name, flags | no_follow | O_CLOEXEC, mode);
-    return *fd_out < 0 ? refuse(errno, err) : ERR_OK;
+    return *fd_out < 0 ? refuse_path(errno, err) : ERR_OK;
 }
 
 enum err_code trusted_path_open(const char *path, int flags, mode_t mode, int *fd_out,
@@ -219,7 +215,7 @@ enum err_code trusted_path_make_folder(const char *path, mode_t mode, struct err
     if (rc)
         return rc;
     if (mkdirat(at.folder_fd, at.name, mode) != 0)
-        rc = refuse(errno, err);
+        rc = refuse_path(errno, err);
     close(at.folder_fd);
     return rc;
 }

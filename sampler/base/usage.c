@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static double seconds(struct timeval time)
+static double seconds_of(struct timeval time)
 {
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
@@ -30,8 +30,8 @@ void process_usage_read(struct process_usage *out)
     getrusage(RUSAGE_SELF, &usage);
     /* The kernel updates its peak now and then. */
     const uint64_t peak = (uint64_t)usage.ru_maxrss * 1024;
-    *out = (struct process_usage){ .cpu_user_s = seconds(usage.ru_utime),
-                                   .cpu_sys_s = seconds(usage.ru_stime),
+    *out = (struct process_usage){ .cpu_user_s = seconds_of(usage.ru_utime),
+                                   .cpu_sys_s = seconds_of(usage.ru_stime),
                                    .rss_bytes = resident,
                                    .rss_peak_bytes = peak > resident ? peak : resident };
 }

@@ -265,6 +265,12 @@ enum err_code python_read_locks(struct python *python, const struct thread *thre
     return locks_read(&python->locks, thread, runs, uses, count_out);
 }
 
+enum err_code python_read_moving_locks(struct python *python, const struct thread *thread,
+                                       struct lock_use *uses, size_t *count_out)
+{
+    return locks_read_moving(&python->locks, thread, uses, count_out);
+}
+
 struct tasks *python_tasks(struct python *python)
 {
     return &python->tasks;

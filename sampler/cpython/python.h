@@ -35,7 +35,7 @@ MUST_CHECK enum err_code python_attach(struct process *process, enum runtime_eff
                                        struct strtab *strings, struct python **out,
                                        struct err *err);
 void python_detach(struct python *python);
-/* From now on, ticks that cannot read all threads read them in turn, not a random part. */
+/* Chooses, where there are more threads than a tick reads, those after the last ones from now on, not a random part. */
 void python_take_turns(struct python *python);
 /* From now on so many bytes lie with each thread that is new (thread->kept), zeroed, for the caller. */
 void python_keep_with_threads(struct python *python, size_t bytes);
@@ -78,6 +78,10 @@ struct tasks *python_tasks(struct python *python);
 MUST_CHECK enum err_code python_read_locks(struct python *python, const struct thread *thread,
                                            enum three_valued runs, struct lock_use *uses,
                                            size_t *count_out);
+/* Locks that a thread which moves holds; see locks_read_moving. */
+MUST_CHECK enum err_code python_read_moving_locks(struct python *python,
+                                                  const struct thread *thread,
+                                                  struct lock_use *uses, size_t *count_out);
 struct code_table *python_codes(struct python *python);
 /* For leaf_read. */
 struct leaves *python_leaves(struct python *python);

@@ -24,15 +24,6 @@ struct scan {
     char innermost[120];
 };
 
-/* NULL: none. */
-static const struct mapping *first_file(const struct maps *maps)
-{
-    for (size_t i = 0; i < maps->count; i++)
-        if (maps->items[i].readable && maps->items[i].inode)
-            return &maps->items[i];
-    return NULL;
-}
-
 static const char *file_at(const struct maps *maps, remote_addr addr)
 {
     const char *const path = maps_file_at(maps, addr);
@@ -78,26 +69,6 @@ static enum err_code add_stacks(struct python *python, struct access_checks *out
     return ERR_OK;
 }
 
-/* Interpreters other than the sampled one: of a library that is loaded, used or not. */
-static void add_others(struct process *process, const struct maps *maps, remote_addr chosen,
-                       struct access_checks *out)
-{
-    struct runtime_list list;
-    char name[LAYOUT_VERSION_TEXT];
-    if (runtime_find_all(process, &list, NULL))
-        return;
-    for (size_t i = 0; i < list.count; i++) {
-        const struct runtime *const other = &list.items[i];
-        if (other->addr == chosen)
-            continue;
-        layout_name(&other->layout, name);
-        access_checks_add(
-            out, "another", ACCESS_CHECK_BYPASSED, "CPython %s in %.150s, found by %s, %s",
-            name, file_at(maps, other->addr), runtime_way_text(other->way),
-            other->evidence.frames ? "runs too, but only one is sampled" : "runs nothing");
-    }
-}
-
 static enum err_code add_python(struct process *process, const struct maps *maps,
                                 struct access_checks *out, struct err *err)
 {
@@ -120,7 +91,22 @@ static enum err_code add_python(struct process *process, const struct maps *maps
             runtime->layout.validated ? "tested Python version"
                                       : "Python version newer than any tested one");
 
-        add_others(process, maps, python_anchor(python), out);
+        const remote_addr chosen = python_anchor(python);
+        struct runtime_list list;
+        char name[LAYOUT_VERSION_TEXT];
+        if (!runtime_find_all(process, &list, NULL))
+            for (size_t i = 0; i < list.count; i++) {
+                const struct runtime *const other = &list.items[i];
+                if (other->addr == chosen)
+                    continue;
+                layout_name(&other->layout, name);
+                access_checks_add(out, "another", ACCESS_CHECK_BYPASSED,
+                                  "CPython %s in %.150s, found by %s, %s", name,
+                                  file_at(maps, other->addr), runtime_way_text(other->way),
+                                  other->evidence.frames ? "runs too, but only one is sampled"
+                                                         : "runs nothing");
+            }
+
         rc = add_stacks(python, out, err);
     }
     python_detach(python);
@@ -145,7 +131,14 @@ static enum err_code check_process(struct process *process, struct maps *maps,
                           name);
 
     const enum err_code mapped = maps_read(maps, process->pid, err);
-    const struct mapping *const file = first_file(maps);
+
+    const struct mapping *file = NULL;
+    for (size_t i = 0; i < maps->count; i++)
+        if (maps->items[i].readable && maps->items[i].inode) {
+            file = &maps->items[i];
+            break;
+        }
+
     /* One byte of the program itself. */
     unsigned char byte;
     const bool is_read =
@@ -183,20 +176,6 @@ enum err_code access_checks_of_process(int pid, struct access_checks *out, struc
     return rc;
 }
 
-/* Without it the profiler cannot know whether a thread runs. */
-static void add_accounting(struct access_checks *out)
-{
-    SCOPED_FREE char *text = NULL;
-    size_t bytes;
-    const bool is_there = procfs_read(getpid(), "schedstat", &text, &bytes, NULL) == ERR_OK;
-    access_checks_add(
-        out, "accounting", is_there ? ACCESS_CHECK_OK : ACCESS_CHECK_BYPASSED, "%s",
-        is_there
-            ? "the kernel accounts for the CPU time of threads"
-            : "the kernel does not account for the CPU time of threads (CONFIG_SCHED_INFO): "
-              "the state on_cpu is unknown");
-}
-
 enum err_code access_checks_of_host(struct access_checks *out, struct err *err)
 {
     struct utsname name;
@@ -216,7 +195,18 @@ enum err_code access_checks_of_host(struct access_checks *out, struct err *err)
             check, "sudo mount -o remount,hidepid=0 /proc, or run pyrometer with sudo");
 
     ptrace_checks_of_host(out);
-    add_accounting(out);
+
+    /* Without it the profiler cannot know whether a thread runs. */
+    SCOPED_FREE char *text = NULL;
+    size_t bytes;
+    const bool is_there = procfs_read(getpid(), "schedstat", &text, &bytes, NULL) == ERR_OK;
+    access_checks_add(
+        out, "accounting", is_there ? ACCESS_CHECK_OK : ACCESS_CHECK_BYPASSED, "%s",
+        is_there
+            ? "the kernel accounts for the CPU time of threads"
+            : "the kernel does not account for the CPU time of threads (CONFIG_SCHED_INFO): "
+              "the state on_cpu is unknown");
+
     /* Which processes Yama blocks depends on the process, unless it blocks all of them. */
     for (size_t i = 0; i < out->count; i++)
         if (out->items[i].state == ACCESS_CHECK_BLOCKED &&

@@ -44,45 +44,22 @@ static struct process_entry *find_entry(const struct processes *processes, int p
     return found ? *found : NULL;
 }
 
-/* The earliest instant of the owner's turn; 0: now; UINT64_MAX: not while its processes hang so many
- * examiners. */
-static uint64_t rests_until_ns(const struct processes *processes, unsigned uid, uint64_t now_ns)
-{
-    int hanging = 0;
-    for (size_t i = 0; i < PROCESSES_EXAMINERS; i++)
-        hanging += processes->examiners[i].is_abandoned && processes->examiners[i].uid == uid;
-    if (hanging >= PROCESSES_HANG_MAX)
-        return UINT64_MAX;
-    return debts_rest_until_ns(&processes->debts, uid, now_ns);
-}
-
-static void fill_queue(struct processes *processes, uint64_t now_ns)
-{
-    struct turn_item *const queue = calloc(processes->count + 1, sizeof *queue);
-    size_t count = 0;
-    if (!queue)
-        return;
-    for (size_t i = 0; i < processes->count; i++) {
-        struct process_entry *const entry = processes->items[i];
-        if (now_ns < entry->again_ns || entry->is_taken ||
-            (!entry->has_uid && process_stats_user(entry->pid, &entry->uid, NULL)))
-            continue;
-        entry->has_uid = true;
-        queue[count++] = (struct turn_item){ .pid = entry->pid, .uid = entry->uid };
-    }
-    turns_sort(queue, count);
-    free(processes->queue);
-    processes->queue = queue;
-    processes->queue_count = count;
-}
-
 /* Takes the next process whose owner does not rest.  false: try again at *until_ns_out. */
 static bool take_due(struct processes *processes, struct turn_item *out, uint64_t *until_ns_out)
 {
     const uint64_t now_ns = clock_now_ns();
     *until_ns_out = UINT64_MAX;
     for (size_t i = 0; i < processes->queue_count; i++) {
-        const uint64_t until_ns = rests_until_ns(processes, processes->queue[i].uid, now_ns);
+        /* An owner whose processes hang so many examiners has no turn. */
+        const unsigned uid = processes->queue[i].uid;
+        int hanging = 0;
+        for (size_t j = 0; j < PROCESSES_EXAMINERS; j++)
+            hanging +=
+                processes->examiners[j].is_abandoned && processes->examiners[j].uid == uid;
+        const uint64_t until_ns = hanging >= PROCESSES_HANG_MAX
+                                      ? UINT64_MAX
+                                      : debts_rest_until_ns(&processes->debts, uid, now_ns);
+
         if (until_ns == 0) {
             *out = processes->queue[i];
             memmove(&processes->queue[i], &processes->queue[i + 1],
@@ -124,28 +101,7 @@ static bool take_process(struct examiner *examiner)
     return false;
 }
 
-/* Stores the finding if the process still executes the same program. */
-static void give(struct examiner *examiner, struct finding *finding)
-{
-    struct processes *const processes = examiner->processes;
-    struct process_entry *const entry = find_entry(processes, examiner->pid);
-    const uint64_t now_ns = clock_now_ns();
-    debts_charge(&processes->debts, examiner->uid, now_ns - examiner->since_ns, now_ns);
-    examiner->pid = 0;
-    if (!entry || entry->serial != examiner->serial) {
-        finding_close(finding);
-        return;
-    }
-    finding_close(&entry->finding);
-    entry->finding = *finding;
-    if (examiner->processes->hides_arguments)
-        process_hide_arguments(&entry->finding.process);
-    entry->again_ns = finding->again_ns;
-    entry->is_examined = true;
-    entry->is_taken = entry->has_uid = false;
-}
-
-static void *run(void *context)
+static void *run_examiner(void *context)
 {
     struct examiner *const examiner = context;
     struct processes *const processes = examiner->processes;
@@ -159,20 +115,26 @@ static void *run(void *context)
                      &processes->is_ending);
         pthread_mutex_lock(&processes->lock);
         processes->summary.examined_cpu_ns += clock_thread_ns() - began_ns;
-        give(examiner, &finding);
+
+        struct process_entry *const entry = find_entry(processes, examiner->pid);
+        const uint64_t now_ns = clock_now_ns();
+        debts_charge(&processes->debts, examiner->uid, now_ns - examiner->since_ns, now_ns);
+        examiner->pid = 0;
+        if (!entry || entry->serial != examiner->serial) {
+            finding_close(&finding);
+            continue;
+        }
+        finding_close(&entry->finding);
+        entry->finding = finding;
+        if (examiner->processes->hides_arguments)
+            process_hide_arguments(&entry->finding.process);
+        entry->again_ns = finding.again_ns;
+        entry->is_examined = true;
+        entry->is_taken = entry->has_uid = false;
     }
     *examiner = (struct examiner){ .is_there = false };
     examiners_leave(processes);
     return NULL;
-}
-
-/* The examiner is detached, because it may hang. */
-static bool start(struct processes *processes, struct examiner *examiner)
-{
-    *examiner = (struct examiner){ .processes = processes, .is_there = true };
-    examiner->is_there = thread_start(NULL, run, examiner) == 0;
-    processes->users += examiner->is_there;
-    return examiner->is_there;
 }
 
 static void ensure_examiner(struct processes *processes, uint64_t now_ns)
@@ -195,13 +157,33 @@ static void ensure_examiner(struct processes *processes, uint64_t now_ns)
         if (examiner->is_there && !examiner->is_abandoned)
             return;
     }
-    if (vacant)
-        (void)start(processes, vacant);
+    if (vacant) {
+        /* The examiner is detached, because it may hang. */
+        *vacant = (struct examiner){ .processes = processes, .is_there = true };
+        vacant->is_there = thread_start(NULL, run_examiner, vacant) == 0;
+        processes->users += vacant->is_there;
+    }
 }
 
 void examiners_queue_due(struct processes *processes, uint64_t now_ns)
 {
-    fill_queue(processes, now_ns);
+    struct turn_item *const queue = calloc(processes->count + 1, sizeof *queue);
+    size_t count = 0;
+    if (queue) {
+        for (size_t i = 0; i < processes->count; i++) {
+            struct process_entry *const entry = processes->items[i];
+            if (now_ns < entry->again_ns || entry->is_taken ||
+                (!entry->has_uid && process_stats_user(entry->pid, &entry->uid, NULL)))
+                continue;
+            entry->has_uid = true;
+            queue[count++] = (struct turn_item){ .pid = entry->pid, .uid = entry->uid };
+        }
+        turns_sort(queue, count);
+        free(processes->queue);
+        processes->queue = queue;
+        processes->queue_count = count;
+    }
+
     ensure_examiner(processes, now_ns);
     pthread_cond_broadcast(&processes->changed);
 }

@@ -83,27 +83,6 @@ static enum runtime_presence find_file(struct known_files *files, const struct m
     return presence;
 }
 
-/* Files come and go, and inode numbers are used again: a full table is emptied. */
-static void remember_file(struct known_files *files, const struct mapping *m, unsigned uid,
-                          enum runtime_presence presence)
-{
-    pthread_mutex_lock(&files->lock);
-    if (files->count == FILES_MAX) {
-        files->count = 0;
-        idmap_clear(&files->map);
-    }
-    if (VEC_RESERVE(files->items, files->room, files->count + 1) &&
-        !idmap_add(&files->map, hash_of(m, uid), (uint32_t)files->count, NULL))
-        files->items[files->count++] = (struct file){
-            .inode = m->inode,
-            .device_major = m->device_major,
-            .device_minor = m->device_minor,
-            .uid = uid,
-            .presence = presence,
-        };
-    pthread_mutex_unlock(&files->lock);
-}
-
 /* The mappings of one file follow one another. */
 static bool is_same_as_before(const struct maps *maps, size_t i)
 {
@@ -126,8 +105,24 @@ static enum runtime_presence presence_in(struct known_files *files, int pid, uns
         enum runtime_presence presence = find_file(files, m, uid);
         if (presence == RUNTIME_UNKNOWN && !deadline_is_over(deadline)) {
             presence = runtime_in_file(pid, m, deadline);
-            if (presence != RUNTIME_UNKNOWN)
-                remember_file(files, m, uid, presence);
+            if (presence != RUNTIME_UNKNOWN) {
+                pthread_mutex_lock(&files->lock);
+                /* Files come and go, and inode numbers are used again: a full table is emptied. */
+                if (files->count == FILES_MAX) {
+                    files->count = 0;
+                    idmap_clear(&files->map);
+                }
+                if (VEC_RESERVE(files->items, files->room, files->count + 1) &&
+                    !idmap_add(&files->map, hash_of(m, uid), (uint32_t)files->count, NULL))
+                    files->items[files->count++] = (struct file){
+                        .inode = m->inode,
+                        .device_major = m->device_major,
+                        .device_minor = m->device_minor,
+                        .uid = uid,
+                        .presence = presence,
+                    };
+                pthread_mutex_unlock(&files->lock);
+            }
         }
         if (presence == RUNTIME_PRESENT)
             return presence;
@@ -148,21 +143,11 @@ static bool is_called_python(const struct process *process)
            name[6 + strspn(name + 6, "0123456789.dt")] == '\0';
 }
 
-static void refuse(struct finding *finding, const struct err *err)
+static void refuse_process(struct finding *finding, const struct err *err)
 {
     finding->is_python = true;
     snprintf(finding->reason, sizeof finding->reason, "%s", err->message);
     finding->again_ns = clock_now_ns() + REFUSED_AGAIN_NS;
-}
-
-/* The files of a process are kept open only while it is examined. */
-static void close_files(struct process *process)
-{
-    if (process->pidfd >= 0)
-        close(process->pidfd);
-    if (process->space_fd >= 0)
-        close(process->space_fd);
-    process->pidfd = process->space_fd = -1;
 }
 
 static void find_python(struct finding *finding, enum runtime_effort effort)
@@ -173,7 +158,7 @@ static void find_python(struct finding *finding, enum runtime_effort effort)
     if (rc && effort == RUNTIME_HIDDEN_ONLY)
         return;
     if (rc) {
-        refuse(finding, &err);
+        refuse_process(finding, &err);
         return;
     }
     finding->is_python = true;
@@ -181,7 +166,7 @@ static void find_python(struct finding *finding, enum runtime_effort effort)
     layout_name(&runtime.layout, finding->python);
 }
 
-static void examine(struct finding *finding, unsigned uid, struct known_files *files)
+static void examine_process(struct finding *finding, unsigned uid, struct known_files *files)
 {
     const struct deadline forever = { .at_ns = UINT64_MAX,
                                       .is_cancelled = finding->process.is_cancelled };
@@ -195,7 +180,7 @@ static void examine(struct finding *finding, unsigned uid, struct known_files *f
     maps_deinit(&maps);
     if (rc == ERR_PERM && is_called_python(&finding->process)) {
         (void)!ptrace_checks_explain(pid, &err);
-        refuse(finding, &err);
+        refuse_process(finding, &err);
     }
     if (presence == RUNTIME_UNKNOWN)
         finding->again_ns = clock_now_ns() + REFUSED_AGAIN_NS;
@@ -218,9 +203,17 @@ void finding_make(struct finding *finding, int pid, unsigned uid, struct known_f
     if (process_stats_read(pid, &stats, NULL) || process_open(&finding->process, pid, NULL))
         return;
     finding->process.is_cancelled = is_cancelled;
-    examine(finding, uid, files);
+    examine_process(finding, uid, files);
     finding->process.is_cancelled = NULL;
-    close_files(&finding->process);
+
+    /* The files of a process are kept open only while it is examined. */
+    struct process *const process = &finding->process;
+    if (process->pidfd >= 0)
+        close(process->pidfd);
+    if (process->space_fd >= 0)
+        close(process->space_fd);
+    process->pidfd = process->space_fd = -1;
+
     if (!finding->is_python) {
         process_close(&finding->process);
         return;

@@ -77,7 +77,7 @@ static bool are_same(const struct permission_users *a, const struct permission_u
 }
 
 /* The command line is that of a program which has these users. */
-static enum err_code describe(pid_t pid, struct permission_candidate *out, struct err *err)
+static enum err_code describe_user(pid_t pid, struct permission_candidate *out, struct err *err)
 {
     SCOPED_FD int folder = open_process(pid);
     struct permission_users after;
@@ -99,7 +99,7 @@ enum err_code permission_ask(pid_t pid, struct permission_users *users_out, stru
         return provider(pid, err);
     if (!rule)
         return ERR_OK;
-    enum err_code rc = describe(pid, &candidate, err);
+    enum err_code rc = describe_user(pid, &candidate, err);
     if (!rc)
         rc = rule(rule_context, &candidate, err);
     if (!rc && users_out)

@@ -12,27 +12,6 @@
 /* For processes that are not Python, only every fourth scan checks for another program. */
 enum { OTHERS_CHECKED_EVERY = 4 };
 
-static struct processes *allocate_processes(void)
-{
-    pthread_condattr_t monotonic;
-    struct processes *const processes = calloc(1, sizeof *processes);
-    if (!processes)
-        return NULL;
-    processes->files = known_files_create();
-    if (!processes->files) {
-        free(processes);
-        return NULL;
-    }
-    pthread_mutex_init(&processes->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&processes->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    atomic_init(&processes->is_ending, false);
-    processes->users = 1;
-    return processes;
-}
-
 /* When the host started, which is where start times count from: it stays the same until the clock is set. */
 static void find_boot(struct processes *processes)
 {
@@ -44,9 +23,23 @@ static void find_boot(struct processes *processes)
 
 enum err_code processes_create(struct processes **out, struct err *err)
 {
-    struct processes *const processes = allocate_processes();
+    pthread_condattr_t monotonic;
+    struct processes *const processes = calloc(1, sizeof *processes);
     if (!processes)
         return err_nomem(err);
+    processes->files = known_files_create();
+    if (!processes->files) {
+        free(processes);
+        return err_nomem(err);
+    }
+    pthread_mutex_init(&processes->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&processes->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    atomic_init(&processes->is_ending, false);
+    processes->users = 1;
+
     find_boot(processes);
     *out = processes;
     return ERR_OK;

@@ -34,7 +34,7 @@ static int open_event(pid_t pid, int cpu, uint64_t period_ns)
     return (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_clocks(const void *a, const void *b)
 {
     const uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
     return (first > second) - (first < second);
@@ -66,7 +66,7 @@ static uint64_t measure_interrupt_ns(void)
         }
     }
     close(event);
-    qsort(gaps, count, sizeof *gaps, compare);
+    qsort(gaps, count, sizeof *gaps, compare_clocks);
     return count >= FEWEST ? gaps[count / 2] : 0;
 }
 
@@ -107,8 +107,8 @@ void clocks_close(struct clocks *clocks)
 }
 
 /* Asks clock `i` of each processor.  false: one of them refuses. */
-static bool ask(const struct clocks *clocks, size_t i, unsigned long request,
-                uint64_t *argument)
+static bool ask_clock(const struct clocks *clocks, size_t i, unsigned long request,
+                      uint64_t *argument)
 {
     bool is_done = true;
     for (size_t cpu = 0; cpu < clocks->processors; cpu++)
@@ -120,7 +120,7 @@ static bool ask(const struct clocks *clocks, size_t i, unsigned long request,
 static void set_clock(const struct clocks *clocks, size_t i)
 {
     uint64_t period_ns = periods_of(&clocks->periods, i);
-    (void)ask(clocks, i, PERF_EVENT_IOC_PERIOD, &period_ns);
+    (void)ask_clock(clocks, i, PERF_EVENT_IOC_PERIOD, &period_ns);
 }
 
 void clocks_set(struct clocks *clocks, uint64_t period_ns)
@@ -134,14 +134,14 @@ bool clocks_run(const struct clocks *clocks)
 {
     bool is_done = true;
     for (size_t i = 0; i < PERIODS; i++)
-        is_done &= ask(clocks, i, PERF_EVENT_IOC_ENABLE, NULL);
+        is_done &= ask_clock(clocks, i, PERF_EVENT_IOC_ENABLE, NULL);
     return is_done;
 }
 
 void clocks_halt(const struct clocks *clocks)
 {
     for (size_t i = 0; i < PERIODS; i++)
-        (void)ask(clocks, i, PERF_EVENT_IOC_DISABLE, NULL);
+        (void)ask_clock(clocks, i, PERF_EVENT_IOC_DISABLE, NULL);
 }
 
 void clocks_vary(struct clocks *clocks, uint64_t now_ns)

@@ -58,29 +58,25 @@ static void read_span(const struct copy_span *span, const struct memory_span *wa
     memset((unsigned char *)wanted->buffer + some, 0, wanted->bytes - some);
 }
 
-/* A chunk may be in two spans that touch: the upper one holds what follows. */
-static bool read_two(struct copy_memory *copy, const struct memory_span *wanted)
-{
-    const struct copy_span *const lower = find_span(copy, wanted->addr, 1);
-    const size_t some = lower ? lower->bytes - (size_t)(wanted->addr - lower->addr) : 0;
-    if (!lower || some >= wanted->bytes)
-        return false;
-    const struct memory_span rest = { wanted->addr + some,
-                                      (unsigned char *)wanted->buffer + some,
-                                      wanted->bytes - some };
-    const struct copy_span *const upper = find_span(copy, rest.addr, rest.bytes);
-    if (!upper)
-        return false;
-    memcpy(wanted->buffer, lower->data + (wanted->addr - lower->addr), some);
-    read_span(upper, &rest);
-    return true;
-}
-
 static bool read_copied(struct copy_memory *copy, const struct memory_span *wanted)
 {
     const struct copy_span *const span = find_span(copy, wanted->addr, wanted->bytes);
-    if (!span)
-        return read_two(copy, wanted);
+    if (!span) {
+        /* A chunk may be in two spans that touch: the upper one holds what follows. */
+        const struct copy_span *const lower = find_span(copy, wanted->addr, 1);
+        const size_t some = lower ? lower->bytes - (size_t)(wanted->addr - lower->addr) : 0;
+        if (!lower || some >= wanted->bytes)
+            return false;
+        const struct memory_span rest = { wanted->addr + some,
+                                          (unsigned char *)wanted->buffer + some,
+                                          wanted->bytes - some };
+        const struct copy_span *const upper = find_span(copy, rest.addr, rest.bytes);
+        if (!upper)
+            return false;
+        memcpy(wanted->buffer, lower->data + (wanted->addr - lower->addr), some);
+        read_span(upper, &rest);
+        return true;
+    }
     read_span(span, wanted);
     return true;
 }

@@ -18,7 +18,7 @@
 #include "sampler/kernel/record.h"
 #include "sampler/process/memory.h"
 
-/* Those of frames; windows, and what leads to the value of a ContextVar. */
+/* Spans of frames; windows, and what leads to the value of a ContextVar. */
 enum { COPY_MEMORY_MAX_SPANS = KERNEL_MAX_FRAMES + 256 };
 
 struct copy_memory {

@@ -89,19 +89,6 @@ static bool is_in_place(const struct native_span *span, remote_addr from, remote
     return span->addr >= from && span->addr <= limit && span->count <= limit - span->addr;
 }
 
-/* A stack with an outer part has one span: it ends there, or holds it. */
-static bool is_outer_in_place(const struct kernel_record *record,
-                              const struct native_stack *stack,
-                              const struct kernel_outer_place *outer)
-{
-    const struct native_span *const span = stack->spans;
-    if (!outer->from)
-        return !outer->ns;
-    return stack->span_count == 1 && outer->from > span->addr && outer->from < stack->base &&
-           stack->base - outer->from <= KERNEL_MAX_STACK && outer->ns <= record->time_ns &&
-           span->addr + span->count == (outer->ns ? outer->from : stack->base);
-}
-
 bool kernel_decode_native(const struct kernel_record *record, const void *spans,
                           struct native_copy *out, struct kernel_outer_place *outer_out)
 {
@@ -129,5 +116,14 @@ bool kernel_decode_native(const struct kernel_record *record, const void *spans,
         from = span->addr + span->count;
     }
     *outer_out = (struct kernel_outer_place){ head.outer_from, head.outer_ns };
-    return is_outer_in_place(record, &out->stack, outer_out);
+
+    /* A stack with an outer part has one span: it ends there, or holds it. */
+    const struct native_stack *const stack = &out->stack;
+    const struct native_span *const span = stack->spans;
+    if (!outer_out->from)
+        return !outer_out->ns;
+    return stack->span_count == 1 && outer_out->from > span->addr &&
+           outer_out->from < stack->base && stack->base - outer_out->from <= KERNEL_MAX_STACK &&
+           outer_out->ns <= record->time_ns &&
+           span->addr + span->count == (outer_out->ns ? outer_out->from : stack->base);
 }

@@ -235,7 +235,7 @@ bool kernel_is_filling(const struct kernel *kernel)
     return kernel->program.switches->is_woken & KERNEL_WOKEN_BY_MANY;
 }
 
-static uint64_t sum(const struct kernel *kernel, uint32_t counter)
+static uint64_t sum_counter(const struct kernel *kernel, uint32_t counter)
 {
     uint64_t values[KERNEL_MAX_CPUS], total = 0;
     if (bpf_map_lookup_elem(bpf_map__fd(kernel->program.counters), &counter, values))
@@ -247,11 +247,11 @@ static uint64_t sum(const struct kernel *kernel, uint32_t counter)
 
 static struct kernel_counts count_all(const struct kernel *kernel)
 {
-    return (struct kernel_counts){ .ticks = sum(kernel, KERNEL_COUNT_TICKS),
-                                   .lost = sum(kernel, KERNEL_COUNT_LOST),
-                                   .faulted = sum(kernel, KERNEL_COUNT_FAULTED),
+    return (struct kernel_counts){ .ticks = sum_counter(kernel, KERNEL_COUNT_TICKS),
+                                   .lost = sum_counter(kernel, KERNEL_COUNT_LOST),
+                                   .faulted = sum_counter(kernel, KERNEL_COUNT_FAULTED),
                                    .damaged = kernel->damaged,
-                                   .taken_ns = sum(kernel, KERNEL_COUNT_NS) };
+                                   .taken_ns = sum_counter(kernel, KERNEL_COUNT_NS) };
 }
 
 void kernel_count(const struct kernel *kernel, struct kernel_counts *out)
@@ -269,7 +269,7 @@ void kernel_count(const struct kernel *kernel, struct kernel_counts *out)
     };
 }
 
-static void empty(const struct bpf_map *map)
+static void empty_map(const struct bpf_map *map)
 {
     const int fd = bpf_map__fd(map);
     uint32_t id;
@@ -312,6 +312,6 @@ void kernel_stop(struct kernel *kernel)
     kernel->program.switches->is_on = 0;
     ring_buffer__free(kernel->ring);
     kernel->ring = NULL;
-    empty(kernel->program.threads);
-    empty(kernel->program.processes);
+    empty_map(kernel->program.threads);
+    empty_map(kernel->program.processes);
 }

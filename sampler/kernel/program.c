@@ -14,7 +14,7 @@
 extern const unsigned char kernel_program_start[], kernel_program_end[];
 
 /* Unpacks the object file, once: it is there until the process ends. */
-static const void *unpack(size_t *bytes_out)
+static const void *unpack_object(size_t *bytes_out)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static unsigned char *object;
@@ -55,8 +55,8 @@ static struct bpf_map *find_map(const struct program *program, const char *name,
     return map && bpf_map__value_size(map) == bytes ? map : NULL;
 }
 
-static enum err_code attach(struct program *program, size_t index, const char *name,
-                            const char *what, struct err *err)
+static enum err_code attach_program(struct program *program, size_t index, const char *name,
+                                    const char *what, struct err *err)
 {
     struct bpf_program *const found = bpf_object__find_program_by_name(program->object, name);
     program->links[index] = found ? bpf_program__attach(found) : NULL;
@@ -74,7 +74,7 @@ enum err_code program_load(struct program *program, const struct program *lender
     *program = (struct program){ 0 };
     refusal_forget();
     libbpf_set_print(note_warning);
-    const void *const object = unpack(&bytes);
+    const void *const object = unpack_object(&bytes);
     if (!object)
         return err_nomem(err);
     program->object = bpf_object__open_mem(object, bytes, &options);
@@ -104,9 +104,10 @@ enum err_code program_load(struct program *program, const struct program *lender
     if (mapped == MAP_FAILED)
         return refusal_explain(err, errno, "the variables of the BPF program");
     program->switches = mapped;
-    enum err_code rc = attach(program, 0, "on_switch", "the tracepoint sched_switch", err);
+    enum err_code rc =
+        attach_program(program, 0, "on_switch", "the tracepoint sched_switch", err);
     if (!rc)
-        rc = attach(program, 1, "on_waking", "the tracepoint sched_waking", err);
+        rc = attach_program(program, 1, "on_waking", "the tracepoint sched_waking", err);
     return rc;
 }
 

@@ -24,19 +24,6 @@ static void copy_line(char out[LINE_BYTES], const char *line)
     snprintf(out, LINE_BYTES, "%.*s", (int)strcspn(line, "\n"), line);
 }
 
-/* The log ends with "processed 34 insns (limit ...) ...". */
-static void read_verdict(const char *log)
-{
-    const char *line = log, *last = NULL;
-    for (const char *next; *line && strncmp(line, "processed ", 10) != 0; line = next) {
-        next = line + strcspn(line, "\n");
-        next += *next == '\n';
-        last = line;
-    }
-    if (*line && last)
-        copy_line(verdict, last);
-}
-
 void refusal_note(const char *format, va_list arguments)
 {
     char *text;
@@ -44,8 +31,17 @@ void refusal_note(const char *format, va_list arguments)
         return;
     if (!*first)
         copy_line(first, text);
-    if (!*verdict)
-        read_verdict(text);
+    if (!*verdict) {
+        /* The log ends with "processed 34 insns (limit ...) ...". */
+        const char *line = text, *last = NULL;
+        for (const char *next; *line && strncmp(line, "processed ", 10) != 0; line = next) {
+            next = line + strcspn(line, "\n");
+            next += *next == '\n';
+            last = line;
+        }
+        if (*line && last)
+            copy_line(verdict, last);
+    }
     free(text);
 }
 

@@ -5,6 +5,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/byte_reader.h"
+#include "sampler/base/clock.h"
 #include "sampler/base/vec.h"
 #include "sampler/capture/live_capture.h"
 #include "sampler/capture/windows.h"
@@ -17,8 +18,13 @@ enum {
     ORIGIN_BYTES = 10,
     TASK_BYTES = 9,
     LOCK_THREAD_BYTES = 4,
-    USE_BYTES = 8
+    USE_BYTES = 8,
+    LOCK_BYTES = 12,
+    LINE_BYTES = 4
 };
+
+/* The locks of a session that goes on are sent so often. */
+static const uint64_t LOCKS_AGAIN_NS = NS_PER_S;
 
 /* A process never says less than before, so a number shows whether there is more. */
 static unsigned count_said(const struct sampler_target *target)
@@ -127,15 +133,27 @@ static void put_tasks(struct state_writer *writer, struct sampler *sampler,
     sampler_tasks_deinit(&tasks);
 }
 
-static bool has_texts(const struct sampler_locks *locks, const struct profile_sizes *rows)
+static bool has_line(const struct sampler_lock_line *line, uint32_t strings)
 {
-    for (size_t i = 0; i < locks->use_count; i++) {
+    return line->function < strings && line->file < strings;
+}
+
+static bool has_texts(const struct sampler_locks *locks, uint32_t strings)
+{
+    bool has_all = locks->use_count <= STATE_MAX_LOCK_USES;
+    for (size_t i = 0; i < locks->use_count && has_all; i++) {
         const struct lock_use *const use = &locks->uses[i];
-        if (use->type >= rows->strings || use->function >= rows->strings ||
-            use->file >= rows->strings)
-            return false;
+        has_all = use->type < strings && use->function < strings && use->file < strings;
     }
-    return locks->use_count <= STATE_MAX_LOCK_USES;
+    for (size_t i = 0; i < locks->count && has_all; i++) {
+        const struct sampler_lock *const lock = &locks->items[i];
+        has_all = lock->type < strings;
+        for (uint32_t k = 0; k < lock->waiter_count; k++)
+            has_all = has_all && has_line(&lock->waiters[k], strings);
+        for (uint32_t k = 0; k < lock->holder_count; k++)
+            has_all = has_all && has_line(&lock->holders[k], strings);
+    }
+    return has_all;
 }
 
 static void put_use(const struct lock_use *use, struct buffer *out)
@@ -151,27 +169,68 @@ static void put_use(const struct lock_use *use, struct buffer *out)
     buffer_number(out, use->owner_tid > 0 ? (uint64_t)use->owner_tid : 0);
 }
 
+static void put_lines(const struct sampler_lock_line *lines, uint32_t count, struct buffer *out)
+{
+    buffer_number(out, count);
+    for (uint32_t i = 0; i < count; i++) {
+        buffer_number(out, lines[i].function);
+        buffer_number(out, lines[i].file);
+        buffer_number(out, lines[i].line > 0 ? (uint64_t)lines[i].line : 0);
+        buffer_number(out, lines[i].waited_ns);
+    }
+}
+
+static void put_lock(const struct sampler_lock *lock, struct buffer *out)
+{
+    buffer_number(out, (uint64_t)lock->pid);
+    buffer_number(out, lock->type);
+    buffer_number(out, lock->object);
+    buffer_number(out, lock->waited_ns);
+    buffer_number(out, lock->held_ns);
+    buffer_number(out, lock->longest_ns);
+    buffer_number(out, lock->waits);
+    buffer_number(out, lock->first_ns);
+    buffer_number(out, lock->last_ns);
+    buffer_number(out, lock->waiting);
+    put_lines(lock->waiters, lock->waiter_count, out);
+    put_lines(lock->holders, lock->holder_count, out);
+}
+
 /* The uses of a thread follow those of the thread before. */
-static void put_locks(struct state_writer *writer, struct sampler *sampler,
-                      const struct profile_sizes *rows, struct buffer *out)
+static void put_all_locks(const struct sampler_locks *locks, struct buffer *out)
+{
+    buffer_number(out, locks->read_ns);
+    buffer_number(out, locks->measured_ns);
+    buffer_number(out, locks->dropped);
+    buffer_number(out, locks->dropped_ns);
+    buffer_number(out, locks->thread_count);
+    for (size_t i = 0; i < locks->thread_count; i++) {
+        const struct sampler_lock_thread *const thread = &locks->threads[i];
+        buffer_number(out, (uint64_t)thread->pid);
+        buffer_number(out, (uint64_t)thread->tid);
+        buffer_number(out, thread->same_waits);
+        buffer_number(out, thread->use_count);
+        for (uint32_t k = 0; k < thread->use_count; k++)
+            put_use(&locks->uses[thread->first_use + k], out);
+    }
+    buffer_number(out, locks->count);
+    for (size_t i = 0; i < locks->count; i++)
+        put_lock(&locks->items[i], out);
+}
+
+static void put_locks(struct state_writer *writer, struct sampler *sampler, uint32_t strings,
+                      bool has_ended, struct buffer *out)
 {
     struct sampler_locks locks = { 0 };
     const bool has = sampler_locks(sampler, &locks, NULL) == ERR_OK &&
-                     locks.read_ns != writer->locks_read_ns && has_texts(&locks, rows);
+                     locks.read_ns != writer->locks_read_ns &&
+                     (has_ended || sampler_options(sampler)->locks || !writer->locks_read_ns ||
+                      locks.read_ns - writer->locks_read_ns >= LOCKS_AGAIN_NS) &&
+                     has_texts(&locks, strings);
     buffer_u8(out, has);
     if (has) {
         writer->locks_read_ns = locks.read_ns;
-        buffer_number(out, locks.read_ns);
-        buffer_number(out, locks.thread_count);
-        for (size_t i = 0; i < locks.thread_count; i++) {
-            const struct sampler_lock_thread *const thread = &locks.threads[i];
-            buffer_number(out, (uint64_t)thread->pid);
-            buffer_number(out, (uint64_t)thread->tid);
-            buffer_number(out, thread->same_waits);
-            buffer_number(out, thread->use_count);
-            for (uint32_t k = 0; k < thread->use_count; k++)
-                put_use(&locks.uses[thread->first_use + k], out);
-        }
+        put_all_locks(&locks, out);
     }
     sampler_locks_deinit(&locks);
 }
@@ -204,7 +263,7 @@ void state_encode(struct state_writer *writer, struct sampler *sampler,
         buffer_number(out, 0);
     }
     put_tasks(writer, sampler, &seal->rows, out);
-    put_locks(writer, sampler, &seal->rows, out);
+    put_locks(writer, sampler, seal->rows.strings, status.state >= SAMPLER_ENDED, out);
 }
 
 /* The bool is the reader's own. */
@@ -321,11 +380,46 @@ static struct lock_use take_use(struct byte_reader *in, const struct profile_siz
     return use;
 }
 
+static uint32_t take_lines(struct byte_reader *in, const struct profile_sizes *rows,
+                           struct sampler_lock_line out[SAMPLER_LOCK_LINES])
+{
+    const uint32_t count = (uint32_t)byte_reader_count(in, LINE_BYTES, SAMPLER_LOCK_LINES);
+    for (uint32_t i = 0; i < count; i++) {
+        out[i].function = (str_id)byte_reader_below(in, UINT32_MAX);
+        out[i].file = (str_id)byte_reader_below(in, UINT32_MAX);
+        out[i].line = (int32_t)byte_reader_below(in, INT32_MAX);
+        out[i].waited_ns = byte_reader_below(in, WINDOWS_MAX_NS);
+        in->is_bad |= !has_line(&out[i], rows->strings);
+    }
+    return count;
+}
+
+static void take_lock(struct byte_reader *in, const struct profile_sizes *rows,
+                      struct sampler_lock *out)
+{
+    out->pid = (pid_t)byte_reader_below(in, INT32_MAX);
+    out->type = (str_id)byte_reader_below(in, UINT32_MAX);
+    out->object = byte_reader_number(in);
+    out->waited_ns = byte_reader_below(in, WINDOWS_MAX_NS);
+    out->held_ns = byte_reader_below(in, WINDOWS_MAX_NS);
+    out->longest_ns = byte_reader_below(in, WINDOWS_MAX_NS);
+    out->waits = byte_reader_number(in);
+    out->first_ns = byte_reader_below(in, WINDOWS_MAX_NS);
+    out->last_ns = byte_reader_below(in, WINDOWS_MAX_NS);
+    out->waiting = (uint32_t)byte_reader_below(in, UINT32_MAX);
+    out->waiter_count = take_lines(in, rows, out->waiters);
+    out->holder_count = take_lines(in, rows, out->holders);
+    in->is_bad |= out->type >= rows->strings;
+}
+
 static enum err_code take_locks(struct byte_reader *in, const struct profile_sizes *rows,
                                 struct sampler_locks *out, struct err *err)
 {
     size_t room = 0;
     out->read_ns = byte_reader_number(in);
+    out->measured_ns = byte_reader_number(in);
+    out->dropped = byte_reader_number(in);
+    out->dropped_ns = byte_reader_number(in);
     out->thread_count = byte_reader_count(in, LOCK_THREAD_BYTES, SAMPLER_MAX_LOCK_THREADS);
     out->threads = calloc(out->thread_count + 1, sizeof *out->threads);
     if (!out->threads)
@@ -343,6 +437,12 @@ static enum err_code take_locks(struct byte_reader *in, const struct profile_siz
         for (uint32_t k = 0; k < row->use_count; k++)
             out->uses[out->use_count++] = take_use(in, rows);
     }
+    out->count = byte_reader_count(in, LOCK_BYTES, SAMPLER_MAX_LOCKS);
+    out->items = calloc(out->count + 1, sizeof *out->items);
+    if (!out->items)
+        return err_nomem(err);
+    for (size_t i = 0; i < out->count && !in->is_bad; i++)
+        take_lock(in, rows, &out->items[i]);
     return ERR_OK;
 }
 

@@ -9,7 +9,7 @@
  * texts point into the block.
  * Threads: one at a time.
  * Limits: STATE_MAX_ORIGINS functions in a record, the others are in later ones; SAMPLER_MAX_LISTED processes;
- * SAMPLER_MAX_TASKS; SAMPLER_MAX_LOCK_THREADS.  Tasks, or locks, that refer to rows which are not written yet are left
+ * SAMPLER_MAX_TASKS; SAMPLER_MAX_LOCK_THREADS, SAMPLER_MAX_LOCKS.  Tasks, or locks, that refer to rows which are not written yet are left
  * out of a record.
  */
 #ifndef SAMPLER_LINK_STATE_H

@@ -73,12 +73,6 @@ bool cpu_meter_read(struct cpu_meter *meter, uint64_t *ran_ns_out, uint64_t *que
     return true;
 }
 
-/* The file holds "running", or the number of the system call that the thread waits in. */
-static bool says_running(const char *text)
-{
-    return strncmp(text, "running", strlen("running")) == 0;
-}
-
 /* The third field of stat and what follows it; NULL: unknown. */
 static const char *read_state(int fd, char *text, size_t room)
 {
@@ -98,7 +92,7 @@ bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runn
     if (meter->call_fd == CPU_NOT_OPENED)
         meter->call_fd = open_task_file(pid, tid, "syscall");
     if (meter->call_fd >= 0 && read_text(meter->call_fd, text, sizeof text)) {
-        *runnable_out = says_running(text);
+        *runnable_out = strncmp(text, "running", strlen("running")) == 0;
         if (call_out && !*runnable_out)
             system_call_read(text, call_out);
         return true;

@@ -52,7 +52,7 @@ void descriptors_destroy(struct descriptors *descriptors)
     free(descriptors);
 }
 
-static bool begins(const char *text, const char *with)
+static bool begins_with(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
@@ -60,26 +60,26 @@ static bool begins(const char *text, const char *with)
 enum descriptor_kind descriptors_read_link(const char *text, uint64_t *inode_out)
 {
     *inode_out = 0;
-    if (begins(text, "socket:[")) {
+    if (begins_with(text, "socket:[")) {
         *inode_out = strtoull(text + strlen("socket:["), NULL, 10);
         return DESCRIPTOR_SOCKET;
     }
-    if (begins(text, "pipe:["))
+    if (begins_with(text, "pipe:["))
         return DESCRIPTOR_PIPE;
-    if (begins(text, "anon_inode:"))
+    if (begins_with(text, "anon_inode:"))
         return strcmp(text, "anon_inode:[pidfd]") == 0 ? DESCRIPTOR_PROCESS : DESCRIPTOR_EVENTS;
-    if (begins(text, "pidfd:["))
+    if (begins_with(text, "pidfd:["))
         return DESCRIPTOR_PROCESS;
     /* The other end of a terminal: what a child writes. */
     if (strcmp(text, "/dev/ptmx") == 0 || strcmp(text, "/dev/pts/ptmx") == 0)
         return DESCRIPTOR_PIPE;
-    if (begins(text, "/dev/pts/") || begins(text, "/dev/tty") ||
+    if (begins_with(text, "/dev/pts/") || begins_with(text, "/dev/tty") ||
         strcmp(text, "/dev/console") == 0)
         return DESCRIPTOR_TERMINAL;
     /* Requests of those who use the file system that the program serves. */
     if (strcmp(text, "/dev/fuse") == 0)
         return DESCRIPTOR_EVENTS;
-    if (begins(text, "/proc/") || begins(text, "/sys/"))
+    if (begins_with(text, "/proc/") || begins_with(text, "/sys/"))
         return DESCRIPTOR_DEVICE;
     return *text == '/' ? DESCRIPTOR_FILE : DESCRIPTOR_UNKNOWN;
 }
@@ -177,32 +177,9 @@ static bool is_unix(int pid, int fd)
     if (!file)
         return false;
     for (int i = 0; i < INFO_LINES && !is_found && fgets(line, sizeof line, file); i++)
-        is_found = begins(line, "scm_fds:");
+        is_found = begins_with(line, "scm_fds:");
     fclose(file);
     return is_found;
-}
-
-/* A name with a newline in it makes a line of its own, so somebody else may claim any socket.  The socket's own line is
- * there as well: a name counts only if all lines of the socket agree. */
-static void find_unix(int pid, struct known_socket *out)
-{
-    char path[64], line[LINE_BYTES], peer[DESCRIPTORS_PEER_BYTES];
-    bool is_found = false, is_certain = true, is_whole = false;
-    snprintf(path, sizeof path, "/proc/%d/net/unix", pid);
-    FILE *const file = fopen(path, "re");
-    if (!file)
-        return;
-    for (int i = 0; i < DESCRIPTORS_MAX_LINES && !is_whole; i++) {
-        is_whole = !fgets(line, sizeof line, file);
-        if (is_whole || !descriptors_read_unix_line(line, out->inode, peer))
-            continue;
-        is_certain = is_certain && (!is_found || strcmp(peer, out->peer) == 0);
-        snprintf(out->peer, sizeof out->peer, "%s", peer);
-        is_found = true;
-    }
-    fclose(file);
-    if (is_found && !(is_certain && is_whole))
-        snprintf(out->peer, sizeof out->peer, "unix");
 }
 
 static const char *peer_of(struct descriptors *descriptors, int pid, int fd, uint64_t inode,
@@ -220,9 +197,27 @@ static const char *peer_of(struct descriptors *descriptors, int pid, int fd, uin
         return "";
     const uint64_t cpu_ns = clock_thread_ns();
     *entry = (struct known_socket){ .inode = inode, .read_ns = now_ns };
-    if (is_unix(pid, fd))
-        find_unix(pid, entry);
-    else if (!find_in_table(pid, "tcp", entry) && !find_in_table(pid, "tcp6", entry))
+    if (is_unix(pid, fd)) {
+        /* A name with a newline in it makes a line of its own, so somebody else may claim any socket.  The socket's own line is
+         * there as well: a name counts only if all lines of the socket agree. */
+        char path[64], line[LINE_BYTES], peer[DESCRIPTORS_PEER_BYTES];
+        bool is_found = false, is_certain = true, is_whole = false;
+        snprintf(path, sizeof path, "/proc/%d/net/unix", pid);
+        FILE *const file = fopen(path, "re");
+        if (file) {
+            for (int i = 0; i < DESCRIPTORS_MAX_LINES && !is_whole; i++) {
+                is_whole = !fgets(line, sizeof line, file);
+                if (is_whole || !descriptors_read_unix_line(line, entry->inode, peer))
+                    continue;
+                is_certain = is_certain && (!is_found || strcmp(peer, entry->peer) == 0);
+                snprintf(entry->peer, sizeof entry->peer, "%s", peer);
+                is_found = true;
+            }
+            fclose(file);
+            if (is_found && !(is_certain && is_whole))
+                snprintf(entry->peer, sizeof entry->peer, "unix");
+        }
+    } else if (!find_in_table(pid, "tcp", entry) && !find_in_table(pid, "tcp6", entry))
         (void)find_in_table(pid, "udp", entry);
     descriptors->spent_ns += clock_thread_ns() - cpu_ns;
     return entry->peer;

@@ -6,7 +6,7 @@
 enum { PAGE_BYTES = 4096 };
 
 /* The C library adds the bias to the addresses in most dynamic sections, but not in those that cannot be written. */
-static remote_addr place(uint64_t value, remote_addr bias)
+static remote_addr place_in_memory(uint64_t value, remote_addr bias)
 {
     return value < bias ? value + bias : value;
 }
@@ -28,10 +28,10 @@ enum err_code dynamic_symbols_open(struct memory *memory, remote_addr dynamic, r
         for (; at < arrived / sizeof *entries && entries[at].d_tag != DT_NULL; at++) {
             const uint64_t value = entries[at].d_un.d_val;
             switch (entries[at].d_tag) {
-            case DT_SYMTAB: out->symbols = place(value, bias); break;
-            case DT_STRTAB: out->names = place(value, bias); break;
+            case DT_SYMTAB: out->symbols = place_in_memory(value, bias); break;
+            case DT_STRTAB: out->names = place_in_memory(value, bias); break;
             case DT_STRSZ: out->names_bytes = value; break;
-            case DT_GNU_HASH: out->hash = place(value, bias); break;
+            case DT_GNU_HASH: out->hash = place_in_memory(value, bias); break;
             default: break;
             }
         }

@@ -98,7 +98,7 @@ int file_below_find(int root_fd, const char *path)
 }
 
 /* Appends "/" and the first `length` bytes of `more`, which must not be longer than NAME_MAX. */
-static bool append(char path[PATH_MAX], const char *more, size_t length)
+static bool append_part(char path[PATH_MAX], const char *more, size_t length)
 {
     const size_t used = strlen(path);
     if (used + length + 2 > PATH_MAX)
@@ -109,22 +109,8 @@ static bool append(char path[PATH_MAX], const char *more, size_t length)
     return true;
 }
 
-/* path: what `done` does not hold yet.  Makes of both the path that a link in `done` leads to. */
-static bool follow(int link_fd, char done[PATH_MAX], char path[PATH_MAX])
-{
-    char target[PATH_MAX], rest[PATH_MAX];
-    const ssize_t n = readlinkat(link_fd, "", target, sizeof target - 1);
-    if (n <= 0)
-        return false;
-    target[n] = '\0';
-    memcpy(rest, path, strlen(path) + 1);
-    if (*target == '/')
-        *done = '\0';
-    return snprintf(path, PATH_MAX, "%s/%s", target, rest) < PATH_MAX;
-}
-
 /* wanted: S_IROTH or S_IXOTH.  What a group may is not known to be what the user may. */
-static bool may(uid_t user, const struct statx *st, unsigned wanted)
+static bool may_user(uid_t user, const struct statx *st, unsigned wanted)
 {
     const unsigned for_all = wanted | wanted << 3;
     return user == 0 || (st->stx_uid == user ? (st->stx_mode & wanted << 6) != 0
@@ -132,8 +118,8 @@ static bool may(uid_t user, const struct statx *st, unsigned wanted)
 }
 
 /* Adds the first component of `path` to `done`, or follows it if it is a link; *at is `done`. */
-static bool advance(int root_fd, uid_t user, int *at, char done[PATH_MAX], char path[PATH_MAX],
-                    int *turns)
+static bool advance_path(int root_fd, uid_t user, int *at, char done[PATH_MAX],
+                         char path[PATH_MAX], int *turns)
 {
     struct statx st;
     const size_t skip = strspn(path, "/"), length = strcspn(path + skip, "/");
@@ -145,7 +131,7 @@ static bool advance(int root_fd, uid_t user, int *at, char done[PATH_MAX], char 
     memmove(path, path + skip + length, strlen(path + skip + length) + 1);
     if (!*name || strcmp(name, ".") == 0)
         return true;
-    if (!file_below_status(*at, &st) || !may(user, &st, S_IXOTH))
+    if (!file_below_status(*at, &st) || !may_user(user, &st, S_IXOTH))
         return false;
     const bool is_up = strcmp(name, "..") == 0;
     if (is_up) {
@@ -162,11 +148,21 @@ static bool advance(int root_fd, uid_t user, int *at, char done[PATH_MAX], char 
     if (*turns > FILE_BELOW_MAX_TURNS)
         return false;
     if (is_link) {
-        if (!follow(next, done, path))
+        /* `path` is what `done` does not hold yet: both become the path that the link leads to. */
+        char target[PATH_MAX], rest[PATH_MAX];
+        const ssize_t n = readlinkat(next, "", target, sizeof target - 1);
+        if (n <= 0)
             return false;
+        target[n] = '\0';
+        memcpy(rest, path, strlen(path) + 1);
+        if (*target == '/')
+            *done = '\0';
+        if (snprintf(path, PATH_MAX, "%s/%s", target, rest) >= PATH_MAX)
+            return false;
+
         close(next);
         next = file_below_find(root_fd, done);
-    } else if (!is_up && !append(done, name, length)) {
+    } else if (!is_up && !append_part(done, name, length)) {
         return false;
     }
     close(*at);
@@ -182,7 +178,7 @@ static int find_through_links(int root_fd, const char *path, uid_t user)
     int at = open_root(root_fd), turns = 0;
     bool found = at >= 0 && snprintf(left, sizeof left, "%s", path) < PATH_MAX;
     while (found && left[strspn(left, "/")])
-        found = advance(root_fd, user, &at, done, left, &turns);
+        found = advance_path(root_fd, user, &at, done, left, &turns);
     if (found)
         return at;
     if (at >= 0)
@@ -196,7 +192,7 @@ static enum file_below open_found(int found_fd, uid_t user, int *fd_out)
     struct statfs fs;
     SCOPED_FD int path_fd = found_fd;
     if (path_fd < 0 || !file_below_status(path_fd, &st) || !S_ISREG(st.stx_mode) ||
-        !may(user, &st, S_IROTH) || fstatfs(path_fd, &fs) || !file_below_is_stored(&fs))
+        !may_user(user, &st, S_IROTH) || fstatfs(path_fd, &fs) || !file_below_is_stored(&fs))
         return FILE_BELOW_REFUSED;
     return file_below_open_again(path_fd, fd_out);
 }

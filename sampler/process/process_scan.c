@@ -82,25 +82,7 @@ static enum err_code add_words(const char *text, struct pid_list *out)
     return rc;
 }
 
-/* A child is in the list of the thread that forked it. */
-static enum err_code add_listed(int parent, struct pid_list *out)
-{
-    char path[64];
-    struct pid_list tids = { 0 };
-    snprintf(path, sizeof path, "/proc/%d/task", parent);
-    enum err_code rc = add_entries(path, &tids);
-    for (size_t i = 0; i < tids.count && !rc; i++) {
-        SCOPED_FREE char *text = NULL;
-        size_t bytes;
-        snprintf(path, sizeof path, "task/%d/children", tids.items[i]);
-        if (!procfs_read(parent, path, &text, &bytes, NULL))
-            rc = add_words(text, out);
-    }
-    pid_list_deinit(&tids);
-    return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
-}
-
-static int compare(const void *a, const void *b)
+static int compare_pids(const void *a, const void *b)
 {
     const int left = *(const int *)a, right = *(const int *)b;
     return (left > right) - (left < right);
@@ -117,17 +99,32 @@ enum err_code process_scan_children(enum process_scan_method method, const int *
         rc = sorted ? process_scan_all(&all, NULL) : ERR_NOMEM;
         if (sorted && count) {
             memcpy(sorted, parents, count * sizeof *sorted);
-            qsort(sorted, count, sizeof *sorted, compare);
+            qsort(sorted, count, sizeof *sorted, compare_pids);
         }
         for (size_t i = 0; i < all.count && !rc; i++)
             if (!procfs_identify(all.items[i], &identity, NULL) &&
-                bsearch(&identity.parent, sorted, count, sizeof *sorted, compare))
+                bsearch(&identity.parent, sorted, count, sizeof *sorted, compare_pids))
                 rc = pid_list_add(out, all.items[i]);
         pid_list_deinit(&all);
         free(sorted);
         return rc;
     }
-    for (size_t i = 0; i < count && !rc; i++)
-        rc = add_listed(parents[i], out);
+    for (size_t i = 0; i < count && !rc; i++) {
+        /* A child is in the list of the thread that forked it. */
+        const int parent = parents[i];
+        char path[64];
+        struct pid_list tids = { 0 };
+        snprintf(path, sizeof path, "/proc/%d/task", parent);
+        rc = add_entries(path, &tids);
+        for (size_t j = 0; j < tids.count && !rc; j++) {
+            SCOPED_FREE char *text = NULL;
+            size_t bytes;
+            snprintf(path, sizeof path, "task/%d/children", tids.items[j]);
+            if (!procfs_read(parent, path, &text, &bytes, NULL))
+                rc = add_words(text, out);
+        }
+        pid_list_deinit(&tids);
+        rc = rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
+    }
     return rc;
 }

@@ -132,26 +132,6 @@ static void parse_pod(const char *line, size_t bytes, char out[POD_UID_BYTES])
     }
 }
 
-static void parse_line(const char *line, size_t bytes, struct container *out)
-{
-    size_t length = 0;
-    const char *id = NULL, *at = line;
-    /* A container may be inside another: the innermost counts. */
-    for (size_t found = 0;; at = id + length) {
-        const char *const next = find_id(at, (size_t)(line + bytes - at), &found);
-        if (!next)
-            break;
-        id = next;
-        length = found;
-    }
-    if (!id || length >= CONTAINER_ID_BYTES)
-        return;
-    memcpy(out->id, id, length);
-    out->id[length] = '\0';
-    name_runtime(line, id, out->name);
-    parse_pod(line, bytes, out->pod_uid);
-}
-
 /* "NAMESPACE_NAME_UID", as names of Kubernetes are: they have no '_'. */
 static bool is_pod_folder(const char *entry, const char *uid, char out[POD_BYTES])
 {
@@ -199,7 +179,24 @@ void container_parse(const char *cgroup, struct container *out)
     memset(out, 0, sizeof *out);
     for (const char *line = cgroup; *line && !*out->id;) {
         const size_t bytes = strcspn(line, "\n");
-        parse_line(line, bytes, out);
+
+        size_t length = 0;
+        const char *id = NULL, *at = line;
+        /* A container may be inside another: the innermost counts. */
+        for (size_t found = 0;; at = id + length) {
+            const char *const next = find_id(at, (size_t)(line + bytes - at), &found);
+            if (!next)
+                break;
+            id = next;
+            length = found;
+        }
+        if (id && length < CONTAINER_ID_BYTES) {
+            memcpy(out->id, id, length);
+            out->id[length] = '\0';
+            name_runtime(line, id, out->name);
+            parse_pod(line, bytes, out->pod_uid);
+        }
+
         line += bytes + (line[bytes] == '\n');
     }
 }

@@ -16,40 +16,11 @@
 enum { FIRST_BYTES = 4096 };
 
 /* /proc gives ENOENT for a process that is gone, and ESRCH for one that went during the read. */
-static enum err_code fail(int pid, const char *name, int sys, struct err *err)
+static enum err_code fail_reading(int pid, const char *name, int sys, struct err *err)
 {
     if (sys == ENOENT || sys == ESRCH)
         return err_set(err, ERR_GONE, "no process %d", pid);
     return err_sys(err, sys, "cannot read /proc/%d/%s", pid, name);
-}
-
-static enum err_code read_all(int fd, char **text_out, size_t *bytes_out, int *sys)
-{
-    size_t used = 0, room = 0;
-    char *text = NULL;
-    for (;;) {
-        if (used + 1 >= room && (room >= PROCFS_MAX_FILE_BYTES ||
-                                 !VEC_RESERVE(text, room, room ? room + 1 : FIRST_BYTES))) {
-            free(text);
-            *sys = ENOMEM;
-            return ERR_NOMEM;
-        }
-        const ssize_t n = read(fd, text + used, room - used - 1);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            *sys = errno;
-            free(text);
-            return ERR_SYS;
-        }
-        used += (size_t)n;
-        if (n == 0)
-            break;
-    }
-    text[used] = '\0';
-    *text_out = text;
-    *bytes_out = used;
-    return ERR_OK;
 }
 
 enum err_code procfs_read(int pid, const char *name, char **text_out, size_t *bytes_out,
@@ -60,9 +31,32 @@ enum err_code procfs_read(int pid, const char *name, char **text_out, size_t *by
     snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
     SCOPED_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return fail(pid, name, errno, err);
-    if (read_all(fd, text_out, bytes_out, &sys))
-        return fail(pid, name, sys, err);
+        return fail_reading(pid, name, errno, err);
+
+    size_t used = 0, room = 0;
+    char *text = NULL;
+    for (;;) {
+        if (used + 1 >= room && (room >= PROCFS_MAX_FILE_BYTES ||
+                                 !VEC_RESERVE(text, room, room ? room + 1 : FIRST_BYTES))) {
+            free(text);
+            sys = ENOMEM;
+            return fail_reading(pid, name, sys, err);
+        }
+        const ssize_t n = read(fd, text + used, room - used - 1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            sys = errno;
+            free(text);
+            return fail_reading(pid, name, sys, err);
+        }
+        used += (size_t)n;
+        if (n == 0)
+            break;
+    }
+    text[used] = '\0';
+    *text_out = text;
+    *bytes_out = used;
     return ERR_OK;
 }
 
@@ -163,7 +157,7 @@ enum err_code procfs_executable(int pid, char **out, struct err *err)
     snprintf(link, sizeof link, "/proc/%d/exe", pid);
     const ssize_t n = readlink(link, path, sizeof path - 1);
     if (n < 0)
-        return fail(pid, "exe", errno, err);
+        return fail_reading(pid, "exe", errno, err);
     path[n] = '\0';
     char *const copy = strdup(path);
     if (!copy)

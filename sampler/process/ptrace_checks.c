@@ -92,29 +92,6 @@ static bool is_same(int fd, int other)
            a.st_dev == b.st_dev;
 }
 
-/* A capability is valid in the user namespace it was given in, and in those below. */
-static void check_namespaces(struct view *view)
-{
-    char path[48];
-    snprintf(path, sizeof path, "/proc/%d/ns/user", view->pid);
-    SCOPED_FD int ours = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
-    int its = open(path, O_RDONLY | O_CLOEXEC);
-    const bool has_none = ours < 0 && errno == ENOENT;
-    view->same_namespace = has_none || (its >= 0 && is_same(ours, its));
-    /* CAP_SYS_PTRACE lets us open the file unless the process is outside of our user namespace. */
-    view->is_elsewhere = !view->same_namespace && (its >= 0 || has_capability(&view->we));
-    bool is_below = view->same_namespace;
-    for (int i = 0; i < MAX_NAMESPACES && its >= 0 && !is_below; i++) {
-        const int parent = ioctl(its, NS_GET_PARENT);
-        close(its);
-        its = parent;
-        is_below = its >= 0 && is_same(ours, its);
-    }
-    if (its >= 0)
-        close(its);
-    view->reaches = has_capability(&view->we) && is_below;
-}
-
 /* -1: this kernel has no Yama. */
 static int yama_scope(void)
 {
@@ -297,7 +274,26 @@ enum err_code ptrace_checks_of_process(int pid, bool is_read, struct access_chec
         rc = read_credentials(pid, &view.it, err);
     if (rc)
         return rc;
-    check_namespaces(&view);
+
+    /* A capability is valid in the user namespace it was given in, and in those below. */
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/ns/user", view.pid);
+    SCOPED_FD int ours = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+    int its = open(path, O_RDONLY | O_CLOEXEC);
+    const bool has_none = ours < 0 && errno == ENOENT;
+    view.same_namespace = has_none || (its >= 0 && is_same(ours, its));
+    /* CAP_SYS_PTRACE lets us open the file unless the process is outside of our user namespace. */
+    view.is_elsewhere = !view.same_namespace && (its >= 0 || has_capability(&view.we));
+    bool is_below = view.same_namespace;
+    for (int i = 0; i < MAX_NAMESPACES && its >= 0 && !is_below; i++) {
+        const int parent = ioctl(its, NS_GET_PARENT);
+        close(its);
+        its = parent;
+        is_below = its >= 0 && is_same(ours, its);
+    }
+    if (its >= 0)
+        close(its);
+    view.reaches = has_capability(&view.we) && is_below;
 
     if (view.reaches)
         access_checks_add(

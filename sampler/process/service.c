@@ -22,24 +22,6 @@ static int digit_of(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes %XX in place.  Returns the new length. */
-static size_t decode(char *text, size_t length)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < length; i++) {
-        const bool has_digits = text[i] == '%' && i + 2 < length;
-        const int high = has_digits ? digit_of(text[i + 1]) : -1;
-        const int low = has_digits ? digit_of(text[i + 2]) : -1;
-        if (high >= 0 && low >= 0) {
-            text[used++] = (char)(high * 16 + low);
-            i += 2;
-        } else {
-            text[used++] = text[i];
-        }
-    }
-    return used;
-}
-
 void service_keep(const char *text, size_t length, char out[SERVICE_BYTES])
 {
     size_t used = 0;
@@ -57,7 +39,7 @@ void service_keep(const char *text, size_t length, char out[SERVICE_BYTES])
     out[used] = '\0';
 }
 
-static size_t trim(const char **text, size_t length)
+static size_t trim_value(const char **text, size_t length)
 {
     while (length > 0 && (**text == ' ' || **text == '\t')) {
         (*text)++;
@@ -82,15 +64,28 @@ static void read_attribute(const char *pair, size_t length, struct service *out)
     if (!equals)
         return;
     const char *key = pair, *value = equals + 1;
-    const size_t key_length = trim(&key, (size_t)(equals - pair));
-    size_t value_length = trim(&value, length - (size_t)(value - pair));
+    const size_t key_length = trim_value(&key, (size_t)(equals - pair));
+    size_t value_length = trim_value(&value, length - (size_t)(value - pair));
     if (value_length > sizeof text)
         value_length = sizeof text;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         if (strlen(wanted[i].key) != key_length || memcmp(wanted[i].key, key, key_length) != 0)
             continue;
         memcpy(text, value, value_length);
-        service_keep(text, decode(text, value_length), wanted[i].value);
+
+        size_t used = 0;
+        for (size_t j = 0; j < value_length; j++) {
+            const bool has_digits = text[j] == '%' && j + 2 < value_length;
+            const int high = has_digits ? digit_of(text[j + 1]) : -1;
+            const int low = has_digits ? digit_of(text[j + 2]) : -1;
+            if (high >= 0 && low >= 0) {
+                text[used++] = (char)(high * 16 + low);
+                j += 2;
+            } else {
+                text[used++] = text[j];
+            }
+        }
+        service_keep(text, used, wanted[i].value);
     }
 }
 
@@ -105,7 +100,7 @@ static void read_attributes(const char *text, size_t length, struct service *out
     }
 }
 
-static bool begins(const char *text, size_t length, const char *with)
+static bool begins_with(const char *text, size_t length, const char *with)
 {
     return length >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
 }
@@ -117,10 +112,10 @@ void service_parse(const char *environment, size_t bytes, struct service *out)
     while (bytes > 0) {
         const char *const end = memchr(environment, '\0', bytes);
         const size_t length = end ? (size_t)(end - environment) : bytes;
-        if (begins(environment, length, name_variable))
+        if (begins_with(environment, length, name_variable))
             service_keep(environment + sizeof name_variable - 1,
                          length - (sizeof name_variable - 1), name);
-        else if (begins(environment, length, attributes_variable))
+        else if (begins_with(environment, length, attributes_variable))
             read_attributes(environment + sizeof attributes_variable - 1,
                             length - (sizeof attributes_variable - 1), out);
         environment += length + (end ? 1 : 0);

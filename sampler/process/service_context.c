@@ -73,23 +73,6 @@ static bool find_field(struct part message, unsigned wanted, struct part *out)
     return false;
 }
 
-static void read_pair(struct part pair, struct service *service)
-{
-    const struct {
-        const char *key;
-        char *value;
-    } wanted[] = { { "service.name", service->name },
-                   { "service.namespace", service->namespace },
-                   { "service.version", service->version } };
-    struct part key, any, value;
-    if (!find_field(pair, PAIR_KEY, &key) || !find_field(pair, PAIR_VALUE, &any) ||
-        !find_field(any, ANY_STRING, &value) || !value.left)
-        return;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (key.left == strlen(wanted[i].key) && memcmp(key.at, wanted[i].key, key.left) == 0)
-            service_keep((const char *)value.at, value.left, wanted[i].value);
-}
-
 void service_parse_context(const void *message, size_t bytes, struct service *service)
 {
     struct part resource, pair;
@@ -97,8 +80,21 @@ void service_parse_context(const void *message, size_t bytes, struct service *se
     if (!find_field((struct part){ message, bytes }, CONTEXT_RESOURCE, &resource))
         return;
     while (take_field(&resource, &field, &pair))
-        if (field == RESOURCE_ATTRIBUTES)
-            read_pair(pair, service);
+        if (field == RESOURCE_ATTRIBUTES) {
+            const struct {
+                const char *key;
+                char *value;
+            } wanted[] = { { "service.name", service->name },
+                           { "service.namespace", service->namespace },
+                           { "service.version", service->version } };
+            struct part key, any, value;
+            if (find_field(pair, PAIR_KEY, &key) && find_field(pair, PAIR_VALUE, &any) &&
+                find_field(any, ANY_STRING, &value) && value.left)
+                for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+                    if (key.left == strlen(wanted[i].key) &&
+                        memcmp(key.at, wanted[i].key, key.left) == 0)
+                        service_keep((const char *)value.at, value.left, wanted[i].value);
+        }
 }
 
 void service_read_header(struct memory *memory, remote_addr addr, struct service *service)

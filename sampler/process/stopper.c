@@ -36,12 +36,7 @@ void stopper_deinit(struct stopper *stopper)
     memset(stopper, 0, sizeof *stopper);
 }
 
-static enum err_code reserve(struct stopper *stopper, size_t count)
-{
-    return VEC_RESERVE(stopper->items, stopper->room, count) ? ERR_OK : ERR_NOMEM;
-}
-
-static const struct stopped *find(const struct stopper *stopper, int32_t tid)
+static const struct stopped *find_stopped(const struct stopper *stopper, int32_t tid)
 {
     for (size_t i = 0; i < stopper->count; i++)
         if (stopper->items[i].tid == tid)
@@ -57,7 +52,7 @@ static bool has_ended(int32_t tid)
 }
 
 /* The errno of a refusal; 0: seized.  The kernel refuses a thread that has ended as it does one that is traced. */
-static int seize(struct stopper *stopper, const struct process *process, int32_t tid)
+static int seize_thread(struct stopper *stopper, const struct process *process, int32_t tid)
 {
     if (!thread_ids_has(process->pid, tid))
         return ESRCH;
@@ -73,7 +68,7 @@ static int seize(struct stopper *stopper, const struct process *process, int32_t
 
 /* Asks the threads that have been seized to stop, those of other processes too: a thread that runs can be let go only
  * once it has stopped.  Returns how many are not of other processes. */
-static size_t interrupt(const struct stopper *stopper, const struct process *process)
+static size_t interrupt_threads(const struct stopper *stopper, const struct process *process)
 {
     /* If it has not ended, nobody else has its pid, which is the id of its first thread. */
     const bool has_exited = process_has_exited(process);
@@ -89,16 +84,16 @@ static size_t interrupt(const struct stopper *stopper, const struct process *pro
     return own;
 }
 
-static void forget(struct stopper *stopper, size_t index)
+static void forget_thread(struct stopper *stopper, size_t index)
 {
     stopper->items[index] = stopper->items[--stopper->count];
 }
 
-static void detach(struct stopper *stopper, size_t index)
+static void detach_thread(struct stopper *stopper, size_t index)
 {
     const struct stopped *const item = &stopper->items[index];
     (void)ptrace(PTRACE_DETACH, item->tid, NULL, (void *)(intptr_t)item->signal);
-    forget(stopper, index);
+    forget_thread(stopper, index);
 }
 
 /* Takes the status from waitpid: the thread has stopped, perhaps with a pending signal, or is gone. */
@@ -106,14 +101,14 @@ static void take_status(struct stopper *stopper, size_t index, int status)
 {
     struct stopped *const item = &stopper->items[index];
     if (!WIFSTOPPED(status)) {
-        forget(stopper, index);
+        forget_thread(stopper, index);
         return;
     }
     item->state = STOPPER_STOPPED;
     if (status >> 16 != PTRACE_EVENT_STOP)
         item->signal = WSTOPSIG(status);
     if (item->is_foreign)
-        detach(stopper, index);
+        detach_thread(stopper, index);
 }
 
 /* The kernel reports the end of our own child once; that report is for the code that started it. */
@@ -174,7 +169,7 @@ static size_t poll_threads(struct stopper *stopper)
             continue;
         item->ran_ns = before_ns;
         if (is_end_of_own_child(item->tid) || !poll_thread(stopper, i))
-            forget(stopper, i);
+            forget_thread(stopper, i);
     }
     for (size_t i = 0; i < stopper->count; i++)
         running += is_awaited(&stopper->items[i]);
@@ -190,7 +185,8 @@ enum err_code stopper_stop(struct stopper *stopper, const struct process *proces
     const size_t most = count < STOPPER_MAX_THREADS ? count : STOPPER_MAX_THREADS;
     long pause_ns = FIRST_PAUSE_NS;
     int refusal = 0;
-    const enum err_code rc = reserve(stopper, stopper->count + most);
+    const enum err_code rc =
+        VEC_RESERVE(stopper->items, stopper->room, stopper->count + most) ? ERR_OK : ERR_NOMEM;
     if (rc)
         return rc;
     const uint64_t began_ns = stopper->polled_ns = clock_now_ns();
@@ -198,12 +194,12 @@ enum err_code stopper_stop(struct stopper *stopper, const struct process *proces
     for (size_t i = 0; i < stopper->count; i++)
         stopper->items[i].is_late = true;
     for (size_t i = 0; i < most; i++)
-        if (tids[i] > 0 && !find(stopper, tids[i])) {
-            const int sys = seize(stopper, process, tids[i]);
+        if (tids[i] > 0 && !find_stopped(stopper, tids[i])) {
+            const int sys = seize_thread(stopper, process, tids[i]);
             stopper->refused += sys && sys != ESRCH;
             refusal = sys && sys != ESRCH ? sys : refusal;
         }
-    if (!interrupt(stopper, process))
+    if (!interrupt_threads(stopper, process))
         return refusal ? err_code_of_errno(refusal) : ERR_GONE;
     const uint64_t still_ns = clock_now_ns() + STILL_NS;
     const uint64_t until_ns = deadline_ns > still_ns ? deadline_ns : still_ns;
@@ -219,7 +215,7 @@ enum err_code stopper_stop(struct stopper *stopper, const struct process *proces
 
 bool stopper_holds(const struct stopper *stopper, int32_t tid)
 {
-    const struct stopped *const item = find(stopper, tid);
+    const struct stopped *const item = find_stopped(stopper, tid);
     return item && !item->is_foreign;
 }
 
@@ -274,27 +270,22 @@ bool stopper_has_interrupted_wait(int32_t tid)
 }
 #endif
 
-/* Resumes the threads that have stopped; returns how long the one that stopped first stood still. */
-static uint64_t detach_stopped(struct stopper *stopper)
-{
-    uint64_t since_ns = UINT64_MAX;
-    for (size_t i = stopper->count; i-- > 0;) {
-        struct stopped *const item = &stopper->items[i];
-        if (item->state != STOPPER_STOPPED)
-            continue;
-        since_ns = item->ran_ns < since_ns ? item->ran_ns : since_ns;
-        detach(stopper, i);
-    }
-    return since_ns < UINT64_MAX ? clock_now_ns() - since_ns : 0;
-}
-
 void stopper_resume(struct stopper *stopper)
 {
     enum { PAUSE_NS = 100000, MAX_PAUSES = 100 };
     size_t running = poll_threads(stopper);
     uint64_t longest_ns = 0;
     for (unsigned i = 0;; i++) {
-        const uint64_t stop_ns = detach_stopped(stopper);
+        uint64_t since_ns = UINT64_MAX;
+        for (size_t j = stopper->count; j-- > 0;) {
+            struct stopped *const item = &stopper->items[j];
+            if (item->state != STOPPER_STOPPED)
+                continue;
+            since_ns = item->ran_ns < since_ns ? item->ran_ns : since_ns;
+            detach_thread(stopper, j);
+        }
+        const uint64_t stop_ns = since_ns < UINT64_MAX ? clock_now_ns() - since_ns : 0;
+
         longest_ns = stop_ns > longest_ns ? stop_ns : longest_ns;
         if (!running || i == MAX_PAUSES)
             break;

@@ -93,27 +93,6 @@ static uint64_t read_distance(const struct thread_locals *locals, remote_addr ma
     return distance;
 }
 
-/* The variable that a file has; false: none. */
-static bool find_variable(const struct thread_locals *locals,
-                          struct thread_local_variable *variable)
-{
-    /* As in <link.h>. */
-    struct {
-        uint64_t bias, name, dynamic;
-    } map;
-    struct dynamic_symbols symbols;
-    Elf64_Sym symbol;
-    struct memory *const memory = locals->memory;
-    if (memory_read(memory, variable->module.map, &map, sizeof map) ||
-        dynamic_symbols_open(memory, map.dynamic, map.bias, &symbols) ||
-        dynamic_symbols_find(memory, &symbols, locals->name, &symbol) ||
-        ELF64_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_size != locals->bytes)
-        return false;
-    variable->offset = symbol.st_value;
-    variable->distance = read_distance(locals, variable->module.map);
-    return true;
-}
-
 static bool is_same_module(const struct thread_locals_module *a,
                            const struct thread_locals_module *b)
 {
@@ -127,20 +106,19 @@ struct refresh {
     bool has_changed;
 };
 
-static struct thread_local_variable *item_of(struct thread_locals *locals, uint64_t number)
-{
-    for (size_t i = 0; i < locals->count; i++)
-        if (locals->items[i].number == number)
-            return &locals->items[i];
-    return NULL;
-}
-
 /* Notes the module that a number stands for now. */
 static void see_module(struct refresh *refresh, uint64_t number, remote_addr slot,
                        const struct thread_locals_module *module)
 {
     struct thread_locals *const locals = refresh->locals;
-    struct thread_local_variable *const item = item_of(locals, number);
+
+    struct thread_local_variable *item = NULL;
+    for (size_t i = 0; i < locals->count; i++)
+        if (locals->items[i].number == number) {
+            item = &locals->items[i];
+            break;
+        }
+
     struct thread_local_variable found = { *module, number, slot, 0, 0 };
     if (is_same_module(&locals->modules[number], module)) {
         const uint64_t distance = item ? read_distance(locals, module->map) : 0;
@@ -156,8 +134,24 @@ static void see_module(struct refresh *refresh, uint64_t number, remote_addr slo
     if (module->map && refresh->examined++ >= THREAD_LOCALS_MAX_EXAMINED)
         return;
     locals->modules[number] = *module;
-    if (!module->map || locals->count == THREAD_LOCALS_MAX || !find_variable(locals, &found))
+
+    if (!module->map || locals->count == THREAD_LOCALS_MAX)
         return;
+    /* As in <link.h>. */
+    struct {
+        uint64_t bias, name, dynamic;
+    } map;
+    struct dynamic_symbols symbols;
+    Elf64_Sym symbol;
+    struct memory *const memory = locals->memory;
+    if (memory_read(memory, found.module.map, &map, sizeof map) ||
+        dynamic_symbols_open(memory, map.dynamic, map.bias, &symbols) ||
+        dynamic_symbols_find(memory, &symbols, locals->name, &symbol) ||
+        ELF64_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_size != locals->bytes)
+        return;
+    found.offset = symbol.st_value;
+    found.distance = read_distance(locals, found.module.map);
+
     locals->items[locals->count++] = found;
     refresh->has_changed = true;
 }

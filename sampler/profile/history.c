@@ -42,12 +42,6 @@ enum err_code history_append(struct history *history, struct window *window, str
     return ERR_OK;
 }
 
-/* The end of the step of that width that contains start_ns. */
-static uint64_t step_end(uint64_t start_ns, uint64_t width_ns)
-{
-    return start_ns - start_ns % width_ns + width_ns;
-}
-
 /* Index of the first window that starts at or after start_ns. */
 static size_t first_from(const struct history *history, uint64_t start_ns)
 {
@@ -102,7 +96,8 @@ static bool find_in_steps(struct history *history, size_t width, uint64_t now_ns
     const uint64_t limit_ns = now_ns > wait_ns ? now_ns - wait_ns : 0;
 
     for (size_t i = first_from(history, history->done_ns[width]); i < history->count;) {
-        const uint64_t end_ns = step_end(history->windows[i]->start_ns, width_ns);
+        const uint64_t start_ns = history->windows[i]->start_ns;
+        const uint64_t end_ns = start_ns - start_ns % width_ns + width_ns;
         history->done_ns[width] = end_ns - width_ns;
         if (end_ns > limit_ns)
             break; /* later ones are younger */

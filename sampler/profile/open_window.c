@@ -36,20 +36,16 @@ enum err_code open_window_add_spot(struct open_window *open, node_id node, spot_
     return tally_add(&open->spots, spot_key(node, spot), count, 0, err);
 }
 
-/* The time of a run's next sample, if it goes on. */
-static uint64_t next_ns(const struct window_run *run, uint64_t step_ns)
-{
-    return run->first_ns + (run->count > 1 ? run->count * (run->step_us * NS_PER_US) : step_ns);
-}
-
 /* Adds a run to the last one of its thread if it continues it: no sample moves by half a step then. */
-static bool continues(const struct open_window *open, struct window_run *last,
-                      const struct window_run *next)
+static bool continues_run(const struct open_window *open, struct window_run *last,
+                          const struct window_run *next)
 {
     const uint64_t step_ns = last->count > 1   ? last->step_us * NS_PER_US
                              : next->count > 1 ? next->step_us * NS_PER_US
                                                : open->period_ns;
-    const uint64_t expected_ns = next_ns(last, step_ns);
+    const uint64_t expected_ns =
+        last->first_ns +
+        (last->count > 1 ? last->count * (last->step_us * NS_PER_US) : step_ns);
     const uint64_t off_ns = next->first_ns > expected_ns ? next->first_ns - expected_ns
                                                          : expected_ns - next->first_ns;
     const uint64_t other_ns = next->count > 1 ? next->step_us * NS_PER_US : step_ns;
@@ -63,15 +59,6 @@ static bool continues(const struct open_window *open, struct window_run *last,
     return true;
 }
 
-static bool reserve_runs(struct open_window *open, thread_id thread)
-{
-    const size_t before = open->last_room;
-    if (!VEC_RESERVE(open->last_runs, open->last_room, (size_t)thread + 1))
-        return false;
-    memset(open->last_runs + before, 0, (open->last_room - before) * sizeof *open->last_runs);
-    return VEC_RESERVE(open->runs, open->run_room, open->run_count + 1);
-}
-
 void open_window_order(struct open_window *open, const struct run *run)
 {
     const uint64_t step_us = run->step_ns / NS_PER_US;
@@ -80,11 +67,19 @@ void open_window_order(struct open_window *open, const struct run *run)
                                      .count = run->count,
                                      .step_us = step_us < UINT32_MAX ? (uint32_t)step_us
                                                                      : UINT32_MAX };
-    if (!run->count || !reserve_runs(open, run->thread))
+
+    if (!run->count)
         return;
+    const size_t before = open->last_room;
+    if (!VEC_RESERVE(open->last_runs, open->last_room, (size_t)run->thread + 1))
+        return;
+    memset(open->last_runs + before, 0, (open->last_room - before) * sizeof *open->last_runs);
+    if (!VEC_RESERVE(open->runs, open->run_room, open->run_count + 1))
+        return;
+
     uint32_t *const last = &open->last_runs[run->thread];
     open->run_samples += run->count;
-    if (*last && continues(open, &open->runs[*last - 1], &next))
+    if (*last && continues_run(open, &open->runs[*last - 1], &next))
         return;
     open->runs[open->run_count++] = next;
     *last = (uint32_t)open->run_count;

@@ -21,7 +21,7 @@ enum err_code profile_create(struct profile **out, struct err *err)
     enum err_code rc = tables_init(&profile->tables, err);
     if (!rc) {
         /* No library, and the root's function, frame and node, are rows 0 of their tables.  The root node is not in the index,
- * so that a node of the root's frame below the root is another one. */
+         * so that a node of the root's frame below the root is another one. */
         uint32_t id;
         rc = profile_library(profile, &(struct profile_library){ 0 }, &id, err);
         if (!rc)
@@ -314,23 +314,6 @@ static size_t excess_of(const struct profile *profile)
                : 0;
 }
 
-static void keep_within_memory(struct profile *profile, uint64_t now_ns)
-{
-    close_tables(profile);
-    const bool is_merged = publication_merge_old(&profile->published, now_ns);
-
-    const size_t room = profile->memory_bytes / RUNS_PART;
-    const size_t bytes = profile->published.history.run_bytes;
-    const size_t excess = excess_of(profile);
-    const size_t above = profile->memory_bytes && bytes > room ? bytes - room : 0;
-    const size_t runs = above > excess ? above : excess;
-
-    if (runs && publication_drop_runs(&profile->published, runs))
-        return;
-    if (is_merged && excess_of(profile) && profile->published.history.ages > 0)
-        history_halve_ages(&profile->published.history);
-}
-
 static bool has_news(const struct profile *profile)
 {
     const struct profile_sizes now = tables_sizes(&profile->tables);
@@ -364,7 +347,18 @@ enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err 
     }
     profile->sealed = tables_sizes(&profile->tables);
     open_window_clear(&profile->open, now_ns);
-    keep_within_memory(profile, now_ns);
+
+    close_tables(profile);
+    const bool is_merged = publication_merge_old(&profile->published, now_ns);
+
+    const size_t room = profile->memory_bytes / RUNS_PART;
+    const size_t bytes = profile->published.history.run_bytes;
+    const size_t excess = excess_of(profile);
+    const size_t above = profile->memory_bytes && bytes > room ? bytes - room : 0;
+    const size_t runs = above > excess ? above : excess;
+    if ((!runs || !publication_drop_runs(&profile->published, runs)) && is_merged &&
+        excess_of(profile) && profile->published.history.ages > 0)
+        history_halve_ages(&profile->published.history);
     return ERR_OK;
 }
 

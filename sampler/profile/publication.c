@@ -70,25 +70,6 @@ void publication_extend(struct publication *publication, uint64_t end_ns)
     pthread_mutex_unlock(&publication->lock);
 }
 
-static bool merge_run(struct publication *publication, const struct history_run *run)
-{
-    struct history *const history = &publication->history;
-    struct window **const old = malloc(run->count * sizeof(struct window *));
-    struct window *merged;
-    if (!old || window_merge(history->windows + run->first, run->count, &merged, NULL)) {
-        free(old);
-        return false;
-    }
-    merged->width_ns = run->width_ns;
-    pthread_mutex_lock(&publication->lock);
-    history_replace(history, run, merged, old);
-    pthread_mutex_unlock(&publication->lock);
-    for (size_t i = 0; i < run->count; i++)
-        window_unref(old[i]);
-    free(old);
-    return true;
-}
-
 static size_t cells_of(const struct history *history, const struct history_run *run)
 {
     size_t cells = run->count;
@@ -107,24 +88,21 @@ bool publication_merge_old(struct publication *publication, uint64_t now_ns)
             return true;
         cells += cells_of(history, &run);
         /* If memory runs out, a later seal tries again. */
-        if (!merge_run(publication, &run))
+        struct window **const old = malloc(run.count * sizeof(struct window *));
+        struct window *merged;
+        if (!old || window_merge(history->windows + run.first, run.count, &merged, NULL)) {
+            free(old);
             return true;
+        }
+        merged->width_ns = run.width_ns;
+        pthread_mutex_lock(&publication->lock);
+        history_replace(history, &run, merged, old);
+        pthread_mutex_unlock(&publication->lock);
+        for (size_t i = 0; i < run.count; i++)
+            window_unref(old[i]);
+        free(old);
     }
     return false;
-}
-
-static bool drop_runs_of(struct publication *publication, size_t at)
-{
-    struct history *const history = &publication->history;
-    const struct history_run one = { at, 1, 0 };
-    struct window *without, *old;
-    if (window_without_runs(history->windows[at], &without, NULL))
-        return false;
-    pthread_mutex_lock(&publication->lock);
-    history_replace(history, &one, without, &old);
-    pthread_mutex_unlock(&publication->lock);
-    window_unref(old);
-    return true;
 }
 
 bool publication_drop_runs(struct publication *publication, size_t bytes)
@@ -136,8 +114,16 @@ bool publication_drop_runs(struct publication *publication, size_t bytes)
     while (history->run_bytes > goal && cells < MERGED_CELLS &&
            history_find_runs(history, &at)) {
         cells += history->windows[at]->cell_count + 1;
-        if (!drop_runs_of(publication, at))
+
+        const struct history_run one = { at, 1, 0 };
+        struct window *without, *old;
+        if (window_without_runs(history->windows[at], &without, NULL))
             break;
+        pthread_mutex_lock(&publication->lock);
+        history_replace(history, &one, without, &old);
+        pthread_mutex_unlock(&publication->lock);
+        window_unref(old);
+
         has_dropped = true;
     }
     return has_dropped;

@@ -64,16 +64,6 @@ static int compare_cells(const void *left, const void *right)
     return cell_key_order(key_of(left), key_of(right));
 }
 
-/* The bits in which the keys differ. */
-static uint64_t varying_bits(const struct cell *cells, size_t count)
-{
-    const uint64_t first = key_of(&cells[0]);
-    uint64_t bits = 0;
-    for (size_t i = 1; i < count; i++)
-        bits |= key_of(&cells[i]) ^ first;
-    return bits;
-}
-
 static int compare_spots(const void *left, const void *right)
 {
     const struct spot_cell *const a = left;
@@ -89,7 +79,12 @@ void window_sort(struct window *window)
     struct cell *const scratch = count < FEW_CELLS ? NULL : malloc(count * sizeof(struct cell));
     if (scratch) {
         struct cell *const cells = window->cells;
-        const uint64_t varying = varying_bits(cells, count);
+
+        const uint64_t first = key_of(&cells[0]);
+        uint64_t varying = 0;
+        for (size_t i = 1; i < count; i++)
+            varying |= key_of(&cells[i]) ^ first;
+
         struct cell *from = cells, *to = scratch;
         for (unsigned shift = 0; shift < 64; shift += 8) {
             if (!(varying >> shift & 0xff))

@@ -67,25 +67,8 @@ static size_t merge_spots(const struct window *a, const struct window *b, struct
     return count;
 }
 
-/* The parts are consecutive, so the runs of a thread stay in order.  Without memory for them, the window
- * does without. */
-static void join_runs(const struct window *a, const struct window *b, struct window *to)
-{
-    const size_t count = a->run_count + b->run_count;
-    if (!count || !window_is_ordered(a) || !window_is_ordered(b))
-        return;
-    to->runs = malloc(count * sizeof *to->runs);
-    if (!to->runs)
-        return;
-    if (a->run_count)
-        memcpy(to->runs, a->runs, window_run_bytes(a));
-    if (b->run_count)
-        memcpy(to->runs + a->run_count, b->runs, window_run_bytes(b));
-    to->run_count = count;
-}
-
-static enum err_code reserve(const struct window *a, const struct window *b,
-                             struct window **out, struct err *err)
+static enum err_code reserve_room(const struct window *a, const struct window *b,
+                                  struct window **out, struct err *err)
 {
     struct window *to;
     const size_t cells = a->cell_count + b->cell_count;
@@ -106,7 +89,7 @@ static enum err_code merge_two(const struct window *a, const struct window *b,
                                struct window **out, struct err *err)
 {
     struct window *to;
-    const enum err_code rc = reserve(a, b, &to, err);
+    const enum err_code rc = reserve_room(a, b, &to, err);
     if (rc)
         return rc;
     const size_t cells = merge_cells(a, b, to);
@@ -121,7 +104,19 @@ static enum err_code merge_two(const struct window *a, const struct window *b,
     to->period_ns = to->cell_ns ? 0 : a->cell_count ? a->period_ns : b->period_ns;
     to->sizes = b->sizes;
 
-    join_runs(a, b, to);
+    /* The parts are consecutive, so the runs of a thread stay in order.  Without memory for them, the window
+     * does without. */
+    const size_t count = a->run_count + b->run_count;
+    if (count && window_is_ordered(a) && window_is_ordered(b)) {
+        to->runs = malloc(count * sizeof *to->runs);
+        if (to->runs) {
+            if (a->run_count)
+                memcpy(to->runs, a->runs, window_run_bytes(a));
+            if (b->run_count)
+                memcpy(to->runs + a->run_count, b->runs, window_run_bytes(b));
+            to->run_count = count;
+        }
+    }
 
     /* Gives back memory reserved for cells that turned out equal, if possible. */
     const size_t bytes = sizeof *to + cells * sizeof *to->cells;

@@ -37,9 +37,9 @@ static bool is_build(const struct elf *elf, const char *build_id)
 }
 
 /* The library itself, or the file that was separated from it. */
-static enum err_code choose(struct elf *elf, int library_fd,
-                            const struct debug_file_place *place, struct deadline deadline,
-                            struct debug_lines_file *out)
+static enum err_code choose_file(struct elf *elf, int library_fd,
+                                 const struct debug_file_place *place, struct deadline deadline,
+                                 struct debug_lines_file *out)
 {
     struct elf *separate;
     uint64_t bytes = elf_file_bytes(elf);
@@ -71,7 +71,7 @@ enum err_code debug_lines_open(int library_fd, int root_fd, const char *path,
         return ERR_GONE;
     const enum err_code rc = *build_id && !is_build(elf, build_id)
                                  ? ERR_GONE
-                                 : choose(elf, library_fd, &place, deadline, out);
+                                 : choose_file(elf, library_fd, &place, deadline, out);
     elf_close(elf);
     return rc;
 }

@@ -68,7 +68,7 @@ static void free_sampler(struct local_sampler *sampler)
     free(sampler);
 }
 
-static struct local_sampler *allocate(const struct sampler_options *options)
+static struct local_sampler *allocate_sampler(const struct sampler_options *options)
 {
     pthread_condattr_t monotonic;
     struct local_sampler *const sampler = calloc(1, sizeof *sampler);
@@ -260,7 +260,7 @@ static enum err_code choose_engine(struct local_sampler *sampler, struct err *er
     return rc ? use_remote(sampler, why.message, NULL, err) : ERR_OK;
 }
 
-static enum err_code attach(struct local_sampler *sampler, struct err *err)
+static enum err_code attach_target(struct local_sampler *sampler, struct err *err)
 {
     enum err_code rc = targets_init(&sampler->targets, &sampler->face.options, err);
     if (!rc)
@@ -460,14 +460,14 @@ enum err_code local_sampler_start(const struct sampler_options *options, struct 
     enum err_code rc = check_options(options, err);
     if (rc)
         return rc;
-    struct local_sampler *const sampler = allocate(options);
+    struct local_sampler *const sampler = allocate_sampler(options);
     if (!sampler)
         return err_nomem(err);
     sampler->face.ops = &ops;
     if (sampler->face.end_fd < 0)
         rc = err_sys(err, errno, "cannot create an event descriptor");
     else
-        rc = attach(sampler, err);
+        rc = attach_target(sampler, err);
     if (is_cancelled(sampler))
         rc = err_set(err, ERR_SYS, "cancelled before the interpreter was found");
     sampler->face.options.is_cancelled = NULL;

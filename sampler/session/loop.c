@@ -101,7 +101,7 @@ void loop_take_new(struct local_sampler *sampler)
 }
 
 /* Returns false, so that a caller can return what this returns. */
-static bool end(struct loop *loop, enum sampler_state state, const char *reason)
+static bool end_session(struct loop *loop, enum sampler_state state, const char *reason)
 {
     loop->ending = (struct ending){ .state = state, .reason = reason };
     return false;
@@ -161,7 +161,7 @@ static uint64_t sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadlin
 }
 
 /* The time that a sample of the open window stands for. */
-static uint64_t weigh(struct loop *loop, bool is_last)
+static uint64_t weigh_tick(struct loop *loop, bool is_last)
 {
     const uint64_t ticks = profile_quality(loop->sampler->targets.profile)->ticks;
     const uint64_t made = ticks - loop->ticks;
@@ -169,7 +169,7 @@ static uint64_t weigh(struct loop *loop, bool is_last)
     return schedule_weight_ns(loop->period_ns, made, &loop->owed, is_last);
 }
 
-static enum err_code seal(struct loop *loop, uint64_t now_ns, bool is_last)
+static enum err_code seal_window(struct loop *loop, uint64_t now_ns, bool is_last)
 {
     struct local_sampler *const sampler = loop->sampler;
     /* Windows end at whole multiples, so that every time slot has the same number of them. */
@@ -178,7 +178,7 @@ static enum err_code seal(struct loop *loop, uint64_t now_ns, bool is_last)
     const uint64_t end_ns = now_ns - sampler->created_ns;
     enum err_code rc = targets_flush(&sampler->targets, now_ns, is_last);
     const uint64_t ticks = loop->ticks;
-    const uint64_t weight_ns = weigh(loop, is_last);
+    const uint64_t weight_ns = weigh_tick(loop, is_last);
     if (!rc && sampler->face.options.async != SAMPLER_ASYNC_OFF)
         rc = targets_show_tasks(&sampler->targets);
     profile_set_period(sampler->targets.profile, weight_ns);
@@ -207,7 +207,7 @@ static bool go_on(struct loop *loop, bool is_well, const struct ending *ending)
     if (!is_well)
         loop->ending = *ending;
     loop->has_no_targets = is_well && targets->count == 0 && !may_get_targets(loop->sampler);
-    return loop->has_no_targets ? end(loop, targets->last.state, targets->last.reason)
+    return loop->has_no_targets ? end_session(loop, targets->last.state, targets->last.reason)
                                 : is_well;
 }
 
@@ -227,43 +227,14 @@ static bool do_tick(struct loop *loop)
     const bool is_well = engine->ops->tick(engine, &tick, &ending);
     if (tick.has_sampled)
         count_tick(loop, tick.now_ns);
-    return go_on(loop, is_well, &ending);
-}
-
-/* Applies changes of rate and budget.  false: there are none. */
-static bool take_changes(struct loop *loop)
-{
-    struct local_sampler *const sampler = loop->sampler;
-    pthread_mutex_lock(&sampler->mutex);
-    const bool has_changed = sampler->has_changed;
-    const double share = sampler->max_cpu_percent / 100, requested_hz = sampler->requested_hz;
-    sampler->has_changed = false;
-    pthread_mutex_unlock(&sampler->mutex);
-    if (has_changed)
-        budget_change(&loop->budget, share, requested_hz);
-    return has_changed;
+    const enum err_code rc = is_well ? targets_read_locks(&loop->sampler->targets) : ERR_OK;
+    return go_on(loop, is_well && !target_ends_session(rc, &ending), &ending);
 }
 
 static double tick_hz(const struct loop *loop, uint64_t now_ns)
 {
     const struct engine *const engine = loop->sampler->targets.engine;
     return engine->ops->tick_hz(engine, loop->budget.rate_hz, now_ns);
-}
-
-/* Sets the rate to the requested one, or to what the budget allows. */
-static void keep_budget(struct loop *loop)
-{
-    struct local_sampler *const sampler = loop->sampler;
-    const uint64_t ticks = profile_quality(sampler->targets.profile)->ticks;
-    const uint64_t cpu_ns =
-        clock_thread_ns() + (sampler->tracker ? child_tracker_cpu_ns(sampler->tracker) : 0);
-    const bool has_changed = take_changes(loop);
-    if (!budget_measure(&loop->budget, cpu_ns, ticks) && !has_changed)
-        return;
-    sampler->targets.engine->ops->set_rate(sampler->targets.engine, loop->budget.rate_hz);
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->status.rate_hz = loop->budget.rate_hz;
-    pthread_mutex_unlock(&sampler->mutex);
 }
 
 /* Begins with native stacks if that has been asked for. */
@@ -279,20 +250,39 @@ static enum err_code record_native(struct loop *loop)
 }
 
 /* Publishes the window once it is full.  false: the session is over. */
-static bool publish(struct loop *loop, uint64_t now_ns)
+static bool publish_window(struct loop *loop, uint64_t now_ns)
 {
     struct ending ending;
     if (now_ns - loop->sealed_ns < WINDOW_NS)
         return true;
-    keep_budget(loop);
+
+    /* The rate becomes the requested one, or what the budget allows. */
+    struct local_sampler *const sampler = loop->sampler;
+    const uint64_t ticks = profile_quality(sampler->targets.profile)->ticks;
+    const uint64_t cpu_ns =
+        clock_thread_ns() + (sampler->tracker ? child_tracker_cpu_ns(sampler->tracker) : 0);
+
+    pthread_mutex_lock(&sampler->mutex);
+    const bool has_changed = sampler->has_changed;
+    const double share = sampler->max_cpu_percent / 100, requested_hz = sampler->requested_hz;
+    sampler->has_changed = false;
+    pthread_mutex_unlock(&sampler->mutex);
+    if (has_changed)
+        budget_change(&loop->budget, share, requested_hz);
+    if (budget_measure(&loop->budget, cpu_ns, ticks) || has_changed) {
+        sampler->targets.engine->ops->set_rate(sampler->targets.engine, loop->budget.rate_hz);
+        pthread_mutex_lock(&sampler->mutex);
+        sampler->status.rate_hz = loop->budget.rate_hz;
+        pthread_mutex_unlock(&sampler->mutex);
+    }
 
     const double hz = tick_hz(loop, now_ns);
     if (hz < loop->tick_hz || hz > loop->tick_hz)
         schedule_set_rate(&loop->schedule, now_ns, hz);
     loop->tick_hz = hz;
 
-    if (record_native(loop) || seal(loop, now_ns, false))
-        return end(loop, SAMPLER_FAILED, "out of memory");
+    if (record_native(loop) || seal_window(loop, now_ns, false))
+        return end_session(loop, SAMPLER_FAILED, "out of memory");
     const bool is_well = targets_check(&loop->sampler->targets, &ending);
     return go_on(loop, is_well, &ending);
 }
@@ -317,18 +307,18 @@ static bool wait_for(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
             until_ns = end_ns;
         now_ns = sleep_until(loop, now_ns, until_ns, &instant_ns);
         if (atomic_load(&loop->sampler->is_ending))
-            return end(loop, SAMPLER_ENDED, SAMPLER_STOPPED);
-        if (!publish(loop, now_ns))
+            return end_session(loop, SAMPLER_ENDED, SAMPLER_STOPPED);
+        if (!publish_window(loop, now_ns))
             return false;
         if (now_ns >= end_ns)
-            return end(loop, SAMPLER_ENDED, "duration reached");
+            return end_session(loop, SAMPLER_ENDED, "duration reached");
         if (now_ns + NEAR_NS >= instant_ns)
             return true;
     }
 }
 
 /* Counts a tick that reads nothing, without waiting for it.  false: it has to be waited for. */
-static bool skip(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
+static bool skip_ticks(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
 {
     struct engine *const engine = loop->sampler->targets.engine;
     const uint64_t publish_ns = loop->sealed_ns + WINDOW_NS;
@@ -339,7 +329,7 @@ static bool skip(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
     return true;
 }
 
-static void run(struct loop *loop)
+static void run_loop(struct loop *loop)
 {
     struct local_sampler *const sampler = loop->sampler;
     struct engine *const engine = sampler->targets.engine;
@@ -360,7 +350,7 @@ static void run(struct loop *loop)
                 loop->owed += missed;
         }
         was_paused = paused;
-        if (!paused && skip(loop, now_ns, instant_ns)) {
+        if (!paused && skip_ticks(loop, now_ns, instant_ns)) {
             has_skipped = true;
             continue;
         }
@@ -395,9 +385,9 @@ void *loop_main(void *context)
     loop.tick_hz = tick_hz(&loop, now_ns);
     schedule_init(&loop.schedule, now_ns, loop.tick_hz, random_u64(&random));
     loop.period_ns = (uint64_t)((double)NS_PER_S / loop.budget.rate_hz);
-    run(&loop);
+    run_loop(&loop);
     waker_deinit(&loop.waker);
-    (void)!seal(&loop, clock_now_ns(), true);
+    (void)!seal_window(&loop, clock_now_ns(), true);
     loop_close_queue(sampler);
     targets_dismiss(&sampler->targets);
     announce_end(&loop);

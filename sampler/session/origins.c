@@ -64,8 +64,8 @@ static size_t owner_number(struct origins *origins, const struct owner *owner)
     return ++origins->owner_count;
 }
 
-static bool duplicate(const struct sampler_origin *from, struct sampler_origin *out,
-                      struct err *err)
+static bool duplicate_text(const struct sampler_origin *from, struct sampler_origin *out,
+                           struct err *err)
 {
     *out = *from;
     out->pidfd = fcntl(from->pidfd, F_DUPFD_CLOEXEC, 0);
@@ -77,8 +77,8 @@ static bool duplicate(const struct sampler_origin *from, struct sampler_origin *
     return false;
 }
 
-static profile_origin add(struct origins *origins, const struct sampler_origin *held,
-                          const struct owner *owner)
+static profile_origin add_origin(struct origins *origins, const struct sampler_origin *held,
+                                 const struct owner *owner)
 {
     struct origins_process *const place = &origins->processes[origins->count];
     if (origins->count == SAMPLER_MAX_PROCESSES)
@@ -106,13 +106,13 @@ profile_origin origins_add(struct origins *origins, struct process *process,
         owner_read(process->pid, &owner, NULL) != ERR_OK || !process_runs(process, mapped_addr))
         return PROFILE_ORIGIN_SEVERAL;
     pthread_mutex_lock(&origins->mutex);
-    const profile_origin number = add(origins, &held, &owner);
+    const profile_origin number = add_origin(origins, &held, &owner);
     pthread_mutex_unlock(&origins->mutex);
     return number;
 }
 
 /* NULL: it has ended. */
-static struct origins_process *find(struct origins *origins, profile_origin number)
+static struct origins_process *find_process(struct origins *origins, profile_origin number)
 {
     for (size_t i = 0; i < origins->count; i++)
         if (origins->processes[i].number == number)
@@ -123,7 +123,7 @@ static struct origins_process *find(struct origins *origins, profile_origin numb
 void origins_end(struct origins *origins, profile_origin number)
 {
     pthread_mutex_lock(&origins->mutex);
-    struct origins_process *const process = find(origins, number);
+    struct origins_process *const process = find_process(origins, number);
     if (process && process->is_kept)
         sampler_origin_close(&process->origin);
     if (process)
@@ -134,7 +134,7 @@ void origins_end(struct origins *origins, profile_origin number)
 void origins_keep(struct origins *origins, profile_origin number, struct process *process)
 {
     pthread_mutex_lock(&origins->mutex);
-    struct origins_process *const kept = find(origins, number);
+    struct origins_process *const kept = find_process(origins, number);
     if (kept) {
         kept->is_kept = true;
         process->pidfd = process->space_fd = -1;
@@ -150,7 +150,7 @@ profile_origin origins_join(struct origins *origins, profile_origin before, prof
         sampler_origin_owner(before) != sampler_origin_owner(now))
         return PROFILE_ORIGIN_SEVERAL;
     pthread_mutex_lock(&origins->mutex);
-    const bool is_there = find(origins, before) != NULL;
+    const bool is_there = find_process(origins, before) != NULL;
     pthread_mutex_unlock(&origins->mutex);
     return is_there ? before : now;
 }
@@ -168,10 +168,10 @@ enum err_code origins_find(struct origins *origins, profile_origin number,
 {
     enum err_code rc = ERR_OK;
     pthread_mutex_lock(&origins->mutex);
-    const struct origins_process *const process = find(origins, number);
+    const struct origins_process *const process = find_process(origins, number);
     if (!process)
         rc = err_set(err, ERR_GONE, "the process has ended");
-    else if (!duplicate(&process->origin, out, err))
+    else if (!duplicate_text(&process->origin, out, err))
         rc = ERR_SYS;
     else
         out->owner = *origins->owners[sampler_origin_owner(number) - 1];

@@ -47,7 +47,7 @@ static enum err_code read_id(const char *status, const char *line, uint32_t *out
     return ERR_OK;
 }
 
-static enum err_code see(int pid, const char *name, struct stat *out, struct err *err)
+static enum err_code see_owner(int pid, const char *name, struct stat *out, struct err *err)
 {
     char path[48];
     snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
@@ -75,9 +75,9 @@ enum err_code owner_read(int pid, struct owner *out, struct err *err)
         return err_set(err, ERR_LIMIT, "process %d is in more than %d groups", pid,
                        OWNER_MAX_GROUPS);
     owner.group_count = (uint32_t)groups;
-    rc = see(pid, "root", &root, err);
+    rc = see_owner(pid, "root", &root, err);
     if (!rc)
-        rc = see(pid, "ns/mnt", &mounts, err);
+        rc = see_owner(pid, "ns/mnt", &mounts, err);
     if (rc)
         return rc;
     owner.root_device = root.st_dev;

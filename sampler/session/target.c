@@ -227,8 +227,8 @@ enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t 
 }
 
 /* Returns false, so that a caller can return what this returns. */
-static bool end(struct ending *out, enum sampler_state state, bool is_of_all,
-                const char *reason)
+static bool end_target(struct ending *out, enum sampler_state state, bool is_of_all,
+                       const char *reason)
 {
     *out = (struct ending){ .state = state, .reason = reason, .is_of_all = is_of_all };
     return false;
@@ -237,19 +237,19 @@ static bool end(struct ending *out, enum sampler_state state, bool is_of_all,
 bool target_ends_session(enum err_code rc, struct ending *out)
 {
     if (rc == ERR_NOMEM)
-        return !end(out, SAMPLER_FAILED, true, "out of memory");
+        return !end_target(out, SAMPLER_FAILED, true, "out of memory");
     if (rc == ERR_LIMIT)
-        return !end(out, SAMPLER_FAILED, true, "a table of the profile is full");
+        return !end_target(out, SAMPLER_FAILED, true, "a table of the profile is full");
     return false;
 }
 
 bool target_runs(struct target *target, struct ending *out)
 {
     switch (process_fate(&target->process, python_anchor(target->python))) {
-    case PROCESS_EXITED: return end(out, SAMPLER_ENDED, false, SAMPLER_EXITED);
+    case PROCESS_EXITED: return end_target(out, SAMPLER_ENDED, false, SAMPLER_EXITED);
     case PROCESS_REPLACED:
-        return end(out, SAMPLER_ENDED, false,
-                   "the target replaced itself with another program (exec)");
+        return end_target(out, SAMPLER_ENDED, false,
+                          "the target replaced itself with another program (exec)");
     case PROCESS_RUNS: break;
     }
     return true;
@@ -261,8 +261,8 @@ bool target_may_stay(struct target *target, struct ending *out)
         return false;
     if (target_check_permission(target, NULL) != ERR_PERM)
         return true;
-    (void)end(out, SAMPLER_ENDED, false,
-              "profiling the target is no longer permitted: it has another user now");
+    (void)end_target(out, SAMPLER_ENDED, false,
+                     "profiling the target is no longer permitted: it has another user now");
     out->is_refused = true;
     return false;
 }

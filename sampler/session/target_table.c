@@ -15,22 +15,19 @@ void target_table_init(struct target_table *target_table)
     pthread_mutex_init(&target_table->mutex, NULL);
 }
 
-static void free_item(const struct sampler_target *item)
-{
-    for (size_t i = 0; i < item->argc; i++)
-        free((char *)(uintptr_t)item->argv[i]);
-    free((void *)(uintptr_t)item->argv);
-    free((char *)(uintptr_t)item->executable);
-    free((char *)(uintptr_t)item->python);
-    free((char *)(uintptr_t)item->pod);
-    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
-        free((char *)(uintptr_t)item->warnings[i]);
-}
-
 void target_table_deinit(struct target_table *target_table)
 {
-    for (size_t i = 0; i < target_table->count; i++)
-        free_item(&target_table->items[i]);
+    for (size_t i = 0; i < target_table->count; i++) {
+        const struct sampler_target *const item = &target_table->items[i];
+        for (size_t j = 0; j < item->argc; j++)
+            free((char *)(uintptr_t)item->argv[j]);
+        free((void *)(uintptr_t)item->argv);
+        free((char *)(uintptr_t)item->executable);
+        free((char *)(uintptr_t)item->python);
+        free((char *)(uintptr_t)item->pod);
+        for (size_t j = 0; j < SAMPLER_WARNINGS; j++)
+            free((char *)(uintptr_t)item->warnings[j]);
+    }
     pthread_mutex_destroy(&target_table->mutex);
     memset(target_table, 0, sizeof *target_table);
 }
@@ -46,8 +43,9 @@ static uint64_t age_ns(const struct process *process)
     return now_ns > start_ns ? now_ns - start_ns : 0;
 }
 
-static enum err_code describe(struct process *process, const struct target_table_info *info,
-                              struct sampler_target *out, struct err *err)
+static enum err_code describe_target(struct process *process,
+                                     const struct target_table_info *info,
+                                     struct sampler_target *out, struct err *err)
 {
     char *const executable = strdup(process->executable ? process->executable : "");
     char *const python = strdup(info->python);
@@ -87,7 +85,7 @@ enum err_code target_table_add(struct target_table *target_table, struct process
     enum err_code rc = ERR_OK;
     const size_t row = target_table->count;
     if (row < SAMPLER_MAX_LISTED)
-        rc = describe(process, info, &item, err);
+        rc = describe_target(process, info, &item, err);
     if (rc)
         return rc;
     pthread_mutex_lock(&target_table->mutex);

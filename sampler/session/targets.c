@@ -16,8 +16,8 @@ static uint64_t since_begin(const struct targets *targets, uint64_t now_ns)
 }
 
 /* The last target takes the place of the one that leaves.  false: the session is over. */
-static bool leave(struct targets *targets, size_t index, const struct ending *ending,
-                  struct ending *out)
+static bool leave_target(struct targets *targets, size_t index, const struct ending *ending,
+                         struct ending *out)
 {
     struct target *const target = targets->items[index];
     const uint64_t now_ns = clock_now_ns();
@@ -46,7 +46,7 @@ static bool end_target(void *context, struct target *target, const struct ending
     size_t index = 0;
     while (targets->items[index] != target)
         index++;
-    return leave(targets, index, ending, out);
+    return leave_target(targets, index, ending, out);
 }
 
 enum err_code targets_init(struct targets *targets, const struct sampler_options *options,
@@ -250,7 +250,8 @@ bool targets_check(struct targets *targets, struct ending *out)
 {
     for (size_t i = targets->count; i-- > 0;) {
         struct ending ending;
-        if (!target_may_stay(targets->items[i], &ending) && !leave(targets, i, &ending, out))
+        if (!target_may_stay(targets->items[i], &ending) &&
+            !leave_target(targets, i, &ending, out))
             return false;
     }
     return true;
@@ -267,6 +268,12 @@ enum err_code targets_show_tasks(struct targets *targets)
     if (!rc)
         task_board_show(&targets->board);
     return rc;
+}
+
+enum err_code targets_read_locks(struct targets *targets)
+{
+    return lock_reader_read(&targets->lock_reader, &targets->locks, targets->engine,
+                            targets->items, targets->count);
 }
 
 enum err_code targets_flush(struct targets *targets, uint64_t now_ns, bool is_last)

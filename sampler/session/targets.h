@@ -21,6 +21,7 @@
 #include "sampler/session/fold/task_board.h"
 #include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/fold/waits.h"
+#include "sampler/session/lock_reader.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/target.h"
 #include "sampler/session/target_table.h"
@@ -35,6 +36,7 @@ struct targets {
     struct origins origins;
     struct task_board board;
     struct lock_board locks;
+    struct lock_reader lock_reader;
     struct target *items[SAMPLER_MAX_PROCESSES];
     size_t count;
     struct engine *engine; /* NULL: not chosen yet, or the targets are dismissed */
@@ -74,6 +76,8 @@ bool targets_check(struct targets *targets, struct ending *out);
 void targets_dismiss(struct targets *targets);
 /* Shows the asyncio tasks to readers; their nodes exist once the profile has been sealed. */
 MUST_CHECK enum err_code targets_show_tasks(struct targets *targets);
+/* Reads what threads wait for and hold, if that is due. */
+MUST_CHECK enum err_code targets_read_locks(struct targets *targets);
 /* Counts all waiting samples; call before the profile is sealed. */
 MUST_CHECK enum err_code targets_flush(struct targets *targets, uint64_t now_ns, bool is_last);
 

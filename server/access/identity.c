@@ -26,34 +26,32 @@ static struct {
     bool is_chosen;
 } chosen;
 
-/* Marks the real, effective, saved and file system user of a process. */
-static void mark_process(int proc, const char *pid, bool taken[RANGE])
-{
-    char path[32], text[2048];
-    unsigned users[4];
-    snprintf(path, sizeof path, "%.20s/status", pid);
-    SCOPED_FD int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-    const ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (bytes < 0)
-        return;
-    text[bytes] = '\0';
-    const char *const line = strstr(text, "\nUid:");
-    if (!line ||
-        sscanf(line, "\nUid: %u %u %u %u", &users[0], &users[1], &users[2], &users[3]) != 4)
-        return;
-    for (size_t i = 0; i < 4; i++)
-        if (users[i] >= IDENTITY_FIRST && users[i] <= IDENTITY_LAST)
-            taken[users[i] - IDENTITY_FIRST] = true;
-}
-
+/* The real, effective, saved and file system users of all processes. */
 static void mark_processes(bool taken[RANGE])
 {
     DIR *const proc = opendir("/proc");
     if (!proc)
         return;
-    for (const struct dirent *entry; (entry = readdir(proc));)
-        if (isdigit((unsigned char)*entry->d_name))
-            mark_process(dirfd(proc), entry->d_name, taken);
+    for (const struct dirent *entry; (entry = readdir(proc));) {
+        if (!isdigit((unsigned char)*entry->d_name))
+            continue;
+
+        char path[32], text[2048];
+        unsigned users[4];
+        snprintf(path, sizeof path, "%.20s/status", entry->d_name);
+        SCOPED_FD int fd = openat(dirfd(proc), path, O_RDONLY | O_CLOEXEC);
+        const ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+        if (bytes < 0)
+            continue;
+        text[bytes] = '\0';
+        const char *const line = strstr(text, "\nUid:");
+        if (!line ||
+            sscanf(line, "\nUid: %u %u %u %u", &users[0], &users[1], &users[2], &users[3]) != 4)
+            continue;
+        for (size_t i = 0; i < 4; i++)
+            if (users[i] >= IDENTITY_FIRST && users[i] <= IDENTITY_LAST)
+                taken[users[i] - IDENTITY_FIRST] = true;
+    }
     closedir(proc);
 }
 

@@ -249,20 +249,6 @@ enum err_code shares_cookie(const char *token, char out[DIGEST_SECRET_LENGTH + 1
     return rc;
 }
 
-static enum err_code append_entry(struct shares *shares, struct entry *entry, struct err *err)
-{
-    drop_expired(shares);
-    if (shares->count == SHARES_MAX)
-        return err_set(err, ERR_LIMIT, "there are %d shared links already: revoke one",
-                       SHARES_MAX);
-    entry->share.id = ++shares->last_id;
-    shares->entries[shares->count++] = *entry;
-    const enum err_code rc = keep_file(shares, err);
-    if (rc)
-        shares->count--;
-    return rc;
-}
-
 enum err_code shares_add(struct shares *shares, const char *name, uint64_t expires_at_ns,
                          const struct share_scope *shared, struct share *out,
                          char token_out[DIGEST_SECRET_LENGTH + 1], struct err *err)
@@ -292,7 +278,19 @@ enum err_code shares_add(struct shares *shares, const char *name, uint64_t expir
     if (rc)
         return rc;
     pthread_mutex_lock(&shares->lock);
-    rc = append_entry(shares, &entry, err);
+
+    drop_expired(shares);
+    if (shares->count == SHARES_MAX) {
+        rc = err_set(err, ERR_LIMIT, "there are %d shared links already: revoke one",
+                     SHARES_MAX);
+    } else {
+        entry.share.id = ++shares->last_id;
+        shares->entries[shares->count++] = entry;
+        rc = keep_file(shares, err);
+        if (rc)
+            shares->count--;
+    }
+
     pthread_mutex_unlock(&shares->lock);
     if (!rc)
         *out = entry.share;

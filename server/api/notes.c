@@ -19,8 +19,8 @@ enum { POST_FROM, POST_TO, POST_TEXT, POST_MEMBERS };
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 /* The capture of a session outlives it, and keeps its notes. */
-static enum err_code keep(const struct handler_context *handler, struct session *session,
-                          struct err *err)
+static enum err_code keep_notes(const struct handler_context *handler, struct session *session,
+                                struct err *err)
 {
     struct captures *const captures = handler->dashboard ? handler->dashboard->captures : NULL;
     struct session_words words;
@@ -55,7 +55,7 @@ enum err_code api_add_note(const struct handler_context *handler, struct respons
     rc = session_add_note(session, members[POST_FROM].number, members[POST_TO].number,
                           members[POST_TEXT].text, &note, err);
     if (!rc)
-        rc = keep(handler, session, err);
+        rc = keep_notes(handler, session, err);
     pthread_mutex_unlock(&changing);
     if (rc == ERR_LIMIT) {
         response_problem(response, 409, "%s", err->message);
@@ -86,7 +86,7 @@ enum err_code api_remove_note(const struct handler_context *handler, struct resp
         return rc;
     pthread_mutex_lock(&changing);
     if (session_remove_note(session, query.note))
-        rc = keep(handler, session, err);
+        rc = keep_notes(handler, session, err);
     else
         rc = err_set(err, ERR_NOT_FOUND, "session %s has no note %u", session->id, query.note);
     pthread_mutex_unlock(&changing);

@@ -33,23 +33,6 @@ struct listing {
     struct use uses[MAX_USES];
 };
 
-static void note_uses(struct listing *listing, struct session *session)
-{
-    struct sampler *const sampler = session->sampler;
-    const enum sampler_state state = session_state(session);
-    struct sampler_target target;
-    if (!sampler || (state != SAMPLER_RUNNING && state != SAMPLER_PAUSED))
-        return;
-    for (size_t i = 0; sampler_target_at(sampler, i, &target); i++) {
-        if (target.to_ns || listing->use_count == MAX_USES)
-            continue;
-        struct use *const use = &listing->uses[listing->use_count++];
-        use->pid = target.pid;
-        use->is_continuous = session->source == SESSION_CONTINUOUS;
-        snprintf(use->session, sizeof use->session, "%s", session->id);
-    }
-}
-
 /* Writes the headline of the session that somebody started, if there is one. */
 static void write_headline(const struct listing *listing, pid_t pid)
 {
@@ -157,7 +140,19 @@ enum err_code api_list_processes(const struct handler_context *handler,
     struct sessions *const sessions = handler->sessions;
     struct session *session = NULL;
     for (size_t i = 0; (session = sessions_at(sessions, i)); i++) {
-        note_uses(&listing, session);
+        struct sampler *const sampler = session->sampler;
+        const enum sampler_state state = session_state(session);
+        const bool is_sampled =
+            sampler && (state == SAMPLER_RUNNING || state == SAMPLER_PAUSED);
+        struct sampler_target target;
+        for (size_t k = 0; is_sampled && sampler_target_at(sampler, k, &target); k++) {
+            if (target.to_ns || listing.use_count == MAX_USES)
+                continue;
+            struct use *const use = &listing.uses[listing.use_count++];
+            use->pid = target.pid;
+            use->is_continuous = session->source == SESSION_CONTINUOUS;
+            snprintf(use->session, sizeof use->session, "%s", session->id);
+        }
         session_release(session);
     }
 

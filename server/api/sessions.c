@@ -33,10 +33,16 @@ static enum err_code write_session(struct json *json, struct session *session, s
     return ERR_OK;
 }
 
-static enum err_code write_list(struct json *json, const struct handler_context *handler,
-                                struct err *err)
+enum err_code api_list_sessions(const struct handler_context *handler,
+                                struct response *response, struct err *err)
 {
-    enum err_code rc = ERR_OK;
+    struct document document;
+    enum err_code rc = query_read_none(handler->request, err);
+    if (rc)
+        return rc;
+    document_begin(&document);
+
+    struct json *const json = &document.json;
     struct session *session = NULL;
     json_object(json);
     json_member_array(json, "sessions");
@@ -47,19 +53,7 @@ static enum err_code write_list(struct json *json, const struct handler_context 
     }
     json_end(json);
     json_end(json);
-    return rc;
-}
-
-enum err_code api_list_sessions(const struct handler_context *handler,
-                                struct response *response, struct err *err)
-{
-    struct document document;
-    const enum err_code rc = query_read_none(handler->request, err);
-    if (rc)
-        return rc;
-    document_begin(&document);
-    return document_send_or_drop(&document, write_list(&document.json, handler, err), response,
-                                 err);
+    return document_send_or_drop(&document, rc, response, err);
 }
 
 static enum err_code send_session(struct session *session, struct response *response,

@@ -15,25 +15,6 @@ static const char *const column_names[COLUMNS] = {
     "unchanged_since_s", "awaited_by"
 };
 
-static void write_field(struct json *json, const struct session_request *asked,
-                        const struct sampler_tasks *tasks, const struct sampler_task *task,
-                        enum column column)
-{
-    switch (column) {
-    case PROCESS: json_int(json, task->pid); break;
-    case THREAD: json_int(json, task->tid); break;
-    case NAME: task_write_name(json, &asked->snapshot, task); break;
-    case STATE: json_text(json, task_state_text(task)); break;
-    case NODE:
-        json_uint(json, task->node < asked->snapshot.sizes.nodes ? task->node : 0);
-        break;
-    case SEEN: json_number(json, (double)task->seen_ns * SECONDS); break;
-    case SINCE: json_number(json, (double)task->since_ns * SECONDS); break;
-    case AWAITED_BY: task_write_awaiters(json, tasks, task); break;
-    case COLUMNS: break;
-    }
-}
-
 static enum err_code write_tasks(const struct session_request *asked, struct json *json,
                                  struct err *err)
 {
@@ -46,8 +27,22 @@ static enum err_code write_tasks(const struct session_request *asked, struct jso
     json_member_bool(json, "limit_reached", tasks.is_cut);
     for (enum column column = 0; column < COLUMNS; column++) {
         json_member_array(json, column_names[column]);
-        for (size_t i = 0; i < tasks.count; i++)
-            write_field(json, asked, &tasks, &tasks.items[i], column);
+        for (size_t i = 0; i < tasks.count; i++) {
+            const struct sampler_task *const task = &tasks.items[i];
+            switch (column) {
+            case PROCESS: json_int(json, task->pid); break;
+            case THREAD: json_int(json, task->tid); break;
+            case NAME: task_write_name(json, &asked->snapshot, task); break;
+            case STATE: json_text(json, task_state_text(task)); break;
+            case NODE:
+                json_uint(json, task->node < asked->snapshot.sizes.nodes ? task->node : 0);
+                break;
+            case SEEN: json_number(json, (double)task->seen_ns * SECONDS); break;
+            case SINCE: json_number(json, (double)task->since_ns * SECONDS); break;
+            case AWAITED_BY: task_write_awaiters(json, &tasks, task); break;
+            case COLUMNS: break;
+            }
+        }
         json_end(json);
     }
     sampler_tasks_deinit(&tasks);

@@ -125,18 +125,6 @@ static void write_view(struct json *json, const struct session_request *asked,
     json_end(json);
 }
 
-/* Samples, of `samples`, that code of CPython's JIT executed: most programs have none. */
-static enum err_code in_jit_init(struct view *in_jit, const struct view *samples,
-                                 const struct profile_snapshot *snapshot,
-                                 struct view_query query, struct err *err)
-{
-    *in_jit = (struct view){ 0 };
-    if (!(samples->states & STATE_IN_JIT))
-        return ERR_OK;
-    query.states.require |= STATE_IN_JIT;
-    return view_init(in_jit, snapshot, &query, err);
-}
-
 /* The samples of a query over `snapshot`: the session's, or with its own tree. */
 static enum err_code send_view(const struct session_request *asked,
                                const struct profile_snapshot *snapshot,
@@ -147,7 +135,14 @@ static enum err_code send_view(const struct session_request *asked,
     enum err_code rc = view_init(&view, snapshot, query, err);
     if (rc)
         return rc;
-    rc = in_jit_init(&in_jit, &view, snapshot, *query, err);
+
+    /* Samples that code of CPython's JIT executed: most programs have none. */
+    struct view_query jit_query = *query;
+    jit_query.states.require |= STATE_IN_JIT;
+    in_jit = (struct view){ 0 };
+    if (view.states & STATE_IN_JIT)
+        rc = view_init(&in_jit, snapshot, &jit_query, err);
+
     if (!rc) {
         struct document document;
         document_begin(&document);

@@ -30,18 +30,6 @@
 /* Longer than the current tick, or a cancelled start, takes unless a target hangs. */
 enum { STOP_MS = 600, CANCEL_MS = 400 };
 
-/* `kernel` is refused before a program is started or anything is written. */
-static enum err_code open_engine(struct driver *driver, struct err *err)
-{
-    struct sampler_options wanted = driver->options->sampling;
-    if (wanted.engine == SAMPLER_ENGINE_REMOTE)
-        return ERR_OK;
-    const enum err_code rc = sampler_open_engines(1, &driver->engines, err);
-    wanted.engines = driver->engines;
-    return !rc && wanted.engine == SAMPLER_ENGINE_KERNEL ? sampler_check_engine(&wanted, err)
-                                                         : rc;
-}
-
 enum err_code driver_open(struct driver *driver, struct err *err)
 {
     const struct options *const options = driver->options;
@@ -58,8 +46,15 @@ enum err_code driver_open(struct driver *driver, struct err *err)
         rc = signals_init(&driver->signals, err);
     if (!rc)
         rc = audit_open(options->access.audit_file, say, &driver->audit, err);
-    if (!rc)
-        rc = open_engine(driver, err);
+    /* `kernel` is refused before a program is started or anything is written. */
+    struct sampler_options wanted = options->sampling;
+    if (!rc && wanted.engine != SAMPLER_ENGINE_REMOTE) {
+        rc = sampler_open_engines(1, &driver->engines, err);
+        wanted.engines = driver->engines;
+        if (!rc && wanted.engine == SAMPLER_ENGINE_KERNEL)
+            rc = sampler_check_engine(&wanted, err);
+    }
+
     if (!rc && options->quality_file)
         rc = output_init(&driver->quality, options->quality_file, err);
     if (!rc)

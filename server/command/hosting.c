@@ -20,19 +20,6 @@ static void note_fault(void *context, const char *session, const char *what)
     audit_write_event(&live->pipeline.audit, &event);
 }
 
-/* Without them `kernel` is an error, and the sessions say it otherwise. */
-static enum err_code open_engines(struct dashboard *dashboard, struct err *err)
-{
-    struct sampler_options wanted;
-    if (dashboard->engine == SAMPLER_ENGINE_REMOTE)
-        return ERR_OK;
-    const enum err_code rc = sampler_open_engines(DASHBOARD_ENGINES, &dashboard->engines, err);
-    dashboard_defaults(dashboard, &wanted);
-    memcpy(wanted.context, dashboard->context, sizeof wanted.context);
-    return !rc && wanted.engine == SAMPLER_ENGINE_KERNEL ? sampler_check_engine(&wanted, err)
-                                                         : rc;
-}
-
 /* With the kernel engine it costs next to nothing, so it is the default there; who names captures wants to
  * see these. */
 static void choose_continuous(struct dashboard *dashboard, const struct options *options)
@@ -78,9 +65,19 @@ enum err_code hosting_open(struct dashboard *dashboard, struct live *live,
     dashboard->engine = options->sampling.engine;
     memcpy(dashboard->context, options->sampling.context, sizeof dashboard->context);
     live->pipeline.dashboard = dashboard;
-    rc = open_engines(dashboard, err);
+
+    /* Without them `kernel` is an error, and the sessions say it otherwise. */
+    struct sampler_options wanted;
+    if (dashboard->engine != SAMPLER_ENGINE_REMOTE) {
+        rc = sampler_open_engines(DASHBOARD_ENGINES, &dashboard->engines, err);
+        dashboard_defaults(dashboard, &wanted);
+        memcpy(wanted.context, dashboard->context, sizeof wanted.context);
+        if (!rc && wanted.engine == SAMPLER_ENGINE_KERNEL)
+            rc = sampler_check_engine(&wanted, err);
+    }
     if (rc)
         return rc;
+
     choose_continuous(dashboard, options);
     /* Finding the targets of the continuous session takes a part of the budget. */
     const double sampling_share = *dashboard->not_continuous ? 1 : 1 - CONTINUOUS_SCAN_SHARE;

@@ -12,24 +12,6 @@
 #include "server/sessions/sessions.h"
 #include "server/wire/session.h"
 
-static enum err_code push_session(struct push *push, struct session *session, struct err *err)
-{
-    struct profile_snapshot snapshot;
-    struct session_info info;
-    uint64_t samples = 0;
-    enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
-    if (rc)
-        return rc;
-    session_describe(session, &snapshot, &info);
-    rc = push_whole(push, &info, &samples, err);
-    if (!rc && samples == 0)
-        rc = err_set(err, ERR_NOT_FOUND, "the capture has no samples");
-    if (!rc)
-        say("pushed %" PRIu64 " samples", samples);
-    profile_snapshot_release(&snapshot);
-    return rc;
-}
-
 int command_push(const struct options *options)
 {
     struct sessions *sessions = NULL;
@@ -43,8 +25,21 @@ int command_push(const struct options *options)
         rc = sessions_create(&sessions, &err);
     if (!rc)
         rc = capture_input_show(sessions, options, options->files[0], &session, &err);
-    if (!rc)
-        rc = push_session(push, session, &err);
+    if (!rc) {
+        struct profile_snapshot snapshot;
+        struct session_info info;
+        uint64_t samples = 0;
+        rc = profile_snapshot(session_profile(session), &snapshot, &err);
+        if (!rc) {
+            session_describe(session, &snapshot, &info);
+            rc = push_whole(push, &info, &samples, &err);
+            if (!rc && samples == 0)
+                rc = err_set(&err, ERR_NOT_FOUND, "the capture has no samples");
+            if (!rc)
+                say("pushed %" PRIu64 " samples", samples);
+            profile_snapshot_release(&snapshot);
+        }
+    }
     push_close(push);
     sessions_destroy(sessions);
     return exit_with(rc, &err);

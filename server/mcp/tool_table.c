@@ -112,6 +112,15 @@ static const struct tool tools[] = {
       .members = "waiting_share=waiting.share idle_share=idle.share causes=waiting.causes" CAUSE
                  " idle_causes=idle.causes" CAUSE " functions=waiting.functions" ROW
                  " lines_of_your_code=waiting.lines" ROW },
+    { .name = "locks",
+      .title = "List locks that threads wait for",
+      .description =
+          "List the locks that threads of a recording waited for while it ran, where they waited and "
+          "where the lock was held meanwhile, and deadlocks of now.",
+      .arguments = { { SESSION },
+                     { OPTIONAL("limit", JSON_NUMBER, "maximum number of locks; default 20"),
+                       .usual = "20" } },
+      .path = "/api/v1/sessions/{session}/locks" },
     { .name = "source_lines",
       .title = "Show source lines",
       .description =

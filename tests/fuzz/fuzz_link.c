@@ -88,6 +88,17 @@ static void read_state(struct byte_reader *in)
         fuzz_check(state.locks.uses[i].type < rows.strings &&
                    state.locks.uses[i].function < rows.strings &&
                    state.locks.uses[i].file < rows.strings && state.locks.uses[i].line >= 0);
+    for (size_t i = 0; i < state.locks.count; i++) {
+        const struct sampler_lock *const lock = &state.locks.items[i];
+        fuzz_check(lock->waiter_count <= SAMPLER_LOCK_LINES &&
+                   lock->holder_count <= SAMPLER_LOCK_LINES && lock->type < rows.strings);
+        for (uint32_t k = 0; k < lock->waiter_count; k++)
+            fuzz_check(lock->waiters[k].function < rows.strings &&
+                       lock->waiters[k].file < rows.strings);
+        for (uint32_t k = 0; k < lock->holder_count; k++)
+            fuzz_check(lock->holders[k].function < rows.strings &&
+                       lock->holders[k].file < rows.strings);
+    }
     state_deinit(&state);
 }
 

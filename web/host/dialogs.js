@@ -186,6 +186,30 @@ export function openConfirmDialog(root, { title, text, yes }, act) {
   cancel.focus();
 }
 
+// Stacks as text, to read and to copy; read() is a promise of the text, copy(text) does it.
+export function openDumpDialog(root, { title }, read, copy) {
+  const text = el("pre", { class: "reason dump", tabindex: "0", role: "region", "aria-label": HOST_TEXT.dump.label,
+    "data-testid": "dump-text" });
+  const again = el("button", { type: "button", "data-testid": "dump-again", on: { click: () => fill() } },
+    HOST_TEXT.dump.again);
+  const copies = el("button", { type: "button", class: "primary", "data-testid": "dump-copy",
+    on: { click: () => copy(text.textContent) } }, HOST_TEXT.dump.copy);
+  async function fill() {
+    again.disabled = copies.disabled = true;
+    setText(text, HOST_TEXT.dump.reading);
+    try {
+      setText(text, await read());
+      copies.disabled = false;
+    } catch (problem) {
+      setText(text, visibleText(problem.message));
+    }
+    again.disabled = false;
+  }
+  openDialog(root, { title, testid: "dump-dialog", wide: true }, text,
+    el("div", { class: "form-buttons" }, again, copies));
+  return fill();
+}
+
 // Why a process cannot be attached, to read and to copy.
 export function openReasonDialog(root, { title, reason }) {
   openDialog(root, { title, testid: "reason-dialog" },

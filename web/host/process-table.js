@@ -37,6 +37,9 @@ function createProcessRow(act) {
     "data-hint": HOST_TEXT.processes.optionsHint, "data-role": "more", "data-testid": "profile-options",
     on: { click: () => act.options([row.process]) } }, icon(ICONS.chevron, 12));
   const split = el("span", { class: "split" }, start, more);
+  const dump = el("button", { type: "button", class: "link dump-open", "data-hint": HOST_TEXT.dump.hint,
+    "data-role": "dump", "data-testid": "process-dump", on: { click: () => act.dump(row.process) } },
+    HOST_TEXT.dump.button);
   const refused = el("button", { type: "button", class: "link refused", "data-role": "act", "data-testid": "refused",
     on: { click: () => act.explain(row.process) } }, HOST_TEXT.processes.refused);
   const element = el("tr", { "data-testid": "process" }, el("td", { class: "col-select" }, box),
@@ -46,9 +49,9 @@ function createProcessRow(act) {
     el("td", { class: "col-cpu" },
       el("div", { class: "cpu" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), activity.svg, cpu)),
     activity.hottestCell, activity.waitsCell, cells.memory, cells.threads, cells.pid, cells.python, cells.user,
-    cells.container, cells.uptime, el("td", { class: "col-act" }, open, split, refused));
+    cells.container, cells.uptime, el("td", { class: "col-act" }, dump, open, split, refused));
   return Object.assign(row, { element, box, name, last, activity, rest, headline, under, fill, cpu, cells, open, start,
-    more, split, refused, key: null });
+    more, split, dump, refused, key: null });
 }
 
 // Fills in what does not change while a process lives.
@@ -63,6 +66,7 @@ function nameRow(row, process) {
   setAttribute(row.box, "aria-label", HOST_TEXT.processes.select(named));
   setAttribute(row.start, "aria-label", HOST_TEXT.processes.profileOf(named));
   setAttribute(row.open, "aria-label", HOST_TEXT.processes.openOf(named));
+  setAttribute(row.dump, "aria-label", HOST_TEXT.dump.of(named));
 }
 
 function fillNumbers(row, process) {
@@ -111,7 +115,8 @@ function fillActions(row, process, gone, state) {
       started.length > 1 ? HOST_TEXT.processes.openSome(started.length) : HOST_TEXT.processes.open);
   }
   row.split.hidden = gone || !state.operator || !process.can_attach || sampled !== undefined;
-  row.start.disabled = state.cutOff;
+  row.dump.hidden = gone || !state.operator || !process.can_attach;
+  row.start.disabled = row.dump.disabled = state.cutOff;
   row.refused.hidden = gone || process.can_attach || sampled !== undefined;
   setAttribute(row.refused, "data-hint", process.reason === null ? "" : visibleText(process.reason ?? ""));
   row.box.disabled = gone || !process.can_attach;

@@ -77,15 +77,17 @@ function createSessionCard(act) {
   const stop = el("button", { type: "button", class: "quiet", "aria-label": HOST_TEXT.sessions.stop,
     "data-hint": HOST_TEXT.sessions.stopHint, "data-testid": "session-stop",
     on: { click: () => act.stop(card.session) } }, icon(ICONS.stop));
+  const dump = el("button", { type: "button", class: "quiet", "data-hint": HOST_TEXT.dump.hint,
+    "data-testid": "session-dump", on: { click: () => act.dumpSession(card.session) } }, icon(ICONS.lines));
   const more = el("button", { type: "button", class: "quiet", "aria-label": HOST_TEXT.sessions.more,
     "aria-haspopup": "menu", "data-testid": "session-more", on: { click: () => act.sessionMenu(card.session, more) } },
     icon(ICONS.more));
-  const foot = el("div", { class: "session-foot" }, el("span", { class: "session-numbers" }, numbers, samples), pause,
-    stop, more);
+  const foot = el("div", { class: "session-foot" }, el("span", { class: "session-numbers" }, numbers, samples), dump,
+    pause, stop, more);
   const element = el("li", { class: "session", "data-testid": "session" },
     el("div", { class: "session-head" }, link, clock), facts, note, spark.svg, foot);
-  return Object.assign(card, { element, link, title, clock, facts, note, spark, numbers, samples, pause, stop, more,
-    shownPaused: null });
+  return Object.assign(card, { element, link, title, clock, facts, note, spark, numbers, samples, dump, pause, stop,
+    more, shownPaused: null });
 }
 
 // The state of a session that does not run, with its reason: of an ended one the reason says enough.
@@ -127,7 +129,9 @@ function fillCard(card, session, state) {
   if (!over) drawSpark(card.spark, state.sparks.get(session.id) ?? null, card.numbers);
   card.pause.hidden = over || !state.operator || session.state === "starting";
   card.stop.hidden = over || !state.operator;
-  for (const button of [card.pause, card.stop]) button.disabled = state.cutOff;
+  card.dump.hidden = over || !state.operator || session.state === "starting";
+  setAttribute(card.dump, "aria-label", HOST_TEXT.dump.of(title));
+  for (const button of [card.dump, card.pause, card.stop]) button.disabled = state.cutOff;
   setAttribute(card.stop, "aria-label", HOST_TEXT.sessions.stopOf(title));
   setAttribute(card.more, "aria-label", HOST_TEXT.sessions.moreOf(title));
   const paused = session.state === "paused";

@@ -143,6 +143,33 @@ export const HOST_TEXT = {
     idleProcess: "no running thread",
   },
 
+  dump: {
+    button: "Dump",
+    hint: "Dump: show the stacks of all threads now",
+    of: (process) => "Dump " + process,
+    title: (what) => "Stacks of " + what,
+    label: "Stacks",
+    reading: "Reading the stacks…",
+    again: "Read again",
+    copy: "Copy",
+    none: "Its processes no longer run.",
+    process: (pid, python) => "process " + pid + ", Python " + python,
+    left: (number) => "and " + count(number, "more process", "more processes"),
+    deadlock: (waits) => "deadlock: " + waits.join(", "),
+    waits: (thread, lock) => thread + " waits for " + lock,
+    waitsFor: (lock) => "waits for " + lock,
+    holds: (lock, place) => "holds " + lock + ": " + place,
+    lock: (type, object) => type + " at " + object,
+    heldBy: (thread, place) => ", held by " + thread + (place === "" ? "" : " at " + place),
+    thread: (tid) => "thread " + tid,
+    threads: (number, names, more, states) =>
+      (number === "1" ? "thread " : number + " threads: ") + names + (more === "" ? "" : " and " + more + " more")
+      + (states === "" ? "" : ": " + states),
+    unknown: "a lock that is unknown",
+    unknownTid: "of unknown number",
+    noStack: "no frames",
+  },
+
   sessions: {
     label: "Sessions",
     running: "Running sessions",

@@ -27,8 +27,14 @@ void coroutines_init(struct coroutines *coroutines, struct memory *memory,
     };
 }
 
-static enum coroutine_kind kind_of_name(const char *name)
+static enum coroutine_kind read_kind(struct coroutines *coroutines, remote_addr type)
 {
+    char name[64];
+    uint64_t text;
+    if (memory_read_u64(coroutines->memory, type + coroutines->layout->type_name, &text) ||
+        object_read_text(coroutines->memory, text, name, sizeof name))
+        return COROUTINE_OTHER;
+
     static const struct {
         const char *name;
         enum coroutine_kind kind;
@@ -47,16 +53,6 @@ static enum coroutine_kind kind_of_name(const char *name)
         if (strcmp(name, kinds[i].name) == 0)
             return kinds[i].kind;
     return COROUTINE_OTHER;
-}
-
-static enum coroutine_kind read_kind(struct coroutines *coroutines, remote_addr type)
-{
-    char name[64];
-    uint64_t text;
-    if (memory_read_u64(coroutines->memory, type + coroutines->layout->type_name, &text) ||
-        object_read_text(coroutines->memory, text, name, sizeof name))
-        return COROUTINE_OTHER;
-    return kind_of_name(name);
 }
 
 enum coroutine_kind coroutine_kind_of(struct coroutines *coroutines, remote_addr type)
@@ -115,8 +111,8 @@ static enum doing doing_of(const struct layout *layout, int state)
     return layout->has_await_state && state == -2 ? IS_SUSPENDED : DOES_NOT_RUN_YET;
 }
 
-static enum err_code see(struct coroutines *coroutines, remote_addr object,
-                         struct coroutine_state *out)
+static enum err_code see_coroutine(struct coroutines *coroutines, remote_addr object,
+                                   struct coroutine_state *out)
 {
     if (!coroutines->layout->has_heap_frames) {
         /* For versions whose frames are inside the coroutine object. */
@@ -169,23 +165,6 @@ static enum err_code frame_of(struct coroutines *coroutines,
     return code_holds(code, out->instr) ? ERR_OK : ERR_CORRUPT;
 }
 
-/* The address of the value stack's slot that holds the awaited object. */
-static enum err_code find_slot(const struct coroutines *coroutines,
-                               const struct coroutine_state *state, remote_addr *out)
-{
-    const struct layout *const layout = coroutines->layout;
-    const remote_addr base = layout->has_heap_frames
-                                 ? field_u64(state->frame, layout->frame_values)
-                                 : state->addr + layout->frame_bytes - WORD;
-    const remote_addr top =
-        layout->has_stack_depth
-            ? base + (uint64_t)field_u32(state->frame, layout->frame_stack) * WORD
-            : field_u64(state->frame, layout->frame_stack);
-    *out = top - (layout->has_await_index ? 2 * WORD : WORD);
-    return top > base && (top - base) / WORD <= MAX_VALUES && *out >= base ? ERR_OK
-                                                                           : ERR_CORRUPT;
-}
-
 static enum err_code kind_at(struct coroutines *coroutines, remote_addr object,
                              enum coroutine_kind *out, remote_addr *stands_for)
 {
@@ -207,7 +186,7 @@ static enum err_code add_frame(struct coroutines *coroutines, remote_addr object
 {
     struct coroutine_state state = { 0 };
     *next = 0;
-    enum err_code rc = see(coroutines, object, &state);
+    enum err_code rc = see_coroutine(coroutines, object, &state);
     if (rc || state.doing == IS_OVER)
         return rc ? rc : ERR_CORRUPT;
     if (chain->count == COROUTINE_MAX_FRAMES) {
@@ -225,7 +204,18 @@ static enum err_code add_frame(struct coroutines *coroutines, remote_addr object
 
     const unsigned char *copy = NULL;
     remote_addr slot = 0;
-    rc = find_slot(coroutines, &state, &slot);
+
+    const struct layout *const layout = coroutines->layout;
+    const remote_addr base = layout->has_heap_frames
+                                 ? field_u64(state.frame, layout->frame_values)
+                                 : state.addr + layout->frame_bytes - WORD;
+    const remote_addr top =
+        layout->has_stack_depth
+            ? base + (uint64_t)field_u32(state.frame, layout->frame_stack) * WORD
+            : field_u64(state.frame, layout->frame_stack);
+    slot = top - (layout->has_await_index ? 2 * WORD : WORD);
+    rc = top > base && (top - base) / WORD <= MAX_VALUES && slot >= base ? ERR_OK : ERR_CORRUPT;
+
     const uint64_t behind = slot - state.addr;
     if (!rc && !coroutines->layout->has_heap_frames &&
         behind + WORD <= PREDICTED_READS_MAX_BYTES - coroutines->layout->gen_frame)

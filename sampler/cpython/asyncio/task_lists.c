@@ -82,48 +82,37 @@ void task_lists_deinit(struct task_lists *lists)
     lists->trail = (struct task_trail){ 0 };
 }
 
-/* Allocates room for the maximum: unused pages cost no memory. */
-static enum err_code note_node(struct task_trail *trail, remote_addr node)
-{
-    if (!trail->nodes)
-        trail->nodes = malloc(TASK_LISTS_MAX * sizeof *trail->nodes);
-    if (!trail->nodes)
-        return ERR_NOMEM;
-    if (trail->count == TASK_LISTS_MAX)
-        return ERR_LIMIT;
-    trail->nodes[trail->count++] = node;
-    return ERR_OK;
-}
-
-/* Reads the links of the next nodes of the reading before. */
-static void read_links(struct task_trail *trail, struct memory *memory)
-{
-    struct memory_span spans[TASK_LISTS_LINKS];
-    const size_t left = trail->before_count - trail->at;
-    const size_t count = left < TASK_LISTS_LINKS ? left : TASK_LISTS_LINKS;
-    size_t arrived = 0;
-    for (size_t i = 0; i < count; i++)
-        spans[i] = (struct memory_span){ trail->before[trail->at + i], &trail->links[i], WORD };
-    (void)!memory_readv(memory, spans, count, &arrived);
-    trail->first_link = trail->at;
-    trail->link_count = arrived / WORD;
-}
-
 /* The node after one whose task is not chosen.  Tasks that have ended since are missing from the list. */
 static enum err_code next_node(struct task_lists *lists, remote_addr *node)
 {
     /* A list that is another one at each reading is not followed to its end. */
     enum { MOST_ENDED = 16, MOST_SINGLE = 1 << 17 };
     struct task_trail *const trail = &lists->trail;
-    const enum err_code rc = note_node(trail, *node);
-    if (rc)
-        return rc;
+
+    if (!trail->nodes)
+        trail->nodes = malloc(TASK_LISTS_MAX * sizeof *trail->nodes);
+    if (!trail->nodes)
+        return ERR_NOMEM;
+    if (trail->count == TASK_LISTS_MAX)
+        return ERR_LIMIT;
+    trail->nodes[trail->count++] = *node;
+
     for (size_t i = 0; i < MOST_ENDED && trail->at + i < trail->before_count; i++) {
         if (trail->before[trail->at + i] != *node)
             continue;
         trail->at += i;
-        if (trail->at - trail->first_link >= trail->link_count)
-            read_links(trail, lists->reads->memory);
+        if (trail->at - trail->first_link >= trail->link_count) {
+            struct memory_span spans[TASK_LISTS_LINKS];
+            const size_t left = trail->before_count - trail->at;
+            const size_t count = left < TASK_LISTS_LINKS ? left : TASK_LISTS_LINKS;
+            size_t arrived = 0;
+            for (size_t j = 0; j < count; j++)
+                spans[j] = (struct memory_span){ trail->before[trail->at + j], &trail->links[j],
+                                                 WORD };
+            (void)!memory_readv(lists->reads->memory, spans, count, &arrived);
+            trail->first_link = trail->at;
+            trail->link_count = arrived / WORD;
+        }
         const size_t link = trail->at++ - trail->first_link;
         if (link >= trail->link_count)
             break;
@@ -153,7 +142,7 @@ static enum err_code add_task(struct task_lists *lists, remote_addr addr, uint64
 
 /* A list may change while it is followed.  If a link leads elsewhere the walk ends; the tasks found
  * before that are valid. */
-static enum err_code collect(struct task_lists *lists, remote_addr head, uint64_t ident)
+static enum err_code collect_list(struct task_lists *lists, remote_addr head, uint64_t ident)
 {
     const struct task_list_offsets *const offsets = &lists->offsets;
     const unsigned char *copy;
@@ -178,21 +167,6 @@ static enum err_code collect(struct task_lists *lists, remote_addr head, uint64_
     return rc == ERR_NOMEM || rc == ERR_GONE || rc == ERR_LIMIT ? rc : ERR_OK;
 }
 
-static enum err_code mark_running(struct task_lists *lists, const struct thread *thread)
-{
-    const unsigned char *copy;
-    enum err_code rc = predicted_reads_get(
-        lists->reads, thread->head.addr + lists->offsets.thread_running, WORD, &copy);
-    const remote_addr running = rc ? 0 : field_u64(copy, 0);
-    struct task *task = task_table_find(lists->table, running);
-    /* One that is not chosen belongs to a stack all the same. */
-    if (!task && running && lists->table->below < TASK_TABLE_WHOLE)
-        rc = add_task(lists, running, thread->head.ident, &task);
-    if (task)
-        task->is_running = true;
-    return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
-}
-
 enum err_code task_lists_collect(struct task_lists *lists)
 {
     const struct thread_list *const threads = lists->threads;
@@ -206,15 +180,28 @@ enum err_code task_lists_collect(struct task_lists *lists)
 
     for (size_t i = 0; i < threads->count && !rc; i++) {
         const struct thread *const thread = threads->items[i];
-        rc =
-            collect(lists, thread->head.addr + lists->offsets.thread_tasks, thread->head.ident);
+        rc = collect_list(lists, thread->head.addr + lists->offsets.thread_tasks,
+                          thread->head.ident);
     }
     /* The interpreter has the tasks of threads that have ended. */
     for (size_t i = 0; i < threads->interpreter_count && !rc; i++)
-        rc = collect(lists, threads->interpreters[i].addr + lists->offsets.interp_tasks, 0);
+        rc =
+            collect_list(lists, threads->interpreters[i].addr + lists->offsets.interp_tasks, 0);
     /* One of them may be in a list without being chosen, which would seem to end there. */
-    for (size_t i = 0; i < threads->count && !rc; i++)
-        rc = mark_running(lists, threads->items[i]);
+    for (size_t i = 0; i < threads->count && !rc; i++) {
+        const unsigned char *copy;
+        rc = predicted_reads_get(lists->reads,
+                                 threads->items[i]->head.addr + lists->offsets.thread_running,
+                                 WORD, &copy);
+        const remote_addr running = rc ? 0 : field_u64(copy, 0);
+        struct task *task = task_table_find(lists->table, running);
+        /* One that is not chosen belongs to a stack all the same. */
+        if (!task && running && lists->table->below < TASK_TABLE_WHOLE)
+            rc = add_task(lists, running, threads->items[i]->head.ident, &task);
+        if (task)
+            task->is_running = true;
+        rc = rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
+    }
     return rc;
 }
 

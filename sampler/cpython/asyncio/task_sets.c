@@ -14,10 +14,12 @@ enum {
     MAX_BASES = 16,
 };
 
-static enum err_code find_module(const struct task_sets *sets, const char *name,
-                                 remote_addr *attributes)
+enum err_code task_sets_find(struct task_sets *sets)
 {
     const struct layout *const layout = sets->layout;
+    remote_addr attributes, weak;
+    sets->loop_count = sets->type_count = 0;
+
     remote_addr interp, modules, module;
     enum err_code rc = memory_read_u64(
         sets->reads->memory, sets->runtime->addr + layout->runtime_interpreters_head, &interp);
@@ -28,19 +30,11 @@ static enum err_code find_module(const struct task_sets *sets, const char *name,
         rc = memory_read_u64(sets->reads->memory, interp + layout->interp_imports_modules,
                              &modules);
     if (!rc)
-        rc = dict_find(sets->reads->memory, layout, modules, name, &module);
+        rc = dict_find(sets->reads->memory, layout, modules, "asyncio.tasks", &module);
     if (!rc)
         rc = memory_read_u64(sets->reads->memory, module + object_first_field(sets->layout),
-                             attributes);
-    return rc;
-}
+                             &attributes);
 
-enum err_code task_sets_find(struct task_sets *sets)
-{
-    const struct layout *const layout = sets->layout;
-    remote_addr attributes, weak;
-    sets->loop_count = sets->type_count = 0;
-    enum err_code rc = find_module(sets, "asyncio.tasks", &attributes);
     if (!rc)
         rc = dict_find(sets->reads->memory, layout, attributes,
                        layout->has_eager_tasks ? "_scheduled_tasks" : "_all_tasks", &weak);

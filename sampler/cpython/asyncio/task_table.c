@@ -113,7 +113,7 @@ static bool is_given(const struct object_bytes *text, uint64_t *number)
 }
 
 /* Takes over what the previous reading found of the task; a name seldom changes. */
-static enum err_code remember(struct task_table *table, struct task *task)
+static enum err_code remember_task(struct task_table *table, struct task *task)
 {
     const struct task *const before = task_table_find_previous(table, task->addr);
     if (!before || before->coroutine != task->coroutine ||
@@ -197,7 +197,7 @@ enum err_code task_table_add(struct task_table *table, const struct task *found,
     }
     struct task *const task = &table->items[table->count];
     *task = *found;
-    enum err_code rc = remember(table, task);
+    enum err_code rc = remember_task(table, task);
     if (!rc)
         rc = idmap_add(&table->by_addr, hash_mix(task->addr, 0), (uint32_t)table->count, NULL);
     if (rc)
@@ -238,7 +238,7 @@ struct searcher {
     uint32_t numbered, circles;
 };
 
-static void enter(struct searcher *searcher, uint32_t task)
+static void enter_task(struct searcher *searcher, uint32_t task)
 {
     searcher->seen[task].number = searcher->seen[task].least = ++searcher->numbered;
     searcher->path[searcher->path_count++] = task;
@@ -246,7 +246,7 @@ static void enter(struct searcher *searcher, uint32_t task)
 }
 
 /* A task that leads to none before it closes a circle, of itself and of those that are open after it. */
-static void leave(struct searcher *searcher, uint32_t task)
+static void leave_task(struct searcher *searcher, uint32_t task)
 {
     const struct search *const seen = &searcher->seen[task];
     uint32_t last = UINT32_MAX;
@@ -266,20 +266,20 @@ static void leave(struct searcher *searcher, uint32_t task)
 /* Tarjan's search, from a task to its awaiters. */
 static void search_from(struct searcher *searcher, uint32_t first)
 {
-    enter(searcher, first);
+    enter_task(searcher, first);
     while (searcher->path_count) {
         const uint32_t at = searcher->path[searcher->path_count - 1];
         const struct task *const task = &searcher->table->items[at];
         struct search *const seen = &searcher->seen[at];
         if (seen->followed == task->awaiter_count) {
-            leave(searcher, at);
+            leave_task(searcher, at);
             continue;
         }
         const uint32_t awaiter =
             searcher->table->awaiters[task->first_awaiter + seen->followed++];
         const struct search *const next = &searcher->seen[awaiter];
         if (!next->number)
-            enter(searcher, awaiter);
+            enter_task(searcher, awaiter);
         else if (!next->circle && next->number < seen->least)
             seen->least = next->number;
     }

@@ -103,7 +103,7 @@ static bool awaits_unchosen(const struct tasks *tasks, const struct task *task)
 }
 
 /* ERR_LIMIT: there is no room for its frames. */
-static enum err_code follow(struct tasks *tasks, struct task *task)
+static enum err_code follow_task(struct tasks *tasks, struct task *task)
 {
     struct coroutine_chain *const chain = &tasks->chain;
     const enum err_code rc = coroutine_follow(&tasks->coroutines, task->coroutine, chain);
@@ -137,7 +137,7 @@ static enum err_code follow_others(struct tasks *tasks)
         struct task *const task = &table->items[(first + i) % table->count];
         if (is_needed(task) || !task->times)
             continue;
-        rc = follow(tasks, task);
+        rc = follow_task(tasks, task);
         tasks->covered += rc ? 0 : task->times;
     }
     return rc == ERR_LIMIT && tasks->covered ? ERR_OK : rc;
@@ -154,7 +154,8 @@ static enum err_code follow_chosen(struct tasks *tasks)
     for (size_t i = 0; i < table->count && !rc; i++) {
         if (!is_needed(&table->items[i]))
             continue;
-        rc = followed++ < TASKS_MAX_READ - others ? follow(tasks, &table->items[i]) : ERR_LIMIT;
+        rc = followed++ < TASKS_MAX_READ - others ? follow_task(tasks, &table->items[i])
+                                                  : ERR_LIMIT;
     }
     if (rc && rc != ERR_LIMIT)
         return rc;
@@ -261,7 +262,7 @@ static enum err_code read_tasks(struct tasks *tasks)
 }
 
 /* Begins a reading.  Allocates room for all frames: unused pages cost no memory. */
-static enum err_code begin(struct tasks *tasks, uint64_t now_ns)
+static enum err_code begin_reading(struct tasks *tasks, uint64_t now_ns)
 {
     if (!tasks->frames)
         tasks->frames = malloc(TASKS_MAX_FRAMES * sizeof *tasks->frames);
@@ -279,7 +280,7 @@ static enum err_code begin(struct tasks *tasks, uint64_t now_ns)
 enum err_code tasks_read(struct tasks *tasks, uint64_t now_ns)
 {
     const uint64_t began_ns = clock_thread_ns();
-    enum err_code rc = begin(tasks, now_ns);
+    enum err_code rc = begin_reading(tasks, now_ns);
     if (rc)
         return rc;
     rc = find_places(tasks, now_ns);

@@ -88,7 +88,7 @@ static enum err_code read_int(struct memory *memory, const struct layout *layout
 }
 
 /* Divides by `by`, and returns the rest. */
-static uint32_t divide(struct number *number, uint32_t by)
+static uint32_t divide_number(struct number *number, uint32_t by)
 {
     uint64_t rest = 0;
     for (unsigned i = number->count; i-- > 0;) {
@@ -111,7 +111,7 @@ static bool is_zero(const struct number *number)
 static enum err_code put_hex(struct number *number, size_t count, char *out)
 {
     for (size_t at = count; at-- > 0;)
-        out[at] = "0123456789abcdef"[divide(number, 16)];
+        out[at] = "0123456789abcdef"[divide_number(number, 16)];
     return number->is_negative || !is_zero(number) ? ERR_CORRUPT : ERR_OK;
 }
 
@@ -160,7 +160,7 @@ enum err_code value_read(struct memory *memory, const struct layout *layout, rem
         size_t at = sizeof text - 1;
         text[at] = '\0';
         do {
-            text[--at] = (char)('0' + divide(&number, 10));
+            text[--at] = (char)('0' + divide_number(&number, 10));
         } while (!is_zero(&number));
         if (number.is_negative)
             text[--at] = '-';

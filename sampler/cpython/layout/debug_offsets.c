@@ -128,16 +128,6 @@ static const struct order {
     { 16, sizeof order_3_15 / sizeof *order_3_15, order_3_15 },
 };
 
-/* The newest order that is not newer than the target: so far a new minor has not moved the start. */
-static const struct order *order_of(uint32_t version)
-{
-    const struct order *best = NULL;
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-        if (LAYOUT_MAJOR(version) == 3 && LAYOUT_MINOR(version) >= orders[i].minor)
-            best = &orders[i];
-    return best;
-}
-
 static enum err_code fill_layout(struct layout *layout, const struct order *order,
                                  const unsigned char *slots, size_t length, struct err *err)
 {
@@ -158,7 +148,7 @@ static enum err_code fill_layout(struct layout *layout, const struct order *orde
 }
 
 /* Fields that the target does not describe, from their fixed distance to fields that it does. */
-static void derive(struct layout *layout)
+static void derive_fields(struct layout *layout)
 {
     enum {
         FRAMESIZE_AFTER_FIRSTLINENO = 8,
@@ -209,7 +199,13 @@ enum err_code layout_of_debug_offsets(const void *bytes, size_t length, struct l
         return err_set(err, ERR_NOT_FOUND, "no table of offsets");
     memcpy(head, bytes, sizeof head);
     const uint32_t version = (uint32_t)head[1];
-    const struct order *const order = order_of(version);
+
+    /* The newest order that is not newer than the target: so far a new minor has not moved the start. */
+    const struct order *order = NULL;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        if (LAYOUT_MAJOR(version) == 3 && LAYOUT_MINOR(version) >= orders[i].minor)
+            order = &orders[i];
+
     if (head[1] > UINT32_MAX || !order) {
         layout_version_text(version, text);
         return err_set(err, ERR_UNSUPPORTED, "a table of offsets for Python %s", text);
@@ -221,7 +217,7 @@ enum err_code layout_of_debug_offsets(const void *bytes, size_t length, struct l
                                    length - sizeof head, err);
     if (rc)
         return rc;
-    derive(&layout);
+    derive_fields(&layout);
     rc = layout_check(&layout, err);
     if (!rc)
         *out = layout;

@@ -44,29 +44,6 @@ static enum err_code check_field(const char *name, uint32_t offset, uint32_t wid
     return ERR_OK;
 }
 
-/* Some fields are read together as one range: the head of an object, and the bytes that identify a code
- * object. */
-static bool ranges_hold(const struct layout *layout)
-{
-    return layout->object_type + sizeof(uint64_t) <= layout->code_bytes &&
-           layout->bytes_length + sizeof(uint64_t) <= layout->code_bytes &&
-           layout->unicode_state + sizeof(uint32_t) <= layout->unicode_ascii_bytes &&
-           layout->unicode_length + sizeof(uint64_t) <= layout->unicode_ascii_bytes &&
-           layout->unicode_ascii_bytes <= LAYOUT_MAX_STR_HEAD_BYTES &&
-           layout->code_firstlineno < layout->code_linetable;
-}
-
-static bool describes_stack_frames(const struct layout *layout)
-{
-    return layout->frame_instr && layout->frame_owner && layout->tstate_datastack_chunk;
-}
-
-static bool describes_heap_frames(const struct layout *layout)
-{
-    return layout->frame_lasti && layout->frame_executing && layout->frame_executable &&
-           layout->tstate_current_frame && layout->code_code;
-}
-
 enum err_code layout_check(const struct layout *layout, struct err *err)
 {
     enum {
@@ -86,8 +63,11 @@ enum err_code layout_check(const struct layout *layout, struct err *err)
 #undef X
     if (!layout->tstate_current_frame && !layout->tstate_cframe)
         return err_set(err, ERR_CORRUPT, "the target does not say where frames begin");
-    const bool describes_frames = layout->has_heap_frames ? describes_heap_frames(layout)
-                                                          : describes_stack_frames(layout);
+    const bool describes_frames =
+        layout->has_heap_frames
+            ? layout->frame_lasti && layout->frame_executing && layout->frame_executable &&
+                  layout->tstate_current_frame && layout->code_code
+            : layout->frame_instr && layout->frame_owner && layout->tstate_datastack_chunk;
     if (!describes_frames || !layout->code_linetable || !layout->frame_previous ||
         !layout->runtime_interpreters_head || !layout->interp_threads_head ||
         !layout->interp_gil_locked != !layout->interp_gil_holder)
@@ -95,7 +75,12 @@ enum err_code layout_check(const struct layout *layout, struct err *err)
     if (layout->object_type < sizeof(uint64_t) ||
         !layout->frame_tlbc_index != !layout->code_tlbc)
         return err_set(err, ERR_CORRUPT, "the target's table of offsets contradicts itself");
-    if (!ranges_hold(layout))
+    if (layout->object_type + sizeof(uint64_t) > layout->code_bytes ||
+        layout->bytes_length + sizeof(uint64_t) > layout->code_bytes ||
+        layout->unicode_state + sizeof(uint32_t) > layout->unicode_ascii_bytes ||
+        layout->unicode_length + sizeof(uint64_t) > layout->unicode_ascii_bytes ||
+        layout->unicode_ascii_bytes > LAYOUT_MAX_STR_HEAD_BYTES ||
+        layout->code_firstlineno >= layout->code_linetable)
         return err_set(err, ERR_CORRUPT, "the target's table of offsets contradicts itself");
     return ERR_OK;
 }

@@ -420,6 +420,7 @@ static enum err_code add_wait(struct locks *locks, const struct thread *thread,
     if (!waiting) {
         if (!taken || !describe_lock(locks, object, taken, &use))
             return ERR_OK;
+        use.may_be_held = true;
         return add_use(locks, &stack->frames[stack->count - 1], taken->name, use, uses, count);
     }
     uint64_t self = 0;
@@ -438,6 +439,8 @@ static enum err_code add_wait(struct locks *locks, const struct thread *thread,
         use.lock = self;
         use.has_owner = false;
         use.owner_tid = 0;
+    } else {
+        use.may_be_held = taken != NULL;
     }
     return add_use(locks, &stack->frames[at > 0 ? at - 1 : 0], name, use, uses, count);
 }
@@ -454,6 +457,23 @@ static uint64_t find_let_go(const struct locks *locks, const struct lock_use *wa
     return describe_lock(locks, wait->object, known, &whole) ? whole.lock : 0;
 }
 
+/* Adds what the `with` blocks of a frame hold, but for `let_go`. */
+static enum err_code add_held(struct locks *locks, const struct walk_frame *frame,
+                              uint64_t let_go, struct lock_use *uses, size_t *count)
+{
+    remote_addr blocks[MAX_BLOCKS];
+    const size_t found = find_blocks(locks, frame, blocks);
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < found && !rc; i++) {
+        remote_addr object;
+        struct lock_use use = { 0 };
+        const struct known_type *const type = find_held(locks, blocks[i], &object);
+        if (type && describe_lock(locks, object, type, &use) && use.lock != let_go)
+            rc = add_use(locks, frame, type->name, use, uses, count);
+    }
+    return rc;
+}
+
 enum err_code locks_read(struct locks *locks, const struct thread *thread,
                          enum three_valued runs, struct lock_use *uses, size_t *count_out)
 {
@@ -466,19 +486,49 @@ enum err_code locks_read(struct locks *locks, const struct thread *thread,
     enum err_code rc = runs == VALUE_YES ? ERR_OK : add_wait(locks, thread, uses, &count);
     const uint64_t let_go = count ? find_let_go(locks, &uses[0]) : 0;
     const size_t frames = stack->count < LOCKS_MAX_FRAMES ? stack->count : LOCKS_MAX_FRAMES;
+    for (size_t i = stack->count; i-- > stack->count - frames && !rc && count < LOCK_USES_MAX;)
+        rc = add_held(locks, &stack->frames[i], let_go, uses, &count);
+    *count_out = count;
+    return rc;
+}
+
+/* Sets the frame's instruction to where it is by now.  false: another frame is there. */
+static bool follow_frame(const struct locks *locks, struct walk_frame *frame)
+{
+    const struct layout *const layout = locks->codes->layout;
+    const struct code *const code = code_at(locks->codes, frame->code);
+    uint64_t addr;
+    if (!read_word(locks, frame->addr + layout->frame_executable, &addr) ||
+        (addr & ~TAG_MASK) != code->addr)
+        return false;
+    /* Until 3.10 the frame has its blocks itself. */
+    return layout->has_heap_frames ||
+           (read_word(locks, frame->addr + layout->frame_instr, &frame->instr) &&
+            code_holds(code, frame->instr));
+}
+
+enum err_code locks_read_moving(struct locks *locks, const struct thread *thread,
+                                struct lock_use *uses, size_t *count_out)
+{
+    const struct stack *const stack = &thread->stack;
+    const size_t frames =
+        stack->count < LOCKS_MAX_MOVING_FRAMES ? stack->count : LOCKS_MAX_MOVING_FRAMES;
+    enum err_code rc = ERR_OK;
+    size_t count = 0;
+    locks->budget = MAX_CODE_BYTES;
     for (size_t i = stack->count;
          i-- > stack->count - frames && !rc && count < LOCK_USES_MAX;) {
-        remote_addr blocks[MAX_BLOCKS];
-        const size_t found = find_blocks(locks, &stack->frames[i], blocks);
-        for (size_t k = 0; k < found && !rc; k++) {
-            remote_addr object;
-            struct lock_use use = { 0 };
-            const struct known_type *const type = find_held(locks, blocks[k], &object);
-            if (!type || !describe_lock(locks, object, type, &use))
-                continue;
-            if (use.lock != let_go)
-                rc = add_use(locks, &stack->frames[i], type->name, use, uses, &count);
-        }
+        struct walk_frame frame = stack->frames[i];
+        remote_addr before[MAX_BLOCKS], after[MAX_BLOCKS];
+        const size_t held = count;
+        if (!follow_frame(locks, &frame))
+            continue;
+        const size_t blocks = find_blocks(locks, &frame, before);
+        rc = blocks ? add_held(locks, &frame, 0, uses, &count) : ERR_OK;
+        if (count > held &&
+            (!follow_frame(locks, &frame) || find_blocks(locks, &frame, after) != blocks ||
+             memcmp(before, after, blocks * sizeof *before) != 0))
+            count = held;
     }
     *count_out = count;
     return rc;

@@ -10,9 +10,12 @@
  * Until 3.10 a frame has its blocks itself, and says nothing of its value stack above them: a lock that is waited for is searched in
  * the first values there.
  *
+ * Of a thread that moves, the frames of its last reading count as long as they are there and are in the same `with` blocks after the
+ * locks were read as before.
+ *
  * Everything read is untrusted.
  *
- * Limits: LOCK_USES_MAX uses of a thread, LOCKS_MAX_FRAMES innermost frames of it.
+ * Limits: LOCK_USES_MAX uses of a thread, LOCKS_MAX_FRAMES innermost frames of it; LOCKS_MAX_MOVING_FRAMES of one that moves.
  */
 #ifndef SAMPLER_CPYTHON_LOCKS_LOCKS_H
 #define SAMPLER_CPYTHON_LOCKS_LOCKS_H
@@ -25,7 +28,12 @@
 #include "sampler/cpython/stack/leaf.h"
 #include "sampler/cpython/threads/threads.h"
 
-enum { LOCKS_MAX_FRAMES = 256, LOCKS_MAX_BLOCKS = 20, LOCKS_PLACES = 1024 };
+enum {
+    LOCKS_MAX_FRAMES = 256,
+    LOCKS_MAX_MOVING_FRAMES = 64,
+    LOCKS_MAX_BLOCKS = 20,
+    LOCKS_PLACES = 1024
+};
 
 /* The `with` blocks that are active at an instruction. */
 struct locks_place {
@@ -56,5 +64,9 @@ void locks_deinit(struct locks *locks);
 MUST_CHECK enum err_code locks_read(struct locks *locks, const struct thread *thread,
                                     enum three_valued runs, struct lock_use *uses,
                                     size_t *count_out);
+
+/* Reads what a thread that moves holds. */
+MUST_CHECK enum err_code locks_read_moving(struct locks *locks, const struct thread *thread,
+                                           struct lock_use *uses, size_t *count_out);
 
 #endif /* SAMPLER_CPYTHON_LOCKS_LOCKS_H */

@@ -45,17 +45,6 @@ static bool read_number(const struct bytecode *code, size_t *at, int64_t *out)
     return false;
 }
 
-/* A handler begins with the depth of its entry, plus the exception and, if the entry says so, the
- * instruction that raised it. */
-static void reach_handlers(struct walker *w)
-{
-    int64_t start, length, target, depth_lasti;
-    size_t at = 0;
-    while (read_number(w->code, &at, &start) && read_number(w->code, &at, &length) &&
-           read_number(w->code, &at, &target) && read_number(w->code, &at, &depth_lasti))
-        reach_unit(w, -1, target, (depth_lasti >> 1) + (depth_lasti & 1) + 1);
-}
-
 static struct step step_at(const struct walker *w, uint32_t unit, uint32_t extended)
 {
     const unsigned char *const bytes = w->code->units + (size_t)unit * BYTECODE_UNIT_BYTES;
@@ -66,7 +55,7 @@ static struct step step_at(const struct walker *w, uint32_t unit, uint32_t exten
                           .next = unit + 1 + form->caches };
 }
 
-static void follow(struct walker *w, uint32_t unit, const struct step *step)
+static void follow_step(struct walker *w, uint32_t unit, const struct step *step)
 {
     const int64_t depth = w->depths[unit];
     if (depth == UNKNOWN || !step->base->name || step->base->effect.unknown)
@@ -81,25 +70,7 @@ static void follow(struct walker *w, uint32_t unit, const struct step *step)
         reach_unit(w, unit, step->next, after);
 }
 
-/* Walks all instructions in order, and returns the one at `wanted`. */
-static bool pass(struct walker *w, uint32_t wanted, struct step *out)
-{
-    uint32_t extended = 0;
-    bool met = false;
-    for (uint32_t unit = 0; unit < w->code->unit_count;) {
-        const struct step step = step_at(w, unit, extended);
-        if (unit == wanted) {
-            *out = step;
-            met = true;
-        }
-        follow(w, unit, &step);
-        extended = step.opcode == w->extended_arg ? step.oparg : 0;
-        unit = step.next;
-    }
-    return met;
-}
-
-static enum err_code walk(struct walker *w, uint32_t wanted, struct step *out)
+static enum err_code walk_code(struct walker *w, uint32_t wanted, struct step *out)
 {
     const struct bytecode *const code = w->code;
     if (code->unit_count > BYTECODE_MAX_UNITS)
@@ -111,12 +82,30 @@ static enum err_code walk(struct walker *w, uint32_t wanted, struct step *out)
         w->depths[i] = UNKNOWN;
     w->extended_arg = opcodes_find(code->opcodes, "EXTENDED_ARG");
     reach_unit(w, -1, 0, 0);
-    reach_handlers(w);
+
+    /* A handler begins with the depth of its entry, plus the exception and, if the entry says so, the
+     * instruction that raised it. */
+    int64_t start, length, target, depth_lasti;
+    size_t at = 0;
+    while (read_number(w->code, &at, &start) && read_number(w->code, &at, &length) &&
+           read_number(w->code, &at, &target) && read_number(w->code, &at, &depth_lasti))
+        reach_unit(w, -1, target, (depth_lasti >> 1) + (depth_lasti & 1) + 1);
+
     bool met = false;
     w->again = true;
     for (int i = 0; i < MAX_PASSES && w->again; i++) {
-        w->again = false;
-        met = pass(w, wanted, out);
+        uint32_t extended = 0;
+        w->again = met = false;
+        for (uint32_t unit = 0; unit < w->code->unit_count;) {
+            const struct step step = step_at(w, unit, extended);
+            if (unit == wanted) {
+                *out = step;
+                met = true;
+            }
+            follow_step(w, unit, &step);
+            extended = step.opcode == w->extended_arg ? step.oparg : 0;
+            unit = step.next;
+        }
     }
     return met && w->depths[wanted] != UNKNOWN ? ERR_OK : ERR_NOT_FOUND;
 }
@@ -126,7 +115,7 @@ enum err_code bytecode_position(const struct bytecode *code, uint32_t unit,
 {
     struct walker w = { .code = code };
     struct step step;
-    const enum err_code rc = walk(&w, unit, &step);
+    const enum err_code rc = walk_code(&w, unit, &step);
     if (!rc)
         *out = (struct instruction){ .opcode = step.opcode,
                                      .oparg = step.oparg,
@@ -206,7 +195,7 @@ int64_t bytecode_deepest(const struct bytecode *code)
     struct walker w = { .code = code };
     struct step first;
     int64_t deepest = -1;
-    if (code->unit_count && !walk(&w, 0, &first))
+    if (code->unit_count && !walk_code(&w, 0, &first))
         for (uint32_t unit = 0; unit < code->unit_count; unit++)
             if (w.depths[unit] > deepest)
                 deepest = w.depths[unit];

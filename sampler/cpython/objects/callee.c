@@ -230,19 +230,6 @@ static enum err_code read_cython_name(struct callee_table *table, remote_addr ad
     return rc ? rc : ERR_CORRUPT;
 }
 
-/* The module is behind the definition: in the limited API the object is no function of C. */
-static void read_cython_module(struct callee_table *table, const unsigned char *copy,
-                               char out[CALLEE_MAX_NAME_BYTES])
-{
-    static const uint32_t places[] = { FUNCTION_SELF, FUNCTION_MODULE };
-    *out = 0;
-    for (size_t i = 0; i < sizeof places / sizeof *places && !*out; i++) {
-        const remote_addr module = field_u64(copy, places[i]);
-        if (is_str(table, module) && read_str(table, module, out))
-            *out = 0;
-    }
-}
-
 static enum err_code name_cython(struct callee_table *table, struct callee *callee,
                                  remote_addr addr)
 {
@@ -262,7 +249,15 @@ static enum err_code name_cython(struct callee_table *table, struct callee *call
     rc = read_cython_name(table, addr, text, name);
     if (rc && (rc == ERR_NOMEM || !*text))
         return rc;
-    read_cython_module(table, copy, owner);
+
+    /* The module is behind the definition: in the limited API the object is no function of C. */
+    static const uint32_t places[] = { FUNCTION_SELF, FUNCTION_MODULE };
+    *owner = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !*owner; i++) {
+        const remote_addr module = field_u64(copy, places[i]);
+        if (is_str(table, module) && read_str(table, module, owner))
+            *owner = 0;
+    }
     return set_name(table, callee, owner, rc ? text : name);
 }
 
@@ -322,36 +317,30 @@ static enum err_code name_bound(struct callee_table *table, struct callee *calle
     return ERR_OK;
 }
 
-/* For objects that their type alone does not identify. */
-static enum err_code name_by_content(struct callee_table *table, struct callee *callee,
-                                     enum form form)
-{
-    unsigned char copy[REFERENCES_BYTES + CALLEE_MAX_FINGERPRINT_BYTES];
-    const enum err_code rc =
-        memory_read(table->memory, begin_of(table, callee->addr), copy, sizeof copy);
-    if (rc)
-        return rc;
-    callee->fingerprint_bytes = CALLEE_MAX_FINGERPRINT_BYTES;
-    memcpy(callee->fingerprint, copy + REFERENCES_BYTES, CALLEE_MAX_FINGERPRINT_BYTES);
-    if (form == FORM_CLASS)
-        return name_class(table, callee);
-    if (form == FORM_CYTHON)
-        return name_cython(table, callee, callee->addr);
-    if (form == FORM_BOUND)
-        return name_bound(table, callee, field_u64(copy, METHOD_FUNCTION));
-    return form == FORM_FUNCTION ? name_function(table, callee, copy)
-                                 : name_method(table, callee, copy, form == FORM_METHOD);
-}
-
 static enum err_code name_callee(struct callee_table *table, struct callee *callee,
                                  const struct type *type)
 {
     const enum form form = form_of(type);
     if (form == FORM_PYTHON)
         callee->is_c = VALUE_NO;
-    else if (form != FORM_OTHER)
-        return name_by_content(table, callee, form);
-    else if (type->has_call && is_made_by_c(type))
+    else if (form != FORM_OTHER) {
+        /* For objects that their type alone does not identify. */
+        unsigned char copy[REFERENCES_BYTES + CALLEE_MAX_FINGERPRINT_BYTES];
+        const enum err_code rc =
+            memory_read(table->memory, begin_of(table, callee->addr), copy, sizeof copy);
+        if (rc)
+            return rc;
+        callee->fingerprint_bytes = CALLEE_MAX_FINGERPRINT_BYTES;
+        memcpy(callee->fingerprint, copy + REFERENCES_BYTES, CALLEE_MAX_FINGERPRINT_BYTES);
+        if (form == FORM_CLASS)
+            return name_class(table, callee);
+        if (form == FORM_CYTHON)
+            return name_cython(table, callee, callee->addr);
+        if (form == FORM_BOUND)
+            return name_bound(table, callee, field_u64(copy, METHOD_FUNCTION));
+        return form == FORM_FUNCTION ? name_function(table, callee, copy)
+                                     : name_method(table, callee, copy, form == FORM_METHOD);
+    } else if (type->has_call && is_made_by_c(type))
         return set_name(table, callee, type->name, "__call__");
     return ERR_OK;
 }
@@ -401,14 +390,6 @@ struct memory_span callee_fingerprint_span(const struct callee_table *table,
                                  callee->fingerprint_bytes };
 }
 
-static bool still_is(struct callee_table *table, const struct callee *callee)
-{
-    unsigned char now[CALLEE_MAX_FINGERPRINT_BYTES];
-    const struct memory_span span = callee_fingerprint_span(table, callee, now);
-    return span.bytes && !memory_read(table->memory, span.addr, span.buffer, span.bytes) &&
-           memcmp(now, callee->fingerprint, span.bytes) == 0;
-}
-
 enum err_code callee_read(struct callee_table *table, remote_addr addr,
                           const struct callee **out)
 {
@@ -428,10 +409,15 @@ enum err_code callee_read(struct callee_table *table, remote_addr addr,
     if (!is_trusted && !is_checked) {
         /* Compares the object, and reads another one that is there by now. */
         const uint64_t now_ns = clock_now_ns();
-        if (!still_is(table, callee)) {
+
+        unsigned char now[CALLEE_MAX_FINGERPRINT_BYTES];
+        const struct memory_span span = callee_fingerprint_span(table, callee, now);
+        if (!span.bytes || memory_read(table->memory, span.addr, span.buffer, span.bytes) ||
+            memcmp(now, callee->fingerprint, span.bytes) != 0) {
             rc = load_callee(table, callee);
             callee->epoch = table->epoch;
         }
+
         callee->checked_ns = rc ? 0 : now_ns;
     }
     /* After a failed read, the next use reads again. */

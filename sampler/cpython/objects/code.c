@@ -106,39 +106,6 @@ static int compare_keys(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Sorts again when so many have been added that a linear search would be slow. */
-static void sort_some(struct code_table *table)
-{
-    enum { FEW = 64 };
-    const size_t count = table->codes.count;
-    if (count - table->sorted_count <= FEW + count / 8)
-        return;
-    struct sort_key *const keys = malloc(count * sizeof *keys);
-    code_id *const sorted = malloc(count * sizeof *sorted);
-    for (uint32_t id = 0; keys && sorted && id < count; id++)
-        keys[id] = (struct sort_key){ code_at(table, id)->instructions, id };
-    if (keys && sorted) {
-        qsort(keys, count, sizeof *keys, compare_keys);
-        for (size_t i = 0; i < count; i++)
-            sorted[i] = keys[i].id;
-        free(table->sorted);
-        table->sorted = sorted;
-        table->sorted_count = count;
-    } else {
-        free(sorted);
-    }
-    free(keys);
-}
-
-/* The number of sorted code objects that can have an instruction at or below `instr`. */
-static size_t sorted_below(const struct code_table *table, remote_addr instr)
-{
-    size_t at;
-    LOWER_BOUND(at, table->sorted_count,
-                code_at(table, table->sorted[at])->instructions <= instr + CODE_UNIT_BYTES);
-    return at;
-}
-
 static bool holds_now(const struct code_table *table, code_id id, remote_addr instr)
 {
     const struct code *const code = code_at(table, id);
@@ -147,11 +114,33 @@ static bool holds_now(const struct code_table *table, code_id id, remote_addr in
 
 code_id code_holding(struct code_table *table, remote_addr instr)
 {
-    sort_some(table);
+    enum { FEW = 64 };
+    const size_t count = table->codes.count;
+    /* So many have been added that a linear search would be slow. */
+    if (count - table->sorted_count > FEW + count / 8) {
+        struct sort_key *const keys = malloc(count * sizeof *keys);
+        code_id *const sorted = malloc(count * sizeof *sorted);
+        for (uint32_t id = 0; keys && sorted && id < count; id++)
+            keys[id] = (struct sort_key){ code_at(table, id)->instructions, id };
+        if (keys && sorted) {
+            qsort(keys, count, sizeof *keys, compare_keys);
+            for (size_t i = 0; i < count; i++)
+                sorted[i] = keys[i].id;
+            free(table->sorted);
+            table->sorted = sorted;
+            table->sorted_count = count;
+        } else {
+            free(sorted);
+        }
+        free(keys);
+    }
+
     for (uint32_t id = table->codes.count; id-- > table->sorted_count;)
         if (holds_now(table, id, instr))
             return id;
-    const size_t below = sorted_below(table, instr);
+    size_t below;
+    LOWER_BOUND(below, table->sorted_count,
+                code_at(table, table->sorted[below])->instructions <= instr + CODE_UNIT_BYTES);
     return below && holds_now(table, table->sorted[below - 1], instr) ? table->sorted[below - 1]
                                                                       : CODE_NONE;
 }
@@ -229,17 +218,6 @@ static enum err_code intern_file(struct code_table *table, struct code *code)
     return strtab_intern(table->strings, file, sizeof file - 1, &code->file, NULL);
 }
 
-static enum err_code read_names(struct code_table *table, remote_addr file, struct code *code)
-{
-    struct object_bytes *const scratch = &table->scratch;
-    enum err_code rc = object_read_str(table->memory, table->layout, code->qualname, scratch);
-    if (!rc)
-        rc = intern_scratch(table, &code->name);
-    if (!rc)
-        rc = object_read_file_name(table->memory, table->layout, file, scratch);
-    return rc ? rc : intern_file(table, code);
-}
-
 /* A location table over a limit leaves the lines unknown; anything else fails. */
 static enum err_code read_table(struct code_table *table, remote_addr addr, struct code *code)
 {
@@ -287,18 +265,6 @@ static uint32_t frame_words(const struct layout *layout, const unsigned char *co
            field_u32(copy, layout->code_stacksize);
 }
 
-/* The first traceable instruction of a shim is beyond its end: nothing of it is traceable, and its
- * frames are never being set up. */
-static void set_first_traceable(const struct layout *layout, const unsigned char *copy,
-                                struct code *code)
-{
-    if (layout->code_firsttraceable)
-        code->first_traceable = field_u32(copy, layout->code_firsttraceable);
-    code->is_shim = code->first_traceable > code->units;
-    if (code->is_shim)
-        code->first_traceable = 0;
-}
-
 /* Until 3.10 the instructions are in a separate bytes object. */
 static enum err_code find_instructions(struct code_table *table, remote_addr addr,
                                        const unsigned char *copy, struct code *code)
@@ -337,10 +303,27 @@ static enum err_code read_code(struct code_table *table, remote_addr addr, struc
     code->qualname = field_u64(copy, layout->code_qualname);
     code->first_line = (int32_t)field_u32(copy, layout->code_firstlineno);
     code->frame_words = frame_words(layout, copy);
-    set_first_traceable(layout, copy, code);
+
+    /* The first traceable instruction of a shim is beyond its end: nothing of it is traceable, and its
+     * frames are never being set up. */
+    if (layout->code_firsttraceable)
+        code->first_traceable = field_u32(copy, layout->code_firsttraceable);
+    code->is_shim = code->first_traceable > code->units;
+    if (code->is_shim)
+        code->first_traceable = 0;
+
     rc = read_fingerprint(table, copy, code);
-    if (!rc)
-        rc = read_names(table, field_u64(copy, layout->code_filename), code);
+    if (!rc) {
+        const remote_addr file = field_u64(copy, layout->code_filename);
+        struct object_bytes *const scratch = &table->scratch;
+        rc = object_read_str(table->memory, table->layout, code->qualname, scratch);
+        if (!rc)
+            rc = intern_scratch(table, &code->name);
+        if (!rc)
+            rc = object_read_file_name(table->memory, table->layout, file, scratch);
+        if (!rc)
+            rc = intern_file(table, code);
+    }
     if (!rc)
         rc = read_table(table, field_u64(copy, layout->code_linetable), code);
     return rc;
@@ -399,7 +382,7 @@ void code_begin_epoch(struct code_table *table)
     table->epoch++;
 }
 
-static void forget(struct code_table *table, struct code *code)
+static void forget_code(struct code_table *table, struct code *code)
 {
     table->counters.stale++;
     table->forgotten++;
@@ -415,7 +398,7 @@ enum err_code code_learn(struct code_table *table, struct memory *memory, remote
     enum err_code rc = read_identity(table, addr, &now);
     if (rc || id == CODE_NONE || !has_fingerprint(table, id, now.fingerprint)) {
         if (id != CODE_NONE)
-            forget(table, code_at(table, id));
+            forget_code(table, code_at(table, id));
         if (!rc)
             rc = code_load(table, addr, 0, &id);
     }
@@ -430,7 +413,7 @@ static bool is_still_described(struct code_table *table, code_id id)
     if (code->checked_epoch && code->instructions_copy) {
         const code_id original = code_find(table, code->addr, 0);
         if (original != CODE_NONE && !has_fingerprint(table, original, code->fingerprint))
-            forget(table, code);
+            forget_code(table, code);
     }
     return code->checked_epoch != 0;
 }
@@ -504,20 +487,10 @@ static bool check_batch(struct code_table *table, struct code_check *checks, siz
             code->checked_epoch = table->epoch;
             continue;
         }
-        forget(table, code);
+        forget_code(table, code);
         fresh = false;
     }
     return fresh;
-}
-
-static void note_asked(struct code_table *table, code_id id)
-{
-    struct code *const code = code_at(table, id);
-    code->asked_epoch = table->epoch;
-    if (code->is_predicted || table->prediction_count == CODE_MAX_PREDICTIONS)
-        return;
-    code->is_predicted = true;
-    table->predictions[table->prediction_count++].id = id;
 }
 
 bool code_check(struct code_table *table, const code_id *ids, size_t count)
@@ -531,7 +504,13 @@ bool code_check(struct code_table *table, const code_id *ids, size_t count)
             fresh &= is_still_described(table, ids[i]);
             continue;
         }
-        note_asked(table, ids[i]);
+
+        code->asked_epoch = table->epoch;
+        if (!code->is_predicted && table->prediction_count != CODE_MAX_PREDICTIONS) {
+            code->is_predicted = true;
+            table->predictions[table->prediction_count++].id = ids[i];
+        }
+
         if (code->checked_epoch == table->epoch) {
             table->counters.hits++;
             continue;

@@ -187,13 +187,6 @@ static inline struct code *code_at(const struct code_table *table, code_id id)
     return pool_at(&table->codes, id);
 }
 
-/* Would code_find return `id` for addr?  Cheaper than code_find. */
-static inline bool code_is_at(const struct code_table *table, code_id id, remote_addr addr)
-{
-    const struct code *const code = code_at(table, id);
-    return code->addr == addr && code->checked_epoch;
-}
-
 /* How many variables its frames have: the value stack lies behind them. */
 static inline uint32_t code_variables(const struct code *code)
 {

@@ -19,23 +19,19 @@ static enum err_code read_units(struct memory *memory, const struct code *code,
     return rc ? rc : memory_read(memory, code->instructions, units->bytes, bytes);
 }
 
-static enum err_code read_handlers(struct memory *memory, const struct layout *layout,
-                                   const struct code *code, struct object_bytes *handlers)
-{
-    uint64_t addr;
-    const enum err_code rc = memory_read_u64(
-        memory, code->addr + layout->bytes_length + HANDLERS_AFTER_LENGTH, &addr);
-    return rc ? rc : object_read_bytes(memory, layout, addr, handlers);
-}
-
 enum err_code code_bytecode_read(struct memory *memory, const struct layout *layout,
                                  const struct code *code, const struct opcode *opcodes,
                                  bool with_handlers, struct code_bytecode *room,
                                  struct bytecode *out)
 {
     enum err_code rc = read_units(memory, code, &room->units);
-    if (!rc && with_handlers)
-        rc = read_handlers(memory, layout, code, &room->handlers);
+    if (!rc && with_handlers) {
+        uint64_t addr;
+        rc = memory_read_u64(memory, code->addr + layout->bytes_length + HANDLERS_AFTER_LENGTH,
+                             &addr);
+        if (!rc)
+            rc = object_read_bytes(memory, layout, addr, &room->handlers);
+    }
     if (!rc)
         *out = (struct bytecode){ .opcodes = opcodes,
                                   .units = room->units.bytes,

@@ -12,31 +12,6 @@ static uint32_t search_place(const struct code *code, uint32_t unit)
     return (uint32_t)at;
 }
 
-/* Instructions before the first traceable one may have no line, and a module begins on line 0.  Neither
- * is a line of the source, so they get the first line of the function. */
-static struct location locate(const struct layout *layout, const struct code *code,
-                              uint32_t unit)
-{
-    struct location location = { 0, 0, -1, -1 };
-    if (unit != UINT32_MAX && code->table) {
-        /* CPython has had three formats of tables. */
-        if (layout->has_columns)
-            (void)location_find(code->table, code->table_bytes, code->first_line, unit,
-                                &location);
-        else
-            location.line = location.end_line =
-                layout->has_line_ranges
-                    ? location_find_lnotab_range(code->table, code->table_bytes,
-                                                 code->first_line, unit)
-                    : location_find_lnotab(code->table, code->table_bytes, code->first_line,
-                                           unit);
-    }
-    const bool has_begun = unit != UINT32_MAX && unit > code->first_traceable;
-    if (location.line <= 0 && !has_begun)
-        location = (struct location){ code->first_line, code->first_line, -1, -1 };
-    return location;
-}
-
 /* Makes room for a place.  A code object with too many places loses them all. */
 static enum err_code make_room(struct code_table *table, struct code *code)
 {
@@ -71,8 +46,26 @@ struct code_place *code_place(struct code_table *table, code_id id, remote_addr 
         const struct layout *const layout = table->layout;
         memmove(code->places + at + 1, code->places + at,
                 (code->place_count - at) * sizeof *code->places);
-        code->places[at] =
-            (struct code_place){ .unit = unit, .location = locate(layout, code, unit) };
+
+        struct location location = { 0, 0, -1, -1 };
+        if (unit != UINT32_MAX && code->table) {
+            /* CPython has had three formats of tables. */
+            if (layout->has_columns)
+                (void)location_find(code->table, code->table_bytes, code->first_line, unit,
+                                    &location);
+            else
+                location.line = location.end_line =
+                    layout->has_line_ranges
+                        ? location_find_lnotab_range(code->table, code->table_bytes,
+                                                     code->first_line, unit)
+                        : location_find_lnotab(code->table, code->table_bytes, code->first_line,
+                                               unit);
+        }
+        const bool has_begun = unit != UINT32_MAX && unit > code->first_traceable;
+        if (location.line <= 0 && !has_begun)
+            location = (struct location){ code->first_line, code->first_line, -1, -1 };
+        code->places[at] = (struct code_place){ .unit = unit, .location = location };
+
         code->place_count++;
     }
     code->last_place = at;

@@ -8,7 +8,7 @@
 /* The most lines of decorators before a function. */
 enum { MAX_LINES = 64 };
 
-static bool begins(const char *text, const char *with)
+static bool begins_with(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
@@ -16,7 +16,7 @@ static bool begins(const char *text, const char *with)
 const char *command_text_find(size_t argc, char *const *argv)
 {
     const char *const text = python_command_text(argc, (const char *const *)argv);
-    return text && begins(text, "from multiprocessing.") ? NULL : text;
+    return text && begins_with(text, "from multiprocessing.") ? NULL : text;
 }
 
 /* The text from a line on; NULL: it has fewer. */
@@ -36,12 +36,12 @@ static bool is_name_end(char c)
 }
 
 /* "def name(", "async def name(", "class name:" */
-static bool defines(const char *at, const char *name, size_t length, bool *is_other)
+static bool defines_name(const char *at, const char *name, size_t length, bool *is_other)
 {
     at += strspn(at, " \t");
-    at += begins(at, "async ") ? strlen("async ") : 0;
+    at += begins_with(at, "async ") ? strlen("async ") : 0;
     at += strspn(at, " \t");
-    *is_other = begins(at, "def ") || begins(at, "class ");
+    *is_other = begins_with(at, "def ") || begins_with(at, "class ");
     if (!*is_other)
         return false;
     at += strcspn(at, " ");
@@ -79,7 +79,7 @@ bool command_text_has(const char *text, const char *name, size_t length, int32_t
                    ? has_word(at, "lambda")
                    : has_word(at, "for");
     for (int i = 0; i < MAX_LINES && at && !is_other; i++) {
-        if (defines(at, base, base_length, &is_other))
+        if (defines_name(at, base, base_length, &is_other))
             return true;
         at = line_at(at, 2);
     }

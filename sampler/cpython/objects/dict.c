@@ -256,25 +256,20 @@ static enum err_code find_storage(struct memory *memory, const struct layout *la
     return rc;
 }
 
-/* Does the interpreter place the dictionary?  3.11 and later. */
-static bool is_managed(struct memory *memory, const struct layout *layout, remote_addr type)
-{
-    static const uint64_t MANAGED_DICT = 1 << 4;
-    uint64_t flags;
-    return layout->has_managed_dicts && !object_type_flags(memory, layout, type, &flags) &&
-           (flags & MANAGED_DICT);
-}
-
 enum err_code object_attribute(struct memory *memory, const struct layout *layout,
                                remote_addr object, const char *name, remote_addr *out)
 {
     uint64_t type, keys;
     struct storage storage;
     enum err_code rc = memory_read_u64(memory, object + layout->object_type, &type);
-    if (!rc)
-        rc = is_managed(memory, layout, type)
+    if (!rc) {
+        static const uint64_t MANAGED_DICT = 1 << 4;
+        uint64_t flags;
+        rc = layout->has_managed_dicts && !object_type_flags(memory, layout, type, &flags) &&
+                     (flags & MANAGED_DICT)
                  ? find_storage(memory, layout, object, type, &storage)
                  : find_old_storage(memory, layout, object, type, &storage);
+    }
     if (rc)
         return rc;
     if (storage.dict)

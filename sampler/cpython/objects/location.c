@@ -64,13 +64,6 @@ static int32_t add_checked(struct cursor *c, int32_t a, int32_t b)
     return 0;
 }
 
-static void take_short(struct cursor *c, uint32_t form, int32_t line, struct location *out)
-{
-    const uint32_t byte = take_byte(c);
-    const int32_t column = (int32_t)(form << 3 | byte >> 4);
-    *out = (struct location){ line, line, column, column + (int32_t)(byte & 15) };
-}
-
 bool location_find(const unsigned char *table, size_t bytes, int32_t first_line, uint32_t unit,
                    struct location *out)
 {
@@ -86,9 +79,11 @@ bool location_find(const unsigned char *table, size_t bytes, int32_t first_line,
         location = (struct location){ 0, 0, -1, -1 };
         if (!(head & 0x80))
             c.failed = true;
-        else if (form <= FORM_SHORT_LAST)
-            take_short(&c, form, line, &location);
-        else if (form <= FORM_ONE_LINE_2) {
+        else if (form <= FORM_SHORT_LAST) {
+            const uint32_t byte = take_byte(&c);
+            const int32_t column = (int32_t)(form << 3 | byte >> 4);
+            location = (struct location){ line, line, column, column + (int32_t)(byte & 15) };
+        } else if (form <= FORM_ONE_LINE_2) {
             line = add_checked(&c, line, (int32_t)form - FORM_ONE_LINE_0);
             location.line = location.end_line = line;
             location.column = (int32_t)take_byte(&c);

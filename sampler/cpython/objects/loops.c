@@ -30,18 +30,18 @@ struct loop {
     unsigned char *marks;
 };
 
-static bool begins(const struct step *step, const char *name)
+static bool begins_with(const struct step *step, const char *name)
 {
     return strncmp(step->base->name, name, strlen(name)) == 0;
 }
 
-static bool is(const struct step *step, const char *name)
+static bool is_opcode(const struct step *step, const char *name)
 {
     return strcmp(step->base->name, name) == 0;
 }
 
 /* EXTENDED_ARG is part of the instruction that follows. */
-static bool decode(const struct bytecode *code, struct steps *out)
+static bool decode_steps(const struct bytecode *code, struct steps *out)
 {
     uint32_t extended = 0, begin = 0;
     out->items = malloc(((size_t)code->unit_count + 1) * sizeof *out->items);
@@ -57,7 +57,7 @@ static bool decode(const struct bytecode *code, struct steps *out)
         if (!step.base->name)
             return false;
         unit = step.next;
-        extended = is(&step, "EXTENDED_ARG") ? step.oparg : 0;
+        extended = is_opcode(&step, "EXTENDED_ARG") ? step.oparg : 0;
         if (extended)
             continue;
         begin = unit;
@@ -85,7 +85,7 @@ static size_t jump_of(const struct steps *steps, const struct step *step)
 {
     if (step->base->flags & OPCODE_JUMPS)
         return find_step(steps, (int64_t)step->next + step->oparg);
-    if (step->base->flags & OPCODE_JUMPS_BACK && !is(step, "JUMP_BACKWARD_NO_INTERRUPT"))
+    if (step->base->flags & OPCODE_JUMPS_BACK && !is_opcode(step, "JUMP_BACKWARD_NO_INTERRUPT"))
         return find_step(steps, (int64_t)step->next - step->oparg);
     return steps->count;
 }
@@ -151,7 +151,7 @@ static enum loop_place find_loop(struct loop *loop)
 }
 
 /* STORE_FAST_LOAD_FAST counts as both. */
-static bool stores(const struct step *step)
+static bool stores_local(const struct step *step)
 {
     return strstr(step->base->name, "STORE_") != NULL;
 }
@@ -163,7 +163,7 @@ static bool is_pair(const struct step *step)
                                          "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
                                          "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (is(step, names[i]))
+        if (is_opcode(step, names[i]))
             return true;
     return false;
 }
@@ -181,7 +181,7 @@ static bool names_variable(const struct step *step, uint32_t number)
     if (is_pair(step))
         return step->oparg >> HALF_BITS == number || (step->oparg & HALF) == number;
     /* The lowest bit of a global asks for a NULL beside it. */
-    return (is(step, "LOAD_GLOBAL") ? step->oparg >> 1 : step->oparg) == number;
+    return (is_opcode(step, "LOAD_GLOBAL") ? step->oparg >> 1 : step->oparg) == number;
 }
 
 static bool loop_sets(const struct loop *loop, char scope, uint32_t number)
@@ -189,7 +189,7 @@ static bool loop_sets(const struct loop *loop, char scope, uint32_t number)
     const enum mark both = MARK_AFTER | MARK_BEFORE;
     for (size_t i = 0; i < loop->steps->count; i++) {
         const struct step *const step = &loop->steps->items[i];
-        if ((loop->marks[i] & both) == both && stores(step) && scope_of(step) == scope &&
+        if ((loop->marks[i] & both) == both && stores_local(step) && scope_of(step) == scope &&
             names_variable(step, number))
             return true;
     }
@@ -207,15 +207,15 @@ static bool is_constant(const struct loop *loop, const struct step *step)
     static const char *const variables[] = { "LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL",
                                              "LOAD_DEREF" };
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (begins(step, plain[i]))
+        if (begins_with(step, plain[i]))
             return true;
     if (is_pair(step))
-        return begins(step, "LOAD_") && !loop_sets(loop, 'F', step->oparg >> HALF_BITS) &&
+        return begins_with(step, "LOAD_") && !loop_sets(loop, 'F', step->oparg >> HALF_BITS) &&
                !loop_sets(loop, 'F', step->oparg & HALF);
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (begins(step, variables[i]))
+        if (begins_with(step, variables[i]))
             return !loop_sets(loop, scope_of(step),
-                              is(step, "LOAD_GLOBAL") ? step->oparg >> 1 : step->oparg);
+                              is_opcode(step, "LOAD_GLOBAL") ? step->oparg >> 1 : step->oparg);
     return false;
 }
 
@@ -237,12 +237,13 @@ static bool is_head(const struct loop *loop)
 {
     const struct steps *const steps = loop->steps;
     const struct step *const call = &steps->items[loop->here];
-    if (!begins(call, "CALL") || begins(call, "CALL_INTRINSIC") || call->base->effect.unknown ||
-        loop->here + 1 >= steps->count || is(call + 1, "POP_TOP"))
+    if (!begins_with(call, "CALL") || begins_with(call, "CALL_INTRINSIC") ||
+        call->base->effect.unknown || loop->here + 1 >= steps->count ||
+        is_opcode(call + 1, "POP_TOP"))
         return false;
     for (size_t i = 0; i < steps->count; i++)
         if (loop->marks[i] & MARK_ROUND &&
-            (stores(&steps->items[i]) || begins(&steps->items[i], "FOR_ITER")))
+            (stores_local(&steps->items[i]) || begins_with(&steps->items[i], "FOR_ITER")))
             return false;
     return has_constant_arguments(loop);
 }
@@ -252,7 +253,7 @@ enum loop_place loops_find(const struct bytecode *code, uint32_t unit)
     struct steps steps = { .count = 0 };
     enum loop_place place = LOOP_UNKNOWN;
     if (code->unit_count <= LOOPS_MAX_UNITS && unit < code->unit_count &&
-        decode(code, &steps)) {
+        decode_steps(code, &steps)) {
         struct loop loop = { .steps = &steps, .here = find_step(&steps, unit) };
         loop.marks = calloc(steps.count + 1, 1);
         if (loop.marks && loop.here < steps.count)

@@ -32,22 +32,6 @@ static struct str_form str_form(const struct layout *layout, uint32_t state)
         struct str_form){ .width = form & 7, .compact = form >> 3 & 1, .ascii = form >> 4 & 1 };
 }
 
-/* Encodes the `count` characters at the end of the buffer to the start of the buffer. */
-static size_t encode(unsigned char *buffer, const unsigned char *characters, size_t width,
-                     size_t count, bool is_file_name)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t code = 0;
-        char text[4];
-        memcpy(&code, characters + i * width, width);
-        const size_t n = utf8_encode(is_file_name ? file_name_of_python(code) : code, text);
-        memcpy(buffer + used, text, n);
-        used += n;
-    }
-    return used;
-}
-
 static enum err_code read_str(struct memory *memory, const struct layout *layout,
                               remote_addr addr, size_t most, bool is_file_name,
                               struct object_bytes *out)
@@ -76,9 +60,18 @@ static enum err_code read_str(struct memory *memory, const struct layout *layout
         rc = memory_read(memory, data, out->bytes + text_room, raw_bytes);
     if (!rc)
         rc = memory_confirm(memory);
-    if (!rc)
-        out->count =
-            encode(out->bytes, out->bytes + text_room, form.width, (size_t)count, is_file_name);
+    if (!rc) {
+        size_t used = 0;
+        for (size_t i = 0; i < (size_t)count; i++) {
+            uint32_t code = 0;
+            char text[4];
+            memcpy(&code, out->bytes + text_room + i * form.width, form.width);
+            const size_t n = utf8_encode(is_file_name ? file_name_of_python(code) : code, text);
+            memcpy(out->bytes + used, text, n);
+            used += n;
+        }
+        out->count = used;
+    }
     return rc;
 }
 

@@ -40,36 +40,22 @@ static const struct known {
     { "_frozen_importlib", "module_from_spec", "RETURN_VALUE", "FOR_ITER" },
 };
 
-static bool load_known(struct code_table *codes, remote_addr interp, const struct known *known,
-                       code_id *out)
-{
-    struct memory *const memory = codes->memory;
-    const struct layout *const layout = codes->layout;
-    remote_addr function, type, code;
-    return !dict_find_global(memory, layout, interp, known->module, known->function,
-                             &function) &&
-           !memory_read_u64(memory, function + layout->object_type, &type) &&
-           object_type_is(memory, layout, type, "function") &&
-           !memory_read_u64(
-               memory, function + object_first_field(layout) + CODE_AFTER_FIRST_FIELD, &code) &&
-           !code_load(codes, code, 0, out);
-}
-
-static bool has(const struct bytecode *bytecode, const char *name)
+static bool has_opcode(const struct bytecode *bytecode, const char *name)
 {
     const int opcode = opcodes_find(bytecode->opcodes, name);
     return opcode >= 0 && bytecode_has(bytecode, (uint8_t)opcode);
 }
 
-static bool agrees(struct code_table *codes, const struct known *known, const struct code *code,
-                   const struct bytecode *bytecode)
+static bool agrees_with(struct code_table *codes, const struct known *known,
+                        const struct code *code, const struct bytecode *bytecode)
 {
     const struct layout *const layout = codes->layout;
     unsigned char size[4];
     if (memory_read(codes->memory,
                     code->addr + layout->code_firstlineno - STACKSIZE_BEFORE_FIRSTLINENO, size,
                     sizeof size) ||
-        !has(bytecode, known->has) || (known->lacks && has(bytecode, known->lacks)))
+        !has_opcode(bytecode, known->has) ||
+        (known->lacks && has_opcode(bytecode, known->lacks)))
         return false;
     return bytecode_deepest(bytecode) == (int64_t)field_u32(size, 0);
 }
@@ -83,14 +69,27 @@ enum three_valued opcode_check(struct code_table *codes, remote_addr interp,
     bool lacks_needed = false;
     code_id id;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        if (!load_known(codes, interp, &functions[i], &id) ||
-            code_bytecode_read(codes->memory, codes->layout, code_at(codes, id), opcodes, true,
+        const struct known *const known = &functions[i];
+        struct memory *const memory = codes->memory;
+        const struct layout *const layout = codes->layout;
+        remote_addr function, type, code;
+        if (dict_find_global(memory, layout, interp, known->module, known->function,
+                             &function) ||
+            memory_read_u64(memory, function + layout->object_type, &type) ||
+            !object_type_is(memory, layout, type, "function") ||
+            memory_read_u64(memory,
+                            function + object_first_field(layout) + CODE_AFTER_FIRST_FIELD,
+                            &code) ||
+            code_load(codes, code, 0, &id))
+            continue;
+        if (code_bytecode_read(codes->memory, codes->layout, code_at(codes, id), opcodes, true,
                                &room, &bytecode))
             continue;
+
         found++;
         lacks_needed =
-            lacks_needed || (!functions[i].lacks && !has(&bytecode, functions[i].has));
-        agreeing += agrees(codes, &functions[i], code_at(codes, id), &bytecode);
+            lacks_needed || (!functions[i].lacks && !has_opcode(&bytecode, functions[i].has));
+        agreeing += agrees_with(codes, &functions[i], code_at(codes, id), &bytecode);
     }
     code_bytecode_deinit(&room);
     if (found < LEAST_FUNCTIONS)

@@ -41,33 +41,6 @@ static struct predicted_reads_place **find_place(const struct predicted_reads *r
     return at ? &reads->places[at->id] : NULL;
 }
 
-/* The index has room for what it held before, so adding cannot fail. */
-static void forget_unused(struct predicted_reads *reads)
-{
-    size_t kept = 0;
-    idmap_clear(&reads->index);
-    for (size_t i = 0; i < reads->count; i++) {
-        struct predicted_reads_place *const place = reads->places[i];
-        if (!place->is_used) {
-            free(place);
-            continue;
-        }
-        place->is_used = place->has_now = place->has_again = false;
-        reads->places[kept] = place;
-        (void)!idmap_add(&reads->index, hash_mix(place->addr, 0), (uint32_t)kept, NULL);
-        kept++;
-    }
-    reads->count = kept;
-}
-
-static void mark_place(struct predicted_reads_place *place, bool again)
-{
-    if (again)
-        place->has_again = true;
-    else
-        place->has_now = true;
-}
-
 /* A place that is no longer mapped ends a call; the next call begins after it. */
 static enum err_code read_all(struct predicted_reads *reads, bool again)
 {
@@ -87,7 +60,11 @@ static enum err_code read_all(struct predicted_reads *reads, bool again)
         size_t i = 0;
         for (; i < count && spans[i].bytes <= arrived; i++) {
             arrived -= spans[i].bytes;
-            mark_place(reads->places[at + i], again);
+
+            if (again)
+                reads->places[at + i]->has_again = true;
+            else
+                reads->places[at + i]->has_now = true;
         }
         at += i + (i < count);
     }
@@ -97,7 +74,22 @@ static enum err_code read_all(struct predicted_reads *reads, bool again)
 enum err_code predicted_reads_begin(struct predicted_reads *reads)
 {
     free_outgrown(reads);
-    forget_unused(reads);
+
+    /* The index has room for what it held before, so adding cannot fail. */
+    size_t kept = 0;
+    idmap_clear(&reads->index);
+    for (size_t i = 0; i < reads->count; i++) {
+        struct predicted_reads_place *const place = reads->places[i];
+        if (!place->is_used) {
+            free(place);
+            continue;
+        }
+        place->is_used = place->has_now = place->has_again = false;
+        reads->places[kept] = place;
+        (void)!idmap_add(&reads->index, hash_mix(place->addr, 0), (uint32_t)kept, NULL);
+        kept++;
+    }
+    reads->count = kept;
     return read_all(reads, false);
 }
 

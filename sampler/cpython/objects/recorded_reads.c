@@ -3,27 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool fits(const struct recorded_reads *reads, const struct memory_span *spans,
-                 size_t count)
-{
-    size_t room = RECORDED_READS_MAX_BYTES - reads->bytes;
-    if (count > RECORDED_READS_MAX - reads->count)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        if (spans[i].bytes > room)
-            return false;
-        room -= spans[i].bytes;
-    }
-    return true;
-}
-
 /* Memory that cannot be recorded is not read, so this bounds what a chain may cost. */
 static enum err_code read_recorded(struct memory *memory, const struct memory_span *spans,
                                    size_t count, size_t *bytes_out)
 {
     struct recorded_reads *const reads = (struct recorded_reads *)memory;
-    if (!fits(reads, spans, count))
+    size_t room = RECORDED_READS_MAX_BYTES - reads->bytes;
+    if (count > RECORDED_READS_MAX - reads->count)
         return ERR_LIMIT;
+    for (size_t i = 0; i < count; i++) {
+        if (spans[i].bytes > room)
+            return ERR_LIMIT;
+        room -= spans[i].bytes;
+    }
+
     const enum err_code rc = memory_readv(reads->source, spans, count, bytes_out);
     size_t arrived = *bytes_out;
     for (size_t i = 0; i < count && spans[i].bytes <= arrived; i++) {

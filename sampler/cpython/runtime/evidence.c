@@ -38,34 +38,20 @@ static remote_addr innermost_frame(const struct witness *w, remote_addr tstate)
     return read_at(w, read_at(w, tstate, layout->tstate_cframe), layout->cframe_current_frame);
 }
 
-/* Entry frames have no code object, so not every frame counts. */
-static unsigned count_frames(struct witness *w, remote_addr tstate)
-{
-    remote_addr frame = innermost_frame(w, tstate);
-    unsigned count = 0;
-    for (int i = 0; frame && i < EVIDENCE_MAX_FRAMES; i++) {
-        count += is_code(w, read_at(w, frame, w->layout->frame_executable) & ~TAG_MASK);
-        frame = read_at(w, frame, w->layout->frame_previous);
-    }
-    return count;
-}
-
-static unsigned count_in_threads(struct witness *w, remote_addr interp)
-{
-    remote_addr tstate = read_at(w, interp, w->layout->interp_threads_head);
-    unsigned count = 0;
-    for (int i = 0; tstate && i < EVIDENCE_MAX_THREADS; i++) {
-        count += count_frames(w, tstate);
-        tstate = read_at(w, tstate, w->layout->tstate_next);
-    }
-    return count;
-}
-
 static unsigned count_all_frames(struct witness *w, remote_addr interp)
 {
     unsigned count = 0;
     for (int i = 0; interp && !count && i < EVIDENCE_MAX_INTERPRETERS; i++) {
-        count = count_in_threads(w, interp);
+        remote_addr tstate = read_at(w, interp, w->layout->interp_threads_head);
+        for (int j = 0; tstate && j < EVIDENCE_MAX_THREADS; j++) {
+            /* Entry frames have no code object, so not every frame counts. */
+            remote_addr frame = innermost_frame(w, tstate);
+            for (int k = 0; frame && k < EVIDENCE_MAX_FRAMES; k++) {
+                count += is_code(w, read_at(w, frame, w->layout->frame_executable) & ~TAG_MASK);
+                frame = read_at(w, frame, w->layout->frame_previous);
+            }
+            tstate = read_at(w, tstate, w->layout->tstate_next);
+        }
         interp = read_at(w, interp, w->layout->interp_next);
     }
     return count;

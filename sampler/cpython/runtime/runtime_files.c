@@ -184,18 +184,16 @@ static bool is_same_file(const struct mapping *a, const struct mapping *b)
            a->device_minor == b->device_minor;
 }
 
-static bool is_known_file(const struct search *search, const struct mapping *m)
-{
-    struct idmap_slot *at;
-    IDMAP_FIND(at, &search->files, file_hash(m), is_same_file(&search->maps.items[at->id], m));
-    return at != NULL;
-}
-
 bool runtime_search_files(struct search *search)
 {
     for (uint32_t i = 0; i < search->maps.count; i++) {
         const struct mapping *const m = &search->maps.items[i];
-        if (!m->inode || is_known_file(search, m))
+        struct idmap_slot *at;
+        if (!m->inode)
+            continue;
+        IDMAP_FIND(at, &search->files, file_hash(m),
+                   is_same_file(&search->maps.items[at->id], m));
+        if (at)
             continue;
         if (runtime_is_out_of_time(search))
             return false;

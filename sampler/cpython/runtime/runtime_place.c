@@ -55,7 +55,8 @@ static enum err_code layout_at(struct search *search, remote_addr addr, uint32_t
 }
 
 /* An interpreter that was found by its pointers alone needs evidence too. */
-static enum err_code confirm(struct search *search, struct runtime *runtime, struct err *why)
+static enum err_code confirm_evidence(struct search *search, struct runtime *runtime,
+                                      struct err *why)
 {
     struct memory *const memory = &search->process->memory.memory;
     remote_addr interp = 0;
@@ -87,7 +88,7 @@ bool runtime_try_place(struct search *search, remote_addr addr, uint32_t version
         return false;
     enum err_code rc = layout_at(search, addr, version, &runtime.layout, &why);
     if (!rc)
-        rc = confirm(search, &runtime, &why);
+        rc = confirm_evidence(search, &runtime, &why);
     if (rc) {
         runtime_refuse(search, rc, &why);
         return false;

@@ -33,24 +33,21 @@ static remote_addr read_at(const struct hunt *hunt, remote_addr structure, uint3
                : value;
 }
 
-/* Does the thread of this interpreter point back at it? */
-static bool leads_back(const struct hunt *hunt, remote_addr interp)
-{
-    const remote_addr tstate = read_at(hunt, interp, hunt->layout.interp_threads_head);
-    return is_writable(hunt->search, tstate) &&
-           read_at(hunt, tstate, hunt->layout.tstate_interp) == interp;
-}
-
 /* The list begins with the newest interpreter and ends with the main one, whose id is 0. */
 static bool is_list(const struct hunt *hunt, remote_addr head, remote_addr main)
 {
     remote_addr interp = head;
     uint64_t id = 0;
-    if (!leads_back(hunt, main) ||
-        memory_read_u64(&hunt->search->process->memory.memory, main + hunt->layout.interp_id,
+
+    const remote_addr tstate = read_at(hunt, main, hunt->layout.interp_threads_head);
+    if (!is_writable(hunt->search, tstate) ||
+        read_at(hunt, tstate, hunt->layout.tstate_interp) != main)
+        return false;
+    if (memory_read_u64(&hunt->search->process->memory.memory, main + hunt->layout.interp_id,
                         &id) ||
         id != 0)
         return false;
+
     for (int i = 0; i < INTERPRETERS_MAX && interp != main && is_writable(hunt->search, interp);
          i++)
         interp = read_at(hunt, interp, hunt->layout.interp_next);

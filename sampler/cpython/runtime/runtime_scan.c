@@ -80,37 +80,31 @@ static bool is_wanted(const struct search *search, const struct data *data, bool
            data->file->inode == search->program_inode;
 }
 
-static bool scan_pass(struct search *search, int pass, unsigned char *block)
-{
-    struct data data = { .file = NULL };
-    bool found = false;
-    for (size_t i = 0; i < search->maps.count && !found; i++) {
-        const struct mapping *const m = &search->maps.items[i];
-
-        if (m->inode)
-            data.has_code = (is_same_file(data.file, m) && data.has_code) || m->executable;
-        if (m->inode || m->start != data.end)
-            data.file = m->inode ? m : NULL;
-        data.end = data.file ? m->end : 0;
-        const bool is_of_data =
-            data.file && m->readable && m->writable && m->end - m->start <= DATA_MAX_BYTES;
-
-        if (!m->readable || !m->writable || !is_wanted(search, &data, is_of_data, pass))
-            continue;
-        if (pass != DATA_POINTERS)
-            found = scan_mapping(search, m, block);
-        else if (data.has_code)
-            found = runtime_scan_pointers(search, m);
-    }
-    return found;
-}
-
 bool runtime_scan(struct search *search)
 {
     const int passes = count_passes(search);
     SCOPED_FREE unsigned char *block = malloc(SCAN_BLOCK_BYTES);
     bool found = false;
-    for (int pass = 0; block && pass < passes && !found; pass++)
-        found = scan_pass(search, pass, block);
+    for (int pass = 0; block && pass < passes && !found; pass++) {
+        struct data data = { .file = NULL };
+        for (size_t i = 0; i < search->maps.count && !found; i++) {
+            const struct mapping *const m = &search->maps.items[i];
+
+            if (m->inode)
+                data.has_code = (is_same_file(data.file, m) && data.has_code) || m->executable;
+            if (m->inode || m->start != data.end)
+                data.file = m->inode ? m : NULL;
+            data.end = data.file ? m->end : 0;
+            const bool is_of_data =
+                data.file && m->readable && m->writable && m->end - m->start <= DATA_MAX_BYTES;
+
+            if (!m->readable || !m->writable || !is_wanted(search, &data, is_of_data, pass))
+                continue;
+            if (pass != DATA_POINTERS)
+                found = scan_mapping(search, m, block);
+            else if (data.has_code)
+                found = runtime_scan_pointers(search, m);
+        }
+    }
     return found;
 }

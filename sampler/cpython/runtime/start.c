@@ -9,18 +9,6 @@
 #include "sampler/cpython/objects/dict.h"
 #include "sampler/cpython/objects/object.h"
 
-static bool is_key(struct memory *memory, const struct layout *layout, remote_addr key,
-                   const char *wanted)
-{
-    const size_t length = strlen(wanted);
-    char text[64];
-    uint64_t bytes;
-    return length < sizeof text &&
-           !memory_read_u64(memory, key + layout->bytes_length, &bytes) && bytes == length &&
-           !memory_read(memory, key + layout->bytes_data, text, length) &&
-           memcmp(text, wanted, length) == 0;
-}
-
 /* Appends "NAME=VALUE" and a NUL. */
 static void append_variable(struct memory *memory, const struct layout *layout,
                             const char *name, remote_addr value, struct buffer *out)
@@ -40,7 +28,7 @@ static void append_variable(struct memory *memory, const struct layout *layout,
     buffer_grow(out, (size_t)bytes + 1);
 }
 
-static void fill(char *text, const char *other)
+static void fill_text(char *text, const char *other)
 {
     if (!*text)
         memcpy(text, other, SERVICE_BYTES);
@@ -58,16 +46,26 @@ void start_read_service(struct memory *memory, const struct layout *layout, remo
         dict_read(memory, layout, environ, &variables))
         return;
     for (size_t i = 0; i < variables.count && i < START_MAX_VARIABLES; i++)
-        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-            if (is_key(memory, layout, variables.items[i].key, names[k]))
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+            const size_t length = strlen(names[k]);
+            char text[64];
+            uint64_t bytes;
+            if (length < sizeof text &&
+                !memory_read_u64(memory, variables.items[i].key + layout->bytes_length,
+                                 &bytes) &&
+                bytes == length &&
+                !memory_read(memory, variables.items[i].key + layout->bytes_data, text,
+                             length) &&
+                memcmp(text, names[k], length) == 0)
                 append_variable(memory, layout, names[k], variables.items[i].value,
                                 &environment);
+        }
     dict_entries_deinit(&variables);
     if (!environment.failed) {
         service_parse(environment.data, environment.length, &found);
-        fill(service->name, found.name);
-        fill(service->namespace, found.namespace);
-        fill(service->version, found.version);
+        fill_text(service->name, found.name);
+        fill_text(service->namespace, found.namespace);
+        fill_text(service->version, found.version);
     }
     buffer_deinit(&environment);
 }

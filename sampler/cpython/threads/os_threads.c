@@ -107,7 +107,7 @@ static struct idmap_slot *find_claim(const struct os_threads *threads, int32_t h
 }
 
 /* A thread inside several interpreters has a state in each of them. */
-static enum err_code claim(struct os_threads *threads, size_t index)
+static enum err_code claim_thread(struct os_threads *threads, size_t index)
 {
     const struct thread *const thread = threads->list->items[index];
     threads->claimed_count += !find_claim(threads, thread->host_tid, 0);
@@ -126,7 +126,7 @@ static enum err_code try_id(struct os_threads *threads, size_t index, int32_t ti
     struct idmap_slot *const held = find_claim(threads, host_tid, thread->head.interp);
     if (!held) {
         set_host_tid(thread, host_tid);
-        return claim(threads, index);
+        return claim_thread(threads, index);
     }
     struct thread *const holder = threads->list->items[held->id];
     if (read_pthread_tid(threads, thread) != tid || read_pthread_tid(threads, holder) == tid)
@@ -173,7 +173,7 @@ static enum err_code match_all(struct os_threads *threads)
     threads->has_searched = false;
     for (size_t i = 0; i < list->count && !rc; i++)
         if (list->items[i]->host_tid)
-            rc = claim(threads, i);
+            rc = claim_thread(threads, i);
     for (unsigned pass = 0; pass < PASSES; pass++)
         for (size_t i = 0; i < list->count && unknown < MAX_UNKNOWN && !rc; i++) {
             if (list->items[i]->host_tid)
@@ -293,19 +293,6 @@ static enum err_code find_stack(struct os_threads *threads, remote_addr place,
     return rc;
 }
 
-/* A fork that Python does not know of leaves the states of the parent's threads behind, and a new thread may have got the C stack
- * of one of them: its frames were called from where those are. */
-static bool is_left_behind(const struct os_threads *threads, const struct thread *thread,
-                           remote_addr place, int32_t host_tid)
-{
-    const struct thread_list *const list = threads->list;
-    for (size_t i = 0; i < list->count; i++)
-        if (list->items[i] != thread && list->items[i]->host_tid == host_tid &&
-            sub_stacks_place(list, list->items[i]) == place)
-            return true;
-    return false;
-}
-
 /* The thread whose C stack the frames of a state were called from; 0: unknown. */
 static enum err_code find_runner(struct os_threads *threads, struct thread *thread,
                                  int32_t *host_tid_out)
@@ -316,8 +303,17 @@ static enum err_code find_runner(struct os_threads *threads, struct thread *thre
     if (!place || (thread->c_stack <= place && place < thread->c_stack_end))
         return ERR_OK;
     const enum err_code rc = find_stack(threads, place, &stack);
-    if (rc || !stack || is_left_behind(threads, thread, place, stack->host_tid))
+
+    if (rc || !stack)
         return rc;
+    /* A fork that Python does not know of leaves the states of the parent's threads behind, and a new thread may have got the C stack
+     * of one of them: its frames were called from where those are. */
+    const struct thread_list *const list = threads->list;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i] != thread && list->items[i]->host_tid == stack->host_tid &&
+            sub_stacks_place(list, list->items[i]) == place)
+            return rc;
+
     *host_tid_out = stack->host_tid;
     if (thread->host_tid == stack->host_tid) {
         thread->c_stack = stack->from;

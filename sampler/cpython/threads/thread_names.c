@@ -94,33 +94,28 @@ static enum err_code name_thread(const struct naming *naming, struct thread *thr
     return rc ? rc : rename_thread(thread, kernel, strlen(kernel), naming->strings);
 }
 
-static enum err_code name_threads(const struct naming *naming, remote_addr interp)
-{
-    struct dict_entries active = { 0 };
-    struct object_bytes text = { 0 };
-    enum err_code rc = ERR_OK;
-    bool asked = false;
-    for (size_t i = 0; i < naming->list->count && !rc; i++) {
-        struct thread *const thread = naming->list->items[i];
-        if (!wants_name(naming, thread, interp))
-            continue;
-        /* A program that never imported threading has no names: the kernel's are used. */
-        if (!asked && read_active(naming->list, interp, &active))
-            active = (struct dict_entries){ 0 };
-        asked = true;
-        rc = name_thread(naming, thread, &active, &text);
-    }
-    object_bytes_deinit(&text);
-    dict_entries_deinit(&active);
-    return rc;
-}
-
 enum err_code thread_names_read(struct thread_list *list, int pid, struct strtab *strings,
                                 bool only_main, bool again)
 {
     const struct naming naming = { list, strings, pid, only_main, again };
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < list->interpreter_count && !rc; i++)
-        rc = name_threads(&naming, list->interpreters[i].addr);
+    for (size_t i = 0; i < list->interpreter_count && !rc; i++) {
+        const remote_addr interp = list->interpreters[i].addr;
+        struct dict_entries active = { 0 };
+        struct object_bytes text = { 0 };
+        bool asked = false;
+        for (size_t j = 0; j < naming.list->count && !rc; j++) {
+            struct thread *const thread = naming.list->items[j];
+            if (!wants_name(&naming, thread, interp))
+                continue;
+            /* A program that never imported threading has no names: the kernel's are used. */
+            if (!asked && read_active(naming.list, interp, &active))
+                active = (struct dict_entries){ 0 };
+            asked = true;
+            rc = name_thread(&naming, thread, &active, &text);
+        }
+        object_bytes_deinit(&text);
+        dict_entries_deinit(&active);
+    }
     return rc;
 }

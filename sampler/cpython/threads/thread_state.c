@@ -33,13 +33,6 @@ bool thread_state_knows_gil(const struct thread_list *list)
     return layout->runtime_gil_holder || layout->interp_gil_holder;
 }
 
-/* `locked` is followed by a counter and by two pairs of a condition and a mutex: 48 bytes each at most. */
-static bool is_in_gil(remote_addr locked, remote_addr word)
-{
-    enum { GIL_BYTES = 16 + 4 * 48 };
-    return word >= locked && word - locked < GIL_BYTES;
-}
-
 /* Items of queues that are read for a thread, in all interpreters together. */
 enum { MAX_QUEUED = 64 };
 
@@ -75,7 +68,10 @@ static bool is_queued_at_gil(const struct thread_list *list, remote_addr locked,
 static bool is_at_gil(const struct thread_list *list, remote_addr locked, remote_addr word,
                       remote_addr sp, unsigned *left)
 {
-    return is_in_gil(locked, word) || is_queued_at_gil(list, locked, word, sp, left);
+    /* `locked` is followed by a counter and by two pairs of a condition and a mutex: 48 bytes each at most. */
+    enum { GIL_BYTES = 16 + 4 * 48 };
+    return (word >= locked && word - locked < GIL_BYTES) ||
+           is_queued_at_gil(list, locked, word, sp, left);
 }
 
 bool thread_state_is_gil(const struct thread_list *list, remote_addr word, remote_addr sp)
@@ -111,28 +107,6 @@ static enum three_valued has_gil(const struct thread_list *list, const struct th
             return VALUE_YES;
     }
     return VALUE_NO;
-}
-
-/* The thread that collects garbage holds the GIL, unless a finalizer releases it.  Without a GIL it is
- * unknown which thread collects; only that no thread does can be known. */
-static void set_gc_state(const struct thread_list *list, const struct thread *thread,
-                         struct thread_state *state)
-{
-    const struct layout *const layout = &list->runtime->layout;
-    const struct interpreter *const interp = thread_list_interpreter(list, thread);
-    if (layout->runtime_gc_collecting && layout->runtime_gil_holder)
-        state->in_gc =
-            three_valued_of((uint32_t)runtime_u64(list, layout->runtime_gc_collecting) != 0 &&
-                            state->has_gil == VALUE_YES);
-    if (!interp || state->has_gil == VALUE_UNKNOWN || !layout->interp_gc ||
-        !layout->gc_collecting)
-        return;
-    const bool collecting =
-        (uint32_t)thread_list_u64(list, interp, layout->interp_gc + layout->gc_collecting) != 0;
-    if (!collecting || !is_without_gil(list, thread))
-        state->in_gc = three_valued_of(collecting && state->has_gil == VALUE_YES);
-    if (collecting && layout->gc_frame)
-        state->gc_frame = thread_list_u64(list, interp, layout->interp_gc + layout->gc_frame);
 }
 
 /* There is one None, and it is never freed: an object at another address is not None. */
@@ -178,7 +152,26 @@ struct thread_state thread_state_of(struct thread_list *list, const struct threa
         state.waits_gil = VALUE_NO;
     else if (layout->tstate_gil_requested)
         state.waits_gil = three_valued_of(field_u32(tstate, layout->tstate_gil_requested) != 0);
-    set_gc_state(list, thread, &state);
+
+    /* The thread that collects garbage holds the GIL, unless a finalizer releases it.  Without a GIL it is
+     * unknown which thread collects; only that no thread does can be known. */
+    const struct interpreter *const interp = thread_list_interpreter(list, thread);
+    if (layout->runtime_gc_collecting && layout->runtime_gil_holder)
+        state.in_gc =
+            three_valued_of((uint32_t)runtime_u64(list, layout->runtime_gc_collecting) != 0 &&
+                            state.has_gil == VALUE_YES);
+    if (interp && state.has_gil != VALUE_UNKNOWN && layout->interp_gc &&
+        layout->gc_collecting) {
+        const bool collecting =
+            (uint32_t)thread_list_u64(list, interp,
+                                      layout->interp_gc + layout->gc_collecting) != 0;
+        if (!collecting || !is_without_gil(list, thread))
+            state.in_gc = three_valued_of(collecting && state.has_gil == VALUE_YES);
+        if (collecting && layout->gc_frame)
+            state.gc_frame =
+                thread_list_u64(list, interp, layout->interp_gc + layout->gc_frame);
+    }
+
     state.has_exception = has_exception(list, tstate);
     return state;
 }

@@ -155,7 +155,7 @@ static enum err_code find_thread(struct thread_list *list, const struct thread_h
     return ERR_OK;
 }
 
-static struct thread *allocate(const struct thread_list *list)
+static struct thread *allocate_thread(const struct thread_list *list)
 {
     struct thread *const thread = calloc(1, sizeof *thread);
     if (!thread || !list->kept_bytes)
@@ -168,7 +168,7 @@ static struct thread *allocate(const struct thread_list *list)
     return thread;
 }
 
-static enum err_code append(struct thread_list *list, struct thread *thread)
+static enum err_code append_thread(struct thread_list *list, struct thread *thread)
 {
     if (list->count == THREADS_MAX)
         return ERR_LIMIT;
@@ -218,33 +218,26 @@ void thread_list_copy_field(struct thread_list *list, uint32_t offset)
     }
 }
 
-/* The head of a state of the same thread.  A state that another thread has made has that one's numbers. */
-static struct thread_head head_of_visit(const struct thread_list *list,
-                                        const struct thread *thread, remote_addr tstate,
-                                        remote_addr interp)
-{
-    struct thread_head head = thread->head;
-    for (size_t i = 0; i < list->count && list->has_lent; i++)
-        if (list->items[i]->head.addr == tstate)
-            head = list->items[i]->head;
-    head.addr = tstate;
-    head.interp = interp;
-    head.next = 0;
-    return head;
-}
-
 struct thread *thread_list_visit(const struct thread_list *list, struct thread *thread,
                                  remote_addr tstate, remote_addr interp)
 {
     if (!thread->visit)
-        thread->visit = allocate(list);
+        thread->visit = allocate_thread(list);
     struct thread *const visit = thread->visit;
     if (!visit)
         return NULL;
     if (visit->head.addr != tstate || visit->head.interp != interp) {
         stack_deinit(&visit->stack);
-        *visit = (struct thread){ .head = head_of_visit(list, thread, tstate, interp),
-                                  .kept = visit->kept };
+
+        struct thread_head head = thread->head;
+        for (size_t i = 0; i < list->count && list->has_lent; i++)
+            if (list->items[i]->head.addr == tstate)
+                head = list->items[i]->head;
+        head.addr = tstate;
+        head.interp = interp;
+        head.next = 0;
+        *visit = (struct thread){ .head = head, .kept = visit->kept };
+
         if (visit->kept)
             memset(visit->kept, 0, list->kept_bytes);
         init_stack(list, visit);
@@ -256,13 +249,13 @@ struct thread *thread_list_visit(const struct thread_list *list, struct thread *
     return visit;
 }
 
-static enum err_code add(struct thread_list *list, const struct thread_head *head,
-                         struct thread **out)
+static enum err_code add_thread(struct thread_list *list, const struct thread_head *head,
+                                struct thread **out)
 {
-    struct thread *const thread = allocate(list);
+    struct thread *const thread = allocate_thread(list);
     if (!thread)
         return ERR_NOMEM;
-    const enum err_code rc = append(list, thread);
+    const enum err_code rc = append_thread(list, thread);
     if (rc) {
         free_thread(thread);
         return rc;
@@ -314,7 +307,7 @@ static enum err_code walk_threads(struct thread_list *list, const struct interpr
         struct thread *thread;
         rc = find_thread(list, &head, &next, &thread);
         if (!rc && !thread)
-            rc = add(list, &head, &thread);
+            rc = add_thread(list, &head, &thread);
         if (rc)
             break;
         thread->head = head;

@@ -117,7 +117,8 @@ enum err_code reshape_rows_function(struct reshape_rows *rows, function_id id, f
         if (!rc)
             rc = copy_name(rows, is_native ? RESHAPE_NATIVE_FILE : RESHAPE_FILE, row.file, by,
                            &row.file, err);
-        rc = rc ? rc : copy_library(rows, row.library, &row.library, err);
+        if (!rc)
+            rc = copy_library(rows, row.library, &row.library, err);
 
         if (!rc)
             rc = replace_place(rows, id, &row, err);

@@ -105,7 +105,8 @@ static void count_once(struct child *child, uint64_t *counter)
     child->is_counted = true;
 }
 
-static void count(struct child_tracker *tracker, struct child *child, uint64_t *counter)
+static void count_children(struct child_tracker *tracker, struct child *child,
+                           uint64_t *counter)
 {
     pthread_mutex_lock(&tracker->mutex);
     count_once(child, counter);
@@ -142,29 +143,25 @@ static bool has_ended(const struct procfs_identity *identity)
     return identity->state == 'Z' || identity->state == 'X';
 }
 
-/* Is it a child of a process that got the number of a followed one?  A target's end is seen by the sampling thread, so its
- * number may be another's by now. */
-static bool is_of_another(const struct child_tracker *tracker,
-                          const struct procfs_identity *child)
-{
-    const struct child *const parent = child_table_find(&tracker->children, child->parent);
-    uint64_t start_time;
-    return parent && !procfs_start_time(parent->pid, &start_time, NULL) &&
-           start_time != parent->identity.start_time;
-}
-
 /* true: the process is new and followed from now on. */
 static bool follow_new(struct child_tracker *tracker, int pid, uint64_t now_ns,
                        uint64_t settle_ns)
 {
     struct child child = { .pid = pid, .since_ns = now_ns, .try_ns = now_ns + settle_ns };
     if (pid == (int)getpid() || child_table_find(&tracker->children, pid) ||
-        procfs_identify(pid, &child.identity, NULL) || has_ended(&child.identity) ||
-        is_of_another(tracker, &child.identity))
+        procfs_identify(pid, &child.identity, NULL) || has_ended(&child.identity))
         return false;
+    /* A target's end is seen by the sampling thread, so its number may be another's by now. */
+    const struct child *const parent =
+        child_table_find(&tracker->children, child.identity.parent);
+    uint64_t start_time;
+    if (parent && !procfs_start_time(parent->pid, &start_time, NULL) &&
+        start_time != parent->identity.start_time)
+        return false;
+
     const enum err_code rc = child_table_add(&tracker->children, &child);
     if (rc == ERR_LIMIT)
-        count(tracker, &child, &tracker->counts.over);
+        count_children(tracker, &child, &tracker->counts.over);
     return !rc;
 }
 
@@ -176,7 +173,7 @@ static void find_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_
     const uint64_t began_ns = cpu_ns_of(CLOCK_THREAD_CPUTIME_ID);
 
     /* Follows adopted children: new processes of the host that a followed process forked and that
- * have another parent by now. */
+     * have another parent by now. */
     const int newest = atoi(tracker->newest);
     struct pid_list pids = { 0 };
     if (process_scan_all(&pids, NULL))
@@ -191,7 +188,8 @@ static void find_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_
 }
 
 /* Follows the descendants of all followed processes.  Returns how many are new. */
-static size_t discover(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
+static size_t discover_children(struct child_tracker *tracker, uint64_t now_ns,
+                                uint64_t settle_ns)
 {
     struct pid_list parents = { 0 }, children = { 0 };
     size_t found = 0;
@@ -230,28 +228,6 @@ static bool hand_over(struct child_tracker *tracker, struct target *target)
     return has_room;
 }
 
-/* The pause grows while the process executes the same program, and bounds the cost of searching
- * it. */
-static uint64_t pause_after(const struct child *child, uint64_t now_ns, uint64_t cost_ns)
-{
-    uint64_t pause_ns = (now_ns - child->since_ns) / AGE_SHARE;
-    if (pause_ns < cost_ns * TRY_SHARE)
-        pause_ns = cost_ns * TRY_SHARE;
-    if (pause_ns < FIRST_PAUSE_NS)
-        pause_ns = FIRST_PAUSE_NS;
-    return pause_ns < LAST_PAUSE_NS ? pause_ns : LAST_PAUSE_NS;
-}
-
-/* A process counts as short of files until it becomes a target. */
-static void note_files(struct child_tracker *tracker, struct child *child, bool is_short)
-{
-    pthread_mutex_lock(&tracker->mutex);
-    tracker->counts.short_of_files += is_short && !child->is_short;
-    tracker->counts.short_of_files -= !is_short && child->is_short;
-    child->is_short = is_short;
-    pthread_mutex_unlock(&tracker->mutex);
-}
-
 static void try_one(struct child_tracker *tracker, struct child *child)
 {
     struct err err = { 0 };
@@ -259,13 +235,21 @@ static void try_one(struct child_tracker *tracker, struct child *child)
     struct target *target = NULL;
     enum err_code rc = permission_ask(child->pid, NULL, NULL);
     if (rc == ERR_PERM)
-        count(tracker, child, &tracker->counts.not_permitted);
+        count_children(tracker, child, &tracker->counts.not_permitted);
     if (!rc)
         rc = target_open(child->pid, RUNTIME_QUICK, tracker->mode, &tracker->is_ending,
                          tracker->strings, &target, &err);
-    note_files(tracker, child, rc && open_files_are_short(&err));
+
+    /* A process counts as short of files until it becomes a target. */
+    const bool is_short = rc && open_files_are_short(&err);
+    pthread_mutex_lock(&tracker->mutex);
+    tracker->counts.short_of_files += is_short && !child->is_short;
+    tracker->counts.short_of_files -= !is_short && child->is_short;
+    child->is_short = is_short;
+    pthread_mutex_unlock(&tracker->mutex);
+
     if (rc == ERR_PERM || rc == ERR_UNSUPPORTED || rc == ERR_INVALID)
-        count(tracker, child, &tracker->counts.denied);
+        count_children(tracker, child, &tracker->counts.denied);
     if (!rc && target->process.start_time == child->identity.start_time) {
         /* The parent of the first process of the tree is not followed. */
         const int parent = child->identity.parent;
@@ -274,20 +258,19 @@ static void try_one(struct child_tracker *tracker, struct child *child)
             child->is_target = true;
             return;
         }
-        count(tracker, child, &tracker->counts.over);
+        count_children(tracker, child, &tracker->counts.over);
     }
     target_close(target);
     const uint64_t now_ns = clock_now_ns();
-    child->try_ns = now_ns + pause_after(child, now_ns, now_ns - began_ns);
-}
 
-static void try_all(struct child_tracker *tracker, uint64_t now_ns)
-{
-    for (size_t i = 0; i < tracker->children.count; i++) {
-        struct child *const child = &tracker->children.items[i];
-        if (!child->is_target && child->try_ns <= now_ns)
-            try_one(tracker, child);
-    }
+    /* The pause grows while the process executes the same program, and bounds the cost of searching it. */
+    const uint64_t cost_ns = now_ns - began_ns;
+    uint64_t pause_ns = (now_ns - child->since_ns) / AGE_SHARE;
+    if (pause_ns < cost_ns * TRY_SHARE)
+        pause_ns = cost_ns * TRY_SHARE;
+    if (pause_ns < FIRST_PAUSE_NS)
+        pause_ns = FIRST_PAUSE_NS;
+    child->try_ns = now_ns + (pause_ns < LAST_PAUSE_NS ? pause_ns : LAST_PAUSE_NS);
 }
 
 static bool is_time_to_list(struct child_tracker *tracker, uint64_t now_ns)
@@ -302,7 +285,7 @@ static bool is_time_to_list(struct child_tracker *tracker, uint64_t now_ns)
 
 /* Finds children and hands those that are Python over.  A new process has settle_ns to execute another
  * program before it is searched. */
-static void scan(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
+static void scan_children(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
     const uint64_t began_ns = cpu_ns_of(CLOCK_THREAD_CPUTIME_ID);
     take_released(tracker, now_ns);
@@ -326,13 +309,19 @@ static void scan(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle
 
     if (is_time_to_list(tracker, now_ns)) {
         const bool is_expected = now_ns < tracker->list_until_ns;
-        tracker->is_blind |= discover(tracker, now_ns, settle_ns) > 0 && !is_expected;
+        tracker->is_blind |= discover_children(tracker, now_ns, settle_ns) > 0 && !is_expected;
         tracker->listed_ns = now_ns;
     }
     tracker->scanned_ns = clock_now_ns();
     tracker->cost_ns = cpu_ns_of(CLOCK_THREAD_CPUTIME_ID) - began_ns;
     find_adopted(tracker, now_ns, settle_ns);
-    try_all(tracker, tracker->scanned_ns);
+
+    for (size_t i = 0; i < tracker->children.count; i++) {
+        struct child *const child = &tracker->children.items[i];
+        if (!child->is_target && child->try_ns <= tracker->scanned_ns)
+            try_one(tracker, child);
+    }
+
     size_t others = 0;
     for (size_t i = 0; i < tracker->children.count; i++)
         others += !tracker->children.items[i].is_target;
@@ -385,7 +374,7 @@ static void *tracker_main(void *context)
     struct child_tracker *const tracker = context;
     pthread_setname_np(pthread_self(), "child tracker");
     while (wait_until(tracker, next_scan_ns(tracker)))
-        scan(tracker, clock_now_ns(), SETTLE_NS);
+        scan_children(tracker, clock_now_ns(), SETTLE_NS);
     pthread_mutex_lock(&tracker->mutex);
     const bool is_left = tracker->is_left;
     tracker->has_ended = true;
@@ -423,9 +412,10 @@ enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mod
     return ERR_OK;
 }
 
-/* false: the thread hangs in the kernel while it reads a process. */
-static bool stop(struct child_tracker *tracker)
+void child_tracker_destroy(struct child_tracker *tracker)
 {
+    if (!tracker)
+        return;
     const struct timespec deadline = clock_timespec(clock_now_ns() + STOP_NS);
     int rc = 0;
     pthread_mutex_lock(&tracker->mutex);
@@ -438,13 +428,10 @@ static bool stop(struct child_tracker *tracker)
     if (is_left)
         pthread_detach(tracker->thread);
     pthread_mutex_unlock(&tracker->mutex);
-    return !is_left;
-}
-
-void child_tracker_destroy(struct child_tracker *tracker)
-{
-    if (!tracker || !stop(tracker))
+    /* A thread that hangs in the kernel while it reads a process keeps what it uses. */
+    if (is_left)
         return;
+
     if (tracker->has_thread)
         pthread_join(tracker->thread, NULL);
     free_tracker(tracker);
@@ -464,7 +451,7 @@ enum err_code child_tracker_follow(struct child_tracker *tracker, int pid, bool 
 
 void child_tracker_scan_once(struct child_tracker *tracker)
 {
-    scan(tracker, clock_now_ns(), 0);
+    scan_children(tracker, clock_now_ns(), 0);
 }
 
 void child_tracker_scan_again(struct child_tracker *tracker)

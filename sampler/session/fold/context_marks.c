@@ -49,7 +49,7 @@ void context_marks_destroy(struct context_marks *marks)
     free(marks);
 }
 
-static enum err_code add(struct context_marks *marks, const char *name, uint32_t hash)
+static enum err_code add_mark(struct context_marks *marks, const char *name, uint32_t hash)
 {
     str_id name_id;
     function_id function;
@@ -69,7 +69,8 @@ static enum err_code add(struct context_marks *marks, const char *name, uint32_t
     return rc;
 }
 
-static context_id find(struct context_marks *marks, enum context_mark mark, const char *value)
+static context_id find_mark(struct context_marks *marks, enum context_mark mark,
+                            const char *value)
 {
     char name[CONTEXT_MAX_NAME];
     struct idmap_slot *at;
@@ -81,7 +82,7 @@ static context_id find(struct context_marks *marks, enum context_mark mark, cons
     /* The marks that are no values have room too. */
     if (mark == CONTEXT_MARK_VALUE && marks->count >= CONTEXT_MARKS_MAX)
         return 0;
-    return add(marks, name, hash) ? 0 : (context_id)marks->count;
+    return add_mark(marks, name, hash) ? 0 : (context_id)marks->count;
 }
 
 context_id context_marks_find(struct context_marks *marks, struct context_value *value)
@@ -90,14 +91,14 @@ context_id context_marks_find(struct context_marks *marks, struct context_value 
     case CONTEXT_UNKNOWN: return 0;
     case CONTEXT_UNSET:
         if (!marks->unset)
-            marks->unset = find(marks, CONTEXT_MARK_UNSET, "");
+            marks->unset = find_mark(marks, CONTEXT_MARK_UNSET, "");
         return marks->unset;
     case CONTEXT_SET: break;
     }
     if (!value->tag)
-        value->tag = find(marks, CONTEXT_MARK_VALUE, value->text);
+        value->tag = find_mark(marks, CONTEXT_MARK_VALUE, value->text);
     if (!value->tag && !marks->other)
-        marks->other = find(marks, CONTEXT_MARK_OTHER, "");
+        marks->other = find_mark(marks, CONTEXT_MARK_OTHER, "");
     return value->tag ? value->tag : marks->other;
 }
 

@@ -192,8 +192,8 @@ static uint64_t *cause_of_none(const struct thread_reading *reading, struct qual
 
 /* Finds the node, with the native frames that came with the reading.  An unchanged stack keeps its node too, unless the
  * collector runs now. */
-static enum err_code place(struct fold *fold, const struct thread_reading *reading, size_t gc,
-                           struct sample *sample)
+static enum err_code place_sample(struct fold *fold, const struct thread_reading *reading,
+                                  size_t gc, struct sample *sample)
 {
     struct stack *const stack = &reading->thread->stack;
     struct sampled_thread *const sampled = sampled_thread_of(reading->thread);
@@ -280,7 +280,7 @@ enum err_code fold_reading(struct fold *fold, const struct thread_reading *readi
     sample.leaf = &sampled->leaf;
     enum err_code rc = find_thread(fold, thread, &sample.thread);
     if (!rc && thread_cpus_may_keep(fold->cpus, sample.state)) {
-        rc = place(fold, reading, fold->no_gc ? NOWHERE : gc, &sample);
+        rc = place_sample(fold, reading, fold->no_gc ? NOWHERE : gc, &sample);
         sample.state = state_of(fold, &info, sampled->leaf.in_native);
         if (sample.native.in_jit != VALUE_UNKNOWN)
             sample.state = (state_bits)((sample.state & ~STATE_UNKNOWN_IN_JIT) |

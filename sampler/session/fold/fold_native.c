@@ -178,7 +178,7 @@ struct adder {
 
 /* Is the frame that of the known callee, or of what that jumps to at its end?  calls: how many calls lie between it
  * and the innermost Python frame. */
-static bool implements(struct adder *a, size_t index, size_t calls)
+static bool implements_callee(struct adder *a, size_t index, size_t calls)
 {
     struct fold_native *const native = a->native;
     const remote_addr function = native->walk.frames[index].function, code = a->leaf->code;
@@ -190,21 +190,6 @@ static bool implements(struct adder *a, size_t index, size_t calls)
     return calls < MAX_CALL_STEPS &&
            tail_call_leads_to(&native->tail_calls, &native->unwinder.images,
                               &native->unwinder.blocks, code, function);
-}
-
-/* Finds the callee behind a function that passes calls on to built-ins: the frame behind it;
- * NONE: there is none. */
-static size_t find_behind_caller(const struct adder *a, size_t from)
-{
-    const struct native_merge *const merge = &a->native->merge;
-    for (size_t i = from; i + 1 < merge->count && merge->frames[i].kind == MERGED_NATIVE; i++) {
-        const struct native_name *const name = &a->native->named[merge->frames[i].index];
-        if (name->is_c_caller)
-            return merge->frames[i + 1].kind == MERGED_NATIVE ? i + 1 : NONE;
-        if (!name->is_call_step)
-            break;
-    }
-    return NONE;
 }
 
 /* Which of the merged frames below the innermost Python frame implements the callee? */
@@ -222,17 +207,28 @@ static void find_callee(struct adder *a)
     for (size_t i = from; i < merge->count && a->callee == NONE; i++) {
         if (merge->frames[i].kind != MERGED_NATIVE)
             continue;
-        if (implements(a, merge->frames[i].index, i - from))
+        if (implements_callee(a, merge->frames[i].index, i - from))
             a->callee = i;
         a->adds_callee =
             a->adds_callee && a->native->named[merge->frames[i].index].is_interpreter;
     }
-    if (a->callee == NONE)
-        a->callee = find_behind_caller(a, from);
+    if (a->callee == NONE) {
+        /* Behind a function that passes calls on to built-ins, the callee is the frame behind it. */
+        for (size_t i = from; i + 1 < merge->count && merge->frames[i].kind == MERGED_NATIVE;
+             i++) {
+            const struct native_name *const name = &a->native->named[merge->frames[i].index];
+            if (name->is_c_caller) {
+                a->callee = merge->frames[i + 1].kind == MERGED_NATIVE ? i + 1 : NONE;
+                break;
+            }
+            if (!name->is_call_step)
+                break;
+        }
+    }
     a->adds_callee = a->adds_callee && a->callee == NONE;
 }
 
-static enum err_code add(struct adder *a, frame_id frame)
+static enum err_code add_frame(struct adder *a, frame_id frame)
 {
     return frame_nodes_add_mark(a->nodes, frame, a->node);
 }
@@ -241,21 +237,7 @@ static enum err_code add_callee(struct adder *a)
 {
     frame_id frame;
     const enum err_code rc = frame_nodes_named_mark(a->nodes, a->leaf->callee, &frame, NULL);
-    return rc ? rc : add(a, frame);
-}
-
-/* Native frames show where C code calls Python, so no mark does. */
-static enum err_code add_python(struct adder *a, size_t index)
-{
-    const struct stack *const stack = a->stack;
-    enum err_code rc = frame_nodes_add(a->nodes, &stack->frames[index], true, a->node);
-    if (!rc && index + 1 == stack->count)
-        rc = frame_nodes_set_spot(a->nodes, a->stack, a->leaf, *a->node);
-    if (!rc && index + 1 == a->gc)
-        rc = add(a, a->nodes->gc);
-    if (!rc && index + 1 == stack->count && a->adds_callee)
-        rc = add_callee(a);
-    return rc;
+    return rc ? rc : add_frame(a, frame);
 }
 
 /* Does the frame only call the one after it, which has the same name? */
@@ -272,15 +254,27 @@ static enum err_code add_merged(struct adder *a, size_t at)
 {
     const struct merged_frame *const frame = &a->native->merge.frames[at];
     switch (frame->kind) {
-    case MERGED_PYTHON: return add_python(a, frame->index);
-    case MERGED_GAP: return add(a, a->native->gap);
-    case MERGED_SEPARATE: return add(a, a->native->separate);
+    case MERGED_PYTHON: {
+        /* Native frames show where C code calls Python, so no mark does. */
+        const struct stack *const stack = a->stack;
+        enum err_code rc =
+            frame_nodes_add(a->nodes, &stack->frames[frame->index], true, a->node);
+        if (!rc && frame->index + 1 == stack->count)
+            rc = frame_nodes_set_spot(a->nodes, a->stack, a->leaf, *a->node);
+        if (!rc && frame->index + 1 == a->gc)
+            rc = add_frame(a, a->nodes->gc);
+        if (!rc && frame->index + 1 == stack->count && a->adds_callee)
+            rc = add_callee(a);
+        return rc;
+    }
+    case MERGED_GAP: return add_frame(a, a->native->gap);
+    case MERGED_SEPARATE: return add_frame(a, a->native->separate);
     case MERGED_NATIVE: break;
     }
     if (at == a->callee)
         return add_callee(a);
     const struct native_name *const name = &a->native->named[frame->index];
-    return name->is_trampoline || is_wrapper(a, at) ? ERR_OK : add(a, name->frame);
+    return name->is_trampoline || is_wrapper(a, at) ? ERR_OK : add_frame(a, name->frame);
 }
 
 /* True if the frame starts a thread or the interpreter, outside of all else. */
@@ -322,7 +316,7 @@ static enum err_code add_frames(struct fold_native *native, struct task_fold *ta
     enum err_code rc = tasks ? task_fold_begin(tasks, stack, &a.first, node) : ERR_OK;
     find_callee(&a);
     if (!rc && gc == 0)
-        rc = add(&a, native->nodes->gc);
+        rc = add_frame(&a, native->nodes->gc);
     for (size_t i = find_first(&a); i < native->merge.count && !rc; i++)
         rc = add_merged(&a, i);
     return rc;

@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/clock.h"
 #include "sampler/base/vec.h"
+
+/* A thread that stands still is read again after this time, because a short move of it may not have been seen. */
+static const uint64_t NOTE_AGAIN_NS = NS_PER_S;
 
 void lock_board_init(struct lock_board *board)
 {
@@ -16,6 +20,8 @@ void lock_board_deinit(struct lock_board *board)
     for (size_t i = 0; i < board->count; i++)
         free(board->threads[i].uses);
     free(board->threads);
+    free(board->locks);
+    free(board->held);
     pthread_mutex_destroy(&board->mutex);
 }
 
@@ -24,7 +30,7 @@ static bool is_before(const struct lock_board_thread *thread, pid_t pid, int32_t
     return thread->pid != pid ? thread->pid < pid : thread->tid < tid;
 }
 
-/* The place of the thread, or the one that it would have. */
+/* The index of the thread, or of where it would be. */
 static size_t find_place(const struct lock_board *board, pid_t pid, int32_t tid)
 {
     size_t at;
@@ -37,12 +43,49 @@ static bool is_at(const struct lock_board *board, size_t at, pid_t pid, int32_t 
     return at < board->count && board->threads[at].pid == pid && board->threads[at].tid == tid;
 }
 
+/* NULL: it waits for nothing that is known. */
+static const struct lock_use *wait_of(const struct lock_board_thread *thread)
+{
+    return thread->count && thread->uses[0].is_waited ? &thread->uses[0] : NULL;
+}
+
+void lock_board_begin(struct lock_board *board)
+{
+    board->reading++;
+}
+
+bool lock_board_keep(struct lock_board *board, pid_t pid, int32_t tid, uint64_t since_ns,
+                     uint64_t now_ns, bool is_late)
+{
+    const size_t at = find_place(board, pid, tid);
+    if (!is_at(board, at, pid, tid))
+        return false;
+    struct lock_board_thread *const thread = &board->threads[at];
+    const struct lock_use *const wait = wait_of(thread);
+    /* The owner of a lock may change while a thread waits for it. */
+    const bool is_fresh = now_ns - thread->noted_ns <= NOTE_AGAIN_NS &&
+                          !(wait && wait->has_owner && !wait->is_joined);
+    if (!since_ns || thread->since_ns != since_ns || (!is_fresh && !is_late))
+        return false;
+    pthread_mutex_lock(&board->mutex);
+    thread->reading = board->reading;
+    thread->same_waits += thread->same_waits < UINT32_MAX;
+    pthread_mutex_unlock(&board->mutex);
+    return true;
+}
+
+bool lock_board_is_read(const struct lock_board *board, pid_t pid, int32_t tid)
+{
+    const size_t at = find_place(board, pid, tid);
+    return is_at(board, at, pid, tid) && board->threads[at].reading == board->reading;
+}
+
 static bool waits_for_same(const struct lock_board_thread *thread,
                            const struct lock_report *report)
 {
-    return thread->count && thread->uses[0].is_waited && report->count &&
-           report->uses[0].is_waited && report->uses[0].lock == thread->uses[0].lock &&
-           report->uses[0].object == thread->uses[0].object;
+    const struct lock_use *const wait = wait_of(thread);
+    return wait && report->count && report->uses[0].is_waited &&
+           report->uses[0].lock == wait->lock && report->uses[0].object == wait->object;
 }
 
 /* Makes room for a thread at its place. */
@@ -58,7 +101,7 @@ static bool insert(struct lock_board *board, size_t at, pid_t pid, int32_t tid)
 }
 
 enum err_code lock_board_note(struct lock_board *board, const struct lock_report *report,
-                              uint64_t now_ns)
+                              uint64_t since_ns, uint64_t now_ns)
 {
     const size_t at = find_place(board, report->pid, report->tid);
     const bool is_known = is_at(board, at, report->pid, report->tid);
@@ -74,16 +117,190 @@ enum err_code lock_board_note(struct lock_board *board, const struct lock_report
     const bool has_room = is_known || insert(board, at, report->pid, report->tid);
     if (has_room) {
         struct lock_board_thread *const thread = &board->threads[at];
-        thread->same_waits = waits_for_same(thread, report) ? thread->same_waits + 1 : 1;
+        const bool is_same = waits_for_same(thread, report);
+        thread->same_waits = is_same ? thread->same_waits + 1 : 1;
+        if (!is_same || thread->since_ns != since_ns) {
+            thread->waits_ns = since_ns > board->created_ns ? since_ns : board->created_ns;
+            thread->is_new_wait = true;
+        }
         free(thread->uses);
         thread->uses = uses;
         thread->count = report->count;
+        thread->since_ns = since_ns;
+        thread->noted_ns = now_ns;
+        thread->reading = board->reading;
         board->read_ns = now_ns;
     }
     pthread_mutex_unlock(&board->mutex);
     if (!has_room)
         free(uses);
     return has_room ? ERR_OK : ERR_NOMEM;
+}
+
+static int by_lock(const void *left, const void *right)
+{
+    const struct lock_board_held *const a = left, *const b = right;
+    return a->pid != b->pid ? (a->pid > b->pid) - (a->pid < b->pid)
+                            : (a->lock > b->lock) - (a->lock < b->lock);
+}
+
+enum err_code lock_board_find_held(struct lock_board *board)
+{
+    board->held_count = 0;
+    for (size_t i = 0; i < board->count; i++) {
+        const struct lock_board_thread *const thread = &board->threads[i];
+        if (thread->reading != board->reading)
+            continue;
+        if (!VEC_RESERVE(board->held, board->held_room, board->held_count + thread->count))
+            return ERR_NOMEM;
+        for (size_t k = 0; k < thread->count; k++)
+            if (!thread->uses[k].is_waited)
+                board->held[board->held_count++] =
+                    (struct lock_board_held){ thread->pid, thread->uses[k].lock,
+                                              &thread->uses[k] };
+    }
+    if (board->held_count)
+        qsort(board->held, board->held_count, sizeof *board->held, by_lock);
+    return ERR_OK;
+}
+
+/* The use that says where the lock is held for which a thread of the process waits; NULL: unknown. */
+static const struct lock_use *find_holder(const struct lock_board *board, pid_t pid,
+                                          const struct lock_use *wait)
+{
+    const struct lock_board_held wanted = { pid, wait->lock, NULL };
+    const struct lock_board_held *const found =
+        board->held_count && !wait->is_joined
+            ? bsearch(&wanted, board->held, board->held_count, sizeof *board->held, by_lock)
+            : NULL;
+    return found ? found->use : NULL;
+}
+
+bool lock_board_lacks_holder(const struct lock_board *board, pid_t pid)
+{
+    for (size_t i = find_place(board, pid, 0); i < board->count && board->threads[i].pid == pid;
+         i++) {
+        const struct lock_use *const wait = wait_of(&board->threads[i]);
+        if (board->threads[i].reading == board->reading && wait && wait->may_be_held &&
+            !find_holder(board, pid, wait))
+            return true;
+    }
+    return false;
+}
+
+static void drop_unread(struct lock_board *board)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < board->count; i++) {
+        if (board->threads[i].reading == board->reading)
+            board->threads[kept++] = board->threads[i];
+        else
+            free(board->threads[i].uses);
+    }
+    board->count = kept;
+}
+
+/* The place of the least waited-for lock; SIZE_MAX: threads wait for all of them. */
+static size_t find_least(const struct lock_board *board)
+{
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < board->lock_count; i++)
+        if (!board->locks[i].waiting &&
+            (least == SIZE_MAX || board->locks[i].waited_ns < board->locks[least].waited_ns))
+            least = i;
+    return least;
+}
+
+/* NULL: there is no room. */
+static struct sampler_lock *find_lock(struct lock_board *board,
+                                      const struct lock_board_thread *thread,
+                                      const struct lock_use *wait, uint64_t now_ns)
+{
+    for (size_t i = 0; i < board->lock_count; i++) {
+        struct sampler_lock *const lock = &board->locks[i];
+        if (lock->object == wait->object && lock->pid == thread->pid &&
+            lock->type == wait->type)
+            return lock;
+    }
+    size_t at = board->lock_count;
+    if (at == SAMPLER_MAX_LOCKS) {
+        at = find_least(board);
+        board->dropped += at != SIZE_MAX || thread->is_new_wait;
+        if (at == SIZE_MAX)
+            return NULL;
+        board->dropped_ns += board->locks[at].waited_ns;
+    } else {
+        board->lock_count++;
+    }
+    board->locks[at] = (struct sampler_lock){
+        .pid = thread->pid, .type = wait->type, .object = wait->object, .first_ns = now_ns
+    };
+    return &board->locks[at];
+}
+
+/* Counts a line, unless it is one too many. */
+static void count_line(struct sampler_lock_line *lines, uint32_t *count,
+                       const struct lock_use *use, uint64_t step_ns)
+{
+    uint32_t i = 0;
+    while (i < *count && (lines[i].function != use->function || lines[i].file != use->file ||
+                          lines[i].line != use->line))
+        i++;
+    if (i == SAMPLER_LOCK_LINES)
+        return;
+    if (i == *count)
+        lines[(*count)++] =
+            (struct sampler_lock_line){ use->function, use->file, use->line, 0 };
+    lines[i].waited_ns += step_ns;
+}
+
+static void count_wait(struct lock_board *board, struct lock_board_thread *thread,
+                       const struct lock_use *wait, uint64_t now_ns, uint64_t step_ns)
+{
+    static const struct lock_use nowhere = { .line = 0 };
+    struct sampler_lock *const lock = find_lock(board, thread, wait, now_ns);
+    if (!lock) {
+        thread->is_new_wait = false;
+        board->dropped_ns += step_ns;
+        return;
+    }
+    const struct lock_use *const held = find_holder(board, thread->pid, wait);
+    const uint64_t end_ns = now_ns + board->created_ns;
+    const uint64_t lasts_ns = end_ns > thread->waits_ns ? end_ns - thread->waits_ns : 0;
+    lock->waits += thread->is_new_wait;
+    thread->is_new_wait = false;
+    lock->waiting++;
+    lock->last_ns = now_ns;
+    lock->waited_ns += step_ns;
+    lock->longest_ns = lasts_ns > lock->longest_ns ? lasts_ns : lock->longest_ns;
+    count_line(lock->waiters, &lock->waiter_count, wait, step_ns);
+    if (!held && (!wait->has_owner || !wait->owner_tid))
+        return;
+    lock->held_ns += step_ns;
+    count_line(lock->holders, &lock->holder_count, held ? held : &nowhere, step_ns);
+}
+
+enum err_code lock_board_count(struct lock_board *board, uint64_t now_ns, uint64_t step_ns)
+{
+    if (!board->locks) {
+        struct sampler_lock *const locks = calloc(SAMPLER_MAX_LOCKS, sizeof *locks);
+        if (!locks)
+            return ERR_NOMEM;
+        board->locks = locks;
+    }
+    pthread_mutex_lock(&board->mutex);
+    drop_unread(board);
+    for (size_t i = 0; i < board->lock_count; i++)
+        board->locks[i].waiting = 0;
+    for (size_t i = 0; i < board->count; i++) {
+        const struct lock_use *const wait = wait_of(&board->threads[i]);
+        if (wait)
+            count_wait(board, &board->threads[i], wait, now_ns - board->created_ns, step_ns);
+    }
+    board->measured_ns += step_ns;
+    board->read_ns = now_ns;
+    pthread_mutex_unlock(&board->mutex);
+    return ERR_OK;
 }
 
 enum err_code lock_board_copy(struct lock_board *board, struct sampler_locks *out,
@@ -95,8 +312,10 @@ enum err_code lock_board_copy(struct lock_board *board, struct sampler_locks *ou
         copy.use_count += board->threads[i].count;
     copy.threads = malloc((board->count + 1) * sizeof *copy.threads);
     copy.uses = malloc((copy.use_count + 1) * sizeof *copy.uses);
+    copy.items = malloc((board->lock_count + 1) * sizeof *copy.items);
+    const bool has_room = copy.threads && copy.uses && copy.items;
     copy.use_count = 0;
-    for (size_t i = 0; i < board->count && copy.threads && copy.uses; i++) {
+    for (size_t i = 0; i < board->count && has_room; i++) {
         const struct lock_board_thread *const thread = &board->threads[i];
         copy.threads[copy.thread_count++] =
             (struct sampler_lock_thread){ thread->pid, thread->tid, (uint32_t)copy.use_count,
@@ -106,11 +325,17 @@ enum err_code lock_board_copy(struct lock_board *board, struct sampler_locks *ou
                    thread->count * sizeof *thread->uses);
         copy.use_count += thread->count;
     }
+    if (has_room && board->lock_count)
+        memcpy(copy.items, board->locks, board->lock_count * sizeof *copy.items);
+    copy.count = board->lock_count;
     if (board->read_ns)
         copy.read_ns =
             board->read_ns > board->created_ns ? board->read_ns - board->created_ns : 1;
+    copy.measured_ns = board->measured_ns;
+    copy.dropped = board->dropped;
+    copy.dropped_ns = board->dropped_ns;
     pthread_mutex_unlock(&board->mutex);
-    if (!copy.threads || !copy.uses) {
+    if (!has_room) {
         sampler_locks_deinit(&copy);
         return err_nomem(err);
     }

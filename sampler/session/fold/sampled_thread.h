@@ -20,7 +20,8 @@
 struct sampled_thread {
     struct thread_reading reading; /* the one that is being made, or was made last */
     struct leaf leaf;
-    bool has_leaf; /* it is that of the reading */
+    bool has_leaf;     /* it is that of the reading */
+    uint64_t moved_ns; /* of the remote engine: when it was last seen to have moved */
     /* The native tag of its stack: what its native stack was made from, what came out, and
      * where the thread slept. */
     uint64_t native_key;

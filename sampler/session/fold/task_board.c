@@ -24,17 +24,7 @@ void task_board_begin(struct task_board *board)
     board->next.at_ns = 0;
 }
 
-static enum err_code reserve(struct task_board *board, size_t rows, size_t awaiters)
-{
-    struct sampler_tasks *const next = &board->next;
-    return VEC_RESERVE(next->items, board->room, next->count + rows) &&
-                   VEC_RESERVE(next->awaiters, board->awaiter_room,
-                               next->awaiter_count + awaiters)
-               ? ERR_OK
-               : ERR_NOMEM;
-}
-
-static uint64_t since(uint64_t created_ns, uint64_t ns)
+static uint64_t time_since(uint64_t created_ns, uint64_t ns)
 {
     return ns > created_ns ? ns - created_ns : 0;
 }
@@ -49,8 +39,8 @@ static enum err_code add_row(struct task_board *board, struct task_fold *fold,
                                 .number = task->number,
                                 .is_running = task->is_running,
                                 .is_moving = task->is_moving,
-                                .seen_ns = since(created_ns, task->seen_ns),
-                                .since_ns = since(created_ns, task->since_ns) };
+                                .seen_ns = time_since(created_ns, task->seen_ns),
+                                .since_ns = time_since(created_ns, task->since_ns) };
     const enum err_code rc = task_fold_node(fold, task, &row.node);
     if (!rc || rc == ERR_LIMIT)
         board->next.items[board->next.count++] = row;
@@ -65,9 +55,15 @@ enum err_code task_board_add(struct task_board *board, struct task_fold *fold,
     const size_t first = next->count;
     size_t rows = SAMPLER_MAX_TASKS - first;
     rows = all->table.count < rows ? all->table.count : rows;
-    enum err_code rc = reserve(board, rows, all->table.edge_count);
+
+    enum err_code rc = VEC_RESERVE(next->items, board->room, next->count + rows) &&
+                               VEC_RESERVE(next->awaiters, board->awaiter_room,
+                                           next->awaiter_count + all->table.edge_count)
+                           ? ERR_OK
+                           : ERR_NOMEM;
+
     next->is_cut |= all->table.is_cut || rows < all->table.count;
-    next->at_ns = since(created_ns, all->table.read_ns);
+    next->at_ns = time_since(created_ns, all->table.read_ns);
     for (size_t i = 0; i < rows && !rc; i++)
         rc = add_row(board, fold, &all->table.items[i], created_ns);
     for (size_t i = 0; i < rows && !rc; i++) {

@@ -171,15 +171,6 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
     return innermost ? base_of(fold, innermost, node) : ERR_OK;
 }
 
-static enum err_code waiting_thread(struct task_fold *fold, thread_id *out)
-{
-    static const char name[] = PROFILE_WAITING_TASKS;
-    struct profile_thread row = { .process = fold->nodes->process };
-    const enum err_code rc = strtab_intern(profile_strings(fold->nodes->profile), name,
-                                           sizeof name - 1, &row.name, NULL);
-    return rc ? rc : profile_thread(fold->nodes->profile, &row, out, NULL);
-}
-
 static enum err_code count_task(struct task_fold *fold, const struct task *task, uint32_t times,
                                 uint64_t now_ns)
 {
@@ -194,7 +185,14 @@ static enum err_code count_task(struct task_fold *fold, const struct task *task,
     sample.is_overflowed = rc == ERR_LIMIT;
     if (rc && !sample.is_overflowed)
         return rc;
-    rc = waiting_thread(fold, &sample.thread);
+
+    static const char name[] = PROFILE_WAITING_TASKS;
+    struct profile_thread row = { .process = fold->nodes->process };
+    rc = strtab_intern(profile_strings(fold->nodes->profile), name, sizeof name - 1, &row.name,
+                       NULL);
+    if (!rc)
+        rc = profile_thread(fold->nodes->profile, &row, &sample.thread, NULL);
+
     if (rc)
         return rc;
     quality->extrapolated += times - 1;

@@ -37,7 +37,7 @@ void thread_cpus_deinit(struct thread_cpus *cpus)
     *cpus = (struct thread_cpus){ 0 };
 }
 
-static enum err_code reserve(struct thread_cpus *cpus, thread_id thread)
+static enum err_code reserve_threads(struct thread_cpus *cpus, thread_id thread)
 {
     if (thread < cpus->count)
         return ERR_OK;
@@ -62,7 +62,8 @@ static void open_meter(struct thread_cpu *thread_cpu, uint64_t now_ns)
 
 /* Does the thread run?  false: unknown.  Its files are those of a thread that has ended where another one got its number,
  * and with it its row: then they are opened again. */
-static bool ask(struct thread_cpu *thread_cpu, bool *runs_out, struct system_call *call_out)
+static bool ask_kernel(struct thread_cpu *thread_cpu, bool *runs_out,
+                       struct system_call *call_out)
 {
     const int pid = thread_cpu->pid, tid = thread_cpu->tid;
     if (thread_cpu->has_meter) {
@@ -78,7 +79,7 @@ static bool ask(struct thread_cpu *thread_cpu, bool *runs_out, struct system_cal
            cpu_meter_is_runnable(&thread_cpu->meter, pid, tid, runs_out, call_out);
 }
 
-static bool keeps(enum sampler_mode mode, state_bits state)
+static bool keeps_state(enum sampler_mode mode, state_bits state)
 {
     switch (mode) {
     case SAMPLER_MODE_WALL: break;
@@ -92,7 +93,7 @@ static bool keeps(enum sampler_mode mode, state_bits state)
 
 bool thread_cpus_may_keep(const struct thread_cpus *cpus, state_bits state)
 {
-    return keeps(cpus->mode, (state_bits)(state | STATE_UNKNOWN_ON_CPU));
+    return keeps_state(cpus->mode, (state_bits)(state | STATE_UNKNOWN_ON_CPU));
 }
 
 /* is_still: the stack has not changed since that was found last. */
@@ -101,7 +102,7 @@ static void find_wait(const struct thread_cpus *cpus, struct thread_cpu *thread_
                       bool is_still)
 {
     thread_wait_find(&thread_cpu->wait, cpus->waits, sample, call, is_still,
-                     keeps(cpus->mode, sample->state));
+                     keeps_state(cpus->mode, sample->state));
 }
 
 /* Samples [first, first + count) of the waiting ones. */
@@ -153,15 +154,16 @@ static state_bits state_of(const struct thread_cpu *thread_cpu, state_bits cpu)
                                                : known);
 }
 
-static enum err_code count(struct thread_cpus *cpus, thread_id thread,
-                           struct thread_cpu *thread_cpu, state_bits cpu, struct share share)
+static enum err_code count_samples(struct thread_cpus *cpus, thread_id thread,
+                                   struct thread_cpu *thread_cpu, state_bits cpu,
+                                   struct share share)
 {
     struct quality *const quality = profile_quality(cpus->profile);
     const state_bits state = state_of(thread_cpu, cpu);
     const uint32_t samples = share.count;
     if (!samples)
         return ERR_OK;
-    if (!keeps(cpus->mode, state)) {
+    if (!keeps_state(cpus->mode, state)) {
         quality->filtered += samples;
         return ERR_OK;
     }
@@ -261,10 +263,10 @@ static enum err_code count_parts(struct thread_cpus *cpus, thread_id thread,
     const struct share on = { share.first, running, share.waited };
     const struct share ready = { share.first + running, queued, share.waited };
     const struct share off = { share.first + running + queued, waiting, share.waited };
-    enum err_code rc = count(cpus, thread, thread_cpu, STATE_ON_CPU, on);
+    enum err_code rc = count_samples(cpus, thread, thread_cpu, STATE_ON_CPU, on);
     if (!rc)
-        rc = count(cpus, thread, thread_cpu, STATE_RUNNABLE, ready);
-    return rc ? rc : count(cpus, thread, thread_cpu, 0, off);
+        rc = count_samples(cpus, thread, thread_cpu, STATE_RUNNABLE, ready);
+    return rc ? rc : count_samples(cpus, thread, thread_cpu, 0, off);
 }
 
 /* Counts samples of a thread that was on a CPU or runnable. */
@@ -272,14 +274,14 @@ static enum err_code count_ready(struct thread_cpus *cpus, thread_id thread,
                                  struct thread_cpu *thread_cpu, struct share share)
 {
     if (!thread_cpu->queue.is_known)
-        return count(cpus, thread, thread_cpu, ON_CPU_OR_RUNNABLE, share);
+        return count_samples(cpus, thread, thread_cpu, ON_CPU_OR_RUNNABLE, share);
     const uint32_t queued =
         thread_queue_take(&thread_cpu->queue.queued_ns, mean_step_ns(thread_cpu), share.count);
     return count_parts(cpus, thread, thread_cpu, share, share.count - queued, queued);
 }
 
 /* Counts the waiting samples. */
-static enum err_code settle(struct thread_cpus *cpus, thread_id thread, uint64_t now_ns)
+static enum err_code settle_account(struct thread_cpus *cpus, thread_id thread, uint64_t now_ns)
 {
     struct thread_cpu *const thread_cpu = &cpus->items[thread];
     const uint32_t waiting = thread_cpu->waiting, ready = thread_cpu->ready;
@@ -288,8 +290,8 @@ static enum err_code settle(struct thread_cpus *cpus, thread_id thread, uint64_t
     if (!waiting)
         return ERR_OK;
     if (!thread_cpu->is_metered)
-        return count(cpus, thread, thread_cpu, NOTHING_KNOWN,
-                     (struct share){ 0, waiting, waiting });
+        return count_samples(cpus, thread, thread_cpu, NOTHING_KNOWN,
+                             (struct share){ 0, waiting, waiting });
     const struct share all = { 0, waiting, waiting };
     if (now_ns - thread_cpu->metered_ns >= THREAD_QUEUE_ACCOUNT_NS &&
         read_account(thread_cpu, now_ns, &account)) {
@@ -301,16 +303,16 @@ static enum err_code settle(struct thread_cpus *cpus, thread_id thread, uint64_t
         return count_parts(cpus, thread, thread_cpu, all, running, queued);
     }
     if (!ready)
-        return count(cpus, thread, thread_cpu, 0, all);
+        return count_samples(cpus, thread, thread_cpu, 0, all);
     thread_queue_read(&thread_cpu->queue, meter_of(thread_cpu), now_ns);
     const struct share on = { 0, ready, waiting }, off = { ready, waiting - ready, waiting };
     const enum err_code rc = count_ready(cpus, thread, thread_cpu, on);
-    return rc ? rc : count(cpus, thread, thread_cpu, 0, off);
+    return rc ? rc : count_samples(cpus, thread, thread_cpu, 0, off);
 }
 
 static bool is_runnable(struct thread_cpu *thread_cpu, bool *out, struct system_call *call_out)
 {
-    const bool is_known = ask(thread_cpu, out, call_out);
+    const bool is_known = ask_kernel(thread_cpu, out, call_out);
     thread_cpu->ran_ns = is_known && *out ? thread_cpu->used_ns : 0;
     return is_known;
 }
@@ -322,7 +324,7 @@ enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, in
     struct cpu_meter own;
     bool runs, is_known = false;
     if (thread_cpu && thread_cpu->is_open) {
-        is_known = ask(thread_cpu, &runs, call_out);
+        is_known = ask_kernel(thread_cpu, &runs, call_out);
     } else if (cpu_meter_open(&own, pid, tid)) {
         is_known = cpu_meter_is_runnable(&own, pid, tid, &runs, call_out);
         cpu_meter_close(&own);
@@ -337,7 +339,7 @@ bool thread_cpus_sleeps(struct thread_cpus *cpus, thread_id thread,
     struct thread_cpu *const thread_cpu = thread < cpus->count ? &cpus->items[thread] : NULL;
     uint64_t ran_ns, queued_ns;
     bool is_ready;
-    if (!thread_cpu || !thread_cpu->is_open || !ask(thread_cpu, &is_ready, call_out) ||
+    if (!thread_cpu || !thread_cpu->is_open || !ask_kernel(thread_cpu, &is_ready, call_out) ||
         is_ready || !call_out->is_known || !call_out->sp)
         return false;
     struct cpu_meter watched = thread_cpu->meter;
@@ -350,7 +352,7 @@ bool thread_cpus_sleeps(struct thread_cpus *cpus, thread_id thread,
     return has_slept;
 }
 
-static struct thread_cpu *metered(const struct thread_cpus *cpus, thread_id thread)
+static struct thread_cpu *find_metered(const struct thread_cpus *cpus, thread_id thread)
 {
     struct thread_cpu *const thread_cpu = thread < cpus->count ? &cpus->items[thread] : NULL;
     return thread_cpu && thread_cpu->is_open && thread_cpu->has_meter ? thread_cpu : NULL;
@@ -358,26 +360,26 @@ static struct thread_cpu *metered(const struct thread_cpus *cpus, thread_id thre
 
 bool thread_cpus_is_crowded(const struct thread_cpus *cpus, thread_id thread, uint64_t now_ns)
 {
-    const struct thread_cpu *const thread_cpu = metered(cpus, thread);
+    const struct thread_cpu *const thread_cpu = find_metered(cpus, thread);
     return thread_cpu && thread_queue_is_crowded(&thread_cpu->queue, now_ns);
 }
 
 void thread_cpus_note_hold(struct thread_cpus *cpus, thread_id thread, uint64_t held_ns)
 {
-    struct thread_cpu *const thread_cpu = metered(cpus, thread);
+    struct thread_cpu *const thread_cpu = find_metered(cpus, thread);
     if (thread_cpu)
         thread_cpu->queue.held_ns += held_ns;
 }
 
 bool thread_cpus_processor(struct thread_cpus *cpus, thread_id thread, int *processor_out)
 {
-    struct thread_cpu *const thread_cpu = metered(cpus, thread);
+    struct thread_cpu *const thread_cpu = find_metered(cpus, thread);
     return thread_cpu && cpu_processor_of(thread_cpu->pid, thread_cpu->tid, processor_out);
 }
 
 uint64_t thread_cpus_arrivals(const struct thread_cpus *cpus, thread_id thread)
 {
-    const struct thread_cpu *const thread_cpu = metered(cpus, thread);
+    const struct thread_cpu *const thread_cpu = find_metered(cpus, thread);
     return thread_cpu ? cpu_meter_arrivals(&thread_cpu->meter) : 0;
 }
 
@@ -387,10 +389,10 @@ static enum err_code count_as_known(struct thread_cpus *cpus, thread_id thread,
                                     struct share share)
 {
     if (thread_cpu->cpu != ON_CPU_OR_RUNNABLE)
-        return count(cpus, thread, thread_cpu, thread_cpu->cpu, share);
+        return count_samples(cpus, thread, thread_cpu, thread_cpu->cpu, share);
     if (thread_queue_is_crowded(&thread_cpu->queue, now_ns)) {
         /* Counts samples of a thread that is ready, and lacks a processor often: as many as it has run since its account was read are on a
- * CPU.  The account of one that is held is up to date. */
+         * CPU.  The account of one that is held is up to date. */
         uint64_t ran_ns, queued_ns;
         if (!thread_cpu->has_meter || !cpu_meter_read(&thread_cpu->meter, &ran_ns, &queued_ns))
             return count_ready(cpus, thread, thread_cpu, share);
@@ -475,7 +477,7 @@ static void add_waiting(struct thread_cpus *cpus, struct thread_cpu *thread_cpu,
 
 enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sample)
 {
-    enum err_code rc = reserve(cpus, sample->thread);
+    enum err_code rc = reserve_threads(cpus, sample->thread);
     if (rc)
         return rc;
     struct thread_cpu *const thread_cpu = &cpus->items[sample->thread];
@@ -491,7 +493,7 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
                       is_same_native(&thread_cpu->native, &sample->native) &&
                       thread_cpu->is_overflowed == sample->is_overflowed;
     if (!same || sample->is_asked || thread_cpu->waiting >= THREAD_CPUS_MAX_WAITING)
-        rc = settle(cpus, sample->thread, sample->now_ns);
+        rc = settle_account(cpus, sample->thread, sample->now_ns);
     if (thread_cpu->first_ns == 0)
         thread_cpu->first_ns = sample->now_ns;
     else
@@ -528,7 +530,8 @@ enum err_code thread_cpus_add_waiting(struct thread_cpus *cpus, const struct sam
                                      .is_overflowed = sample->is_overflowed,
                                      .since_ns = since_ns,
                                      .used_ns = sample->now_ns };
-    return count(cpus, sample->thread, &thread_cpu, 0, (struct share){ 0, samples, samples });
+    return count_samples(cpus, sample->thread, &thread_cpu, 0,
+                         (struct share){ 0, samples, samples });
 }
 
 enum err_code thread_cpus_repeat(struct thread_cpus *cpus, const struct repetition *repetition)
@@ -565,7 +568,7 @@ enum err_code thread_cpus_flush(struct thread_cpus *cpus, uint64_t now_ns)
         struct thread_cpu *const thread_cpu = &cpus->items[i];
         if (!thread_cpu->is_open)
             continue;
-        rc = settle(cpus, (thread_id)i, now_ns);
+        rc = settle_account(cpus, (thread_id)i, now_ns);
         if (now_ns - thread_cpu->used_ns > THREAD_CPUS_IDLE_NS)
             close_cpu(thread_cpu);
     }
@@ -580,7 +583,7 @@ enum err_code thread_cpus_drop(struct thread_cpus *cpus, int pid, uint64_t now_n
         if (!thread_cpu->is_open || thread_cpu->pid != pid)
             continue;
         if (!rc)
-            rc = settle(cpus, (thread_id)i, now_ns);
+            rc = settle_account(cpus, (thread_id)i, now_ns);
         close_cpu(thread_cpu);
     }
     return rc;

@@ -52,11 +52,15 @@ void thread_wait_find(struct thread_wait *wait, struct waits *waits,
         wait->at_gil = waits_cause_of(waits, wait->mark) == WAIT_GIL ? VALUE_YES : VALUE_NO;
 }
 
-/* Does the thread do little but sleep, as watchers and reporters do?  The samples that are counted now are among those.
- * Waits for the GIL or for a processor are not what it does. */
-static bool is_sleeper(struct thread_wait *wait, enum part part, bool sleeps, uint32_t samples,
-                       uint64_t now_ns)
+wait_id thread_wait_mark(struct thread_wait *wait, struct waits *waits, state_bits state,
+                         uint32_t samples, uint64_t now_ns)
 {
+    const enum part part = part_of(state, WAIT_UNKNOWN);
+    const bool sleeps =
+        part == PART_BLOCKED && waits && waits_cause_of(waits, wait->mark) == WAIT_SLEEP;
+
+    /* A sleeper does little else, as watchers and reporters do.  The samples that are counted now are among those.
+     * Waits for the GIL or for a processor are not what it does. */
     const bool is_ready = part == PART_NEEDS_GIL || part == PART_NEEDS_PROCESSOR;
     if (now_ns - wait->recent_ns > THREAD_WAIT_RECENT_NS) {
         wait->recent_ns = now_ns;
@@ -65,16 +69,8 @@ static bool is_sleeper(struct thread_wait *wait, enum part part, bool sleeps, ui
     }
     wait->recent += is_ready ? 0 : samples;
     wait->slept += sleeps ? samples : 0;
-    return wait->slept * 10 >= wait->recent * 9;
-}
+    const bool is_idle = wait->slept * 10 >= wait->recent * 9;
 
-wait_id thread_wait_mark(struct thread_wait *wait, struct waits *waits, state_bits state,
-                         uint32_t samples, uint64_t now_ns)
-{
-    const enum part part = part_of(state, WAIT_UNKNOWN);
-    const bool sleeps =
-        part == PART_BLOCKED && waits && waits_cause_of(waits, wait->mark) == WAIT_SLEEP;
-    const bool is_idle = is_sleeper(wait, part, sleeps, samples, now_ns);
     if (part == PART_RUNNING || !waits)
         return 0;
     if (part == PART_NEEDS_GIL || part == PART_NEEDS_PROCESSOR)

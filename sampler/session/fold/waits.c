@@ -75,46 +75,26 @@ static enum wait_cause cause_of_events(const struct wait_site *site)
     return site->child || site->connection ? WAIT_PIPE : WAIT_EVENT_LOOP;
 }
 
-/* A socket with a timeout polls itself before it reads.  No poll waits for a file on a disk: what looks like one has
- * events.  One of a device may wait for what that computes. */
-static enum wait_cause cause_of_poll(const struct system_call *call,
-                                     const struct wait_site *site, enum descriptor_kind kind)
-{
-    if (call->args[1] == 0)
-        return WAIT_SLEEP;
-    const enum wait_cause cause = call->has_polled && kind != DESCRIPTOR_FILE
-                                      ? cause_of_transfer(kind, call->events & POLLIN)
-                                      : WAIT_UNKNOWN;
-    if (kind == DESCRIPTOR_DEVICE && !site->selector)
-        return WAIT_UNKNOWN;
-    if (site->selector && cause != WAIT_PIPE && cause != WAIT_CHILD)
-        return cause_of_events(site);
-    return cause ? cause : cause_of_events(site);
-}
-
-static enum wait_cause cause_of_futex(const struct wait_site *site)
-{
-    if (site->joins && site->is_main)
-        return WAIT_THREADS;
-    if (site->event && site->at_head)
-        return WAIT_SLEEP;
-    if (site->condition)
-        return WAIT_QUEUE;
-    if (site->lock)
-        return WAIT_LOCK;
-    if (site->is_native || (site->worker && site->in_native != VALUE_NO))
-        return WAIT_WORKER;
-    /* Between two instructions, only the interpreter itself waits. */
-    return site->is_known && site->in_native == VALUE_NO ? WAIT_GIL : WAIT_UNKNOWN;
-}
-
 static enum wait_cause cause_of_call(const struct system_call *call,
                                      const struct wait_site *site, enum descriptor_kind kind)
 {
     switch (system_call_kind(call->number)) {
     case CALL_SLEEP: return WAIT_SLEEP;
     case CALL_EVENTS: return cause_of_events(site);
-    case CALL_POLL: return cause_of_poll(call, site, kind);
+    case CALL_POLL: {
+        /* A socket with a timeout polls itself before it reads.  No poll waits for a file on a disk: what looks like
+         * one has events.  One of a device may wait for what that computes. */
+        if (call->args[1] == 0)
+            return WAIT_SLEEP;
+        const enum wait_cause cause = call->has_polled && kind != DESCRIPTOR_FILE
+                                          ? cause_of_transfer(kind, call->events & POLLIN)
+                                          : WAIT_UNKNOWN;
+        if (kind == DESCRIPTOR_DEVICE && !site->selector)
+            return WAIT_UNKNOWN;
+        if (site->selector && cause != WAIT_PIPE && cause != WAIT_CHILD)
+            return cause_of_events(site);
+        return cause ? cause : cause_of_events(site);
+    }
     case CALL_SELECT: return call->args[0] == 0 ? WAIT_SLEEP : cause_of_events(site);
     case CALL_READ: return cause_of_transfer(kind, true);
     case CALL_WRITE: return cause_of_transfer(kind, false);
@@ -126,7 +106,19 @@ static enum wait_cause cause_of_call(const struct system_call *call,
     case CALL_LOCK: return WAIT_LOCK;
     case CALL_QUEUE: return WAIT_QUEUE;
     case CALL_CHILD: return WAIT_CHILD;
-    case CALL_FUTEX: return cause_of_futex(site);
+    case CALL_FUTEX:
+        if (site->joins && site->is_main)
+            return WAIT_THREADS;
+        if (site->event && site->at_head)
+            return WAIT_SLEEP;
+        if (site->condition)
+            return WAIT_QUEUE;
+        if (site->lock)
+            return WAIT_LOCK;
+        if (site->is_native || (site->worker && site->in_native != VALUE_NO))
+            return WAIT_WORKER;
+        /* Between two instructions, only the interpreter itself waits. */
+        return site->is_known && site->in_native == VALUE_NO ? WAIT_GIL : WAIT_UNKNOWN;
     case CALL_OTHER: break;
     }
     return WAIT_UNKNOWN;
@@ -142,18 +134,6 @@ enum wait_cause waits_cause(const struct system_call *call, const struct wait_si
     const bool is_for_work = cause == WAIT_QUEUE || cause == WAIT_LOCK || cause == WAIT_PIPE ||
                              cause == WAIT_EVENT_LOOP || cause == WAIT_SLEEP;
     return is_for_work ? WAIT_WORKER : cause;
-}
-
-/* Reads the descriptor of a call that polls one, and what it is polled for. */
-static void read_polled(struct system_call *call, struct memory *memory)
-{
-    struct pollfd polled;
-    if (call->has_polled || !memory || system_call_kind(call->number) != CALL_POLL ||
-        call->args[1] != 1 || memory_read(memory, call->args[0], &polled, sizeof polled))
-        return;
-    call->has_polled = true;
-    call->polled = polled.fd;
-    call->events = polled.events;
 }
 
 /* The descriptor that the call names; -1: none. */
@@ -193,8 +173,18 @@ static bool waits_for_other_end(int pid, int tid)
             strncmp(function, "fifo_open", strlen("fifo_open")) == 0);
 }
 
-static enum err_code add(struct waits *waits, enum wait_cause cause, const char *detail)
+/* memory: of the process that waits; NULL: it cannot be read. */
+static wait_id find_wait(struct waits *waits, enum wait_cause cause, const char *detail,
+                         const struct memory *memory)
 {
+    for (size_t i = 0; i < waits->count; i++)
+        if (waits->items[i].cause == cause && strcmp(waits->items[i].detail, detail) == 0)
+            return (wait_id)i + 1;
+    if (*detail && waits->count >= WAITS_MAX && strcmp(detail, OTHER_PEERS) != 0)
+        return find_wait(waits, cause, OTHER_PEERS, memory);
+    if (*detail && memory && memory_confirm(memory))
+        return 0;
+
     struct known_wait *const item = &waits->items[waits->count];
     char name[WAIT_MAX_NAME];
     str_id name_id;
@@ -209,21 +199,7 @@ static enum err_code add(struct waits *waits, enum wait_cause cause, const char 
     if (!rc)
         rc = profile_frame(waits->profile, function, 0, &item->frame, NULL);
     waits->count += !rc;
-    return rc;
-}
-
-/* memory: of the process that waits; NULL: it cannot be read. */
-static wait_id find(struct waits *waits, enum wait_cause cause, const char *detail,
-                    const struct memory *memory)
-{
-    for (size_t i = 0; i < waits->count; i++)
-        if (waits->items[i].cause == cause && strcmp(waits->items[i].detail, detail) == 0)
-            return (wait_id)i + 1;
-    if (*detail && waits->count >= WAITS_MAX && strcmp(detail, OTHER_PEERS) != 0)
-        return find(waits, cause, OTHER_PEERS, memory);
-    if (*detail && memory && memory_confirm(memory))
-        return 0;
-    return add(waits, cause, detail) ? 0 : (wait_id)waits->count;
+    return rc ? 0 : (wait_id)waits->count;
 }
 
 wait_id waits_find(struct waits *waits, int pid, int tid, struct memory *memory,
@@ -234,7 +210,15 @@ wait_id waits_find(struct waits *waits, int pid, int tid, struct memory *memory,
     struct wait_descriptor descriptor = { DESCRIPTOR_UNKNOWN, "" };
     if (!call->is_known)
         return 0;
-    read_polled(&whole, memory);
+
+    struct pollfd polled;
+    if (!whole.has_polled && memory && system_call_kind(whole.number) == CALL_POLL &&
+        whole.args[1] == 1 && !memory_read(memory, whole.args[0], &polled, sizeof polled)) {
+        whole.has_polled = true;
+        whole.polled = polled.fd;
+        whole.events = polled.events;
+    }
+
     const int fd = descriptor_of(&whole);
     if (fd >= 0)
         descriptor.kind =
@@ -244,12 +228,12 @@ wait_id waits_find(struct waits *waits, int pid, int tid, struct memory *memory,
     const enum wait_cause cause = waits_cause(&whole, site, &descriptor);
     const bool has_peer =
         waits->names_peers && (cause == WAIT_NETWORK_READ || cause == WAIT_NETWORK_WRITE);
-    return cause ? find(waits, cause, has_peer ? descriptor.peer : "", memory) : 0;
+    return cause ? find_wait(waits, cause, has_peer ? descriptor.peer : "", memory) : 0;
 }
 
 wait_id waits_plain(struct waits *waits, enum wait_cause cause)
 {
-    return find(waits, cause, "", NULL);
+    return find_wait(waits, cause, "", NULL);
 }
 
 enum wait_cause waits_cause_of(const struct waits *waits, wait_id wait)

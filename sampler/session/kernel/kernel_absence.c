@@ -32,9 +32,10 @@ static enum err_code count_absence(struct kernel_feed *feed, struct fed_thread *
     fed->counted_ns = until_ns;
     if (fed->lacks_stack)
         return kernel_absence_count_unseen(fed, &instants);
-    return times ? kernel_stack_count(&feed->stacks, &fed->stack, fed->target, fed->current,
-                                      &instants)
-                 : ERR_OK;
+    if (!times)
+        return ERR_OK;
+    fed->shown_ns = fed->left_ns;
+    return kernel_stack_count(&feed->stacks, &fed->stack, fed->target, fed->current, &instants);
 }
 
 enum err_code kernel_absence_count(struct kernel_feed *feed, struct fed_thread *fed,

@@ -26,7 +26,7 @@ struct kernel_engine {
     size_t next_check; /* of the targets: asked next whether it still runs */
 };
 
-static struct kernel_engine *own(struct engine *engine)
+static struct kernel_engine *own_engine(struct engine *engine)
 {
     return (struct kernel_engine *)(void *)engine;
 }
@@ -38,7 +38,7 @@ static const struct kernel_engine *own_const(const struct engine *engine)
 
 static void destroy(struct engine *engine)
 {
-    struct kernel_engine *const kernel = own(engine);
+    struct kernel_engine *const kernel = own_engine(engine);
     kernel_feed_destroy(kernel->feed);
     engines_give_back(engine->session->options->engines, kernel->kernel);
     free(kernel);
@@ -46,7 +46,7 @@ static void destroy(struct engine *engine)
 
 void kernel_engine_give_up(struct engine *engine, const char *why)
 {
-    struct kernel_engine *const kernel = own(engine);
+    struct kernel_engine *const kernel = own_engine(engine);
     kernel_feed_destroy(kernel->feed);
     engines_give_up(engine->session->options->engines, kernel->kernel, why);
     free(kernel);
@@ -72,7 +72,7 @@ static enum err_code create(const struct engine_session *session, struct engine 
 
 static enum err_code add(struct engine *engine, struct target *target, struct err *err)
 {
-    struct kernel_engine *const kernel = own(engine);
+    struct kernel_engine *const kernel = own_engine(engine);
     const enum err_code rc = kernel_feed_add(kernel->feed, target, err);
     if (!rc)
         kernel->targets[kernel->count++] = target;
@@ -81,7 +81,7 @@ static enum err_code add(struct engine *engine, struct target *target, struct er
 
 static enum err_code remove_target(struct engine *engine, struct target *target)
 {
-    struct kernel_engine *const kernel = own(engine);
+    struct kernel_engine *const kernel = own_engine(engine);
     for (size_t i = kernel->count; i-- > 0;)
         if (kernel->targets[i] == target)
             kernel->targets[i] = kernel->targets[--kernel->count];
@@ -90,7 +90,7 @@ static enum err_code remove_target(struct engine *engine, struct target *target)
 
 static void begin(struct engine *engine)
 {
-    kernel_feed_begin(own(engine)->feed);
+    kernel_feed_begin(own_engine(engine)->feed);
 }
 
 /* The instants since the last call.  Tasks are read first, so that the stacks of running tasks find them. */
@@ -131,7 +131,7 @@ static bool check_some(struct kernel_engine *kernel, struct ending *out)
 
 static bool tick(struct engine *engine, struct engine_tick *tick, struct ending *out)
 {
-    struct kernel_engine *const kernel = own(engine);
+    struct kernel_engine *const kernel = own_engine(engine);
     enum err_code rc = pass_instants(kernel);
     if (!rc)
         rc = kernel_feed_drain(kernel->feed);
@@ -147,17 +147,17 @@ static bool skip(struct engine *engine, uint64_t instant_ns)
 
 static void pause_feed(struct engine *engine)
 {
-    kernel_feed_skip(own(engine)->feed);
+    kernel_feed_skip(own_engine(engine)->feed);
 }
 
 static uint64_t wait_for_records(struct engine *engine, uint64_t until_ns)
 {
-    return kernel_feed_wait(own(engine)->feed, until_ns);
+    return kernel_feed_wait(own_engine(engine)->feed, until_ns);
 }
 
 static void set_rate(struct engine *engine, double rate_hz)
 {
-    kernel_feed_set_rate(own(engine)->feed, rate_hz);
+    kernel_feed_set_rate(own_engine(engine)->feed, rate_hz);
 }
 
 static double tick_hz(const struct engine *engine, double rate_hz, uint64_t now_ns)
@@ -171,10 +171,25 @@ static double tick_hz(const struct engine *engine, double rate_hz, uint64_t now_
 
 static enum err_code flush(struct engine *engine, uint64_t now_ns, bool is_last)
 {
-    struct kernel_engine *const kernel = own(engine);
+    struct kernel_engine *const kernel = own_engine(engine);
     struct quality *const quality = profile_quality(engine->session->profile);
     const enum err_code rc = pass_instants(kernel);
     return rc ? rc : kernel_feed_flush(kernel->feed, quality, now_ns, is_last);
+}
+
+static uint64_t stands_since(const struct engine *engine, const struct target *target,
+                             const struct thread *thread, uint64_t now_ns)
+{
+    (void)now_ns;
+    return kernel_feed_stands_since(own_const(engine)->feed, target, thread);
+}
+
+static enum err_code check_stands(struct engine *engine, const struct target *target,
+                                  const struct thread *thread, uint64_t now_ns,
+                                  bool *stands_out)
+{
+    return kernel_feed_check_stands(own_engine(engine)->feed, target, thread, now_ns,
+                                    stands_out);
 }
 
 static bool has_unfollowed_interpreters(const struct target *target)
@@ -225,5 +240,7 @@ const struct engine_ops kernel_engine_ops = {
     .set_rate = set_rate,
     .tick_hz = tick_hz,
     .flush = flush,
+    .stands_since = stands_since,
+    .check_stands = check_stands,
     .warning = warning,
 };

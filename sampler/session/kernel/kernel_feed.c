@@ -66,8 +66,8 @@ enum err_code kernel_feed_remove(struct kernel_feed *feed, struct target *target
     return rc;
 }
 
-static enum err_code leave(struct kernel_feed *feed, struct fed_thread *fed,
-                           const struct kernel_record *record, const void *spans)
+static enum err_code leave_feed(struct kernel_feed *feed, struct fed_thread *fed,
+                                const struct kernel_record *record, const void *spans)
 {
     const enum err_code rc =
         kernel_stack_keep(&feed->stacks, &fed->stack, fed->current, record, spans);
@@ -119,7 +119,7 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
     if (has_stack(record) && kernel_threads_enter(fed, record))
         return ERR_NOMEM;
     if (record->kind == KERNEL_LEFT)
-        return leave(feed, fed, record, spans);
+        return leave_feed(feed, fed, record, spans);
     /* Later records may repeat its stack. */
     const enum err_code rc =
         record->kind == KERNEL_TICK
@@ -195,7 +195,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
         return ERR_NOMEM;
     switch (record->kind) {
     case KERNEL_TICK: return count_tick(feed, fed, record, spans);
-    case KERNEL_LEFT: return leave(feed, fed, record, spans);
+    case KERNEL_LEFT: return leave_feed(feed, fed, record, spans);
     case KERNEL_RETURNED: return kernel_absence_come_back(feed, fed, record);
     default: return ERR_OK;
     }
@@ -322,7 +322,7 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
             fed->is_old || now_ns - fed->listed_ns > LIST_AGAIN_NS ||
             python_interpreters(fed->target->python) > 1 ||
             (python_lends_states(fed->target->python) && !fed->described.lends_states);
-        /* Those that have ended are no longer listed. */
+        /* Threads that have ended are no longer listed. */
         if (is_due)
             rc = kernel_losses_count(feed, now_ns);
         if (is_due && !rc)
@@ -407,6 +407,47 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
         }
     }
     return rc ? rc : kernel_losses_count(feed, now_ns);
+}
+
+static bool is_away(const struct kernel_feed *feed, const struct fed_thread *fed,
+                    const struct target *target, const struct thread *thread)
+{
+    return fed && fed->target == target && fed->thread == thread && fed->current == thread &&
+           (!fed->has_moved || (fed->left_ns && !fed->lacks_stack)) && !feed->is_paused;
+}
+
+uint64_t kernel_feed_stands_since(const struct kernel_feed *feed, const struct target *target,
+                                  const struct thread *thread)
+{
+    const struct fed_thread *const fed =
+        kernel_threads_find_tid(&feed->threads, thread->host_tid);
+    if (!is_away(feed, fed, target, thread))
+        return 0;
+    return fed->has_moved ? fed->left_ns : fed->listed_ns;
+}
+
+enum err_code kernel_feed_check_stands(struct kernel_feed *feed, const struct target *target,
+                                       const struct thread *thread, uint64_t now_ns,
+                                       bool *stands_out)
+{
+    struct fed_thread *const fed = kernel_threads_find_tid(&feed->threads, thread->host_tid);
+    enum err_code rc = ERR_OK;
+    *stands_out = false;
+    if (!is_away(feed, fed, target, thread))
+        return ERR_OK;
+    if (!fed->has_moved) {
+        *stands_out = true;
+        return ERR_OK;
+    }
+    if (kernel_left_ns(feed->kernel, fed->tid) != fed->left_ns)
+        return ERR_OK;
+    /* Its stack is taken when its absence is counted. */
+    if (fed->shown_ns != fed->left_ns && now_ns > fed->counted_ns &&
+        now_ns - fed->left_ns >= kernel_min_away_ns(feed->kernel))
+        rc = kernel_absence_count(feed, fed, kernel_woken_ns(feed->kernel, fed->tid), now_ns,
+                                  kernel_absence_instants(feed, now_ns - fed->counted_ns));
+    *stands_out = !rc && fed->shown_ns == fed->left_ns;
+    return rc;
 }
 
 uint64_t kernel_feed_ticks(struct kernel_feed *feed, uint64_t now_ns)

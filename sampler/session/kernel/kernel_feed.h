@@ -24,6 +24,7 @@ struct kernel;
 struct kernel_feed;
 struct quality;
 struct target;
+struct thread;
 
 MUST_CHECK enum err_code kernel_feed_create(struct kernel *kernel, struct kernel_feed **out,
                                             struct err *err);
@@ -50,6 +51,14 @@ void kernel_feed_skip(struct kernel_feed *feed);
  * profile is sealed.  The last time, no record is left: what takes too long to read counts with an unknown stack. */
 MUST_CHECK enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *quality,
                                            uint64_t now_ns, bool is_last);
+
+/* As stands_since and check_stands of engine.h. */
+uint64_t kernel_feed_stands_since(const struct kernel_feed *feed, const struct target *target,
+                                  const struct thread *thread);
+MUST_CHECK enum err_code kernel_feed_check_stands(struct kernel_feed *feed,
+                                                  const struct target *target,
+                                                  const struct thread *thread, uint64_t now_ns,
+                                                  bool *stands_out);
 
 /* The instants that have passed since the last call; none in a pause. */
 uint64_t kernel_feed_ticks(struct kernel_feed *feed, uint64_t now_ns);

@@ -50,8 +50,8 @@ static enum err_code take_tail(struct stack_tail *tail, const struct kernel_reco
 }
 
 /* Shows all spans of a stack. */
-static enum err_code show(struct copy_memory *copy, const struct stack_tail *tail,
-                          const struct kernel_record *record, const void *spans)
+static enum err_code show_stack(struct copy_memory *copy, const struct stack_tail *tail,
+                                const struct kernel_record *record, const void *spans)
 {
     enum err_code rc = copy_memory_show(copy, spans, record->bytes);
     if (!rc && record->tail_ns)
@@ -63,30 +63,15 @@ static enum err_code show(struct copy_memory *copy, const struct stack_tail *tai
 
 /* Decodes the native part of a record, and takes the outer part of the C stack if it has that.  false: there is no
  * native part, or it is damaged. */
-static bool decode(struct kernel_stacks *stacks, struct kernel_stack *stack,
-                   const struct kernel_record *record, const void *spans,
-                   struct native_copy *copy, struct kernel_outer_place *outer)
+static bool decode_stack(struct kernel_stacks *stacks, struct kernel_stack *stack,
+                         const struct kernel_record *record, const void *spans,
+                         struct native_copy *copy, struct kernel_outer_place *outer)
 {
     if (!record->native_bytes || !kernel_decode_native(record, spans, copy, outer))
         return false;
     if (outer->from && !outer->ns)
         outer_part_learn(&stack->outer, &stacks->outer_parts, record->time_ns, outer, copy);
     return true;
-}
-
-/* The copy has an outer part, which has been taken: it is left out. */
-static void shorten(struct kernel_stack *stack, const struct native_copy *native,
-                    const struct kernel_outer_place *outer)
-{
-    unsigned char *const at = stack->copy + stack->kept.bytes;
-    struct kernel_native head;
-    struct kernel_span span;
-    memcpy(&head, at, sizeof head);
-    memcpy(&span, at + sizeof head, sizeof span);
-    head.outer_ns = stack->kept.time_ns;
-    span.bytes = (uint32_t)(outer->from - native->stack.spans[0].addr);
-    memcpy(at, &head, sizeof head);
-    memcpy(at + sizeof head, &span, sizeof span);
 }
 
 static enum err_code keep_whole(struct kernel_stacks *stacks, struct kernel_stack *stack,
@@ -101,15 +86,25 @@ static enum err_code keep_whole(struct kernel_stacks *stacks, struct kernel_stac
     if (taken)
         return taken;
     const bool has_outer =
-        decode(stacks, stack, record, spans, &native, &outer) && outer.from && !outer.ns;
+        decode_stack(stacks, stack, record, spans, &native, &outer) && outer.from && !outer.ns;
     const size_t inner = has_outer ? (size_t)(outer.from - native.stack.spans[0].addr) : 0;
     if (has_outer)
         stack->kept.native_bytes = (uint32_t)(sizeof(struct kernel_native) +
                                               sizeof(struct kernel_span) + (inner + 7) / 8 * 8);
     const enum err_code rc =
         copy_spans(stack, spans, (size_t)record->bytes + stack->kept.native_bytes);
-    if (!rc && has_outer)
-        shorten(stack, &native, &outer);
+    if (!rc && has_outer) {
+        /* The outer part of the copy has been taken: it is left out. */
+        unsigned char *const at = stack->copy + stack->kept.bytes;
+        struct kernel_native head;
+        struct kernel_span span;
+        memcpy(&head, at, sizeof head);
+        memcpy(&span, at + sizeof head, sizeof span);
+        head.outer_ns = stack->kept.time_ns;
+        span.bytes = (uint32_t)(outer.from - native.stack.spans[0].addr);
+        memcpy(at, &head, sizeof head);
+        memcpy(at + sizeof head, &span, sizeof span);
+    }
     if (!rc)
         stack->known_ns = record->time_ns;
     return rc;
@@ -190,12 +185,12 @@ static enum err_code count_whole(struct kernel_stacks *stacks, struct kernel_sta
 {
     struct kernel_outer_place outer = { 0 };
     struct native_copy native;
-    const bool has_native = decode(stacks, stack, record, spans, &native, &outer);
+    const bool has_native = decode_stack(stacks, stack, record, spans, &native, &outer);
     thread->stack.is_placed = false;
     const enum err_code taken = take_tail(&stack->tail, record, spans);
     if (taken)
         return taken;
-    if (show(&stacks->copy, &stack->tail, record, spans) ||
+    if (show_stack(&stacks->copy, &stack->tail, record, spans) ||
         (record->native_bytes && !has_native)) {
         stacks->damaged += instants->times;
         return ERR_OK;
@@ -210,7 +205,7 @@ static enum err_code count_whole(struct kernel_stacks *stacks, struct kernel_sta
 }
 
 /* True if the thread has all that another sample of the stack needs. It has no native stack. */
-static bool holds(const struct thread *thread, const struct kernel_record *record)
+static bool holds_record(const struct thread *thread, const struct kernel_record *record)
 {
     return thread->stack.is_placed && !record->native_bytes;
 }
@@ -223,7 +218,7 @@ enum err_code kernel_stack_count(struct kernel_stacks *stacks, struct kernel_sta
     if (!stack->is_counted) {
         const enum err_code rc =
             count_whole(stacks, stack, target, thread, kept, stack->copy, instants);
-        stack->is_counted = holds(thread, kept);
+        stack->is_counted = holds_record(thread, kept);
         return rc;
     }
     if (!thread->stack.is_placed || copy_memory_show(&stacks->copy, stack->copy, kept->bytes)) {
@@ -249,7 +244,7 @@ enum err_code kernel_stack_count_record(struct kernel_stacks *stacks,
     if (rc)
         return rc;
     /* It may be counted again: then what was not found may be known, or what was not wanted be wanted. */
-    if (!holds(thread, record))
+    if (!holds_record(thread, record))
         return keep_whole(stacks, stack, record, spans);
     stack->known_ns = record->time_ns;
     stack->is_counted = true;

@@ -35,7 +35,7 @@ static void drop_thread(struct kernel_threads *threads, size_t index)
     *thread = threads->items[--threads->count];
 }
 
-static struct fed_thread *find(const struct kernel_threads *threads, int32_t tid)
+static struct fed_thread *find_fed(const struct kernel_threads *threads, int32_t tid)
 {
     struct idmap_slot *at;
     IDMAP_FIND(at, &threads->index, hash_mix((uint64_t)tid, 0),
@@ -66,7 +66,7 @@ static enum err_code put_thread(struct kernel_threads *threads, struct target *t
                                 struct thread *thread)
 {
     const uint64_t now_ns = clock_now_ns();
-    struct fed_thread *known = find(threads, thread->host_tid);
+    struct fed_thread *known = find_fed(threads, thread->host_tid);
     /* A thread of another target with this number has ended, or this one has since it was listed. */
     if (known && known->target != target &&
         !thread_ids_has(target->process.pid, thread->host_tid))
@@ -102,8 +102,13 @@ static enum err_code put_thread(struct kernel_threads *threads, struct target *t
 struct fed_thread *kernel_threads_find(const struct kernel_threads *threads,
                                        const struct kernel_record *record)
 {
-    struct fed_thread *const fed = find(threads, (int32_t)record->tid);
+    struct fed_thread *const fed = find_fed(threads, (int32_t)record->tid);
     return fed && (uint32_t)fed->target->process.pid == record->pid ? fed : NULL;
+}
+
+struct fed_thread *kernel_threads_find_tid(const struct kernel_threads *threads, int32_t tid)
+{
+    return find_fed(threads, tid);
 }
 
 enum err_code kernel_threads_enter(struct fed_thread *fed, const struct kernel_record *record)
@@ -114,7 +119,7 @@ enum err_code kernel_threads_enter(struct fed_thread *fed, const struct kernel_r
     return fed->current ? ERR_OK : ERR_NOMEM;
 }
 
-static enum err_code describe(struct kernel_threads *threads, struct fed_target *fed)
+static enum err_code describe_thread(struct kernel_threads *threads, struct fed_target *fed)
 {
     kernel_describe_process(fed->target, &fed->described);
     return kernel_add_process(threads->kernel, fed->target->process.pid, &fed->described);
@@ -132,7 +137,7 @@ static enum err_code describe_interpreters(struct kernel_threads *threads,
                    python_lends_states(fed->target->python) == known->lends_states;
     for (size_t i = 0; i < count && is_same; i++)
         is_same = now[i] == known->interpreters[i];
-    return is_same ? ERR_OK : describe(threads, fed);
+    return is_same ? ERR_OK : describe_thread(threads, fed);
 }
 
 enum err_code kernel_threads_follow_wishes(struct kernel_threads *threads,
@@ -145,7 +150,7 @@ enum err_code kernel_threads_follow_wishes(struct kernel_threads *threads,
     return wants_native == fed->described.wants_native &&
                    memcmp(&now, &fed->described.context, sizeof now) == 0
                ? ERR_OK
-               : describe(threads, fed);
+               : describe_thread(threads, fed);
 }
 
 /* The engine gets, of the states of one thread, the outermost one if it finds the others by
@@ -200,7 +205,7 @@ enum err_code kernel_threads_add(struct kernel_threads *threads, struct target *
     *fed = (struct fed_target){ .target = target,
                                 .counted_ns = clock_now_ns(),
                                 .clears = python_begin_copies(target->python) };
-    enum err_code rc = describe(threads, fed);
+    enum err_code rc = describe_thread(threads, fed);
     if (rc)
         return err_set(err, rc, "the kernel engine takes no more processes");
     threads->target_count++;
@@ -225,6 +230,6 @@ void kernel_threads_remove(struct kernel_threads *threads, const struct target *
 void kernel_threads_clear_full(struct kernel_threads *threads, struct fed_target *fed)
 {
     const uint64_t clears = python_begin_copies(fed->target->python);
-    if (fed->clears != clears && !describe(threads, fed))
+    if (fed->clears != clears && !describe_thread(threads, fed))
         fed->clears = clears;
 }

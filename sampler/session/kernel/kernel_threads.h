@@ -40,6 +40,7 @@ struct fed_thread {
     uint64_t left_ns;    /* when it left its processor; 0: it runs, or has not been seen */
     uint64_t listed_ns;  /* when it was listed first */
     uint64_t counted_ns; /* up to here, its absence has been counted; at first its listing */
+    uint64_t shown_ns;   /* left_ns of the absence whose stack the thread has */
     bool lacks_stack;    /* of its absence: the record that has it was lost */
     enum three_valued was_runnable; /* when it left */
     struct system_call call;        /* in which it left */
@@ -86,6 +87,8 @@ void kernel_threads_clear_full(struct kernel_threads *threads, struct fed_target
 /* The thread of a record; NULL: it has ended, or its number is another process's now. */
 struct fed_thread *kernel_threads_find(const struct kernel_threads *threads,
                                        const struct kernel_record *record);
+/* The thread of this number; NULL: the engine does not know it. */
+struct fed_thread *kernel_threads_find_tid(const struct kernel_threads *threads, int32_t tid);
 /* Sets fed->current to the thread in the interpreter that the record's stack is of. */
 MUST_CHECK enum err_code kernel_threads_enter(struct fed_thread *fed,
                                               const struct kernel_record *record);

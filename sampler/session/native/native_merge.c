@@ -249,28 +249,21 @@ static enum err_code emit_natives(struct merger *m)
     return rc;
 }
 
-/* The runs whose calls are not known.  Without entries, nobody knows whether C code is between them. */
-static enum err_code emit_outside(struct merger *m, size_t *run)
-{
-    const size_t *const places = m->merge->places;
-    enum err_code rc = ERR_OK;
-    for (; *run < m->runs.count && places[*run] == OUTSIDE && !rc; ++*run) {
-        const bool is_last = *run + 1 == m->runs.count || places[*run + 1] != OUTSIDE;
-        rc = emit_run(m, *run);
-        if (!rc && (m->runs.has_entries || is_last))
-            rc = emit(m, MERGED_GAP, 0);
-    }
-    return rc;
-}
-
 static enum err_code emit_merged(struct merger *m)
 {
     const size_t *const places = m->merge->places;
     size_t run = 0;
     const bool is_whole = m->walk->end == NATIVE_COMPLETE && m->native_count == m->walk->count;
     enum err_code rc = is_whole ? ERR_OK : emit(m, MERGED_GAP, 0);
-    if (!rc)
-        rc = emit_outside(m, &run);
+    /* The runs whose calls are not known.  Without entries, nobody knows whether C code is between them. */
+    if (!rc) {
+        for (; run < m->runs.count && places[run] == OUTSIDE && !rc; ++run) {
+            const bool is_last = run + 1 == m->runs.count || places[run + 1] != OUTSIDE;
+            rc = emit_run(m, run);
+            if (!rc && (m->runs.has_entries || is_last))
+                rc = emit(m, MERGED_GAP, 0);
+        }
+    }
     for (size_t i = m->native_count; i-- > 0 && !rc;) {
         rc = emit_native(m, i);
         for (; run < m->runs.count && places[run] == i && !rc; run++) {

@@ -140,20 +140,6 @@ static bool is_interpreter(const struct native_names *names, const struct image 
     return image->inode && at && images->items[at - 1].id == image->id;
 }
 
-static enum err_code add_row(struct native_names *names, struct native_library *library)
-{
-    struct profile_library row = { .flags = library->is_interpreter
-                                                ? PROFILE_LIBRARY_INTERPRETER
-                                                : 0 };
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s", library->path);
-    native_library_clean(path);
-    enum err_code rc = intern(names, path, &row.path);
-    if (!rc && *library->build_id)
-        rc = intern(names, library->build_id, &row.build_id);
-    return rc ? rc : profile_library(names->to.profile, &row, &library->id, NULL);
-}
-
 static enum err_code library_of(struct native_names *names, const struct image *image,
                                 uint64_t now_ns, struct native_library **out)
 {
@@ -181,8 +167,19 @@ static enum err_code library_of(struct native_names *names, const struct image *
                                  deadline_after(NATIVE_NAMES_DEADLINE_NS));
         names->spent_ns += clock_now_ns() - from_ns;
     }
-    if (!rc)
-        rc = add_row(names, &library);
+    if (!rc) {
+        struct profile_library row = { .flags = library.is_interpreter
+                                                    ? PROFILE_LIBRARY_INTERPRETER
+                                                    : 0 };
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s", library.path);
+        native_library_clean(path);
+        rc = intern(names, path, &row.path);
+        if (!rc && *library.build_id)
+            rc = intern(names, library.build_id, &row.build_id);
+        if (!rc)
+            rc = profile_library(names->to.profile, &row, &library.id, NULL);
+    }
     if (rc) {
         native_library_deinit(&library);
         return rc;
@@ -193,21 +190,16 @@ static enum err_code library_of(struct native_names *names, const struct image *
     return ERR_OK;
 }
 
-static bool source_at(const struct native_library *library,
-                      const struct native_function_name *name, unsigned which,
-                      char out[PATH_MAX])
-{
-    return name->is_cython
-               ? cython_source(library->path, which, out, PATH_MAX)
-               : name->module_bytes && mypyc_source(library->path, name->text,
-                                                    name->module_bytes, which, out, PATH_MAX);
-}
-
 /* Finds the source of Python code that mypyc or Cython compiled, if it is there. */
 static bool find_source(const struct native_names *names, const struct native_library *library,
                         const struct native_function_name *name, char out[PATH_MAX])
 {
-    for (unsigned which = 0; names->root_fd >= 0 && source_at(library, name, which, out);
+    for (unsigned which = 0;
+         names->root_fd >= 0 &&
+         (name->is_cython
+              ? cython_source(library->path, which, out, PATH_MAX)
+              : name->module_bytes && mypyc_source(library->path, name->text,
+                                                   name->module_bytes, which, out, PATH_MAX));
          which++) {
         const int fd = file_below_find(names->root_fd, out);
         if (fd >= 0) {
@@ -235,12 +227,6 @@ static enum err_code make_frame(struct native_names *names, const char *name, co
     return rc ? rc : profile_frame(names->to.profile, function, 0, out, NULL);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *const slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static enum err_code name_by_library(struct native_names *names, struct image *image,
                                      const struct native_frame *frame, uint64_t now_ns,
                                      struct native_name *out)
@@ -257,7 +243,8 @@ static enum err_code name_by_library(struct native_names *names, struct image *i
     native_library_clean(path);
     if (image->state != IMAGE_ELF || !native_library_name(library, pc - bias, &name)) {
         name = (struct native_function_name){ .module_bytes = 0 };
-        snprintf(name.text, sizeof name.text, "<%.255s+0x%llx>", base_name(path),
+        const char *const slash = strrchr(path, '/');
+        snprintf(name.text, sizeof name.text, "<%.255s+0x%llx>", slash ? slash + 1 : path,
                  (unsigned long long)(start - bias));
         native_library_clean(name.text);
         name.is_switch = library->is_switcher;

@@ -109,7 +109,7 @@ enum err_code native_runs_find(struct native_run_list *list, const struct stack 
 
     if (!layout->has_entry_frames) {
         /* Gives each run its cframe.  The innermost cframe may have no run yet, or name a frame that has not begun;
- * the others tell.  Runs whose cframes are not in the copy lie further out than all that is. */
+         * the others tell.  Runs whose cframes are not in the copy lie further out than all that is. */
         enum err_code rc = divide(list, stack);
         if (!rc)
             rc = read_cframes(list, stack, c_stack);

@@ -6,6 +6,7 @@
 #include "sampler/cpython/python_tick.h"
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
+#include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/remote/remote_target.h"
 #include "sampler/session/target.h"
 
@@ -168,6 +169,28 @@ static enum err_code flush(struct engine *engine, uint64_t now_ns, bool is_last)
     return rc;
 }
 
+/* Readings of threads that move come at most this long after each other. */
+static const uint64_t MAX_AGE_NS = 200 * NS_PER_MS;
+
+static uint64_t stands_since(const struct engine *engine, const struct target *target,
+                             const struct thread *thread, uint64_t now_ns)
+{
+    const struct thread_reading *const reading = reading_of(thread);
+    (void)engine, (void)target;
+    return thread->stack.is_unchanged && !reading->failure && reading->now_ns &&
+                   now_ns < reading->now_ns + MAX_AGE_NS
+               ? sampled_thread_of(thread)->moved_ns
+               : 0;
+}
+
+static enum err_code check_stands(struct engine *engine, const struct target *target,
+                                  const struct thread *thread, uint64_t now_ns,
+                                  bool *stands_out)
+{
+    *stands_out = stands_since(engine, target, thread, now_ns) != 0;
+    return ERR_OK;
+}
+
 static const char *warning(const struct engine *engine, const struct target *target)
 {
     (void)engine, (void)target;
@@ -186,5 +209,7 @@ const struct engine_ops remote_engine_ops = {
     .set_rate = set_rate,
     .tick_hz = tick_hz,
     .flush = flush,
+    .stands_since = stands_since,
+    .check_stands = check_stands,
     .warning = warning,
 };

@@ -129,6 +129,8 @@ static struct thread_reading *take_reading(const struct target_tick *now, struct
     reading->motion = motion_of(now, thread);
     reading->state = python_thread_state(now->target->python, thread);
     reading->now_ns = now->tick->now_ns;
+    if (failure || !thread->stack.is_unchanged)
+        sampled_thread_of(thread)->moved_ns = reading->now_ns;
     if (!reading->failure)
         target_read_context(now->target, reading, NULL);
     return reading;
@@ -171,7 +173,7 @@ static enum err_code report_locks(const struct target *target,
                               thread->host_tid, &call);
         uses[0].is_timed = call.is_timed;
     }
-    return rc ? rc : lock_board_note(target->locks, &report, reading->now_ns);
+    return rc ? rc : lock_board_note(target->locks, &report, 0, reading->now_ns);
 }
 
 static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)

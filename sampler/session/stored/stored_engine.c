@@ -82,7 +82,7 @@ static enum err_code report_locks(const struct stored_tick *now,
         reading->runs == VALUE_UNKNOWN ? VALUE_YES : reading->runs, uses, &report.count);
     if (!rc && report.count && uses[0].is_waited)
         uses[0].is_timed = reading->call.is_timed;
-    return rc ? rc : lock_board_note(target->locks, &report, reading->now_ns);
+    return rc ? rc : lock_board_note(target->locks, &report, 0, reading->now_ns);
 }
 
 /* Copies the native stack; NULL: it cannot be read. */

@@ -24,26 +24,6 @@ enum {
     OF_FILES = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | TRUNCATE,
 };
 
-static enum err_code add_folder(int rules, const struct landlock_folder *folder,
-                                uint64_t handled, struct err *err)
-{
-    static const uint64_t uses[] = {
-        [LANDLOCK_READ] = READS, [LANDLOCK_FILES] = FILES, [LANDLOCK_WRITE] = WRITES
-    };
-    struct stat status;
-    SCOPED_FD int fd = open(folder->path, O_PATH | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &status) != 0)
-        return ERR_OK;
-    uint64_t allowed = uses[folder->use] & handled;
-    if (!S_ISDIR(status.st_mode))
-        allowed &= OF_FILES;
-    const struct landlock_path_beneath_attr rule = { .allowed_access = allowed,
-                                                     .parent_fd = fd };
-    if (syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
-        return err_sys(err, errno, "cannot limit the files of this process");
-    return ERR_OK;
-}
-
 enum err_code landlock_limit(const struct landlock_folder *folders, size_t count,
                              struct err *err)
 {
@@ -59,10 +39,24 @@ enum err_code landlock_limit(const struct landlock_folder *folders, size_t count
                                        sizeof attributes.handled_access_fs, 0);
     if (rules < 0)
         return err_sys(err, errno, "cannot limit the files of this process");
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < count && !rc; i++)
-        rc = add_folder(rules, &folders[i], attributes.handled_access_fs, err);
-    if (!rc && syscall(SYS_landlock_restrict_self, rules, 0) != 0)
-        rc = err_sys(err, errno, "cannot limit the files of this process");
-    return rc;
+    for (size_t i = 0; i < count; i++) {
+        const struct landlock_folder *const folder = &folders[i];
+        static const uint64_t uses[] = {
+            [LANDLOCK_READ] = READS, [LANDLOCK_FILES] = FILES, [LANDLOCK_WRITE] = WRITES
+        };
+        struct stat status;
+        SCOPED_FD int fd = open(folder->path, O_PATH | O_CLOEXEC);
+        if (fd < 0 || fstat(fd, &status) != 0)
+            continue;
+        uint64_t allowed = uses[folder->use] & attributes.handled_access_fs;
+        if (!S_ISDIR(status.st_mode))
+            allowed &= OF_FILES;
+        const struct landlock_path_beneath_attr rule = { .allowed_access = allowed,
+                                                         .parent_fd = fd };
+        if (syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
+            return err_sys(err, errno, "cannot limit the files of this process");
+    }
+    if (syscall(SYS_landlock_restrict_self, rules, 0) != 0)
+        return err_sys(err, errno, "cannot limit the files of this process");
+    return ERR_OK;
 }

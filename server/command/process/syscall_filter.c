@@ -264,7 +264,7 @@ static bool has_room(void)
     return room != NULL;
 }
 
-static uint32_t refusal(void)
+static uint32_t refusal_action(void)
 {
     const char *const denied = getenv("PYROMETER_DENIED_CALL");
     return denied && strcmp(denied, "kill") == 0 ? SCMP_ACT_KILL_PROCESS
@@ -278,10 +278,10 @@ static enum err_code install_filter(unsigned groups, struct err *err)
         return ERR_OK;
     if (!has_room())
         return err_nomem(err);
-    const scmp_filter_ctx filter = seccomp_init(groups ? refusal() : SCMP_ACT_ALLOW);
+    const scmp_filter_ctx filter = seccomp_init(groups ? refusal_action() : SCMP_ACT_ALLOW);
     if (!filter)
         return err_nomem(err);
-    int rc = groups ? fill_filter(filter, groups) : fill_wide(filter, refusal());
+    int rc = groups ? fill_filter(filter, groups) : fill_wide(filter, refusal_action());
     if (rc == 0)
         rc = seccomp_load(filter);
     seccomp_release(filter);

@@ -22,7 +22,7 @@ struct jsonl {
 };
 
 /* Begins a record with what every record has. */
-static void begin(struct jsonl *jsonl, const char *type)
+static void begin_record(struct jsonl *jsonl, const char *type)
 {
     json_init(&jsonl->json, jsonl->out);
     json_object(&jsonl->json);
@@ -31,7 +31,7 @@ static void begin(struct jsonl *jsonl, const char *type)
     json_member_text(&jsonl->json, "run_id", jsonl->source->session->run);
 }
 
-static enum err_code end(struct jsonl *jsonl, struct err *err)
+static enum err_code end_record(struct jsonl *jsonl, struct err *err)
 {
     json_end(&jsonl->json);
     const enum err_code rc = json_finish(&jsonl->json, err);
@@ -53,7 +53,7 @@ static enum err_code close_record(struct jsonl *jsonl, struct err *err)
         return ERR_OK;
     jsonl->entries = 0;
     json_end(&jsonl->json);
-    return end(jsonl, err);
+    return end_record(jsonl, err);
 }
 
 static enum err_code begin_entry(struct jsonl *jsonl, const struct kind *kind, struct err *err)
@@ -62,7 +62,7 @@ static enum err_code begin_entry(struct jsonl *jsonl, const struct kind *kind, s
     if (jsonl->entries == ENTRIES_PER_RECORD)
         rc = close_record(jsonl, err);
     if (jsonl->entries++ == 0) {
-        begin(jsonl, kind->type);
+        begin_record(jsonl, kind->type);
         if (kind->agg) {
             json_member_text(&jsonl->json, "kind", kind->agg);
             json_member_text(&jsonl->json, "scope", "final");
@@ -249,7 +249,7 @@ enum err_code report_write_jsonl(const struct report_source *source, struct buff
     uint64_t samples = 0;
 
     const struct session_info *const session = jsonl.source->session;
-    begin(&jsonl, "meta");
+    begin_record(&jsonl, "meta");
     json_member_uint(&jsonl.json, "sample_interval_usec",
                      (jsonl.source->header->period_ns + NS_PER_MS / 2000) / (NS_PER_MS / 1000));
     json_member_text(&jsonl.json, "mode", sampler_mode_texts[session->options->mode]);
@@ -257,7 +257,7 @@ enum err_code report_write_jsonl(const struct report_source *source, struct buff
     session_write(&jsonl.json, session);
     json_key(&jsonl.json, "selection");
     report_header_write(jsonl.source->header, &jsonl.json);
-    enum err_code rc = end(&jsonl, err);
+    enum err_code rc = end_record(&jsonl, err);
 
     if (!rc)
         rc = put_strings(&jsonl, err);
@@ -277,7 +277,7 @@ enum err_code report_write_jsonl(const struct report_source *source, struct buff
         rc = put_spots(&jsonl, samples, err);
     if (rc)
         return rc;
-    begin(&jsonl, "end");
+    begin_record(&jsonl, "end");
     json_member_uint(&jsonl.json, "samples_total", samples);
-    return end(&jsonl, err);
+    return end_record(&jsonl, err);
 }

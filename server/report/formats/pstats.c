@@ -17,7 +17,7 @@ struct stats {
 };
 
 /* ns: the same in the flat of time; NULL: there is none. */
-static double seconds(const struct stats *stats, uint64_t samples, const uint64_t *ns)
+static double seconds_of(const struct stats *stats, uint64_t samples, const uint64_t *ns)
 {
     return ns ? (double)*ns / (double)NS_PER_S : (double)samples * stats->sample_s;
 }
@@ -44,8 +44,10 @@ static void put_callers(const struct stats *stats, size_t first, size_t end)
         marshal_tuple(stats->out, 4);
         marshal_int(stats->out, (int64_t)edges[i].count);
         marshal_int(stats->out, (int64_t)edges[i].self);
-        marshal_float(stats->out, seconds(stats, edges[i].self, time ? &time[i].self : NULL));
-        marshal_float(stats->out, seconds(stats, edges[i].count, time ? &time[i].count : NULL));
+        marshal_float(stats->out,
+                      seconds_of(stats, edges[i].self, time ? &time[i].self : NULL));
+        marshal_float(stats->out,
+                      seconds_of(stats, edges[i].count, time ? &time[i].count : NULL));
     }
     marshal_end(stats->out);
 }
@@ -94,9 +96,10 @@ enum err_code report_write_pstats(const struct report_source *source, struct buf
                 marshal_tuple(stats.out, 5);
                 marshal_int(stats.out, (int64_t)self);
                 marshal_int(stats.out, (int64_t)total);
-                marshal_float(stats.out, seconds(&stats, self, time ? &time->self[id] : NULL));
                 marshal_float(stats.out,
-                              seconds(&stats, total, time ? &time->total[id] : NULL));
+                              seconds_of(&stats, self, time ? &time->self[id] : NULL));
+                marshal_float(stats.out,
+                              seconds_of(&stats, total, time ? &time->total[id] : NULL));
                 put_callers(&stats, first, at);
             }
             has_any |= flat->total[id] > 0;

@@ -92,6 +92,7 @@ class Mcp(Test):
             self.assertGreater(waits["waiting_share"], 0)
             self.assertIn("sleep", {row["cause"] for row in waits["idle_causes"]})
             self.assertTrue(waits["functions"], waits)
+            self.assertEqual(document_of(client.call("locks", session="1")[0])["deadlocks"], [])
             lines = [row for row in found["lines_of_your_code"] if row["file"].endswith("/threads.py")]
             self.assertTrue(lines, found)
             hottest = lines[0]

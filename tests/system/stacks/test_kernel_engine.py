@@ -187,7 +187,7 @@ class KernelEngine(Test):
             with self.subTest(python.version), victim(path, python=python.path) as target:
                 for engine in ("remote", "kernel"):
                     stacks, quality = self.record(target, "kernel-visits-" + python.version, "-a", *of_its_gil(python),
-                                                  "--engine", engine, "-d", "2")
+                                                  "--engine", engine, "-d", "3")
                     inner, outer = (sum(stack.count for stack in stacks if name in stack.names) for name in ("inner", "outer"))
                     self.assertEqual([str(stack) for stack in stacks if {"inner", "outer"} <= set(stack.names)], [])
                     for count in (inner, outer):

@@ -8,7 +8,7 @@ import os
 import re
 import signal
 
-from harness import EachTest, main, run_program, victim
+from harness import EachTest, main, run_program, victim, why_no_kernel_engine
 from host import Host
 
 # Waits of locks.py by the name of the thread: the type of what it waits for, and who holds it in which function; nobody knows the
@@ -107,6 +107,36 @@ class Locks(EachTest):
         self.assertEqual([sorted(names[tid] for tid in cycle) for cycle in dump["deadlocks"]], [CYCLE])
         said, = json.loads("\n".join(process.out))
         self.assertEqual(*({thread["name"]: (thread["waits_for"], thread["holds"]) for thread in one["threads"]} for one in (dump, said)))
+
+    def test_a_session_counts_waits_by_lock_and_finds_the_deadlock(self):
+        for engine in ["remote"] + ["kernel"] * (not why_no_kernel_engine()):
+            with Host("--engine", engine) as host:
+                self.each(lambda python, host=host: self.check_session(python, host))
+
+    def check_session(self, python, host):
+        with victim("locks.py", "deadlock", "120", python=python.path) as target:
+            session = host.start(pids=[target.pid], rate_hz=200)
+            # The least time for which each of them waits, until then, and of which the holder is known.
+            found = host.until("/sessions/%s/locks" % session,
+                               lambda found: found["deadlocks"] and len(found["locks"]) > len(WAITS) and found["locks"][len(WAITS) - 5]["held_s"] > 0)
+            host.send("DELETE", "/sessions/" + session)
+        self.assertEqual([sorted(wait["thread"] for wait in cycle) for cycle in found["deadlocks"]], [CYCLE])
+        for cycle in found["deadlocks"]:
+            self.assertEqual([wait["holder"]["thread"] for wait in cycle], [wait["thread"] for wait in cycle[1:] + cycle[:1]])
+            self.assertEqual({(wait["function"], wait["holder"]["function"], wait["type"]) for wait in cycle}, {("move", "move", "threading.Lock")})
+        said = {(lock["type"], lock["waiters"][0]["function"].split(".")[-1],
+                 max((line["function"] for line in lock["holders"]), default=None)) for lock in found["locks"]}
+        self.assertTrue({("threading.Lock", "take_by_with", "hold"), ("threading.RLock", "take_by_with", "hold"),
+                         ("threading.Condition", "take_by_with", "hold_all"), ("threading.Lock", "move", "move"),
+                         ("threading.Thread", "take_end", ""), ("queue.Queue", "take_queue", None),
+                         ("threading.Event", "take_event", None)} <= said, said)
+        for lock in found["locks"]:
+            self.assertEqual(lock["process"], target.pid)
+            self.assertLessEqual(lock["held_s"], lock["waited_s"])
+            self.assertAlmostEqual(sum(line["waited_s"] for line in lock["waiters"]) + lock["other_waiters_s"], lock["waited_s"], 6)
+            self.assertAlmostEqual(sum(line["waited_s"] for line in lock["holders"]) + lock["other_holders_s"], lock["held_s"], 6)
+            self.assertLessEqual(lock["waited_s"], found["measured_s"] + 1e-6)
+            self.assertGreaterEqual(lock["waits"], 1)
 
     def test_one_that_gives_up_after_a_time_makes_no_deadlock(self):
         self.each(self.check_timed)

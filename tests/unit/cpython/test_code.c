@@ -13,7 +13,6 @@ static void a_code_object_is_read_in_every_version(void **state)
         const code_id id = code_world_load(&world, addr);
         const struct code *const code = code_at(&world.codes, id);
         assert_int_equal(code_find(&world.codes, addr, 0), id);
-        assert_true(code_is_at(&world.codes, id, addr));
         assert_string_equal(code_world_name(&world, id), "Class.method");
         assert_string_equal(code_world_text(&world, code->file), "/srv/app.py");
         assert_int_equal(code->addr, addr);

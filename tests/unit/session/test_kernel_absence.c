@@ -231,6 +231,42 @@ static void a_record_that_is_still_to_come_is_not_lost(void **state)
     fed_destroy(world);
 }
 
+static bool stands(struct fed_world *world, uint64_t at_ns)
+{
+    bool stands = false;
+    assert_ok(kernel_feed_check_stands(world->feed, &world->target, &the_thread,
+                                       begin_ns + at_ns, &stands),
+              NULL);
+    return stands;
+}
+
+static void the_stack_of_a_thread_that_is_away_is_taken_when_it_is_needed(void **state)
+{
+    struct fed_world *const world = fed_create();
+    (void)state;
+    fed_leave(world, 7, 0);
+    fed_drain(world);
+    assert_int_equal(kernel_feed_stands_since(world->feed, &world->target, &the_thread),
+                     begin_ns + 7);
+    assert_int_equal(taken_count, 0);
+    /* It has come back, and its record is still to come. */
+    fake_kernel_set_left_ns(world->kernel, begin_ns + 9);
+    assert_false(stands(world, 20 * PERIOD_NS));
+    fake_kernel_set_left_ns(world->kernel, begin_ns + 7);
+    assert_true(stands(world, 20 * PERIOD_NS));
+    assert_true(stands(world, 30 * PERIOD_NS));
+    assert_int_equal(taken_count, 1);
+    assert_in_range(taken[0].instants.times, 19, 21);
+    fed_come_back(world, 7, 7 + 50 * PERIOD_NS);
+    fake_kernel_set_left_ns(world->kernel, 0);
+    fed_drain(world);
+    assert_int_equal(kernel_feed_stands_since(world->feed, &world->target, &the_thread), 0);
+    assert_false(stands(world, 60 * PERIOD_NS));
+    assert_int_equal(taken_count, 2);
+    assert_in_range(taken[0].instants.times + taken[1].instants.times, 49, 52);
+    fed_destroy(world);
+}
+
 TEST_GROUP(cmocka_unit_test(an_absence_counts_once_for_every_period_of_it),
            cmocka_unit_test(an_absence_is_of_two_parts_if_the_thread_was_woken),
            cmocka_unit_test(a_thread_that_was_woken_and_stays_away_lacks_a_processor),
@@ -242,4 +278,5 @@ TEST_GROUP(cmocka_unit_test(an_absence_counts_once_for_every_period_of_it),
            cmocka_unit_test(what_was_lost_in_a_pause_is_not_counted),
            cmocka_unit_test(an_absence_that_is_lost_counts_from_where_it_was_counted),
            cmocka_unit_test(records_that_are_left_at_the_end_have_unknown_stacks),
-           cmocka_unit_test(a_record_that_is_still_to_come_is_not_lost))
+           cmocka_unit_test(a_record_that_is_still_to_come_is_not_lost),
+           cmocka_unit_test(the_stack_of_a_thread_that_is_away_is_taken_when_it_is_needed))

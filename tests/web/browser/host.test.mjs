@@ -335,6 +335,31 @@ test("files that the server was started with are counted and listed among the ca
   }
 });
 
+test("the stacks of a process and of a session are shown as text, read again, and refused in words", async () => {
+  const { page, host } = await openHost({ processes: 8, sessions: 2 });
+  await page.until(rows + ".length > 3");
+  await page.evaluate(
+    "Array.from(document.querySelectorAll('[data-testid=process-dump]')).find((one) => !one.hidden).click()",
+  );
+  await page.until(hook("dump-text") + "?.textContent.startsWith('process ')");
+  const text = await page.evaluate(hook("dump-text") + ".textContent");
+  assert.match(text, /\n3 threads: worker-1 \d+, worker-2 \d+, worker-3 \d+\n {2}waits for threading\.Lock at /);
+  assert.match(text, /<\/pre><b>loop<\/b>/);
+  assert.equal(await page.evaluate(hook("dump-dialog") + ".querySelector('b, img') === null"), true);
+  assert.equal(await page.evaluate(hook("dump-copy") + ".disabled"), false);
+  const pid = Number(/^process (\d+)/.exec(text)[1]);
+  host.processes.splice(host.processes.findIndex((process) => process.pid === pid), 1);
+  await page.evaluate(hook("dump-again") + ".click()");
+  await page.until(
+    hook("dump-text") + ".textContent === 'no process " + pid + "' && " + hook("dump-copy") + ".disabled",
+  );
+  await page.press("Escape");
+  await page.until(hook("dump-dialog") + " === null");
+  await page.evaluate(hooks("session-dump") + "[0].click()");
+  await page.until(hook("dump-text") + "?.textContent.length > 0");
+  await page.close();
+});
+
 test("captures are found, named, opened, deleted with undo; files are added, and refused with the reason", async () => {
   const { page, host, press, type, write } = await openHost({ fragment: "#v=1&host=captures" });
   const shown = hooks("capture");

@@ -331,6 +331,22 @@ export function createHost(
     return processes.map((process, i) => ({ ...process, headline: headlineOf(process, i) }));
   }
 
+  // Three workers of one stack, one of another with a hostile name, and the main thread, which holds what the workers wait for.
+  function dumpOf(pid) {
+    if (!processes.some((process) => process.pid === pid)) throw new Problem(404, "no process " + pid);
+    const frames = (...names) => names.map((name, i) => ({ function: name, file: "/srv/shop/app.py", line: 10 + i }));
+    const thread = (tid, name, states, waits_for, holds, stack) => ({ tid, name, main: tid === pid, states, unknown: [],
+      waits_for, holds, frames: stack });
+    const lock = { type: "threading.Lock", object: "0x7f3c2a10b4c0" };
+    const held = { ...lock, function: "refresh", file: "/srv/shop/cache.py", line: 90 };
+    const waits = { ...held, function: "handle", holder: { tid: pid, ...held } };
+    return { pid, python: "3.13.1", sampled_at: at(now), samples: 5, deadlocks: [], threads: [
+      thread(pid, "MainThread", ["on_cpu", "has_gil"], null, [held], frames("refresh", "main")),
+      ...[1, 2, 3].map((i) => thread(pid + i, "worker-" + i, [], waits, [], frames("handle", "run"))),
+      thread(pid + 4, "<img src=x onerror=alert(1)>\u202e", [], null, [], frames("</pre><b>loop</b>")),
+    ] };
+  }
+
   function answerOne(method, [resource, name, part], query, body) {
     if (resource === "access")
       return {
@@ -338,6 +354,7 @@ export function createHost(
           host: true },
       };
     if (method !== "GET" && scope !== "operator") throw new Problem(403, "this link may read, and change nothing");
+    if (resource === "processes" && part === "dump") return { value: dumpOf(Number(name)) };
     if (resource === "processes")
       return {
         value: { host: "build7", cpus: 4, scanned_at: at(now), examining: 0, not_permitted: 0, total: processes.length,

@@ -1,6 +1,7 @@
 // Paths in a 16 x 16 box.
 
 export const ICONS = {
+  lines: "M2 3h12v1.6H2zM4.5 6.4H14V8H4.5zM4.5 9.8H12v1.6H4.5z",
   pause: "M4.5 3h2.4v10H4.5zM9.1 3h2.4v10H9.1z",
   play: "M4.5 2.8v10.4L13 8z",
   download: "M7.2 2h1.6v6.2l2.3-2.3 1.1 1.1L8 11.2 3.8 7l1.1-1.1 2.3 2.3zM3 12.4h10V14H3z",
