@@ -13,7 +13,7 @@ const STATE_NAMES = new Map(Object.entries(CONTROL_TEXT.states.facts));
 
 /** @param {DumpPlace} place */
 function dumpPlaceText({ function: name, file, line }) {
-  const at = file === "" ? "" : " (" + visibleText(file) + (line > 0 ? ":" + line : "") + ")";
+  const at = ["", "~"].includes(file) ? "" : " (" + visibleText(file) + (line > 0 ? ":" + line : "") + ")";
   return visibleText(name) + at;
 }
 
