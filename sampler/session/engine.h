@@ -102,7 +102,7 @@ struct engine_ops {
     double (*tick_hz)(const struct engine *engine, double rate_hz, uint64_t now_ns);
     /* Counts what is known up to now; call before the profile is sealed.  is_last: nothing is left for later. */
     MUST_CHECK enum err_code (*flush)(struct engine *engine, uint64_t now_ns, bool is_last);
-    /* Since when has the thread stood where thread->stack has it, as far as the engine knows?  0: it moves.  NULL: nobody
+    /* Since when has the thread stood where thread->stack has it, as far as the engine knows?  0: it moves, or waits for no lock.  NULL: nobody
      * counts for what threads wait. */
     uint64_t (*stands_since)(const struct engine *engine, const struct target *target,
                              const struct thread *thread, uint64_t now_ns);

@@ -40,7 +40,8 @@ static enum err_code read_still(const struct pass *pass, const struct target *ta
     enum err_code rc = ops->check_stands(pass->engine, target, thread, clock_now_ns(), &stands);
     if (rc || !stands ||
         thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
-                        thread->host_tid, &call) != VALUE_NO)
+                        thread->host_tid, &call) != VALUE_NO ||
+        (call.is_known && system_call_kind(call.number) != CALL_FUTEX))
         return rc;
     rc = python_read_locks(target->python, thread, VALUE_NO, uses, &count);
     if (!rc)

@@ -409,11 +409,13 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
     return rc ? rc : kernel_losses_count(feed, now_ns);
 }
 
+/* A thread that waits in another call than a futex waits for no lock. */
 static bool is_away(const struct kernel_feed *feed, const struct fed_thread *fed,
                     const struct target *target, const struct thread *thread)
 {
     return fed && fed->target == target && fed->thread == thread && fed->current == thread &&
-           (!fed->has_moved || (fed->left_ns && !fed->lacks_stack)) && !feed->is_paused;
+           (!fed->has_moved || (fed->left_ns && !fed->lacks_stack)) && !feed->is_paused &&
+           (!fed->call.is_known || system_call_kind(fed->call.number) == CALL_FUTEX);
 }
 
 uint64_t kernel_feed_stands_since(const struct kernel_feed *feed, const struct target *target,

@@ -1,5 +1,6 @@
 /* The time that threads are away from their processors, and lost records, become samples: how many, of which time. */
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "sampler/kernel/engine.h"
 #include "sampler/session/kernel/kernel_feed.h"
@@ -244,7 +245,10 @@ static void the_stack_of_a_thread_that_is_away_is_taken_when_it_is_needed(void *
 {
     struct fed_world *const world = fed_create();
     (void)state;
-    fed_leave(world, 7, 0);
+    fed_put(world,
+            (struct kernel_record){
+                .kind = KERNEL_LEFT, .time_ns = begin_ns + 7, .system_call = SYS_futex },
+            7);
     fed_drain(world);
     assert_int_equal(kernel_feed_stands_since(world->feed, &world->target, &the_thread),
                      begin_ns + 7);
