@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/clock.h"
 #include "sampler/base/vec.h"
+
+/* Longer than it takes until each of very many threads was sampled. */
+static const uint64_t FORGET_NS = 10 * NS_PER_S;
 
 void lock_board_init(struct lock_board *board)
 {
@@ -57,20 +61,35 @@ static bool insert(struct lock_board *board, size_t at, pid_t pid, int32_t tid)
     return true;
 }
 
+/* Makes room for another thread. */
+static void drop_oldest(struct lock_board *board)
+{
+    size_t oldest = 0;
+    for (size_t i = 1; i < board->count; i++)
+        if (board->threads[i].read_ns < board->threads[oldest].read_ns)
+            oldest = i;
+    free(board->threads[oldest].uses);
+    board->count--;
+    memmove(board->threads + oldest, board->threads + oldest + 1,
+            (board->count - oldest) * sizeof *board->threads);
+}
+
 enum err_code lock_board_note(struct lock_board *board, const struct lock_report *report,
                               uint64_t now_ns)
 {
-    const size_t at = find_place(board, report->pid, report->tid);
+    size_t at = find_place(board, report->pid, report->tid);
     const bool is_known = is_at(board, at, report->pid, report->tid);
     const size_t bytes = report->count * sizeof *report->uses;
-    if (!is_known && board->count == SAMPLER_MAX_LOCK_THREADS)
-        return ERR_OK;
     struct lock_use *const uses = malloc(bytes + 1);
     if (!uses)
         return ERR_NOMEM;
     if (bytes)
         memcpy(uses, report->uses, bytes);
     pthread_mutex_lock(&board->mutex);
+    if (!is_known && board->count == SAMPLER_MAX_LOCK_THREADS) {
+        drop_oldest(board);
+        at = find_place(board, report->pid, report->tid);
+    }
     const bool has_room = is_known || insert(board, at, report->pid, report->tid);
     if (has_room) {
         struct lock_board_thread *const thread = &board->threads[at];
@@ -78,12 +97,34 @@ enum err_code lock_board_note(struct lock_board *board, const struct lock_report
         free(thread->uses);
         thread->uses = uses;
         thread->count = report->count;
-        board->read_ns = now_ns;
+        thread->read_ns = board->read_ns = now_ns;
     }
     pthread_mutex_unlock(&board->mutex);
     if (!has_room)
         free(uses);
     return has_room ? ERR_OK : ERR_NOMEM;
+}
+
+void lock_board_end_wait(struct lock_board *board, pid_t pid, int32_t tid, uint64_t now_ns)
+{
+    const size_t at = find_place(board, pid, tid);
+    if (!is_at(board, at, pid, tid))
+        return;
+    struct lock_board_thread *const thread = &board->threads[at];
+    pthread_mutex_lock(&board->mutex);
+    if (thread->count && thread->uses[0].is_waited) {
+        thread->count--;
+        memmove(thread->uses, thread->uses + 1, thread->count * sizeof *thread->uses);
+    }
+    thread->same_waits = 0;
+    thread->read_ns = board->read_ns = now_ns;
+    pthread_mutex_unlock(&board->mutex);
+}
+
+/* Has the thread been read lately? */
+static bool is_there(const struct lock_board *board, const struct lock_board_thread *thread)
+{
+    return thread->read_ns + FORGET_NS >= board->read_ns;
 }
 
 enum err_code lock_board_copy(struct lock_board *board, struct sampler_locks *out,
@@ -92,12 +133,14 @@ enum err_code lock_board_copy(struct lock_board *board, struct sampler_locks *ou
     struct sampler_locks copy = { .threads = NULL };
     pthread_mutex_lock(&board->mutex);
     for (size_t i = 0; i < board->count; i++)
-        copy.use_count += board->threads[i].count;
+        copy.use_count += is_there(board, &board->threads[i]) ? board->threads[i].count : 0;
     copy.threads = malloc((board->count + 1) * sizeof *copy.threads);
     copy.uses = malloc((copy.use_count + 1) * sizeof *copy.uses);
     copy.use_count = 0;
     for (size_t i = 0; i < board->count && copy.threads && copy.uses; i++) {
         const struct lock_board_thread *const thread = &board->threads[i];
+        if (!is_there(board, thread))
+            continue;
         copy.threads[copy.thread_count++] =
             (struct sampler_lock_thread){ thread->pid, thread->tid, (uint32_t)copy.use_count,
                                           (uint32_t)thread->count, thread->same_waits };

@@ -3,7 +3,7 @@
  *
  * Ownership: the caller's storage; lock_board_deinit accepts a zeroed one.  The reader owns a copy.
  * Threads: the sampling thread writes; any thread copies.
- * Limits: SAMPLER_MAX_LOCK_THREADS threads; others are left out.
+ * Limits: SAMPLER_MAX_LOCK_THREADS threads; the one that was read longest ago goes first.
  * Units: nanoseconds of CLOCK_MONOTONIC.
  */
 #ifndef SAMPLER_SESSION_FOLD_LOCK_BOARD_H
@@ -23,6 +23,7 @@ struct lock_board_thread {
     struct lock_use *uses;
     size_t count;
     uint32_t same_waits;
+    uint64_t read_ns;
 };
 
 struct lock_board {
@@ -40,6 +41,10 @@ void lock_board_deinit(struct lock_board *board);
 MUST_CHECK enum err_code lock_board_note(struct lock_board *board,
                                          const struct lock_report *report, uint64_t now_ns);
 
+/* A thread that goes on waits no longer; what it holds is kept, as it may hold it still. */
+void lock_board_end_wait(struct lock_board *board, pid_t pid, int32_t tid, uint64_t now_ns);
+
+/* Without the threads that were not read for ten seconds before the last reading: they have ended. */
 MUST_CHECK enum err_code lock_board_copy(struct lock_board *board, struct sampler_locks *out,
                                          struct err *err);
 

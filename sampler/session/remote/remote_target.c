@@ -150,7 +150,8 @@ static enum err_code count(struct target_tick *now, struct thread *thread)
     return rc || reading->failure ? rc : compare(now, thread);
 }
 
-/* Reports the locks of a thread that stands still: that was stopped, waits, or has not moved since it was read last. */
+/* Reports the locks of a thread that stands still: that was stopped, waits, or has not moved since it was read last.  Another one
+ * waits for nothing. */
 static enum err_code report_locks(const struct target *target,
                                   const struct thread_reading *reading)
 {
@@ -160,9 +161,12 @@ static enum err_code report_locks(const struct target *target,
     struct lock_report report = { .pid = target->process.pid,
                                   .tid = thread->host_tid,
                                   .uses = uses };
-    if (!target->options->locks || thread->host_tid <= 0 || reading->failure ||
-        (reading->motion == THREAD_MOVING && !waits))
+    if (!target->options->locks || thread->host_tid <= 0)
         return ERR_OK;
+    if (reading->failure || (reading->motion == THREAD_MOVING && !waits)) {
+        lock_board_end_wait(target->locks, report.pid, report.tid, reading->now_ns);
+        return ERR_OK;
+    }
     const enum err_code rc =
         python_read_locks(target->python, thread, reading->runs, uses, &report.count);
     if (!rc && report.count && uses[0].is_waited) {
