@@ -250,22 +250,34 @@ static void choose_options(struct watch *watch, const struct options *given)
         *limits = (struct trouble_limits){ .stalled_ns = STALLED_NS, .deadlock = true };
     sampling->rate_hz = WATCH_RATE_HZ;
     sampling->subprocesses = true;
-    sampling->locks = limits->deadlock;
-    /* It is the one that reads locks. */
+    /* It needs no right of the kernel, and at that rate stops threads for next to nothing. */
     sampling->engine = SAMPLER_ENGINE_REMOTE;
     sampling->memory_bytes = MEMORY_BYTES;
+}
+
+/* The first event may come in weeks: what keeps its files from being written is said now. */
+static enum err_code check_folder(const struct watch *watch, struct err *err)
+{
+    struct output output = { .fd = -1 };
+    char path[PATH_MAX / 4 + 16];
+    struct stat status;
+    if (stat(watch->folder, &status) != 0 || !S_ISDIR(status.st_mode))
+        return err_set(err, ERR_SYS, "cannot write into '%.200s': there is no such folder",
+                       watch->folder);
+    snprintf(path, sizeof path, "%.1000sevent", watch->folder);
+    const enum err_code rc = output_init(&output, path, err);
+    output_deinit(&output);
+    return rc;
 }
 
 static enum err_code start(struct watch *watch, struct err *err)
 {
     const struct options *const options = &watch->options;
-    struct stat status;
     enum err_code rc = trouble_init(&watch->trouble, &options->watch.limits, SPAN_NS, err);
     if (!rc)
         rc = driver_open(&watch->driver, err);
-    if (!rc && (stat(watch->folder, &status) != 0 || !S_ISDIR(status.st_mode)))
-        rc = err_set(err, ERR_SYS, "cannot write into '%.200s': there is no such folder",
-                     watch->folder);
+    if (!rc)
+        rc = check_folder(watch, err);
     if (!rc && options->watch.exec)
         rc = command_runner_start(options->watch.exec, &watch->driver.signals, &watch->runner,
                                   err);

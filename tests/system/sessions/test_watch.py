@@ -131,6 +131,7 @@ class Watch(Test):
         with victim("chain.py", "60", python=newest_python()) as target:
             for options, code, message in [((), 2, "watch needs -o DIR"),
                                            (("-o", "/nowhere/at/all"), 1, "cannot write into '/nowhere/at/all/'"),
+                                           (("-o", "/proc/self"), 1, "cannot write '/proc/self/"),
                                            (("-o", file_in("x/"), "--stalled", "never"), 2, "invalid --stalled")]:
                 process, got = run_program("watch", str(target.pid), *options)
                 self.assertEqual(got, code, process.output())
