@@ -137,7 +137,7 @@ static void put_arguments(const struct call *call, const struct tool *tool,
         if (json_value_type(given) == JSON_NUMBER)
             text = number;
         if (json_value_type(given) == JSON_FLAG)
-            text = json_value_flag(given) ? "true" : "false";
+            text = json_value_flag(given) ? "1" : "0";
         if (!text)
             text = argument->usual;
         if (text && !strstr(tool->path, name))
