@@ -10,7 +10,7 @@
 #include "sampler/base/err.h"
 #include "sampler/process/access_check.h"
 
-/* Ends at the first BLOCKED check; the result and *err are then those of sampler_start. */
+/* Ends at the first BLOCKED check; the result and *err are then those of session_start. */
 MUST_CHECK enum err_code access_checks_of_process(int pid, struct access_checks *out,
                                                   struct err *err);
 

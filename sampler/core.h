@@ -1,12 +1,12 @@
 /*
  * core - a core file, for a session that reads it in place of a process.
  *
- *     sampler_core_open     reads what the core says of its process
- *     sampler_core_facts    its number is a pid of struct sampler_options
- *     sampler_core_warning  what could not be read; after the session
- *     sampler_core_close    after the session
+ *     session_core_open     reads what the core says of its process
+ *     session_core_facts    its number is a pid of struct session_options
+ *     session_core_warning  what could not be read; after the session
+ *     session_core_close    after the session
  *
- * Ownership: sampler_core_open makes, sampler_core_close frees; NULL is fine.
+ * Ownership: session_core_open makes, session_core_close frees; NULL is fine.
  * Threads: one at a time.
  */
 #ifndef SAMPLER_CORE_H
@@ -18,11 +18,11 @@
 
 #include "sampler/base/err.h"
 
-struct sampler_core;
+struct session_core;
 
-enum { SAMPLER_CORE_WARNING_BYTES = 512 };
+enum { SESSION_CORE_WARNING_BYTES = 512 };
 
-struct sampler_core_facts {
+struct session_core_facts {
     const char *file;    /* its path, as it was given */
     int number;          /* in place of a pid, below 0 */
     int32_t pid;         /* of the process, while it ran */
@@ -39,12 +39,12 @@ struct sampler_core_facts {
 
 /* executable NULL: the program and its libraries are found by their paths.  ERR_INVALID, ERR_CORRUPT, ERR_LIMIT: the core cannot
  * be read; ERR_NOT_FOUND, ERR_PERM: the file cannot be opened. */
-MUST_CHECK enum err_code sampler_core_open(const char *path, const char *executable,
-                                           struct sampler_core **out, struct err *err);
-void sampler_core_close(struct sampler_core *core);
-const struct sampler_core_facts *sampler_core_facts(const struct sampler_core *core);
+MUST_CHECK enum err_code session_core_open(const char *path, const char *executable,
+                                           struct session_core **out, struct err *err);
+void session_core_close(struct session_core *core);
+const struct session_core_facts *session_core_facts(const struct session_core *core);
 /* A sentence about a part of the process that is missing; false: there are no more than `index`. */
-bool sampler_core_warning(const struct sampler_core *core, size_t index,
-                          char out[SAMPLER_CORE_WARNING_BYTES]);
+bool session_core_warning(const struct session_core *core, size_t index,
+                          char out[SESSION_CORE_WARNING_BYTES]);
 
 #endif /* SAMPLER_CORE_H */

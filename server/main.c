@@ -2,7 +2,7 @@
 
 #include "sampler/base/memory_limit.h"
 #include "sampler/debug_lines.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/command/execute.h"
 #include "server/command/options/completion.h"
 #include "server/command/options/help.h"
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     }
     if (options.wants_version) {
         puts("pyrometer " PYROMETER_VERSION);
-        if (!sampler_has_kernel_engine())
+        if (!session_has_kernel_engine())
             puts("built without libbpf: stacks are read from outside");
         if (!debug_lines_are_supported())
             puts("built without libdw: native functions have no source lines");

@@ -1,7 +1,7 @@
 /*
  * live_capture - the capture of a live session: samples go from the sampling thread to a file.
  *
- *     live_capture_create    before the sampler starts; its sink goes into the sampler's options
+ *     live_capture_create    before the session starts; its sink goes into the session's options
  *     live_capture_begin     once there is a profile and a target: writes the metadata, starts the thread
  *     live_capture_finish    after sampling has ended: writes the rest and the end
  *
@@ -37,7 +37,7 @@ enum {
 
 MUST_CHECK enum err_code live_capture_create(struct live_capture **out, struct err *err);
 /* Ends the thread without writing the end, if live_capture_finish was not called.  NULL is fine.
- * The sampler must have ended. */
+ * The session must have ended. */
 void live_capture_destroy(struct live_capture *capture);
 
 const struct sink *live_capture_sink(const struct live_capture *capture);

@@ -44,7 +44,7 @@ static void put_text(const char *text, struct buffer *out)
             out->data[i] = '?';
 }
 
-void target_record_encode(const struct sampler_target *target, size_t word_bytes,
+void target_record_encode(const struct session_target *target, size_t word_bytes,
                           struct buffer *out)
 {
     size_t words = 0;
@@ -70,7 +70,7 @@ void target_record_encode(const struct sampler_target *target, size_t word_bytes
     put_number(words, out);
     for (size_t i = 0; i < words; i++)
         put_text(target->argv[i], out);
-    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+    for (size_t i = 0; i < SESSION_WARNINGS; i++)
         put_text(target->warnings[i], out);
     buffer_char(out, '\0');
 }
@@ -110,16 +110,16 @@ static const char *text_or_null(const char *text)
 }
 
 /* Text that is too long is no service's of ours. */
-static void copy_name(const char *text, char out[SAMPLER_SERVICE_BYTES])
+static void copy_name(const char *text, char out[SESSION_SERVICE_BYTES])
 {
     const size_t length = strlen(text);
-    if (length < SAMPLER_SERVICE_BYTES)
+    if (length < SESSION_SERVICE_BYTES)
         memcpy(out, text, length + 1);
 }
 
-static void describe_target(const char *const fields[FIELDS], struct sampler_target *out)
+static void describe_target(const char *const fields[FIELDS], struct session_target *out)
 {
-    *out = (struct sampler_target){ .pid = pid_of(fields[PID]),
+    *out = (struct session_target){ .pid = pid_of(fields[PID]),
                                     .parent = pid_of(fields[PARENT]),
                                     .from_ns = strtoull(fields[FROM], NULL, 10),
                                     .to_ns = strtoull(fields[TO], NULL, 10),
@@ -169,7 +169,7 @@ enum err_code target_record_decode(const char *text, const char *service,
     }
     out->target.argc = words;
     out->target.argv = parts + fixed;
-    for (size_t i = 0; i < SAMPLER_WARNINGS && warnings_at + i < room; i++)
+    for (size_t i = 0; i < SESSION_WARNINGS && warnings_at + i < room; i++)
         out->target.warnings[i] = text_or_null(parts[warnings_at + i]);
     return ERR_OK;
 }

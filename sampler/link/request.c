@@ -41,7 +41,7 @@ bool link_take_struct(struct byte_reader *in, void *out, size_t bytes)
 }
 
 /* Pointers are of no use to the other process, and none of its business. */
-static void drop_pointers(struct sampler_options *options)
+static void drop_pointers(struct session_options *options)
 {
     options->adopter = 0;
     options->engines = NULL;
@@ -66,7 +66,7 @@ static bool is_bool(const bool *value)
     return byte <= 1;
 }
 
-static bool check_options(struct sampler_options *options)
+static bool check_options(struct session_options *options)
 {
     const bool *const flags[] = {
         &options->all,         &options->waits,          &options->subprocesses,
@@ -75,10 +75,10 @@ static bool check_options(struct sampler_options *options)
         &options->locks,       &options->threads_in_turn
     };
     bool is_valid =
-        options->pid_count <= SAMPLER_MAX_PROCESSES &&
-        options->mode <= SAMPLER_MODE_EXCEPTION && options->native <= SAMPLER_NATIVE_FULL &&
-        options->async <= SAMPLER_ASYNC_ALL && options->engine <= SAMPLER_ENGINE_REMOTE &&
-        options->stop <= SAMPLER_STOP_ALWAYS &&
+        options->pid_count <= SESSION_MAX_PROCESSES &&
+        options->mode <= SESSION_MODE_EXCEPTION && options->native <= SESSION_NATIVE_FULL &&
+        options->async <= SESSION_ASYNC_ALL && options->engine <= SESSION_ENGINE_REMOTE &&
+        options->stop <= SESSION_STOP_ALWAYS &&
         memchr(options->context, '\0', sizeof options->context);
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         is_valid = is_valid && is_bool(flags[i]);

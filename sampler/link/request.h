@@ -21,7 +21,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/processes.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 struct buffer;
 struct byte_reader;
@@ -60,7 +60,7 @@ struct link_request {
     enum link_kind kind;
     pid_t pid;                      /* of JOIN and ADMIT */
     uint64_t session;               /* of STOP to JOIN, and READ */
-    struct sampler_options options; /* of START and CHECK_ENGINE */
+    struct session_options options; /* of START and CHECK_ENGINE */
     bool paused;                    /* of PAUSE */
     double value;                   /* of SET_RATE and SET_CPU */
     const void *source; /* of READ, behind the struct: what the server's source/ makes of it */
@@ -93,7 +93,7 @@ void link_name_files(struct err *err, const char *process);
 struct link_started {
     uint64_t session;
     uint64_t created_ns; /* CLOCK_MONOTONIC */
-    uint64_t engine;     /* enum sampler_engine */
+    uint64_t engine;     /* enum session_engine */
 };
 
 /* Reads the contents of an answer that are such a struct.  ERR_CORRUPT: they have another length. */

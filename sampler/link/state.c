@@ -27,21 +27,21 @@ enum {
 static const uint64_t LOCKS_AGAIN_NS = NS_PER_S;
 
 /* A process never says less than before, so a number shows whether there is more. */
-static unsigned count_said(const struct sampler_target *target)
+static unsigned count_said(const struct session_target *target)
 {
     unsigned said = 1 + (target->to_ns != 0);
-    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+    for (size_t i = 0; i < SESSION_WARNINGS; i++)
         said += target->warnings[i] != NULL;
     return said;
 }
 
-static void put_targets(struct state_writer *writer, const struct sampler *sampler,
+static void put_targets(struct state_writer *writer, const struct session *session,
                         struct buffer *out)
 {
-    struct sampler_target target;
+    struct session_target target;
     struct buffer rows = { 0 }, record = { 0 };
     size_t count = 0;
-    for (size_t i = 0; i < SAMPLER_MAX_LISTED && sampler_target_at(sampler, i, &target); i++) {
+    for (size_t i = 0; i < SESSION_MAX_LISTED && session_target_at(session, i, &target); i++) {
         const unsigned said = count_said(&target);
         if (writer->said[i] == said)
             continue;
@@ -89,7 +89,7 @@ static void put_origins(struct state_writer *writer, const struct profile_snapsh
     buffer_deinit(&rows);
 }
 
-static bool has_all_rows(const struct sampler_tasks *tasks, const struct profile_sizes *rows)
+static bool has_all_rows(const struct session_tasks *tasks, const struct profile_sizes *rows)
 {
     for (size_t i = 0; i < tasks->count; i++)
         if (tasks->items[i].node >= rows->nodes || tasks->items[i].name >= rows->strings)
@@ -97,7 +97,7 @@ static bool has_all_rows(const struct sampler_tasks *tasks, const struct profile
     return tasks->awaiter_count <= STATE_MAX_AWAITERS;
 }
 
-static void put_task(const struct sampler_task *task, struct buffer *out)
+static void put_task(const struct session_task *task, struct buffer *out)
 {
     buffer_number(out, (uint64_t)task->pid);
     buffer_number(out, (uint64_t)task->tid);
@@ -111,12 +111,12 @@ static void put_task(const struct sampler_task *task, struct buffer *out)
 }
 
 /* The awaiters of a task follow those of the task before. */
-static void put_tasks(struct state_writer *writer, struct sampler *sampler,
+static void put_tasks(struct state_writer *writer, struct session *session,
                       const struct profile_sizes *rows, struct buffer *out)
 {
-    struct sampler_tasks tasks = { 0 };
-    const bool has = sampler_options(sampler)->async != SAMPLER_ASYNC_OFF &&
-                     sampler_tasks(sampler, &tasks, NULL) == ERR_OK &&
+    struct session_tasks tasks = { 0 };
+    const bool has = session_options(session)->async != SESSION_ASYNC_OFF &&
+                     session_tasks(session, &tasks, NULL) == ERR_OK &&
                      tasks.at_ns != writer->tasks_at_ns && has_all_rows(&tasks, rows);
     buffer_u8(out, has);
     if (has) {
@@ -130,15 +130,15 @@ static void put_tasks(struct state_writer *writer, struct sampler *sampler,
                 buffer_number(out, tasks.awaiters[tasks.items[i].first_awaiter + k]);
         }
     }
-    sampler_tasks_deinit(&tasks);
+    session_tasks_deinit(&tasks);
 }
 
-static bool has_line(const struct sampler_lock_line *line, uint32_t strings)
+static bool has_line(const struct session_lock_line *line, uint32_t strings)
 {
     return line->function < strings && line->file < strings;
 }
 
-static bool has_texts(const struct sampler_locks *locks, uint32_t strings)
+static bool has_texts(const struct session_locks *locks, uint32_t strings)
 {
     bool has_all = locks->use_count <= STATE_MAX_LOCK_USES;
     for (size_t i = 0; i < locks->use_count && has_all; i++) {
@@ -146,7 +146,7 @@ static bool has_texts(const struct sampler_locks *locks, uint32_t strings)
         has_all = use->type < strings && use->function < strings && use->file < strings;
     }
     for (size_t i = 0; i < locks->count && has_all; i++) {
-        const struct sampler_lock *const lock = &locks->items[i];
+        const struct session_lock *const lock = &locks->items[i];
         has_all = lock->type < strings;
         for (uint32_t k = 0; k < lock->waiter_count; k++)
             has_all = has_all && has_line(&lock->waiters[k], strings);
@@ -169,7 +169,7 @@ static void put_use(const struct lock_use *use, struct buffer *out)
     buffer_number(out, use->owner_tid > 0 ? (uint64_t)use->owner_tid : 0);
 }
 
-static void put_lines(const struct sampler_lock_line *lines, uint32_t count, struct buffer *out)
+static void put_lines(const struct session_lock_line *lines, uint32_t count, struct buffer *out)
 {
     buffer_number(out, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -180,7 +180,7 @@ static void put_lines(const struct sampler_lock_line *lines, uint32_t count, str
     }
 }
 
-static void put_lock(const struct sampler_lock *lock, struct buffer *out)
+static void put_lock(const struct session_lock *lock, struct buffer *out)
 {
     buffer_number(out, (uint64_t)lock->pid);
     buffer_number(out, lock->type);
@@ -197,7 +197,7 @@ static void put_lock(const struct sampler_lock *lock, struct buffer *out)
 }
 
 /* The uses of a thread follow those of the thread before. */
-static void put_all_locks(const struct sampler_locks *locks, struct buffer *out)
+static void put_all_locks(const struct session_locks *locks, struct buffer *out)
 {
     buffer_number(out, locks->read_ns);
     buffer_number(out, locks->measured_ns);
@@ -205,7 +205,7 @@ static void put_all_locks(const struct sampler_locks *locks, struct buffer *out)
     buffer_number(out, locks->dropped_ns);
     buffer_number(out, locks->thread_count);
     for (size_t i = 0; i < locks->thread_count; i++) {
-        const struct sampler_lock_thread *const thread = &locks->threads[i];
+        const struct session_lock_thread *const thread = &locks->threads[i];
         buffer_number(out, (uint64_t)thread->pid);
         buffer_number(out, (uint64_t)thread->tid);
         buffer_number(out, thread->same_waits);
@@ -218,13 +218,13 @@ static void put_all_locks(const struct sampler_locks *locks, struct buffer *out)
         put_lock(&locks->items[i], out);
 }
 
-static void put_locks(struct state_writer *writer, struct sampler *sampler, uint32_t strings,
+static void put_locks(struct state_writer *writer, struct session *session, uint32_t strings,
                       bool has_ended, struct buffer *out)
 {
-    struct sampler_locks locks = { 0 };
-    const bool has = sampler_locks(sampler, &locks, NULL) == ERR_OK &&
+    struct session_locks locks = { 0 };
+    const bool has = session_locks(session, &locks, NULL) == ERR_OK &&
                      locks.read_ns != writer->locks_read_ns &&
-                     (has_ended || sampler_options(sampler)->locks || !writer->locks_read_ns ||
+                     (has_ended || session_options(session)->locks || !writer->locks_read_ns ||
                       locks.read_ns - writer->locks_read_ns >= LOCKS_AGAIN_NS) &&
                      has_texts(&locks, strings);
     buffer_u8(out, has);
@@ -232,7 +232,7 @@ static void put_locks(struct state_writer *writer, struct sampler *sampler, uint
         writer->locks_read_ns = locks.read_ns;
         put_all_locks(&locks, out);
     }
-    sampler_locks_deinit(&locks);
+    session_locks_deinit(&locks);
 }
 
 void state_writer_deinit(struct state_writer *writer)
@@ -241,40 +241,40 @@ void state_writer_deinit(struct state_writer *writer)
     *writer = (struct state_writer){ .tasks_at_ns = 0 };
 }
 
-void state_encode(struct state_writer *writer, struct sampler *sampler,
+void state_encode(struct state_writer *writer, struct session *session,
                   const struct live_capture_seal *seal, struct buffer *out)
 {
-    struct sampler_status status;
-    struct sampler_processes processes;
+    struct session_status status;
+    struct session_processes processes;
     struct profile_snapshot snapshot;
     /* The end first: who reads it has everything that was before. */
-    sampler_status(sampler, &status);
-    sampler_processes(sampler, &processes);
+    session_status(session, &status);
+    session_processes(session, &processes);
     buffer_append(out, &status, sizeof status);
     buffer_append(out, &processes, sizeof processes);
     buffer_append(out, &seal->quality, sizeof seal->quality);
     buffer_number(out, seal->end_ns);
     buffer_number(out, seal->lost);
-    put_targets(writer, sampler, out);
-    if (profile_snapshot(sampler_profile(sampler), &snapshot, NULL) == ERR_OK) {
+    put_targets(writer, session, out);
+    if (profile_snapshot(session_profile(session), &snapshot, NULL) == ERR_OK) {
         put_origins(writer, &snapshot, seal->rows.functions, out);
         profile_snapshot_release(&snapshot);
     } else {
         buffer_number(out, 0);
     }
-    put_tasks(writer, sampler, &seal->rows, out);
-    put_locks(writer, sampler, seal->rows.strings, status.state >= SAMPLER_ENDED, out);
+    put_tasks(writer, session, &seal->rows, out);
+    put_locks(writer, session, seal->rows.strings, status.state >= SESSION_ENDED, out);
 }
 
 /* The bool is the reader's own. */
-static bool take_status(struct byte_reader *in, struct sampler_status *out)
+static bool take_status(struct byte_reader *in, struct session_status *out)
 {
     if (!link_take_struct(in, out, sizeof *out))
         return false;
     out->records_native = false;
     out->rate_hz = link_finite(out->rate_hz);
     out->requested_hz = link_finite(out->requested_hz);
-    return out->state <= SAMPLER_FAILED && memchr(out->reason, '\0', sizeof out->reason) &&
+    return out->state <= SESSION_FAILED && memchr(out->reason, '\0', sizeof out->reason) &&
            memchr(out->engine_reason, '\0', sizeof out->engine_reason);
 }
 
@@ -288,12 +288,12 @@ static bool take_quality(struct byte_reader *in, struct quality *out)
 
 static enum err_code take_targets(struct byte_reader *in, struct state *out, struct err *err)
 {
-    out->target_count = byte_reader_count(in, TARGET_BYTES, SAMPLER_MAX_LISTED);
+    out->target_count = byte_reader_count(in, TARGET_BYTES, SESSION_MAX_LISTED);
     out->targets = calloc(out->target_count + 1, sizeof *out->targets);
     if (!out->targets)
         return err_nomem(err);
     for (size_t i = 0; i < out->target_count; i++) {
-        out->targets[i].index = (size_t)byte_reader_below(in, SAMPLER_MAX_LISTED - 1);
+        out->targets[i].index = (size_t)byte_reader_below(in, SESSION_MAX_LISTED - 1);
         out->targets[i].record = byte_reader_text(in);
     }
     return ERR_OK;
@@ -316,8 +316,8 @@ static enum err_code take_origins(struct byte_reader *in, uint32_t functions, st
     return ERR_OK;
 }
 
-static enum err_code take_awaiters(struct byte_reader *in, struct sampler_task *row,
-                                   size_t *room, struct sampler_tasks *out, struct err *err)
+static enum err_code take_awaiters(struct byte_reader *in, struct session_task *row,
+                                   size_t *room, struct session_tasks *out, struct err *err)
 {
     row->first_awaiter = (uint32_t)out->awaiter_count;
     row->awaiter_count =
@@ -333,18 +333,18 @@ static enum err_code take_awaiters(struct byte_reader *in, struct sampler_task *
 }
 
 static enum err_code take_tasks(struct byte_reader *in, const struct profile_sizes *rows,
-                                struct sampler_tasks *out, struct err *err)
+                                struct session_tasks *out, struct err *err)
 {
     size_t room = 0;
     enum err_code rc = ERR_OK;
     out->at_ns = byte_reader_number(in);
     out->is_cut = byte_reader_u8(in) != 0;
-    out->count = byte_reader_count(in, TASK_BYTES, SAMPLER_MAX_TASKS);
+    out->count = byte_reader_count(in, TASK_BYTES, SESSION_MAX_TASKS);
     out->items = calloc(out->count + 1, sizeof *out->items);
     if (!out->items)
         return err_nomem(err);
     for (size_t i = 0; i < out->count && !rc && !in->is_bad; i++) {
-        struct sampler_task *const row = &out->items[i];
+        struct session_task *const row = &out->items[i];
         row->pid = (pid_t)byte_reader_below(in, INT32_MAX);
         row->tid = (int32_t)byte_reader_below(in, INT32_MAX);
         row->name = (uint32_t)byte_reader_below(in, UINT32_MAX);
@@ -381,9 +381,9 @@ static struct lock_use take_use(struct byte_reader *in, const struct profile_siz
 }
 
 static uint32_t take_lines(struct byte_reader *in, const struct profile_sizes *rows,
-                           struct sampler_lock_line out[SAMPLER_LOCK_LINES])
+                           struct session_lock_line out[SESSION_LOCK_LINES])
 {
-    const uint32_t count = (uint32_t)byte_reader_count(in, LINE_BYTES, SAMPLER_LOCK_LINES);
+    const uint32_t count = (uint32_t)byte_reader_count(in, LINE_BYTES, SESSION_LOCK_LINES);
     for (uint32_t i = 0; i < count; i++) {
         out[i].function = (str_id)byte_reader_below(in, UINT32_MAX);
         out[i].file = (str_id)byte_reader_below(in, UINT32_MAX);
@@ -395,7 +395,7 @@ static uint32_t take_lines(struct byte_reader *in, const struct profile_sizes *r
 }
 
 static void take_lock(struct byte_reader *in, const struct profile_sizes *rows,
-                      struct sampler_lock *out)
+                      struct session_lock *out)
 {
     out->pid = (pid_t)byte_reader_below(in, INT32_MAX);
     out->type = (str_id)byte_reader_below(in, UINT32_MAX);
@@ -413,19 +413,19 @@ static void take_lock(struct byte_reader *in, const struct profile_sizes *rows,
 }
 
 static enum err_code take_locks(struct byte_reader *in, const struct profile_sizes *rows,
-                                struct sampler_locks *out, struct err *err)
+                                struct session_locks *out, struct err *err)
 {
     size_t room = 0;
     out->read_ns = byte_reader_number(in);
     out->measured_ns = byte_reader_number(in);
     out->dropped = byte_reader_number(in);
     out->dropped_ns = byte_reader_number(in);
-    out->thread_count = byte_reader_count(in, LOCK_THREAD_BYTES, SAMPLER_MAX_LOCK_THREADS);
+    out->thread_count = byte_reader_count(in, LOCK_THREAD_BYTES, SESSION_MAX_LOCK_THREADS);
     out->threads = calloc(out->thread_count + 1, sizeof *out->threads);
     if (!out->threads)
         return err_nomem(err);
     for (size_t i = 0; i < out->thread_count && !in->is_bad; i++) {
-        struct sampler_lock_thread *const row = &out->threads[i];
+        struct session_lock_thread *const row = &out->threads[i];
         row->pid = (pid_t)byte_reader_below(in, INT32_MAX);
         row->tid = (int32_t)byte_reader_below(in, INT32_MAX);
         row->same_waits = (uint32_t)byte_reader_below(in, UINT32_MAX);
@@ -437,7 +437,7 @@ static enum err_code take_locks(struct byte_reader *in, const struct profile_siz
         for (uint32_t k = 0; k < row->use_count; k++)
             out->uses[out->use_count++] = take_use(in, rows);
     }
-    out->count = byte_reader_count(in, LOCK_BYTES, SAMPLER_MAX_LOCKS);
+    out->count = byte_reader_count(in, LOCK_BYTES, SESSION_MAX_LOCKS);
     out->items = calloc(out->count + 1, sizeof *out->items);
     if (!out->items)
         return err_nomem(err);
@@ -484,7 +484,7 @@ void state_deinit(struct state *state)
 {
     free(state->targets);
     free(state->origins);
-    sampler_tasks_deinit(&state->tasks);
-    sampler_locks_deinit(&state->locks);
+    session_tasks_deinit(&state->tasks);
+    session_locks_deinit(&state->locks);
     *state = (struct state){ .end_ns = 0 };
 }

@@ -8,8 +8,8 @@
  * Ownership: the caller's storage; state_decode allocates, state_deinit frees and accepts a zeroed one.  Decoded
  * texts point into the block.
  * Threads: one at a time.
- * Limits: STATE_MAX_ORIGINS functions in a record, the others are in later ones; SAMPLER_MAX_LISTED processes;
- * SAMPLER_MAX_TASKS; SAMPLER_MAX_LOCK_THREADS, SAMPLER_MAX_LOCKS.  Tasks, or locks, that refer to rows which are not written yet are left
+ * Limits: STATE_MAX_ORIGINS functions in a record, the others are in later ones; SESSION_MAX_LISTED processes;
+ * SESSION_MAX_TASKS; SESSION_MAX_LOCK_THREADS, SESSION_MAX_LOCKS.  Tasks, or locks, that refer to rows which are not written yet are left
  * out of a record.
  */
 #ifndef SAMPLER_LINK_STATE_H
@@ -21,7 +21,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/quality.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 struct buffer;
 struct byte_reader;
@@ -36,7 +36,7 @@ enum {
 /* The contents of the records so far. */
 struct state_writer {
     unsigned
-        said[SAMPLER_MAX_LISTED]; /* of each process: that it is there, its end, its warnings */
+        said[SESSION_MAX_LISTED]; /* of each process: that it is there, its end, its warnings */
     struct state_origin *functions; /* by function */
     size_t function_count, function_room;
     uint64_t tasks_at_ns, locks_read_ns;
@@ -55,24 +55,24 @@ struct state_target {
 };
 
 struct state {
-    struct sampler_status status;
+    struct session_status status;
     uint64_t end_ns; /* of the window */
     uint64_t lost;   /* samples so far */
     struct quality quality;
-    struct sampler_processes processes;
+    struct session_processes processes;
     struct state_target *targets;
     size_t target_count;
     struct state_origin *origins;
     size_t origin_count;
     bool has_tasks;
-    struct sampler_tasks tasks;
+    struct session_tasks tasks;
     bool has_locks;
-    struct sampler_locks locks;
+    struct session_locks locks;
 };
 
 void state_writer_deinit(struct state_writer *writer);
 /* Appends a record. */
-void state_encode(struct state_writer *writer, struct sampler *sampler,
+void state_encode(struct state_writer *writer, struct session *session,
                   const struct live_capture_seal *seal, struct buffer *out);
 
 /* rows: those that came before.  ERR_CORRUPT: it refers to others, or is invalid. */

@@ -25,7 +25,7 @@ struct ending;
 struct engine;
 struct native_copy;
 struct profile;
-struct sampler_options;
+struct session_options;
 struct target;
 struct thread;
 struct thread_cpus;
@@ -60,7 +60,7 @@ struct thread_reading {
 
 /* The session as its engine sees it. All of it outlives the engine. */
 struct engine_session {
-    const struct sampler_options *options;
+    const struct session_options *options;
     struct profile *profile;
     struct thread_cpus *cpus;
     /* Removes a target that has ended.  false: the session cannot go on, *out says why. */

@@ -16,7 +16,7 @@
 static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
 /* Sleeping and waking up takes longer than this: a nearer instant counts as now. */
 static const uint64_t NEAR_NS = 8000;
-/* Longer sleeps can be interrupted, so sampler_stop waits at most this long. */
+/* Longer sleeps can be interrupted, so session_stop waits at most this long. */
 static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
 
 /* How often to check for new targets when there is none. */
@@ -30,7 +30,7 @@ static const uint64_t GAP_NS = NS_PER_S;
 
 /* Used by the thread only. */
 struct loop {
-    struct local_sampler *sampler;
+    struct local_session *sampler;
     struct schedule schedule;
     struct waker waker;
     struct budget budget;
@@ -43,7 +43,7 @@ struct loop {
     bool has_no_targets; /* the session ended because no targets are left */
 };
 
-enum err_code loop_join(struct local_sampler *sampler, struct target *target, struct err *err)
+enum err_code loop_join(struct local_session *sampler, struct target *target, struct err *err)
 {
     enum err_code rc = ERR_OK;
     pthread_mutex_lock(&sampler->mutex);
@@ -60,7 +60,7 @@ enum err_code loop_join(struct local_sampler *sampler, struct target *target, st
 }
 
 /* NULL: the queue is empty, at the cost of one atomic read. */
-static struct target *take_joining(struct local_sampler *sampler)
+static struct target *take_joining(struct local_session *sampler)
 {
     struct target *target = NULL;
     if (atomic_load_explicit(&sampler->waiting, memory_order_relaxed) == 0)
@@ -73,7 +73,7 @@ static struct target *take_joining(struct local_sampler *sampler)
     return target;
 }
 
-void loop_close_queue(struct local_sampler *sampler)
+void loop_close_queue(struct local_session *sampler)
 {
     struct target *target;
     pthread_mutex_lock(&sampler->mutex);
@@ -83,7 +83,7 @@ void loop_close_queue(struct local_sampler *sampler)
         target_close(target);
 }
 
-void loop_take_new(struct local_sampler *sampler)
+void loop_take_new(struct local_session *sampler)
 {
     struct target *target = NULL;
     enum err_code rc;
@@ -94,14 +94,14 @@ void loop_take_new(struct local_sampler *sampler)
         }
     while ((target = take_joining(sampler)))
         if ((rc = targets_add(&sampler->targets, target, NULL))) {
-            const struct sampler_processes more = { .not_permitted = rc == ERR_PERM };
+            const struct session_processes more = { .not_permitted = rc == ERR_PERM };
             target_table_left_out(&sampler->targets.target_table, &more);
             target_close(target);
         }
 }
 
 /* Returns false, so that a caller can return what this returns. */
-static bool end_session(struct loop *loop, enum sampler_state state, const char *reason)
+static bool end_session(struct loop *loop, enum session_state state, const char *reason)
 {
     loop->ending = (struct ending){ .state = state, .reason = reason };
     return false;
@@ -110,13 +110,13 @@ static bool end_session(struct loop *loop, enum sampler_state state, const char 
 /* Called after the last window has been sealed: a reader that sees the end sees everything. */
 static void announce_end(const struct loop *loop)
 {
-    struct local_sampler *const sampler = loop->sampler;
+    struct local_session *const sampler = loop->sampler;
     const uint64_t one = 1;
     pthread_mutex_lock(&sampler->mutex);
     sampler->status.state = loop->ending.state;
 
     /* If several processes have ended, the reason names how many. */
-    struct sampler_processes processes;
+    struct session_processes processes;
     target_table_counts(&sampler->targets.target_table, &processes);
     if (!loop->has_no_targets || processes.joined < 2)
         snprintf(sampler->status.reason, sizeof sampler->status.reason, "%s",
@@ -139,7 +139,7 @@ static void announce_end(const struct loop *loop)
 static uint64_t sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns,
                             uint64_t *instant_ns)
 {
-    struct local_sampler *const sampler = loop->sampler;
+    struct local_session *const sampler = loop->sampler;
     struct engine *const engine = sampler->targets.engine;
     if (*instant_ns <= now_ns + NEAR_NS)
         return now_ns;
@@ -171,7 +171,7 @@ static uint64_t weigh_tick(struct loop *loop, bool is_last)
 
 static enum err_code seal_window(struct loop *loop, uint64_t now_ns, bool is_last)
 {
-    struct local_sampler *const sampler = loop->sampler;
+    struct local_session *const sampler = loop->sampler;
     /* Windows end at whole multiples, so that every time slot has the same number of them. */
     loop->sealed_ns = now_ns - (now_ns - sampler->created_ns) % WINDOW_NS;
     const struct sink *const sink = sampler->face.options.sink;
@@ -179,7 +179,7 @@ static enum err_code seal_window(struct loop *loop, uint64_t now_ns, bool is_las
     enum err_code rc = targets_flush(&sampler->targets, now_ns, is_last);
     const uint64_t ticks = loop->ticks;
     const uint64_t weight_ns = weigh_tick(loop, is_last);
-    if (!rc && sampler->face.options.async != SAMPLER_ASYNC_OFF)
+    if (!rc && sampler->face.options.async != SESSION_ASYNC_OFF)
         rc = targets_show_tasks(&sampler->targets);
     profile_set_period(sampler->targets.profile, weight_ns);
     if (!rc)
@@ -194,7 +194,7 @@ static enum err_code seal_window(struct loop *loop, uint64_t now_ns, bool is_las
     return rc;
 }
 
-static bool may_get_targets(struct local_sampler *sampler)
+static bool may_get_targets(struct local_session *sampler)
 {
     return sampler->face.options.waits ||
            (sampler->tracker && child_tracker_may_find_more(sampler->tracker));
@@ -240,7 +240,7 @@ static double tick_hz(const struct loop *loop, uint64_t now_ns)
 /* Begins with native stacks if that has been asked for. */
 static enum err_code record_native(struct loop *loop)
 {
-    struct local_sampler *const sampler = loop->sampler;
+    struct local_session *const sampler = loop->sampler;
     pthread_mutex_lock(&sampler->mutex);
     const bool is_wanted = sampler->status.records_native;
     pthread_mutex_unlock(&sampler->mutex);
@@ -257,7 +257,7 @@ static bool publish_window(struct loop *loop, uint64_t now_ns)
         return true;
 
     /* The rate becomes the requested one, or what the budget allows. */
-    struct local_sampler *const sampler = loop->sampler;
+    struct local_session *const sampler = loop->sampler;
     const uint64_t ticks = profile_quality(sampler->targets.profile)->ticks;
     const uint64_t cpu_ns =
         clock_thread_ns() + (sampler->tracker ? child_tracker_cpu_ns(sampler->tracker) : 0);
@@ -282,13 +282,13 @@ static bool publish_window(struct loop *loop, uint64_t now_ns)
     loop->tick_hz = hz;
 
     if (record_native(loop) || seal_window(loop, now_ns, false))
-        return end_session(loop, SAMPLER_FAILED, "out of memory");
+        return end_session(loop, SESSION_FAILED, "out of memory");
     const bool is_well = targets_check(&loop->sampler->targets, &ending);
     return go_on(loop, is_well, &ending);
 }
 
 /* The instant at which the duration is over; UINT64_MAX: never. */
-static uint64_t over_ns(const struct local_sampler *sampler)
+static uint64_t over_ns(const struct local_session *sampler)
 {
     const uint64_t duration_ns = sampler->face.options.duration_ns;
     return duration_ns && duration_ns < UINT64_MAX - sampler->created_ns
@@ -307,11 +307,11 @@ static bool wait_for(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
             until_ns = end_ns;
         now_ns = sleep_until(loop, now_ns, until_ns, &instant_ns);
         if (atomic_load(&loop->sampler->is_ending))
-            return end_session(loop, SAMPLER_ENDED, SAMPLER_STOPPED);
+            return end_session(loop, SESSION_ENDED, SESSION_STOPPED);
         if (!publish_window(loop, now_ns))
             return false;
         if (now_ns >= end_ns)
-            return end_session(loop, SAMPLER_ENDED, "duration reached");
+            return end_session(loop, SESSION_ENDED, "duration reached");
         if (now_ns + NEAR_NS >= instant_ns)
             return true;
     }
@@ -331,7 +331,7 @@ static bool skip_ticks(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
 
 static void run_loop(struct loop *loop)
 {
-    struct local_sampler *const sampler = loop->sampler;
+    struct local_session *const sampler = loop->sampler;
     struct engine *const engine = sampler->targets.engine;
     const bool is_instant = !engine->ops->samples_by_itself; /* each tick */
     bool was_paused = false, has_skipped = false;
@@ -372,7 +372,7 @@ static void run_loop(struct loop *loop)
 
 void *loop_main(void *context)
 {
-    struct local_sampler *const sampler = context;
+    struct local_session *const sampler = context;
     const uint64_t now_ns = clock_now_ns();
     struct loop loop = { .sampler = sampler, .sealed_ns = now_ns };
     struct random random;

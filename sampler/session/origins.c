@@ -14,12 +14,12 @@ enum { OWNER_SHIFT = 48 };
 /* The last number given in any session: a number means one process only. */
 static atomic_uint_fast64_t numbers = 0;
 
-unsigned sampler_origin_owner(profile_origin number)
+unsigned session_origin_owner(profile_origin number)
 {
     return (unsigned)(number >> OWNER_SHIFT);
 }
 
-void sampler_origin_close(struct sampler_origin *origin)
+void session_origin_close(struct session_origin *origin)
 {
     if (origin->pidfd >= 0)
         close(origin->pidfd);
@@ -38,7 +38,7 @@ void origins_deinit(struct origins *origins)
 {
     for (size_t i = 0; i < origins->count; i++)
         if (origins->processes[i].is_kept)
-            sampler_origin_close(&origins->processes[i].origin);
+            session_origin_close(&origins->processes[i].origin);
     for (size_t i = 0; i < origins->owner_count; i++)
         free(origins->owners[i]);
     free(origins->owners);
@@ -64,7 +64,7 @@ static size_t owner_number(struct origins *origins, const struct owner *owner)
     return ++origins->owner_count;
 }
 
-static bool duplicate_text(const struct sampler_origin *from, struct sampler_origin *out,
+static bool duplicate_text(const struct session_origin *from, struct session_origin *out,
                            struct err *err)
 {
     *out = *from;
@@ -73,15 +73,15 @@ static bool duplicate_text(const struct sampler_origin *from, struct sampler_ori
     if (out->pidfd >= 0 && out->space_fd >= 0)
         return true;
     err_sys(err, errno, "cannot duplicate the descriptors of process %d", (int)from->pid);
-    sampler_origin_close(out);
+    session_origin_close(out);
     return false;
 }
 
-static profile_origin add_origin(struct origins *origins, const struct sampler_origin *held,
+static profile_origin add_origin(struct origins *origins, const struct session_origin *held,
                                  const struct owner *owner)
 {
     struct origins_process *const place = &origins->processes[origins->count];
-    if (origins->count == SAMPLER_MAX_PROCESSES)
+    if (origins->count == SESSION_MAX_PROCESSES)
         return PROFILE_ORIGIN_SEVERAL;
     const size_t of = owner_number(origins, owner);
     if (of == 0)
@@ -96,7 +96,7 @@ static profile_origin add_origin(struct origins *origins, const struct sampler_o
 profile_origin origins_add(struct origins *origins, struct process *process,
                            uint64_t mapped_addr)
 {
-    const struct sampler_origin held = { .pid = process->pid,
+    const struct session_origin held = { .pid = process->pid,
                                          .pidfd = process->pidfd,
                                          .space_fd = process->space_fd,
                                          .mapped_addr = mapped_addr };
@@ -125,7 +125,7 @@ void origins_end(struct origins *origins, profile_origin number)
     pthread_mutex_lock(&origins->mutex);
     struct origins_process *const process = find_process(origins, number);
     if (process && process->is_kept)
-        sampler_origin_close(&process->origin);
+        session_origin_close(&process->origin);
     if (process)
         *process = origins->processes[--origins->count];
     pthread_mutex_unlock(&origins->mutex);
@@ -147,7 +147,7 @@ profile_origin origins_join(struct origins *origins, profile_origin before, prof
     if (before == PROFILE_ORIGIN_NONE || before == now)
         return now;
     if (before == PROFILE_ORIGIN_SEVERAL || now == PROFILE_ORIGIN_SEVERAL ||
-        sampler_origin_owner(before) != sampler_origin_owner(now))
+        session_origin_owner(before) != session_origin_owner(now))
         return PROFILE_ORIGIN_SEVERAL;
     pthread_mutex_lock(&origins->mutex);
     const bool is_there = find_process(origins, before) != NULL;
@@ -164,7 +164,7 @@ void origins_note(struct origins *origins, struct profile *profile, function_id 
 }
 
 enum err_code origins_find(struct origins *origins, profile_origin number,
-                           struct sampler_origin *out, struct err *err)
+                           struct session_origin *out, struct err *err)
 {
     enum err_code rc = ERR_OK;
     pthread_mutex_lock(&origins->mutex);
@@ -174,7 +174,7 @@ enum err_code origins_find(struct origins *origins, profile_origin number,
     else if (!duplicate_text(&process->origin, out, err))
         rc = ERR_SYS;
     else
-        out->owner = *origins->owners[sampler_origin_owner(number) - 1];
+        out->owner = *origins->owners[session_origin_owner(number) - 1];
     pthread_mutex_unlock(&origins->mutex);
     return rc;
 }

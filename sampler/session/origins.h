@@ -11,7 +11,7 @@
  * Ownership: the caller's storage.  The descriptors are those of the process, which must stay open until
  * origins_end; origins_keep takes them over, until origins_end or origins_deinit.
  * Threads: one adds and ends, any thread finds.
- * Limits: SAMPLER_MAX_PROCESSES at a time, ORIGINS_MAX_OWNERS owners in all.
+ * Limits: SESSION_MAX_PROCESSES at a time, ORIGINS_MAX_OWNERS owners in all.
  */
 #ifndef SAMPLER_SESSION_ORIGINS_H
 #define SAMPLER_SESSION_ORIGINS_H
@@ -23,7 +23,7 @@
 
 #include "sampler/owner.h"
 #include "sampler/profile/profile.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 struct process;
 
@@ -35,9 +35,9 @@ struct origins {
     size_t owner_count;
     struct origins_process {
         profile_origin number;
-        struct sampler_origin origin; /* without the owner */
+        struct session_origin origin; /* without the owner */
         bool is_kept;                 /* its descriptors belong to the table */
-    } processes[SAMPLER_MAX_PROCESSES];
+    } processes[SESSION_MAX_PROCESSES];
     size_t count;
 };
 
@@ -60,8 +60,8 @@ profile_origin origins_join(struct origins *origins, profile_origin before, prof
 void origins_note(struct origins *origins, struct profile *profile, function_id function,
                   profile_origin origin);
 
-/* See sampler_origin. */
+/* See session_origin. */
 MUST_CHECK enum err_code origins_find(struct origins *origins, profile_origin number,
-                                      struct sampler_origin *out, struct err *err);
+                                      struct session_origin *out, struct err *err);
 
 #endif /* SAMPLER_SESSION_ORIGINS_H */

@@ -1,13 +1,13 @@
-#include "sampler/sampler_ops.h"
+#include "sampler/session_ops.h"
 
-static const struct sampler_provider *provider;
+static const struct session_provider *provider;
 
-void sampler_provide(const struct sampler_provider *other)
+void session_provide(const struct session_provider *other)
 {
     provider = other;
 }
 
-const struct sampler_provider *sampler_provided(void)
+const struct session_provider *session_provided(void)
 {
     return provider;
 }

@@ -20,11 +20,11 @@
  * was named has less to spare: without it there is no result. */
 enum { LEAVE_FILES = 8, LEAVE_FILES_NAMED = 4 };
 
-static enum err_code check_mode(const struct target *target, enum sampler_mode mode,
+static enum err_code check_mode(const struct target *target, enum session_mode mode,
                                 struct err *err)
 {
-    const bool is_gil = mode == SAMPLER_MODE_GIL && !python_knows_gil(target->python);
-    if (!is_gil && (mode != SAMPLER_MODE_EXCEPTION || python_knows_exceptions(target->python)))
+    const bool is_gil = mode == SESSION_MODE_GIL && !python_knows_gil(target->python);
+    if (!is_gil && (mode != SESSION_MODE_EXCEPTION || python_knows_exceptions(target->python)))
         return ERR_OK;
     return err_set(err, ERR_INVALID,
                    "process %d runs Python %s, which does not show which threads %s: use mode "
@@ -34,7 +34,7 @@ static enum err_code check_mode(const struct target *target, enum sampler_mode m
                    is_gil ? "gil" : "exception");
 }
 
-enum err_code target_open(int pid, enum runtime_effort effort, enum sampler_mode mode,
+enum err_code target_open(int pid, enum runtime_effort effort, enum session_mode mode,
                           const atomic_bool *is_cancelled, struct strtab *strings,
                           struct target **out, struct err *err)
 {
@@ -119,7 +119,7 @@ enum err_code target_record_native(struct target *target, struct err *err)
 
 enum err_code target_join(struct target *target, struct profile *profile,
                           struct thread_cpus *cpus, struct origins *origins,
-                          struct context_marks *contexts, const struct sampler_options *options,
+                          struct context_marks *contexts, const struct session_options *options,
                           struct err *err)
 {
     struct process *const process = &target->process;
@@ -141,14 +141,14 @@ enum err_code target_join(struct target *target, struct profile *profile,
     target->fold.nodes.origin = origins_add(origins, process, python_anchor(target->python));
     if (options->threads_in_turn)
         python_take_turns(target->python);
-    if (options->native == SAMPLER_NATIVE_FULL)
+    if (options->native == SESSION_NATIVE_FULL)
         rc = target_record_native(target, err);
-    if (rc || options->async == SAMPLER_ASYNC_OFF)
+    if (rc || options->async == SESSION_ASYNC_OFF)
         return rc;
     target->fold.tasks = &target->tasks;
     const enum err_code made =
         task_fold_init(&target->tasks, &target->fold.nodes, cpus, python_tasks(target->python),
-                       options->async == SAMPLER_ASYNC_ALL, err);
+                       options->async == SESSION_ASYNC_ALL, err);
     target->tasks.is_each = options->tasks_each;
     return made;
 }
@@ -227,7 +227,7 @@ enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t 
 }
 
 /* Returns false, so that a caller can return what this returns. */
-static bool end_target(struct ending *out, enum sampler_state state, bool is_of_all,
+static bool end_target(struct ending *out, enum session_state state, bool is_of_all,
                        const char *reason)
 {
     *out = (struct ending){ .state = state, .reason = reason, .is_of_all = is_of_all };
@@ -237,18 +237,18 @@ static bool end_target(struct ending *out, enum sampler_state state, bool is_of_
 bool target_ends_session(enum err_code rc, struct ending *out)
 {
     if (rc == ERR_NOMEM)
-        return !end_target(out, SAMPLER_FAILED, true, "out of memory");
+        return !end_target(out, SESSION_FAILED, true, "out of memory");
     if (rc == ERR_LIMIT)
-        return !end_target(out, SAMPLER_FAILED, true, "a table of the profile is full");
+        return !end_target(out, SESSION_FAILED, true, "a table of the profile is full");
     return false;
 }
 
 bool target_runs(struct target *target, struct ending *out)
 {
     switch (process_fate(&target->process, python_anchor(target->python))) {
-    case PROCESS_EXITED: return end_target(out, SAMPLER_ENDED, false, SAMPLER_EXITED);
+    case PROCESS_EXITED: return end_target(out, SESSION_ENDED, false, SESSION_EXITED);
     case PROCESS_REPLACED:
-        return end_target(out, SAMPLER_ENDED, false,
+        return end_target(out, SESSION_ENDED, false,
                           "the target replaced itself with another program (exec)");
     case PROCESS_RUNS: break;
     }
@@ -261,7 +261,7 @@ bool target_may_stay(struct target *target, struct ending *out)
         return false;
     if (target_check_permission(target, NULL) != ERR_PERM)
         return true;
-    (void)end_target(out, SAMPLER_ENDED, false,
+    (void)end_target(out, SESSION_ENDED, false,
                      "profiling the target is no longer permitted: it has another user now");
     out->is_refused = true;
     return false;

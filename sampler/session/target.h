@@ -21,7 +21,7 @@
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/permission.h"
 #include "sampler/process/process.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "sampler/session/fold/fold.h"
 #include "sampler/session/fold/task_fold.h"
 
@@ -41,7 +41,7 @@ struct target {
     struct python *python;
     struct fold fold;
     struct task_fold tasks;
-    const struct sampler_options *options; /* NULL: has not joined */
+    const struct session_options *options; /* NULL: has not joined */
     struct lock_board *locks;
     int parent; /* pid; 0: unknown */
     size_t row; /* in the target table */
@@ -55,7 +55,7 @@ struct target {
 
 /* How a target ended. */
 struct ending {
-    enum sampler_state state; /* ended or failed */
+    enum session_state state; /* ended or failed */
     const char *reason;
     bool is_of_all;  /* the session cannot go on */
     bool is_refused; /* it runs, but is permitted no longer */
@@ -65,7 +65,7 @@ struct ending {
  * ERR_PERM also: it is not permitted (permission.h).  ERR_INVALID: the interpreter does not show the state that the
  * mode keeps: every sample would be kept. */
 MUST_CHECK enum err_code target_open(int pid, enum runtime_effort effort,
-                                     enum sampler_mode mode, const atomic_bool *is_cancelled,
+                                     enum session_mode mode, const atomic_bool *is_cancelled,
                                      struct strtab *strings, struct target **out,
                                      struct err *err);
 void target_close(struct target *target);
@@ -78,7 +78,7 @@ MUST_CHECK enum err_code target_check_permission(struct target *target, struct e
 MUST_CHECK enum err_code target_join(struct target *target, struct profile *profile,
                                      struct thread_cpus *cpus, struct origins *origins,
                                      struct context_marks *contexts,
-                                     const struct sampler_options *options, struct err *err);
+                                     const struct session_options *options, struct err *err);
 /* From now on it has native stacks, too; does nothing if it has them. */
 MUST_CHECK enum err_code target_record_native(struct target *target, struct err *err);
 /* Counts waiting tasks and the calls that read memory; call before the profile is sealed. */

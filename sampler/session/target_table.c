@@ -18,22 +18,22 @@ void target_table_init(struct target_table *target_table)
 void target_table_deinit(struct target_table *target_table)
 {
     for (size_t i = 0; i < target_table->count; i++) {
-        const struct sampler_target *const item = &target_table->items[i];
+        const struct session_target *const item = &target_table->items[i];
         for (size_t j = 0; j < item->argc; j++)
             free((char *)(uintptr_t)item->argv[j]);
         free((void *)(uintptr_t)item->argv);
         free((char *)(uintptr_t)item->executable);
         free((char *)(uintptr_t)item->python);
         free((char *)(uintptr_t)item->pod);
-        for (size_t j = 0; j < SAMPLER_WARNINGS; j++)
+        for (size_t j = 0; j < SESSION_WARNINGS; j++)
             free((char *)(uintptr_t)item->warnings[j]);
     }
     pthread_mutex_destroy(&target_table->mutex);
     memset(target_table, 0, sizeof *target_table);
 }
 
-_Static_assert((int)SERVICE_BYTES == (int)SAMPLER_SERVICE_BYTES &&
-                   (int)CONTAINER_ID_BYTES <= (int)SAMPLER_SERVICE_BYTES,
+_Static_assert((int)SERVICE_BYTES == (int)SESSION_SERVICE_BYTES &&
+                   (int)CONTAINER_ID_BYTES <= (int)SESSION_SERVICE_BYTES,
                "both hold the same texts");
 
 static uint64_t age_ns(const struct process *process)
@@ -45,7 +45,7 @@ static uint64_t age_ns(const struct process *process)
 
 static enum err_code describe_target(struct process *process,
                                      const struct target_table_info *info,
-                                     struct sampler_target *out, struct err *err)
+                                     struct session_target *out, struct err *err)
 {
     char *const executable = strdup(process->executable ? process->executable : "");
     char *const python = strdup(info->python);
@@ -58,7 +58,7 @@ static enum err_code describe_target(struct process *process,
         free(pod);
         return err_nomem(err);
     }
-    *out = (struct sampler_target){ .pid = process->pid,
+    *out = (struct session_target){ .pid = process->pid,
                                     .parent = info->parent,
                                     .argc = process->argc,
                                     .argv = (const char *const *)process->argv,
@@ -81,15 +81,15 @@ enum err_code target_table_add(struct target_table *target_table, struct process
                                const struct target_table_info *info, size_t *row_out,
                                struct err *err)
 {
-    struct sampler_target item;
+    struct session_target item;
     enum err_code rc = ERR_OK;
     const size_t row = target_table->count;
-    if (row < SAMPLER_MAX_LISTED)
+    if (row < SESSION_MAX_LISTED)
         rc = describe_target(process, info, &item, err);
     if (rc)
         return rc;
     pthread_mutex_lock(&target_table->mutex);
-    if (row < SAMPLER_MAX_LISTED)
+    if (row < SESSION_MAX_LISTED)
         target_table->items[target_table->count++] = item;
     target_table->counts.joined++;
     target_table->counts.running++;
@@ -103,7 +103,7 @@ void target_table_end(struct target_table *target_table, size_t row, uint64_t to
 {
     pthread_mutex_lock(&target_table->mutex);
     target_table->counts.running--;
-    if (row < SAMPLER_MAX_LISTED) {
+    if (row < SESSION_MAX_LISTED) {
         target_table->items[row].to_ns = to_ns;
         target_table->items[row].reason = reason;
     }
@@ -111,9 +111,9 @@ void target_table_end(struct target_table *target_table, size_t row, uint64_t to
 }
 
 bool target_table_warn(struct target_table *target_table, size_t row,
-                       enum sampler_warning warning, const char *text)
+                       enum session_warning warning, const char *text)
 {
-    if (row >= SAMPLER_MAX_LISTED || target_table->items[row].warnings[warning])
+    if (row >= SESSION_MAX_LISTED || target_table->items[row].warnings[warning])
         return true;
     char *const copy = strdup(text);
     pthread_mutex_lock(&target_table->mutex);
@@ -123,7 +123,7 @@ bool target_table_warn(struct target_table *target_table, size_t row,
 }
 
 void target_table_left_out(struct target_table *target_table,
-                           const struct sampler_processes *more)
+                           const struct session_processes *more)
 {
     pthread_mutex_lock(&target_table->mutex);
     target_table->counts.over += more->over;
@@ -140,7 +140,7 @@ static pthread_mutex_t *lock_of(const struct target_table *target_table)
 }
 
 bool target_table_at(const struct target_table *target_table, size_t index,
-                     struct sampler_target *out)
+                     struct session_target *out)
 {
     pthread_mutex_lock(lock_of(target_table));
     const bool is_listed = index < target_table->count;
@@ -150,7 +150,7 @@ bool target_table_at(const struct target_table *target_table, size_t index,
     return is_listed;
 }
 
-void target_table_counts(const struct target_table *target_table, struct sampler_processes *out)
+void target_table_counts(const struct target_table *target_table, struct session_processes *out)
 {
     pthread_mutex_lock(lock_of(target_table));
     *out = target_table->counts;

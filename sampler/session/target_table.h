@@ -4,7 +4,7 @@
  *
  * Ownership: the caller's storage; owns its texts until target_table_deinit.
  * Threads: one writer adds and ends, any thread reads.
- * Limits: lists the first SAMPLER_MAX_LISTED processes and counts the others.
+ * Limits: lists the first SESSION_MAX_LISTED processes and counts the others.
  */
 #ifndef SAMPLER_SESSION_TARGET_TABLE_H
 #define SAMPLER_SESSION_TARGET_TABLE_H
@@ -14,15 +14,15 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 struct process;
 
 struct target_table {
     pthread_mutex_t mutex;
-    struct sampler_target items[SAMPLER_MAX_LISTED];
+    struct session_target items[SESSION_MAX_LISTED];
     size_t count;
-    struct sampler_processes counts;
+    struct session_processes counts;
 };
 
 /* Facts that `struct process` does not hold. */
@@ -46,15 +46,15 @@ void target_table_end(struct target_table *target_table, size_t row, uint64_t to
                       const char *reason);
 /* Copies the text, unless the target has such a warning or is not listed.  false: out of memory. */
 bool target_table_warn(struct target_table *target_table, size_t row,
-                       enum sampler_warning warning, const char *text);
+                       enum session_warning warning, const char *text);
 /* Adds to the counts of processes that are not targets; the others of `more` are ignored. */
 void target_table_left_out(struct target_table *target_table,
-                           const struct sampler_processes *more);
+                           const struct session_processes *more);
 
 /* false: fewer than index + 1 are listed. */
 bool target_table_at(const struct target_table *target_table, size_t index,
-                     struct sampler_target *out);
+                     struct session_target *out);
 void target_table_counts(const struct target_table *target_table,
-                         struct sampler_processes *out);
+                         struct session_processes *out);
 
 #endif /* SAMPLER_SESSION_TARGET_TABLE_H */

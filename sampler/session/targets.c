@@ -32,7 +32,7 @@ static bool leave_target(struct targets *targets, size_t index, const struct end
         targets->left(targets->context, &target->process, ending->is_refused);
     target_close(target);
     *out = is_counted ? *ending
-                      : (struct ending){ .state = SAMPLER_FAILED,
+                      : (struct ending){ .state = SESSION_FAILED,
                                          .reason = "out of memory",
                                          .is_of_all = true };
     return !out->is_of_all;
@@ -49,7 +49,7 @@ static bool end_target(void *context, struct target *target, const struct ending
     return leave_target(targets, index, ending, out);
 }
 
-enum err_code targets_init(struct targets *targets, const struct sampler_options *options,
+enum err_code targets_init(struct targets *targets, const struct session_options *options,
                            struct err *err)
 {
     memset(targets, 0, sizeof *targets);
@@ -69,7 +69,7 @@ enum err_code targets_init(struct targets *targets, const struct sampler_options
     targets->cpus.mode = options->mode;
     targets->cpus.sink = options->sink;
     targets->cpus.waits = targets->waits;
-    targets->records_native = options->native == SAMPLER_NATIVE_FULL;
+    targets->records_native = options->native == SESSION_NATIVE_FULL;
     targets->engine_session = (struct engine_session){
         .options = options,
         .profile = targets->profile,
@@ -164,7 +164,7 @@ static bool is_target(const struct targets *targets, const struct process *proce
 static void warn_of_another(struct targets *targets, struct target *target)
 {
     static const uint64_t FIRST_WAIT_NS = NS_PER_S;
-    char found[SAMPLER_WARNING_BYTES / 2 + 32], text[SAMPLER_WARNING_BYTES];
+    char found[SESSION_WARNING_BYTES / 2 + 32], text[SESSION_WARNING_BYTES];
     const uint64_t now_ns = clock_now_ns();
     if (target->has_another || now_ns < target->another_due_ns)
         return;
@@ -176,12 +176,12 @@ static void warn_of_another(struct targets *targets, struct target *target)
     snprintf(text, sizeof text,
              "another Python runs in this process, too, and is not sampled: %s", found);
     target->has_another =
-        target_table_warn(&targets->target_table, target->row, SAMPLER_WARNING_ANOTHER, text);
+        target_table_warn(&targets->target_table, target->row, SESSION_WARNING_ANOTHER, text);
 }
 
 static void warn_of_version(struct targets *targets, struct target *target)
 {
-    char text[SAMPLER_WARNING_BYTES];
+    char text[SESSION_WARNING_BYTES];
     if (python_is_validated(target->python))
         return;
     snprintf(
@@ -189,10 +189,10 @@ static void warn_of_version(struct targets *targets, struct target *target)
         "Python %s is newer than the releases that pyrometer was tested with: results may be "
         "wrong",
         python_version(target->python));
-    (void)target_table_warn(&targets->target_table, target->row, SAMPLER_WARNING_VERSION, text);
+    (void)target_table_warn(&targets->target_table, target->row, SESSION_WARNING_VERSION, text);
     if (python_knows_opcodes(target->python) == VALUE_NO)
         (void)target_table_warn(
-            &targets->target_table, target->row, SAMPLER_WARNING_OPCODES,
+            &targets->target_table, target->row, SESSION_WARNING_OPCODES,
             "the instructions of this version of Python are unknown: the remote engine reads "
             "running threads only while they are stopped, and C functions have no names");
 }
@@ -216,9 +216,9 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
     if (is_target(targets, &target->process))
         return err_set(err, ERR_INVALID, "process %d is in the session already",
                        target->process.pid);
-    if (targets->count == SAMPLER_MAX_PROCESSES)
+    if (targets->count == SESSION_MAX_PROCESSES)
         return err_set(err, ERR_LIMIT, "the session has its maximum of %d processes",
-                       SAMPLER_MAX_PROCESSES);
+                       SESSION_MAX_PROCESSES);
     if (targets->options->hides_arguments)
         process_hide_arguments(&target->process);
     enum err_code rc = target_check_permission(target, err);
@@ -287,7 +287,7 @@ enum err_code targets_flush(struct targets *targets, uint64_t now_ns, bool is_la
         const char *const warning = targets->engine->ops->warning(targets->engine, target);
         if (warning)
             (void)target_table_warn(&targets->target_table, target->row,
-                                    SAMPLER_WARNING_INTERPRETERS, warning);
+                                    SESSION_WARNING_INTERPRETERS, warning);
         warn_of_version(targets, target);
         warn_of_another(targets, target);
     }

@@ -5,7 +5,7 @@
  * Ownership: the caller's storage; owns the targets and the profile.  targets_deinit accepts a
  * zeroed one.
  * Threads: the sampling thread; any thread may read the target table, the origins and the profile.
- * Limits: SAMPLER_MAX_PROCESSES targets at a time.
+ * Limits: SESSION_MAX_PROCESSES targets at a time.
  */
 #ifndef SAMPLER_SESSION_TARGETS_H
 #define SAMPLER_SESSION_TARGETS_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "sampler/session/engine.h"
 #include "sampler/session/fold/lock_board.h"
 #include "sampler/session/fold/task_board.h"
@@ -27,7 +27,7 @@
 #include "sampler/session/target_table.h"
 
 struct targets {
-    const struct sampler_options *options;
+    const struct session_options *options;
     struct profile *profile;
     struct thread_cpus cpus;
     struct context_marks *contexts; /* NULL: not wanted */
@@ -37,7 +37,7 @@ struct targets {
     struct task_board board;
     struct lock_board locks;
     struct lock_reader lock_reader;
-    struct target *items[SAMPLER_MAX_PROCESSES];
+    struct target *items[SESSION_MAX_PROCESSES];
     size_t count;
     struct engine *engine; /* NULL: not chosen yet, or the targets are dismissed */
     struct engine_session engine_session;
@@ -51,7 +51,7 @@ struct targets {
 
 /* Borrows the options. */
 MUST_CHECK enum err_code targets_init(struct targets *targets,
-                                      const struct sampler_options *options, struct err *err);
+                                      const struct session_options *options, struct err *err);
 void targets_deinit(struct targets *targets);
 
 /* Times are relative to `created_ns`. */

@@ -12,7 +12,7 @@
 
 struct handler_context;
 struct response;
-struct session;
+struct session_entry;
 
 enum err_code api_list_sessions(const struct handler_context *handler,
                                 struct response *response, struct err *err);

@@ -82,14 +82,14 @@ static void write_capture(void *context, const struct capture_entry *entry)
     json_member_bool(json, "continuous", entry->words.is_continuous);
 
     const char *const name = entry->name;
-    struct session *session = NULL;
+    struct session_entry *shown = NULL;
     json_member_array(listing->json, "sessions");
-    for (size_t i = 0; (session = sessions_at(listing->sessions, i)); i++) {
+    for (size_t i = 0; (shown = sessions_at(listing->sessions, i)); i++) {
         struct session_words words;
-        session_words(session, &words);
+        session_entry_words(shown, &words);
         if (strcmp(words.capture, name) == 0)
-            json_text(listing->json, session->id);
-        session_release(session);
+            json_text(listing->json, shown->id);
+        session_release(shown);
     }
     json_end(listing->json);
 

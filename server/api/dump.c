@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sampler/permission.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
 #include "server/api/query.h"
@@ -38,8 +38,8 @@ enum err_code api_dump_process(const struct handler_context *handler, struct res
         rc = permission_ask(pid, NULL, err);
     if (!rc)
         rc =
-            dump_take(&dump, pid, query.wants_tasks ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
-                      SAMPLER_NATIVE_LEAF, handler->request->is_ending, err);
+            dump_take(&dump, pid, query.wants_tasks ? SESSION_ASYNC_RUNNING : SESSION_ASYNC_OFF,
+                      SESSION_NATIVE_LEAF, handler->request->is_ending, err);
     if (rc == ERR_NOT_PYTHON || rc == ERR_GONE) {
         response_problem(response, 404, "%s", err->message);
         return ERR_OK;

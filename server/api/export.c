@@ -48,7 +48,8 @@ static enum err_code answer_export(const struct session_request *asked,
 }
 
 /* query: of what `snapshot` has, which may be chosen and without marks of waits already. */
-static enum err_code write_against(const struct session_request *asked, struct session *base,
+static enum err_code write_against(const struct session_request *asked,
+                                   struct session_entry *base,
                                    const struct profile_snapshot *snapshot,
                                    const struct view_query *query,
                                    const struct report_format *format,
@@ -56,7 +57,7 @@ static enum err_code write_against(const struct session_request *asked, struct s
 {
     const struct view_query chosen = { .states = asked->query.view.states };
     struct session_info info;
-    session_describe(base, snapshot, &info);
+    session_entry_describe(base, snapshot, &info);
     const struct report_selection selection = { .snapshot = snapshot,
                                                 .query = &chosen,
                                                 .filters = &asked->query.filters };
@@ -64,19 +65,20 @@ static enum err_code write_against(const struct session_request *asked, struct s
                                             .query = query,
                                             .selection = &selection,
                                             .session = &info,
-                                            .files = session_files(base) };
+                                            .files = session_entry_files(base) };
     return answer_export(asked, format, &baseline, response, err);
 }
 
 /* Against another session, with its stacks as the filters make them. */
-static enum err_code compare_with(const struct session_request *asked, struct session *base,
+static enum err_code compare_with(const struct session_request *asked,
+                                  struct session_entry *base,
                                   const struct report_format *format, struct response *response,
                                   struct err *err)
 {
     const struct view_query query = { .states = asked->query.view.states }, everything = { 0 };
     struct profile_snapshot snapshot;
     struct reshaped reshaped = { 0 };
-    enum err_code rc = profile_snapshot(session_profile(base), &snapshot, err);
+    enum err_code rc = profile_snapshot(session_entry_profile(base), &snapshot, err);
     if (rc)
         return rc;
     const bool is_reshaped = reshape_is_needed(&snapshot, &asked->query.filters);
@@ -126,7 +128,7 @@ static enum err_code answer_comparison(const struct handler_context *handler,
         return err_set(err, ERR_INVALID,
                        "format \"%s\" needs baseline=ID, the session to compare with",
                        format->name);
-    struct session *base = sessions_find(handler->sessions, id);
+    struct session_entry *base = sessions_find(handler->sessions, id);
     if (base && !handler_sees(handler, base)) {
         session_release(base);
         base = NULL;

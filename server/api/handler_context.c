@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/access/auth.h"
 #include "server/http/encoding.h"
 #include "server/http/etag.h"
@@ -13,25 +13,25 @@
 #include "server/http/response_cache.h"
 #include "server/sessions/sessions.h"
 
-bool handler_sees(const struct handler_context *handler, const struct session *session)
+bool handler_sees(const struct handler_context *handler, const struct session_entry *entry)
 {
     const struct share_scope *const shared = &handler->who->shared;
-    return handler->who->scope > SCOPE_SESSION || (strcmp(shared->session, session->id) == 0 &&
-                                                   strcmp(shared->epoch, session->epoch) == 0);
+    return handler->who->scope > SCOPE_SESSION || (strcmp(shared->session, entry->id) == 0 &&
+                                                   strcmp(shared->epoch, entry->epoch) == 0);
 }
 
-enum err_code handler_session(const struct handler_context *handler, struct session **out,
+enum err_code handler_session(const struct handler_context *handler, struct session_entry **out,
                               struct err *err)
 {
-    struct session *session = sessions_find(handler->sessions, handler->argument);
-    if (session && !handler_sees(handler, session)) {
-        session_release(session);
-        session = NULL;
+    struct session_entry *entry = sessions_find(handler->sessions, handler->argument);
+    if (entry && !handler_sees(handler, entry)) {
+        session_release(entry);
+        entry = NULL;
     }
-    if (!session)
+    if (!entry)
         return err_set(err, ERR_NOT_FOUND, "no session %s", handler->argument);
-    *handler->held = session;
-    *out = session;
+    *handler->held = entry;
+    *out = entry;
     return ERR_OK;
 }
 

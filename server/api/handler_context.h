@@ -19,8 +19,8 @@ struct push_counters;
 struct request;
 struct route;
 struct response;
-struct sampler_options;
-struct session;
+struct session_options;
+struct session_entry;
 struct sessions;
 struct source_links;
 struct traffic;
@@ -39,17 +39,17 @@ struct handler_context {
     struct dashboard *dashboard;  /* NULL: this server shows only its own sessions */
     struct response_cache *cache; /* NULL: none */
     struct headlines *headlines;  /* of the list of processes */
-    struct session **held;        /* what handler_session found; released after the handler */
+    struct session_entry **held;  /* what handler_session found; released after the handler */
     bool *is_put_off;  /* set if the answer is still to be made; NULL: it is made now */
     char argument[32]; /* the segment that matched the * of the route */
 };
 
 /* True if the caller may see the session: a shared link may be for another one only. */
-bool handler_sees(const struct handler_context *handler, const struct session *session);
+bool handler_sees(const struct handler_context *handler, const struct session_entry *entry);
 
 /* ERR_NOT_FOUND: no such session.  Call it once; the session is held until the handler returns. */
 MUST_CHECK enum err_code handler_session(const struct handler_context *handler,
-                                         struct session **out, struct err *err);
+                                         struct session_entry **out, struct err *err);
 
 /* ERR_NOT_FOUND: this server has no dashboard. */
 MUST_CHECK enum err_code handler_dashboard(const struct handler_context *handler,

@@ -102,11 +102,11 @@ static bool find_process(const struct profile_snapshot *snapshot, pid_t pid, pro
 }
 
 /* false: it stays as it is. */
-static bool make_text(const struct headline *item, struct session *session,
+static bool make_text(const struct headline *item, struct session_entry *entry,
                       const struct profile_snapshot *snapshot, char out[SUMMARY_HEADLINE_BYTES])
 {
     static const struct source_links no_links;
-    struct session_request asked = { .session = session,
+    struct session_request asked = { .entry = entry,
                                      .snapshot = *snapshot,
                                      .links = &no_links };
     process_id process;
@@ -117,9 +117,9 @@ static bool make_text(const struct headline *item, struct session *session,
         asked.query.view.processes = &process;
         asked.query.view.process_count = 1;
     }
-    if (session->source == SESSION_CONTINUOUS && snapshot->end_ns > LAST_ACTIVITY_RANGE_NS)
+    if (entry->source == SESSION_CONTINUOUS && snapshot->end_ns > LAST_ACTIVITY_RANGE_NS)
         asked.query.view.from_ns = snapshot->end_ns - LAST_ACTIVITY_RANGE_NS;
-    asked.query.filters = session->filters;
+    asked.query.filters = entry->filters;
     asked.query.filters.waits = WAIT_MARKS_SHOWN;
     *out = '\0';
     return report_source_use(&asked, NULL, take_headline, out, NULL) == ERR_OK && *out;
@@ -131,12 +131,12 @@ static void make_item(struct headlines *headlines, struct headline *item,
     char id[24], text[SUMMARY_HEADLINE_BYTES];
     struct profile_snapshot snapshot;
     snprintf(id, sizeof id, "%" PRIu64, item->key >> 32);
-    struct session *const session = sessions_find(sessions, id);
-    if (!session || profile_snapshot(session_profile(session), &snapshot, NULL) != ERR_OK) {
-        session_release(session);
+    struct session_entry *const entry = sessions_find(sessions, id);
+    if (!entry || profile_snapshot(session_entry_profile(entry), &snapshot, NULL) != ERR_OK) {
+        session_release(entry);
         return;
     }
-    char *const made = make_text(item, session, &snapshot, text) ? strdup(text) : NULL;
+    char *const made = make_text(item, entry, &snapshot, text) ? strdup(text) : NULL;
     if (made) {
         pthread_mutex_lock(&headlines->lock);
         free(item->text);
@@ -145,7 +145,7 @@ static void make_item(struct headlines *headlines, struct headline *item,
         pthread_mutex_unlock(&headlines->lock);
     }
     profile_snapshot_release(&snapshot);
-    session_release(session);
+    session_release(entry);
 }
 
 /* false: none is due. */

@@ -1,7 +1,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/series.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
 #include "server/api/session_request.h"
@@ -33,8 +33,8 @@ static enum err_code write_heatmap(const struct session_request *asked, struct j
         range.first = range.end;
 
     struct series series;
-    const enum err_code rc = profile_copy_series(session_profile(asked->session), range.first,
-                                                 range.end, &series, err);
+    const enum err_code rc = profile_copy_series(session_entry_profile(asked->entry),
+                                                 range.first, range.end, &series, err);
     if (rc)
         return rc;
     json_member_uint(json, "since", since);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/api/api.h"
 #include "server/api/session_request.h"
 #include "server/http/document.h"
@@ -88,14 +88,14 @@ static void write_deadlocks(struct json *json, const struct session_request *ask
 
 /* Writes lines, those with the most time first, and the time of others. */
 static void write_lines(struct json *json, const struct session_request *asked,
-                        const char *const names[2], struct sampler_lock_line *lines,
+                        const char *const names[2], struct session_lock_line *lines,
                         uint32_t count, uint64_t all_ns)
 {
     json_member_array(json, names[0]);
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = i + 1; k < count; k++)
             if (lines[k].waited_ns > lines[i].waited_ns) {
-                const struct sampler_lock_line less = lines[i];
+                const struct session_lock_line less = lines[i];
                 lines[i] = lines[k];
                 lines[k] = less;
             }
@@ -110,7 +110,7 @@ static void write_lines(struct json *json, const struct session_request *asked,
 }
 
 static void write_lock(struct json *json, const struct session_request *asked,
-                       struct sampler_lock *lock)
+                       struct session_lock *lock)
 {
     json_object(json);
     json_member_int(json, "process", lock->pid);
@@ -132,7 +132,7 @@ static void write_lock(struct json *json, const struct session_request *asked,
 /* Locks with the most waits for a known holder first, then those with the most waits. */
 static int by_time(const void *left, const void *right)
 {
-    const struct sampler_lock *const a = left, *const b = right;
+    const struct session_lock *const a = left, *const b = right;
     return a->held_ns != b->held_ns
                ? (a->held_ns < b->held_ns) - (a->held_ns > b->held_ns)
                : (a->waited_ns < b->waited_ns) - (a->waited_ns > b->waited_ns);
@@ -141,17 +141,17 @@ static int by_time(const void *left, const void *right)
 static enum err_code write_locks(const struct session_request *asked, struct json *json,
                                  struct err *err)
 {
-    struct sampler *const sampler = atomic_load(&asked->session->sampler);
-    const size_t limit = asked->query.limit ? asked->query.limit : SAMPLER_MAX_LOCKS;
-    struct sampler_locks locks = { 0 };
+    struct session *const session = atomic_load(&asked->entry->session);
+    const size_t limit = asked->query.limit ? asked->query.limit : SESSION_MAX_LOCKS;
+    struct session_locks locks = { 0 };
     struct lock_graph graph = { 0 };
-    const enum err_code rc = sampler ? sampler_locks(sampler, &locks, err) : ERR_OK;
+    const enum err_code rc = session ? session_locks(session, &locks, err) : ERR_OK;
     if (rc)
         return rc;
     lock_graph_take(&graph, &locks);
     if (locks.count)
         qsort(locks.items, locks.count, sizeof *locks.items, by_time);
-    json_member_bool(json, "available", sampler != NULL);
+    json_member_bool(json, "available", session != NULL);
     json_member_number(json, "sampled_s", (double)locks.read_ns * SECONDS);
     json_member_number(json, "measured_s", (double)locks.measured_ns * SECONDS);
     json_member_bool(json, "limit_reached", locks.count > limit);
@@ -163,7 +163,7 @@ static enum err_code write_locks(const struct session_request *asked, struct jso
         write_lock(json, asked, &locks.items[i]);
     json_end(json);
     lock_graph_deinit(&graph);
-    sampler_locks_deinit(&locks);
+    session_locks_deinit(&locks);
     return ERR_OK;
 }
 

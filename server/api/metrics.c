@@ -158,7 +158,7 @@ static uint64_t counter_of(const struct quality *quality, size_t offset)
 
 struct row {
     char id[12];
-    enum sampler_state state;
+    enum session_state state;
     bool is_live;
     struct quality quality;
 };
@@ -170,21 +170,21 @@ struct rows {
 
 static enum err_code collect_rows(struct sessions *sessions, struct rows *rows, struct err *err)
 {
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; !rc && i < SESSIONS_MAX && (session = sessions_at(sessions, i)); i++) {
+    for (size_t i = 0; !rc && i < SESSIONS_MAX && (entry = sessions_at(sessions, i)); i++) {
         struct profile_snapshot snapshot;
         struct row *const row = &rows->items[rows->count];
-        rc = profile_snapshot(session_profile(session), &snapshot, err);
+        rc = profile_snapshot(session_entry_profile(entry), &snapshot, err);
         if (!rc) {
-            memcpy(row->id, session->id, sizeof row->id);
-            row->state = session_state(session);
-            row->is_live = session->source != SESSION_CAPTURE;
+            memcpy(row->id, entry->id, sizeof row->id);
+            row->state = session_entry_state(entry);
+            row->is_live = entry->source != SESSION_CAPTURE;
             row->quality = snapshot.quality;
             rows->count++;
             profile_snapshot_release(&snapshot);
         }
-        session_release(session);
+        session_release(entry);
     }
     return rc;
 }
@@ -251,12 +251,12 @@ enum err_code api_get_metrics(const struct handler_context *handler, struct resp
     buffer_printf(&out, "pyrometer_build_info{version=\"%s\"} 1\n", PYROMETER_VERSION);
 
     put_head(&out, "pyrometer_sessions", "gauge", "Sessions, by state");
-    for (unsigned state = 0; sampler_state_texts[state]; state++) {
+    for (unsigned state = 0; session_state_texts[state]; state++) {
         size_t count = 0;
         for (size_t k = 0; k < rows->count; k++)
             count += rows->items[k].state == state;
         buffer_printf(&out, "pyrometer_sessions{state=\"%s\"} %zu\n",
-                      sampler_state_texts[state], count);
+                      session_state_texts[state], count);
     }
 
     put_counters(&out, rows);

@@ -19,16 +19,16 @@ enum { POST_FROM, POST_TO, POST_TEXT, POST_MEMBERS };
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 /* The capture of a session outlives it, and keeps its notes. */
-static enum err_code keep_notes(const struct handler_context *handler, struct session *session,
-                                struct err *err)
+static enum err_code keep_notes(const struct handler_context *handler,
+                                struct session_entry *entry, struct err *err)
 {
     struct captures *const captures = handler->dashboard ? handler->dashboard->captures : NULL;
     struct session_words words;
     struct range_notes notes;
-    session_words(session, &words);
+    session_entry_words(entry, &words);
     if (!captures || !*words.capture)
         return ERR_OK;
-    session_notes(session, &notes);
+    session_entry_notes(entry, &notes);
     const enum err_code rc = captures_write_notes(captures, words.capture, &notes, err);
     return rc == ERR_NOT_FOUND ? ERR_OK : rc;
 }
@@ -41,9 +41,9 @@ enum err_code api_add_note(const struct handler_context *handler, struct respons
         [POST_TO] = { .name = "to_s", .kind = BODY_NUMBER },
         [POST_TEXT] = { .name = "text" },
     };
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     struct range_note note;
-    enum err_code rc = handler_session(handler, &session, err);
+    enum err_code rc = handler_session(handler, &entry, err);
     if (!rc)
         rc = query_read_none(handler->request, err);
     if (!rc)
@@ -52,10 +52,10 @@ enum err_code api_add_note(const struct handler_context *handler, struct respons
     if (rc)
         return rc;
     pthread_mutex_lock(&changing);
-    rc = session_add_note(session, members[POST_FROM].number, members[POST_TO].number,
-                          members[POST_TEXT].text, &note, err);
+    rc = session_entry_add_note(entry, members[POST_FROM].number, members[POST_TO].number,
+                                members[POST_TEXT].text, &note, err);
     if (!rc)
-        rc = keep_notes(handler, session, err);
+        rc = keep_notes(handler, entry, err);
     pthread_mutex_unlock(&changing);
     if (rc == ERR_LIMIT) {
         response_problem(response, 409, "%s", err->message);
@@ -75,9 +75,9 @@ enum err_code api_add_note(const struct handler_context *handler, struct respons
 enum err_code api_remove_note(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     struct query query;
-    enum err_code rc = handler_session(handler, &session, err);
+    enum err_code rc = handler_session(handler, &entry, err);
     if (!rc)
         rc = query_read(handler->request, QUERY_NOTE, &query, err);
     if (!rc && query.note == 0)
@@ -85,10 +85,10 @@ enum err_code api_remove_note(const struct handler_context *handler, struct resp
     if (rc)
         return rc;
     pthread_mutex_lock(&changing);
-    if (session_remove_note(session, query.note))
-        rc = keep_notes(handler, session, err);
+    if (session_entry_remove_note(entry, query.note))
+        rc = keep_notes(handler, entry, err);
     else
-        rc = err_set(err, ERR_NOT_FOUND, "session %s has no note %u", session->id, query.note);
+        rc = err_set(err, ERR_NOT_FOUND, "session %s has no note %u", entry->id, query.note);
     pthread_mutex_unlock(&changing);
     if (!rc)
         response->status = 204;

@@ -183,7 +183,7 @@ static size_t dispatch_request(struct pipeline *pipeline, const struct request *
                                struct response *response, bool *is_put_off)
 {
     struct identity who;
-    struct session *held = NULL;
+    struct session_entry *held = NULL;
     struct handler_context handler = { .request = request,
                                        .route_at = routes_at,
                                        .sessions = pipeline->sessions,

@@ -8,7 +8,7 @@
 #include "sampler/permission.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
 #include "server/api/query.h"
@@ -37,20 +37,20 @@ struct pull {
 static enum err_code choose_process(const struct handler_context *handler, struct pull *pull,
                                     struct err *err)
 {
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     bool is_known = handler->dashboard && pull->pid != 0;
     if (is_known)
         pull->hides_arguments = handler->dashboard->hides_arguments;
-    for (size_t i = 0; !is_known && (session = sessions_at(handler->sessions, i)); i++) {
-        struct sampler *const sampler = session->sampler;
-        struct sampler_target target;
-        for (size_t k = 0; sampler && !is_known && sampler_target_at(sampler, k, &target); k++)
+    for (size_t i = 0; !is_known && (entry = sessions_at(handler->sessions, i)); i++) {
+        struct session *const session = entry->session;
+        struct session_target target;
+        for (size_t k = 0; session && !is_known && session_target_at(session, k, &target); k++)
             is_known = !target.to_ns && (pull->pid == 0 || (uint32_t)target.pid == pull->pid);
         if (is_known) {
             pull->pid = (uint32_t)target.pid;
-            pull->hides_arguments = sampler_options(sampler)->hides_arguments;
+            pull->hides_arguments = session_options(session)->hides_arguments;
         }
-        session_release(session);
+        session_release(entry);
     }
     if (is_known)
         return permission_ask((pid_t)pull->pid, NULL, err);
@@ -59,22 +59,22 @@ static enum err_code choose_process(const struct handler_context *handler, struc
     return err_set(err, ERR_PERM, "only processes of this server's sessions can be profiled");
 }
 
-static enum err_code send_profile(struct sampler *sampler, struct response *response,
+static enum err_code send_profile(struct session *session, struct response *response,
                                   struct err *err)
 {
     const struct view_query everything = { 0 };
     struct profile_snapshot snapshot;
     struct buffer file = { 0 };
-    enum err_code rc = profile_snapshot(sampler_profile(sampler), &snapshot, err);
+    enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
     if (rc)
         return rc;
     struct session_info info = { .id = "0",
                                  .epoch = "",
-                                 .target = sampler_target(sampler),
-                                 .sampler = sampler,
-                                 .options = sampler_options(sampler),
+                                 .target = session_target(session),
+                                 .session = session,
+                                 .options = session_options(session),
                                  .snapshot = &snapshot };
-    sampler_status(sampler, &info.status);
+    session_status(session, &info.status);
     const struct report_source source = { .snapshot = &snapshot,
                                           .query = &everything,
                                           .session = &info };
@@ -96,27 +96,27 @@ static enum err_code take_profile(const struct handler_context *handler,
                                   const struct pull *pull, struct response *response,
                                   struct err *err)
 {
-    struct sampler_options options = { .pids = { (pid_t)pull->pid },
+    struct session_options options = { .pids = { (pid_t)pull->pid },
                                        .pid_count = 1,
                                        .rate_hz = (double)pull->rate_hz,
                                        .duration_ns = pull->seconds * NS_PER_S,
                                        .all_threads = true,
                                        .hides_arguments = pull->hides_arguments,
                                        .memory_bytes = PULL_MEMORY_BYTES };
-    struct sampler *sampler = NULL;
-    enum err_code rc = sampler_start(&options, &sampler, err);
+    struct session *session = NULL;
+    enum err_code rc = session_start(&options, &session, err);
     if (rc)
         return rc;
 
     /* Until it has ended by itself, or the server ends. */
-    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+    struct pollfd end = { .fd = session_end_fd(session), .events = POLLIN };
     const atomic_bool *const is_ending = handler->request->is_ending;
     while (poll(&end, 1, PULL_POLL_MS) <= 0)
         if (is_ending && atomic_load(is_ending))
-            sampler_stop(sampler);
+            session_stop(session);
 
-    rc = send_profile(sampler, response, err);
-    sampler_destroy(sampler);
+    rc = send_profile(session, response, err);
+    session_destroy(session);
     return rc;
 }
 

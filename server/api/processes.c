@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
 #include "server/api/headlines.h"
@@ -138,22 +138,22 @@ enum err_code api_list_processes(const struct handler_context *handler,
     listing.headlines = handler->headlines;
 
     struct sessions *const sessions = handler->sessions;
-    struct session *session = NULL;
-    for (size_t i = 0; (session = sessions_at(sessions, i)); i++) {
-        struct sampler *const sampler = session->sampler;
-        const enum sampler_state state = session_state(session);
+    struct session_entry *entry = NULL;
+    for (size_t i = 0; (entry = sessions_at(sessions, i)); i++) {
+        struct session *const session = entry->session;
+        const enum session_state state = session_entry_state(entry);
         const bool is_sampled =
-            sampler && (state == SAMPLER_RUNNING || state == SAMPLER_PAUSED);
-        struct sampler_target target;
-        for (size_t k = 0; is_sampled && sampler_target_at(sampler, k, &target); k++) {
+            session && (state == SESSION_RUNNING || state == SESSION_PAUSED);
+        struct session_target target;
+        for (size_t k = 0; is_sampled && session_target_at(session, k, &target); k++) {
             if (target.to_ns || listing.use_count == MAX_USES)
                 continue;
             struct use *const use = &listing.uses[listing.use_count++];
             use->pid = target.pid;
-            use->is_continuous = session->source == SESSION_CONTINUOUS;
-            snprintf(use->session, sizeof use->session, "%s", session->id);
+            use->is_continuous = entry->source == SESSION_CONTINUOUS;
+            snprintf(use->session, sizeof use->session, "%s", entry->id);
         }
-        session_release(session);
+        session_release(entry);
     }
 
     uint64_t *const keys = malloc((listing.use_count + 1) * sizeof *keys);

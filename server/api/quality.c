@@ -24,7 +24,7 @@ enum err_code api_get_quality(const struct handler_context *handler, struct resp
     struct usage usage;
     rc = states_init(&states, &asked.snapshot, &everything, err);
     if (!rc) {
-        session_describe(asked.session, &asked.snapshot, &info);
+        session_entry_describe(asked.entry, &asked.snapshot, &info);
         document_begin(&document);
         usage_read(&usage);
         quality_write(&document.json, &info, &states.all, &usage, NULL);

@@ -20,7 +20,7 @@ static enum err_code use_snapshot(const struct session_request *asked,
                                                 .filters = &asked->query.filters };
     struct session_info info;
     struct report_header header;
-    session_describe(asked->session, snapshot, &info);
+    session_entry_describe(asked->entry, snapshot, &info);
     struct report_source source = { .snapshot = snapshot,
                                     .query = query,
                                     .selection = &selection,
@@ -29,7 +29,7 @@ static enum err_code use_snapshot(const struct session_request *asked,
                                     .settings.limit = asked->query.limit,
                                     .settings.links = *asked->links,
                                     .settings.own = &asked->query.own,
-                                    .files = session_files(asked->session),
+                                    .files = session_entry_files(asked->entry),
                                     .baseline = baseline };
     enum err_code rc = report_header_init(&header, &source, err);
     if (rc)

@@ -1,6 +1,6 @@
 #include "server/api/session_request.h"
 
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/api/handler_context.h"
 #include "server/http/document.h"
 #include "server/sessions/sessions.h"
@@ -9,13 +9,13 @@ enum err_code session_request_begin(struct session_request *asked,
                                     const struct handler_context *handler, unsigned accepted,
                                     struct err *err)
 {
-    enum err_code rc = handler_session(handler, &asked->session, err);
+    enum err_code rc = handler_session(handler, &asked->entry, err);
     if (!rc)
         rc = query_read(handler->request, accepted, &asked->query, err);
     if (!rc)
-        rc = profile_snapshot(session_profile(asked->session), &asked->snapshot, err);
+        rc = profile_snapshot(session_entry_profile(asked->entry), &asked->snapshot, err);
     if (!rc)
-        session_epoch(asked->session, asked->snapshot.profile, asked->epoch);
+        session_entry_epoch(asked->entry, asked->snapshot.profile, asked->epoch);
     asked->links = handler->links;
     if (!rc && asked->query.view.since > asked->snapshot.generation)
         asked->query.view.since = 0;

@@ -26,11 +26,11 @@
 struct handler_context;
 struct json;
 struct response;
-struct session;
+struct session_entry;
 struct source_links;
 
 struct session_request {
-    struct session *session;
+    struct session_entry *entry;
     char epoch[SESSION_EPOCH_BYTES];
     struct query query;
     struct profile_snapshot snapshot;

@@ -5,7 +5,7 @@
 
 #include "sampler/permission.h"
 #include "sampler/profile/profile.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/access/auth.h"
 #include "server/api/api.h"
 #include "server/api/body_settings.h"
@@ -20,15 +20,16 @@
 #include "server/settings/view_settings.h"
 #include "server/wire/session.h"
 
-static enum err_code write_session(struct json *json, struct session *session, struct err *err)
+static enum err_code write_session(struct json *json, struct session_entry *entry,
+                                   struct err *err)
 {
     struct profile_snapshot snapshot;
     struct session_info info;
-    const enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
+    const enum err_code rc = profile_snapshot(session_entry_profile(entry), &snapshot, err);
     if (rc)
         return rc;
-    session_describe(session, &snapshot, &info);
-    session_write(json, &info);
+    session_entry_describe(entry, &snapshot, &info);
+    session_info_write(json, &info);
     profile_snapshot_release(&snapshot);
     return ERR_OK;
 }
@@ -43,36 +44,36 @@ enum err_code api_list_sessions(const struct handler_context *handler,
     document_begin(&document);
 
     struct json *const json = &document.json;
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     json_object(json);
     json_member_array(json, "sessions");
-    for (size_t i = 0; !rc && (session = sessions_at(handler->sessions, i)); i++) {
-        if (handler_sees(handler, session))
-            rc = write_session(json, session, err);
-        session_release(session);
+    for (size_t i = 0; !rc && (entry = sessions_at(handler->sessions, i)); i++) {
+        if (handler_sees(handler, entry))
+            rc = write_session(json, entry, err);
+        session_release(entry);
     }
     json_end(json);
     json_end(json);
     return document_send_or_drop(&document, rc, response, err);
 }
 
-static enum err_code send_session(struct session *session, struct response *response,
+static enum err_code send_session(struct session_entry *entry, struct response *response,
                                   struct err *err)
 {
     struct document document;
     document_begin(&document);
-    return document_send_or_drop(&document, write_session(&document.json, session, err),
-                                 response, err);
+    return document_send_or_drop(&document, write_session(&document.json, entry, err), response,
+                                 err);
 }
 
 enum err_code api_get_session(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     enum err_code rc = query_read_none(handler->request, err);
     if (!rc)
-        rc = handler_session(handler, &session, err);
-    return rc ? rc : send_session(session, response, err);
+        rc = handler_session(handler, &entry, err);
+    return rc ? rc : send_session(entry, response, err);
 }
 
 enum err_code api_send_held(const struct handler_context *handler, int status,
@@ -89,7 +90,7 @@ enum { THREADS_MAIN, THREADS_ALL };
 static const char *const threads_texts[] = { "main", "all", NULL };
 
 struct wanted {
-    struct sampler_options options;
+    struct session_options options;
     struct frame_filters filters;
     struct setting_ids pids;
     unsigned threads;
@@ -116,15 +117,15 @@ static const struct setting post_members[] = {
     MEMBER("rate_hz", options.rate_hz, SETTING_RATE),
     MEMBER("duration_s", options.duration_ns, SETTING_DURATION),
     MEMBER("threads", threads, SETTING_CHOICE, TEXTS(threads_texts)),
-    MEMBER("mode", options.mode, SETTING_CHOICE, TEXTS(sampler_mode_texts)),
-    MEMBER("native", options.native, SETTING_CHOICE, TEXTS(sampler_native_texts)),
+    MEMBER("mode", options.mode, SETTING_CHOICE, TEXTS(session_mode_texts)),
+    MEMBER("native", options.native, SETTING_CHOICE, TEXTS(session_native_texts)),
     MEMBER("gc", marks_gc, SETTING_FLAG),
     MEMBER("opcodes", options.opcodes, SETTING_FLAG),
-    MEMBER("async", options.async, SETTING_CHOICE, TEXTS(sampler_async_texts)),
+    MEMBER("async", options.async, SETTING_CHOICE, TEXTS(session_async_texts)),
     MEMBER("context", options.context, SETTING_OTHER, .read = setting_read_context,
            .given = offsetof(struct wanted, has_context)),
-    MEMBER("engine", options.engine, SETTING_CHOICE, TEXTS(sampler_engine_texts)),
-    MEMBER("stop", options.stop, SETTING_CHOICE, TEXTS(sampler_stop_texts)),
+    MEMBER("engine", options.engine, SETTING_CHOICE, TEXTS(session_engine_texts)),
+    MEMBER("stop", options.stop, SETTING_CHOICE, TEXTS(session_stop_texts)),
     MEMBER("max_stop_percent", options.max_stop_percent, SETTING_PERCENT),
     MEMBER("max_cpu_percent", options.max_cpu_percent, SETTING_PERCENT),
     FILTER("focus", FOCUS),
@@ -137,9 +138,9 @@ static const struct setting post_members[] = {
 };
 
 _Static_assert(sizeof post_members / sizeof *post_members <= BODY_SETTINGS_MAX, "a bit each");
-_Static_assert((int)SETTING_MAX_IDS == (int)SAMPLER_MAX_PROCESSES, "as many as may be sampled");
+_Static_assert((int)SETTING_MAX_IDS == (int)SESSION_MAX_PROCESSES, "as many as may be sampled");
 
-static enum err_code take_pids(const struct setting_ids *pids, struct sampler_options *out,
+static enum err_code take_pids(const struct setting_ids *pids, struct session_options *out,
                                struct err *err)
 {
     for (size_t i = 0; i < pids->count; i++) {
@@ -209,7 +210,7 @@ struct change {
 static const struct setting patch_members[] = {
     ROW("state", struct change, state, SETTING_CHOICE, TEXTS(state_texts),
         .given = AT(has_state)),
-    ROW("native", struct change, native, SETTING_CHOICE, TEXTS(sampler_native_texts),
+    ROW("native", struct change, native, SETTING_CHOICE, TEXTS(session_native_texts),
         .given = AT(has_native)),
     ROW("rate_hz", struct change, rate_hz, SETTING_RATE, .given = AT(has_rate)),
     ROW("name", struct change, name, SETTING_TEXT, RANGE(0, SESSION_MAX_NAME)),
@@ -223,7 +224,7 @@ static void take_words(void *context, const struct capture_entry *entry)
 }
 
 static enum err_code apply_change(const struct handler_context *handler,
-                                  struct session *session, const struct change *change,
+                                  struct session_entry *entry, const struct change *change,
                                   struct err *err)
 {
     enum err_code rc = ERR_OK;
@@ -232,31 +233,31 @@ static enum err_code apply_change(const struct handler_context *handler,
         if (dashboard && change->rate_hz > dashboard->max_rate_hz)
             return err_set(err, ERR_INVALID, "\"rate_hz\" must be at most %g (--max-rate)",
                            dashboard->max_rate_hz);
-        rc = sampler_set_rate(session->sampler, change->rate_hz, err);
+        rc = session_set_rate(entry->session, change->rate_hz, err);
     }
     if (!rc && change->has_native) {
         /* The stacks of one session have native frames from some time on, or not. */
-        if (((enum sampler_native)change->native) != SAMPLER_NATIVE_FULL)
+        if (((enum session_native)change->native) != SESSION_NATIVE_FULL)
             return err_set(err, ERR_INVALID,
                            "\"native\" of a running session can only become full");
-        rc = sampler_record_native(session->sampler, err);
+        rc = session_record_native(entry->session, err);
     }
     if (!rc && change->has_state) {
         const enum state_change state = change->state;
         if (state == CHANGE_ENDED)
-            session_stop(session);
+            session_entry_stop(entry);
         else
-            sampler_pause(session->sampler, state == CHANGE_PAUSED);
+            session_pause(entry->session, state == CHANGE_PAUSED);
     }
     if (rc || (!change->name && !change->note))
         return rc;
-    session_rename(session, change->name, change->note);
+    session_entry_rename(entry, change->name, change->note);
 
     /* Words about a session are kept with its capture too, which outlives it. */
     struct captures *const captures = handler->dashboard ? handler->dashboard->captures : NULL;
     struct session_words said;
     struct capture_words words;
-    session_words(session, &said);
+    session_entry_words(entry, &said);
     if (!captures || !*said.capture)
         return ERR_OK;
     rc = captures_tell_one(captures, said.capture, take_words, &words, err);
@@ -270,51 +271,51 @@ static enum err_code apply_change(const struct handler_context *handler,
 }
 
 /* Why it cannot be changed so now; NULL: it can. */
-static const char *find_objection(struct session *session, const struct change *change)
+static const char *find_objection(struct session_entry *entry, const struct change *change)
 {
-    const enum sampler_state state = session_state(session);
+    const enum session_state state = session_entry_state(entry);
     const bool only_ends = change->has_state && change->state == CHANGE_ENDED &&
                            !change->has_rate && !change->has_native;
     if (!change->has_state && !change->has_rate && !change->has_native)
         return NULL;
-    if (state == SAMPLER_ENDED || state == SAMPLER_FAILED || session->source == SESSION_CAPTURE)
+    if (state == SESSION_ENDED || state == SESSION_FAILED || entry->source == SESSION_CAPTURE)
         return "has ended";
-    return !session->sampler && !only_ends ? "is starting" : NULL;
+    return !entry->session && !only_ends ? "is starting" : NULL;
 }
 
 enum err_code api_change_session(const struct handler_context *handler,
                                  struct response *response, struct err *err)
 {
     struct change change = { .name = NULL };
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     struct body *body = NULL;
     const char *why = NULL;
-    enum err_code rc = handler_session(handler, &session, err);
+    enum err_code rc = handler_session(handler, &entry, err);
     if (!rc)
         rc = body_settings_read(handler->request, patch_members,
                                 sizeof patch_members / sizeof *patch_members, &change, &body,
                                 err);
-    if (!rc && !(why = find_objection(session, &change)))
-        rc = apply_change(handler, session, &change, err);
+    if (!rc && !(why = find_objection(entry, &change)))
+        rc = apply_change(handler, entry, &change, err);
     body_destroy(body);
     if (rc)
         return rc;
     if (!why)
-        return send_session(session, response, err);
-    response_problem(response, 409, "session %s %s", session->id, why);
+        return send_session(entry, response, err);
+    response_problem(response, 409, "session %s %s", entry->id, why);
     return ERR_OK;
 }
 
 enum err_code api_delete_session(const struct handler_context *handler,
                                  struct response *response, struct err *err)
 {
-    struct session *session = NULL;
-    enum err_code rc = handler_session(handler, &session, err);
+    struct session_entry *entry = NULL;
+    enum err_code rc = handler_session(handler, &entry, err);
     if (!rc)
         rc = query_read_none(handler->request, err);
     if (rc)
         return rc;
-    sessions_remove(handler->sessions, session);
+    sessions_remove(handler->sessions, entry);
     sessions_share(handler->sessions);
     response->status = 204;
     return ERR_OK;

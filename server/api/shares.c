@@ -109,14 +109,14 @@ enum err_code api_add_share(const struct handler_context *handler, struct respon
     if (!rc && members[POST_LIFE].is_present)
         rc = read_life(members[POST_LIFE].text, &life_s, err);
     if (!rc && members[POST_SESSION].is_present) {
-        struct session *const session =
+        struct session_entry *const entry =
             sessions_find(handler->sessions, members[POST_SESSION].text);
-        if (!session)
+        if (!entry)
             return err_set(err, ERR_INVALID, "\"session\": no session %.32s",
                            members[POST_SESSION].text);
-        memcpy(shared.session, session->id, sizeof shared.session);
-        memcpy(shared.epoch, session->epoch, sizeof shared.epoch);
-        session_release(session);
+        memcpy(shared.session, entry->id, sizeof shared.session);
+        memcpy(shared.epoch, entry->epoch, sizeof shared.epoch);
+        session_release(entry);
     }
     if (rc)
         return rc;

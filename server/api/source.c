@@ -82,9 +82,9 @@ static enum err_code answer_source(const struct session_request *asked,
     struct buffer text = { 0 };
     struct source_state state;
     struct document document;
-    session_describe(asked->session, snapshot, &info);
-    enum err_code rc = source_read(session_files(asked->session), snapshot, &function, 1, &text,
-                                   &state, &place, err);
+    session_entry_describe(asked->entry, snapshot, &info);
+    enum err_code rc = source_read(session_entry_files(asked->entry), snapshot, &function, 1,
+                                   &text, &state, &place, err);
     if (rc) {
         buffer_deinit(&text);
         return rc;

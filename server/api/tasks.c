@@ -1,4 +1,4 @@
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/api/api.h"
 #include "server/api/session_request.h"
 #include "server/http/document.h"
@@ -18,9 +18,9 @@ static const char *const column_names[COLUMNS] = {
 static enum err_code write_tasks(const struct session_request *asked, struct json *json,
                                  struct err *err)
 {
-    struct sampler *const sampler = atomic_load(&asked->session->sampler);
-    struct sampler_tasks tasks = { 0 };
-    const enum err_code rc = sampler ? sampler_tasks(sampler, &tasks, err) : ERR_OK;
+    struct session *const session = atomic_load(&asked->entry->session);
+    struct session_tasks tasks = { 0 };
+    const enum err_code rc = session ? session_tasks(session, &tasks, err) : ERR_OK;
     if (rc)
         return rc;
     json_member_number(json, "sampled_s", (double)tasks.at_ns * SECONDS);
@@ -28,7 +28,7 @@ static enum err_code write_tasks(const struct session_request *asked, struct jso
     for (enum column column = 0; column < COLUMNS; column++) {
         json_member_array(json, column_names[column]);
         for (size_t i = 0; i < tasks.count; i++) {
-            const struct sampler_task *const task = &tasks.items[i];
+            const struct session_task *const task = &tasks.items[i];
             switch (column) {
             case PROCESS: json_int(json, task->pid); break;
             case THREAD: json_int(json, task->tid); break;
@@ -45,7 +45,7 @@ static enum err_code write_tasks(const struct session_request *asked, struct jso
         }
         json_end(json);
     }
-    sampler_tasks_deinit(&tasks);
+    session_tasks_deinit(&tasks);
     return ERR_OK;
 }
 

@@ -3,7 +3,7 @@
 
 #include "sampler/access_checks.h"
 #include "sampler/base/plain_text.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/command/command.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
@@ -38,12 +38,12 @@ static void print_checks(const struct access_checks *checks)
 /* Tries it: only the kernel knows all of its conditions. */
 static void check_engine(struct access_checks *checks)
 {
-    struct sampler_options tried = { .rate_hz = TRIED_HZ };
+    struct session_options tried = { .rate_hz = TRIED_HZ };
     struct err err = { 0 };
-    enum err_code rc = sampler_open_engines(1, &tried.engines, &err);
+    enum err_code rc = session_open_engines(1, &tried.engines, &err);
     if (!rc)
-        rc = sampler_check_engine(&tried, &err);
-    sampler_close_engines(tried.engines);
+        rc = session_check_engine(&tried, &err);
+    session_close_engines(tried.engines);
     if (!rc) {
         access_checks_add(checks, "engine", ACCESS_CHECK_OK, "the kernel engine can run");
         return;

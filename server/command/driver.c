@@ -7,7 +7,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/states.h"
 #include "sampler/profile/views/view.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/command/options/options.h"
 #include "server/command/output/quality_file.h"
 #include "server/command/output/run_summary.h"
@@ -47,12 +47,12 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     if (!rc)
         rc = audit_open(options->access.audit_file, say, &driver->audit, err);
     /* `kernel` is refused before a program is started or anything is written. */
-    struct sampler_options wanted = options->sampling;
-    if (!rc && wanted.engine != SAMPLER_ENGINE_REMOTE) {
-        rc = sampler_open_engines(1, &driver->engines, err);
+    struct session_options wanted = options->sampling;
+    if (!rc && wanted.engine != SESSION_ENGINE_REMOTE) {
+        rc = session_open_engines(1, &driver->engines, err);
         wanted.engines = driver->engines;
-        if (!rc && wanted.engine == SAMPLER_ENGINE_KERNEL)
-            rc = sampler_check_engine(&wanted, err);
+        if (!rc && wanted.engine == SESSION_ENGINE_KERNEL)
+            rc = session_check_engine(&wanted, err);
     }
 
     if (!rc && options->quality_file)
@@ -74,12 +74,12 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     return rc;
 }
 
-static enum err_code find_all(struct driver *driver, const struct sampler_options *sampling,
-                              const struct sink *sink, struct sampler **out, struct err *err)
+static enum err_code find_all(struct driver *driver, const struct session_options *sampling,
+                              const struct sink *sink, struct session **out, struct err *err)
 {
-    struct sampler_options wanted = *sampling;
+    struct session_options wanted = *sampling;
     struct startup *startup = NULL;
-    struct sampler *sampler = NULL;
+    struct session *session = NULL;
     wanted.engines = driver->engines;
     wanted.sink = sink;
     enum err_code rc = startup_begin(&wanted, &startup, err);
@@ -104,14 +104,14 @@ static enum err_code find_all(struct driver *driver, const struct sampler_option
         }
     }
 
-    rc = startup_end(startup, &sampler, err);
+    rc = startup_end(startup, &session, err);
     if (!rc && driver->signals.stopped_by) {
         leave_within(LEAVE_MS, EXIT_FAILED);
-        sampler_destroy(sampler);
+        session_destroy(session);
         return err_set(err, ERR_SYS, "stopped before the first sample");
     }
     if (!rc)
-        *out = sampler;
+        *out = session;
     return rc;
 }
 
@@ -123,25 +123,25 @@ static bool is_of_one_process(enum err_code code)
 }
 
 /* Tries a process alone, in the least that a session does. */
-static enum err_code try_one(struct driver *driver, const struct sampler_options *sampling,
+static enum err_code try_one(struct driver *driver, const struct session_options *sampling,
                              pid_t pid, bool subprocesses, struct err *err)
 {
-    struct sampler_options alone = *sampling;
-    struct sampler *sampler = NULL;
+    struct session_options alone = *sampling;
+    struct session *session = NULL;
     alone.pids[0] = pid;
     alone.pid_count = 1;
     alone.subprocesses = subprocesses;
-    alone.engine = SAMPLER_ENGINE_REMOTE;
-    alone.stop = SAMPLER_STOP_NEVER;
-    alone.rate_hz = SAMPLER_MIN_RATE_HZ;
-    alone.native = SAMPLER_NATIVE_OFF;
-    const enum err_code rc = find_all(driver, &alone, NULL, &sampler, err);
-    sampler_destroy(sampler);
+    alone.engine = SESSION_ENGINE_REMOTE;
+    alone.stop = SESSION_STOP_NEVER;
+    alone.rate_hz = SESSION_MIN_RATE_HZ;
+    alone.native = SESSION_NATIVE_OFF;
+    const enum err_code rc = find_all(driver, &alone, NULL, &session, err);
+    session_destroy(session);
     return rc;
 }
 
 /* Users often name the program that starts Python, such as sudo or a shell, instead of Python. */
-static void hint_at_children(struct driver *driver, const struct sampler_options *sampling,
+static void hint_at_children(struct driver *driver, const struct session_options *sampling,
                              pid_t pid, struct err *err)
 {
     const struct err why = *err;
@@ -151,11 +151,11 @@ static void hint_at_children(struct driver *driver, const struct sampler_options
 }
 
 /* Names the processes that cannot be sampled. */
-static enum err_code leave_out(struct driver *driver, struct sampler_options *sampling,
+static enum err_code leave_out(struct driver *driver, struct session_options *sampling,
                                struct err *err)
 {
     const size_t count = sampling->pid_count;
-    const struct sampler_options wanted = *sampling;
+    const struct session_options wanted = *sampling;
     sampling->pid_count = 0;
     for (size_t i = 0; i < count; i++) {
         const pid_t pid = wanted.pids[i];
@@ -177,17 +177,17 @@ static enum err_code leave_out(struct driver *driver, struct sampler_options *sa
                : err_set(err, driver->left_out, "none of the processes can be sampled");
 }
 
-enum err_code driver_find(struct driver *driver, const struct sampler_options *sampling,
+enum err_code driver_find(struct driver *driver, const struct session_options *sampling,
                           struct err *err)
 {
     const struct sink *const written = capture_output_sink(&driver->capture);
     const struct sink *const sink = written ? written : driver->sink;
-    struct sampler_options wanted = *sampling;
-    enum err_code rc = find_all(driver, &wanted, sink, &driver->sampler, err);
+    struct session_options wanted = *sampling;
+    enum err_code rc = find_all(driver, &wanted, sink, &driver->session, err);
     if (wanted.pid_count < 2 || driver->signals.stopped_by || !is_of_one_process(rc))
         return rc;
     rc = leave_out(driver, &wanted, err);
-    return rc ? rc : find_all(driver, &wanted, sink, &driver->sampler, err);
+    return rc ? rc : find_all(driver, &wanted, sink, &driver->session, err);
 }
 
 static void audit_stop(struct driver *driver, const char *reason)
@@ -207,20 +207,20 @@ enum err_code driver_begin(struct driver *driver, struct err *err)
         sessions_omit_texts(driver->sessions);
     enum err_code rc = driver->serves ? live_start(&driver->live, err) : ERR_OK;
     if (!rc)
-        rc = sessions_add(driver->sessions, driver->sampler, &driver->options->view.filters,
-                          &driver->session, err);
+        rc = sessions_add(driver->sessions, driver->session, &driver->options->view.filters,
+                          &driver->entry, err);
     if (rc) {
-        sampler_destroy(driver->sampler);
-        driver->sampler = NULL;
+        session_destroy(driver->session);
+        driver->session = NULL;
         return rc;
     }
     run_summary_begin(&driver->summary);
-    snprintf(driver->id, sizeof driver->id, "%s", driver->session->id);
+    snprintf(driver->id, sizeof driver->id, "%s", driver->entry->id);
 
     /* {"pids":[4711]} or {"all":true}, as in the body of POST /sessions. */
     struct buffer body = { 0 };
     struct json json;
-    const struct sampler_options *const sampling = sampler_options(driver->sampler);
+    const struct session_options *const sampling = session_options(driver->session);
     json_init(&json, &body);
     json_object(&json);
     json_key(&json, sampling->all ? "all" : "pids");
@@ -241,16 +241,16 @@ enum err_code driver_begin(struct driver *driver, struct err *err)
     }
     buffer_deinit(&body);
 
-    rc = capture_output_begin(&driver->capture, driver->session, err);
+    rc = capture_output_begin(&driver->capture, driver->entry, err);
     if (!rc && driver->push)
         rc = push_begin(driver->push, driver->sessions, SESSION_LIVE, err);
     if (rc || !driver->serves)
         return rc;
-    run_summary_say_start(driver->sampler);
+    run_summary_say_start(driver->session);
     return live_say_url(&driver->live, driver->options, err);
 }
 
-enum err_code driver_start(struct driver *driver, const struct sampler_options *sampling,
+enum err_code driver_start(struct driver *driver, const struct session_options *sampling,
                            struct err *err)
 {
     enum err_code rc = privilege_drop(driver->options, err);
@@ -275,9 +275,9 @@ enum signals_event driver_wait(struct driver *driver, int fd)
 
         struct profile_snapshot snapshot;
         struct session_info info;
-        if (profile_snapshot(session_profile(driver->session), &snapshot, NULL) != ERR_OK)
+        if (profile_snapshot(session_entry_profile(driver->entry), &snapshot, NULL) != ERR_OK)
             continue;
-        session_describe(driver->session, &snapshot, &info);
+        session_entry_describe(driver->entry, &snapshot, &info);
         (driver->options->wants_stats ? run_summary_say_line : run_summary_say_progress)(
             &driver->summary, &info, clock_now_ns());
         profile_snapshot_release(&snapshot);
@@ -287,8 +287,8 @@ enum signals_event driver_wait(struct driver *driver, int fd)
 enum driver_ending driver_stop(struct driver *driver)
 {
     const uint64_t end_ns = clock_now_ns() + STOP_MS * NS_PER_MS;
-    const int end_fd = sampler_end_fd(driver->sampler);
-    sampler_stop(driver->sampler);
+    const int end_fd = session_end_fd(driver->session);
+    session_stop(driver->session);
     for (;;) {
         const uint64_t now_ns = clock_now_ns();
         const int left_ms = now_ns < end_ns ? (int)((end_ns - now_ns) / NS_PER_MS) + 1 : 0;
@@ -322,7 +322,7 @@ static enum err_code finish_session(struct driver *driver,
     enum err_code rc = states_init(&states, snapshot, &everything, err);
     if (rc)
         return rc;
-    session_describe(driver->session, snapshot, &info);
+    session_entry_describe(driver->entry, snapshot, &info);
     audit_stop(driver, info.status.reason);
     if (driver->ending != DRIVER_HANGS)
         rc = capture_output_finish(&driver->capture, &driver->written, err);
@@ -343,7 +343,7 @@ enum err_code driver_finish(struct driver *driver, struct err *err)
     driver->is_finished = true;
     run_summary_end_line(&driver->summary);
     push_end(driver->push);
-    enum err_code rc = profile_snapshot(session_profile(driver->session), &snapshot, err);
+    enum err_code rc = profile_snapshot(session_entry_profile(driver->entry), &snapshot, err);
     if (rc)
         return rc;
     rc = finish_session(driver, &snapshot, err);
@@ -358,7 +358,7 @@ enum err_code driver_finish(struct driver *driver, struct err *err)
 static int awaited_fd(const struct driver *driver, const struct program *program)
 {
     if (!driver->is_finished)
-        return sampler_end_fd(driver->sampler);
+        return session_end_fd(driver->session);
     return program && !program->has_ended ? program->socket : -1;
 }
 
@@ -377,11 +377,11 @@ enum err_code driver_serve(struct driver *driver, struct program *program, struc
             (void)program_check(program);
         if (event == SIGNALS_READABLE && !driver->is_finished) {
             /* Reports an error at once, because the page stays. */
-            struct sampler_status status;
+            struct session_status status;
             rc = driver_finish(driver, err);
             if (rc)
                 say("%s", err->message);
-            sampler_status(driver->sampler, &status);
+            session_status(driver->session, &status);
             live_say_ended(&driver->live, *status.reason ? status.reason : "sampling ended");
         }
     }
@@ -415,6 +415,6 @@ void driver_close(struct driver *driver, int status)
     }
     /* Requests for metrics read its counters until nothing is served. */
     push_close(driver->push);
-    sampler_close_engines(driver->engines);
+    session_close_engines(driver->engines);
     driver->engines = NULL;
 }

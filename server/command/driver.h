@@ -34,8 +34,8 @@
 struct program;
 struct options;
 struct push;
-struct sampler_options;
-struct session;
+struct session_options;
+struct session_entry;
 struct sessions;
 
 /* How sampling ended.  IMPATIENT: the user sent a second signal.  HANGS: a target blocks the sampling
@@ -56,12 +56,12 @@ struct driver {
     pid_t launcher; /* without has_reader: a child of this process; 0: none */
 
     struct signals signals;
-    struct live live;          /* if it serves */
-    struct sessions *sessions; /* borrowed from live if it serves */
-    struct session *session;   /* NULL: sampling has not started */
-    struct sampler *sampler;   /* of the session */
-    enum err_code left_out;    /* why one of several is not sampled; OK: all are */
-    struct engines *engines;   /* the kernel engine; NULL: --engine remote */
+    struct live live;            /* if it serves */
+    struct sessions *sessions;   /* borrowed from live if it serves */
+    struct session_entry *entry; /* NULL: sampling has not started */
+    struct session *session;     /* of the session */
+    enum err_code left_out;      /* why one of several is not sampled; OK: all are */
+    struct engines *engines;     /* the kernel engine; NULL: --engine remote */
     struct capture_output capture;
     struct push *push;     /* NULL: profiles are not pushed */
     struct output quality; /* the file of --quality */
@@ -78,13 +78,13 @@ MUST_CHECK enum err_code driver_open(struct driver *driver, struct err *err);
 
 /* privilege_drop, driver_find and driver_begin. */
 MUST_CHECK enum err_code driver_start(struct driver *driver,
-                                      const struct sampler_options *sampling, struct err *err);
+                                      const struct session_options *sampling, struct err *err);
 /* Finds the interpreters.  Of several processes, those that cannot be sampled are named and left out,
  * and driver_end returns the status that stands for it.  A signal ends it, even if a target hangs.
- * Errors are those of sampler_start, and ERR_SYS if a signal ended it; then signals.stopped_by is
+ * Errors are those of session_start, and ERR_SYS if a signal ended it; then signals.stopped_by is
  * set. */
 MUST_CHECK enum err_code driver_find(struct driver *driver,
-                                     const struct sampler_options *sampling, struct err *err);
+                                     const struct session_options *sampling, struct err *err);
 /* Starts the session of the interpreters that driver_find found. */
 MUST_CHECK enum err_code driver_begin(struct driver *driver, struct err *err);
 

@@ -12,7 +12,7 @@
 #include "sampler/base/thread.h"
 #include "sampler/core.h"
 #include "sampler/process_tree.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/command/command.h"
 #include "server/command/dump_targets.h"
 #include "server/command/options/options.h"
@@ -53,7 +53,7 @@ struct dumping {
 
 static bool lists_tasks(const struct options *options)
 {
-    return options->sampling.async == SAMPLER_ASYNC_ALL || !options->names_async_mode;
+    return options->sampling.async == SESSION_ASYNC_ALL || !options->names_async_mode;
 }
 
 /* exit_flush reports a failure. */
@@ -111,7 +111,7 @@ static enum err_code put_other(struct dumping *dumping, pid_t pid,
 
 static enum err_code dump_process(struct dumping *dumping, pid_t pid, struct dumped *out)
 {
-    const bool is_native = dumping->request.native == SAMPLER_NATIVE_FULL;
+    const bool is_native = dumping->request.native == SESSION_NATIVE_FULL;
     struct process_facts facts;
     struct dump dump;
     memset(&out->err, 0, sizeof out->err);
@@ -160,28 +160,28 @@ static const char *find_program(const char *name, char room[PATH_MAX])
 static enum err_code dump_core(struct dumping *dumping, const char *file, struct dumped *out)
 {
     static const struct process_facts facts = { .state = '?', .rank = -1 };
-    char warning[SAMPLER_CORE_WARNING_BYTES], room[PATH_MAX];
+    char warning[SESSION_CORE_WARNING_BYTES], room[PATH_MAX];
     const char *const program = find_program(dumping->options->executable, room);
-    struct sampler_core *core = NULL;
+    struct session_core *core = NULL;
     struct err why = { 0 };
     struct dump dump;
-    enum err_code rc = sampler_core_open(file, program, &core, &out->err);
+    enum err_code rc = session_core_open(file, program, &core, &out->err);
     if (rc)
         return rc;
-    rc = dump_take_of(&dump, sampler_core_facts(core)->number, &dumping->request, NULL, &why);
+    rc = dump_take_of(&dump, session_core_facts(core)->number, &dumping->request, NULL, &why);
     if (!rc) {
         dump.core = core;
         rc = dump.count > 0 ? put_process(dumping, &dump, &facts, out)
                             : err_set(&why, ERR_FAULT, "no thread can be read");
         dump_deinit(&dump);
     }
-    if (rc && sampler_core_warning(core, 0, warning))
+    if (rc && session_core_warning(core, 0, warning))
         err_set(&out->err, rc, "%.60s: %.100s; %.150s", file, why.message, warning);
     else if (rc)
         err_set(&out->err, rc, "%.100s: %.200s", file, why.message);
     /* A search that takes too long is left behind, and may still read the core. */
     if (rc != ERR_LIMIT)
-        sampler_core_close(core);
+        session_core_close(core);
     return rc;
 }
 
@@ -354,9 +354,9 @@ int command_dump(const struct options *options)
         .options = options,
         /* Tasks that wait are listed, not sampled. */
         .request = { .async =
-                         options->sampling.async ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
+                         options->sampling.async ? SESSION_ASYNC_RUNNING : SESSION_ASYNC_OFF,
                      .native =
-                         options->shows_native ? SAMPLER_NATIVE_FULL : SAMPLER_NATIVE_LEAF,
+                         options->shows_native ? SESSION_NATIVE_FULL : SESSION_NATIVE_LEAF,
                      .instructions = options->dump.repeat > 1 },
         .view = { .shows_idle = options->shows_idle,
                   .shows_tasks = lists_tasks(options),

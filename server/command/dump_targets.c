@@ -109,7 +109,7 @@ static enum err_code add_children(struct dump_targets *targets, struct err *err)
 enum err_code dump_targets_find(const struct options *options, struct dump_targets *out,
                                 struct err *err)
 {
-    const struct sampler_options *const sampling = &options->sampling;
+    const struct session_options *const sampling = &options->sampling;
     enum err_code rc = ERR_OK;
     *out = (struct dump_targets){ .are_named = sampling->pid_count > 0 };
     if (out->are_named) {

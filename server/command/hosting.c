@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/command/live.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
@@ -24,7 +24,7 @@ static void note_fault(void *context, const char *session, const char *what)
  * see these. */
 static void choose_continuous(struct dashboard *dashboard, const struct options *options)
 {
-    struct sampler_options wanted;
+    struct session_options wanted;
     struct err why = { 0 };
     char *const out = dashboard->not_continuous;
     dashboard_defaults(dashboard, &wanted);
@@ -41,7 +41,7 @@ static void choose_continuous(struct dashboard *dashboard, const struct options 
         snprintf(out, sizeof dashboard->not_continuous,
                  "continuous sampling is off because captures are named; --continuous turns it "
                  "on");
-    else if (sampler_check_engine(&wanted, &why) != ERR_OK)
+    else if (session_check_engine(&wanted, &why) != ERR_OK)
         snprintf(out, sizeof dashboard->not_continuous,
                  "continuous sampling is off without the kernel engine (%.150s); --continuous "
                  "turns it on, for 1 %% of a core",
@@ -67,13 +67,13 @@ enum err_code hosting_open(struct dashboard *dashboard, struct live *live,
     live->pipeline.dashboard = dashboard;
 
     /* Without them `kernel` is an error, and the sessions say it otherwise. */
-    struct sampler_options wanted;
-    if (dashboard->engine != SAMPLER_ENGINE_REMOTE) {
-        rc = sampler_open_engines(DASHBOARD_ENGINES, &dashboard->engines, err);
+    struct session_options wanted;
+    if (dashboard->engine != SESSION_ENGINE_REMOTE) {
+        rc = session_open_engines(DASHBOARD_ENGINES, &dashboard->engines, err);
         dashboard_defaults(dashboard, &wanted);
         memcpy(wanted.context, dashboard->context, sizeof wanted.context);
-        if (!rc && wanted.engine == SAMPLER_ENGINE_KERNEL)
-            rc = sampler_check_engine(&wanted, err);
+        if (!rc && wanted.engine == SESSION_ENGINE_KERNEL)
+            rc = session_check_engine(&wanted, err);
     }
     if (rc)
         return rc;

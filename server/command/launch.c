@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/command/driver.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
@@ -81,7 +81,7 @@ static void say_not_sampled_yet(const struct launch *launch, enum err_code code,
 
 static enum err_code start_sampler(struct launch *launch, struct err *err)
 {
-    struct sampler_options sampling = launch->options->sampling;
+    struct session_options sampling = launch->options->sampling;
     const uint64_t began_ns = clock_now_ns();
     /* With --subprocesses a program that is not Python may start a Python child at any time. */
     uint64_t late_ns = sampling.subprocesses ? UINT64_MAX : began_ns + DEADLINE_MS * NS_PER_MS;
@@ -132,11 +132,11 @@ enum err_code launch_start(struct launch *launch, struct err *err)
 {
     /* The kernel engine takes a moment to load; by now it has, so no part of the program is missed.
      * */
-    struct sampler_options wanted = launch->options->sampling;
+    struct session_options wanted = launch->options->sampling;
     struct err why = { 0 };
     wanted.engines = launch->driver->engines;
-    if (wanted.engine != SAMPLER_ENGINE_REMOTE)
-        (void)!sampler_check_engine(&wanted, &why);
+    if (wanted.engine != SESSION_ENGINE_REMOTE)
+        (void)!session_check_engine(&wanted, &why);
 
     enum err_code rc =
         program_start(&launch->program, process_launcher_program(launch->options), err);

@@ -42,11 +42,11 @@ static enum err_code open_capture(void *context, const char *path, char id[MCP_I
                                   struct err *err)
 {
     struct serving *const serving = context;
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     const enum err_code rc =
-        capture_input_show(serving->live.sessions, serving->options, path, &session, err);
+        capture_input_show(serving->live.sessions, serving->options, path, &entry, err);
     if (!rc)
-        snprintf(id, MCP_ID_BYTES, "%s", session->id);
+        snprintf(id, MCP_ID_BYTES, "%s", entry->id);
     return rc;
 }
 

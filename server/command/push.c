@@ -15,7 +15,7 @@
 int command_push(const struct options *options)
 {
     struct sessions *sessions = NULL;
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     struct push *push = NULL;
     struct err err = { 0 };
     enum err_code rc = pushing_open(options, &push, &err);
@@ -24,14 +24,14 @@ int command_push(const struct options *options)
     if (!rc)
         rc = sessions_create(&sessions, &err);
     if (!rc)
-        rc = capture_input_show(sessions, options, options->files[0], &session, &err);
+        rc = capture_input_show(sessions, options, options->files[0], &entry, &err);
     if (!rc) {
         struct profile_snapshot snapshot;
         struct session_info info;
         uint64_t samples = 0;
-        rc = profile_snapshot(session_profile(session), &snapshot, &err);
+        rc = profile_snapshot(session_entry_profile(entry), &snapshot, &err);
         if (!rc) {
-            session_describe(session, &snapshot, &info);
+            session_entry_describe(entry, &snapshot, &info);
             rc = push_whole(push, &info, &samples, &err);
             if (!rc && samples == 0)
                 rc = err_set(&err, ERR_NOT_FOUND, "the capture has no samples");

@@ -7,7 +7,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/states.h"
 #include "sampler/profile/views/view.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/command/command.h"
 #include "server/command/driver.h"
 #include "server/command/launch.h"
@@ -32,7 +32,7 @@ static enum err_code start_recording(struct record *record, struct err *err)
     enum err_code rc = driver_open(&record->driver, err);
     if (!rc) {
         /* Default file names contain the process id and the time. */
-        const struct sampler_target target = { .pid = record->options->sampling.pids[0] };
+        const struct session_target target = { .pid = record->options->sampling.pids[0] };
         const struct session_info info = { .target = &target,
                                            .status.started_at_ns = clock_wall_ns() };
         rc = exports_open(&record->exports, record->options, &record->options->view.filters,
@@ -87,7 +87,7 @@ static void sample_target(struct record *record)
 
     /* Until the session or the COMMAND ends, or the user stops them. */
     struct program *const program = &record->launch.program;
-    const int end_fd = sampler_end_fd(driver->sampler);
+    const int end_fd = session_end_fd(driver->session);
     const int both_fd = has_children(record) ? watch_both(end_fd, program->socket) : -1;
     enum signals_event event = SIGNALS_TIMEOUT;
     while (event != SIGNALS_READABLE && event != SIGNALS_STOP)
@@ -111,27 +111,27 @@ static void sample_target(struct record *record)
 static enum err_code finish_recording(struct record *record, struct err *err)
 {
     const struct view_query everything = { 0 };
-    struct session *const session = record->driver.session;
+    struct session_entry *const entry = record->driver.entry;
     struct profile_snapshot snapshot;
     struct session_info info;
-    enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
+    enum err_code rc = profile_snapshot(session_entry_profile(entry), &snapshot, err);
     if (rc)
         return rc;
-    session_describe(session, &snapshot, &info);
+    session_entry_describe(entry, &snapshot, &info);
     const struct report_source source = { .snapshot = &snapshot,
                                           .query = &everything,
                                           .session = &info,
                                           .settings = record->options->report,
-                                          .files = session_files(session) };
+                                          .files = session_entry_files(entry) };
     rc = driver_finish(&record->driver, err);
     if (exports_write(&record->exports, &source, &record->driver.written, !rc ? err : NULL) !=
             ERR_OK &&
         !rc)
         rc = err->code;
 
-    const enum sampler_state state = info.status.state;
+    const enum session_state state = info.status.state;
     struct states states;
-    if (*info.status.reason && state == SAMPLER_FAILED)
+    if (*info.status.reason && state == SESSION_FAILED)
         say("%s", info.status.reason);
     if (states_init(&states, info.snapshot, &everything, NULL) == ERR_OK) {
         run_summary_say_end(&info, &states, &record->driver.written);
@@ -156,7 +156,7 @@ static enum err_code finish_recording(struct record *record, struct err *err)
 /* A capture contains source text, and some formats do, or say where native code is defined. */
 static bool wants_texts(const struct options *options)
 {
-    const bool has_native = options->sampling.native == SAMPLER_NATIVE_FULL;
+    const bool has_native = options->sampling.native == SESSION_NATIVE_FULL;
     bool wants = options->wants_capture;
     for (size_t i = 0; i < options->format_count; i++) {
         const struct report_format *const format = options->formats[i].format;

@@ -23,19 +23,19 @@ struct replay {
     struct output quality; /* the file of --quality */
 };
 
-static enum err_code write_query(struct replay *replay, struct session *session,
+static enum err_code write_query(struct replay *replay, struct session_entry *entry,
                                  const struct profile_snapshot *snapshot,
                                  const struct view_query *query, struct err *err)
 {
     struct written written = { 0 };
     struct session_info info;
     struct report_header header;
-    session_describe(session, snapshot, &info);
+    session_entry_describe(entry, snapshot, &info);
     struct report_source source = { .snapshot = snapshot,
                                     .query = query,
                                     .session = &info,
                                     .settings = replay->options->report,
-                                    .files = session_files(session) };
+                                    .files = session_entry_files(entry) };
     enum err_code rc = report_header_init(&header, &source, err);
     if (rc)
         return rc;
@@ -52,13 +52,13 @@ static enum err_code write_query(struct replay *replay, struct session *session,
 }
 
 /* Writes the quality of the whole recording, whatever is selected of it. */
-static enum err_code write_quality(struct replay *replay, struct session *session,
+static enum err_code write_quality(struct replay *replay, struct session_entry *entry,
                                    const struct profile_snapshot *snapshot, struct err *err)
 {
     const struct view_query everything = { 0 };
     struct session_info info;
     struct states states;
-    session_describe(session, snapshot, &info);
+    session_entry_describe(entry, snapshot, &info);
     run_summary_say_quality(&info);
     if (!replay->options->quality_file)
         return ERR_OK;
@@ -72,7 +72,7 @@ static enum err_code write_quality(struct replay *replay, struct session *sessio
 
 static enum err_code write_formats(struct replay *replay, struct err *err)
 {
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     struct profile_snapshot snapshot;
     enum err_code rc = ERR_OK;
     if (replay->options->quality_file)
@@ -81,20 +81,20 @@ static enum err_code write_formats(struct replay *replay, struct err *err)
         rc = sessions_create(&replay->sessions, err);
     if (!rc)
         rc = capture_input_show(replay->sessions, replay->options, replay->options->files[0],
-                                &session, err);
+                                &entry, err);
     if (!rc)
-        rc = profile_snapshot(session_profile(session), &snapshot, err);
+        rc = profile_snapshot(session_entry_profile(entry), &snapshot, err);
     if (rc)
         return rc;
 
     struct selection selection;
     rc = selection_init(&selection, replay->options, &snapshot, err);
     if (!rc)
-        rc = write_query(replay, session, &snapshot, &selection.query, err);
+        rc = write_query(replay, entry, &snapshot, &selection.query, err);
     selection_deinit(&selection);
 
     if (!rc)
-        rc = write_quality(replay, session, &snapshot, err);
+        rc = write_quality(replay, entry, &snapshot, err);
     profile_snapshot_release(&snapshot);
     return rc;
 }

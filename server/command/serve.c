@@ -25,12 +25,12 @@ enum { SERVE_LEAVE_MS = 900 };
 /* The URL opens a single capture at once; the page of the host lists several. */
 static enum err_code load_all(struct live *live, const struct options *options, struct err *err)
 {
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < options->file_count && !rc; i++)
-        rc = capture_input_show(live->sessions, options, options->files[i], &session, err);
+        rc = capture_input_show(live->sessions, options, options->files[i], &entry, err);
     if (!rc && options->file_count == 1)
-        live->shows = session->id;
+        live->shows = entry->id;
     return rc;
 }
 

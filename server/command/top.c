@@ -6,7 +6,7 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/command/command.h"
 #include "server/command/driver.h"
 #include "server/command/options/options.h"
@@ -54,7 +54,7 @@ static enum err_code watch_fd(struct top *top, int fd, struct err *err)
 
 static enum err_code start_sampling(struct top *top, struct err *err)
 {
-    struct sampler_options sampling = top->driver.options->sampling;
+    struct session_options sampling = top->driver.options->sampling;
     /* The user chooses threads on the screen. */
     sampling.all_threads = true;
     enum err_code rc = driver_open(&top->driver, err);
@@ -81,7 +81,8 @@ static enum err_code renew_snapshot(struct top *top, struct err *err)
     top->due_ns = now_ns + display_period_ms(&top->display) * NS_PER_MS;
     if (top->has_snapshot && top->display.is_paused)
         return ERR_OK;
-    enum err_code rc = profile_snapshot(session_profile(top->driver.session), &snapshot, err);
+    enum err_code rc =
+        profile_snapshot(session_entry_profile(top->driver.entry), &snapshot, err);
     if (rc)
         return rc;
     model_deinit(&top->model);
@@ -114,7 +115,7 @@ static enum err_code draw_screen(struct top *top, struct err *err)
 {
     char message[MESSAGE_BYTES];
     struct session_info info;
-    struct sampler_processes processes;
+    struct session_processes processes;
     struct screen screen = { .session = &info,
                              .processes = &processes,
                              .model = &top->model,
@@ -128,8 +129,8 @@ static enum err_code draw_screen(struct top *top, struct err *err)
         &top->snapshot, &top->display, err);
     if (rc)
         return rc;
-    session_describe(top->driver.session, &top->snapshot, &info);
-    sampler_processes(top->driver.sampler, &processes);
+    session_entry_describe(top->driver.entry, &top->snapshot, &info);
+    session_processes(top->driver.session, &processes);
     terminal_last_message(&top->terminal, message, sizeof message);
     terminal_size(&top->terminal, &screen.columns, &screen.rows);
     buffer_clear(&top->text);

@@ -12,7 +12,7 @@
 #include "sampler/capture/live_capture.h"
 #include "sampler/capture/merge.h"
 #include "sampler/capture/reader.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/command/command.h"
 #include "server/command/driver.h"
 #include "server/command/options/options.h"
@@ -23,8 +23,8 @@
 #include "server/sessions/dump_merge.h"
 #include "server/sessions/dump_text.h"
 #include "server/sessions/recent.h"
-#include "server/sessions/session.h"
 #include "server/sessions/session_capture.h"
+#include "server/sessions/session_entry.h"
 #include "server/sessions/trouble.h"
 
 #define WATCH_RATE_HZ 19.0
@@ -69,12 +69,12 @@ static void ignore_failure(void *context, const struct err *err)
 static enum err_code write_recent(struct watch *watch, int fd, uint64_t *from_ns_out,
                                   struct err *err)
 {
-    struct session *const session = watch->driver.session;
+    struct session_entry *const entry = watch->driver.entry;
     struct recent_window *windows[RECENT_MAX_WINDOWS];
     struct live_capture *live = NULL;
     enum err_code rc = live_capture_create(&live, err);
     if (!rc)
-        rc = session_capture_write_start(live, fd, watch->driver.sampler, &session->filters,
+        rc = session_capture_write_start(live, fd, watch->driver.session, &entry->filters,
                                          ignore_failure, NULL, err);
     const struct sink *const sink = !rc ? live_capture_sink(live) : NULL;
     const size_t count = sink ? recent_take(watch->trouble.recent, 0, windows) : 0;
@@ -89,7 +89,7 @@ static enum err_code write_recent(struct watch *watch, int fd, uint64_t *from_ns
     }
     size_t texts = 0;
     if (!rc)
-        rc = session_capture_write_end(live, session, &texts, err);
+        rc = session_capture_write_end(live, entry, &texts, err);
     live_capture_destroy(live);
     return rc;
 }
@@ -126,8 +126,8 @@ static enum err_code write_capture(struct watch *watch, const char *path, struct
 static void add_process(pid_t pid, struct dump_merge *merge, struct buffer *text, bool is_alone)
 {
     const struct dump_view view = { .shows_tasks = true, .dumps = 1 };
-    const struct dump_request request = { .async = SAMPLER_ASYNC_RUNNING,
-                                          .native = SAMPLER_NATIVE_LEAF };
+    const struct dump_request request = { .async = SESSION_ASYNC_RUNNING,
+                                          .native = SESSION_NATIVE_LEAF };
     struct process_facts facts;
     struct dump dump;
     struct err err = { 0 };
@@ -149,16 +149,16 @@ static enum err_code write_dump(struct watch *watch, const char *path, struct er
 {
     struct output output = { .fd = -1 };
     struct dump_merge merge = { 0 };
-    struct sampler_target target;
+    struct session_target target;
     struct buffer text;
     size_t count = 0;
     buffer_init_draining(&text, put_to_output, &output);
     enum err_code rc = output_init(&output, path, err);
     if (!rc)
         rc = dump_merge_init(&merge, err);
-    for (size_t i = 0; sampler_target_at(watch->driver.sampler, i, &target); i++)
+    for (size_t i = 0; session_target_at(watch->driver.session, i, &target); i++)
         count += !target.reason;
-    for (size_t i = 0; !rc && sampler_target_at(watch->driver.sampler, i, &target); i++)
+    for (size_t i = 0; !rc && session_target_at(watch->driver.session, i, &target); i++)
         if (!target.reason)
             add_process(target.pid, &merge, &text, count == 1);
     if (!rc && count != 1)
@@ -185,7 +185,7 @@ static void name_files(const struct watch *watch, enum trouble_kind kind,
     if (gmtime_r(&now, &parts))
         strftime(when, sizeof when, "%Y%m%d-%H%M%SZ", &parts);
     snprintf(base, sizeof base, "%.900s%s-%s-%d", watch->folder, when, trouble_texts[kind],
-             (int)sampler_target(watch->driver.sampler)->pid);
+             (int)session_target(watch->driver.session)->pid);
     snprintf(files->dump, sizeof files->dump, "%.1000s.txt", base);
     snprintf(files->capture, sizeof files->capture, "%.1000s." CAPTURE_EXTENSION, base);
 }
@@ -197,7 +197,7 @@ static void run_command(const struct watch *watch, enum trouble_kind kind,
     struct err err = { 0 };
     snprintf(event.kind, sizeof event.kind, "%s", trouble_texts[kind]);
     snprintf(event.pid, sizeof event.pid, "%d",
-             (int)sampler_target(watch->driver.sampler)->pid);
+             (int)session_target(watch->driver.session)->pid);
     snprintf(event.dump, sizeof event.dump, "%s", files->dump);
     snprintf(event.capture, sizeof event.capture, "%s", files->capture);
     if (command_runner_run(watch->runner, &event, &err) != ERR_OK)
@@ -219,12 +219,12 @@ static void handle_event(struct watch *watch, const struct trouble_event *event)
     watch->events++;
     name_files(watch, event->kind, &files);
     /* The dump first: what it shows may be over soon. */
-    sampler_pause(watch->driver.sampler, true);
+    session_pause(watch->driver.session, true);
     if (write_dump(watch, files.dump, &err) != ERR_OK) {
         say("%s", err.message);
         files.dump[0] = '\0';
     }
-    sampler_pause(watch->driver.sampler, false);
+    session_pause(watch->driver.session, false);
     if (write_capture(watch, files.capture, &err) != ERR_OK) {
         say("%s", err.message);
         files.capture[0] = '\0';
@@ -238,7 +238,7 @@ static void handle_event(struct watch *watch, const struct trouble_event *event)
 
 static void choose_options(struct watch *watch, const struct options *given)
 {
-    struct sampler_options *const sampling = &watch->options.sampling;
+    struct session_options *const sampling = &watch->options.sampling;
     struct trouble_limits *const limits = &watch->options.watch.limits;
     const size_t length = strlen(given->output);
     watch->options = *given;
@@ -251,7 +251,7 @@ static void choose_options(struct watch *watch, const struct options *given)
     sampling->rate_hz = WATCH_RATE_HZ;
     sampling->subprocesses = true;
     /* It needs no right of the kernel, and at that rate stops threads for next to nothing. */
-    sampling->engine = SAMPLER_ENGINE_REMOTE;
+    sampling->engine = SESSION_ENGINE_REMOTE;
     sampling->memory_bytes = MEMORY_BYTES;
 }
 
@@ -293,10 +293,10 @@ static enum err_code wait_for_events(struct watch *watch, struct err *err)
         struct trouble_event events[TROUBLE_KINDS];
         size_t count = 0;
         const enum signals_event event =
-            signals_wait(&driver->signals, sampler_end_fd(driver->sampler), CHECK_MS);
+            signals_wait(&driver->signals, session_end_fd(driver->session), CHECK_MS);
         if (event == SIGNALS_STOP || event == SIGNALS_READABLE)
             break;
-        rc = trouble_check(&watch->trouble, driver->sampler, events, &count, err);
+        rc = trouble_check(&watch->trouble, driver->session, events, &count, err);
         for (size_t i = 0; i < count && !rc; i++)
             handle_event(watch, &events[i]);
     }
@@ -315,7 +315,7 @@ int command_watch(const struct options *given)
     enum err_code rc = start(&watch, &err);
     if (!rc) {
         say("watching process %d: Ctrl-C to quit",
-            (int)sampler_target(watch.driver.sampler)->pid);
+            (int)session_target(watch.driver.session)->pid);
         rc = wait_for_events(&watch, &err);
         (void)driver_stop(&watch.driver);
         if (!rc)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sampler/base/utf8.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/wire/service_name.h"
 
 /* Control characters become spaces, what is not UTF-8 becomes '?'. */
@@ -62,10 +62,10 @@ static int by_name(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-void push_labels_of(const struct sampler_target *target, const char *host,
+void push_labels_of(const struct session_target *target, const char *host,
                     const struct push_settings *settings, struct push_labels *out)
 {
-    const struct sampler_service *const service = &target->service;
+    const struct session_service *const service = &target->service;
     char pid[16];
     snprintf(pid, sizeof pid, "%d", (int)target->pid);
     memset(out, 0, sizeof *out);

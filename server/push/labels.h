@@ -15,7 +15,7 @@
 
 #include "server/push/settings.h"
 
-struct sampler_target;
+struct session_target;
 
 enum { PUSH_MAX_LABELS = 28, PUSH_MAX_LABEL_NAME = 63, PUSH_MAX_LABEL_VALUE = 255 };
 
@@ -30,7 +30,7 @@ struct push_labels {
 };
 
 /* host: NULL: it is not to be named. */
-void push_labels_of(const struct sampler_target *target, const char *host,
+void push_labels_of(const struct session_target *target, const char *host,
                     const struct push_settings *settings, struct push_labels *out);
 
 /* Their order; 0: equal. */

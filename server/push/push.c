@@ -37,11 +37,11 @@ struct push {
     char host[HOST_BYTES];
     struct sessions *sessions;
     enum session_source source;
-    struct session *last; /* held: the one that was pushed last; NULL: none */
-    char epoch[17];       /* of that one */
-    uint64_t began_ns;    /* when that session began; clock_now_ns */
-    uint64_t began_at_ns; /* the same since 1970, as the clock says now */
-    uint64_t until_ns;    /* what is before has been pushed; clock_now_ns */
+    struct session_entry *last; /* held: the one that was pushed last; NULL: none */
+    char epoch[17];             /* of that one */
+    uint64_t began_ns;          /* when that session began; clock_now_ns */
+    uint64_t began_at_ns;       /* the same since 1970, as the clock says now */
+    uint64_t until_ns;          /* what is before has been pushed; clock_now_ns */
     pthread_t thread;
     bool is_started;
     pthread_mutex_t mutex;
@@ -103,42 +103,42 @@ const struct push_counters *push_counters(const struct push *push)
     return &push->counters;
 }
 
-static bool is_over(struct session *session)
+static bool is_over(struct session_entry *entry)
 {
-    const enum sampler_state state = session_state(session);
-    return state == SAMPLER_ENDED || state == SAMPLER_FAILED;
+    const enum session_state state = session_entry_state(entry);
+    return state == SESSION_ENDED || state == SESSION_FAILED;
 }
 
 /* Held; NULL: none.  One that has ended counts if there is no other: its last window may be left. */
-static struct session *find_session(const struct push *push)
+static struct session_entry *find_session(const struct push *push)
 {
-    struct session *session = NULL, *ended = NULL;
-    for (size_t i = 0; (session = sessions_at(push->sessions, i)); i++) {
+    struct session_entry *entry = NULL, *ended = NULL;
+    for (size_t i = 0; (entry = sessions_at(push->sessions, i)); i++) {
         const bool is_wanted =
-            session->source == push->source && session_state(session) != SAMPLER_STARTING;
-        if (is_wanted && !is_over(session)) {
+            entry->source == push->source && session_entry_state(entry) != SESSION_STARTING;
+        if (is_wanted && !is_over(entry)) {
             session_release(ended);
-            return session;
+            return entry;
         }
         if (is_wanted && !ended)
-            ended = session;
+            ended = entry;
         else
-            session_release(session);
+            session_release(entry);
     }
     return ended;
 }
 
 /* Pushes what the session has sampled since the last call. */
-static void push_session(struct push *push, struct session *session)
+static void push_session(struct push *push, struct session_entry *entry)
 {
     struct profile_snapshot snapshot;
     struct session_info info;
-    if (profile_snapshot(session_profile(session), &snapshot, NULL) != ERR_OK)
+    if (profile_snapshot(session_entry_profile(entry), &snapshot, NULL) != ERR_OK)
         return;
-    session_describe(session, &snapshot, &info);
-    if (strcmp(push->epoch, session->epoch) != 0) {
+    session_entry_describe(entry, &snapshot, &info);
+    if (strcmp(push->epoch, entry->epoch) != 0) {
         const uint64_t now_ns = clock_now_ns();
-        memcpy(push->epoch, session->epoch, sizeof push->epoch);
+        memcpy(push->epoch, entry->epoch, sizeof push->epoch);
         push->began_ns = now_ns > info.status.elapsed_ns ? now_ns - info.status.elapsed_ns : 0;
         push->began_at_ns = info.status.started_at_ns;
     }
@@ -146,7 +146,7 @@ static void push_session(struct push *push, struct session *session)
     /* When the session began, since 1970: the clock may have been set meanwhile, or the host have
      * slept, and servers refuse profiles of another time. */
     const bool goes_on =
-        info.status.state == SAMPLER_RUNNING || info.status.state == SAMPLER_PAUSED;
+        info.status.state == SESSION_RUNNING || info.status.state == SESSION_PAUSED;
     const uint64_t began_ns = clock_wall_ns() - info.status.elapsed_ns;
     const uint64_t known_ns = push->began_at_ns;
     const uint64_t off_ns = began_ns > known_ns ? began_ns - known_ns : known_ns - began_ns;
@@ -178,13 +178,13 @@ static void push_session(struct push *push, struct session *session)
 
 static void push_now(struct push *push)
 {
-    struct session *const session = find_session(push);
-    if (push->last && push->last != session)
+    struct session_entry *const entry = find_session(push);
+    if (push->last && push->last != entry)
         push_session(push, push->last);
-    if (session)
-        push_session(push, session);
+    if (entry)
+        push_session(push, entry);
     session_release(push->last);
-    push->last = session;
+    push->last = entry;
 }
 
 /* false: it is time to end. */
@@ -218,14 +218,14 @@ static void *run_push(void *context)
     }
 
     /* Its newest samples become a part of the profile only when it ends. */
-    struct session *const session = find_session(push);
-    struct sampler *const sampler = session ? session->sampler : NULL;
-    if (sampler && !is_over(session)) {
-        struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
-        session_stop(session);
+    struct session_entry *const entry = find_session(push);
+    struct session *const session = entry ? entry->session : NULL;
+    if (session && !is_over(entry)) {
+        struct pollfd end = { .fd = session_end_fd(session), .events = POLLIN };
+        session_entry_stop(entry);
         (void)poll(&end, 1, PUSH_STOP_MS);
     }
-    session_release(session);
+    session_release(entry);
 
     push_now(push);
     session_release(push->last);

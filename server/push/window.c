@@ -117,12 +117,12 @@ static enum err_code name_processes(struct push_window *window, const struct vie
 
         const char *const name = profile_string(snapshot, row.name).text;
         const char *const words[] = { name };
-        struct sampler_target target, at;
+        struct session_target target, at;
         bool is_known = false;
-        for (size_t i = 0; !is_known && session_target_at(info, i, &at); i++)
+        for (size_t i = 0; !is_known && session_info_target_at(info, i, &at); i++)
             is_known = at.pid == row.pid;
         target = is_known ? at
-                          : (struct sampler_target){ .pid = row.pid,
+                          : (struct session_target){ .pid = row.pid,
                                                      .argc = *name ? 1 : 0,
                                                      .argv = words,
                                                      .executable = "" };

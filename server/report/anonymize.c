@@ -8,9 +8,9 @@
 
 static const char *const command[] = { "python", "[anonymized]" };
 
-static struct sampler_target anonymize_target(const struct sampler_target *target)
+static struct session_target anonymize_target(const struct session_target *target)
 {
-    return (struct sampler_target){ .pid = target->pid,
+    return (struct session_target){ .pid = target->pid,
                                     .parent = target->parent,
                                     .argc = sizeof command / sizeof *command,
                                     .argv = command,
@@ -38,15 +38,15 @@ static enum err_code anonymize_session(struct anonymized *anonymized,
     memcpy(anonymized->session.run, from->run, sizeof from->run);
     anonymized->session.status.reason[0] = '\0';
 
-    struct sampler_target target;
+    struct session_target target;
     size_t count = 0;
-    while (session_target_at(from, count, &target))
+    while (session_info_target_at(from, count, &target))
         count++;
     anonymized->targets.items = calloc(count + 1, sizeof *anonymized->targets.items);
     if (!anonymized->targets.items)
         return err_nomem(err);
     while (anonymized->targets.count < count &&
-           session_target_at(from, anonymized->targets.count, &target))
+           session_info_target_at(from, anonymized->targets.count, &target))
         anonymized->targets.items[anonymized->targets.count++].target =
             anonymize_target(&target);
     return ERR_OK;

@@ -39,7 +39,7 @@ struct anonymized {
     struct profile_snapshot snapshot;
     struct view_query query;
     struct session_info session;
-    struct sampler_target target;
+    struct session_target target;
     struct target_list targets;
     struct report_header header;
     struct report_source source; /* of all this */

@@ -34,7 +34,7 @@ static double window_ns(const struct window *window)
 static double examined_ns(const struct report_source *source)
 {
     const struct profile_snapshot *const snapshot = source->snapshot;
-    const double requested_hz = session_requested_hz(source->session);
+    const double requested_hz = session_info_requested_hz(source->session);
     if (snapshot->quality.ticks > 0 && snapshot->end_ns >= snapshot->quality.ticks)
         return (double)snapshot->end_ns / (double)snapshot->quality.ticks;
     return requested_hz > 0 ? (double)NS_PER_S / requested_hz : (double)NS_PER_S;
@@ -163,11 +163,11 @@ static process_id process_at(const struct processes *processes, size_t index)
 }
 
 /* A target may end while it is read, so a listed one is copied by its list. */
-static struct sampler_target copy_of(const struct session_info *session, int32_t pid,
-                                     const struct sampler_target *unlisted)
+static struct session_target copy_of(const struct session_info *session, int32_t pid,
+                                     const struct session_target *unlisted)
 {
-    struct sampler_target known;
-    for (size_t i = 0; session_target_at(session, i, &known); i++)
+    struct session_target known;
+    for (size_t i = 0; session_info_target_at(session, i, &known); i++)
         if (known.pid == pid)
             return known;
     return *unlisted;
@@ -203,7 +203,7 @@ static enum err_code find_processes(struct report_header *header, const struct a
         return ERR_OK;
     const struct profile_process row = profile_process_at(processes.snapshot, first);
     header->words[0] = profile_string(processes.snapshot, row.name).text;
-    const struct sampler_target unlisted = { .pid = row.pid,
+    const struct session_target unlisted = { .pid = row.pid,
                                              .argc = 1,
                                              .argv = header->words,
                                              .executable = "",
@@ -239,13 +239,14 @@ static void find_range(struct report_header *header, const struct report_source 
 {
     const struct report_selection *const said = source->selection;
     uint64_t joined_ns = UINT64_MAX, left_ns = 0;
-    struct sampler_target known;
+    struct session_target known;
     header->session_ns = header->to_ns = source->snapshot->end_ns;
     cut_range(header, source->snapshot, source->query);
     if (said)
         cut_range(header, said->snapshot, said->query);
     for (size_t i = 0;
-         !header->has_all_processes && session_target_at(source->session, i, &known); i++) {
+         !header->has_all_processes && session_info_target_at(source->session, i, &known);
+         i++) {
         const int32_t pid = (int32_t)known.pid;
         if (!bsearch(&pid, header->pids, header->process_count, sizeof pid, by_number))
             continue;

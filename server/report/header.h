@@ -21,7 +21,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/native_frames.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 struct buffer;
 struct json;
@@ -37,7 +37,7 @@ struct report_header {
     uint64_t samples, ns;         /* selected, and the time that they stand for */
     uint64_t period_ns;           /* that each stands for, on average */
     bool has_periods;             /* not all of them stand for the same */
-    struct sampler_target target; /* the first process selected */
+    struct session_target target; /* the first process selected */
     const char *words[1];         /* its command line where no other is known */
     size_t process_count;
     int32_t *pids; /* selected, ascending */
@@ -67,11 +67,11 @@ void report_header_put_text(const struct report_header *header, struct buffer *o
 
 /* "process 4711", or "process 4711 and 3 others" if there are several. */
 void report_header_put_process(const struct report_header *header,
-                               const struct sampler_target *target, struct buffer *out);
+                               const struct session_target *target, struct buffer *out);
 
 /* The words of a command line as plain text; a longer one is cut after REPORT_COMMAND_BYTES. */
 enum { REPORT_COMMAND_BYTES = 200 };
-void report_header_put_command(const struct sampler_target *target, struct buffer *out);
+void report_header_put_command(const struct session_target *target, struct buffer *out);
 
 /* The SELECTION document of server/README.md. */
 void report_header_write(const struct report_header *header, struct json *json);

@@ -160,7 +160,7 @@ void report_header_write(const struct report_header *header, struct json *json)
 }
 
 void report_header_put_process(const struct report_header *header,
-                               const struct sampler_target *target, struct buffer *out)
+                               const struct session_target *target, struct buffer *out)
 {
     const size_t count = header->process_count;
     buffer_printf(out, "process %d", (int)target->pid);
@@ -168,7 +168,7 @@ void report_header_put_process(const struct report_header *header,
         buffer_printf(out, " and %zu other%s", count - 1, count > 2 ? "s" : "");
 }
 
-void report_header_put_command(const struct sampler_target *target, struct buffer *out)
+void report_header_put_command(const struct session_target *target, struct buffer *out)
 {
     struct buffer words = { 0 };
     for (size_t i = 0; i < target->argc && words.length <= REPORT_COMMAND_BYTES; i++)

@@ -193,7 +193,7 @@ void report_file_name(const struct report_source *source, const struct report_fo
     struct tm parts;
     if (gmtime_r(&start, &parts))
         strftime(when, sizeof when, "-%Y%m%d-%H%M%SZ", &parts);
-    const struct sampler_target *const target =
+    const struct session_target *const target =
         source->header ? &source->header->target : source->session->target;
     /* A program that has not been started yet has no number. */
     if (target->pid)

@@ -193,7 +193,7 @@ static void find_c_function(struct summary *summary)
 {
     const struct summary_rows *const rows = &summary->functions;
     /* A session may have begun with them later: then it has libraries. */
-    if (summary->source->session->options->native == SAMPLER_NATIVE_FULL ||
+    if (summary->source->session->options->native == SESSION_NATIVE_FULL ||
         summary->source->snapshot->sizes.libraries > 1)
         return;
     for (size_t i = 0; i < rows->count && !summary->c_function.self; i++)
@@ -267,7 +267,7 @@ enum err_code summary_init(struct summary *summary, const struct report_source *
         const bool chooses_states = state_condition_is_set(&source->header->states);
         const struct state_sums *const sums = &summary->states;
         const uint64_t waited = sums->yes[STATE_FLAG_WAITS_GIL];
-        if (!session_has_gil(summary->source->session, sums))
+        if (!session_info_has_gil(summary->source->session, sums))
             summary->gil = SUMMARY_GIL_NONE;
         else if (waited == 0 && sums->unknown[STATE_FLAG_WAITS_GIL] > 0 &&
                  sums->unknown[STATE_FLAG_WAITS_GIL] + sums->yes[STATE_FLAG_HAS_GIL] >=

@@ -9,7 +9,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/base/thread.h"
 #include "sampler/processes.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/sessions/dashboard.h"
 #include "server/sessions/last_activity.h"
 #include "server/sessions/scan_pace.h"
@@ -24,16 +24,16 @@ struct continuous {
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    bool is_stopping;     /* guarded by the mutex */
-    struct session *now;  /* held; NULL: none */
-    struct session *next; /* held, is to take the place of it; NULL: none */
-    bool is_shared;       /* both sample, each within half of the budget */
+    bool is_stopping;           /* guarded by the mutex */
+    struct session_entry *now;  /* held; NULL: none */
+    struct session_entry *next; /* held, is to take the place of it; NULL: none */
+    bool is_shared;             /* both sample, each within half of the budget */
     size_t launches;
     struct scan_pace pace;
     uint64_t examined_ns;               /* of CPU, that others have taken for scans so far */
     uint64_t rest_ns;                   /* until the next scan */
     uint64_t since_ns;                  /* of the last launch */
-    pid_t found[SAMPLER_MAX_PROCESSES]; /* that may be read */
+    pid_t found[SESSION_MAX_PROCESSES]; /* that may be read */
     size_t count;
 };
 
@@ -41,34 +41,34 @@ static void note_process(void *context, const struct process_info *info)
 {
     struct continuous *const continuous = context;
     if (!info->reason && info->python && info->uptime_ns >= AGE_NS &&
-        continuous->count < SAMPLER_MAX_PROCESSES)
+        continuous->count < SESSION_MAX_PROCESSES)
         continuous->found[continuous->count++] = info->pid;
 }
 
-static bool is_sampled(const struct sampler *sampler, pid_t pid)
+static bool is_sampled(const struct session *session, pid_t pid)
 {
-    struct sampler_target target;
-    for (size_t i = 0; sampler_target_at(sampler, i, &target); i++)
+    struct session_target target;
+    for (size_t i = 0; session_target_at(session, i, &target); i++)
         if (target.pid == pid && target.to_ns == 0)
             return true;
     return false;
 }
 
-static void join_new(const struct continuous *continuous, struct session *session)
+static void join_new(const struct continuous *continuous, struct session_entry *entry)
 {
-    struct sampler *const sampler = session->sampler;
-    for (size_t i = 0; sampler && i < continuous->count; i++)
-        if (!is_sampled(sampler, continuous->found[i]))
-            (void)!sampler_join(sampler, continuous->found[i], NULL);
+    struct session *const session = entry->session;
+    for (size_t i = 0; session && i < continuous->count; i++)
+        if (!is_sampled(session, continuous->found[i]))
+            (void)!session_join(session, continuous->found[i], NULL);
 }
 
-static void drop_session(struct continuous *continuous, struct session **session)
+static void drop_session(struct continuous *continuous, struct session_entry **entry)
 {
-    if (!*session)
+    if (!*entry)
         return;
-    sessions_remove(continuous->dashboard->sessions, *session);
-    session_release(*session);
-    *session = NULL;
+    sessions_remove(continuous->dashboard->sessions, *entry);
+    session_release(*entry);
+    *entry = NULL;
 }
 
 static double sampling_percent(const struct continuous *continuous)
@@ -76,10 +76,10 @@ static double sampling_percent(const struct continuous *continuous)
     return continuous->settings.max_cpu_percent * (1 - CONTINUOUS_SCAN_SHARE);
 }
 
-static void launch_session(struct continuous *continuous, struct session **out)
+static void launch_session(struct continuous *continuous, struct session_entry **out)
 {
     struct session_words words = { .name = "all processes" };
-    struct sampler_options options;
+    struct session_options options;
     dashboard_defaults(continuous->dashboard, &options);
     /* It begins with one of them, another one each time, and the others join: that one of them
      * ends meanwhile must not keep it from beginning. */
@@ -96,25 +96,25 @@ static void launch_session(struct continuous *continuous, struct session **out)
         *out = NULL;
 }
 
-static bool is_over(struct session *session)
+static bool is_over(struct session_entry *entry)
 {
-    const enum sampler_state state = session_state(session);
-    return state == SAMPLER_ENDED || state == SAMPLER_FAILED;
+    const enum session_state state = session_entry_state(entry);
+    return state == SESSION_ENDED || state == SESSION_FAILED;
 }
 
 /* Both sample for a while, so that the last minutes are always those of one session. */
 static void share_budget(struct continuous *continuous)
 {
-    const bool is_shared = continuous->now && continuous->next && continuous->now->sampler &&
-                           continuous->next->sampler;
+    const bool is_shared = continuous->now && continuous->next && continuous->now->session &&
+                           continuous->next->session;
     if (is_shared == continuous->is_shared)
         return;
     continuous->is_shared = is_shared;
     const double percent = sampling_percent(continuous) / (is_shared ? 2 : 1);
-    if (continuous->now && continuous->now->sampler)
-        sampler_set_max_cpu(continuous->now->sampler, percent);
-    if (continuous->next && continuous->next->sampler)
-        sampler_set_max_cpu(continuous->next->sampler, percent);
+    if (continuous->now && continuous->now->session)
+        session_set_max_cpu(continuous->now->session, percent);
+    if (continuous->next && continuous->next->session)
+        session_set_max_cpu(continuous->next->session, percent);
 }
 
 static uint64_t overlap_ns(const struct continuous *continuous)
@@ -131,7 +131,7 @@ static void take_turns(struct continuous *continuous)
         drop_session(continuous, &continuous->now);
     if (continuous->next && is_over(continuous->next))
         drop_session(continuous, &continuous->next);
-    if (continuous->next && continuous->next->sampler &&
+    if (continuous->next && continuous->next->session &&
         (!continuous->now || age_ns > overlap_ns(continuous))) {
         drop_session(continuous, &continuous->now);
         continuous->now = continuous->next;

@@ -10,7 +10,7 @@
  * Ownership: continuous_start makes, continuous_stop ends its thread and frees; NULL is fine.  Stop it
  * before the sessions are destroyed.
  * Threads: its own.
- * Limits: those of a session (SAMPLER_MAX_PROCESSES).
+ * Limits: those of a session (SESSION_MAX_PROCESSES).
  */
 #ifndef SERVER_SESSIONS_CONTINUOUS_H
 #define SERVER_SESSIONS_CONTINUOUS_H
@@ -30,7 +30,7 @@
 
 struct continuous;
 struct dashboard;
-struct sampler_options;
+struct session_options;
 
 struct continuous_settings {
     double rate_hz, max_cpu_percent;

@@ -11,7 +11,7 @@
 #include "sampler/base/thread.h"
 #include "sampler/capture/reader.h"
 #include "sampler/processes.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/sessions/capture_store.h"
 #include "server/sessions/last_activity.h"
 #include "server/sessions/leave.h"
@@ -24,8 +24,8 @@ enum { DEFAULT_RATE_HZ = 1000, CHECK_MS = 2000 };
 /* The context of a thread that starts a session; the thread frees it. */
 struct launch {
     struct dashboard *dashboard;
-    struct session *session;
-    struct sampler_options options;
+    struct session_entry *entry;
+    struct session_options options;
     int fd; /* of the capture to read; -1: none */
 };
 
@@ -50,7 +50,7 @@ void dashboard_close(struct dashboard *dashboard)
     processes_destroy(dashboard->processes);
     captures_close(dashboard->captures);
     last_activity_destroy(dashboard->activity);
-    sampler_close_engines(dashboard->engines);
+    session_close_engines(dashboard->engines);
     memset(dashboard, 0, sizeof *dashboard);
 }
 
@@ -60,9 +60,9 @@ void dashboard_begin(struct dashboard *dashboard)
     (void)!processes_visit(dashboard->processes, NULL, NULL, &summary, NULL);
 }
 
-void dashboard_defaults(const struct dashboard *dashboard, struct sampler_options *out)
+void dashboard_defaults(const struct dashboard *dashboard, struct session_options *out)
 {
-    *out = (struct sampler_options){ .rate_hz = DEFAULT_RATE_HZ,
+    *out = (struct session_options){ .rate_hz = DEFAULT_RATE_HZ,
                                      .all_threads = true,
                                      .hides_arguments = dashboard->hides_arguments,
                                      .memory_bytes = dashboard->memory_bytes,
@@ -71,22 +71,22 @@ void dashboard_defaults(const struct dashboard *dashboard, struct sampler_option
     if (out->rate_hz > dashboard->max_rate_hz)
         out->rate_hz = dashboard->max_rate_hz;
     if (dashboard->max_stop_percent > 0 &&
-        dashboard->max_stop_percent < SAMPLER_MAX_STOP_PERCENT)
+        dashboard->max_stop_percent < SESSION_MAX_STOP_PERCENT)
         out->max_stop_percent = dashboard->max_stop_percent;
 }
 
 static enum err_code check_options(const struct dashboard *dashboard,
-                                   const struct sampler_options *options, struct err *err)
+                                   const struct session_options *options, struct err *err)
 {
     if (options->pid_count == 0 && !options->all)
         return err_set(err, ERR_INVALID, "\"pids\" or \"all\" is required");
     if (options->pid_count > 0 && options->all)
         return err_set(err, ERR_INVALID, "\"pids\" and \"all\" exclude each other");
-    if (!(options->rate_hz >= SAMPLER_MIN_RATE_HZ &&
+    if (!(options->rate_hz >= SESSION_MIN_RATE_HZ &&
           options->rate_hz <= dashboard->max_rate_hz))
         return err_set(err, ERR_INVALID, "\"rate_hz\" must be from %g to %g (--max-rate)",
-                       SAMPLER_MIN_RATE_HZ, dashboard->max_rate_hz);
-    if (dashboard->max_stop_percent > 0 && options->stop == SAMPLER_STOP_ALWAYS)
+                       SESSION_MIN_RATE_HZ, dashboard->max_rate_hz);
+    if (dashboard->max_stop_percent > 0 && options->stop == SESSION_STOP_ALWAYS)
         return err_set(err, ERR_INVALID,
                        "\"stop\": \"always\" is not permitted on this server (--max-stop)");
     if (dashboard->max_stop_percent > 0 &&
@@ -100,9 +100,9 @@ static enum err_code check_options(const struct dashboard *dashboard,
     /* The engine is checked here, as one of several sessions that begin at the same time may still
      * fail. */
     struct err why = { 0 };
-    if (options->engine != SAMPLER_ENGINE_KERNEL)
+    if (options->engine != SESSION_ENGINE_KERNEL)
         return ERR_OK;
-    const enum err_code rc = sampler_check_engine(options, &why);
+    const enum err_code rc = session_check_engine(options, &why);
     return !rc ? rc
                : err_set(err, rc == ERR_INVALID ? rc : ERR_LIMIT,
                          "%s: use the engine auto or remote", why.message);
@@ -112,31 +112,31 @@ static void *run_launch(void *context)
 {
     struct launch *const launch = context;
     struct sessions *const sessions = launch->dashboard->sessions;
-    struct sampler *sampler = NULL;
+    struct session *session = NULL;
     struct session_capture capture;
     struct err err = { 0 };
     session_capture_open(&capture, launch->dashboard->captures, launch->dashboard->say,
                          launch->dashboard->say_context);
     launch->options.sink = session_capture_sink(&capture);
-    launch->options.is_cancelled = &launch->session->is_cancelled;
-    if (sampler_start(&launch->options, &sampler, &err) == ERR_OK) {
-        session_capture_begin(&capture, sampler, launch->session);
-        session_become(launch->session, sampler, NULL);
+    launch->options.is_cancelled = &launch->entry->is_cancelled;
+    if (session_start(&launch->options, &session, &err) == ERR_OK) {
+        session_capture_begin(&capture, session, launch->entry);
+        session_entry_become(launch->entry, session, NULL);
         sessions_share(sessions);
 
         /* Now and then somebody sees whether the capture is still there. */
-        struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+        struct pollfd end = { .fd = session_end_fd(session), .events = POLLIN };
         int ready = 0;
         while ((ready = poll(&end, 1, CHECK_MS)) == 0 || (ready < 0 && errno == EINTR))
             session_capture_check(&capture);
     } else {
-        session_fail(launch->session, &err);
+        session_entry_fail(launch->entry, &err);
     }
     leave_hold();
-    session_capture_close(&capture, sampler);
+    session_capture_close(&capture, session);
     leave_release();
     sessions_share(sessions);
-    session_release(launch->session);
+    session_release(launch->entry);
     free(launch);
     sessions_work_end(sessions);
     return NULL;
@@ -147,7 +147,7 @@ static bool goes_on(void *session, uint64_t done, uint64_t bytes)
 {
     (void)done;
     (void)bytes;
-    return !session_is_stopping(session);
+    return !session_entry_is_stopping(session);
 }
 
 static void *run_load(void *context)
@@ -160,19 +160,19 @@ static void *run_load(void *context)
     struct session_words words;
     const struct reader_part all = { .memory_bytes = launch->dashboard->memory_bytes,
                                      .watch = goes_on,
-                                     .context = launch->session };
-    session_words(launch->session, &words);
+                                     .context = launch->entry };
+    session_entry_words(launch->entry, &words);
     if (open_capture_open(words.capture, launch->fd, &all, launch->dashboard->hides_arguments,
                           &opened, &err) != ERR_OK) {
-        session_fail(launch->session, &err);
+        session_entry_fail(launch->entry, &err);
     } else {
         if (*opened->ignored && launch->dashboard->say)
-            launch->dashboard->say(launch->dashboard->say_context, launch->session->id,
+            launch->dashboard->say(launch->dashboard->say_context, launch->entry->id,
                                    opened->ignored);
-        session_become(launch->session, NULL, opened);
+        session_entry_become(launch->entry, NULL, opened);
     }
     close(launch->fd);
-    session_release(launch->session);
+    session_release(launch->entry);
     free(launch);
     sessions_work_end(sessions);
     return NULL;
@@ -180,8 +180,8 @@ static void *run_load(void *context)
 
 /* The thread holds the session as well. */
 static enum err_code start_thread(struct dashboard *dashboard, void *(*run)(void *context),
-                                  struct session *session,
-                                  const struct sampler_options *options, int fd,
+                                  struct session_entry *entry,
+                                  const struct session_options *options, int fd,
                                   struct err *err)
 {
     struct launch *const launch = calloc(1, sizeof *launch);
@@ -189,55 +189,54 @@ static enum err_code start_thread(struct dashboard *dashboard, void *(*run)(void
         return err_nomem(err);
     launch->dashboard = dashboard;
     launch->fd = fd;
-    launch->session = sessions_find(dashboard->sessions, session->id);
+    launch->entry = sessions_find(dashboard->sessions, entry->id);
     if (options)
         launch->options = *options;
     sessions_work_begin(dashboard->sessions);
-    const int sys = launch->session ? thread_start(NULL, run, launch) : ESRCH;
+    const int sys = launch->entry ? thread_start(NULL, run, launch) : ESRCH;
     if (sys == 0)
         return ERR_OK;
     sessions_work_end(dashboard->sessions);
-    session_release(launch->session);
+    session_release(launch->entry);
     free(launch);
     return err_sys(err, sys, "cannot start a thread");
 }
 
 static enum err_code launch_source(struct dashboard *dashboard, enum session_source source,
-                                   const struct sampler_options *options,
+                                   const struct session_options *options,
                                    const struct frame_filters *filters,
-                                   const struct session_words *words, struct session **out,
-                                   struct err *err)
+                                   const struct session_words *words,
+                                   struct session_entry **out, struct err *err)
 {
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     enum err_code rc = check_options(dashboard, options, err);
     if (!rc)
-        rc =
-            sessions_begin(dashboard->sessions, source, options, filters, words, &session, err);
+        rc = sessions_begin(dashboard->sessions, source, options, filters, words, &entry, err);
     if (rc)
         return rc;
-    rc = start_thread(dashboard, run_launch, session, options, -1, err);
+    rc = start_thread(dashboard, run_launch, entry, options, -1, err);
     if (!rc) {
-        *out = session;
+        *out = entry;
         return rc;
     }
-    sessions_remove(dashboard->sessions, session);
-    session_release(session);
+    sessions_remove(dashboard->sessions, entry);
+    session_release(entry);
     return rc;
 }
 
 enum err_code dashboard_launch(struct dashboard *dashboard,
-                               const struct sampler_options *options,
+                               const struct session_options *options,
                                const struct frame_filters *filters,
-                               const struct session_words *words, struct session **out,
+                               const struct session_words *words, struct session_entry **out,
                                struct err *err)
 {
     return launch_source(dashboard, SESSION_LIVE, options, filters, words, out, err);
 }
 
 enum err_code dashboard_launch_continuous(struct dashboard *dashboard,
-                                          const struct sampler_options *options,
+                                          const struct session_options *options,
                                           const struct session_words *words,
-                                          struct session **out, struct err *err)
+                                          struct session_entry **out, struct err *err)
 {
     return launch_source(dashboard, SESSION_CONTINUOUS, options, NULL, words, out, err);
 }
@@ -251,11 +250,11 @@ static void take_title(void *context, const struct capture_entry *entry)
 }
 
 enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *name,
-                                       struct session **out, struct err *err)
+                                       struct session_entry **out, struct err *err)
 {
     struct session_words words = { .name = "" };
     struct range_notes notes;
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     uint64_t bytes = 0;
     int fd = -1;
     enum err_code rc = captures_tell_one(dashboard->captures, name, take_title, &words, err);
@@ -263,19 +262,18 @@ enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *
         rc = captures_open_file(dashboard->captures, name, &fd, &bytes, NULL, err);
     if (rc)
         return rc;
-    rc =
-        sessions_begin(dashboard->sessions, SESSION_CAPTURE, NULL, NULL, &words, &session, err);
+    rc = sessions_begin(dashboard->sessions, SESSION_CAPTURE, NULL, NULL, &words, &entry, err);
     if (!rc) {
         captures_read_notes(dashboard->captures, name, &notes);
-        session_set_notes(session, &notes);
+        session_entry_set_notes(entry, &notes);
     }
-    if (!rc && (rc = start_thread(dashboard, run_load, session, NULL, fd, err)) != ERR_OK) {
-        sessions_remove(dashboard->sessions, session);
-        session_release(session);
+    if (!rc && (rc = start_thread(dashboard, run_load, entry, NULL, fd, err)) != ERR_OK) {
+        sessions_remove(dashboard->sessions, entry);
+        session_release(entry);
     }
     if (rc)
         close(fd);
     else
-        *out = session;
+        *out = entry;
     return rc;
 }

@@ -19,7 +19,7 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/wire/session.h"
 
 struct captures;
@@ -27,7 +27,7 @@ struct engines;
 struct frame_filters;
 struct last_activity;
 struct processes;
-struct session;
+struct session_entry;
 struct sessions;
 
 enum { DASHBOARD_MAX_SESSIONS = 50 };
@@ -47,7 +47,7 @@ struct dashboard {
     double max_rate_hz;
     double max_stop_percent;            /* 0: no limit */
     size_t memory_bytes;                /* maximum size of the profile of a session */
-    enum sampler_engine engine;         /* of sessions that do not choose */
+    enum session_engine engine;         /* of sessions that do not choose */
     char context[CONTEXT_MAX_VARIABLE]; /* the same, not of the continuous one; "": none */
     struct engines *engines;            /* NULL: the remote engine samples */
     char not_continuous[256];           /* why there is no continuous session; "": there is */
@@ -70,21 +70,22 @@ void dashboard_begin(struct dashboard *dashboard);
  * maximum number of sessions is running, or there is no kernel engine for one that needs it; ERR_INVALID:
  * the options are not permitted. */
 MUST_CHECK enum err_code dashboard_launch(struct dashboard *dashboard,
-                                          const struct sampler_options *options,
+                                          const struct session_options *options,
                                           const struct frame_filters *filters,
                                           const struct session_words *words,
-                                          struct session **out, struct err *err);
+                                          struct session_entry **out, struct err *err);
 
 /* Launches a session of all processes, which does not count towards the limit. */
 MUST_CHECK enum err_code dashboard_launch_continuous(struct dashboard *dashboard,
-                                                     const struct sampler_options *options,
+                                                     const struct session_options *options,
                                                      const struct session_words *words,
-                                                     struct session **out, struct err *err);
+                                                     struct session_entry **out,
+                                                     struct err *err);
 /* Launches a session of a capture. ERR_NOT_FOUND: there is none. */
 MUST_CHECK enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *name,
-                                                  struct session **out, struct err *err);
+                                                  struct session_entry **out, struct err *err);
 
 /* The default options of a session. */
-void dashboard_defaults(const struct dashboard *dashboard, struct sampler_options *out);
+void dashboard_defaults(const struct dashboard *dashboard, struct session_options *out);
 
 #endif /* SERVER_SESSIONS_DASHBOARD_H */

@@ -8,7 +8,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/profile/sink.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/sessions/startup.h"
 
 /* Some ticks, so that every thread is seen; the last counts.  On a busy machine there may be none in
@@ -45,8 +45,8 @@ static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
 }
 
 /* Who asks has a time; the process may have another one. */
-static enum err_code start(const struct sampler_options *options, const atomic_bool *is_ending,
-                           struct sampler **out, struct err *err)
+static enum err_code start(const struct session_options *options, const atomic_bool *is_ending,
+                           struct session **out, struct err *err)
 {
     struct startup *startup = NULL;
     const uint64_t end_ns = clock_now_ns() + START_NS;
@@ -68,34 +68,34 @@ static enum err_code start(const struct sampler_options *options, const atomic_b
 
 static enum err_code take_locks(struct dump *dump, struct err *err)
 {
-    struct sampler_locks locks = { 0 };
-    const enum err_code rc = sampler_locks(dump->sampler, &locks, err);
+    struct session_locks locks = { 0 };
+    const enum err_code rc = session_locks(dump->session, &locks, err);
     if (rc)
         return rc;
     lock_graph_take(&dump->locks, &locks);
-    sampler_locks_deinit(&locks);
+    session_locks_deinit(&locks);
     return ERR_OK;
 }
 
 /* *sampled_out: there was a tick. */
-static enum err_code sample(struct dump *dump, const struct sampler_options *options,
+static enum err_code sample(struct dump *dump, const struct session_options *options,
                             uint64_t tick_ns, const atomic_bool *is_ending, bool *sampled_out,
                             struct err *err)
 {
-    enum err_code rc = start(options, is_ending, &dump->sampler, err);
+    enum err_code rc = start(options, is_ending, &dump->session, err);
     if (rc)
         return rc;
 
     /* Lets it take some ticks, and waits until it has ended. */
-    struct sampler *const sampler = dump->sampler;
-    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+    struct session *const session = dump->session;
+    struct pollfd end = { .fd = session_end_fd(session), .events = POLLIN };
     const uint64_t began_ns = clock_now_ns();
     while (poll(&end, 1, POLL_MS) <= 0)
         if (clock_now_ns() - began_ns > tick_ns || (is_ending && atomic_load(is_ending)))
-            sampler_stop(sampler);
+            session_stop(session);
 
     dump->at_ns = clock_wall_ns();
-    rc = profile_snapshot(sampler_profile(dump->sampler), &dump->snapshot, err);
+    rc = profile_snapshot(session_profile(dump->session), &dump->snapshot, err);
     dump->has_snapshot = !rc;
     dump->samples = dump->snapshot.quality.samples;
     /* A sample of a part of many threads stands for others. */
@@ -107,17 +107,17 @@ static enum err_code sample(struct dump *dump, const struct sampler_options *opt
     *sampled_out = dump->snapshot.quality.ticks > 0 || (is_ending && atomic_load(is_ending));
     if (!rc)
         rc = take_locks(dump, err);
-    return rc ? rc : sampler_tasks(dump->sampler, &dump->tasks, err);
+    return rc ? rc : session_tasks(dump->session, &dump->tasks, err);
 }
 
 static void drop_request(struct dump *dump)
 {
     if (dump->has_snapshot)
         profile_snapshot_release(&dump->snapshot);
-    sampler_tasks_deinit(&dump->tasks);
+    session_tasks_deinit(&dump->tasks);
     lock_graph_deinit(&dump->locks);
-    sampler_destroy(dump->sampler);
-    dump->sampler = NULL;
+    session_destroy(dump->session);
+    dump->session = NULL;
     dump->has_snapshot = false;
     dump->count = dump->left_out = 0;
 }
@@ -134,9 +134,9 @@ static bool has_moving(const struct dump *dump)
 /* A thread that ran at each tick, and was not stopped at any; or one whose wait was seen once. */
 static bool lacks_locks(const struct dump *dump)
 {
-    if (!dump->sampler)
+    if (!dump->session)
         return false;
-    const pid_t pid = sampler_target(dump->sampler)->pid;
+    const pid_t pid = session_target(dump->session)->pid;
     for (size_t i = 0; i < dump->count; i++) {
         const int32_t tid = profile_thread_at(&dump->snapshot, dump->rows[i].thread).tid;
         const struct lock_thread *const thread =
@@ -167,8 +167,8 @@ static int by_place(const void *left, const void *right, void *snapshot)
     return (a.tid > b.tid) - (a.tid < b.tid);
 }
 
-enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
-                        enum sampler_native native, const atomic_bool *is_ending,
+enum err_code dump_take(struct dump *dump, pid_t pid, enum session_async async,
+                        enum session_native native, const atomic_bool *is_ending,
                         struct err *err)
 {
     const struct dump_request request = { .async = async, .native = native };
@@ -179,15 +179,15 @@ enum err_code dump_take_of(struct dump *dump, pid_t pid, const struct dump_reque
                            const atomic_bool *is_ending, struct err *err)
 {
     const struct sink sink = { .context = dump, .count = take_run, .seal = take_seal };
-    struct sampler_options options = { .pids = { pid },
+    struct session_options options = { .pids = { pid },
                                        .pid_count = 1,
                                        .rate_hz = RATE_HZ,
                                        .duration_ns = MOST_NS,
                                        .all_threads = true,
                                        .native = request->native,
-                                       .stop = request->native == SAMPLER_NATIVE_FULL
-                                                   ? SAMPLER_STOP_ALWAYS
-                                                   : SAMPLER_STOP_AUTO,
+                                       .stop = request->native == SESSION_NATIVE_FULL
+                                                   ? SESSION_STOP_ALWAYS
+                                                   : SESSION_STOP_AUTO,
                                        .async = request->async,
                                        .tasks_each = true,
                                        .locks = true,
@@ -215,9 +215,9 @@ enum err_code dump_take_of(struct dump *dump, pid_t pid, const struct dump_reque
                   (lacks_locks(dump) && tries < LOCK_TRIES) ||
                   (is_partial && tick_ns < MOST_NS);
         /* A thread that cannot be stopped, because a debugger has it or nobody knows its number, is read as it is. */
-        if (options.stop == SAMPLER_STOP_ALWAYS && dump->has_snapshot &&
+        if (options.stop == SESSION_STOP_ALWAYS && dump->has_snapshot &&
             dump->snapshot.quality.failed_perm) {
-            options.stop = SAMPLER_STOP_AUTO;
+            options.stop = SESSION_STOP_AUTO;
             is_poor = true;
         }
     } while (has_scanned ? is_poor : tick_ns < MOST_NS);
@@ -233,7 +233,7 @@ bool dump_warning(const struct dump *dump, size_t index, char out[DUMP_WARNING_B
     size_t before = 0;
     if (!dump->core)
         return false;
-    while (sampler_core_warning(dump->core, before, out))
+    while (session_core_warning(dump->core, before, out))
         if (before++ == index)
             return true;
     /* Every tick reads all threads of a core. */

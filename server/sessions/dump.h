@@ -20,7 +20,7 @@
 #include "sampler/core.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/state.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/sessions/lock_graph.h"
 
 enum { DUMP_MAX_THREADS = 8192 };
@@ -34,8 +34,8 @@ struct dump_row {
 };
 
 struct dump {
-    struct sampler *sampler;
-    const struct sampler_core
+    struct session *session;
+    const struct session_core
         *core; /* that it was read from; NULL: a process, until the caller sets it */
     struct profile_snapshot snapshot; /* ids of the rows refer to it */
     bool has_snapshot;
@@ -43,26 +43,26 @@ struct dump {
     uint64_t samples;
     struct dump_row *rows;      /* the main thread first, then by tid */
     size_t count, left_out;     /* threads that were not seen */
-    struct sampler_tasks tasks; /* asyncio tasks, if requested */
+    struct session_tasks tasks; /* asyncio tasks, if requested */
     struct lock_graph locks;
 };
 
 struct dump_request {
-    enum sampler_async async;
-    enum sampler_native native;
+    enum session_async async;
+    enum session_native native;
     bool instructions; /* what each frame executes */
 };
 
-/* pid: or the number of a core (sampler/core.h).  Errors as of sampler_start.  native FULL: stops the threads at each tick.  is_ending: if it becomes true, dump_take returns early; may be NULL. */
-MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
-                                   enum sampler_native native, const atomic_bool *is_ending,
+/* pid: or the number of a core (sampler/core.h).  Errors as of session_start.  native FULL: stops the threads at each tick.  is_ending: if it becomes true, dump_take returns early; may be NULL. */
+MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid, enum session_async async,
+                                   enum session_native native, const atomic_bool *is_ending,
                                    struct err *err);
 MUST_CHECK enum err_code dump_take_of(struct dump *dump, pid_t pid,
                                       const struct dump_request *request,
                                       const atomic_bool *is_ending, struct err *err);
 void dump_deinit(struct dump *dump);
 
-enum { DUMP_WARNING_BYTES = SAMPLER_CORE_WARNING_BYTES };
+enum { DUMP_WARNING_BYTES = SESSION_CORE_WARNING_BYTES };
 /* A sentence about a part of the process that its core lacks; false: there are no more than `index`. */
 bool dump_warning(const struct dump *dump, size_t index, char out[DUMP_WARNING_BYTES]);
 

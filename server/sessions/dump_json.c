@@ -63,7 +63,7 @@ static void write_holder(struct json *json, const struct dump *dump,
 static void write_locks(struct json *json, const struct dump *dump, int32_t tid)
 {
     const struct lock_thread *const thread =
-        lock_graph_find(&dump->locks, sampler_target(dump->sampler)->pid, tid);
+        lock_graph_find(&dump->locks, session_target(dump->session)->pid, tid);
     const struct lock_use *const wait = thread ? lock_thread_wait(thread) : NULL;
     if (json_member_if(json, "waits_for", wait != NULL)) {
         const struct lock_holder holder = lock_graph_holder(&dump->locks, thread);
@@ -127,7 +127,7 @@ static void write_motion(struct json *json, pid_t pid, int32_t tid,
 static void write_thread(struct json *json, const struct dump *dump, const struct dump_row *row,
                          const struct dump_view *view)
 {
-    const pid_t pid = sampler_target(dump->sampler)->pid;
+    const pid_t pid = session_target(dump->session)->pid;
     const struct profile_thread thread = profile_thread_at(&dump->snapshot, row->thread);
     json_object(json);
     json_member_int(json, "tid", thread.tid);
@@ -145,7 +145,7 @@ static void write_thread(struct json *json, const struct dump *dump, const struc
 }
 
 static void write_task(struct json *json, const struct dump *dump,
-                       const struct sampler_task *task)
+                       const struct session_task *task)
 {
     json_object(json);
     json_key(json, "name");
@@ -169,11 +169,11 @@ static void write_tasks(struct json *json, const struct dump *dump)
 /* null: it was read from a process. */
 static void write_core(struct json *json, const struct dump *dump)
 {
-    const struct sampler_core *const core = dump->core;
+    const struct session_core *const core = dump->core;
     char warning[DUMP_WARNING_BYTES];
     if (!json_member_if(json, "core", core != NULL))
         return;
-    const struct sampler_core_facts *const facts = sampler_core_facts(core);
+    const struct session_core_facts *const facts = session_core_facts(core);
     json_object(json);
     json_member_text(json, "file", facts->file);
     json_member_text(json, "command", facts->command);
@@ -209,9 +209,9 @@ void dump_write_json_with(struct json *json, const struct dump *dump, bool wants
 {
     json_object(json);
     json_member_int(json, "pid",
-                    dump->core ? sampler_core_facts(dump->core)->pid
-                               : sampler_target(dump->sampler)->pid);
-    json_member_text(json, "python", sampler_target(dump->sampler)->python);
+                    dump->core ? session_core_facts(dump->core)->pid
+                               : session_target(dump->session)->pid);
+    json_member_text(json, "python", session_target(dump->session)->python);
     if (facts && json_member_if(json, "rank", facts->rank >= 0))
         json_int(json, facts->rank);
     if (facts)

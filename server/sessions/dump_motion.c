@@ -93,7 +93,7 @@ enum err_code dump_motion_note(struct dump_motion *motion, const struct dump *du
                                bool counts_waits, struct err *err)
 {
     const struct profile_snapshot *const snapshot = &dump->snapshot;
-    const pid_t pid = sampler_target(dump->sampler)->pid;
+    const pid_t pid = session_target(dump->session)->pid;
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < dump->count && !rc; i++) {
         const struct dump_row *const row = &dump->rows[i];

@@ -142,7 +142,7 @@ static void put_locks(struct buffer *out, const struct dump *dump, int32_t tid,
                       bool has_address)
 {
     const struct lock_thread *const thread =
-        lock_graph_find(&dump->locks, sampler_target(dump->sampler)->pid, tid);
+        lock_graph_find(&dump->locks, session_target(dump->session)->pid, tid);
     if (!thread)
         return;
     if (lock_thread_wait(thread)) {
@@ -203,7 +203,7 @@ static void put_motion(struct buffer *out, const struct dump *dump, int32_t tid,
 {
     const enum motion motion =
         view->motion
-            ? dump_motion_of(view->motion, sampler_target(dump->sampler)->pid, tid, view->dumps)
+            ? dump_motion_of(view->motion, session_target(dump->session)->pid, tid, view->dumps)
             : MOTION_UNKNOWN;
     if (motion == MOTION_MOVES)
         buffer_text(out, ", moves");
@@ -236,7 +236,7 @@ static struct thread_text read_thread(const struct dump *dump, const struct dump
 static bool is_idle_worker(const struct dump *dump, const struct thread_text *text)
 {
     const struct lock_thread *const locks =
-        lock_graph_find(&dump->locks, sampler_target(dump->sampler)->pid, text->thread.tid);
+        lock_graph_find(&dump->locks, session_target(dump->session)->pid, text->thread.tid);
     bool is_wanted = false;
     for (size_t i = 0; locks && i < locks->count; i++)
         is_wanted |= !locks->uses[i].is_waited &&
@@ -252,7 +252,7 @@ static void put_stack(struct buffer *out, const struct dump *dump,
     const int32_t tid = text->thread.tid;
     put_locks(out, dump, tid, has_address);
     if (view->shows_kernel && tid && text->part != PART_RUNNING)
-        *lacks_kernel |= !put_kernel(out, sampler_target(dump->sampler)->pid, tid);
+        *lacks_kernel |= !put_kernel(out, session_target(dump->session)->pid, tid);
     put_frames(out, &dump->snapshot, text->node);
 }
 
@@ -272,7 +272,7 @@ static void put_thread(struct buffer *out, const struct dump *dump, const struct
 }
 
 static void put_name(struct buffer *out, const struct dump *dump,
-                     const struct sampler_task *task)
+                     const struct session_task *task)
 {
     if (task->name)
         put_string(out, &dump->snapshot, task->name);
@@ -284,7 +284,7 @@ static void put_name(struct buffer *out, const struct dump *dump,
 
 /* Writes whether the task waits, and which tasks wait for it. */
 static void put_task_state(struct buffer *out, const struct dump *dump,
-                           const struct sampler_task *task)
+                           const struct session_task *task)
 {
     buffer_text(out, task->is_running ? "runs" : task->is_moving ? "moves" : "waits");
     for (uint32_t i = 0; i < task->awaiter_count; i++) {
@@ -294,7 +294,7 @@ static void put_task_state(struct buffer *out, const struct dump *dump,
 }
 
 static void put_task(struct buffer *out, const struct dump *dump,
-                     const struct sampler_task *task)
+                     const struct session_task *task)
 {
     buffer_text(out, "  task ");
     put_name(out, dump, task);
@@ -406,7 +406,7 @@ static const char greenlets_text[] = "greenlets that are switched out cannot be 
 /* "core of PID 4711 (python3 app.py), killed by SIGSEGV at 0x0, thread 4711 was running" */
 static void put_core(struct buffer *out, const struct dump *dump)
 {
-    const struct sampler_core_facts *const facts = sampler_core_facts(dump->core);
+    const struct session_core_facts *const facts = session_core_facts(dump->core);
     char warning[DUMP_WARNING_BYTES];
     buffer_printf(out, "core of PID %d (", (int)facts->pid);
     plain_text_put(out, facts->command, strlen(facts->command));
@@ -431,9 +431,9 @@ static void put_core(struct buffer *out, const struct dump *dump)
 void dump_text_write(struct buffer *out, const struct dump *dump, const struct dump_view *view,
                      const struct process_facts *facts)
 {
-    const struct sampler_target *const target = sampler_target(dump->sampler);
+    const struct session_target *const target = session_target(dump->session);
     bool lacks_kernel = false;
-    const int pid = dump->core ? sampler_core_facts(dump->core)->pid : target->pid;
+    const int pid = dump->core ? session_core_facts(dump->core)->pid : target->pid;
     if (dump->core)
         put_core(out, dump);
     buffer_printf(out, "process %d, Python %s", pid, target->python);
@@ -513,7 +513,7 @@ static enum err_code merge_threads(struct dump_merge *merge, const struct dump *
             merge_thread(merge, merging, text.thread.is_main, is_idle_worker(dump, &text), err);
     }
     for (size_t i = 0; i < dump->tasks.count && view->shows_tasks && !rc; i++) {
-        const struct sampler_task *const task = &dump->tasks.items[i];
+        const struct session_task *const task = &dump->tasks.items[i];
         buffer_text(&merging->name, "task ");
         put_name(&merging->name, dump, task);
         put_task_state(&merging->state, dump, task);
@@ -527,7 +527,7 @@ enum err_code dump_text_merge(struct dump_merge *merge, const struct dump *dump,
                               const struct dump_view *view, const struct process_facts *facts,
                               struct err *err)
 {
-    const struct sampler_target *const target = sampler_target(dump->sampler);
+    const struct session_target *const target = session_target(dump->session);
     struct merging merging = { 0 };
     struct buffer deadlocks = { 0 };
     enum err_code rc =

@@ -9,7 +9,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/views/activity.h"
 #include "sampler/profile/wait.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/sessions/sessions.h"
 #include "server/wire/json.h"
 
@@ -51,15 +51,15 @@ void last_activity_destroy(struct last_activity *last)
 }
 
 /* The continuous session that samples; while one takes over from another, the older.  NULL: none. */
-static struct session *find_session(struct sessions *sessions)
+static struct session_entry *find_session(struct sessions *sessions)
 {
-    struct session *session = NULL;
-    for (size_t i = 0; (session = sessions_at(sessions, i)); i++) {
-        const enum sampler_state state = session_state(session);
-        if (session->source == SESSION_CONTINUOUS && session->sampler &&
-            (state == SAMPLER_RUNNING || state == SAMPLER_PAUSED))
-            return session;
-        session_release(session);
+    struct session_entry *entry = NULL;
+    for (size_t i = 0; (entry = sessions_at(sessions, i)); i++) {
+        const enum session_state state = session_entry_state(entry);
+        if (entry->source == SESSION_CONTINUOUS && entry->session &&
+            (state == SESSION_RUNNING || state == SESSION_PAUSED))
+            return entry;
+        session_release(entry);
     }
     return NULL;
 }
@@ -159,21 +159,21 @@ static void put_processes(struct json *json, const struct profile_snapshot *snap
 }
 
 static enum err_code write_session(struct last_activity *last, struct json *json,
-                                   const struct session *session, struct err *err)
+                                   const struct session_entry *entry, struct err *err)
 {
     struct profile_snapshot snapshot;
     struct activity activity;
-    if (strcmp(last->epoch, session->epoch) != 0)
+    if (strcmp(last->epoch, entry->epoch) != 0)
         own_marks_deinit(&last->marks);
-    memcpy(last->epoch, session->epoch, sizeof last->epoch);
-    enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
+    memcpy(last->epoch, entry->epoch, sizeof last->epoch);
+    enum err_code rc = profile_snapshot(session_entry_profile(entry), &snapshot, err);
     if (rc)
         return rc;
     rc = activity_init(&activity, &snapshot, &last->marks, SLOT_NS, LAST_ACTIVITY_SLOTS, err);
     if (!rc) {
-        struct sampler_processes processes;
-        sampler_processes(session->sampler, &processes);
-        json_member_text(json, "session", session->id);
+        struct session_processes processes;
+        session_processes(entry->session, &processes);
+        json_member_text(json, "session", entry->id);
         json_member_null(json, "reason");
         put_seconds(json, "from_s", activity.from_ns);
         put_seconds(json, "to_s", activity.to_ns);
@@ -203,14 +203,14 @@ static enum err_code write_session(struct last_activity *last, struct json *json
 static enum err_code make_document(struct last_activity *last, struct sessions *sessions,
                                    const char *off, struct err *err)
 {
-    struct session *const session = find_session(sessions);
+    struct session_entry *const entry = find_session(sessions);
     struct json json;
     enum err_code rc = ERR_OK;
     buffer_clear(&last->document);
     json_init(&json, &last->document);
     json_object(&json);
-    if (session)
-        rc = write_session(last, &json, session, err);
+    if (entry)
+        rc = write_session(last, &json, entry, err);
     else {
         static const char *const keys[] = { "from_s", "to_s", "slot_s", "running_s",
                                             "left_out" };
@@ -226,7 +226,7 @@ static enum err_code make_document(struct last_activity *last, struct sessions *
         json_member_uint(&json, "total", 0);
     }
     json_end(&json);
-    session_release(session);
+    session_release(entry);
     return rc ? rc : json_finish(&json, err);
 }
 

@@ -5,7 +5,7 @@
 
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 /* Slots that are searched for the holder of a lock; those of other locks may lie among its own. */
 enum { MAX_HOLDERS = 4096 };
@@ -106,10 +106,10 @@ void lock_graph_note(struct lock_graph *graph, const struct lock_report *report)
             graph->lacks_memory = true;
 }
 
-void lock_graph_take(struct lock_graph *graph, const struct sampler_locks *locks)
+void lock_graph_take(struct lock_graph *graph, const struct session_locks *locks)
 {
     for (size_t i = 0; i < locks->thread_count; i++) {
-        const struct sampler_lock_thread *const thread = &locks->threads[i];
+        const struct session_lock_thread *const thread = &locks->threads[i];
         const struct lock_report report = { thread->pid, thread->tid,
                                             locks->uses + thread->first_use,
                                             thread->use_count };

@@ -21,7 +21,7 @@
 
 enum { LOCK_GRAPH_MAX_THREADS = 1 << 14, LOCK_GRAPH_MAX_CYCLE = 64 };
 
-struct sampler_locks;
+struct session_locks;
 
 struct lock_thread {
     pid_t pid;
@@ -56,7 +56,7 @@ void lock_graph_deinit(struct lock_graph *graph);
 /* Replaces what is known of the thread. */
 void lock_graph_note(struct lock_graph *graph, const struct lock_report *report);
 /* Adds the threads of a session. */
-void lock_graph_take(struct lock_graph *graph, const struct sampler_locks *locks);
+void lock_graph_take(struct lock_graph *graph, const struct session_locks *locks);
 
 /* NULL: nothing is known of it. */
 const struct lock_thread *lock_graph_find(const struct lock_graph *graph, pid_t pid,

@@ -24,29 +24,29 @@ static unsigned value_of(const char *const *texts, const char *text)
 static void describe_start(struct open_capture *opened)
 {
     const struct capture_metadata *const info = reader_metadata(opened->reader);
-    opened->target = (struct sampler_target){ .pid = (pid_t)info->pid,
+    opened->target = (struct session_target){ .pid = (pid_t)info->pid,
                                               .argc = info->argv.count,
                                               .argv = info->argv.items,
                                               .executable = info->executable,
                                               .python = info->python,
                                               .validated = info->validated != 0 };
     opened->options =
-        (struct sampler_options){ .pids = { (pid_t)info->pid },
+        (struct session_options){ .pids = { (pid_t)info->pid },
                                   .pid_count = 1,
                                   .rate_hz = (double)info->rate_uhz / 1e6,
                                   .duration_ns = info->duration_ns,
                                   .all_threads = info->all_threads != 0,
-                                  .mode = value_of(sampler_mode_texts, info->mode),
-                                  .native = info->native <= SAMPLER_NATIVE_FULL
-                                                ? (enum sampler_native)info->native
-                                                : SAMPLER_NATIVE_OFF,
+                                  .mode = value_of(session_mode_texts, info->mode),
+                                  .native = info->native <= SESSION_NATIVE_FULL
+                                                ? (enum session_native)info->native
+                                                : SESSION_NATIVE_OFF,
                                   .no_gc = info->no_gc != 0,
                                   .opcodes = info->opcodes != 0,
-                                  .async = value_of(sampler_async_texts, info->async),
-                                  .engine = value_of(sampler_engine_texts, info->engine),
-                                  .stop = *info->stop ? value_of(sampler_stop_texts, info->stop)
-                                          : info->blocking ? SAMPLER_STOP_ALWAYS
-                                                           : SAMPLER_STOP_NEVER,
+                                  .async = value_of(session_async_texts, info->async),
+                                  .engine = value_of(session_engine_texts, info->engine),
+                                  .stop = *info->stop ? value_of(session_stop_texts, info->stop)
+                                          : info->blocking ? SESSION_STOP_ALWAYS
+                                                           : SESSION_STOP_NEVER,
                                   .max_stop_percent = (double)info->max_stop_ppm / 1e4,
                                   .memory_bytes = (size_t)info->memory_bytes,
                                   .max_cpu_percent = (double)info->max_cpu_ppm / 1e4 };
@@ -83,13 +83,13 @@ static enum err_code describe_end(struct open_capture *opened, struct err *err)
 {
     const struct capture_metadata *const info = reader_metadata(opened->reader);
     const char *const missing = reader_missing(opened->reader);
-    struct sampler_status *const status = &opened->status;
+    struct session_status *const status = &opened->status;
     struct profile_snapshot snapshot;
     const enum err_code rc = profile_snapshot(open_capture_profile(opened), &snapshot, err);
     if (rc)
         return rc;
-    *status = (struct sampler_status){
-        .state = info->has_failed ? SAMPLER_FAILED : SAMPLER_ENDED,
+    *status = (struct session_status){
+        .state = info->has_failed ? SESSION_FAILED : SESSION_ENDED,
         .started_at_ns = info->started_at_ns,
         .elapsed_ns = info->elapsed_ns ? info->elapsed_ns : snapshot.end_ns,
         .rate_hz = opened->options.rate_hz,
@@ -139,7 +139,7 @@ enum err_code open_capture_open(const char *name, int fd, const struct reader_pa
         rc = describe_end(opened, err);
     if (!rc && hides_arguments) {
         target_list_hide_arguments(&opened->targets);
-        opened->target.service = (struct sampler_service){ 0 };
+        opened->target.service = (struct session_service){ 0 };
     }
     if (rc)
         open_capture_destroy(opened);
@@ -179,9 +179,9 @@ static void learn_here(void)
         snprintf(here_user, sizeof here_user, "%u", (unsigned)user);
 }
 
-void open_capture_tell_start(const struct sampler_target *target,
-                             const struct sampler_options *options,
-                             const struct sampler_status *status, struct capture_metadata *out)
+void open_capture_tell_start(const struct session_target *target,
+                             const struct session_options *options,
+                             const struct session_status *status, struct capture_metadata *out)
 {
     *out = (struct capture_metadata){
         .pid = (uint64_t)target->pid,
@@ -195,15 +195,15 @@ void open_capture_tell_start(const struct sampler_target *target,
         .native = options->native,
         .no_gc = options->no_gc,
         .opcodes = options->opcodes,
-        .async = options->async ? sampler_async_texts[options->async] : "",
-        .engine = options->engine ? sampler_engine_texts[options->engine] : "",
+        .async = options->async ? session_async_texts[options->async] : "",
+        .engine = options->engine ? session_engine_texts[options->engine] : "",
         .engine_reason = status->engine_reason,
-        .stop = sampler_stop_texts[options->stop],
+        .stop = session_stop_texts[options->stop],
         .max_stop_ppm = (uint64_t)(options->max_stop_percent * 1e4),
         .hides_arguments = options->hides_arguments,
         .executable = target->executable,
         .python = target->python,
-        .mode = sampler_mode_texts[options->mode],
+        .mode = session_mode_texts[options->mode],
     };
 
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -213,10 +213,10 @@ void open_capture_tell_start(const struct sampler_target *target,
     out->pyrometer = PYROMETER_VERSION;
 }
 
-void open_capture_tell_end(const struct sampler_status *status, struct capture_metadata *out)
+void open_capture_tell_end(const struct session_status *status, struct capture_metadata *out)
 {
     *out = (struct capture_metadata){ .ended_at_ns = status->ended_at_ns,
                                       .elapsed_ns = status->elapsed_ns,
-                                      .has_failed = status->state == SAMPLER_FAILED,
+                                      .has_failed = status->state == SESSION_FAILED,
                                       .reason = status->reason };
 }

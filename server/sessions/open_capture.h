@@ -11,7 +11,7 @@
 
 #include "sampler/capture/recorded_filters.h"
 #include "sampler/profile/views/frame_filters.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/source/kept_texts.h"
 #include "server/source/source.h"
 #include "server/wire/target_list.h"
@@ -22,14 +22,14 @@ struct reader_part;
 
 struct open_capture {
     struct reader *reader;
-    struct sampler_target target;
+    struct session_target target;
     char *word;          /* the first of the target's command line; NULL: all of it is shown */
     const char *argv[2]; /* the word, and a NULL */
     struct target_list targets; /* the processes */
-    struct sampler_options options;
+    struct session_options options;
     struct frame_filters filters;              /* that it was recorded with */
     char ignored[RECORDED_FILTERS_TEXT_BYTES]; /* about filters that are invalid; "": none is */
-    struct sampler_status status; /* of the end; a capture that was cut says so as its reason */
+    struct session_status status; /* of the end; a capture that was cut says so as its reason */
     const char *host;
     struct kept_texts texts;
     struct source_reader files; /* of its texts */
@@ -47,10 +47,10 @@ void open_capture_destroy(struct open_capture *opened);
 struct profile *open_capture_profile(const struct open_capture *opened);
 
 /* The metadata that is known when a session starts; borrows. */
-void open_capture_tell_start(const struct sampler_target *target,
-                             const struct sampler_options *options,
-                             const struct sampler_status *status, struct capture_metadata *out);
+void open_capture_tell_start(const struct session_target *target,
+                             const struct session_options *options,
+                             const struct session_status *status, struct capture_metadata *out);
 /* The metadata that is known when a session has ended; borrows. */
-void open_capture_tell_end(const struct sampler_status *status, struct capture_metadata *out);
+void open_capture_tell_end(const struct session_status *status, struct capture_metadata *out);
 
 #endif /* SERVER_SESSIONS_OPEN_CAPTURE_H */

@@ -12,7 +12,7 @@
 #include "sampler/capture/recorded_filters.h"
 #include "sampler/capture/source_texts.h"
 #include "sampler/profile/packages.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/sessions/open_capture.h"
 #include "server/sessions/sessions.h"
 #include "server/source/kept_texts.h"
@@ -32,8 +32,8 @@ static void note_fault(struct session_capture *capture, const char *what, const 
 {
     char fault[SESSION_MAX_FAULT + 1];
     snprintf(fault, sizeof fault, "%s: %.120s; sampling goes on", what, why);
-    if (session_set_fault(capture->session, fault) && capture->say)
-        capture->say(capture->context, capture->session->id, fault);
+    if (session_entry_set_fault(capture->entry, fault) && capture->say)
+        capture->say(capture->context, capture->entry->id, fault);
 }
 
 /* On the thread of the live capture. */
@@ -50,36 +50,36 @@ const struct sink *session_capture_sink(const struct session_capture *capture)
 }
 
 enum err_code session_capture_write_start(struct live_capture *live, int fd,
-                                          struct sampler *sampler,
+                                          struct session *session,
                                           const struct frame_filters *filters,
                                           session_capture_failed failed, void *context,
                                           struct err *err)
 {
-    const struct sampler_target *const target = sampler_target(sampler);
+    const struct session_target *const target = session_target(session);
     const size_t most = target->argc < CAPTURE_MAX_TEXTS ? target->argc : CAPTURE_MAX_TEXTS;
     struct recorded_filters_room room;
-    struct sampler_status status;
+    struct session_status status;
     struct capture_metadata info;
-    sampler_status(sampler, &status);
-    open_capture_tell_start(target, sampler_options(sampler), &status, &info);
+    session_status(session, &status);
+    open_capture_tell_start(target, session_options(session), &status, &info);
     recorded_filters_put(filters, &room, &info);
     /* It is only read. */
     info.argv = (struct capture_texts){ most, (const char **)(uintptr_t)target->argv };
-    return live_capture_begin(live, fd, sampler_profile(sampler), &info, failed, context, err);
+    return live_capture_begin(live, fd, session_profile(session), &info, failed, context, err);
 }
 
 /* The capture's text of source files, or why there is none. */
-static const char *collect_source(const struct session *session, struct buffer *out,
+static const char *collect_source(const struct session_entry *entry, struct buffer *out,
                                   size_t *count_out)
 {
-    const char *state = session_source_text(session);
+    const char *state = session_entry_source_text(entry);
     struct profile_snapshot snapshot;
     *count_out = 0;
     if (strcmp(state, SOURCE_TEXT_KEPT) != 0)
         return state;
-    if (profile_snapshot(session_profile(session), &snapshot, NULL) != ERR_OK)
+    if (profile_snapshot(session_entry_profile(entry), &snapshot, NULL) != ERR_OK)
         return SOURCE_TEXT_NO_READER;
-    if (kept_texts_collect(session->texts, &snapshot, out, count_out, NULL) != ERR_OK) {
+    if (kept_texts_collect(entry->texts, &snapshot, out, count_out, NULL) != ERR_OK) {
         buffer_clear(out);
         *count_out = 0;
         state = SOURCE_TEXT_NO_READER;
@@ -89,38 +89,37 @@ static const char *collect_source(const struct session *session, struct buffer *
 }
 
 enum err_code session_capture_write_end(struct live_capture *live,
-                                        const struct session *session, size_t *texts_out,
+                                        const struct session_entry *entry, size_t *texts_out,
                                         struct err *err)
 {
-    struct sampler *const sampler = session->sampler;
+    struct session *const session = entry->session;
     struct buffer texts = { 0 };
     const char *paths[PACKAGES_MAX], *names[PACKAGES_MAX];
     const uint32_t package_count =
-        packages_list(profile_packages(sampler_profile(sampler)), paths, names);
+        packages_list(profile_packages(session_profile(session)), paths, names);
     struct target_list_texts targets;
-    struct sampler_status status;
+    struct session_status status;
     struct capture_metadata info;
-    sampler_status(sampler, &status);
+    session_status(session, &status);
     open_capture_tell_end(&status, &info);
-    const enum err_code rc = target_list_write(sampler, &targets, err);
+    const enum err_code rc = target_list_write(session, &targets, err);
     info.targets = (struct capture_texts){ targets.count, targets.items };
     info.package_paths = (struct capture_texts){ package_count, paths };
     info.package_names = (struct capture_texts){ package_count, names };
-    info.source_text = collect_source(session, &texts, texts_out);
+    info.source_text = collect_source(entry, &texts, texts_out);
     const enum err_code finished = live_capture_finish(live, &info, &texts, !rc ? err : NULL);
     buffer_deinit(&texts);
     target_list_texts_deinit(&targets);
     return rc ? rc : finished;
 }
 
-void session_capture_begin(struct session_capture *capture, struct sampler *sampler,
-                           struct session *session)
+void session_capture_begin(struct session_capture *capture, struct session *session,
+                           struct session_entry *entry)
 {
-    const bool is_of_all =
-        sampler_options(sampler)->all || session->source == SESSION_CONTINUOUS;
-    const int pid = is_of_all ? 0 : (int)sampler_target(sampler)->pid;
+    const bool is_of_all = session_options(session)->all || entry->source == SESSION_CONTINUOUS;
+    const int pid = is_of_all ? 0 : (int)session_target(session)->pid;
     struct err err = { 0 };
-    capture->session = session;
+    capture->entry = entry;
     if (!capture->captures)
         return;
     enum err_code rc = ERR_OK;
@@ -129,7 +128,7 @@ void session_capture_begin(struct session_capture *capture, struct sampler *samp
     else
         rc = captures_make(capture->captures, pid, capture->name, &capture->fd, &err);
     if (!rc)
-        rc = session_capture_write_start(capture->live, capture->fd, sampler, &session->filters,
+        rc = session_capture_write_start(capture->live, capture->fd, session, &entry->filters,
                                          note_failure, capture, &err);
     capture->has_begun = !rc;
     if (rc) {
@@ -142,12 +141,12 @@ void session_capture_begin(struct session_capture *capture, struct sampler *samp
         note_fault(capture, "not recorded", err.message);
         return;
     }
-    session_set_capture(session, capture->name);
+    session_entry_set_capture(entry, capture->name);
 
     /* The capture gets the name and the note of the session. */
     struct session_words said;
-    struct capture_words words = { .is_continuous = session->source == SESSION_CONTINUOUS };
-    session_words(session, &said);
+    struct capture_words words = { .is_continuous = entry->source == SESSION_CONTINUOUS };
+    session_entry_words(entry, &said);
     snprintf(words.title, sizeof words.title, "%s", said.name);
     snprintf(words.note, sizeof words.note, "%s", said.note);
     if (*words.title || *words.note || words.is_continuous)
@@ -162,17 +161,17 @@ void session_capture_check(struct session_capture *capture)
         note_fault(capture, "no longer recorded", "the capture has been removed");
 }
 
-void session_capture_close(struct session_capture *capture, struct sampler *sampler)
+void session_capture_close(struct session_capture *capture, struct session *session)
 {
     struct err err = { 0 };
-    struct sampler_status status;
+    struct session_status status;
     /* Its lock orders what the sampling thread has put into the live capture before what follows
      * here. */
-    if (sampler)
-        sampler_status(sampler, &status);
-    if (capture->has_begun && sampler) {
+    if (session)
+        session_status(session, &status);
+    if (capture->has_begun && session) {
         size_t texts = 0;
-        if (session_capture_write_end(capture->live, capture->session, &texts, &err) != ERR_OK)
+        if (session_capture_write_end(capture->live, capture->entry, &texts, &err) != ERR_OK)
             note_failure(capture, &err);
         session_capture_check(capture);
     }

@@ -11,9 +11,9 @@
 struct sessions {
     pthread_mutex_t lock;
     pthread_cond_t idle; /* nobody works */
-    struct session *items[SESSIONS_MAX];
+    struct session_entry *items[SESSIONS_MAX];
     size_t count, next_id, workers;
-    struct session *removed; /* but still held */
+    struct session_entry *removed; /* but still held */
     struct session_rules rules;
     size_t most_running; /* 0: no limit */
     double max_cpu_percent;
@@ -37,16 +37,16 @@ void sessions_destroy(struct sessions *sessions)
 
     pthread_mutex_lock(&sessions->lock);
     for (size_t i = 0; i < sessions->count; i++)
-        session_stop(sessions->items[i]);
+        session_entry_stop(sessions->items[i]);
     while (sessions->workers > 0)
         pthread_cond_wait(&sessions->idle, &sessions->lock);
     pthread_mutex_unlock(&sessions->lock);
 
     for (size_t i = 0; i < sessions->count; i++)
-        session_destroy(sessions->items[i]);
-    for (struct session *next, *at = sessions->removed; at; at = next) {
+        session_entry_destroy(sessions->items[i]);
+    for (struct session_entry *next, *at = sessions->removed; at; at = next) {
         next = at->next_removed;
-        session_destroy(at);
+        session_entry_destroy(at);
     }
     pthread_cond_destroy(&sessions->idle);
     pthread_mutex_destroy(&sessions->lock);
@@ -74,8 +74,8 @@ static size_t count_running(const struct sessions *sessions)
 {
     size_t count = 0;
     for (size_t i = 0; i < sessions->count; i++)
-        count +=
-            sessions->items[i]->source == SESSION_LIVE && !session_is_over(sessions->items[i]);
+        count += sessions->items[i]->source == SESSION_LIVE &&
+                 !session_entry_is_over(sessions->items[i]);
     return count;
 }
 
@@ -87,22 +87,22 @@ static void take_out(struct sessions *sessions, size_t index)
 }
 
 /* Takes out the oldest session that has ended and that nobody holds, for the caller to free; NULL: there is none. */
-static struct session *make_room(struct sessions *sessions)
+static struct session_entry *make_room(struct sessions *sessions)
 {
     for (size_t i = 0; i < sessions->count; i++) {
-        struct session *const session = sessions->items[i];
-        if (session->references > 0 || !session_is_over(session))
+        struct session_entry *const entry = sessions->items[i];
+        if (entry->references > 0 || !session_entry_is_over(entry))
             continue;
         take_out(sessions, i);
-        return session;
+        return entry;
     }
     return NULL;
 }
 
-static enum err_code append_session(struct sessions *sessions, struct session *session,
+static enum err_code append_session(struct sessions *sessions, struct session_entry *entry,
                                     bool is_counted, struct err *err)
 {
-    struct session *left = NULL;
+    struct session_entry *left = NULL;
     enum err_code rc = ERR_OK;
     pthread_mutex_lock(&sessions->lock);
     if (sessions->count == SESSIONS_MAX && !(left = make_room(sessions)))
@@ -115,86 +115,86 @@ static enum err_code append_session(struct sessions *sessions, struct session *s
                     sessions->most_running,
                     sessions->most_running == 1 ? "session is" : "sessions are");
     if (!rc) {
-        session->owner = sessions;
-        sessions->items[sessions->count++] = session;
-        snprintf(session->id, sizeof session->id, "%zu", ++sessions->next_id);
+        entry->owner = sessions;
+        sessions->items[sessions->count++] = entry;
+        snprintf(entry->id, sizeof entry->id, "%zu", ++sessions->next_id);
     }
     pthread_mutex_unlock(&sessions->lock);
     if (left)
-        session_destroy(left);
+        session_entry_destroy(left);
     return rc;
 }
 
-static enum err_code add_session(struct sessions *sessions, struct session *session,
-                                 struct session **out, struct err *err)
+static enum err_code add_session(struct sessions *sessions, struct session_entry *entry,
+                                 struct session_entry **out, struct err *err)
 {
-    session->references = 1;
-    const enum err_code rc = append_session(sessions, session, false, err);
+    entry->references = 1;
+    const enum err_code rc = append_session(sessions, entry, false, err);
     if (!rc) {
-        *out = session;
+        *out = entry;
         return rc;
     }
     /* They stay the caller's. */
-    session->sampler = NULL;
-    session->opened = NULL;
-    session_destroy(session);
+    entry->session = NULL;
+    entry->opened = NULL;
+    session_entry_destroy(entry);
     return rc;
 }
 
-enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
-                           const struct frame_filters *filters, struct session **out,
+enum err_code sessions_add(struct sessions *sessions, struct session *session,
+                           const struct frame_filters *filters, struct session_entry **out,
                            struct err *err)
 {
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     const enum err_code rc =
-        session_create(SESSION_LIVE, &sessions->rules, filters, &session, err);
+        session_entry_create(SESSION_LIVE, &sessions->rules, filters, &entry, err);
     if (rc)
         return rc;
-    session->sampler = sampler;
-    session_open_files(session, sampler);
-    return add_session(sessions, session, out, err);
+    entry->session = session;
+    session_entry_open_files(entry, session);
+    return add_session(sessions, entry, out, err);
 }
 
 enum err_code sessions_add_loaded(struct sessions *sessions, struct open_capture *opened,
-                                  struct session **out, struct err *err)
+                                  struct session_entry **out, struct err *err)
 {
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     const enum err_code rc =
-        session_create(SESSION_CAPTURE, &sessions->rules, NULL, &session, err);
+        session_entry_create(SESSION_CAPTURE, &sessions->rules, NULL, &entry, err);
     if (rc)
         return rc;
-    session->opened = opened;
-    return add_session(sessions, session, out, err);
+    entry->opened = opened;
+    return add_session(sessions, entry, out, err);
 }
 
 enum err_code sessions_begin(struct sessions *sessions, enum session_source source,
-                             const struct sampler_options *options,
+                             const struct session_options *options,
                              const struct frame_filters *filters,
-                             const struct session_words *words, struct session **out,
+                             const struct session_words *words, struct session_entry **out,
                              struct err *err)
 {
-    static const struct sampler_options none = { .rate_hz = 0 };
-    struct session *session = NULL;
-    enum err_code rc = session_create(source, &sessions->rules, filters, &session, err);
+    static const struct session_options none = { .rate_hz = 0 };
+    struct session_entry *entry = NULL;
+    enum err_code rc = session_entry_create(source, &sessions->rules, filters, &entry, err);
     if (rc)
         return rc;
-    session->options = options ? *options : none;
-    session->options.sink = NULL;
-    session->options.is_cancelled = NULL;
-    session->words = *words;
-    session->target = (struct sampler_target){ .pid = session->options.pids[0],
-                                               .executable = "",
-                                               .python = "" };
-    session->status =
-        (struct sampler_status){ .state = SAMPLER_STARTING, .started_at_ns = clock_wall_ns() };
-    session->references = 1;
-    rc = profile_create(&session->blank, err);
+    entry->options = options ? *options : none;
+    entry->options.sink = NULL;
+    entry->options.is_cancelled = NULL;
+    entry->words = *words;
+    entry->target = (struct session_target){ .pid = entry->options.pids[0],
+                                             .executable = "",
+                                             .python = "" };
+    entry->status =
+        (struct session_status){ .state = SESSION_STARTING, .started_at_ns = clock_wall_ns() };
+    entry->references = 1;
+    rc = profile_create(&entry->blank, err);
     if (!rc)
-        rc = append_session(sessions, session, source == SESSION_LIVE, err);
+        rc = append_session(sessions, entry, source == SESSION_LIVE, err);
     if (rc)
-        session_destroy(session);
+        session_entry_destroy(entry);
     else
-        *out = session;
+        *out = entry;
     return rc;
 }
 
@@ -213,22 +213,22 @@ void sessions_work_end(struct sessions *sessions)
     pthread_mutex_unlock(&sessions->lock);
 }
 
-struct session *sessions_at(struct sessions *sessions, size_t index)
+struct session_entry *sessions_at(struct sessions *sessions, size_t index)
 {
     pthread_mutex_lock(&sessions->lock);
-    struct session *const session = index < sessions->count ? sessions->items[index] : NULL;
-    if (session)
-        session->references++;
+    struct session_entry *const entry = index < sessions->count ? sessions->items[index] : NULL;
+    if (entry)
+        entry->references++;
     pthread_mutex_unlock(&sessions->lock);
-    return session;
+    return entry;
 }
 
-typedef bool (*is_wanted)(struct session *session, const char *text);
+typedef bool (*is_wanted)(struct session_entry *entry, const char *text);
 
-static struct session *find_session(struct sessions *sessions, is_wanted wanted,
-                                    const char *text)
+static struct session_entry *find_session(struct sessions *sessions, is_wanted wanted,
+                                          const char *text)
 {
-    struct session *found = NULL;
+    struct session_entry *found = NULL;
     pthread_mutex_lock(&sessions->lock);
     for (size_t i = 0; i < sessions->count && !found; i++)
         if (wanted(sessions->items[i], text))
@@ -239,59 +239,59 @@ static struct session *find_session(struct sessions *sessions, is_wanted wanted,
     return found;
 }
 
-static bool has_id(struct session *session, const char *id)
+static bool has_id(struct session_entry *entry, const char *id)
 {
-    return strcmp(session->id, id) == 0;
+    return strcmp(entry->id, id) == 0;
 }
 
-static bool has_capture(struct session *session, const char *capture)
+static bool has_capture(struct session_entry *entry, const char *capture)
 {
-    pthread_mutex_lock(&session->lock);
-    const bool has = strcmp(session->words.capture, capture) == 0;
-    pthread_mutex_unlock(&session->lock);
+    pthread_mutex_lock(&entry->lock);
+    const bool has = strcmp(entry->words.capture, capture) == 0;
+    pthread_mutex_unlock(&entry->lock);
     return has;
 }
 
-struct session *sessions_find(struct sessions *sessions, const char *id)
+struct session_entry *sessions_find(struct sessions *sessions, const char *id)
 {
     return find_session(sessions, has_id, id);
 }
 
-struct session *sessions_of_capture(struct sessions *sessions, const char *capture)
+struct session_entry *sessions_of_capture(struct sessions *sessions, const char *capture)
 {
     return find_session(sessions, has_capture, capture);
 }
 
-void session_release(struct session *session)
+void session_release(struct session_entry *entry)
 {
-    if (!session)
+    if (!entry)
         return;
-    struct sessions *const sessions = session->owner;
+    struct sessions *const sessions = entry->owner;
     pthread_mutex_lock(&sessions->lock);
-    const bool is_last = --session->references == 0 && session->is_removed;
+    const bool is_last = --entry->references == 0 && entry->is_removed;
     if (is_last) {
-        struct session **at = &sessions->removed;
-        while (*at != session)
+        struct session_entry **at = &sessions->removed;
+        while (*at != entry)
             at = &(*at)->next_removed;
-        *at = session->next_removed;
+        *at = entry->next_removed;
     }
     pthread_mutex_unlock(&sessions->lock);
     if (is_last)
-        session_destroy(session);
+        session_entry_destroy(entry);
 }
 
-void sessions_remove(struct sessions *sessions, struct session *session)
+void sessions_remove(struct sessions *sessions, struct session_entry *entry)
 {
-    session_stop(session);
+    session_entry_stop(entry);
     pthread_mutex_lock(&sessions->lock);
     size_t i = 0;
-    while (i < sessions->count && sessions->items[i] != session)
+    while (i < sessions->count && sessions->items[i] != entry)
         i++;
     if (i < sessions->count) {
         take_out(sessions, i);
-        session->is_removed = true;
-        session->next_removed = sessions->removed;
-        sessions->removed = session;
+        entry->is_removed = true;
+        entry->next_removed = sessions->removed;
+        sessions->removed = entry;
     }
     pthread_mutex_unlock(&sessions->lock);
 }
@@ -303,12 +303,12 @@ void sessions_share(struct sessions *sessions)
     pthread_mutex_lock(&sessions->lock);
     const size_t running = count_running(sessions);
     for (size_t i = 0; i < sessions->count; i++) {
-        struct session *const session = sessions->items[i];
+        struct session_entry *const entry = sessions->items[i];
         const double percent = sessions->max_cpu_percent / (double)(running | !running);
-        const double own = session->options.max_cpu_percent;
-        struct sampler *const sampler = session->sampler;
-        if (sampler && session->source == SESSION_LIVE && !session_is_over(session))
-            sampler_set_max_cpu(sampler, own > 0 && own < percent ? own : percent);
+        const double own = entry->options.max_cpu_percent;
+        struct session *const session = entry->session;
+        if (session && entry->source == SESSION_LIVE && !session_entry_is_over(entry))
+            session_set_max_cpu(session, own > 0 && own < percent ? own : percent);
     }
     pthread_mutex_unlock(&sessions->lock);
 }

@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
-#include "server/sessions/session.h"
+#include "server/sessions/session_entry.h"
 
 struct sessions;
 
@@ -34,37 +34,37 @@ void sessions_omit_texts(struct sessions *sessions);
  * core (0: none), which they share equally. */
 void sessions_limit(struct sessions *sessions, size_t running, double max_cpu_percent);
 
-/* Takes the sampler; if it fails, the caller keeps it.  filters: copied; NULL: none.  Held until the end, as is the
+/* Takes the running session; if it fails, the caller keeps it.  filters: copied; NULL: none.  Held until the end, as is the
  * next one. */
-MUST_CHECK enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
-                                      const struct frame_filters *filters, struct session **out,
-                                      struct err *err);
+MUST_CHECK enum err_code sessions_add(struct sessions *sessions, struct session *session,
+                                      const struct frame_filters *filters,
+                                      struct session_entry **out, struct err *err);
 /* Takes the capture; if it fails, the caller keeps it. */
 MUST_CHECK enum err_code sessions_add_loaded(struct sessions *sessions,
-                                             struct open_capture *opened, struct session **out,
-                                             struct err *err);
+                                             struct open_capture *opened,
+                                             struct session_entry **out, struct err *err);
 /* A session that is starting, held by the caller.  options and filters: NULL for a capture; both
  * are copied.  ERR_LIMIT: the maximum number of sessions is running. */
 MUST_CHECK enum err_code sessions_begin(struct sessions *sessions, enum session_source source,
-                                        const struct sampler_options *options,
+                                        const struct session_options *options,
                                         const struct frame_filters *filters,
-                                        const struct session_words *words, struct session **out,
-                                        struct err *err);
+                                        const struct session_words *words,
+                                        struct session_entry **out, struct err *err);
 
 /* A thread works for a session between these two calls; sessions_destroy waits for it. */
 void sessions_work_begin(struct sessions *sessions);
 void sessions_work_end(struct sessions *sessions);
 
 /* NULL: no session has that id. */
-struct session *sessions_find(struct sessions *sessions, const char *id);
+struct session_entry *sessions_find(struct sessions *sessions, const char *id);
 /* NULL: fewer than index + 1.  Removing a session lowers the index of those after it. */
-struct session *sessions_at(struct sessions *sessions, size_t index);
+struct session_entry *sessions_at(struct sessions *sessions, size_t index);
 /* The session that shows or records this capture; NULL: none. */
-struct session *sessions_of_capture(struct sessions *sessions, const char *capture);
+struct session_entry *sessions_of_capture(struct sessions *sessions, const char *capture);
 /* NULL is fine. */
-void session_release(struct session *session);
+void session_release(struct session_entry *entry);
 /* Stops the session and removes it from the table. */
-void sessions_remove(struct sessions *sessions, struct session *session);
+void sessions_remove(struct sessions *sessions, struct session_entry *entry);
 /* Gives every running session its part of the CPU limit; call it when their number has changed. */
 void sessions_share(struct sessions *sessions);
 

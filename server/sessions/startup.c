@@ -7,15 +7,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 struct startup {
-    struct sampler_options options;
+    struct session_options options;
     atomic_bool is_cancelled;
     int done_fd;
     pthread_mutex_t lock; /* guards what follows */
     bool is_done, is_left;
-    struct sampler *sampler;
+    struct session *session;
     enum err_code rc;
     struct err err;
 };
@@ -32,7 +32,7 @@ static void *run_startup(void *context)
 {
     struct startup *const startup = context;
     const uint64_t one = 1;
-    const enum err_code rc = sampler_start(&startup->options, &startup->sampler, &startup->err);
+    const enum err_code rc = session_start(&startup->options, &startup->session, &startup->err);
     pthread_mutex_lock(&startup->lock);
     startup->rc = rc;
     startup->is_done = true;
@@ -40,13 +40,13 @@ static void *run_startup(void *context)
     (void)!write(startup->done_fd, &one, sizeof one);
     pthread_mutex_unlock(&startup->lock);
     if (is_left) {
-        sampler_destroy(startup->sampler);
+        session_destroy(startup->session);
         destroy_startup(startup);
     }
     return NULL;
 }
 
-static enum err_code create_startup(const struct sampler_options *options, struct startup **out,
+static enum err_code create_startup(const struct session_options *options, struct startup **out,
                                     struct err *err)
 {
     struct startup *const startup = calloc(1, sizeof *startup);
@@ -66,7 +66,7 @@ static enum err_code create_startup(const struct sampler_options *options, struc
     return ERR_OK;
 }
 
-enum err_code startup_begin(const struct sampler_options *options, struct startup **out,
+enum err_code startup_begin(const struct session_options *options, struct startup **out,
                             struct err *err)
 {
     struct startup *startup = NULL;
@@ -94,7 +94,7 @@ void startup_cancel(struct startup *startup)
     atomic_store(&startup->is_cancelled, true);
 }
 
-enum err_code startup_end(struct startup *startup, struct sampler **out, struct err *err)
+enum err_code startup_end(struct startup *startup, struct session **out, struct err *err)
 {
     pthread_mutex_lock(&startup->lock);
     const bool is_left = !startup->is_done;
@@ -107,7 +107,7 @@ enum err_code startup_end(struct startup *startup, struct sampler **out, struct 
         return err_set(err, ERR_SYS, "stopped before the interpreter was found");
     const enum err_code rc = startup->rc;
     if (!rc)
-        *out = startup->sampler;
+        *out = startup->session;
     else if (err)
         *err = startup->err;
     destroy_startup(startup);

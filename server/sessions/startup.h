@@ -1,5 +1,5 @@
 /*
- * startup - starts a sampler on a thread of its own, so that its caller need not wait for it.
+ * startup - starts a session on a thread of its own, so that its caller need not wait for it.
  *
  * Finding an interpreter may take long; a hostile process can make it take for ever.  A cancelled
  * startup ends at once, unless its thread hangs in the kernel.  Such a thread is left behind with all
@@ -15,18 +15,18 @@
 
 #include "sampler/base/err.h"
 
-struct sampler;
-struct sampler_options;
+struct session;
+struct session_options;
 struct startup;
 
 /* The options are copied.  Signals that the caller blocks are blocked in its thread. */
-MUST_CHECK enum err_code startup_begin(const struct sampler_options *options,
+MUST_CHECK enum err_code startup_begin(const struct session_options *options,
                                        struct startup **out, struct err *err);
-/* Readable once the sampler has started or failed. */
+/* Readable once the session has started or failed. */
 int startup_fd(const struct startup *startup);
 void startup_cancel(struct startup *startup);
-/* Errors as of sampler_start.  ERR_SYS: it is not done, and was cancelled and left behind. */
-MUST_CHECK enum err_code startup_end(struct startup *startup, struct sampler **out,
+/* Errors as of session_start.  ERR_SYS: it is not done, and was cancelled and left behind. */
+MUST_CHECK enum err_code startup_end(struct startup *startup, struct session **out,
                                      struct err *err);
 
 #endif /* SERVER_SESSIONS_STARTUP_H */

@@ -10,7 +10,7 @@
 #include "sampler/profile/part.h"
 #include "sampler/profile/views/own_code.h"
 #include "sampler/profile/wait.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/sessions/lock_graph.h"
 #include "server/sessions/recent.h"
 
@@ -151,11 +151,11 @@ static enum err_code take_samples(struct trouble *trouble,
 }
 
 /* The memory of the processes that are sampled now. */
-static uint64_t count_rss(struct sampler *sampler)
+static uint64_t count_rss(struct session *session)
 {
-    struct sampler_target target;
+    struct session_target target;
     uint64_t bytes = 0;
-    for (size_t i = 0; sampler_target_at(sampler, i, &target); i++) {
+    for (size_t i = 0; session_target_at(session, i, &target); i++) {
         uint64_t rss_bytes = 0;
         if (!target.reason && process_rss(target.pid, &rss_bytes))
             bytes += rss_bytes;
@@ -192,14 +192,14 @@ static bool find_stall(struct trouble *trouble, char *text)
     return true;
 }
 
-static enum err_code find_deadlock(const struct trouble *trouble, struct sampler *sampler,
+static enum err_code find_deadlock(const struct trouble *trouble, struct session *session,
                                    char *text, bool *is_on, struct err *err)
 {
-    struct sampler_locks locks = { 0 };
+    struct session_locks locks = { 0 };
     struct lock_graph graph = { 0 };
     if (!trouble->limits.deadlock)
         return ERR_OK;
-    const enum err_code rc = sampler_locks(sampler, &locks, err);
+    const enum err_code rc = session_locks(session, &locks, err);
     if (rc)
         return rc;
     lock_graph_take(&graph, &locks);
@@ -208,7 +208,7 @@ static enum err_code find_deadlock(const struct trouble *trouble, struct sampler
              cycles == 1 ? "" : "s");
     *is_on = cycles > 0;
     lock_graph_deinit(&graph);
-    sampler_locks_deinit(&locks);
+    session_locks_deinit(&locks);
     return ERR_OK;
 }
 
@@ -226,16 +226,16 @@ static bool find_block(struct trouble *trouble, const struct profile_snapshot *s
     return true;
 }
 
-static bool find_growth(struct trouble *trouble, struct sampler *sampler, char *text)
+static bool find_growth(struct trouble *trouble, struct session *session, char *text)
 {
-    const uint64_t bytes = trouble->limits.rss_bytes ? count_rss(sampler) : 0;
+    const uint64_t bytes = trouble->limits.rss_bytes ? count_rss(session) : 0;
     if (!bytes || bytes < trouble->limits.rss_bytes)
         return false;
     snprintf(text, TROUBLE_TEXT_BYTES, "%" PRIu64 " MiB of memory are resident", bytes >> 20);
     return true;
 }
 
-enum err_code trouble_check(struct trouble *trouble, struct sampler *sampler,
+enum err_code trouble_check(struct trouble *trouble, struct session *session,
                             struct trouble_event out[TROUBLE_KINDS], size_t *count_out,
                             struct err *err)
 {
@@ -246,21 +246,21 @@ enum err_code trouble_check(struct trouble *trouble, struct sampler *sampler,
     *count_out = 0;
     /* Before the snapshot, which then has all rows of the samples. */
     const size_t count = recent_take(trouble->recent, trouble->seen_ns, windows);
-    enum err_code rc = profile_snapshot(sampler_profile(sampler), &snapshot, err);
+    enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
     const bool has_snapshot = !rc;
     if (!rc)
         rc = take_samples(trouble, &snapshot, windows, count, err);
     for (size_t i = 0; i < count; i++)
         recent_release(windows[i]);
     if (!rc)
-        rc = find_deadlock(trouble, sampler, texts[TROUBLE_DEADLOCK], &has_deadlock, err);
+        rc = find_deadlock(trouble, session, texts[TROUBLE_DEADLOCK], &has_deadlock, err);
 
     if (!rc) {
         const bool is_on[TROUBLE_KINDS] = {
             [TROUBLE_STALLED] = find_stall(trouble, texts[TROUBLE_STALLED]),
             [TROUBLE_DEADLOCK] = has_deadlock,
             [TROUBLE_BLOCKED] = find_block(trouble, &snapshot, texts[TROUBLE_BLOCKED]),
-            [TROUBLE_RSS] = find_growth(trouble, sampler, texts[TROUBLE_RSS]),
+            [TROUBLE_RSS] = find_growth(trouble, session, texts[TROUBLE_RSS]),
         };
         for (size_t kind = 0; kind < TROUBLE_KINDS; kind++) {
             if (!is_on[kind])

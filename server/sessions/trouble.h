@@ -27,7 +27,7 @@
 #include "sampler/profile/sink.h"
 
 struct recent;
-struct sampler;
+struct session;
 
 /* X(name, text) */
 #define TROUBLES(X)            \
@@ -80,7 +80,7 @@ MUST_CHECK enum err_code trouble_init(struct trouble *trouble,
 void trouble_deinit(struct trouble *trouble);
 
 /* Fills in the events that began since the last call, at most one of each kind. */
-MUST_CHECK enum err_code trouble_check(struct trouble *trouble, struct sampler *sampler,
+MUST_CHECK enum err_code trouble_check(struct trouble *trouble, struct session *session,
                                        struct trouble_event out[TROUBLE_KINDS],
                                        size_t *count_out, struct err *err);
 

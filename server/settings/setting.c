@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "sampler/base/enum_text.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 struct unit {
     const char *name;
@@ -38,7 +38,7 @@ static const struct number {
     [SETTING_NUMBER] = { counts, 0, UINT32_MAX, NULL },
     [SETTING_ID] = { counts, 0, UINT32_MAX, "a whole number" },
     [SETTING_IDS] = { counts, 0, UINT32_MAX, "a whole number" },
-    [SETTING_RATE] = { rates, SAMPLER_MIN_RATE_HZ, SAMPLER_MAX_RATE_HZ,
+    [SETTING_RATE] = { rates, SESSION_MIN_RATE_HZ, SESSION_MAX_RATE_HZ,
                        "1 to 1mhz, such as 100, 1.5k or 10khz" },
     [SETTING_PERCENT] = { percents, DBL_MIN, 100, "a percentage up to 100, such as 5" },
     [SETTING_SIZE] = { sizes, 0x1p20, 0x1p40, "1mib to 1024gib, such as 64m or 1g" },

@@ -1,7 +1,7 @@
 /*
  * cache - texts of source files, for the time after their process has ended.
  *
- * A text belongs to an owner (sampler_origin_owner) and a path, and is stored compressed.  If there is
+ * A text belongs to an owner (session_origin_owner) and a path, and is stored compressed.  If there is
  * not enough room, the texts of the hottest files stay.  A file whose text could not be read or had no
  * room has an entry without a text.
  *

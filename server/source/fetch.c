@@ -13,10 +13,10 @@
 static const uint64_t SLOW_NS = (SOURCE_DEADLINE_MS - 100) * NS_PER_MS;
 static const uint64_t STUCK_NS = 10 * NS_PER_S;
 
-void fetcher_init(struct fetcher *fetcher, struct sampler *sampler)
+void fetcher_init(struct fetcher *fetcher, struct session *session)
 {
     memset(fetcher, 0, sizeof *fetcher);
-    fetcher->sampler = sampler;
+    fetcher->session = session;
     pthread_mutex_init(&fetcher->mutex, NULL);
 }
 
@@ -41,7 +41,7 @@ enum err_code fetch_file(struct fetcher *fetcher, const struct file_origins *ori
         return err_set(err, ERR_LIMIT,
                        "source files of this owner take too long to read: try again later");
     const uint64_t began_ns = clock_now_ns();
-    const enum err_code rc = relay_read(fetcher->sampler, &origins->request, cancel_fd, out,
+    const enum err_code rc = relay_read(fetcher->session, &origins->request, cancel_fd, out,
                                         changed_ns_out, place_out, err);
     if (rc && clock_now_ns() - began_ns >= SLOW_NS) {
         const unsigned owner = origins->key.owner;

@@ -3,7 +3,7 @@
  *
  * After a file that took as long as a read may take, nothing of its owner is read for a while.
  *
- * Ownership: the caller's storage; borrows the sampler.
+ * Ownership: the caller's storage; borrows the session.
  * Threads: any, after fetcher_init.
  */
 #ifndef SERVER_SOURCE_FETCH_H
@@ -16,19 +16,19 @@
 
 struct buffer;
 struct file_origins;
-struct sampler;
+struct session;
 struct source_place;
 
 enum { FETCH_STUCK_OWNERS = 16 };
 
 struct fetcher {
-    struct sampler *sampler;
+    struct session *session;
     pthread_mutex_t mutex; /* guards what follows */
     /* An owner whose files were too slow is not tried before this time; by owner modulo the size. */
     uint64_t stuck_until_ns[FETCH_STUCK_OWNERS];
 };
 
-void fetcher_init(struct fetcher *fetcher, struct sampler *sampler);
+void fetcher_init(struct fetcher *fetcher, struct session *session);
 void fetcher_deinit(struct fetcher *fetcher);
 
 /* Reads the file, or what else is wanted of it (relay_codec.h), with the rights of a running process.  cancel_fd: readable

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sampler/debug_lines.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 static bool has_origin(const struct file_origins *origins, profile_origin origin)
 {
@@ -56,7 +56,7 @@ enum err_code file_origins_find(const struct profile_snapshot *snapshot,
         if (functions[i] >= snapshot->sizes.functions)
             return err_set(err, ERR_INVALID, "the session has no function %u", functions[i]);
         const struct profile_function row = profile_function_at(snapshot, functions[i]);
-        const unsigned owner = sampler_origin_owner(row.origin);
+        const unsigned owner = session_origin_owner(row.origin);
         const bool is_native = !source_is_known(snapshot, functions[i]);
         if (i == 0) {
             first = row;
@@ -105,7 +105,7 @@ bool file_origins_have_one_owner(const struct profile_snapshot *snapshot)
         const profile_origin origin = profile_function_at(snapshot, id).origin;
         if (origin == PROFILE_ORIGIN_SEVERAL ||
             (origin != PROFILE_ORIGIN_NONE && first != PROFILE_ORIGIN_NONE &&
-             sampler_origin_owner(origin) != sampler_origin_owner(first)))
+             session_origin_owner(origin) != session_origin_owner(first)))
             return false;
         if (first == PROFILE_ORIGIN_NONE)
             first = origin;

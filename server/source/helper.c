@@ -16,7 +16,7 @@
 #include "sampler/base/channel.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/scoped.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/source/broker.h"
 #include "server/source/request.h"
 #include "server/source/source_reader.h"
@@ -94,7 +94,7 @@ static enum err_code has_ended(struct err *err)
                    "source text is unavailable: the source process has ended");
 }
 
-static enum err_code send_request(const struct sampler_origin *of,
+static enum err_code send_request(const struct session_origin *of,
                                   const struct helper_request *wanted, int answer_fd,
                                   struct err *err)
 {
@@ -219,7 +219,7 @@ static bool is_path(struct strtab_string path)
            !memchr(path.text, '\0', path.length);
 }
 
-enum err_code source_helper_read(const struct sampler_origin *of,
+enum err_code source_helper_read(const struct session_origin *of,
                                  const struct helper_request *wanted, int cancel_fd,
                                  struct buffer *out, uint64_t *changed_ns_out,
                                  struct source_place *place_out, struct err *err)

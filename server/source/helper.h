@@ -22,7 +22,7 @@
 
 struct buffer;
 struct pulse;
-struct sampler_origin;
+struct session_origin;
 struct source_place;
 
 /* The requested thing: a source file, or that of a function of a library, or the places of
@@ -52,7 +52,7 @@ pid_t source_helper_pid(void);
  * once cancel_fd is readable; -1: never.  place_out: where debug information places the function, also if that
  * file cannot be read; may be NULL for a source file.
  * ERR_GONE: the process has ended, or runs another program. */
-MUST_CHECK enum err_code source_helper_read(const struct sampler_origin *of,
+MUST_CHECK enum err_code source_helper_read(const struct session_origin *of,
                                             const struct helper_request *wanted, int cancel_fd,
                                             struct buffer *out, uint64_t *changed_ns_out,
                                             struct source_place *place_out, struct err *err);

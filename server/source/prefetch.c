@@ -17,7 +17,7 @@
 #include "sampler/profile/views/code_origin.h"
 #include "sampler/profile/views/own_code.h"
 #include "sampler/profile/views/view.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/source/cache.h"
 #include "server/source/checkout.h"
 #include "server/source/distribution.h"
@@ -235,10 +235,10 @@ static enum left fetch_files(struct round *round)
 /* Fetches what is new. */
 static enum left keep_new_files(struct prefetch *prefetch, struct progress *progress)
 {
-    struct sampler *const sampler = prefetch->fetcher->sampler;
+    struct session *const session = prefetch->fetcher->session;
     struct round round = { .prefetch = prefetch };
     enum left left = LEFT_NONE;
-    if (profile_snapshot(sampler_profile(sampler), &round.snapshot, NULL) != ERR_OK)
+    if (profile_snapshot(session_profile(session), &round.snapshot, NULL) != ERR_OK)
         return left;
     const uint32_t functions = round.snapshot.sizes.functions;
     if (functions != progress->functions && allocate_round(&round) && add_heat(&round)) {
@@ -280,7 +280,7 @@ static void *run_prefetch(void *context)
 {
     struct prefetch *const prefetch = context;
     struct pollfd events[] = { { prefetch->stop_fd, POLLIN, 0 },
-                               { sampler_end_fd(prefetch->fetcher->sampler), POLLIN, 0 } };
+                               { session_end_fd(prefetch->fetcher->session), POLLIN, 0 } };
     struct progress progress = { .functions = 0 };
     int pause_ms = FIRST_MS;
     bool is_last = false;

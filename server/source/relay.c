@@ -2,20 +2,20 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/profile/profile.h"
-#include "sampler/reader_link.h"
-#include "sampler/sampler.h"
+#include "sampler/sampling_link.h"
+#include "sampler/session.h"
 #include "server/source/file_origins.h"
 #include "server/source/helper.h"
 #include "server/source/relay_codec.h"
 #include "server/source/source_reader.h"
 
-static enum err_code read_here(struct sampler *sampler, const struct relay_request *request,
+static enum err_code read_here(struct session *session, const struct relay_request *request,
                                int cancel_fd, struct buffer *out, uint64_t *changed_ns_out,
                                struct source_place *place_out, struct err *err)
 {
     struct profile_snapshot snapshot;
     struct file_origins origins;
-    enum err_code rc = profile_snapshot(sampler_profile(sampler), &snapshot, err);
+    enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
     if (rc)
         return rc;
     rc = file_origins_find(&snapshot, request->functions, request->count, request->want,
@@ -32,19 +32,19 @@ static enum err_code read_here(struct sampler *sampler, const struct relay_reque
             .wants_checkout = origins.request.want == RELAY_CHECKOUT,
             .wants_distribution = origins.request.want == RELAY_DISTRIBUTION
         };
-        struct sampler_origin process;
-        rc = sampler_origin(sampler, (origins.items[i]), &process, err);
+        struct session_origin process;
+        rc = session_origin(session, (origins.items[i]), &process, err);
         if (!rc) {
             rc = source_helper_read(&process, &wanted, cancel_fd, out, changed_ns_out,
                                     place_out, err);
-            sampler_origin_close(&process);
+            session_origin_close(&process);
         }
     }
     profile_snapshot_release(&snapshot);
     return rc;
 }
 
-enum err_code relay_answer(void *context, struct sampler *sampler, const void *request,
+enum err_code relay_answer(void *context, struct session *session, const void *request,
                            size_t request_bytes, struct buffer *answer, struct err *err)
 {
     uint64_t changed_ns = 0;
@@ -56,7 +56,7 @@ enum err_code relay_answer(void *context, struct sampler *sampler, const void *r
     enum err_code rc = relay_request_decode(request, request_bytes, &wanted, err);
     if (rc)
         return rc;
-    rc = read_here(sampler, &wanted, -1, &text, &changed_ns, &place, &why);
+    rc = read_here(session, &wanted, -1, &text, &changed_ns, &place, &why);
     /* An error of this process's own system calls says nothing of the file. */
     if (rc && why.sys) {
         if (err)
@@ -69,7 +69,7 @@ enum err_code relay_answer(void *context, struct sampler *sampler, const void *r
     return buffer_check(answer, err);
 }
 
-static enum err_code read_there(struct sampler *sampler, const struct relay_request *request,
+static enum err_code read_there(struct session *session, const struct relay_request *request,
                                 int cancel_fd, struct buffer *out, uint64_t *changed_ns_out,
                                 struct source_place *place_out, struct err *err)
 {
@@ -77,7 +77,7 @@ static enum err_code read_there(struct sampler *sampler, const struct relay_requ
     relay_request_encode(request, &wanted);
     enum err_code rc = buffer_check(&wanted, err);
     if (!rc)
-        rc = reader_link_read(sampler, wanted.data, wanted.length, cancel_fd, &answer, err);
+        rc = sampling_link_read(session, wanted.data, wanted.length, cancel_fd, &answer, err);
     if (!rc)
         rc = relay_answer_decode(answer.data, answer.length, out, changed_ns_out, place_out,
                                  err);
@@ -86,10 +86,10 @@ static enum err_code read_there(struct sampler *sampler, const struct relay_requ
     return rc;
 }
 
-enum err_code relay_read(struct sampler *sampler, const struct relay_request *request,
+enum err_code relay_read(struct session *session, const struct relay_request *request,
                          int cancel_fd, struct buffer *out, uint64_t *changed_ns_out,
                          struct source_place *place_out, struct err *err)
 {
-    return (reader_link_is_used() ? read_there : read_here)(sampler, request, cancel_fd, out,
-                                                            changed_ns_out, place_out, err);
+    return (sampling_link_is_used() ? read_there : read_here)(session, request, cancel_fd, out,
+                                                              changed_ns_out, place_out, err);
 }

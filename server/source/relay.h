@@ -17,18 +17,18 @@
 struct buffer;
 struct buffer;
 struct relay_request;
-struct sampler;
+struct session;
 struct source_place;
 
 /* Reads as source_helper_read does, with the rights of the processes that the functions come from: the first that has not
  * ended.  ERR_PERM and the like: as file_origins_find. */
-MUST_CHECK enum err_code relay_read(struct sampler *sampler,
+MUST_CHECK enum err_code relay_read(struct session *session,
                                     const struct relay_request *request, int cancel_fd,
                                     struct buffer *out, uint64_t *changed_ns_out,
                                     struct source_place *place_out, struct err *err);
 
-/* Answers in the sampling process: `read` of struct reader_process. */
-MUST_CHECK enum err_code relay_answer(void *context, struct sampler *sampler,
+/* Answers in the sampling process: `read` of struct sampling_process. */
+MUST_CHECK enum err_code relay_answer(void *context, struct session *session,
                                       const void *request, size_t request_bytes,
                                       struct buffer *answer, struct err *err);
 

@@ -5,7 +5,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/profile/profile.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/source/cache.h"
 #include "server/source/fetch.h"
 #include "server/source/file_origins.h"
@@ -18,13 +18,13 @@ struct source {
     struct prefetch prefetch;
 };
 
-enum err_code source_create(struct sampler *sampler, enum source_keeping keeping,
+enum err_code source_create(struct session *session, enum source_keeping keeping,
                             struct source **out, struct err *err)
 {
     struct source *const source = calloc(1, sizeof *source);
     if (!source)
         return err_nomem(err);
-    fetcher_init(&source->fetcher, sampler);
+    fetcher_init(&source->fetcher, session);
     cache_init(&source->cache);
     const enum err_code rc =
         keeping == SOURCE_KEEPS_NOTHING
@@ -80,7 +80,7 @@ static enum err_code name_functions(const struct source *source,
                                     const struct profile_snapshot *snapshot,
                                     struct relay_request *request, struct err *err)
 {
-    struct profile *const own = sampler_profile(source->fetcher.sampler);
+    struct profile *const own = session_profile(source->fetcher.session);
     function_id wanted[SOURCE_MAX_PLACES]; /* 0: found */
     size_t left = request->count;
     struct profile_snapshot named;

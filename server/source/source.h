@@ -12,7 +12,7 @@
  * The source of native code whose file is unknown is where the debug information of its library says, if there
  * is any.  It is searched only when somebody asks for it, and only while the process runs.
  *
- * Ownership: source_create makes, source_destroy frees; it borrows the sampler.
+ * Ownership: source_create makes, source_destroy frees; it borrows the session.
  * Threads: any may read; a thread of the session fetches.
  * Limits: SOURCE_MAX_BYTES for a file; SOURCE_MAX_PLACES at once; CACHE_MAX_FILES files and CACHE_MAX_BYTES for a session.
  */
@@ -28,13 +28,13 @@
 #include "server/source/source_reader.h"
 
 struct buffer;
-struct sampler;
+struct session;
 struct source;
 
 /* Texts that a session asks for while processes run. */
 enum source_keeping { SOURCE_KEEPS_NOTHING, SOURCE_KEEPS_PACKAGES, SOURCE_KEEPS_TEXTS };
 
-MUST_CHECK enum err_code source_create(struct sampler *sampler, enum source_keeping keeping,
+MUST_CHECK enum err_code source_create(struct session *session, enum source_keeping keeping,
                                        struct source **out, struct err *err);
 /* No thread reads afterwards.  NULL is fine. */
 void source_destroy(struct source *source);

@@ -51,7 +51,7 @@ static void draw_quality(struct buffer *out, const struct screen *screen)
     else
         writer_print(&writer, "-");
     writer_print(&writer, " of %.10g Hz  %" PRIu64 " samples  exact %.1f %%  ",
-                 session_requested_hz(screen->session), quality->samples,
+                 session_info_requested_hz(screen->session), quality->samples,
                  quality_percent(quality->exact, quality->samples));
     if (failed_percent >= BAD_PERCENT)
         writer_colour(&writer, WRITER_HOT);
@@ -184,15 +184,15 @@ static void draw_head(struct buffer *out, const struct screen *screen,
         writer_print(&title, "  and %" PRIu64 " more, %" PRIu64 " running",
                      screen->processes->joined - 1, screen->processes->running);
     writer_print(&title, "  %s  ", time);
-    writer_colour(&title, session->status.state == SAMPLER_RUNNING ? WRITER_COOL : WRITER_HOT);
-    writer_print(&title, "%s", sampler_state_texts[session->status.state]);
+    writer_colour(&title, session->status.state == SESSION_RUNNING ? WRITER_COOL : WRITER_HOT);
+    writer_print(&title, "%s", session_state_texts[session->status.state]);
     if (*session->status.reason)
         writer_print(&title, ": %s", session->status.reason);
     writer_colour(&title, WRITER_PLAIN);
     end_line(out);
 
     struct writer writer = line_of(out, screen);
-    const struct sampler_target *const target = screen->session->target;
+    const struct session_target *const target = screen->session->target;
     writer_colour(&writer, WRITER_DIM);
     for (size_t i = 0; i < target->argc && writer.left > 0; i++) {
         writer_text(&writer, target->argv[i], strlen(target->argv[i]));

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 struct buffer;
 struct display;
@@ -24,7 +24,7 @@ enum { SCREEN_MIN_COLUMNS = 40, SCREEN_MIN_ROWS = 10 };
 
 struct screen {
     const struct session_info *session; /* with the snapshot that is shown */
-    const struct sampler_processes *processes;
+    const struct session_processes *processes;
     const struct model *model;
     double now_hz; /* current rate in ticks per second; negative: not known yet */
     double own_cpu_percent;

@@ -25,7 +25,7 @@ enum kind {
 static bool is_bounded(const struct session_info *info)
 {
     const struct quality *const quality = &info->snapshot->quality;
-    return info->options->stop == SAMPLER_STOP_AUTO && quality->stopped > 99 * quality->moving;
+    return info->options->stop == SESSION_STOP_AUTO && quality->stopped > 99 * quality->moving;
 }
 
 static enum kind kind_of(const struct session_info *info)
@@ -33,10 +33,10 @@ static enum kind kind_of(const struct session_info *info)
     const struct quality *const quality = &info->snapshot->quality;
     if (!quality->samples)
         return UNMEASURED;
-    if (info->options->engine == SAMPLER_ENGINE_KERNEL ||
-        info->options->stop == SAMPLER_STOP_ALWAYS)
+    if (info->options->engine == SESSION_ENGINE_KERNEL ||
+        info->options->stop == SESSION_STOP_ALWAYS)
         return NONE;
-    if (info->options->stop == SAMPLER_STOP_AUTO && !quality->moving)
+    if (info->options->stop == SESSION_STOP_AUTO && !quality->moving)
         return NONE;
     return quality->bias_error_ppm || is_bounded(info) ? MEASURED : UNMEASURED;
 }

@@ -60,9 +60,9 @@ struct measures {
 static struct measures measure_session(const struct session_info *info)
 {
     return (struct measures){
-        .requested_hz = session_requested_hz(info),
+        .requested_hz = session_info_requested_hz(info),
         .current_hz = info->status.rate_hz,
-        .achieved_hz = session_achieved_hz(info->snapshot),
+        .achieved_hz = session_info_achieved_hz(info->snapshot),
         .duration_s = (double)info->snapshot->end_ns / (double)NS_PER_S,
         .stopped_s = (double)info->snapshot->quality.stopped_ns / (double)NS_PER_S,
         .taken_s = (double)info->snapshot->quality.taken_ns / (double)NS_PER_S,
@@ -187,7 +187,7 @@ void quality_write(struct json *json, const struct session_info *info,
     };
     const struct measures measures = measure_session(info);
     json_object(json);
-    session_write_engine(json, info);
+    session_info_write_engine(json, info);
     write_counters(json, counters);
 #define X(name, meaning) json_member_number(json, #name, measures.name);
     MEASURES(X)

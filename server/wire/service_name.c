@@ -1,9 +1,9 @@
 #include "server/wire/service_name.h"
 
 #include "sampler/base/python_command.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
-const char *service_name_of(const struct sampler_target *target)
+const char *service_name_of(const struct session_target *target)
 {
     if (*target->service.name)
         return target->service.name;

@@ -7,9 +7,9 @@
 #ifndef SERVER_WIRE_SERVICE_NAME_H
 #define SERVER_WIRE_SERVICE_NAME_H
 
-struct sampler_target;
+struct session_target;
 
 /* Any bytes; never empty. */
-const char *service_name_of(const struct sampler_target *target);
+const char *service_name_of(const struct session_target *target);
 
 #endif /* SERVER_WIRE_SERVICE_NAME_H */

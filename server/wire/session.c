@@ -18,7 +18,7 @@
 enum { HOST_NAME_BYTES = 256 };
 
 /* Members of an object that is open. */
-static void put_target(struct json *json, const struct sampler_target *target)
+static void put_target(struct json *json, const struct session_target *target)
 {
     json_member_int(json, "pid", target->pid);
     json_member_array(json, "command");
@@ -42,7 +42,7 @@ static void put_seconds(struct json *json, const char *key, uint64_t ns)
         json_number(json, (double)ns / (double)NS_PER_S);
 }
 
-static void write_listed_target(struct json *json, const struct sampler_target *target)
+static void write_listed_target(struct json *json, const struct session_target *target)
 {
     json_object(json);
     put_target(json, target);
@@ -53,7 +53,7 @@ static void write_listed_target(struct json *json, const struct sampler_target *
     put_seconds(json, "to_s", target->to_ns);
     json_member_text(json, "reason", target->reason);
     json_member_array(json, "warnings");
-    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+    for (size_t i = 0; i < SESSION_WARNINGS; i++)
         if (target->warnings[i])
             json_text(json, target->warnings[i]);
     json_end(json);
@@ -62,19 +62,19 @@ static void write_listed_target(struct json *json, const struct sampler_target *
 
 static void write_targets(struct json *json, const struct session_info *info)
 {
-    struct sampler_target target;
+    struct session_target target;
     json_array(json);
     const size_t targets = info->targets ? info->targets->count : 0;
-    if (!info->sampler && targets == 0)
+    if (!info->session && targets == 0)
         write_listed_target(json, info->target);
     for (size_t i = 0; i < targets; i++)
         write_listed_target(json, &info->targets->items[i].target);
-    for (size_t i = 0; info->sampler && sampler_target_at(info->sampler, i, &target); i++)
+    for (size_t i = 0; info->session && session_target_at(info->session, i, &target); i++)
         write_listed_target(json, &target);
     json_end(json);
 }
 
-static void write_processes(struct json *json, const struct sampler_processes *processes)
+static void write_processes(struct json *json, const struct session_processes *processes)
 {
     json_object(json);
     json_member_uint(json, "attached", processes->joined);
@@ -86,11 +86,11 @@ static void write_processes(struct json *json, const struct sampler_processes *p
     json_end(json);
 }
 
-bool session_target_at(const struct session_info *info, size_t index,
-                       struct sampler_target *out)
+bool session_info_target_at(const struct session_info *info, size_t index,
+                            struct session_target *out)
 {
-    if (info->sampler)
-        return sampler_target_at(info->sampler, index, out);
+    if (info->session)
+        return session_target_at(info->session, index, out);
     if (!info->targets || index >= info->targets->count)
         return false;
     *out = info->targets->items[index].target;
@@ -98,46 +98,46 @@ bool session_target_at(const struct session_info *info, size_t index,
 }
 
 /* The version of a free-threaded interpreter ends in "t". */
-bool session_has_gil(const struct session_info *info, const struct state_sums *sums)
+bool session_info_has_gil(const struct session_info *info, const struct state_sums *sums)
 {
     const char *const python = info->target ? info->target->python : NULL;
     const size_t length = python ? strlen(python) : 0;
     return length == 0 || python[length - 1] != 't' || sums->yes[STATE_FLAG_HAS_GIL] > 0;
 }
 
-double session_requested_hz(const struct session_info *info)
+double session_info_requested_hz(const struct session_info *info)
 {
     return info->status.requested_hz > 0 ? info->status.requested_hz : info->options->rate_hz;
 }
 
-void session_write_engine(struct json *json, const struct session_info *info)
+void session_info_write_engine(struct json *json, const struct session_info *info)
 {
     const char *const reason = info->status.engine_reason;
-    json_member_text(json, "engine", sampler_engine_texts[info->options->engine]);
+    json_member_text(json, "engine", session_engine_texts[info->options->engine]);
     json_member_text(json, "engine_reason", *reason ? reason : NULL);
 }
 
 static void write_settings(struct json *json, const struct session_info *info)
 {
-    const struct sampler_options *const options = info->options;
+    const struct session_options *const options = info->options;
     json_object(json);
-    json_member_number(json, "rate_hz", session_requested_hz(info));
+    json_member_number(json, "rate_hz", session_info_requested_hz(info));
     put_seconds(json, "duration_s", options->duration_ns);
     json_member_text(json, "threads", options->all_threads ? "all" : "main");
     json_member_bool(json, "subprocesses", options->subprocesses);
-    json_member_text(json, "mode", sampler_mode_texts[options->mode]);
+    json_member_text(json, "mode", session_mode_texts[options->mode]);
     json_member_text(json, "native",
-                     sampler_native_texts[info->status.records_native ? SAMPLER_NATIVE_FULL
+                     session_native_texts[info->status.records_native ? SESSION_NATIVE_FULL
                                                                       : options->native]);
     json_member_bool(json, "gc", !options->no_gc);
     json_member_bool(json, "opcodes", options->opcodes);
-    session_write_engine(json, info);
-    json_member_text(json, "async", sampler_async_texts[options->async]);
+    session_info_write_engine(json, info);
+    json_member_text(json, "async", session_async_texts[options->async]);
     json_member_text(json, "context", *options->context ? options->context : NULL);
-    json_member_text(json, "stop", sampler_stop_texts[options->stop]);
+    json_member_text(json, "stop", session_stop_texts[options->stop]);
     json_member_number(json, "max_stop_percent",
                        options->max_stop_percent > 0 ? options->max_stop_percent
-                                                     : SAMPLER_MAX_STOP_PERCENT);
+                                                     : SESSION_MAX_STOP_PERCENT);
     if (json_member_if(json, "max_cpu_percent", options->max_cpu_percent > 0))
         json_number(json, options->max_cpu_percent);
     json_member_text(
@@ -159,7 +159,7 @@ static void write_settings(struct json *json, const struct session_info *info)
     json_end(json);
 }
 
-double session_achieved_hz(const struct profile_snapshot *snapshot)
+double session_info_achieved_hz(const struct profile_snapshot *snapshot)
 {
     if (snapshot->end_ns == 0)
         return 0;
@@ -172,8 +172,8 @@ static void write_quality(struct json *json, const struct session_info *info)
     json_object(json);
     json_member_uint(json, "samples", quality->samples);
     json_member_uint(json, "ticks", quality->ticks);
-    json_member_number(json, "requested_hz", session_requested_hz(info));
-    json_member_number(json, "achieved_hz", session_achieved_hz(info->snapshot));
+    json_member_number(json, "requested_hz", session_info_requested_hz(info));
+    json_member_number(json, "achieved_hz", session_info_achieved_hz(info->snapshot));
     json_member_uint(json, "missed_ticks", quality->missed_ticks);
     json_member_uint(json, "exact", quality->exact);
     json_member_uint(json, "retried", quality->retried);
@@ -224,12 +224,12 @@ static void write_words(struct json *json, const struct session_info *info)
     json_member_text(json, "capture_error", *words->fault ? words->fault : NULL);
 }
 
-void session_write(struct json *json, const struct session_info *info)
+void session_info_write(struct json *json, const struct session_info *info)
 {
-    const struct sampler_status *const status = &info->status;
+    const struct session_status *const status = &info->status;
     json_object(json);
     json_member_text(json, "id", info->id);
-    json_member_text(json, "state", sampler_state_texts[status->state]);
+    json_member_text(json, "state", session_state_texts[status->state]);
     json_member_text(json, "reason", *status->reason ? status->reason : NULL);
     json_key(json, "target");
 
@@ -242,11 +242,11 @@ void session_write(struct json *json, const struct session_info *info)
 
     /* Counted first: a target that ends meanwhile is listed with its reason. */
 
-    struct sampler_processes processes = { .joined = info->snapshot->sizes.processes };
+    struct session_processes processes = { .joined = info->snapshot->sizes.processes };
     if (info->targets && info->targets->count > processes.joined)
         processes.joined = info->targets->count;
-    if (info->sampler)
-        sampler_processes(info->sampler, &processes);
+    if (info->session)
+        session_processes(info->session, &processes);
 
     json_key(json, "targets");
     write_targets(json, info);

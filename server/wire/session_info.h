@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/wire/range_notes.h"
 
 struct frame_filters;
@@ -45,11 +45,11 @@ struct session_info {
     const char *id;
     char epoch[SESSION_EPOCH_BYTES];
     char run[SESSION_EPOCH_BYTES]; /* the epoch it began with */
-    struct sampler_status status;
-    const struct sampler_target *target; /* the first */
-    const struct sampler *sampler;       /* has the other targets; NULL: see targets */
+    struct session_status status;
+    const struct session_target *target; /* the first */
+    const struct session *session;       /* has the other targets; NULL: see targets */
     const struct target_list *targets;   /* of a capture; NULL: there are none */
-    const struct sampler_options *options;
+    const struct session_options *options;
     const struct frame_filters *filters;     /* that a view begins with; NULL: none */
     const char *host;                        /* where it was recorded; NULL: here */
     const struct profile_snapshot *snapshot; /* generation and quality */

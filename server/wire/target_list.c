@@ -7,13 +7,13 @@
 #include "sampler/base/first_word.h"
 #include "sampler/profile/profile.h"
 
-enum err_code target_list_write(const struct sampler *sampler, struct target_list_texts *out,
+enum err_code target_list_write(const struct session *session, struct target_list_texts *out,
                                 struct err *err)
 {
-    struct sampler_target target;
-    size_t starts[SAMPLER_MAX_LISTED];
+    struct session_target target;
+    size_t starts[SESSION_MAX_LISTED];
     *out = (struct target_list_texts){ .count = 0 };
-    for (; out->count < SAMPLER_MAX_LISTED && sampler_target_at(sampler, out->count, &target);
+    for (; out->count < SESSION_MAX_LISTED && session_target_at(session, out->count, &target);
          out->count++) {
         starts[out->count] = out->text.length;
         target_record_encode(&target, TARGET_LIST_WORD_BYTES, &out->text);
@@ -40,11 +40,11 @@ bool target_list_is_known(const struct capture_metadata *metadata)
 void target_list_hide_arguments(struct target_list *targets)
 {
     for (size_t i = 0; i < targets->count; i++) {
-        struct sampler_target *const target = &targets->items[i].target;
+        struct session_target *const target = &targets->items[i].target;
         /* The words are in the text of the item. */
         if (target->argc > 0)
             target->argc = first_word_keep(target->argc, (char *)(uintptr_t)target->argv[0]);
-        target->service = (struct sampler_service){ 0 };
+        target->service = (struct session_service){ 0 };
     }
 }
 
@@ -62,7 +62,7 @@ enum err_code target_list_read(const struct capture_metadata *metadata, struct t
     const struct capture_texts *const texts =
         is_old ? &metadata->processes : &metadata->targets;
     const size_t most =
-        texts->count < SAMPLER_MAX_LISTED ? texts->count : (size_t)SAMPLER_MAX_LISTED;
+        texts->count < SESSION_MAX_LISTED ? texts->count : (size_t)SESSION_MAX_LISTED;
     enum err_code rc = reserve_targets(out, most, err);
     for (size_t i = 0; i < most && !rc; i++) {
         const bool has_service = i < metadata->services.count;
@@ -83,7 +83,7 @@ enum err_code target_list_read_rows(const struct profile_snapshot *snapshot,
                                     struct target_list *out, struct err *err)
 {
     const size_t rows = snapshot->sizes.processes;
-    const size_t most = rows < SAMPLER_MAX_LISTED ? rows : (size_t)SAMPLER_MAX_LISTED;
+    const size_t most = rows < SESSION_MAX_LISTED ? rows : (size_t)SESSION_MAX_LISTED;
     const enum err_code rc = reserve_targets(out, most, err);
     for (size_t i = 0; i < most && !rc; i++) {
         const struct profile_process row = profile_process_at(snapshot, (process_id)i);

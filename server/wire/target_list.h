@@ -2,7 +2,7 @@
  * target_list - the targets of a session as texts of a capture (sampler/capture/target_record.h), and back.
  *
  * Ownership: the caller's storage; both deinits accept a zeroed one.
- * Limits: SAMPLER_MAX_LISTED processes; words of a command line beyond TARGET_LIST_WORD_BYTES are left out.
+ * Limits: SESSION_MAX_LISTED processes; words of a command line beyond TARGET_LIST_WORD_BYTES are left out.
  */
 #ifndef SERVER_WIRE_TARGET_LIST_H
 #define SERVER_WIRE_TARGET_LIST_H
@@ -13,7 +13,7 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/err.h"
 #include "sampler/capture/metadata.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 struct profile_snapshot;
 
@@ -21,11 +21,11 @@ enum { TARGET_LIST_WORD_BYTES = 4096 };
 
 struct target_list_texts {
     size_t count;
-    const char *items[SAMPLER_MAX_LISTED];
+    const char *items[SESSION_MAX_LISTED];
     struct buffer text;
 };
 
-MUST_CHECK enum err_code target_list_write(const struct sampler *sampler,
+MUST_CHECK enum err_code target_list_write(const struct session *session,
                                            struct target_list_texts *out, struct err *err);
 void target_list_texts_deinit(struct target_list_texts *texts);
 

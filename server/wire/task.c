@@ -4,14 +4,14 @@
 
 #include "server/wire/json.h"
 
-const char *task_state_text(const struct sampler_task *task)
+const char *task_state_text(const struct session_task *task)
 {
     return task->is_running ? "running" : task->is_moving ? "moving" : "waiting";
 }
 
 /* The board is a little ahead of the snapshot: what is not in it yet is left empty. */
 void task_write_name(struct json *json, const struct profile_snapshot *snapshot,
-                     const struct sampler_task *task)
+                     const struct session_task *task)
 {
     char number[32];
     if (task->name && task->name < snapshot->sizes.strings) {
@@ -25,8 +25,8 @@ void task_write_name(struct json *json, const struct profile_snapshot *snapshot,
     }
 }
 
-void task_write_awaiters(struct json *json, const struct sampler_tasks *tasks,
-                         const struct sampler_task *task)
+void task_write_awaiters(struct json *json, const struct session_tasks *tasks,
+                         const struct session_task *task)
 {
     json_array(json);
     for (uint32_t i = 0; i < task->awaiter_count; i++)

@@ -1,13 +1,13 @@
 #include "server/wire/usage.h"
 
-#include "sampler/reader_link.h"
+#include "sampler/sampling_link.h"
 
 void usage_read(struct usage *out)
 {
     struct process_usage own, reader = { .rss_bytes = 0 };
     process_usage_read(&own);
-    if (reader_link_is_used())
-        reader_link_usage(&reader);
+    if (sampling_link_is_used())
+        sampling_link_usage(&reader);
     *out = (struct usage){
         .cpu_user_s = own.cpu_user_s + reader.cpu_user_s,
         .cpu_sys_s = own.cpu_sys_s + reader.cpu_sys_s,

@@ -18,7 +18,7 @@
 
 enum { THREADS = 4, STACKS_PER_WINDOW = 40, DEPTH = 30, ROUNDS = 20 };
 
-struct session {
+struct session_entry {
     struct profile *profile;
     node_id *places;
     unsigned place_count;
@@ -34,13 +34,13 @@ static void must(enum err_code rc, const struct err *err)
     exit(1);
 }
 
-static unsigned pick(struct session *session, unsigned below)
+static unsigned pick(struct session_entry *session, unsigned below)
 {
     session->random = session->random * 6364136223846793005u + 1442695040888963407u;
     return (unsigned)((session->random >> 33) % below);
 }
 
-static str_id text(struct session *session, const char *what, unsigned number)
+static str_id text(struct session_entry *session, const char *what, unsigned number)
 {
     char name[32];
     str_id id;
@@ -51,7 +51,7 @@ static str_id text(struct session *session, const char *what, unsigned number)
     return id;
 }
 
-static node_id make_place(struct session *session, unsigned number)
+static node_id make_place(struct session_entry *session, unsigned number)
 {
     struct err err = { 0 };
     node_id node = 0;
@@ -69,7 +69,7 @@ static node_id make_place(struct session *session, unsigned number)
     return node;
 }
 
-static void make_session(struct session *session, unsigned places, size_t memory_bytes)
+static void make_session(struct session_entry *session, unsigned places, size_t memory_bytes)
 {
     struct err err = { 0 };
     must(profile_create(&session->profile, &err), &err);
@@ -88,7 +88,7 @@ static void make_session(struct session *session, unsigned places, size_t memory
 }
 
 /* Most samples are of the first places, the rest of those of the hour. */
-static unsigned place_of(struct session *session, uint64_t now_ns)
+static unsigned place_of(struct session_entry *session, uint64_t now_ns)
 {
     const unsigned common = session->place_count / 10 + 1;
     const unsigned hour = (unsigned)(now_ns / (3600 * NS_PER_S));
@@ -97,7 +97,7 @@ static unsigned place_of(struct session *session, uint64_t now_ns)
     return (hour * 37 + pick(session, common)) % session->place_count;
 }
 
-static void fill_window(struct session *session, uint64_t now_ns)
+static void fill_window(struct session_entry *session, uint64_t now_ns)
 {
     struct err err = { 0 };
     for (unsigned i = 0; i < STACKS_PER_WINDOW; i++) {
@@ -110,7 +110,7 @@ static void fill_window(struct session *session, uint64_t now_ns)
 }
 
 /* Returns the longest seal. */
-static uint64_t record(struct session *session, uint64_t seconds, uint64_t window_ns)
+static uint64_t record(struct session_entry *session, uint64_t seconds, uint64_t window_ns)
 {
     struct err err = { 0 };
     uint64_t longest_ns = 0;
@@ -154,7 +154,7 @@ static double timeline_ms(const struct profile_snapshot *snapshot)
     return ms;
 }
 
-static void report(struct session *session, uint64_t seconds)
+static void report(struct session_entry *session, uint64_t seconds)
 {
     struct profile_snapshot snapshot;
     struct err err = { 0 };
@@ -192,7 +192,7 @@ int main(int argc, char **argv)
     const unsigned places = (unsigned)argument(argc, argv, 2, 5000);
     const uint64_t memory_mib = argument(argc, argv, 3, 256);
     const uint64_t window_ms = argument(argc, argv, 4, 1000);
-    struct session session = { .random = 1 };
+    struct session_entry session = { .random = 1 };
     make_session(&session, places ? places : 1, (size_t)memory_mib << 20);
     const uint64_t before_ns = clock_now_ns();
     const uint64_t longest_ns =

@@ -6,7 +6,7 @@
  * Stops the main thread of PID about RATE times a second at random instants (ptrace), follows
  * the interpreter's own links from the frame that runs to the outermost one, lets it go on, and
  * writes folded stacks to FILE as `pyrometer record --collapsed` does.  How a moving stack is
- * read has no part in this: of the sampler only the layouts, the code objects and the location
+ * read has no part in this: of the session only the layouts, the code objects and the location
  * tables are used.
  *
  * A thread on another processor stops some microseconds after it was asked to, or sooner when it

@@ -23,7 +23,7 @@ static void read_request(struct byte_reader *in)
     const size_t bytes = byte_reader_left(in);
     if (link_request_decode(byte_reader_take(in, bytes), bytes, &request, NULL) != ERR_OK)
         return;
-    fuzz_check(request.options.pid_count <= SAMPLER_MAX_PROCESSES);
+    fuzz_check(request.options.pid_count <= SESSION_MAX_PROCESSES);
     fuzz_check(request.source_bytes <= LINK_MAX_REQUEST_BYTES);
     link_request_encode(&request, &again);
     buffer_deinit(&again);
@@ -89,9 +89,9 @@ static void read_state(struct byte_reader *in)
                    state.locks.uses[i].function < rows.strings &&
                    state.locks.uses[i].file < rows.strings && state.locks.uses[i].line >= 0);
     for (size_t i = 0; i < state.locks.count; i++) {
-        const struct sampler_lock *const lock = &state.locks.items[i];
-        fuzz_check(lock->waiter_count <= SAMPLER_LOCK_LINES &&
-                   lock->holder_count <= SAMPLER_LOCK_LINES && lock->type < rows.strings);
+        const struct session_lock *const lock = &state.locks.items[i];
+        fuzz_check(lock->waiter_count <= SESSION_LOCK_LINES &&
+                   lock->holder_count <= SESSION_LOCK_LINES && lock->type < rows.strings);
         for (uint32_t k = 0; k < lock->waiter_count; k++)
             fuzz_check(lock->waiters[k].function < rows.strings &&
                        lock->waiters[k].file < rows.strings);

@@ -115,7 +115,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
 }
 
 static enum err_code record_all(struct recording *recording, struct kernel *kernel,
-                                const struct sampler_options *options)
+                                const struct session_options *options)
 {
     struct target *const target = recording->target;
     struct kernel_process process;
@@ -152,8 +152,8 @@ static enum err_code record_all(struct recording *recording, struct kernel *kern
 int main(int argc, char **argv)
 {
     static struct recording recording;
-    const struct sampler_options options = { .native = argc == 4 ? SAMPLER_NATIVE_FULL
-                                                                 : SAMPLER_NATIVE_OFF };
+    const struct session_options options = { .native = argc == 4 ? SESSION_NATIVE_FULL
+                                                                 : SESSION_NATIVE_OFF };
     struct kernel *kernel = NULL;
     struct strtab strings = { 0 };
     struct err err = { 0 };
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
     recording.watched.file = fopen(argv[2], "wb");
     enum err_code rc = recording.watched.file ? strtab_init(&strings, &err) : ERR_FAULT;
     if (!rc)
-        rc = target_open(atoi(argv[1]), RUNTIME_THOROUGH, SAMPLER_MODE_WALL, NULL, &strings,
+        rc = target_open(atoi(argv[1]), RUNTIME_THOROUGH, SESSION_MODE_WALL, NULL, &strings,
                          &recording.target, &err);
     if (!rc)
         rc = kernel_open(NULL, &kernel, &err);

@@ -283,25 +283,25 @@ static void fill_nothing(struct profile *profile)
 
 static void describe(struct sample_session *session)
 {
-    session->target = (struct sampler_target){ .pid = 4711,
+    session->target = (struct session_target){ .pid = 4711,
                                                .argc = 3,
                                                .argv = argv_small,
                                                .executable = "/usr/bin/python3.11",
                                                .python = "3.11.2",
                                                .validated = true };
-    session->options = (struct sampler_options){
+    session->options = (struct session_options){
         .pids = { 4711 },
         .pid_count = 1,
         .rate_hz = 100,
         .all_threads = true,
-        .engine = SAMPLER_ENGINE_REMOTE,
+        .engine = SESSION_ENGINE_REMOTE,
     };
     session->snapshot = made_snapshot(session->profile);
     session->info = (struct session_info){
         .id = "1",
         .epoch = "0123456789abcdef",
         .run = "0123456789abcde0",
-        .status = { .state = SAMPLER_ENDED,
+        .status = { .state = SESSION_ENDED,
                     .reason = "the duration is over",
                     .started_at_ns = STARTED_AT_S * NS_PER_S,
                     .ended_at_ns = (STARTED_AT_S + 6) * NS_PER_S,
@@ -377,7 +377,7 @@ struct sample_session *sample_session_hostile(void)
     session->target.argc = 2;
     session->target.executable = session->target.python = SAMPLE_HOSTILE;
     session->target.reason = session->target.pod = session->info.host = SAMPLE_HOSTILE;
-    snprintf(session->target.service.name, SAMPLER_SERVICE_BYTES, "%s", SAMPLE_HOSTILE);
+    snprintf(session->target.service.name, SESSION_SERVICE_BYTES, "%s", SAMPLE_HOSTILE);
     snprintf(session->info.words.note, SESSION_MAX_NOTE, "%s", SAMPLE_HOSTILE);
     return session;
 }

@@ -14,7 +14,7 @@
 
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/report/header.h"
 #include "server/report/report.h"
 #include "server/wire/session.h"
@@ -22,8 +22,8 @@
 struct sample_session {
     struct profile *profile;
     struct profile_snapshot snapshot;
-    struct sampler_target target;
-    struct sampler_options options;
+    struct session_target target;
+    struct session_options options;
     struct session_info info;
     struct view_query everything;
     struct report_header header;

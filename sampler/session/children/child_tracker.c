@@ -27,7 +27,7 @@ struct released {
 
 struct child_tracker {
     struct strtab *strings;
-    enum sampler_mode mode;
+    enum session_mode mode;
     pthread_t thread;
     bool has_thread;
     /* Written with the mutex held, read without it. */
@@ -38,9 +38,9 @@ struct child_tracker {
     pthread_cond_t changed;
     bool has_ended;
     bool is_left; /* child_tracker_destroy did not wait: the thread frees the tracker */
-    struct target *ready[SAMPLER_MAX_PROCESSES];
+    struct target *ready[SESSION_MAX_PROCESSES];
     size_t ready_count;
-    struct released released[SAMPLER_MAX_PROCESSES];
+    struct released released[SESSION_MAX_PROCESSES];
     size_t released_count;
     bool is_settling; /* a released target may have children that are not followed yet */
     size_t targets;   /* handed over and not released, including those of the start */
@@ -221,7 +221,7 @@ static void try_one(struct child_tracker *tracker, struct child *child)
         pthread_mutex_lock(&tracker->mutex);
         /* Released targets that were not processed yet keep their room. */
         const bool has_room =
-            tracker->targets + tracker->released_count < SAMPLER_MAX_PROCESSES;
+            tracker->targets + tracker->released_count < SESSION_MAX_PROCESSES;
         if (has_room) {
             tracker->targets++;
             tracker->ready[tracker->ready_count++] = target;
@@ -376,7 +376,7 @@ static void *tracker_main(void *context)
     return NULL;
 }
 
-enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mode,
+enum err_code child_tracker_create(struct strtab *strings, enum session_mode mode,
                                    pid_t adopter, struct child_tracker **out, struct err *err)
 {
     pthread_condattr_t monotonic;

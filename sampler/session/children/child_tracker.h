@@ -17,7 +17,7 @@
  * gives its target to the caller.  If the tracker's thread hangs in the kernel,
  * child_tracker_destroy does not wait: the thread frees the tracker when it returns.
  * Threads: its own, and one that calls these functions.
- * Limits: follows CHILD_TRACKER_MAX processes; SAMPLER_MAX_PROCESSES are targets at a time, the
+ * Limits: follows CHILD_TRACKER_MAX processes; SESSION_MAX_PROCESSES are targets at a time, the
  * others are counted and join once there is room.
  */
 #ifndef SAMPLER_SESSION_CHILDREN_CHILD_TRACKER_H
@@ -29,7 +29,7 @@
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 struct target;
 struct process;
@@ -48,7 +48,7 @@ struct child_tracker_counts {
 
 /* Targets intern into `strings` from the moment they are opened.  Every process that becomes
  * a child of `adopter` (0: none) is followed. */
-MUST_CHECK enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mode,
+MUST_CHECK enum err_code child_tracker_create(struct strtab *strings, enum session_mode mode,
                                               pid_t adopter, struct child_tracker **out,
                                               struct err *err);
 void child_tracker_destroy(struct child_tracker *tracker);

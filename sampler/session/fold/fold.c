@@ -7,7 +7,7 @@
 #include "sampler/session/fold/task_fold.h"
 
 enum err_code fold_init(struct fold *fold, struct profile *profile, struct leaves *leaves,
-                        struct thread_cpus *cpus, const struct sampler_options *options,
+                        struct thread_cpus *cpus, const struct session_options *options,
                         int pid, const char *name, struct err *err)
 {
     *fold = (struct fold){ .cpus = cpus, .no_gc = options->no_gc };

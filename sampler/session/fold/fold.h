@@ -16,7 +16,7 @@
 #include "sampler/base/err.h"
 #include "sampler/cpython/stack/leaf.h"
 #include "sampler/profile/profile.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "sampler/session/engine.h"
 #include "sampler/session/fold/frame_nodes.h"
 #include "sampler/session/fold/thread_cpu.h"
@@ -39,7 +39,7 @@ struct fold {
 /* As frame_nodes_init; several folds may share `cpus`. */
 MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
                                    struct leaves *leaves, struct thread_cpus *cpus,
-                                   const struct sampler_options *options, int pid,
+                                   const struct session_options *options, int pid,
                                    const char *name, struct err *err);
 
 /* Reads what fold_reading needs of the thread's memory.  Optional: for a thread that is counted only after it

@@ -33,7 +33,7 @@ enum err_code frame_nodes_mark_native(struct frame_nodes *nodes, struct err *err
 }
 
 enum err_code frame_nodes_init(struct frame_nodes *nodes, struct profile *profile,
-                               struct leaves *leaves, const struct sampler_options *options,
+                               struct leaves *leaves, const struct session_options *options,
                                int pid, const char *name, struct err *err)
 {
     struct strtab *const strings = profile_strings(profile);
@@ -42,7 +42,7 @@ enum err_code frame_nodes_init(struct frame_nodes *nodes, struct profile *profil
                                    .leaves = leaves,
                                    .codes = leaves->codes,
                                    .pid = pid,
-                                   .native = options->native != SAMPLER_NATIVE_OFF,
+                                   .native = options->native != SESSION_NATIVE_OFF,
                                    .opcodes = options->opcodes };
     leaves->wants_opcodes = options->opcodes;
     enum err_code rc = strtab_intern(strings, name, strlen(name), &name_id, err);

@@ -18,7 +18,7 @@
 #include "sampler/cpython/stack/leaf.h"
 #include "sampler/cpython/stack/stack.h"
 #include "sampler/profile/profile.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 struct origins;
 
@@ -39,7 +39,7 @@ struct frame_nodes {
 /* `pid` and `name` are those of the process.  Borrows everything. */
 MUST_CHECK enum err_code frame_nodes_init(struct frame_nodes *nodes, struct profile *profile,
                                           struct leaves *leaves,
-                                          const struct sampler_options *options, int pid,
+                                          const struct session_options *options, int pid,
                                           const char *name, struct err *err);
 
 /* The frame of a mark. */

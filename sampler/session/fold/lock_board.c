@@ -106,7 +106,7 @@ enum err_code lock_board_note(struct lock_board *board, const struct lock_report
     const size_t at = find_place(board, report->pid, report->tid);
     const bool is_known = is_at(board, at, report->pid, report->tid);
     const size_t bytes = report->count * sizeof *report->uses;
-    if (!is_known && board->count == SAMPLER_MAX_LOCK_THREADS)
+    if (!is_known && board->count == SESSION_MAX_LOCK_THREADS)
         return ERR_OK;
     struct lock_use *const uses = malloc(bytes + 1);
     if (!uses)
@@ -212,18 +212,18 @@ static size_t find_least(const struct lock_board *board)
 }
 
 /* NULL: there is no room. */
-static struct sampler_lock *find_lock(struct lock_board *board,
+static struct session_lock *find_lock(struct lock_board *board,
                                       const struct lock_board_thread *thread,
                                       const struct lock_use *wait, uint64_t now_ns)
 {
     for (size_t i = 0; i < board->lock_count; i++) {
-        struct sampler_lock *const lock = &board->locks[i];
+        struct session_lock *const lock = &board->locks[i];
         if (lock->object == wait->object && lock->pid == thread->pid &&
             lock->type == wait->type)
             return lock;
     }
     size_t at = board->lock_count;
-    if (at == SAMPLER_MAX_LOCKS) {
+    if (at == SESSION_MAX_LOCKS) {
         at = find_least(board);
         board->dropped += at != SIZE_MAX || thread->is_new_wait;
         if (at == SIZE_MAX)
@@ -232,25 +232,25 @@ static struct sampler_lock *find_lock(struct lock_board *board,
     } else {
         board->lock_count++;
     }
-    board->locks[at] = (struct sampler_lock){
+    board->locks[at] = (struct session_lock){
         .pid = thread->pid, .type = wait->type, .object = wait->object, .first_ns = now_ns
     };
     return &board->locks[at];
 }
 
 /* Counts a line, unless it is one too many. */
-static void count_line(struct sampler_lock_line *lines, uint32_t *count,
+static void count_line(struct session_lock_line *lines, uint32_t *count,
                        const struct lock_use *use, uint64_t step_ns)
 {
     uint32_t i = 0;
     while (i < *count && (lines[i].function != use->function || lines[i].file != use->file ||
                           lines[i].line != use->line))
         i++;
-    if (i == SAMPLER_LOCK_LINES)
+    if (i == SESSION_LOCK_LINES)
         return;
     if (i == *count)
         lines[(*count)++] =
-            (struct sampler_lock_line){ use->function, use->file, use->line, 0 };
+            (struct session_lock_line){ use->function, use->file, use->line, 0 };
     lines[i].waited_ns += step_ns;
 }
 
@@ -258,7 +258,7 @@ static void count_wait(struct lock_board *board, struct lock_board_thread *threa
                        const struct lock_use *wait, uint64_t now_ns, uint64_t step_ns)
 {
     static const struct lock_use nowhere = { .line = 0 };
-    struct sampler_lock *const lock = find_lock(board, thread, wait, now_ns);
+    struct session_lock *const lock = find_lock(board, thread, wait, now_ns);
     if (!lock) {
         thread->is_new_wait = false;
         board->dropped_ns += step_ns;
@@ -283,7 +283,7 @@ static void count_wait(struct lock_board *board, struct lock_board_thread *threa
 enum err_code lock_board_count(struct lock_board *board, uint64_t now_ns, uint64_t step_ns)
 {
     if (!board->locks) {
-        struct sampler_lock *const locks = calloc(SAMPLER_MAX_LOCKS, sizeof *locks);
+        struct session_lock *const locks = calloc(SESSION_MAX_LOCKS, sizeof *locks);
         if (!locks)
             return ERR_NOMEM;
         board->locks = locks;
@@ -303,10 +303,10 @@ enum err_code lock_board_count(struct lock_board *board, uint64_t now_ns, uint64
     return ERR_OK;
 }
 
-enum err_code lock_board_copy(struct lock_board *board, struct sampler_locks *out,
+enum err_code lock_board_copy(struct lock_board *board, struct session_locks *out,
                               struct err *err)
 {
-    struct sampler_locks copy = { .threads = NULL };
+    struct session_locks copy = { .threads = NULL };
     pthread_mutex_lock(&board->mutex);
     for (size_t i = 0; i < board->count; i++)
         copy.use_count += board->threads[i].count;
@@ -318,7 +318,7 @@ enum err_code lock_board_copy(struct lock_board *board, struct sampler_locks *ou
     for (size_t i = 0; i < board->count && has_room; i++) {
         const struct lock_board_thread *const thread = &board->threads[i];
         copy.threads[copy.thread_count++] =
-            (struct sampler_lock_thread){ thread->pid, thread->tid, (uint32_t)copy.use_count,
+            (struct session_lock_thread){ thread->pid, thread->tid, (uint32_t)copy.use_count,
                                           (uint32_t)thread->count, thread->same_waits };
         if (thread->count)
             memcpy(copy.uses + copy.use_count, thread->uses,
@@ -336,7 +336,7 @@ enum err_code lock_board_copy(struct lock_board *board, struct sampler_locks *ou
     copy.dropped_ns = board->dropped_ns;
     pthread_mutex_unlock(&board->mutex);
     if (!has_room) {
-        sampler_locks_deinit(&copy);
+        session_locks_deinit(&copy);
         return err_nomem(err);
     }
     *out = copy;

@@ -6,8 +6,8 @@
  *
  * Ownership: the caller's storage; lock_board_deinit accepts a zeroed one.  The reader owns a copy.
  * Threads: the sampling thread writes; any thread copies.
- * Limits: SAMPLER_MAX_LOCK_THREADS threads, others are left out; SAMPLER_MAX_LOCKS locks, of which the least waited for make room;
- * SAMPLER_LOCK_LINES lines of each.
+ * Limits: SESSION_MAX_LOCK_THREADS threads, others are left out; SESSION_MAX_LOCKS locks, of which the least waited for make room;
+ * SESSION_LOCK_LINES lines of each.
  * Units: nanoseconds of CLOCK_MONOTONIC.
  */
 #ifndef SAMPLER_SESSION_FOLD_LOCK_BOARD_H
@@ -20,7 +20,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/lock_use.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 struct lock_board_thread {
     pid_t pid;
@@ -46,7 +46,7 @@ struct lock_board {
     pthread_mutex_t mutex;             /* guards what follows, but for `held` and `reading` */
     struct lock_board_thread *threads; /* by pid and tid */
     size_t count, room;
-    struct sampler_lock *locks; /* SAMPLER_MAX_LOCKS of them; NULL: none yet */
+    struct session_lock *locks; /* SESSION_MAX_LOCKS of them; NULL: none yet */
     size_t lock_count;
     uint64_t created_ns; /* of the session */
     uint64_t read_ns;    /* the last reading */
@@ -79,7 +79,7 @@ bool lock_board_lacks_holder(const struct lock_board *board, pid_t pid);
 MUST_CHECK enum err_code lock_board_count(struct lock_board *board, uint64_t now_ns,
                                           uint64_t step_ns);
 
-MUST_CHECK enum err_code lock_board_copy(struct lock_board *board, struct sampler_locks *out,
+MUST_CHECK enum err_code lock_board_copy(struct lock_board *board, struct session_locks *out,
                                          struct err *err);
 
 #endif /* SAMPLER_SESSION_FOLD_LOCK_BOARD_H */

@@ -12,8 +12,8 @@ void task_board_init(struct task_board *board)
 
 void task_board_deinit(struct task_board *board)
 {
-    sampler_tasks_deinit(&board->next);
-    sampler_tasks_deinit(&board->shown);
+    session_tasks_deinit(&board->next);
+    session_tasks_deinit(&board->shown);
     pthread_mutex_destroy(&board->mutex);
 }
 
@@ -33,7 +33,7 @@ static enum err_code add_row(struct task_board *board, struct task_fold *fold,
                              const struct task *task, uint64_t created_ns)
 {
     const struct thread *const thread = tasks_thread(fold->tasks, task);
-    struct sampler_task row = { .pid = fold->nodes->pid,
+    struct session_task row = { .pid = fold->nodes->pid,
                                 .tid = thread ? thread->host_tid : 0,
                                 .name = task->name,
                                 .number = task->number,
@@ -51,9 +51,9 @@ enum err_code task_board_add(struct task_board *board, struct task_fold *fold,
                              uint64_t created_ns)
 {
     const struct tasks *const all = fold->tasks;
-    struct sampler_tasks *const next = &board->next;
+    struct session_tasks *const next = &board->next;
     const size_t first = next->count;
-    size_t rows = SAMPLER_MAX_TASKS - first;
+    size_t rows = SESSION_MAX_TASKS - first;
     rows = all->table.count < rows ? all->table.count : rows;
 
     enum err_code rc = VEC_RESERVE(next->items, board->room, next->count + rows) &&
@@ -68,7 +68,7 @@ enum err_code task_board_add(struct task_board *board, struct task_fold *fold,
         rc = add_row(board, fold, &all->table.items[i], created_ns);
     for (size_t i = 0; i < rows && !rc; i++) {
         const struct task *const task = &all->table.items[i];
-        struct sampler_task *const row = &next->items[first + i];
+        struct session_task *const row = &next->items[first + i];
         row->first_awaiter = (uint32_t)next->awaiter_count;
         for (uint32_t k = 0; k < task->awaiter_count; k++) {
             const uint32_t awaiter = all->table.awaiters[task->first_awaiter + k];
@@ -82,22 +82,22 @@ enum err_code task_board_add(struct task_board *board, struct task_fold *fold,
 
 void task_board_show(struct task_board *board)
 {
-    struct sampler_tasks copy, before;
+    struct session_tasks copy, before;
     /* If memory runs out, readers keep the list before. */
-    if (sampler_tasks_copy(&board->next, &copy, NULL) != ERR_OK)
+    if (session_tasks_copy(&board->next, &copy, NULL) != ERR_OK)
         return;
     pthread_mutex_lock(&board->mutex);
     before = board->shown;
     board->shown = copy;
     pthread_mutex_unlock(&board->mutex);
-    sampler_tasks_deinit(&before);
+    session_tasks_deinit(&before);
 }
 
-enum err_code task_board_copy(struct task_board *board, struct sampler_tasks *out,
+enum err_code task_board_copy(struct task_board *board, struct session_tasks *out,
                               struct err *err)
 {
     pthread_mutex_lock(&board->mutex);
-    const enum err_code rc = sampler_tasks_copy(&board->shown, out, err);
+    const enum err_code rc = session_tasks_copy(&board->shown, out, err);
     pthread_mutex_unlock(&board->mutex);
     return rc;
 }

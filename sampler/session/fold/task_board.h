@@ -3,7 +3,7 @@
  *
  * Ownership: the caller's storage; task_board_deinit accepts a zeroed one.  The reader owns a copy.
  * Threads: the sampling thread writes; any thread copies.
- * Limits: SAMPLER_MAX_TASKS rows; is_cut says that there were more.
+ * Limits: SESSION_MAX_TASKS rows; is_cut says that there were more.
  */
 #ifndef SAMPLER_SESSION_FOLD_TASK_BOARD_H
 #define SAMPLER_SESSION_FOLD_TASK_BOARD_H
@@ -11,14 +11,14 @@
 #include <pthread.h>
 
 #include "sampler/base/err.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "sampler/session/fold/task_fold.h"
 
 struct task_board {
     pthread_mutex_t mutex;
-    struct sampler_tasks next; /* being built by the writer */
+    struct session_tasks next; /* being built by the writer */
     size_t room, awaiter_room;
-    struct sampler_tasks shown;
+    struct session_tasks shown;
 };
 
 void task_board_init(struct task_board *board);
@@ -30,7 +30,7 @@ MUST_CHECK enum err_code task_board_add(struct task_board *board, struct task_fo
                                         uint64_t created_ns);
 void task_board_show(struct task_board *board);
 
-MUST_CHECK enum err_code task_board_copy(struct task_board *board, struct sampler_tasks *out,
+MUST_CHECK enum err_code task_board_copy(struct task_board *board, struct session_tasks *out,
                                          struct err *err);
 
 #endif /* SAMPLER_SESSION_FOLD_TASK_BOARD_H */

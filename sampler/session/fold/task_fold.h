@@ -7,7 +7,7 @@
  * reading chooses one at random, so that each gets its share.  A task has the mark "<task>" if it has no
  * name.  A stack in which no known task runs stays as it is.
  *
- * With SAMPLER_ASYNC_ALL waiting tasks are samples too.  They share one pseudo-thread ("waiting
+ * With SESSION_ASYNC_ALL waiting tasks are samples too.  They share one pseudo-thread ("waiting
  * tasks", id 0) and have one sample for each tick.  A task that waits for another one is part of
  * the other's stack and not counted for itself, unless they wait for each other.  Of very many
  * tasks, those that were read count for the others, too.

@@ -79,13 +79,13 @@ static bool ask_kernel(struct thread_cpu *thread_cpu, bool *runs_out,
            cpu_meter_is_runnable(&thread_cpu->meter, pid, tid, runs_out, call_out);
 }
 
-static bool keeps_state(enum sampler_mode mode, state_bits state)
+static bool keeps_state(enum session_mode mode, state_bits state)
 {
     switch (mode) {
-    case SAMPLER_MODE_WALL: break;
-    case SAMPLER_MODE_CPU: return part_of(state, WAIT_UNKNOWN) == PART_RUNNING;
-    case SAMPLER_MODE_GIL: return state & (STATE_HAS_GIL | STATE_UNKNOWN_HAS_GIL);
-    case SAMPLER_MODE_EXCEPTION:
+    case SESSION_MODE_WALL: break;
+    case SESSION_MODE_CPU: return part_of(state, WAIT_UNKNOWN) == PART_RUNNING;
+    case SESSION_MODE_GIL: return state & (STATE_HAS_GIL | STATE_UNKNOWN_HAS_GIL);
+    case SESSION_MODE_EXCEPTION:
         return state & (STATE_HAS_EXCEPTION | STATE_UNKNOWN_HAS_EXCEPTION);
     }
     return true;

@@ -39,7 +39,7 @@
 #include "sampler/process/cpu.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "sampler/session/fold/sample.h"
 #include "sampler/session/fold/thread_queue.h"
 #include "sampler/session/fold/thread_wait.h"
@@ -88,7 +88,7 @@ struct thread_cpu {
 struct thread_cpus {
     struct profile *profile;
     uint64_t created_ns; /* CLOCK_MONOTONIC, when the profile was created */
-    enum sampler_mode mode;
+    enum session_mode mode;
     const struct sink *sink;  /* NULL: none */
     struct waits *waits;      /* NULL: not wanted */
     struct thread_cpu *items; /* by thread_id */

@@ -7,7 +7,7 @@
 #include "sampler/kernel/engines.h"
 #include "sampler/kernel/record.h"
 #include "sampler/profile/profile.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "sampler/session/kernel/kernel_feed.h"
 #include "sampler/session/target.h"
 
@@ -21,7 +21,7 @@ struct kernel_engine {
     struct engine engine;
     struct kernel *kernel; /* of the options' engines */
     struct kernel_feed *feed;
-    struct target *targets[SAMPLER_MAX_PROCESSES];
+    struct target *targets[SESSION_MAX_PROCESSES];
     size_t count;
     size_t next_check; /* of the targets: asked next whether it still runs */
 };
@@ -55,7 +55,7 @@ void kernel_engine_give_up(struct engine *engine, const char *why)
 static enum err_code create(const struct engine_session *session, struct engine **out,
                             struct err *err)
 {
-    const struct sampler_options *const options = session->options;
+    const struct session_options *const options = session->options;
     struct kernel_engine *const kernel = calloc(1, sizeof *kernel);
     if (!kernel)
         return err_nomem(err);
@@ -162,9 +162,9 @@ static void set_rate(struct engine *engine, double rate_hz)
 
 static double tick_hz(const struct engine *engine, double rate_hz, uint64_t now_ns)
 {
-    const struct sampler_options *const options = engine->session->options;
+    const struct session_options *const options = engine->session->options;
     (void)rate_hz;
-    return options->subprocesses || options->async != SAMPLER_ASYNC_OFF
+    return options->subprocesses || options->async != SESSION_ASYNC_OFF
                ? BUSY_DRAIN_HZ
                : kernel_feed_drain_hz(own_const(engine)->feed, now_ns);
 }

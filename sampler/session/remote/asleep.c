@@ -23,7 +23,7 @@ void asleep_find(struct target *target, struct native_copies *copies,
     const struct thread *const thread = reading->thread;
     struct sampled_thread *const sampled = sampled_thread_of(thread);
     const bool is_first = thread->host_tid == target->process.pid;
-    const bool is_begun = target->options->stop == SAMPLER_STOP_ALWAYS;
+    const bool is_begun = target->options->stop == SESSION_STOP_ALWAYS;
     struct system_call call, after;
     if (!target->fold.native_stacks || reading->is_stopped ||
         (!thread->stack.is_unchanged && !is_begun) || !thread->tag ||

@@ -5,7 +5,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python_tick.h"
 #include "sampler/profile/profile.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/remote/remote_target.h"
 #include "sampler/session/target.h"
@@ -13,7 +13,7 @@
 struct remote_engine {
     struct engine engine;
     struct remote_tick tick;
-    struct remote_target *targets[SAMPLER_MAX_PROCESSES];
+    struct remote_target *targets[SESSION_MAX_PROCESSES];
     size_t count;
 };
 

@@ -85,14 +85,14 @@ static enum err_code compare(const struct target_tick *now, const struct thread 
         code_at(now->target->fold.nodes.codes, stack->frames[stack->count - 1].code);
     if (is_stopping && stops->is_still)
         bias_note_still(&now->tick->bias, reading_of(thread)->times);
-    else if (code->tag && stops->policy == SAMPLER_STOP_AUTO)
+    else if (code->tag && stops->policy == SESSION_STOP_AUTO)
         return bias_note(&now->tick->bias, code->tag - 1, is_stopping);
     return ERR_OK;
 }
 
 static bool is_always_still(const struct target *target)
 {
-    return target->options->stop == SAMPLER_STOP_ALWAYS;
+    return target->options->stop == SESSION_STOP_ALWAYS;
 }
 
 /* A thread that could not be stopped fails, unless it waited, where all samples are to be of
@@ -512,7 +512,7 @@ static enum err_code sample(struct target_tick *now)
 
 void remote_target_init(struct remote_target *remote, struct target *target)
 {
-    const struct sampler_options *const options = target->options;
+    const struct session_options *const options = target->options;
     *remote = (struct remote_target){ .target = target };
     stops_init(&remote->stops, options->stop, options->max_stop_percent / 100);
     remote->stops.needs_stops = python_knows_opcodes(target->python) != VALUE_YES;
@@ -564,10 +564,10 @@ bool remote_target_survives(struct remote_target *remote, enum err_code rc, uint
     if (now_ns - remote->failing_since_ns <= GIVE_UP_NS)
         return true;
     *out = rc == ERR_PERM
-               ? (struct ending){ .state = SAMPLER_FAILED,
+               ? (struct ending){ .state = SESSION_FAILED,
                                   .reason = "the kernel no longer lets us read the target (has "
                                             "it changed its user?)" }
-               : (struct ending){ .state = SAMPLER_ENDED,
+               : (struct ending){ .state = SESSION_ENDED,
                                   .reason = "the target's interpreter has ended" };
     return false;
 }

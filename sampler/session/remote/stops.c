@@ -32,10 +32,10 @@ static const double MAX_GAP_NS = 50e6;
 /* Stops may use the share of this much time in advance, and later that of this much time in which they used none. */
 static const double MAX_DEBT_NS = 1500e6, SAVED_NS = 500e6;
 
-void stops_init(struct stops *stops, enum sampler_stop policy, double share)
+void stops_init(struct stops *stops, enum session_stop policy, double share)
 {
     *stops = (struct stops){ .policy = policy,
-                             .share = share > 0 ? share : SAMPLER_MAX_STOP_PERCENT / 100,
+                             .share = share > 0 ? share : SESSION_MAX_STOP_PERCENT / 100,
                              /* Until readings show that it is not needed. */
                              .is_uncertain = true,
                              .stops = 1,
@@ -116,8 +116,8 @@ static bool is_control_due(struct stops *stops, uint64_t now_ns)
 
 static enum stops_step choose(struct stops *stops, uint64_t now_ns)
 {
-    if (stops->policy != SAMPLER_STOP_AUTO)
-        return stops->policy == SAMPLER_STOP_ALWAYS ? STOPS_STILL : STOPS_MOVING;
+    if (stops->policy != SESSION_STOP_AUTO)
+        return stops->policy == SESSION_STOP_ALWAYS ? STOPS_STILL : STOPS_MOVING;
     if (now_ns >= stops->window_ends_ns)
         begin_window(stops, now_ns);
     earn(stops, now_ns);
@@ -131,7 +131,7 @@ static enum stops_step choose(struct stops *stops, uint64_t now_ns)
 
 uint64_t stops_idle_until(const struct stops *stops)
 {
-    if (stops->policy != SAMPLER_STOP_AUTO || !stops->is_still ||
+    if (stops->policy != SESSION_STOP_AUTO || !stops->is_still ||
         !may_stop(stops, stops->credited_ns))
         return 0;
     return stops->due_ns < stops->window_ends_ns ? stops->due_ns : stops->window_ends_ns;
@@ -161,7 +161,7 @@ struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
 
 bool stops_wants_probe(struct stops *stops)
 {
-    return stops->is_still && !stops->needs_stops && stops->policy == SAMPLER_STOP_AUTO &&
+    return stops->is_still && !stops->needs_stops && stops->policy == SESSION_STOP_AUTO &&
            (stops->readings < LEAST_READINGS || !random_below(&stops->random, PROBE_STOPS));
 }
 

@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 #include "sampler/base/random.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 enum stops_step {
     STOPS_SKIP,   /* read nothing */
@@ -60,7 +60,7 @@ struct stops_turn {
 enum { STOPS_SLICES = 21, STOPS_SLICE_NS = 50000000 };
 
 struct stops {
-    enum sampler_stop policy;
+    enum session_stop policy;
     double share;      /* that a thread may stand still for */
     bool is_uncertain; /* too often, when threads are read while they move */
     bool is_still;     /* so threads are stopped in this window */
@@ -82,7 +82,7 @@ struct stops {
     struct random random;
 };
 
-void stops_init(struct stops *stops, enum sampler_stop policy, double share);
+void stops_init(struct stops *stops, enum session_stop policy, double share);
 
 /* Call once at each tick, or call stops_skip. */
 struct stops_turn stops_next(struct stops *stops, uint64_t now_ns);

@@ -9,10 +9,10 @@
 #include "sampler/process/core_file.h"
 #include "sampler/process/stored_process.h"
 
-struct sampler_core {
+struct session_core {
     struct core_file *file;
     char *path;
-    struct sampler_core_facts facts;
+    struct session_core_facts facts;
 };
 
 /* Signals that end a process with a core. */
@@ -34,12 +34,12 @@ static const char *name_signal(int number)
     return NULL;
 }
 
-static void find_facts(struct sampler_core *core)
+static void find_facts(struct session_core *core)
 {
     const struct core_notes *const notes = core_file_notes(core->file);
     const struct core_thread *const first = core_file_thread(core->file, notes->first_tid);
-    struct sampler_core_facts *const facts = &core->facts;
-    *facts = (struct sampler_core_facts){
+    struct session_core_facts *const facts = &core->facts;
+    *facts = (struct session_core_facts){
         .file = core->path,
         .number = core_file_process(core->file)->number,
         .pid = notes->pid,
@@ -69,17 +69,17 @@ static void find_facts(struct sampler_core *core)
         notes->has_signal && (notes->signal_code > 0 || facts->sender == facts->pid);
 }
 
-enum err_code sampler_core_open(const char *path, const char *executable,
-                                struct sampler_core **out, struct err *err)
+enum err_code session_core_open(const char *path, const char *executable,
+                                struct session_core **out, struct err *err)
 {
-    struct sampler_core *const core = calloc(1, sizeof *core);
+    struct session_core *const core = calloc(1, sizeof *core);
     if (!core)
         return err_nomem(err);
     core->path = strdup(path);
     const enum err_code rc =
         core->path ? core_file_open(path, executable, &core->file, err) : err_nomem(err);
     if (rc) {
-        sampler_core_close(core);
+        session_core_close(core);
         return rc;
     }
     find_facts(core);
@@ -87,7 +87,7 @@ enum err_code sampler_core_open(const char *path, const char *executable,
     return ERR_OK;
 }
 
-void sampler_core_close(struct sampler_core *core)
+void session_core_close(struct session_core *core)
 {
     if (!core)
         return;
@@ -96,24 +96,24 @@ void sampler_core_close(struct sampler_core *core)
     free(core);
 }
 
-const struct sampler_core_facts *sampler_core_facts(const struct sampler_core *core)
+const struct session_core_facts *session_core_facts(const struct session_core *core)
 {
     return &core->facts;
 }
 
-static bool write_cut(const struct sampler_core *core, char out[SAMPLER_CORE_WARNING_BYTES])
+static bool write_cut(const struct session_core *core, char out[SESSION_CORE_WARNING_BYTES])
 {
     const uint64_t bytes = core_file_cut_bytes(core->file);
     if (bytes)
-        snprintf(out, SAMPLER_CORE_WARNING_BYTES,
+        snprintf(out, SESSION_CORE_WARNING_BYTES,
                  "the core is truncated: its last %" PRIu64
                  " bytes are missing, and what they held cannot be shown",
                  bytes);
     return bytes != 0;
 }
 
-static bool write_files(const struct sampler_core *core, enum core_backing_state state,
-                        const char *what, char out[SAMPLER_CORE_WARNING_BYTES])
+static bool write_files(const struct session_core *core, enum core_backing_state state,
+                        const char *what, char out[SESSION_CORE_WARNING_BYTES])
 {
     const char *first = "";
     char others[48] = "";
@@ -121,14 +121,14 @@ static bool write_files(const struct sampler_core *core, enum core_backing_state
     if (count > 1)
         snprintf(others, sizeof others, " and %zu other files", count - 1);
     if (count)
-        snprintf(out, SAMPLER_CORE_WARNING_BYTES,
+        snprintf(out, SESSION_CORE_WARNING_BYTES,
                  "%.200s%s %s: name the program that ran with --executable", first, others,
                  what);
     return count != 0;
 }
 
-bool sampler_core_warning(const struct sampler_core *core, size_t index,
-                          char out[SAMPLER_CORE_WARNING_BYTES])
+bool session_core_warning(const struct session_core *core, size_t index,
+                          char out[SESSION_CORE_WARNING_BYTES])
 {
     static const struct {
         enum core_backing_state state;

@@ -6,7 +6,7 @@
 #include "sampler/cpython/python_tick.h"
 #include "sampler/native/machine/machine.h"
 #include "sampler/process/core_file.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "sampler/session/fold/lock_board.h"
 #include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/native/native_copies.h"
@@ -14,7 +14,7 @@
 
 struct stored_engine {
     struct engine engine;
-    struct target *targets[SAMPLER_MAX_PROCESSES];
+    struct target *targets[SESSION_MAX_PROCESSES];
     size_t count;
     struct native_copies copies;
 };
@@ -169,7 +169,7 @@ static bool tick(struct engine *engine, struct engine_tick *instant, struct endi
                                    .target = target,
                                    .core = core_file_find(target->process.pid),
                                    .now_ns = instant->now_ns };
-        struct ending ending = { .state = SAMPLER_FAILED,
+        struct ending ending = { .state = SESSION_FAILED,
                                  .reason = "the threads cannot be read" };
         const enum err_code rc = now.core ? sample(&now) : ERR_GONE;
         instant->has_sampled |= !rc;

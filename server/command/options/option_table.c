@@ -38,7 +38,7 @@ enum err_code option_add_format(struct options *options, const struct report_for
 enum err_code option_read_pid(const struct setting *setting, void *sampling, const char *text,
                               struct err *why)
 {
-    struct sampler_options *const options = sampling;
+    struct session_options *const options = sampling;
     double pid = 0;
     (void)setting;
     if (!setting_number(SETTING_NUMBER, text, &pid) || pid < 1 || pid > INT_MAX)
@@ -46,8 +46,8 @@ enum err_code option_read_pid(const struct setting *setting, void *sampling, con
     for (size_t i = 0; i < options->pid_count; i++)
         if (options->pids[i] == (pid_t)pid)
             return ERR_OK;
-    if (options->pid_count == SAMPLER_MAX_PROCESSES)
-        return err_set(why, ERR_INVALID, "at most %d PIDs are allowed", SAMPLER_MAX_PROCESSES);
+    if (options->pid_count == SESSION_MAX_PROCESSES)
+        return err_set(why, ERR_INVALID, "at most %d PIDs are allowed", SESSION_MAX_PROCESSES);
     options->pids[options->pid_count++] = (pid_t)pid;
     return ERR_OK;
 }
@@ -174,11 +174,11 @@ static const struct option table[] = {
            "sample all threads (the default)", GIVEN(names_all_threads)),
     SWITCH("main-thread", only_main_thread, LOGGING, "sample the main thread only"),
     LONG("mode", "MODE", CHOICE, sampling.mode, SAMPLING | SELECTING,
-         "what to record: wall, cpu, gil or exception", TEXTS(sampler_mode_texts, 0),
+         "what to record: wall, cpu, gil or exception", TEXTS(session_mode_texts, 0),
          GIVEN(names_mode)),
     OPTION('g', "gil", NULL, FLAG, is_gil_only, SAMPLING, "the same as --mode gil"),
     OPTION('n', "native", "=WHAT", CHOICE, sampling.native, SAMPLING,
-           "native code: leaf (without WHAT), full (-n), off", TEXTS(sampler_native_texts, 0),
+           "native code: leaf (without WHAT), full (-n), off", TEXTS(session_native_texts, 0),
            .bare = "leaf", .by_letter = "full"),
     OPTION('n', "native", NULL, FLAG, shows_native, COMMAND_DUMP,
            "show native frames; stops the process briefly"),
@@ -190,13 +190,13 @@ static const struct option table[] = {
            "show asyncio tasks and what awaits them"),
     LONG("async-mode", "MODE", CHOICE, sampling.async, SAMPLING | COMMAND_DUMP,
          "tasks to show: running, or all (waiting too)",
-         TEXTS(sampler_async_texts, SAMPLER_ASYNC_RUNNING), GIVEN(names_async_mode)),
+         TEXTS(session_async_texts, SESSION_ASYNC_RUNNING), GIVEN(names_async_mode)),
     LONG("context", "NAME", OTHER, sampling.context, SAMPLING | HOSTING,
          "record this ContextVar: what threads work for", READ(setting_read_context)),
     LONG("engine", "ENGINE", CHOICE, sampling.engine, SAMPLING | HOSTING,
-         "what reads stacks: auto (default), kernel, remote", TEXTS(sampler_engine_texts, 0)),
+         "what reads stacks: auto (default), kernel, remote", TEXTS(session_engine_texts, 0)),
     LONG("stop", "WHEN", CHOICE, sampling.stop, SAMPLING,
-         "stop threads to read them: auto, never, always", TEXTS(sampler_stop_texts, 0)),
+         "stop threads to read them: auto, never, always", TEXTS(session_stop_texts, 0)),
     LONG("max-stop", "PERCENT", PERCENT, sampling.max_stop_percent, SAMPLING,
          "with --stop auto, of a thread's time (default 1)"),
     SWITCH("blocking", is_blocking, SAMPLING, "the same as --stop always"),

@@ -11,7 +11,7 @@
 
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/access/admission.h"
 #include "server/access/identity.h"
 #include "server/http/listen.h"
@@ -73,7 +73,7 @@ struct options {
     bool wants_version;
     bool wants_completion;
     unsigned completion;             /* of completion_texts */
-    struct sampler_options sampling; /* pid included */
+    struct session_options sampling; /* pid included */
     bool names_all_threads, only_main_thread;
     bool is_async_aware, names_async_mode;
     bool shows_native;      /* in a dump */

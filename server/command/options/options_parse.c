@@ -425,7 +425,7 @@ static enum err_code complete_run(struct options *options, struct err *err)
 /* Which processes are sampled. */
 static enum err_code check_targets(const struct options *options, struct err *err)
 {
-    const struct sampler_options *const sampling = &options->sampling;
+    const struct session_options *const sampling = &options->sampling;
     const char *const name = options->command->name;
     const bool has_pids = sampling->pid_count > 0;
     if (has_pids && sampling->all)
@@ -445,7 +445,7 @@ static enum err_code check_targets(const struct options *options, struct err *er
 /* Which processes a dump reads. */
 static enum err_code check_dump(const struct options *options, struct err *err)
 {
-    const struct sampler_options *const sampling = &options->sampling;
+    const struct session_options *const sampling = &options->sampling;
     const char *const others = sampling->all ? "--all" : "--command";
     const bool has_others = sampling->all || options->dump.commands.count > 0;
     if (sampling->pid_count > 0 && has_others)
@@ -469,13 +469,13 @@ static enum err_code complete_parts(struct options *options, struct err *err)
                      : states->parts         ? states->parts
                                              : PART_SET_ALL;
     if (options->names_mode && (command & SELECTING)) {
-        if (options->sampling.mode == SAMPLER_MODE_CPU && options->chooses_parts)
+        if (options->sampling.mode == SESSION_MODE_CPU && options->chooses_parts)
             return err_set(err, ERR_INVALID, "--mode cpu is --parts running: give one of them");
         switch (options->sampling.mode) {
-        case SAMPLER_MODE_WALL: parts = options->chooses_parts ? parts : PART_SET_USUAL; break;
-        case SAMPLER_MODE_CPU: parts = 1U << PART_RUNNING; break;
-        case SAMPLER_MODE_GIL: states->require |= STATE_HAS_GIL; break;
-        case SAMPLER_MODE_EXCEPTION: states->require |= STATE_HAS_EXCEPTION; break;
+        case SESSION_MODE_WALL: parts = options->chooses_parts ? parts : PART_SET_USUAL; break;
+        case SESSION_MODE_CPU: parts = 1U << PART_RUNNING; break;
+        case SESSION_MODE_GIL: states->require |= STATE_HAS_GIL; break;
+        case SESSION_MODE_EXCEPTION: states->require |= STATE_HAS_EXCEPTION; break;
         }
         options->chooses_parts = true;
     }
@@ -493,12 +493,12 @@ static enum err_code complete_options(struct options *options, struct err *err)
     if (options->only_main_thread)
         options->sampling.all_threads = false;
     if (options->is_async_aware && !options->names_async_mode)
-        options->sampling.async = SAMPLER_ASYNC_RUNNING;
+        options->sampling.async = SESSION_ASYNC_RUNNING;
     if (options->is_gil_only)
-        options->sampling.mode = SAMPLER_MODE_GIL;
+        options->sampling.mode = SESSION_MODE_GIL;
     options->names_mode = options->names_mode || options->is_gil_only;
     if (options->is_blocking)
-        options->sampling.stop = SAMPLER_STOP_ALWAYS;
+        options->sampling.stop = SESSION_STOP_ALWAYS;
     if (complete_parts(options, err) != ERR_OK)
         return ERR_INVALID;
     if (options->wants_help || options->wants_version || options->wants_completion)

@@ -26,7 +26,7 @@ struct finder {
     size_t count;
 };
 
-static bool is_wanted(const struct finder *finder, const struct sampler_target *target)
+static bool is_wanted(const struct finder *finder, const struct session_target *target)
 {
     const char *const service = finder->options->diff_service;
     return !service || strcmp(service_name_of(target), service) == 0;
@@ -84,7 +84,7 @@ static uint64_t find_start(const struct finder *finder, const char *version)
     uint64_t found_ns = 0;
     for (size_t i = 0; i < finder->count; i++)
         for (size_t j = 0; j < finder->captures[i].targets.count; j++) {
-            const struct sampler_target *const target =
+            const struct session_target *const target =
                 &finder->captures[i].targets.items[j].target;
             /* Since 1970. */
             const uint64_t from_ns = finder->captures[i].start_ns + target->from_ns;
@@ -143,7 +143,7 @@ static enum err_code add_part(const struct finder *finder, const struct describe
         return err_nomem(err);
 
     for (size_t i = 0; i < capture->targets.count; i++) {
-        const struct sampler_target *const target = &capture->targets.items[i].target;
+        const struct session_target *const target = &capture->targets.items[i].target;
         if (is_wanted(finder, target) && target->from_ns < part.to_ns &&
             (target->to_ns == 0 || target->to_ns > part.from_ns))
             part.pids[part.pid_count++] = target->pid;

@@ -63,7 +63,7 @@ static enum err_code choose_filters(const struct options *options, struct open_c
 }
 
 enum err_code capture_input_show(struct sessions *sessions, const struct options *options,
-                                 const char *path, struct session **out, struct err *err)
+                                 const char *path, struct session_entry **out, struct err *err)
 {
     const struct reader_part part = { .memory_bytes = options->sampling.memory_bytes,
                                       .from_ns = options->view.query.from_ns,

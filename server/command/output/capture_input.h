@@ -23,7 +23,7 @@
 
 struct open_capture;
 struct options;
-struct session;
+struct session_entry;
 struct sessions;
 
 struct capture_input {
@@ -47,7 +47,7 @@ struct capture_input {
  * become those of the capture and of the options.  Prints them, and which part is missing. */
 MUST_CHECK enum err_code capture_input_show(struct sessions *sessions,
                                             const struct options *options, const char *path,
-                                            struct session **out, struct err *err);
+                                            struct session_entry **out, struct err *err);
 
 /* Opens a whole capture.  If the capture was cut, prints what is missing.  memory_bytes: as --memory.
  * The filters it was recorded with are in opened. */

@@ -12,7 +12,7 @@
 
 #include "sampler/capture/format.h"
 #include "sampler/capture/live_capture.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/command/options/options.h"
 #include "server/command/output/output.h"
 #include "server/command/output/written.h"
@@ -97,16 +97,15 @@ static void say_failed(void *context, const struct err *err)
         output_place_name(&capture->place), err->message);
 }
 
-enum err_code capture_output_begin(struct capture_output *capture, struct session *session,
+enum err_code capture_output_begin(struct capture_output *capture, struct session_entry *entry,
                                    struct err *err)
 {
     if (!capture->live)
         return ERR_OK;
-    capture->session = session;
+    capture->entry = entry;
     (void)!ftruncate(capture->fd, 0);
-    const enum err_code rc =
-        session_capture_write_start(capture->live, capture->fd, session->sampler,
-                                    &session->filters, say_failed, capture, err);
+    const enum err_code rc = session_capture_write_start(
+        capture->live, capture->fd, entry->session, &entry->filters, say_failed, capture, err);
     capture->has_begun = !rc;
     return rc == ERR_SYS ? err_wrap(err, rc, "%.200s", output_place_name(&capture->place)) : rc;
 }
@@ -122,10 +121,10 @@ enum err_code capture_output_finish(struct capture_output *capture, struct writt
                                     struct err *err)
 {
     size_t texts = 0;
-    if (!capture->session || capture->is_finished)
+    if (!capture->entry || capture->is_finished)
         return ERR_OK;
     capture->is_finished = true;
-    enum err_code rc = session_capture_write_end(capture->live, capture->session, &texts, err);
+    enum err_code rc = session_capture_write_end(capture->live, capture->entry, &texts, err);
     if (rc == ERR_SYS)
         rc = err_wrap(err, rc, "%.200s", output_place_name(&capture->place));
 
@@ -157,11 +156,11 @@ const struct quality_capture *capture_output_totals(const struct capture_output 
 
 void capture_output_close(struct capture_output *capture)
 {
-    if (capture->session) {
+    if (capture->entry) {
         /* Waits, because the sampling thread uses the live capture until sampling has ended. */
-        struct sampler *const sampler = capture->session->sampler;
-        struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
-        sampler_stop(sampler);
+        struct session *const session = capture->entry->session;
+        struct pollfd end = { .fd = session_end_fd(session), .events = POLLIN };
+        session_stop(session);
         while (poll(&end, 1, -1) < 0 && errno == EINTR) {
         }
     }

@@ -10,7 +10,7 @@
 #include "sampler/base/buffer.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/command/output/progress.h"
 #include "server/command/output/split.h"
 #include "server/command/output/written.h"

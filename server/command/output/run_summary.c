@@ -12,7 +12,7 @@
 #include "sampler/profile/part.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/states.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/command/output/written.h"
 #include "server/command/process/exit.h"
 #include "server/wire/bias.h"
@@ -29,19 +29,19 @@ static const double MOST_COMPLETE = 90;
 
 /* Prints a line for each warning about targets that are not sampled, or may be wrong, and how
  * many more have the same. */
-static void say_warnings(const struct sampler *sampler)
+static void say_warnings(const struct session *session)
 {
-    struct sampler_target target, other;
-    for (size_t w = 0; w < SAMPLER_WARNINGS; w++)
-        for (size_t i = 0; sampler_target_at(sampler, i, &target); i++) {
+    struct session_target target, other;
+    for (size_t w = 0; w < SESSION_WARNINGS; w++)
+        for (size_t i = 0; session_target_at(session, i, &target); i++) {
             const char *const text = target.warnings[w];
             bool is_first = text != NULL;
-            for (size_t k = 0; is_first && k < i && sampler_target_at(sampler, k, &other); k++)
+            for (size_t k = 0; is_first && k < i && session_target_at(session, k, &other); k++)
                 is_first = !other.warnings[w] || strcmp(other.warnings[w], text) != 0;
             if (!is_first)
                 continue;
             size_t more = 0;
-            for (size_t k = i + 1; sampler_target_at(sampler, k, &other); k++)
+            for (size_t k = i + 1; session_target_at(session, k, &other); k++)
                 more += other.warnings[w] && strcmp(other.warnings[w], text) == 0;
             if (more)
                 say("process %d and %zu more: %s", (int)target.pid, more, text);
@@ -50,12 +50,12 @@ static void say_warnings(const struct sampler *sampler)
         }
 }
 
-void run_summary_say_start(struct sampler *sampler)
+void run_summary_say_start(struct session *session)
 {
-    const struct sampler_target *const target = sampler_target(sampler);
-    const struct sampler_options *const options = sampler_options(sampler);
-    struct sampler_processes processes;
-    sampler_processes(sampler, &processes);
+    const struct session_target *const target = session_target(session);
+    const struct session_options *const options = session_options(session);
+    struct session_processes processes;
+    session_processes(session, &processes);
     if (processes.joined > 1)
         say("sampling %" PRIu64
             " processes, %d (Python %s) and others, at %.10g Hz, %s; Ctrl-C "
@@ -68,8 +68,8 @@ void run_summary_say_start(struct sampler *sampler)
             options->all_threads ? "all threads" : "main thread only");
     if (processes.over > 0)
         say("%" PRIu64 " more %s not sampled: the limit is %d at a time", processes.over,
-            processes.over == 1 ? "process is" : "processes are", SAMPLER_MAX_PROCESSES);
-    say_warnings(sampler);
+            processes.over == 1 ? "process is" : "processes are", SESSION_MAX_PROCESSES);
+    say_warnings(session);
 }
 
 /* Time between two lines: longer than a window of the sampling thread. */
@@ -134,7 +134,7 @@ void run_summary_say_progress(struct run_summary *summary, const struct session_
     snprintf(line, sizeof line,
              "recording: %" PRIu64 "%s s, %" PRIu64 " samples, %.0f Hz, exact %.1f %%, failed "
              "%.1f %%; Ctrl-C ends it",
-             seconds, wanted, quality->samples, session_achieved_hz(info->snapshot),
+             seconds, wanted, quality->samples, session_info_achieved_hz(info->snapshot),
              quality_percent(quality->exact, quality->samples),
              quality_percent(failed, quality->samples + failed));
     cut_to_terminal(line);
@@ -178,8 +178,8 @@ void run_summary_say_line(struct run_summary *summary, const struct session_info
              "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f)%s, %" PRIu64
              " samples, exact %.2f %%, failed %.2f %%, missed %" PRIu64
              ", own CPU %.1f %%, %s%s%s",
-             hz, info->options->rate_hz, session_achieved_hz(info->snapshot), summary->least_hz,
-             summary->most_hz, intervals, quality->samples,
+             hz, info->options->rate_hz, session_info_achieved_hz(info->snapshot),
+             summary->least_hz, summary->most_hz, intervals, quality->samples,
              quality_percent(quality->exact, quality->samples),
              quality_percent(failed, quality->samples + failed), quality->missed_ticks, cpu,
              bias, *stops ? ", " : "", stops);
@@ -229,25 +229,25 @@ static void format_failed(const struct quality *quality, char out[TEXT_BYTES])
 }
 
 /* The state that --mode requires; STATE_FLAG_COUNT: none. */
-static enum state_flag flag_of(enum sampler_mode mode)
+static enum state_flag flag_of(enum session_mode mode)
 {
     switch (mode) {
-    case SAMPLER_MODE_WALL: break;
-    case SAMPLER_MODE_CPU: return STATE_FLAG_ON_CPU;
-    case SAMPLER_MODE_GIL: return STATE_FLAG_HAS_GIL;
-    case SAMPLER_MODE_EXCEPTION: return STATE_FLAG_HAS_EXCEPTION;
+    case SESSION_MODE_WALL: break;
+    case SESSION_MODE_CPU: return STATE_FLAG_ON_CPU;
+    case SESSION_MODE_GIL: return STATE_FLAG_HAS_GIL;
+    case SESSION_MODE_EXCEPTION: return STATE_FLAG_HAS_EXCEPTION;
     }
     return STATE_FLAG_COUNT;
 }
 
 /* How many of the targets ended for this reason; *is_first_out: none of them before number `index`. */
-static size_t count_ends(const struct sampler *sampler, const char *reason, size_t index,
+static size_t count_ends(const struct session *session, const char *reason, size_t index,
                          bool *is_first_out)
 {
-    struct sampler_target target;
+    struct session_target target;
     size_t count = 0;
     *is_first_out = true;
-    for (size_t i = 0; sampler_target_at(sampler, i, &target); i++) {
+    for (size_t i = 0; session_target_at(session, i, &target); i++) {
         if (!target.reason || strcmp(target.reason, reason) != 0)
             continue;
         *is_first_out &= i >= index;
@@ -258,18 +258,18 @@ static size_t count_ends(const struct sampler *sampler, const char *reason, size
 
 static void say_processes(const struct session_info *info)
 {
-    struct sampler_processes processes;
-    sampler_processes(info->sampler, &processes);
+    struct session_processes processes;
+    session_processes(info->session, &processes);
     if (processes.joined > 1) {
         /* Which of several targets are no longer sampled though they have not exited, and why: a
          * line for each reason. */
-        const struct sampler *const sampler = info->sampler;
-        struct sampler_target target;
+        const struct session *const session = info->session;
+        struct session_target target;
         bool is_first;
-        for (size_t i = 0; sampler_target_at(sampler, i, &target); i++) {
-            const bool is_named = target.reason && strcmp(target.reason, SAMPLER_EXITED) != 0;
+        for (size_t i = 0; session_target_at(session, i, &target); i++) {
+            const bool is_named = target.reason && strcmp(target.reason, SESSION_EXITED) != 0;
             const size_t count =
-                is_named ? count_ends(sampler, target.reason, i, &is_first) : 0;
+                is_named ? count_ends(session, target.reason, i, &is_first) : 0;
             if (count == 1)
                 say("process %d ended after %.2f s: %s", (int)target.pid,
                     (double)target.to_ns / (double)NS_PER_S, target.reason);
@@ -280,7 +280,7 @@ static void say_processes(const struct session_info *info)
     if (processes.over > 0)
         say("%" PRIu64 " %s left out, perhaps only for a time: the limit is %d at a time",
             processes.over, processes.over == 1 ? "process was" : "processes were",
-            SAMPLER_MAX_PROCESSES);
+            SESSION_MAX_PROCESSES);
     if (processes.short_of_files > 0)
         say("%" PRIu64 " %s left out, Python or not: too many files are open, raise the limit "
             "(ulimit -n)",
@@ -317,7 +317,7 @@ static void say_native(const struct session_info *info)
 {
     const struct quality *const quality = &info->snapshot->quality;
     const uint64_t samples = quality->samples;
-    if (info->options->native != SAMPLER_NATIVE_FULL ||
+    if (info->options->native != SESSION_NATIVE_FULL ||
         quality_percent(quality->native_complete, samples) >= MOST_COMPLETE || !samples)
         return;
     say("native stacks: complete %.2f %%, with gaps %.2f %%, mismatched %.2f %%, none %.2f %%",
@@ -417,13 +417,13 @@ static void say_problems(const struct session_info *info, const struct states *s
             states->all.unknown[flag] == 1 ? "its" : "their", state_flag_text(flag));
 
     say_processes(info);
-    say_warnings(info->sampler);
+    say_warnings(info->session);
 
     if (quality->stops_refused > 0)
         say("the kernel refused to stop threads %" PRIu64
             " times (is the target being traced?): %s",
             quality->stops_refused,
-            info->options->stop == SAMPLER_STOP_ALWAYS ? "samples of threads that ran failed"
+            info->options->stop == SESSION_STOP_ALWAYS ? "samples of threads that ran failed"
                                                        : "shares of short calls are too low");
     if (quality->unmatched > 0)
         say("%.2f %% of the samples are of threads whose thread of the operating system is "
@@ -445,8 +445,8 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
     size_t threads = 0;
     for (size_t i = 0; i < states->count; i++)
         threads += !profile_is_waiting_tasks(info->snapshot, states->rows[i].thread);
-    struct sampler_processes processes;
-    sampler_processes(info->sampler, &processes);
+    struct session_processes processes;
+    session_processes(info->session, &processes);
     buffer_printf(&line, "captured %" PRIu64 " sample%s", quality->samples,
                   quality->samples == 1 ? "" : "s");
     if (states->tasks)
@@ -456,8 +456,8 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
     if (processes.joined > 1)
         buffer_printf(&line, " in %" PRIu64 " processes", processes.joined);
     buffer_printf(&line, " in %.2f s", (double)info->snapshot->end_ns / (double)NS_PER_S);
-    if (info->status.state == SAMPLER_ENDED &&
-        strcmp(info->status.reason, SAMPLER_STOPPED) != 0)
+    if (info->status.state == SESSION_ENDED &&
+        strcmp(info->status.reason, SESSION_STOPPED) != 0)
         buffer_printf(&line, " (%s)", info->status.reason);
     if (quality->filtered)
         buffer_printf(&line, ", without %" PRIu64 " that --mode leaves out", quality->filtered);

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sampler;
+struct session;
 struct session_info;
 struct states;
 struct written;
@@ -31,7 +31,7 @@ struct run_summary {
     double least_hz, most_hz; /* between two lines; most_hz 0: none yet */
 };
 
-void run_summary_say_start(struct sampler *sampler);
+void run_summary_say_start(struct session *session);
 
 void run_summary_begin(struct run_summary *summary);
 /* Milliseconds until the next line is due. */

@@ -77,9 +77,9 @@ static struct need need_of(const struct options *options)
         need.calls |= SYSCALLS_PUSH;
     if (!(need.calls & SYSCALLS_READ))
         return need;
-    if (options->sampling.stop != SAMPLER_STOP_NEVER)
+    if (options->sampling.stop != SESSION_STOP_NEVER)
         need.calls |= SYSCALLS_STOP;
-    if ((bit & (SAMPLING | HOSTING)) && options->sampling.engine != SAMPLER_ENGINE_REMOTE)
+    if ((bit & (SAMPLING | HOSTING)) && options->sampling.engine != SESSION_ENGINE_REMOTE)
         need.calls |= SYSCALLS_KERNEL;
     return need;
 }
@@ -341,9 +341,9 @@ enum err_code privilege_drop(const struct options *options, struct err *err)
 enum err_code privilege_drop_reader(const struct options *options, struct err *err)
 {
     struct need need = { .capabilities = READING, .calls = SYSCALLS_READ | SYSCALLS_STOP };
-    if (options->sampling.engine != SAMPLER_ENGINE_REMOTE)
+    if (options->sampling.engine != SESSION_ENGINE_REMOTE)
         need.calls |= SYSCALLS_KERNEL;
-    if (bit_of(options) != COMMAND_SERVE && options->sampling.stop == SAMPLER_STOP_NEVER)
+    if (bit_of(options) != COMMAND_SERVE && options->sampling.stop == SESSION_STOP_NEVER)
         need.calls &= ~(unsigned)SYSCALLS_STOP;
     enum err_code rc = begin_drop(err);
     if (!rc)

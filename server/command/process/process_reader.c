@@ -3,8 +3,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "sampler/reader_process.h"
-#include "sampler/sampler.h"
+#include "sampler/sampling_process.h"
+#include "sampler/session.h"
 #include "server/access/admission.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
@@ -18,23 +18,23 @@ enum { MOMENTARY_SESSIONS = 32 };
 /* The part of its time for which a session may stop a thread; 0: no bound. */
 static double max_stop_percent(const struct options *options)
 {
-    const struct sampler_options *const sampling = &options->sampling;
+    const struct session_options *const sampling = &options->sampling;
     if (options->command->bit & HOSTING)
         return sampling->max_stop_percent;
-    if (sampling->stop == SAMPLER_STOP_ALWAYS)
+    if (sampling->stop == SESSION_STOP_ALWAYS)
         return 0;
     return sampling->max_stop_percent > 0 ? sampling->max_stop_percent
-                                          : SAMPLER_MAX_STOP_PERCENT;
+                                          : SESSION_MAX_STOP_PERCENT;
 }
 
 static enum err_code serve_requests(const struct process_reader *reader, struct err *err)
 {
     const struct options *const options = reader->options;
-    struct reader_process settings = {
+    struct sampling_process settings = {
         .socket = reader->socket,
         .pulse = reader->pulse,
         .max_rate_hz = options->command->bit == COMMAND_SERVE ? options->serve.max_rate_hz
-                                                              : SAMPLER_MAX_RATE_HZ,
+                                                              : SESSION_MAX_RATE_HZ,
         .max_running = options->serve.max_sessions + MOMENTARY_SESSIONS,
         .memory_bytes = options->sampling.memory_bytes,
         .max_cpu_percent = options->sampling.max_cpu_percent,
@@ -47,11 +47,11 @@ static enum err_code serve_requests(const struct process_reader *reader, struct 
     admission_use(&options->access.admission);
     enum err_code rc =
         options->report.no_source ? ERR_OK : source_helper_adopt(reader->source_socket, err);
-    if (!rc && options->sampling.engine != SAMPLER_ENGINE_REMOTE)
-        rc = sampler_open_engines(reader->engines, &settings.engines, err);
+    if (!rc && options->sampling.engine != SESSION_ENGINE_REMOTE)
+        rc = session_open_engines(reader->engines, &settings.engines, err);
     if (!rc)
         rc = privilege_drop_reader(options, err);
-    return rc ? rc : reader_process_serve(&settings, err);
+    return rc ? rc : sampling_process_serve(&settings, err);
 }
 
 /* The sessions go on until the process ends, so nothing is freed. */

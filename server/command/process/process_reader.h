@@ -1,5 +1,5 @@
 /*
- * process_reader - the sampling process, which reads other processes for a command that serves HTTP (sampler/reader_process.h).
+ * process_reader - the sampling process, which reads other processes for a command that serves HTTP (sampler/sampling_process.h).
  *
  * The supervisor starts it (supervisor.h).
  */

@@ -29,7 +29,7 @@ enum err_code signals_init(struct signals *signals, struct err *err)
     if (!is_ignored(SIGHUP))
         sigaddset(&set, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
-    /* Watches children that end. A thread that the sampler stops would be one that has been
+    /* Watches children that end. A thread that the session stops would be one that has been
      * stopped, a thousand times a second. */
     const struct sigaction action = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };
     (void)sigaction(SIGCHLD, &action, NULL);

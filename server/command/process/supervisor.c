@@ -17,7 +17,7 @@
 #include "sampler/base/children.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/pulse.h"
-#include "sampler/reader_link.h"
+#include "sampler/sampling_link.h"
 #include "server/access/admission.h"
 #include "server/access/identity.h"
 #include "server/command/options/options.h"
@@ -429,8 +429,8 @@ enum err_code supervisor_start(const struct options *options, size_t engines, in
         close(sockets.launch[1]);
         *launcher_out = sockets.launch[0];
     }
-    reader_link_use(sockets.reader[0], pulse);
-    admission_ask(&options->access.admission, reader_link_admits);
+    sampling_link_use(sockets.reader[0], pulse);
+    admission_ask(&options->access.admission, sampling_link_admits);
     if (file_process_is_needed())
         files_use(sockets.files[0]);
     else

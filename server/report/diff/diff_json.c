@@ -58,7 +58,7 @@ static void put_side(struct json *json, const char *key, const struct comparison
                            (double)report_header_duration_ns(source->header) /
                                (double)NS_PER_S);
         json_key(json, "session");
-        session_write(json, source->session);
+        session_info_write(json, source->session);
         json_key(json, "selection");
         report_header_write(source->header, json);
         json_end(json);

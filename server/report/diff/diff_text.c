@@ -172,7 +172,7 @@ static void put_side(const struct comparison_side *side, const char *name, struc
         buffer_printf(out, "%-9s ", i == 0 ? name : "");
 
         const struct report_source *const source = side->captures[i];
-        const struct sampler_target *const target = source->session->target;
+        const struct session_target *const target = source->session->target;
         buffer_printf(out, "%" PRIu64 " samples in %.2f s of ", source->header->samples,
                       (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
         report_header_put_process(source->header, source->session->target, out);

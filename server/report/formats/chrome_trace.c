@@ -213,7 +213,7 @@ enum err_code report_write_chrome_trace(const struct report_source *source, stru
         json_object(&trace.json);
         json_member_text(&trace.json, "displayTimeUnit", "ms");
         json_key(&trace.json, "otherData");
-        session_write(&trace.json, trace.source->session);
+        session_info_write(&trace.json, trace.source->session);
         json_key(&trace.json, "selection");
         report_header_write(trace.source->header, &trace.json);
         json_member_array(&trace.json, "traceEvents");

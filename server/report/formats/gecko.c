@@ -167,7 +167,7 @@ static void put_meta(struct gecko *gecko)
     json_member_bool(&gecko->json, "sourceCodeIsNotOnSearchfox", true);
     json_member_text(&gecko->json, "importedFrom", "pyrometer " PYROMETER_VERSION);
 
-    const struct sampler_target *const target = gecko->source->session->target;
+    const struct session_target *const target = gecko->source->session->target;
     struct buffer text = { 0 };
     for (size_t i = 0; i < target->argc; i++) {
         buffer_text(&text, i > 0 ? " " : "");

@@ -100,7 +100,7 @@ static enum err_code write_quality(struct json *json, const struct report_source
 static void write_origin(struct json *json, const struct report_source *source)
 {
     json_key(json, "session");
-    session_write(json, source->session);
+    session_info_write(json, source->session);
     json_key(json, "selection");
     report_header_write(source->header, json);
 }

@@ -252,9 +252,9 @@ enum err_code report_write_jsonl(const struct report_source *source, struct buff
     begin_record(&jsonl, "meta");
     json_member_uint(&jsonl.json, "sample_interval_usec",
                      (jsonl.source->header->period_ns + NS_PER_MS / 2000) / (NS_PER_MS / 1000));
-    json_member_text(&jsonl.json, "mode", sampler_mode_texts[session->options->mode]);
+    json_member_text(&jsonl.json, "mode", session_mode_texts[session->options->mode]);
     json_key(&jsonl.json, "session");
-    session_write(&jsonl.json, session);
+    session_info_write(&jsonl.json, session);
     json_key(&jsonl.json, "selection");
     report_header_write(jsonl.source->header, &jsonl.json);
     enum err_code rc = end_record(&jsonl, err);

@@ -47,7 +47,7 @@ static enum err_code write_texts(const struct report_source *source, struct buff
     struct buffer executable = { 0 }, command = { 0 }, selection = { 0 };
     plain_text_put(&executable, path, path ? strlen(path) : 0);
 
-    const struct sampler_target *const target = source->session->target;
+    const struct session_target *const target = source->session->target;
     for (size_t i = 0; i < target->argc; i++) {
         buffer_text(&command, i > 0 ? " " : "");
         plain_text_put(&command, target->argv[i], strlen(target->argv[i]));

@@ -136,7 +136,7 @@ static enum err_code put_profiles(struct speedscope *scope, struct err *err)
 static enum err_code put_file(struct speedscope *scope, struct err *err)
 {
     struct json *const json = &scope->json;
-    const struct sampler_target *const target = scope->source->session->target;
+    const struct session_target *const target = scope->source->session->target;
     struct buffer name = { 0 };
     json_object(json);
     json_member_text(json, "$schema", "https://www.speedscope.app/file-format-schema.json");

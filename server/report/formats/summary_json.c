@@ -30,9 +30,9 @@ static void write_observed(struct json *json, const struct summary *summary)
                        (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
     json_member_uint(json, "threads", summary->thread_count);
     json_member_uint(json, "samples", summary->samples);
-    json_member_number(json, "requested_hz", session_requested_hz(source->session));
-    json_member_number(json, "achieved_hz", session_achieved_hz(source->snapshot));
-    session_write_engine(json, source->session);
+    json_member_number(json, "requested_hz", session_info_requested_hz(source->session));
+    json_member_number(json, "achieved_hz", session_info_achieved_hz(source->snapshot));
+    session_info_write_engine(json, source->session);
     json_end(json);
     buffer_deinit(&selection);
 }
@@ -214,7 +214,7 @@ enum err_code summary_write_json(struct json *json, const struct report_source *
         return rc;
     json_object(json);
 
-    const struct sampler_target *const target = source->session->target;
+    const struct session_target *const target = source->session->target;
     json_member_object(json, "program");
     json_member_int(json, "pid", target->pid);
     json_member_uint(json, "processes", source->header->process_count);

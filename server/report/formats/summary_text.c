@@ -179,12 +179,13 @@ static void put_observed(const struct writing *writing)
                   summary->samples);
     if (source->snapshot->quality.ticks > 0)
         buffer_printf(writing->out, "; %.1f Hz of %.10g Hz requested",
-                      session_achieved_hz(source->snapshot), session_requested_hz(session));
+                      session_info_achieved_hz(source->snapshot),
+                      session_info_requested_hz(session));
 
     /* The engine that sampled, and why it is not the kernel's; nothing before it is chosen. */
-    const enum sampler_engine engine = session->options->engine;
-    if (engine != SAMPLER_ENGINE_AUTO)
-        buffer_printf(writing->out, ", %s engine", sampler_engine_texts[engine]);
+    const enum session_engine engine = session->options->engine;
+    if (engine != SESSION_ENGINE_AUTO)
+        buffer_printf(writing->out, ", %s engine", session_engine_texts[engine]);
     if (*session->status.engine_reason) {
         struct buffer reason = { 0 };
         plain_text_put(&reason, session->status.engine_reason,
@@ -429,7 +430,7 @@ static enum err_code write_summary(const struct report_source *source, bool is_m
     }
     buffer_text(writing.out, writing.is_markdown ? "\n\n" : "\n");
 
-    const struct sampler_target *const target = writing.summary->source->session->target;
+    const struct session_target *const target = writing.summary->source->session->target;
     struct buffer text = { 0 };
     buffer_text(writing.out, writing.is_markdown ? "## " : "");
     report_header_put_command(target, &text);

@@ -181,7 +181,7 @@ static struct link_request start_of(int pid)
                                                .pid_count = 1,
                                                .rate_hz = 100,
                                                .all_threads = true,
-                                               .engine = SAMPLER_ENGINE_REMOTE } };
+                                               .engine = SESSION_ENGINE_REMOTE } };
 }
 
 /* Returns the pipe, which must stay open for as long as the session is wanted; -1: it was refused. */
@@ -222,16 +222,16 @@ static void start_others(void)
     request.options.rate_hz = 1e5;
     note("start_fast", is_done(&request));
     request = start_of(world.target);
-    request.options.stop = SAMPLER_STOP_ALWAYS;
+    request.options.stop = SESSION_STOP_ALWAYS;
     note("start_stopping", is_done(&request));
     request = start_of(world.target);
     request.options.max_stop_percent = 100;
     note("start_stopping_much", is_done(&request));
     request = start_of(world.target);
-    for (size_t i = 0; i < SAMPLER_MAX_PROCESSES; i++)
-        request.options.pids[request.options.pid_count++ % SAMPLER_MAX_PROCESSES] =
+    for (size_t i = 0; i < SESSION_MAX_PROCESSES; i++)
+        request.options.pids[request.options.pid_count++ % SESSION_MAX_PROCESSES] =
             world.target;
-    request.options.pid_count = SAMPLER_MAX_PROCESSES;
+    request.options.pid_count = SESSION_MAX_PROCESSES;
     note("start_same_often", is_done(&request));
 }
 
@@ -335,7 +335,7 @@ static void try_kind(enum link_kind kind)
     case LINK_CHECK_ENGINE: {
         struct link_request request = start_of(world.target);
         request.kind = LINK_CHECK_ENGINE;
-        request.options.engine = SAMPLER_ENGINE_KERNEL;
+        request.options.engine = SESSION_ENGINE_KERNEL;
         request.options.rate_hz = 1e9;
         note("engine_of_any_rate", is_done(&request));
         return;

@@ -17,12 +17,12 @@ static const struct link_request requests[] = {
                    .duration_ns = 1ull << 40,
                    .since_ns = 1ull << 41,
                    .all_threads = true,
-                   .mode = SAMPLER_MODE_GIL,
-                   .native = SAMPLER_NATIVE_FULL,
+                   .mode = SESSION_MODE_GIL,
+                   .native = SESSION_NATIVE_FULL,
                    .hides_arguments = true,
-                   .async = SAMPLER_ASYNC_ALL,
-                   .engine = SAMPLER_ENGINE_REMOTE,
-                   .stop = SAMPLER_STOP_NEVER,
+                   .async = SESSION_ASYNC_ALL,
+                   .engine = SESSION_ENGINE_REMOTE,
+                   .stop = SESSION_STOP_NEVER,
                    .max_stop_percent = 2,
                    .memory_bytes = 1 << 20,
                    .max_cpu_percent = 0.5 } },
@@ -105,13 +105,13 @@ static void nothing_out_of_its_bounds_is_taken(void **state)
     wrong[0].kind = LINK_NONE;
     wrong[1].kind = LINK_KINDS;
     wrong[2].pid = -1;
-    wrong[3].options.pid_count = SAMPLER_MAX_PROCESSES + 1;
+    wrong[3].options.pid_count = SESSION_MAX_PROCESSES + 1;
     wrong[4].options.pids[1] = -1;
-    wrong[5].options.mode = (enum sampler_mode)(SAMPLER_MODE_EXCEPTION + 1);
-    wrong[6].options.native = (enum sampler_native)(SAMPLER_NATIVE_FULL + 1);
-    wrong[7].options.async = (enum sampler_async)(SAMPLER_ASYNC_ALL + 1);
-    wrong[8].options.engine = (enum sampler_engine)(SAMPLER_ENGINE_REMOTE + 1);
-    wrong[9].options.stop = (enum sampler_stop)(SAMPLER_STOP_ALWAYS + 1);
+    wrong[5].options.mode = (enum session_mode)(SESSION_MODE_EXCEPTION + 1);
+    wrong[6].options.native = (enum session_native)(SESSION_NATIVE_FULL + 1);
+    wrong[7].options.async = (enum session_async)(SESSION_ASYNC_ALL + 1);
+    wrong[8].options.engine = (enum session_engine)(SESSION_ENGINE_REMOTE + 1);
+    wrong[9].options.stop = (enum session_stop)(SESSION_STOP_ALWAYS + 1);
     memset(wrong[10].options.context, 'x', sizeof wrong[10].options.context);
     memcpy(&wrong[11].options.waits, &two, 1);
     memcpy(&wrong[12].paused, &two, 1);

@@ -6,7 +6,7 @@
 #include "tests/support/test.h"
 
 /* Two windows of a second; both spots are in f, which is called by main and by g. */
-struct session {
+struct session_entry {
     struct profile *profile;
     struct profile_snapshot snapshot;
     node_id below_main, below_g;
@@ -29,7 +29,7 @@ static spot_id made_spot(struct profile *profile, int32_t column, const char *op
     return spot;
 }
 
-static void count(struct session *s, node_id node, spot_id spot, uint32_t samples)
+static void count(struct session_entry *s, node_id node, spot_id spot, uint32_t samples)
 {
     struct err err = { 0 };
     assert_ok(profile_add_spot(s->profile, node, spot, samples, &err), &err);
@@ -37,7 +37,7 @@ static void count(struct session *s, node_id node, spot_id spot, uint32_t sample
 
 static int begin(void **state)
 {
-    struct session *const s = calloc(1, sizeof *s);
+    struct session_entry *const s = calloc(1, sizeof *s);
     struct profile *const p = s->profile = made_profile();
     const thread_id thread = made_thread(p, 1, 11);
     s->below_main = made_node(p, "main;f");
@@ -60,14 +60,14 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    struct session *const s = *state;
+    struct session_entry *const s = *state;
     profile_snapshot_release(&s->snapshot);
     profile_destroy(s->profile);
     free(s);
     return 0;
 }
 
-static struct view_spots view_of(const struct session *s, const struct view_query *query)
+static struct view_spots view_of(const struct session_entry *s, const struct view_query *query)
 {
     struct err err = { 0 };
     struct view_spots spots;
@@ -84,7 +84,7 @@ static void expect(const struct view_spot *found, node_id node, spot_id spot, ui
 
 static void spots_are_summed_beside_their_nodes(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     struct view_spots spots = view_of(s, &(struct view_query){ 0 });
     assert_int_equal(spots.count, 3);
     expect(&spots.spots[0], s->below_main, s->add, 1);
@@ -97,7 +97,7 @@ static void spots_are_summed_beside_their_nodes(void **state)
 #define MARKED "main;a@l;b@l;c@l;d@l;e@l;f@l;g@l;h@l;i@l;j@l;<native>;f"
 static void callers_have_what_they_called(void **state)
 {
-    struct session *const s = *state;
+    struct session_entry *const s = *state;
     struct err err = { 0 };
     spot_id outer, inner[2];
     const str_id op = made_string(s->profile, "CALL");
@@ -132,7 +132,7 @@ static void callers_have_what_they_called(void **state)
 
 static void spots_are_chosen_by_time_and_generation(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     struct view_spots spots = view_of(s, &(struct view_query){ .to_ns = NS_PER_S });
     assert_int_equal(spots.count, 2);
     expect(&spots.spots[1], s->below_main, s->call, 2);
@@ -145,7 +145,7 @@ static void spots_are_chosen_by_time_and_generation(void **state)
 
 static void spots_know_no_threads_and_no_states(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     const thread_id thread = 0;
     const process_id process = 0;
     const struct view_query queries[] = {
@@ -161,7 +161,7 @@ static void spots_know_no_threads_and_no_states(void **state)
 
 static void spots_are_no_samples_of_their_own(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     struct view view = made_view(&s->snapshot, &(struct view_query){ 0 });
     assert_int_equal(view.total, 15);
     view_deinit(&view);
@@ -169,7 +169,7 @@ static void spots_are_no_samples_of_their_own(void **state)
 
 static void a_spot_is_what_it_was_made_of(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     const struct profile_spot spot = profile_spot_at(&s->snapshot, s->add);
     assert_int_equal(s->snapshot.sizes.spots, 2);
     assert_int_equal(spot.column, 4);
@@ -180,14 +180,14 @@ static void a_spot_is_what_it_was_made_of(void **state)
 
 static void equal_spots_are_one(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     assert_int_equal(made_spot(s->profile, 8, "CALL", "CALL"), s->call);
     assert_int_not_equal(made_spot(s->profile, 8, "CALL_LEN", "CALL"), s->call);
 }
 
 static void what_does_not_exist_is_refused(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     const struct profile_spot spot = { .function = 1000 };
     const struct profile_spot orphan = { .function = 1, .caller = 1000 };
     spot_id id;
@@ -199,7 +199,7 @@ static void what_does_not_exist_is_refused(void **state)
 
 static void a_window_without_memory_for_spots_is_not_made(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     const uint32_t generation = s->snapshot.generation;
     made_add(s->profile, 0, 0, "main;f", 1);
     assert_int_equal(profile_add_spot(s->profile, s->below_main, s->call, 1, NULL), ERR_OK);
@@ -215,7 +215,7 @@ static void a_window_without_memory_for_spots_is_not_made(void **state)
 
 static void spots_are_counted_as_memory(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     const size_t before = made_bytes(s->profile);
     assert_int_equal(profile_add_spot(s->profile, s->below_g, s->call, 1, NULL), ERR_OK);
     made_add(s->profile, 0, 0, "main;f", 1);

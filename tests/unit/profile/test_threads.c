@@ -11,7 +11,7 @@
 
 enum { SEALS = 400, LONG_SEALS = 1100, STACKS_PER_SEAL = 60, DEPTH = 6 };
 
-struct session {
+struct session_entry {
     struct profile *profile;
     uint32_t seals;
     uint64_t step_ns; /* between them */
@@ -54,27 +54,27 @@ static enum err_code add_thread(struct profile *profile, uint32_t number, thread
     return rc ? rc : profile_thread(profile, &row, out, NULL);
 }
 
-static enum err_code write_windows(const struct session *session)
+static enum err_code write_windows(const struct session_entry *entry)
 {
-    struct profile *const profile = session->profile;
+    struct profile *const profile = entry->profile;
     uint32_t random = 1;
     enum err_code rc = ERR_OK;
-    for (uint32_t i = 1; i <= session->seals && !rc; i++) {
+    for (uint32_t i = 1; i <= entry->seals && !rc; i++) {
         thread_id thread;
         rc = add_thread(profile, i / 4, &thread);
         for (unsigned j = 0; j < STACKS_PER_SEAL && !rc; j++)
             rc = add_stack(profile, &random, thread);
         if (!rc)
-            rc = profile_seal(profile, i * session->step_ns, NULL);
+            rc = profile_seal(profile, i * entry->step_ns, NULL);
     }
     return rc;
 }
 
 static void *writer(void *argument)
 {
-    struct session *const session = argument;
-    session->rc = write_windows(session);
-    atomic_store(&session->ended, true);
+    struct session_entry *const entry = argument;
+    entry->rc = write_windows(entry);
+    atomic_store(&entry->ended, true);
     return NULL;
 }
 
@@ -123,58 +123,58 @@ static void expect_progress(const struct profile_snapshot *s, uint32_t *generati
     view_deinit(&news);
 }
 
-static void read_while_written(struct session *session)
+static void read_while_written(struct session_entry *entry)
 {
     pthread_t thread;
     uint32_t generation = 0;
     uint64_t samples = 0;
     bool last;
-    assert_int_equal(pthread_create(&thread, NULL, writer, session), 0);
+    assert_int_equal(pthread_create(&thread, NULL, writer, entry), 0);
     do {
-        last = atomic_load(&session->ended);
-        struct profile_snapshot snapshot = made_snapshot(session->profile);
+        last = atomic_load(&entry->ended);
+        struct profile_snapshot snapshot = made_snapshot(entry->profile);
         expect_whole_rows(&snapshot);
         expect_whole_view(&snapshot);
         expect_progress(&snapshot, &generation, &samples);
         profile_snapshot_release(&snapshot);
     } while (!last);
     pthread_join(thread, NULL);
-    assert_int_equal(session->rc, ERR_OK);
-    assert_int_equal(generation, session->seals);
-    assert_int_equal(samples, session->seals * STACKS_PER_SEAL);
+    assert_int_equal(entry->rc, ERR_OK);
+    assert_int_equal(generation, entry->seals);
+    assert_int_equal(samples, entry->seals * STACKS_PER_SEAL);
 }
 
 static void a_reader_sees_whole_generations_while_the_writer_goes_on(void **state)
 {
-    struct session session = { .profile = made_profile(), .seals = SEALS, .step_ns = 1 };
+    struct session_entry entry = { .profile = made_profile(), .seals = SEALS, .step_ns = 1 };
     (void)state;
-    read_while_written(&session);
-    struct profile_snapshot snapshot = made_snapshot(session.profile);
+    read_while_written(&entry);
+    struct profile_snapshot snapshot = made_snapshot(entry.profile);
     assert_int_equal(snapshot.window_count, SEALS);
     assert_int_equal(snapshot.end_ns, SEALS);
     profile_snapshot_release(&snapshot);
-    profile_destroy(session.profile);
+    profile_destroy(entry.profile);
 }
 
 static void windows_are_merged_while_they_are_read(void **state)
 {
-    struct session session = { .profile = made_profile(),
-                               .seals = LONG_SEALS,
-                               .step_ns = 5 * NS_PER_S };
+    struct session_entry entry = { .profile = made_profile(),
+                                   .seals = LONG_SEALS,
+                                   .step_ns = 5 * NS_PER_S };
     (void)state;
-    read_while_written(&session);
-    struct profile_snapshot snapshot = made_snapshot(session.profile);
+    read_while_written(&entry);
+    struct profile_snapshot snapshot = made_snapshot(entry.profile);
     assert_in_range(snapshot.window_count, 700, LONG_SEALS - 150);
     profile_snapshot_release(&snapshot);
-    profile_destroy(session.profile);
+    profile_destroy(entry.profile);
 }
 
 static void *keep_scanning(void *argument)
 {
-    struct session *const session = argument;
-    while (!atomic_load(&session->ended)) {
+    struct session_entry *const entry = argument;
+    while (!atomic_load(&entry->ended)) {
         struct profile_snapshot snapshot;
-        if (profile_snapshot(session->profile, &snapshot, NULL))
+        if (profile_snapshot(entry->profile, &snapshot, NULL))
             continue;
         profile_snapshot_release(&snapshot);
     }
@@ -184,21 +184,21 @@ static void *keep_scanning(void *argument)
 static void many_readers_share_the_windows(void **state)
 {
     enum { READERS = 4 };
-    struct session session = { .profile = made_profile(), .seals = SEALS, .step_ns = 1 };
+    struct session_entry entry = { .profile = made_profile(), .seals = SEALS, .step_ns = 1 };
     pthread_t readers[READERS], thread;
     (void)state;
     for (size_t i = 0; i < READERS; i++)
-        assert_int_equal(pthread_create(&readers[i], NULL, keep_scanning, &session), 0);
-    assert_int_equal(pthread_create(&thread, NULL, writer, &session), 0);
+        assert_int_equal(pthread_create(&readers[i], NULL, keep_scanning, &entry), 0);
+    assert_int_equal(pthread_create(&thread, NULL, writer, &entry), 0);
     pthread_join(thread, NULL);
     for (size_t i = 0; i < READERS; i++)
         pthread_join(readers[i], NULL);
-    assert_int_equal(session.rc, ERR_OK);
-    struct profile_snapshot snapshot = made_snapshot(session.profile);
+    assert_int_equal(entry.rc, ERR_OK);
+    struct profile_snapshot snapshot = made_snapshot(entry.profile);
     for (size_t i = 0; i < snapshot.window_count; i++)
         assert_int_equal(atomic_load(&snapshot.windows[i]->references), 2);
     profile_snapshot_release(&snapshot);
-    profile_destroy(session.profile);
+    profile_destroy(entry.profile);
 }
 
 TEST_GROUP(cmocka_unit_test(a_reader_sees_whole_generations_while_the_writer_goes_on),

@@ -17,7 +17,7 @@
  *     2       b  process 1      0                  main;g         64
  *
  * Counts are powers of two, so that a sum shows which rows are in it. */
-struct session {
+struct session_entry {
     struct profile *profile;
     struct profile_snapshot snapshot;
     thread_id a, b, c;
@@ -27,7 +27,7 @@ struct session {
 
 static int begin_with(void **state, unsigned spare)
 {
-    struct session *const s = calloc(1, sizeof *s);
+    struct session_entry *const s = calloc(1, sizeof *s);
     struct profile *const p = s->profile = made_profile();
     made_spare(p, spare / 2);
     s->a = made_thread(p, 1, 11);
@@ -68,14 +68,14 @@ static int begin_among_many(void **state)
 
 static int end(void **state)
 {
-    struct session *const s = *state;
+    struct session_entry *const s = *state;
     profile_snapshot_release(&s->snapshot);
     profile_destroy(s->profile);
     free(s);
     return 0;
 }
 
-static uint64_t total_of_cells(const struct session *s, const struct view_query *query)
+static uint64_t total_of_cells(const struct session_entry *s, const struct view_query *query)
 {
     struct view_cells cells;
     struct err err = { 0 };
@@ -88,7 +88,7 @@ static uint64_t total_of_cells(const struct session *s, const struct view_query 
 }
 
 /* Both kinds of view must agree. */
-static void expect_total(const struct session *s, struct view_query query, uint64_t total)
+static void expect_total(const struct session_entry *s, struct view_query query, uint64_t total)
 {
     struct view view = made_view(&s->snapshot, &query);
     assert_int_equal(view.total, total);
@@ -98,7 +98,7 @@ static void expect_total(const struct session *s, struct view_query query, uint6
 
 static void a_view_of_everything_has_all_samples_at_their_nodes(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     struct view view = made_view(&s->snapshot, &(struct view_query){ 0 });
     assert_int_equal(view.generation, 3);
     assert_int_equal(view.total, 127);
@@ -112,7 +112,7 @@ static void a_view_of_everything_has_all_samples_at_their_nodes(void **state)
 
 static void a_view_has_the_states_of_its_samples_only(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     const thread_id threads[] = { s->b, s->c };
     struct view all = made_view(&s->snapshot, &(struct view_query){ 0 });
     struct view some =
@@ -126,7 +126,7 @@ static void a_view_has_the_states_of_its_samples_only(void **state)
 
 static void nodes_ascend_and_have_samples(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     struct view view = made_view(&s->snapshot, &(struct view_query){ 0 });
     for (size_t i = 0; i < view.count; i++) {
         assert_true(view.self[i] > 0);
@@ -137,7 +137,7 @@ static void nodes_ascend_and_have_samples(void **state)
 
 static void time_selects_windows_by_their_start(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     static const struct {
         uint64_t from_ns, to_ns, total;
     } table[] = {
@@ -160,7 +160,7 @@ static void time_selects_windows_by_their_start(void **state)
 
 static void since_selects_what_came_after(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     expect_total(s, (struct view_query){ .since = 0 }, 127);
     expect_total(s, (struct view_query){ .since = 1 }, 4 + 8 + 16 + 32 + 64);
     expect_total(s, (struct view_query){ .since = 2 }, 32 + 64);
@@ -173,7 +173,7 @@ static void since_selects_what_came_after(void **state)
 
 static void threads_select_their_samples(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     const thread_id ac[] = { s->c, s->a, s->a };
     expect_total(s, (struct view_query){ .threads = &s->a, .thread_count = 1 }, 1 + 4 + 8);
     expect_total(s, (struct view_query){ .threads = &s->b, .thread_count = 1 }, 2 + 64);
@@ -188,7 +188,7 @@ static void an_empty_list_of_threads_selects_none(void **state)
 
 static void threads_that_do_not_exist_have_no_samples(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     const thread_id threads[] = { 3, 1000, UINT32_MAX, s->b };
     expect_total(s, (struct view_query){ .threads = threads, .thread_count = 3 }, 0);
     expect_total(s, (struct view_query){ .threads = threads, .thread_count = 4 }, 2 + 64);
@@ -196,7 +196,7 @@ static void threads_that_do_not_exist_have_no_samples(void **state)
 
 static void processes_select_the_samples_of_their_threads(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     const process_id both[] = { s->one, s->two }, none[] = { 2, UINT32_MAX };
     expect_total(s, (struct view_query){ .processes = &s->one, .process_count = 1 }, 79);
     expect_total(s, (struct view_query){ .processes = &s->two, .process_count = 1 }, 16 + 32);
@@ -206,7 +206,7 @@ static void processes_select_the_samples_of_their_threads(void **state)
 
 static void threads_and_processes_must_both_fit(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     const thread_id ac[] = { s->a, s->c };
     struct view_query query = { .threads = ac, .thread_count = 2, .process_count = 1 };
     query.processes = &s->one;
@@ -217,7 +217,7 @@ static void threads_and_processes_must_both_fit(void **state)
 
 static void required_bits_must_all_be_there(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     expect_total(s, (struct view_query){ .states.require = STATE_ON_CPU }, 1 + 4 + 16);
     expect_total(s, (struct view_query){ .states.require = STATE_HAS_GIL }, 1 + 4 + 32);
     expect_total(s, (struct view_query){ .states.require = STATE_ON_CPU | STATE_HAS_GIL },
@@ -227,7 +227,7 @@ static void required_bits_must_all_be_there(void **state)
 
 static void excluded_bits_must_all_be_missing(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     expect_total(s, (struct view_query){ .states.exclude = STATE_ON_CPU }, 2 + 8 + 32 + 64);
     expect_total(s, (struct view_query){ .states.exclude = STATE_ON_CPU | STATE_HAS_GIL },
                  2 + 8 + 64);
@@ -244,7 +244,7 @@ static void excluded_bits_must_all_be_missing(void **state)
 /* Unknown is neither on nor off: it is in both queries for "not known to be". */
 static void unknown_is_a_value_of_its_own(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     expect_total(s, (struct view_query){ .states.require = STATE_UNKNOWN_ON_CPU }, 8);
     expect_total(s, (struct view_query){ .states.exclude = STATE_UNKNOWN_ON_CPU }, 127 - 8);
     expect_total(s,
@@ -254,7 +254,7 @@ static void unknown_is_a_value_of_its_own(void **state)
 
 static void totals_count_everything_beneath(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     uint64_t *const total = calloc(s->snapshot.sizes.nodes, sizeof *total);
     struct view view = made_view(&s->snapshot, &(struct view_query){ 0 });
     total[0] = 99; /* what was there does not matter */
@@ -297,7 +297,7 @@ static void a_deep_recursion_adds_up_at_every_level(void **state)
 
 static void totals_of_a_part_are_that_part(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     uint64_t *const total = calloc(s->snapshot.sizes.nodes, sizeof *total);
     struct view view = made_view(&s->snapshot, &(struct view_query){ .since = 2 });
     view_totals(&view, &s->snapshot, total);
@@ -309,7 +309,7 @@ static void totals_of_a_part_are_that_part(void **state)
 
 static void cells_are_summed_over_time_and_in_order(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     const struct view_cell expected[] = {
         { s->a, s->f, STATE_ON_CPU | STATE_HAS_GIL, 1 + 4, 0 },
         { s->a, s->f, STATE_UNKNOWN_ON_CPU, 8, 0 },
@@ -332,7 +332,7 @@ static void cells_are_summed_over_time_and_in_order(void **state)
 
 static void sums_go_beyond_the_count_of_a_cell(void **state)
 {
-    struct session *const s = *state;
+    struct session_entry *const s = *state;
     for (unsigned i = 0; i < 3; i++) {
         made_add(s->profile, s->a, 0, "main;g", UINT32_MAX);
         made_seal(s->profile, 4 + i);
@@ -365,7 +365,7 @@ static void a_session_without_samples_has_an_empty_view(void **state)
 
 static void without_memory_a_view_is_an_error_and_no_leak(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     const struct view_query query = {
         .threads = &s->a, .thread_count = 1, .processes = &s->one, .process_count = 1
     };
@@ -383,7 +383,7 @@ static void without_memory_a_view_is_an_error_and_no_leak(void **state)
 
 static void without_memory_cells_are_an_error_and_no_leak(void **state)
 {
-    const struct session *const s = *state;
+    const struct session_entry *const s = *state;
     const struct view_query query = { .processes = &s->one, .process_count = 1 };
     struct view_cells cells = { .count = 77 };
     enum err_code rc = ERR_NOMEM;

@@ -9,18 +9,18 @@
 
 #include <cmocka.h>
 
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/http/http.h"
 #include "server/sessions/sessions.h"
-#include "tests/support/fake_sampler.h"
+#include "tests/support/fake_session.h"
 #include "tests/unit/server/client.h"
 
 void server_start(struct server *server, int pid)
 {
-    const struct sampler_options options = { .pids = { pid }, .pid_count = 1, .rate_hz = 1000 };
+    const struct session_options options = { .pids = { pid }, .pid_count = 1, .rate_hz = 1000 };
     const struct listen_address address = { .host = "127.0.0.1", .port = 0 };
     struct pipeline_options pipeline = { .needs_token = true, .token = FIXTURE_TOKEN };
-    struct session *session = NULL;
+    struct session_entry *entry = NULL;
     memset(server, 0, sizeof *server);
     assert_int_equal(sessions_create(&server->sessions, NULL), ERR_OK);
     assert_int_equal(listen_open(&address, &server->listener, NULL), ERR_OK);
@@ -28,8 +28,8 @@ void server_start(struct server *server, int pid)
     pipeline.sessions = server->sessions;
     pipeline.port = server->port;
     assert_int_equal(pipeline_init(&server->pipeline, &pipeline, NULL), ERR_OK);
-    assert_int_equal(sampler_start(&options, &server->sampler, NULL), ERR_OK);
-    assert_int_equal(sessions_add(server->sessions, server->sampler, NULL, &session, NULL),
+    assert_int_equal(session_start(&options, &server->session, NULL), ERR_OK);
+    assert_int_equal(sessions_add(server->sessions, server->session, NULL, &entry, NULL),
                      ERR_OK);
     const struct http_options http = { .listen_fd = server->listener.fd,
                                        .handler = pipeline_answer,

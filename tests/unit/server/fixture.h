@@ -1,5 +1,5 @@
 /*
- * fixture - the real server on a free loopback port, showing a fake sampler.
+ * fixture - the real server on a free loopback port, showing a fake session.
  */
 #ifndef TESTS_UNIT_SERVER_FIXTURE_H
 #define TESTS_UNIT_SERVER_FIXTURE_H
@@ -9,7 +9,7 @@
 
 struct http;
 struct reply;
-struct sampler;
+struct session;
 struct sessions;
 
 #define FIXTURE_TOKEN "0123456789abcdef-the-token"
@@ -20,7 +20,7 @@ struct server {
     struct listener listener;
     struct pipeline pipeline;
     struct sessions *sessions;
-    struct sampler *sampler;
+    struct session *session;
     struct http *http;
     unsigned port;
 };

@@ -18,7 +18,7 @@ static const struct quality measured = {
 };
 
 /* Expects the JSON and the line for a session with this quality. */
-static void expect(struct quality quality, const struct sampler_options *options,
+static void expect(struct quality quality, const struct session_options *options,
                    const char *json_text, const char *line)
 {
     struct err err = { 0 };
@@ -42,10 +42,10 @@ static void expect(struct quality quality, const struct sampler_options *options
     profile_destroy(profile);
 }
 
-static const struct sampler_options automatic = { .stop = SAMPLER_STOP_AUTO },
-                                    never = { .stop = SAMPLER_STOP_NEVER },
-                                    always = { .stop = SAMPLER_STOP_ALWAYS },
-                                    kernel = { .engine = SAMPLER_ENGINE_KERNEL };
+static const struct session_options automatic = { .stop = SESSION_STOP_AUTO },
+                                    never = { .stop = SESSION_STOP_NEVER },
+                                    always = { .stop = SESSION_STOP_ALWAYS },
+                                    kernel = { .engine = SESSION_ENGINE_KERNEL };
 static const char none_json[] = "{\"share\":0,\"error\":0,\"functions\":[]}",
                   none[] = "no thread moved while it was read";
 

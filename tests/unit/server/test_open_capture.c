@@ -108,11 +108,11 @@ static struct open_capture *open_ended(struct made_capture *capture,
 
 static void how_threads_were_stopped_comes_back(void **state)
 {
-    const struct sampler_target target = { .pid = 1, .executable = "x", .python = "3.11.2" };
-    const struct sampler_status status = { .started_at_ns = 1 };
+    const struct session_target target = { .pid = 1, .executable = "x", .python = "3.11.2" };
+    const struct session_status status = { .started_at_ns = 1 };
     (void)state;
-    for (enum sampler_stop stop = SAMPLER_STOP_AUTO; stop <= SAMPLER_STOP_ALWAYS; stop++) {
-        const struct sampler_options options = { .stop = stop, .max_stop_percent = 2.5 };
+    for (enum session_stop stop = SESSION_STOP_AUTO; stop <= SESSION_STOP_ALWAYS; stop++) {
+        const struct session_options options = { .stop = stop, .max_stop_percent = 2.5 };
         struct made_capture capture;
         struct capture_metadata start;
         open_capture_tell_start(&target, &options, &status, &start);
@@ -133,7 +133,7 @@ static void captures_before_stops_say_never_or_always(void **state)
         struct made_capture capture;
         struct open_capture *const opened = open_ended(&capture, &end);
         assert_int_equal(opened->options.stop,
-                         blocking ? SAMPLER_STOP_ALWAYS : SAMPLER_STOP_NEVER);
+                         blocking ? SESSION_STOP_ALWAYS : SESSION_STOP_NEVER);
         open_capture_destroy(opened);
         made_capture_free(&capture);
     }

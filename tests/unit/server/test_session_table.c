@@ -4,7 +4,7 @@
 
 static const struct session_words no_words = { .name = "" };
 
-static enum err_code begin(struct sessions *sessions, struct session **out)
+static enum err_code begin(struct sessions *sessions, struct session_entry **out)
 {
     return sessions_begin(sessions, SESSION_CAPTURE, NULL, NULL, &no_words, out, NULL);
 }
@@ -13,17 +13,17 @@ static enum err_code begin(struct sessions *sessions, struct session **out)
 static void add_ended(struct sessions *sessions)
 {
     const struct err why = { .message = "over" };
-    struct session *session;
-    assert_int_equal(begin(sessions, &session), ERR_OK);
-    session_fail(session, &why);
-    session_release(session);
+    struct session_entry *entry;
+    assert_int_equal(begin(sessions, &entry), ERR_OK);
+    session_entry_fail(entry, &why);
+    session_release(entry);
 }
 
 static bool has(struct sessions *sessions, const char *id)
 {
-    struct session *const session = sessions_find(sessions, id);
-    session_release(session);
-    return session;
+    struct session_entry *const entry = sessions_find(sessions, id);
+    session_release(entry);
+    return entry;
 }
 
 static void the_oldest_that_has_ended_makes_room(void **state)
@@ -36,7 +36,7 @@ static void the_oldest_that_has_ended_makes_room(void **state)
     assert_true(has(sessions, "1"));
     add_ended(sessions);
     assert_false(has(sessions, "1"));
-    struct session *const held = sessions_find(sessions, "2");
+    struct session_entry *const held = sessions_find(sessions, "2");
     assert_non_null(held);
     add_ended(sessions);
     assert_true(has(sessions, "2"));
@@ -48,17 +48,17 @@ static void the_oldest_that_has_ended_makes_room(void **state)
 static void those_that_have_not_ended_stay(void **state)
 {
     struct sessions *sessions;
-    struct session *session, *items[SESSIONS_MAX];
+    struct session_entry *entry, *items[SESSIONS_MAX];
     (void)state;
     assert_int_equal(sessions_create(&sessions, NULL), ERR_OK);
     for (size_t i = 0; i < SESSIONS_MAX; i++)
         assert_int_equal(begin(sessions, &items[i]), ERR_OK);
-    assert_int_equal(begin(sessions, &session), ERR_LIMIT);
+    assert_int_equal(begin(sessions, &entry), ERR_LIMIT);
     for (size_t i = 0; i < SESSIONS_MAX; i++)
         session_release(items[i]);
-    assert_int_equal(begin(sessions, &session), ERR_LIMIT);
+    assert_int_equal(begin(sessions, &entry), ERR_LIMIT);
     sessions_remove(sessions, items[0]);
-    assert_int_equal(begin(sessions, &session), ERR_OK);
+    assert_int_equal(begin(sessions, &entry), ERR_OK);
     sessions_destroy(sessions);
 }
 

@@ -16,7 +16,7 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/channel.h"
 #include "sampler/debug_lines.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/source/helper.h"
 #include "server/source/request.h"
 #include "server/source/source.h"
@@ -31,7 +31,7 @@ struct world {
     char *folder;
     bool has_root;
     pid_t pid;
-    struct sampler_origin target;
+    struct session_origin target;
     struct buffer text;
 };
 
@@ -64,7 +64,7 @@ static void start_target(struct world *world, uid_t uid)
     assert_int_equal(read(ends[0], &byte, 1), 1);
     close(ends[0]);
     snprintf(path, sizeof path, "/proc/%d/mem", (int)world->pid);
-    world->target = (struct sampler_origin){
+    world->target = (struct session_origin){
         .pid = world->pid,
         .pidfd = (int)syscall(SYS_pidfd_open, world->pid, 0),
         .space_fd = open(path, O_RDONLY | O_CLOEXEC),
@@ -113,7 +113,7 @@ static int teardown(void **state)
 {
     struct world *const world = *state;
     stop_target(world);
-    sampler_origin_close(&world->target);
+    session_origin_close(&world->target);
     temp_dir_remove(world->folder);
     buffer_deinit(&world->text);
     free(world);
@@ -195,7 +195,7 @@ static void the_kernels_files_are_refused(void **state)
 {
     struct world *const world = *state;
     stop_target(world);
-    sampler_origin_close(&world->target);
+    session_origin_close(&world->target);
     world->has_root = false;
     start_target(world, geteuid());
     assert_int_equal(read_path(world, "/proc/self/environ", NULL), ERR_INVALID);
@@ -226,7 +226,7 @@ static void the_owners_rights_count(void **state)
         skip();
     snprintf(path, sizeof path, "%s/app.py", world->folder);
     stop_target(world);
-    sampler_origin_close(&world->target);
+    session_origin_close(&world->target);
     start_target(world, OTHER);
     assert_int_equal(chmod(path, 0600), 0);
     assert_int_equal(read_it(world, "/app.py"), ERR_PERM);
@@ -255,7 +255,7 @@ static void another_owner_than_at_first_is_refused(void **state)
     if (!world->has_root)
         return;
     stop_target(world);
-    sampler_origin_close(&world->target);
+    session_origin_close(&world->target);
     start_target(world, OTHER);
     world->target.owner = first;
     assert_int_equal(read_it(world, "/app.py"), ERR_OK);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "server/wire/target_list.h"
-#include "tests/support/fake_sampler.h"
+#include "tests/support/fake_session.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
@@ -23,22 +23,22 @@ static struct target_list read_old(const char *const *processes, size_t count,
 
 static void what_is_written_is_read(void **state)
 {
-    const struct sampler_options options = { .pids = { FAKE_PID_NEWER },
+    const struct session_options options = { .pids = { FAKE_PID_NEWER },
                                              .pid_count = 1,
                                              .rate_hz = 1000 };
-    struct sampler *sampler = NULL;
+    struct session *session = NULL;
     struct target_list_texts texts;
     struct target_list targets;
     struct err err = { 0 };
     (void)state;
-    assert_ok(sampler_start(&options, &sampler, &err), &err);
-    assert_ok(target_list_write(sampler, &texts, &err), &err);
+    assert_ok(session_start(&options, &session, &err), &err);
+    assert_ok(target_list_write(session, &texts, &err), &err);
     assert_int_equal(texts.count, 1);
     const struct capture_metadata metadata = { .targets = { texts.count, texts.items } };
     assert_ok(target_list_read(&metadata, &targets, &err), &err);
     assert_int_equal(targets.count, 1);
-    const struct sampler_target *const read = &targets.items[0].target;
-    const struct sampler_target *const target = sampler_target(sampler);
+    const struct session_target *const read = &targets.items[0].target;
+    const struct session_target *const target = session_target(session);
     assert_int_equal(read->pid, target->pid);
     assert_int_equal(read->validated, target->validated);
     assert_string_equal(read->python, target->python);
@@ -47,22 +47,22 @@ static void what_is_written_is_read(void **state)
     assert_string_equal(read->service.name, target->service.name);
     assert_string_equal(read->service.version, target->service.version);
     assert_string_equal(read->pod, target->pod);
-    assert_null(read->warnings[SAMPLER_WARNING_INTERPRETERS]);
-    assert_string_equal(read->warnings[SAMPLER_WARNING_ANOTHER], "another in /odd?name");
-    assert_string_equal(read->warnings[SAMPLER_WARNING_VERSION], "newer than the releases");
+    assert_null(read->warnings[SESSION_WARNING_INTERPRETERS]);
+    assert_string_equal(read->warnings[SESSION_WARNING_ANOTHER], "another in /odd?name");
+    assert_string_equal(read->warnings[SESSION_WARNING_VERSION], "newer than the releases");
     assert_int_equal(read->argc, target->argc);
     for (size_t i = 0; i < read->argc; i++)
         assert_string_equal(read->argv[i], target->argv[i]);
     target_list_deinit(&targets);
     target_list_texts_deinit(&texts);
-    sampler_destroy(sampler);
+    session_destroy(session);
 }
 
 /* A record of a sampling process that has been taken over, or of a damaged file. */
 static void a_record_that_was_cut_or_counts_wrongly_is_refused(void **state)
 {
     static const char *const argv[] = { "python3", "app.py" };
-    const struct sampler_target target = {
+    const struct session_target target = {
         .pid = 7, .argc = 2, .argv = argv, .executable = "/x", .python = "3.14", .pod = "a/b"
     };
     struct buffer text = { 0 };
@@ -95,7 +95,7 @@ static void a_record_that_was_cut_or_counts_wrongly_is_refused(void **state)
 static void warnings_follow_the_service(void **state)
 {
     static const struct {
-        const char *service, *warnings[SAMPLER_WARNINGS];
+        const char *service, *warnings[SESSION_WARNINGS];
     } rows[] = {
         { "n\x1fs\x1fv\x1f"
           "c\x1f"
@@ -124,11 +124,11 @@ static void warnings_follow_the_service(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *service = rows[i].service;
         struct target_list targets = read_old(&process, 1, &service, 1);
-        const struct sampler_target *const target = &targets.items[0].target;
+        const struct session_target *const target = &targets.items[0].target;
         assert_int_equal(target->age_ns, 5);
         assert_string_equal(target->service.container, "c");
         const char *const *const wanted = rows[i].warnings;
-        for (size_t w = 0; w < SAMPLER_WARNINGS; w++) {
+        for (size_t w = 0; w < SESSION_WARNINGS; w++) {
             if (!wanted[w])
                 assert_null(target->warnings[w]);
             else
@@ -140,7 +140,7 @@ static void warnings_follow_the_service(void **state)
 
 static void nonsense_is_left_out(void **state)
 {
-    const char *rows[SAMPLER_MAX_LISTED + 2] = {
+    const char *rows[SESSION_MAX_LISTED + 2] = {
         "",
         "\x1f",
         "7",
@@ -168,7 +168,7 @@ static void nonsense_is_left_out(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         rows[i] = "7\x1f\x1f\x1f\x1f\x1f\x1f\x1f";
     targets = read_old(rows, sizeof rows / sizeof *rows, NULL, 0);
-    assert_int_equal(targets.count, SAMPLER_MAX_LISTED);
+    assert_int_equal(targets.count, SESSION_MAX_LISTED);
     target_list_deinit(&targets);
 }
 
@@ -219,7 +219,7 @@ static void of_command_lines_the_first_word_can_be_kept(void **state)
         struct target_list targets = read_old(items, 1, services, 1);
         assert_string_equal(targets.items[0].target.service.name, "shop");
         target_list_hide_arguments(&targets);
-        const struct sampler_target *const target = &targets.items[0].target;
+        const struct session_target *const target = &targets.items[0].target;
         assert_string_equal(target->service.name, "");
         assert_int_equal(target->argc, rows[i][1] ? 1 : 0);
         if (rows[i][1])

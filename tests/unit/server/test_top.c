@@ -54,7 +54,7 @@ static int teardown(void **state)
 static const char *draw(struct world *world, unsigned columns, unsigned rows)
 {
     struct err err = { 0 };
-    const struct sampler_processes processes = { .joined = 2, .running = 1 };
+    const struct session_processes processes = { .joined = 2, .running = 1 };
     const struct screen screen = { .session = &world->session->info,
                                    .processes = &processes,
                                    .model = &world->model,
@@ -378,7 +378,7 @@ static void what_is_not_known_is_no_zero(void **state)
     world->model.sums = (struct state_sums){ .samples = 4 };
     world->model.sums.unknown[STATE_FLAG_IN_GC] = 4;
     world->model.sums.unknown[STATE_FLAG_HAS_EXCEPTION] = 1;
-    const struct sampler_processes processes = { .joined = 1 };
+    const struct session_processes processes = { .joined = 1 };
     const struct screen screen = { .session = &world->session->info,
                                    .processes = &processes,
                                    .model = &world->model,

@@ -10,7 +10,7 @@
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
-void cpu_world_begin(struct cpu_world *world, enum sampler_mode mode)
+void cpu_world_begin(struct cpu_world *world, enum session_mode mode)
 {
     memset(world, 0, sizeof *world);
     world->profile = made_profile();

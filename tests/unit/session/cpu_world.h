@@ -19,7 +19,7 @@ struct cpu_world {
     uint64_t now_ns;
 };
 
-void cpu_world_begin(struct cpu_world *world, enum sampler_mode mode);
+void cpu_world_begin(struct cpu_world *world, enum session_mode mode);
 void cpu_world_end(struct cpu_world *world);
 const struct quality *cpu_world_quality(const struct cpu_world *world);
 

@@ -36,7 +36,7 @@ enum {
 struct fed_world {
     struct kernel *kernel;
     struct kernel_feed *feed;
-    struct sampler_options options;
+    struct session_options options;
     struct target target;
     struct quality quality;
 };

@@ -23,7 +23,7 @@ struct world {
     struct sampled_thread sampled;
 };
 
-static void begin(struct world *world, unsigned minor, const struct sampler_options *options)
+static void begin(struct world *world, unsigned minor, const struct session_options *options)
 {
     struct err err = { 0 };
     memset(world, 0, sizeof *world);
@@ -97,7 +97,7 @@ static void expect_stack(struct world *world, const char *expected)
 }
 
 static const struct thread_state quiet = { .has_gil = VALUE_YES, .in_gc = VALUE_NO };
-static const struct sampler_options plain = { .rate_hz = 1000 };
+static const struct session_options plain = { .rate_hz = 1000 };
 
 static void the_collector_is_marked_above_the_leaf(void **state)
 {
@@ -233,7 +233,7 @@ static void another_thread_that_collects_leaves_no_mark(void **state)
 static void the_mark_of_the_collector_can_be_left_out(void **state)
 {
     struct world world;
-    const struct sampler_options options = { .no_gc = true };
+    const struct session_options options = { .no_gc = true };
     const struct thread_state collecting = { .has_gil = VALUE_YES, .in_gc = VALUE_YES };
     (void)state;
     begin(&world, 14, &options);
@@ -245,7 +245,7 @@ static void the_mark_of_the_collector_can_be_left_out(void **state)
 
 static void c_code_that_calls_back_is_marked_if_requested(void **state)
 {
-    const struct sampler_options native = { .native = SAMPLER_NATIVE_LEAF };
+    const struct session_options native = { .native = SESSION_NATIVE_LEAF };
     (void)state;
     for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++)
         for (int asked = 0; asked < 2; asked++) {
@@ -349,7 +349,7 @@ static void spots_stand_beside_the_frame_of_python(void **state)
     struct world world;
     struct err err = { 0 };
     struct view_spots spots;
-    const struct sampler_options options = { .opcodes = true };
+    const struct session_options options = { .opcodes = true };
     (void)state;
     begin(&world, 14, &options);
     call(&world, "main", FAKE_CALL_FROM_C);

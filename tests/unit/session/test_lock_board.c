@@ -48,7 +48,7 @@ static void read_pair(struct lock_board *board, uint64_t lock, int32_t held_line
 static void waits_count_for_the_time_between_readings_and_by_line(void **state)
 {
     struct lock_board board;
-    struct sampler_locks locks;
+    struct session_locks locks;
     (void)state;
     lock_board_init(&board);
     board.created_ns = BEGIN_NS;
@@ -59,7 +59,7 @@ static void waits_count_for_the_time_between_readings_and_by_line(void **state)
     assert_int_equal(locks.count, 1);
     assert_int_equal(locks.measured_ns, 3 * STEP_NS);
     assert_int_equal(locks.read_ns, 3 * STEP_NS);
-    const struct sampler_lock *const lock = &locks.items[0];
+    const struct session_lock *const lock = &locks.items[0];
     assert_int_equal(lock->waited_ns, 3 * STEP_NS);
     assert_int_equal(lock->held_ns, 2 * STEP_NS);
     assert_int_equal(lock->longest_ns, 3 * STEP_NS - 1);
@@ -72,14 +72,14 @@ static void waits_count_for_the_time_between_readings_and_by_line(void **state)
     /* The thread that is no longer found holds nothing. */
     assert_int_equal(locks.thread_count, 1);
     assert_int_equal(locks.threads[0].same_waits, 3);
-    sampler_locks_deinit(&locks);
+    session_locks_deinit(&locks);
     lock_board_deinit(&board);
 }
 
 static void a_thread_that_went_on_waits_again(void **state)
 {
     struct lock_board board;
-    struct sampler_locks locks;
+    struct session_locks locks;
     (void)state;
     lock_board_init(&board);
     board.created_ns = BEGIN_NS;
@@ -88,7 +88,7 @@ static void a_thread_that_went_on_waits_again(void **state)
     assert_ok(lock_board_copy(&board, &locks, NULL), NULL);
     assert_int_equal(locks.items[0].waits, 2);
     assert_int_equal(locks.items[0].longest_ns, STEP_NS - 1);
-    sampler_locks_deinit(&locks);
+    session_locks_deinit(&locks);
     lock_board_deinit(&board);
 }
 
@@ -115,36 +115,36 @@ static void what_is_known_of_a_thread_is_kept_until_it_moves_or_is_old(void **st
 static void the_least_waited_for_makes_room_and_is_counted(void **state)
 {
     struct lock_board board;
-    struct sampler_locks locks;
+    struct session_locks locks;
     uint64_t now_ns = BEGIN_NS;
     (void)state;
     lock_board_init(&board);
     board.created_ns = BEGIN_NS;
     for (uint64_t i = 0; i < 3; i++, now_ns += STEP_NS)
         read_pair(&board, 1, 20, BEGIN_NS + 1, now_ns + STEP_NS);
-    for (uint64_t i = 0; i < 2 * SAMPLER_MAX_LOCKS; i++, now_ns += STEP_NS)
+    for (uint64_t i = 0; i < 2 * SESSION_MAX_LOCKS; i++, now_ns += STEP_NS)
         read_pair(&board, 0x1000 + i, 20, now_ns, now_ns + STEP_NS);
     assert_ok(lock_board_copy(&board, &locks, NULL), NULL);
-    assert_int_equal(locks.count, SAMPLER_MAX_LOCKS);
-    assert_int_equal(locks.dropped, SAMPLER_MAX_LOCKS + 1);
-    assert_int_equal(locks.dropped_ns, (SAMPLER_MAX_LOCKS + 1) * STEP_NS);
+    assert_int_equal(locks.count, SESSION_MAX_LOCKS);
+    assert_int_equal(locks.dropped, SESSION_MAX_LOCKS + 1);
+    assert_int_equal(locks.dropped_ns, (SESSION_MAX_LOCKS + 1) * STEP_NS);
     assert_int_equal(locks.items[0].object, 1);
-    sampler_locks_deinit(&locks);
+    session_locks_deinit(&locks);
     lock_board_deinit(&board);
 }
 
 static void lines_beyond_the_limit_count_as_time_alone(void **state)
 {
     struct lock_board board;
-    struct sampler_locks locks;
+    struct session_locks locks;
     (void)state;
     lock_board_init(&board);
-    for (int32_t i = 0; i < 2 * SAMPLER_LOCK_LINES; i++)
+    for (int32_t i = 0; i < 2 * SESSION_LOCK_LINES; i++)
         read_pair(&board, 1, 20 + i, 5, 10 * NS_PER_S + (uint64_t)i * STEP_NS);
     assert_ok(lock_board_copy(&board, &locks, NULL), NULL);
-    assert_int_equal(locks.items[0].holder_count, SAMPLER_LOCK_LINES);
-    assert_int_equal(locks.items[0].held_ns, 2 * SAMPLER_LOCK_LINES * STEP_NS);
-    sampler_locks_deinit(&locks);
+    assert_int_equal(locks.items[0].holder_count, SESSION_LOCK_LINES);
+    assert_int_equal(locks.items[0].held_ns, 2 * SESSION_LOCK_LINES * STEP_NS);
+    session_locks_deinit(&locks);
     lock_board_deinit(&board);
 }
 

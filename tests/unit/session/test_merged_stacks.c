@@ -24,7 +24,7 @@ struct world {
     struct profile *profile;
     struct thread_cpus cpus;
     struct origins origins;
-    struct sampler_options options;
+    struct session_options options;
     struct target *target;
 };
 
@@ -37,11 +37,11 @@ static void begin(struct world *world, char *const argv[])
         exit(SKIPPED);
     }
     world->options =
-        (struct sampler_options){ .native = SAMPLER_NATIVE_FULL, .all_threads = true };
+        (struct session_options){ .native = SESSION_NATIVE_FULL, .all_threads = true };
     world->profile = made_profile();
     thread_cpus_init(&world->cpus, world->profile);
     origins_init(&world->origins);
-    assert_ok(target_open(world->victim.pid, RUNTIME_THOROUGH, SAMPLER_MODE_WALL, NULL,
+    assert_ok(target_open(world->victim.pid, RUNTIME_THOROUGH, SESSION_MODE_WALL, NULL,
                           profile_strings(world->profile), &world->target, &err),
               &err);
     assert_ok(target_join(world->target, world->profile, &world->cpus, &world->origins, NULL,

@@ -16,7 +16,7 @@
 #include "sampler/process/process.h"
 #include "sampler/process/procfs.h"
 #include "sampler/process/stopper.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "sampler/session/fold/fold.h"
 #include "tests/support/test.h"
 
@@ -144,17 +144,17 @@ static bool all_are_seen(void)
 }
 
 /* Samples threads that have moved since, and sleep again. */
-static void sample(struct sampler_options options)
+static void sample(struct session_options options)
 {
-    struct sampler *sampler = NULL;
+    struct session *session = NULL;
     struct err err = { 0 };
     options.pids[0] = victim.pid;
     options.pid_count = 1;
     options.rate_hz = 200;
     options.all_threads = true;
     options.stop =
-        options.engine == SAMPLER_ENGINE_KERNEL ? SAMPLER_STOP_NEVER : SAMPLER_STOP_ALWAYS;
-    assert_ok(sampler_start(&options, &sampler, &err), &err);
+        options.engine == SESSION_ENGINE_KERNEL ? SESSION_STOP_NEVER : SESSION_STOP_ALWAYS;
+    assert_ok(session_start(&options, &session, &err), &err);
     for (size_t i = 0; i < SLEEPERS; i++)
         assert_int_equal(write(victim.order_fds[i], "", 1), 1);
     usleep(SETTLE_US);
@@ -164,7 +164,7 @@ static void sample(struct sampler_options options)
     pthread_mutex_unlock(&lock);
     for (unsigned i = 0; i < MAX_POLLS && !all_are_seen(); i++)
         usleep(POLL_US);
-    sampler_destroy(sampler);
+    session_destroy(session);
     assert_true(all_are_seen());
 }
 
@@ -229,8 +229,8 @@ static void the_remote_engine_copies_stopped_threads(void **state)
 {
     (void)state;
     start_victim();
-    sample((struct sampler_options){ .engine = SAMPLER_ENGINE_REMOTE,
-                                     .native = SAMPLER_NATIVE_FULL });
+    sample((struct session_options){ .engine = SESSION_ENGINE_REMOTE,
+                                     .native = SESSION_NATIVE_FULL });
     for (size_t i = 0; i < SLEEPERS; i++)
         check_state(i);
     check_shape(MAIN, 1, false, false);
@@ -242,13 +242,13 @@ static void the_remote_engine_copies_stopped_threads(void **state)
 
 static struct engines *open_engines(void)
 {
-    struct sampler_options options = { .engine = SAMPLER_ENGINE_KERNEL };
+    struct session_options options = { .engine = SESSION_ENGINE_KERNEL };
     struct err err = { 0 };
-    assert_ok(sampler_open_engines(1, &options.engines, &err), &err);
-    if (sampler_check_engine(&options, &err) == ERR_OK)
+    assert_ok(session_open_engines(1, &options.engines, &err), &err);
+    if (session_check_engine(&options, &err) == ERR_OK)
         return options.engines;
     print_message("skipped: %s\n", err.message);
-    sampler_close_engines(options.engines);
+    session_close_engines(options.engines);
     skip();
     return NULL;
 }
@@ -258,15 +258,15 @@ static void the_kernel_engine_copies_all_threads(void **state)
     struct engines *const engines = open_engines();
     (void)state;
     start_victim();
-    sample((struct sampler_options){
-        .engine = SAMPLER_ENGINE_KERNEL, .engines = engines, .native = SAMPLER_NATIVE_FULL });
+    sample((struct session_options){
+        .engine = SESSION_ENGINE_KERNEL, .engines = engines, .native = SESSION_NATIVE_FULL });
     for (size_t i = 0; i < SLEEPERS; i++)
         check_state(i);
     check_shape(MAIN, 1, false, false);
     check_shape(WORKER, 1, false, false);
     check_shape(WITH_ARRAY, 2, false, true);
     check_shape(WITH_LARGE_ARRAY, 2, true, true);
-    sampler_close_engines(engines);
+    session_close_engines(engines);
     end_victim();
 }
 
@@ -274,7 +274,7 @@ static void nothing_is_copied_unless_it_is_wanted(void **state)
 {
     (void)state;
     start_victim();
-    sample((struct sampler_options){ .engine = SAMPLER_ENGINE_REMOTE });
+    sample((struct session_options){ .engine = SESSION_ENGINE_REMOTE });
     for (size_t i = 0; i < SLEEPERS; i++)
         assert_int_equal(seen[i].with_native, 0);
     end_victim();
@@ -285,10 +285,10 @@ static void the_kernel_engine_copies_nothing_unless_it_is_wanted(void **state)
     struct engines *const engines = open_engines();
     (void)state;
     start_victim();
-    sample((struct sampler_options){ .engine = SAMPLER_ENGINE_KERNEL, .engines = engines });
+    sample((struct session_options){ .engine = SESSION_ENGINE_KERNEL, .engines = engines });
     for (size_t i = 0; i < SLEEPERS; i++)
         assert_int_equal(seen[i].with_native, 0);
-    sampler_close_engines(engines);
+    session_close_engines(engines);
     end_victim();
 }
 

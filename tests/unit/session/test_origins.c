@@ -47,21 +47,21 @@ static profile_origin add(struct world *world, struct process *process)
 static void a_process_is_found_until_it_ends(void **state)
 {
     struct world *const world = *state;
-    struct sampler_origin found;
+    struct session_origin found;
     struct err err = { 0 };
     const profile_origin first = add(world, &world->own), second = add(world, &world->other);
     assert_true(first != second && first != PROFILE_ORIGIN_SEVERAL);
-    assert_int_equal(sampler_origin_owner(first), sampler_origin_owner(second));
+    assert_int_equal(session_origin_owner(first), session_origin_owner(second));
     assert_int_equal(world->origins.owner_count, 1);
     assert_ok(origins_find(&world->origins, first, &found, &err), &err);
     assert_int_equal(found.pid, getpid());
     assert_int_equal(found.owner.uid, getuid());
     assert_true(found.pidfd >= 0 && found.pidfd != world->own.pidfd);
-    sampler_origin_close(&found);
+    session_origin_close(&found);
     origins_end(&world->origins, first);
     assert_int_equal(origins_find(&world->origins, first, &found, NULL), ERR_GONE);
     assert_ok(origins_find(&world->origins, second, &found, &err), &err);
-    sampler_origin_close(&found);
+    session_origin_close(&found);
     /* Origins that stand for none are never found. */
     origins_end(&world->origins, PROFILE_ORIGIN_NONE);
     origins_end(&world->origins, PROFILE_ORIGIN_SEVERAL);
@@ -72,7 +72,7 @@ static void a_process_is_found_until_it_ends(void **state)
 static void descriptors_that_are_kept_outlive_the_process(void **state)
 {
     struct world *const world = *state;
-    struct sampler_origin found;
+    struct session_origin found;
     struct process gone;
     struct err err = { 0 };
     assert_ok(process_open(&gone, getpid(), &err), &err);
@@ -84,7 +84,7 @@ static void descriptors_that_are_kept_outlive_the_process(void **state)
     process_close(&gone);
     assert_true(fcntl(pidfd, F_GETFD) >= 0 && fcntl(space_fd, F_GETFD) >= 0);
     assert_ok(origins_find(&world->origins, number, &found, &err), &err);
-    sampler_origin_close(&found);
+    session_origin_close(&found);
     origins_end(&world->origins, number);
     assert_true(fcntl(pidfd, F_GETFD) < 0 && fcntl(space_fd, F_GETFD) < 0);
 }

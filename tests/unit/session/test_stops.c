@@ -17,7 +17,7 @@ struct world {
     uint64_t ticks, stood_for, waited, steps[STOPS_STILL + 1], stopped_ns, probes;
 };
 
-static void begin(struct world *world, enum sampler_stop policy)
+static void begin(struct world *world, enum session_stop policy)
 {
     *world = (struct world){ .now_ns = START_NS, .stop_ns = 100000 };
     stops_init(&world->stops, policy, SHARE);
@@ -70,11 +70,11 @@ static void never_and_always_are_kept(void **state)
 {
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_NEVER);
+    begin(&world, SESSION_STOP_NEVER);
     world.uncertain = 1;
     run(&world, 3);
     assert_int_equal(world.steps[STOPS_MOVING], world.ticks);
-    begin(&world, SAMPLER_STOP_ALWAYS);
+    begin(&world, SESSION_STOP_ALWAYS);
     world.stop_ns = 10 * NS_PER_MS;
     run(&world, 3);
     assert_int_equal(world.steps[STOPS_STILL], world.ticks);
@@ -86,7 +86,7 @@ static void windows_begin_and_end_stopping_at_different_shares(void **state)
 {
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     tick(&world);
     assert_true(world.stops.is_still);
     run(&world, 5);
@@ -106,7 +106,7 @@ static void a_share_between_the_two_keeps_what_is_done(void **state)
 {
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     /* Stopping, with so many readings that one more or less does not cross a limit. */
     world.stops.readings = 1e6;
     for (unsigned i = 0; i < 10; i++) {
@@ -122,7 +122,7 @@ static void a_window_is_decided_before_it_begins(void **state)
 {
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     run(&world, 5);
     const uint64_t before_ns = world.stops.window_ends_ns;
     while (world.stops.window_ends_ns == before_ns)
@@ -147,7 +147,7 @@ static void stops_never_take_more_than_their_share(void **state)
     for (size_t i = 0; i < sizeof stops_ns / sizeof *stops_ns; i++)
         for (size_t j = 0; j < sizeof uncertain / sizeof *uncertain; j++) {
             struct world world;
-            begin(&world, SAMPLER_STOP_AUTO);
+            begin(&world, SESSION_STOP_AUTO);
             world.stop_ns = stops_ns[i];
             world.uncertain = uncertain[j];
             for (unsigned n = 0; n < 60000; n++) {
@@ -171,7 +171,7 @@ static void no_second_has_more_than_the_share_and_one_stop(void **state)
         struct random random;
         struct world world;
         uint64_t sum_ns = 0;
-        begin(&world, SAMPLER_STOP_AUTO);
+        begin(&world, SESSION_STOP_AUTO);
         random_init(&random, 3);
         world.uncertain = 0.5;
         for (unsigned n = 0; n < TICKS; n++) {
@@ -190,7 +190,7 @@ static void stops_take_most_of_their_share(void **state)
 {
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     world.uncertain = 0.5;
     for (unsigned n = 0; n < 60000; n++) {
         world.stop_ns = n % 100 ? 40000 : 3000000;
@@ -204,7 +204,7 @@ static double stops_a_second(double share, uint64_t stop_ns)
 {
     enum { SECONDS = 20 };
     struct world world;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     world.stops.share = share;
     world.uncertain = 1;
     world.stop_ns = stop_ns;
@@ -229,7 +229,7 @@ static void what_was_not_used_is_not_saved_up(void **state)
 {
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     world.uncertain = 0.5;
     run(&world, 2);
     world.now_ns += 3600 * NS_PER_S;
@@ -243,7 +243,7 @@ static void every_tick_is_stood_for_once(void **state)
 {
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     for (unsigned i = 0; i < 40; i++) {
         uint64_t pending = world.ticks - world.stood_for;
         world.uncertain = i % 4 < 2 ? 0 : 0.5;
@@ -267,7 +267,7 @@ static void a_reading_that_failed_takes_no_skipped_ticks(void **state)
 {
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     world.uncertain = 0.5;
     run(&world, 2);
     while (world.stops.skipped.ticks < 2)
@@ -288,7 +288,7 @@ static void waiting_counts_for_what_it_is(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof periods_ns / sizeof *periods_ns; i++) {
         struct world world;
-        begin(&world, SAMPLER_STOP_AUTO);
+        begin(&world, SESSION_STOP_AUTO);
         world.uncertain = 0.5;
         world.stop_ns = 45000;
         world.period_ns = periods_ns[i] * NS_PER_MS + 7919;
@@ -304,7 +304,7 @@ static void a_long_rest_changes_no_gap(void **state)
 {
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     world.uncertain = 0.5;
     world.stop_ns = 200000;
     run(&world, 10);
@@ -323,7 +323,7 @@ static void a_long_stop_leaves_no_hole(void **state)
     enum { STOP_NS = 40000, LONG_NS = 4000000, MOST_TICKS = 30 };
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     world.uncertain = 0.5;
     world.stop_ns = STOP_NS;
     run(&world, 2);
@@ -343,7 +343,7 @@ static void after_a_very_long_stop_threads_are_read_while_they_move(void **state
     enum { MOST_TICKS = 24 };
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     world.uncertain = 0.5;
     run(&world, 2);
     stops_note_stop(&world.stops, NS_PER_S, world.now_ns);
@@ -361,7 +361,7 @@ static void where_stops_take_long_threads_are_read_while_they_move(void **state)
     enum { MOST_TICKS = 45 };
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     world.uncertain = 0.5;
     world.stop_ns = NS_PER_MS;
     for (unsigned n = 0; n < 60000; n++)
@@ -378,14 +378,14 @@ static void one_stop_in_four_is_probed(void **state)
 {
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     world.uncertain = 1;
     while (world.steps[STOPS_STILL] < 8)
         tick(&world);
     assert_int_equal(world.probes, 8);
     run(&world, 100);
     assert_in_range(world.probes, world.steps[STOPS_STILL] / 5, world.steps[STOPS_STILL] / 3);
-    begin(&world, SAMPLER_STOP_ALWAYS);
+    begin(&world, SESSION_STOP_ALWAYS);
     run(&world, 3);
     assert_int_equal(world.probes, 0);
 }
@@ -394,7 +394,7 @@ static void after_a_refusal_threads_are_read_while_they_move_for_a_second(void *
 {
     struct world world;
     (void)state;
-    begin(&world, SAMPLER_STOP_AUTO);
+    begin(&world, SESSION_STOP_AUTO);
     world.uncertain = 1;
     run(&world, 2);
     const uint64_t still = world.steps[STOPS_STILL], moving = world.steps[STOPS_MOVING];
@@ -415,7 +415,7 @@ static void threads_that_cannot_be_read_while_they_move_are_read_stopped_only(vo
     struct world world;
     (void)state;
     for (size_t i = 0; i < sizeof stop_ns / sizeof *stop_ns; i++) {
-        begin(&world, SAMPLER_STOP_AUTO);
+        begin(&world, SESSION_STOP_AUTO);
         world.stops.needs_stops = true;
         world.stop_ns = stop_ns[i];
         run(&world, 20);

@@ -81,7 +81,7 @@ struct world {
     struct profile *profile;
     struct thread_cpus cpus;
     struct origins origins;
-    struct sampler_options options;
+    struct session_options options;
     struct target *target;
     struct remote_target remote;
     struct remote_tick tick;
@@ -201,9 +201,9 @@ static void begin(unsigned minor, size_t threads)
     thread_cpus_init(&world->cpus, world->profile);
     origins_init(&world->origins);
     world->options =
-        (struct sampler_options){ .all_threads = true, .stop = SAMPLER_STOP_NEVER };
+        (struct session_options){ .all_threads = true, .stop = SESSION_STOP_NEVER };
     world->tick.weight = 1;
-    assert_ok(target_open(getpid(), RUNTIME_QUICK, SAMPLER_MODE_WALL, NULL,
+    assert_ok(target_open(getpid(), RUNTIME_QUICK, SESSION_MODE_WALL, NULL,
                           profile_strings(world->profile), &world->target, &err),
               &err);
     assert_ok(target_join(world->target, world->profile, &world->cpus, &world->origins, NULL,

@@ -163,7 +163,7 @@ static void what_is_repeated_was_running_if_the_thread_was(void **state)
     struct world world;
     (void)state;
     begin(&world);
-    world.cpus.mode = SAMPLER_MODE_CPU;
+    world.cpus.mode = SESSION_MODE_CPU;
     read_thread(&world, FOUND_STOPPED);
     pass(&world);
     seal(&world);
@@ -332,7 +332,7 @@ static void hear_each(void *context, const struct run *run)
 /* Whatever fails after which part of the work, and however many ticks were skipped before it. */
 static void a_turn_that_fails_counts_no_tick_twice(void **state)
 {
-    static const struct sampler_options options = { .stop = SAMPLER_STOP_AUTO };
+    static const struct session_options options = { .stop = SESSION_STOP_AUTO };
     static struct tasks none;
     struct world world;
     struct remote_tick tick = { .weight = 1 };
@@ -349,7 +349,7 @@ static void a_turn_that_fails_counts_no_tick_twice(void **state)
     target->tasks.nodes = &target->fold.nodes;
     target->tasks.cpus = target->fold.cpus;
     target->tasks.is_each = true;
-    stops_init(&world.remote.stops, SAMPLER_STOP_AUTO, 0);
+    stops_init(&world.remote.stops, SESSION_STOP_AUTO, 0);
     for (unsigned i = 0; i < 2000; i++) {
         const bool fails = i && random_below(&world.random, 2);
         const uint64_t skipped = random_below(&world.random, 4);
@@ -410,7 +410,7 @@ static void the_rule_is_asked_again_of_a_target_with_other_users(void **state)
     target.users.ids[2]++;
     assert_false(target_may_stay(&target, &ending));
     assert_true(ending.is_refused);
-    assert_int_equal(ending.state, SAMPLER_ENDED);
+    assert_int_equal(ending.state, SESSION_ENDED);
     assert_int_equal(target_check_permission(&target, &err), ERR_PERM);
     assert_string_equal(err.message, "not this one");
     process_close(&target.process);

@@ -24,8 +24,8 @@ static size_t join(struct target_table *target_table, int pid)
 static void a_target_that_has_ended_is_still_listed(void **state)
 {
     struct target_table target_table;
-    struct sampler_target target;
-    struct sampler_processes counts;
+    struct session_target target;
+    struct session_processes counts;
     (void)state;
     target_table_init(&target_table);
     const size_t first = join(&target_table, 10);
@@ -48,16 +48,16 @@ static void a_target_that_has_ended_is_still_listed(void **state)
 static void the_first_warning_of_a_kind_stays(void **state)
 {
     struct target_table target_table;
-    struct sampler_target target;
+    struct session_target target;
     (void)state;
     target_table_init(&target_table);
     const size_t row = join(&target_table, 10);
-    assert_true(target_table_warn(&target_table, row, SAMPLER_WARNING_ANOTHER, "one"));
+    assert_true(target_table_warn(&target_table, row, SESSION_WARNING_ANOTHER, "one"));
     assert_true(target_table_at(&target_table, 0, &target));
-    assert_true(target_table_warn(&target_table, row, SAMPLER_WARNING_ANOTHER, "two"));
-    assert_string_equal(target.warnings[SAMPLER_WARNING_ANOTHER], "one");
-    assert_null(target.warnings[SAMPLER_WARNING_INTERPRETERS]);
-    assert_true(target_table_warn(&target_table, SAMPLER_MAX_LISTED, SAMPLER_WARNING_ANOTHER,
+    assert_true(target_table_warn(&target_table, row, SESSION_WARNING_ANOTHER, "two"));
+    assert_string_equal(target.warnings[SESSION_WARNING_ANOTHER], "one");
+    assert_null(target.warnings[SESSION_WARNING_INTERPRETERS]);
+    assert_true(target_table_warn(&target_table, SESSION_MAX_LISTED, SESSION_WARNING_ANOTHER,
                                   "beyond"));
     target_table_deinit(&target_table);
 }
@@ -65,19 +65,19 @@ static void the_first_warning_of_a_kind_stays(void **state)
 static void more_targets_than_are_listed_are_counted(void **state)
 {
     struct target_table target_table;
-    struct sampler_target target;
-    struct sampler_processes counts;
+    struct session_target target;
+    struct session_processes counts;
     size_t place = 0;
     (void)state;
     target_table_init(&target_table);
-    for (int i = 0; i < SAMPLER_MAX_LISTED + 3; i++)
+    for (int i = 0; i < SESSION_MAX_LISTED + 3; i++)
         place = join(&target_table, i + 1);
-    assert_true(target_table_at(&target_table, SAMPLER_MAX_LISTED - 1, &target));
-    assert_false(target_table_at(&target_table, SAMPLER_MAX_LISTED, &target));
+    assert_true(target_table_at(&target_table, SESSION_MAX_LISTED - 1, &target));
+    assert_false(target_table_at(&target_table, SESSION_MAX_LISTED, &target));
     target_table_end(&target_table, place, 9, "it exited");
     target_table_counts(&target_table, &counts);
-    assert_int_equal(counts.joined, SAMPLER_MAX_LISTED + 3);
-    assert_int_equal(counts.running, SAMPLER_MAX_LISTED + 2);
+    assert_int_equal(counts.joined, SESSION_MAX_LISTED + 3);
+    assert_int_equal(counts.running, SESSION_MAX_LISTED + 2);
     target_table_deinit(&target_table);
 }
 

@@ -29,7 +29,7 @@ struct world {
 
 static void begin(struct world *world, bool counts_waiting)
 {
-    static const struct sampler_options options = { .rate_hz = 1000 };
+    static const struct session_options options = { .rate_hz = 1000 };
     struct err err = { 0 };
     memset(world, 0, sizeof *world);
     world->made = stack_world_create(14);

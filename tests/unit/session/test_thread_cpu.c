@@ -17,7 +17,7 @@ static void a_stopped_thread_is_counted_as_it_was_before(void **state)
     for (size_t i = 0; i < sizeof info / sizeof *info; i++)
         for (size_t j = 0; j < sizeof now / sizeof *now; j++) {
             struct cpu_world world;
-            cpu_world_begin(&world, SAMPLER_MODE_WALL);
+            cpu_world_begin(&world, SESSION_MODE_WALL);
             for (unsigned n = 0; n < 100; n++) {
                 world.now_ns += NS_PER_MS;
                 const struct sample sample = { .thread = world.thread,
@@ -50,7 +50,7 @@ static void a_thread_is_asked_before_it_is_stopped(void **state)
 {
     struct cpu_world world;
     (void)state;
-    cpu_world_begin(&world, SAMPLER_MODE_WALL);
+    cpu_world_begin(&world, SESSION_MODE_WALL);
     for (unsigned i = 0; i < 2; i++) {
         const int32_t off = cpu_world_tid(CPU_OFF), on = cpu_world_tid(CPU_ON);
         assert_int_equal(thread_cpus_ask(&world.cpus, world.thread, getpid(), off, NULL),
@@ -92,7 +92,7 @@ static void the_word_that_a_thread_waits_at_says_whether_it_waits_for_the_gil(vo
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct cpu_world world;
-        cpu_world_begin(&world, SAMPLER_MODE_WALL);
+        cpu_world_begin(&world, SESSION_MODE_WALL);
         const struct sample sample = { .thread = world.thread,
                                        .pid = getpid(),
                                        .tid = gettid(),
@@ -126,7 +126,7 @@ static void what_waits_shortly_is_as_it_was_at_first(void **state)
     (void)state;
     for (enum cpu cpu = CPU_ON; cpu <= CPU_OFF; cpu++) {
         struct cpu_world world;
-        cpu_world_begin(&world, SAMPLER_MODE_WALL);
+        cpu_world_begin(&world, SESSION_MODE_WALL);
         for (int i = 0; i <= STILL; i++) {
             world.now_ns += 1000;
             cpu_world_take(&world, cpu_world_tid(cpu), 0, i > 0);

@@ -36,13 +36,13 @@ static uint64_t target_list_of(const struct target_list *targets, const struct v
 static void a_sink_hears_what_is_counted_and_when(void **state)
 {
     (void)state;
-    for (int mode = SAMPLER_MODE_WALL; mode <= SAMPLER_MODE_CPU; mode++) {
+    for (int mode = SESSION_MODE_WALL; mode <= SESSION_MODE_CPU; mode++) {
         struct target_list targets = { .count = 0 };
         const struct sink sink = { .context = &targets, .count = hear };
         struct view_cells cells;
         struct err err = { 0 };
         struct cpu_world world;
-        cpu_world_begin(&world, (enum sampler_mode)mode);
+        cpu_world_begin(&world, (enum session_mode)mode);
         world.cpus.sink = &sink;
         for (int i = 0; i < 40; i++) {
             world.now_ns += 1000000;
@@ -65,7 +65,7 @@ static void a_sink_hears_what_is_counted_and_when(void **state)
         }
         assert_int_equal(heard, counted);
         assert_int_equal(heard + cpu_world_quality(&world)->filtered, 40);
-        assert_true(mode == SAMPLER_MODE_CPU || cells.count >= 2);
+        assert_true(mode == SESSION_MODE_CPU || cells.count >= 2);
         view_cells_deinit(&cells);
         profile_snapshot_release(&snapshot);
         cpu_world_end(&world);
@@ -78,7 +78,7 @@ static void a_sample_counts_as_often_as_it_stands_for_ticks(void **state)
     enum { TIMES = 7, STILL = 5 };
     struct cpu_world world;
     (void)state;
-    cpu_world_begin(&world, SAMPLER_MODE_WALL);
+    cpu_world_begin(&world, SESSION_MODE_WALL);
     world.now_ns = NS_PER_S;
     struct sample sample = cpu_world_sample(&world, cpu_world_tid(CPU_OFF), TIMES);
     sample.motion = &profile_quality(world.profile)->moving;

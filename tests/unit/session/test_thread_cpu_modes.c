@@ -19,8 +19,8 @@ static void a_mode_keeps_what_it_asks_for_and_what_is_unknown(void **state)
         { CPU_OFF, STATE_IN_GC | STATE_IN_NATIVE, { true, false, false, false } },
         { CPU_UNKNOWN, STATE_HAS_GIL | STATE_HAS_EXCEPTION, { true, true, true, true } },
     };
-    static const enum sampler_mode modes[] = { SAMPLER_MODE_WALL, SAMPLER_MODE_CPU,
-                                               SAMPLER_MODE_GIL, SAMPLER_MODE_EXCEPTION };
+    static const enum session_mode modes[] = { SESSION_MODE_WALL, SESSION_MODE_CPU,
+                                               SESSION_MODE_GIL, SESSION_MODE_EXCEPTION };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
@@ -41,7 +41,7 @@ static void a_thread_that_ran_all_the_time_is_kept_by_cpu(void **state)
 {
     struct cpu_world world;
     (void)state;
-    cpu_world_begin(&world, SAMPLER_MODE_CPU);
+    cpu_world_begin(&world, SESSION_MODE_CPU);
     cpu_world_take(&world, cpu_world_tid(CPU_ON), 0, false);
     const uint64_t before = cpu_world_quality(&world)->samples;
     for (int i = 0; i < 5; i++)
@@ -60,7 +60,7 @@ static void samples_that_waited_are_filtered_too(void **state)
     for (int runs = 0; runs < 2; runs++) {
         struct cpu_world world;
         const int32_t tid = cpu_world_tid(runs ? CPU_ON : CPU_OFF);
-        cpu_world_begin(&world, SAMPLER_MODE_CPU);
+        cpu_world_begin(&world, SESSION_MODE_CPU);
         cpu_world_take(&world, tid, 0, false);
         const struct quality before = *cpu_world_quality(&world);
         for (int i = 0; i < STILL; i++) {
@@ -82,7 +82,7 @@ static void what_is_filtered_is_nowhere(void **state)
 {
     struct cpu_world world;
     (void)state;
-    cpu_world_begin(&world, SAMPLER_MODE_GIL);
+    cpu_world_begin(&world, SESSION_MODE_GIL);
     for (int i = 0; i < 10; i++) {
         world.now_ns++;
         cpu_world_take(&world, 0, i % 2 ? STATE_HAS_GIL : STATE_WAITS_GIL, false);
@@ -101,16 +101,16 @@ static void what_may_be_kept_is_known_before_the_cpu_is(void **state)
 {
     struct cpu_world world;
     (void)state;
-    cpu_world_begin(&world, SAMPLER_MODE_CPU);
+    cpu_world_begin(&world, SESSION_MODE_CPU);
     assert_true(thread_cpus_may_keep(&world.cpus, 0));
-    world.cpus.mode = SAMPLER_MODE_GIL;
+    world.cpus.mode = SESSION_MODE_GIL;
     assert_false(thread_cpus_may_keep(&world.cpus, 0));
     assert_true(thread_cpus_may_keep(&world.cpus, STATE_HAS_GIL));
     assert_true(thread_cpus_may_keep(&world.cpus, STATE_UNKNOWN_HAS_GIL));
-    world.cpus.mode = SAMPLER_MODE_EXCEPTION;
+    world.cpus.mode = SESSION_MODE_EXCEPTION;
     assert_false(thread_cpus_may_keep(&world.cpus, STATE_HAS_GIL));
     assert_true(thread_cpus_may_keep(&world.cpus, STATE_HAS_EXCEPTION));
-    world.cpus.mode = SAMPLER_MODE_WALL;
+    world.cpus.mode = SESSION_MODE_WALL;
     assert_true(thread_cpus_may_keep(&world.cpus, 0));
     cpu_world_end(&world);
 }
@@ -120,7 +120,7 @@ static void stopped_samples_that_are_filtered_are_not_counted_as_stopped(void **
 {
     struct cpu_world world;
     (void)state;
-    cpu_world_begin(&world, SAMPLER_MODE_CPU);
+    cpu_world_begin(&world, SESSION_MODE_CPU);
     for (unsigned i = 0; i < 10; i++) {
         world.now_ns++;
         struct sample sample = cpu_world_sample(&world, cpu_world_tid(CPU_OFF), 1);

@@ -24,7 +24,7 @@ static void what_was_ready_at_first_only_counts_as_ready_once(void **state)
     enum { STILL = 5 };
     struct cpu_world world;
     (void)state;
-    cpu_world_begin(&world, SAMPLER_MODE_WALL);
+    cpu_world_begin(&world, SESSION_MODE_WALL);
     for (int i = 0; i <= STILL; i++) {
         if (i == 2)
             become(&world, CPU_OFF);
@@ -44,7 +44,7 @@ static void time_without_a_processor_is_of_the_samples_then(void **state)
     enum { STILL = 20, QUEUED_MS = 5 };
     struct cpu_world world;
     (void)state;
-    cpu_world_begin(&world, SAMPLER_MODE_WALL);
+    cpu_world_begin(&world, SESSION_MODE_WALL);
     for (int i = 0; i <= STILL; i++) {
         world.now_ns += NS_PER_MS;
         cpu_world_take(&world, cpu_world_tid(CPU_OFF), 0, i > 0);
@@ -67,7 +67,7 @@ static void what_ran_just_now_runs(void **state)
 {
     struct cpu_world world;
     (void)state;
-    cpu_world_begin(&world, SAMPLER_MODE_WALL);
+    cpu_world_begin(&world, SESSION_MODE_WALL);
     cpu_world_move(&world, CPU_ON, 0);
     become(&world, CPU_OFF);
     cpu_world_move(&world, CPU_ON, 0);
@@ -103,7 +103,7 @@ static int32_t start_rivals(void)
 static struct state_sums sums_of_300_samples(int32_t tid, bool is_still)
 {
     struct cpu_world world;
-    cpu_world_begin(&world, SAMPLER_MODE_WALL);
+    cpu_world_begin(&world, SESSION_MODE_WALL);
     world.cpus.created_ns = clock_now_ns();
     for (int i = 0; i < 300; i++) {
         const struct timespec pause = { .tv_nsec = (long)NS_PER_MS };
@@ -153,9 +153,9 @@ static void a_runnable_thread_is_not_on_a_cpu(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        for (unsigned mode = SAMPLER_MODE_WALL; mode <= SAMPLER_MODE_CPU; mode++) {
+        for (unsigned mode = SESSION_MODE_WALL; mode <= SESSION_MODE_CPU; mode++) {
             struct cpu_world world;
-            cpu_world_begin(&world, (enum sampler_mode)mode);
+            cpu_world_begin(&world, (enum session_mode)mode);
             const struct sample sample = { .thread = world.thread,
                                            .pid = getpid(),
                                            .tid = gettid(),
@@ -168,7 +168,7 @@ static void a_runnable_thread_is_not_on_a_cpu(void **state)
                                            .times = 3,
                                            .now_ns = world.now_ns };
             assert_int_equal(thread_cpus_add(&world.cpus, &sample), ERR_OK);
-            const bool is_kept = mode == SAMPLER_MODE_WALL ||
+            const bool is_kept = mode == SESSION_MODE_WALL ||
                                  (rows[i].state & (STATE_ON_CPU | STATE_UNKNOWN_ON_CPU));
             const struct state_sums sums = cpu_world_sums(&world);
             assert_int_equal(sums.samples, is_kept ? 3 : 0);

@@ -20,7 +20,7 @@ static const struct leaf no_leaf;
 static void begin(struct cpu_world *world)
 {
     struct err err = { 0 };
-    cpu_world_begin(world, SAMPLER_MODE_WALL);
+    cpu_world_begin(world, SESSION_MODE_WALL);
     assert_ok(waits_create(world->profile, true, &world->cpus.waits, &err), &err);
 }
 

@@ -5,8 +5,8 @@
 
 #include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
-#include "sampler/sampler.h"
-#include "tests/support/fake_sampler.h"
+#include "sampler/session.h"
+#include "tests/support/fake_session.h"
 #include "tests/support/test.h"
 #include "tests/unit/server/api/answer.h"
 #include "tests/unit/server/client.h"
@@ -101,15 +101,15 @@ static void grow(struct server *server)
 {
     static const struct fake_frame frames[] = { { "/srv/app.py", "main", 10, 14 },
                                                 { "/srv/new.py", "fresh", 1, 2 } };
-    fake_sampler_add(server->sampler, 4711, frames, 2, STATE_ON_CPU, 7);
-    fake_sampler_add(server->sampler, 4713, frames, 1, 0, 3);
-    fake_sampler_seal(server->sampler);
+    fake_session_add(server->session, 4711, frames, 2, STATE_ON_CPU, 7);
+    fake_session_add(server->session, 4713, frames, 1, 0, 3);
+    fake_session_seal(server->session);
 }
 
 static void a_tree_has_packages_only_as_a_whole(void **state)
 {
     const struct server *const server = *state;
-    struct packages *const packages = profile_packages(sampler_profile(server->sampler));
+    struct packages *const packages = profile_packages(session_profile(server->session));
     assert_int_equal(packages_add(packages, "/srv/vendored", "six", NULL), ERR_OK);
     cJSON *const whole = get_json(*state, "/api/v1/sessions/1/tree");
     cJSON *const part = get_json(*state, "/api/v1/sessions/1/tree?since=1");
@@ -124,7 +124,7 @@ static void a_tree_has_packages_only_as_a_whole(void **state)
 static void viewers_do_not_begin_again_for_each_package(void **state)
 {
     const struct server *const server = *state;
-    struct packages *const packages = profile_packages(sampler_profile(server->sampler));
+    struct packages *const packages = profile_packages(session_profile(server->session));
     char path[32], known[32] = "";
     unsigned changes = 0;
     for (unsigned i = 0; i < 40; i++) {
@@ -292,10 +292,10 @@ static void views_say_what_code_of_the_jit_executed(void **state)
     const struct server *const server = *state;
     cJSON *const before = get_json(server, targets[0]);
     assert_null(cJSON_GetObjectItem(before, "in_jit"));
-    fake_sampler_add(server->sampler, 4711, &cold, 1, STATE_ON_CPU, 7);
-    fake_sampler_add(server->sampler, 4711, &hot, 1, STATE_ON_CPU | STATE_IN_JIT, 5);
-    fake_sampler_add(server->sampler, 4711, &hot, 1, STATE_ON_CPU | STATE_UNKNOWN_IN_JIT, 2);
-    fake_sampler_seal(server->sampler);
+    fake_session_add(server->session, 4711, &cold, 1, STATE_ON_CPU, 7);
+    fake_session_add(server->session, 4711, &hot, 1, STATE_ON_CPU | STATE_IN_JIT, 5);
+    fake_session_add(server->session, 4711, &hot, 1, STATE_ON_CPU | STATE_UNKNOWN_IN_JIT, 2);
+    fake_session_seal(server->session);
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         cJSON *const view = get_json(server, targets[i]);
         const cJSON *const in_jit = member(view, "in_jit");

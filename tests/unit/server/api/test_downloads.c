@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/report/report.h"
-#include "tests/support/fake_sampler.h"
+#include "tests/support/fake_session.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 #include "tests/unit/server/client.h"
@@ -84,14 +84,14 @@ static void a_session_is_compared_with_another(void **state)
 /* A native frame with native code below it, and Python code below that. */
 static void add_native(struct server *server)
 {
-    struct profile *const profile = sampler_profile(server->sampler);
+    struct profile *const profile = session_profile(server->session);
     struct err err = { 0 };
     const thread_id thread = made_thread(profile, 7, 7);
     const node_id inner = made_node(profile, "run;dot@/lib/numpy.so;gemm@/lib/blas.so");
     const node_id called = made_node(profile, "run;dot@/lib/numpy.so;callback");
     assert_ok(profile_add(profile, thread, 0, inner, 3, &err), &err);
     assert_ok(profile_add(profile, thread, 0, called, 4, &err), &err);
-    fake_sampler_seal(server->sampler);
+    fake_session_seal(server->session);
 }
 
 static void native_frames_are_as_asked(void **state)

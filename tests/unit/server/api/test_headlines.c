@@ -2,7 +2,7 @@
 
 #include "sampler/base/clock.h"
 #include "server/api/headlines.h"
-#include "tests/support/fake_sampler.h"
+#include "tests/support/fake_session.h"
 #include "tests/support/test.h"
 #include "tests/unit/server/fixture.h"
 
@@ -73,8 +73,8 @@ static void the_same_profile_is_read_once(void **state)
     *headlines.items->text = '!';
     renew_old(&headlines, server->sessions, &key, 1);
     assert_int_equal(*headlines.items->text, '!');
-    fake_sampler_add(server->sampler, 1, &frame, 1, 0, 5);
-    fake_sampler_seal(server->sampler);
+    fake_session_add(server->session, 1, &frame, 1, 0, 5);
+    fake_session_seal(server->session);
     renew_old(&headlines, server->sessions, &key, 1);
     assert_int_not_equal(*headlines.items->text, '!');
     headlines_deinit(&headlines);

@@ -3,7 +3,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "tests/support/fake_sampler.h"
+#include "tests/support/fake_session.h"
 #include "tests/support/test.h"
 #include "tests/unit/server/api/answer.h"
 #include "tests/unit/server/fixture.h"
@@ -99,7 +99,7 @@ static void empty_session_is_a_session(void **state)
 static void ended_session_says_why(void **state)
 {
     struct server *const server = *state;
-    fake_sampler_end(server->sampler, "target exited");
+    fake_session_end(server->session, "target exited");
     cJSON *const session = get_json(server, "/api/v1/sessions/1");
     assert_string_equal(member(session, "state")->valuestring, "ended");
     assert_string_equal(member(session, "reason")->valuestring, "target exited");

@@ -3,7 +3,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "tests/support/fake_sampler.h"
+#include "tests/support/fake_session.h"
 #include "tests/support/test.h"
 #include "tests/unit/server/api/answer.h"
 #include "tests/unit/server/client.h"
@@ -16,8 +16,8 @@ static void go_on(struct server *server, unsigned seconds)
 {
     static const struct fake_frame frames[] = { { "/srv/app.py", "main", 10, 14 } };
     for (unsigned i = 0; i < seconds; i++) {
-        fake_sampler_add(server->sampler, 4711, frames, 1, STATE_ON_CPU, 1);
-        fake_sampler_seal(server->sampler);
+        fake_session_add(server->session, 4711, frames, 1, STATE_ON_CPU, 1);
+        fake_session_seal(server->session);
     }
 }
 

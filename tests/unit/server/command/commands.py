@@ -1,4 +1,4 @@
-"""Whole commands of the program, with a fake sampler in it (tests/support/fake_sampler.h).
+"""Whole commands of the program, with a fake sampler in it (tests/support/fake_session.h).
 
 The environment variable PYROMETER names the program.
 """

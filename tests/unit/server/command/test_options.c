@@ -65,10 +65,10 @@ static void what_is_recorded_is_chosen_for_every_command(void **state)
                  "--realtime-stats --quality q.json%s",
                  commands[i], i == 2 ? " app.py" : "");
         assert_int_equal(parse_text(line, &options, NULL), ERR_OK);
-        assert_int_equal(options.sampling.mode, SAMPLER_MODE_GIL);
-        assert_int_equal(options.sampling.native, SAMPLER_NATIVE_LEAF);
+        assert_int_equal(options.sampling.mode, SESSION_MODE_GIL);
+        assert_int_equal(options.sampling.native, SESSION_NATIVE_LEAF);
         assert_true(options.sampling.no_gc);
-        assert_true(options.sampling.opcodes && options.sampling.stop == SAMPLER_STOP_ALWAYS);
+        assert_true(options.sampling.opcodes && options.sampling.stop == SESSION_STOP_ALWAYS);
         assert_true(options.sampling.max_cpu_percent == 2.5);
         assert_true(options.wants_stats);
         assert_string_equal(options.quality_file, "q.json");
@@ -107,13 +107,13 @@ static void asyncio_is_off_running_or_all(void **state)
 {
     static const struct {
         const char *line;
-        enum sampler_async async;
+        enum session_async async;
         bool names_mode;
     } rows[] = {
-        { "dump 1", SAMPLER_ASYNC_OFF, false },
-        { "dump 1 --async-aware", SAMPLER_ASYNC_RUNNING, false },
-        { "dump 1 --async-mode all --async-aware", SAMPLER_ASYNC_ALL, true },
-        { "dump 1 --async-aware --async-mode running", SAMPLER_ASYNC_RUNNING, true },
+        { "dump 1", SESSION_ASYNC_OFF, false },
+        { "dump 1 --async-aware", SESSION_ASYNC_RUNNING, false },
+        { "dump 1 --async-mode all --async-aware", SESSION_ASYNC_ALL, true },
+        { "dump 1 --async-aware --async-mode running", SESSION_ASYNC_RUNNING, true },
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -129,7 +129,7 @@ static void nothing_special_is_recorded_unasked(void **state)
     struct options options;
     (void)state;
     assert_int_equal(parse_text("attach 1", &options, NULL), ERR_OK);
-    assert_int_equal(options.sampling.mode, SAMPLER_MODE_WALL);
+    assert_int_equal(options.sampling.mode, SESSION_MODE_WALL);
     assert_false(options.sampling.native || options.sampling.no_gc);
     assert_false(options.sampling.opcodes || options.sampling.stop);
     assert_true(options.sampling.max_cpu_percent == 0);
@@ -288,11 +288,11 @@ static void native_code_is_recorded_as_wanted(void **state)
     struct options options;
     (void)state;
     assert_int_equal(parse_text("record 1 --collapsed --native=full", &options, NULL), ERR_OK);
-    assert_int_equal(options.sampling.native, SAMPLER_NATIVE_FULL);
+    assert_int_equal(options.sampling.native, SESSION_NATIVE_FULL);
     assert_int_equal(parse_text("run --native=off app.py", &options, NULL), ERR_OK);
-    assert_int_equal(options.sampling.native, SAMPLER_NATIVE_OFF);
+    assert_int_equal(options.sampling.native, SESSION_NATIVE_OFF);
     assert_int_equal(parse_text("run --native app.py", &options, NULL), ERR_OK);
-    assert_int_equal(options.sampling.native, SAMPLER_NATIVE_LEAF);
+    assert_int_equal(options.sampling.native, SESSION_NATIVE_LEAF);
 }
 
 static void native_frames_are_chosen_by_name(void **state)
@@ -405,9 +405,9 @@ static void letters_mean_what_they_mean_in_py_spy(void **state)
     assert_int_equal(options.sampling.pid_count, 2);
     assert_int_equal(options.sampling.pids[1], 8);
     assert_true(options.sampling.subprocesses);
-    assert_int_equal(options.sampling.native, SAMPLER_NATIVE_FULL);
+    assert_int_equal(options.sampling.native, SESSION_NATIVE_FULL);
     assert_true(options.shows_idle && options.report.by_thread);
-    assert_int_equal(options.sampling.mode, SAMPLER_MODE_GIL);
+    assert_int_equal(options.sampling.mode, SESSION_MODE_GIL);
     assert_true(options.sampling.rate_hz == 50);
     assert_string_equal(options.formats[0].format->name, "collapsed");
     assert_int_equal(parse_text("dump 7 /dev/null --executable x", &options, NULL), ERR_OK);
@@ -486,14 +486,14 @@ static void threads_are_stopped_as_needed_never_or_always(void **state)
 {
     static const struct {
         const char *line;
-        enum sampler_stop stop;
+        enum session_stop stop;
         double percent;
     } rows[] = {
-        { "attach 1", SAMPLER_STOP_AUTO, 0 },
-        { "attach 1 --stop auto --max-stop 2.5%", SAMPLER_STOP_AUTO, 2.5 },
-        { "attach 1 --stop=never", SAMPLER_STOP_NEVER, 0 },
-        { "attach 1 --stop always", SAMPLER_STOP_ALWAYS, 0 },
-        { "attach 1 --blocking", SAMPLER_STOP_ALWAYS, 0 },
+        { "attach 1", SESSION_STOP_AUTO, 0 },
+        { "attach 1 --stop auto --max-stop 2.5%", SESSION_STOP_AUTO, 2.5 },
+        { "attach 1 --stop=never", SESSION_STOP_NEVER, 0 },
+        { "attach 1 --stop always", SESSION_STOP_ALWAYS, 0 },
+        { "attach 1 --blocking", SESSION_STOP_ALWAYS, 0 },
     };
     static const char *const wrong[] = { "attach 1 --stop", "attach 1 --stop sometimes",
                                          "attach 1 --max-stop 0", "attach 1 --max-stop 101",

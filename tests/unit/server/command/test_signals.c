@@ -23,7 +23,7 @@ static void await(pid_t pid, int what)
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, what | WNOWAIT), 0);
 }
 
-/* The sampler stops threads a thousand times a second. */
+/* The session stops threads a thousand times a second. */
 static void a_child_that_stops_or_goes_on_wakes_nobody(void **state)
 {
     struct signals signals;

@@ -10,7 +10,7 @@
 #include "server/http/connections.h"
 #include "server/http/http.h"
 #include "server/http/request.h"
-#include "tests/support/fake_sampler.h"
+#include "tests/support/fake_session.h"
 #include "tests/support/test.h"
 #include "tests/unit/server/client.h"
 #include "tests/unit/server/fixture.h"
@@ -228,8 +228,8 @@ static void tags_change_with_content_query_and_encoding(void **state)
     assert_string_not_equal(view, filtered);
     assert_int_equal(status_if_none_match(server, "/api/v1/sessions/1/view", BEARER, view),
                      304);
-    fake_sampler_add(server->sampler, 4711, NULL, 0, 0, 1);
-    fake_sampler_seal(server->sampler);
+    fake_session_add(server->session, 4711, NULL, 0, 0, 1);
+    fake_session_seal(server->session);
     assert_int_equal(status_if_none_match(server, "/api/v1/sessions/1/view", BEARER, view),
                      200);
     assert_int_equal(status_if_none_match(server, "/api/v1/sessions/1/tree", BEARER, tree),

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/push/labels.h"
 #include "server/push/protocol.h"
 #include "server/push/setting_readers.h"
@@ -17,7 +17,7 @@ static const char *value_of(const struct push_labels *labels, const char *name)
 static const char *service_of(const char *const *argv, size_t argc)
 {
     static struct push_labels labels;
-    const struct sampler_target target = {
+    const struct session_target target = {
         .pid = 1, .argc = argc, .argv = argv, .executable = "/usr/bin/python3.11"
     };
     const struct push_settings settings = { .label_count = 0 };
@@ -51,7 +51,7 @@ static void a_service_is_named_after_its_command(void **state)
 static void what_the_environment_says_comes_first(void **state)
 {
     static const char *const argv[] = { "app" };
-    const struct sampler_target target = {
+    const struct session_target target = {
         .pid = 1,
         .argc = 1,
         .argv = argv,
@@ -76,7 +76,7 @@ static void read_label(struct push_settings *settings, const char *text)
 static void own_labels_replace_others_and_remove_them(void **state)
 {
     static const char *const argv[] = { "app" };
-    struct sampler_target target = {
+    struct session_target target = {
         .pid = 4711, .argc = 1, .argv = argv, .pod = "shop/web-1"
     };
     struct push_settings settings = { .label_count = 0 };

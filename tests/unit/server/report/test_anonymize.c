@@ -80,8 +80,8 @@ struct world {
     struct source_reader files;
     struct profile *profile;
     struct profile_snapshot snapshot;
-    struct sampler_target target;
-    struct sampler_options options;
+    struct session_target target;
+    struct session_options options;
     struct target_record target_list_item;
     struct target_list targets;
     struct session_info info;
@@ -150,7 +150,7 @@ static int setup(void **state)
     put_source(world);
     fill(world->profile);
     world->snapshot = made_snapshot(world->profile);
-    world->target = (struct sampler_target){ .pid = 4711,
+    world->target = (struct session_target){ .pid = 4711,
                                              .argc = 3,
                                              .argv = words,
                                              .executable = words[0],
@@ -161,7 +161,7 @@ static int setup(void **state)
     world->info = (struct session_info){
         .id = "1",
         .epoch = "0123456789abcdef",
-        .status = { .state = SAMPLER_ENDED,
+        .status = { .state = SESSION_ENDED,
                     .reason = "the end of " OWN,
                     .started_at_ns = NS_PER_S,
                     .elapsed_ns = NS_PER_S },

@@ -100,8 +100,8 @@ static void new_gone_grown_and_shrunk_functions_are_listed(void **state)
 static struct report_source *made_marked(struct profile *profile, uint32_t marked)
 {
     static const struct view_query all;
-    static const struct sampler_options options = { .rate_hz = 100 };
-    static const struct sampler_target target = { .pid = 1 };
+    static const struct session_options options = { .rate_hz = 100 };
+    static const struct session_target target = { .pid = 1 };
     static const struct session_info info = { .options = &options, .target = &target };
     static struct profile_snapshot snapshots[2];
     static struct report_header headers[2];
@@ -251,8 +251,8 @@ static void by_time_what_only_ran_longer_is_the_same(void **state)
     made_seal(short_run, 10);
     made_seal(long_run, 20);
     struct profile_snapshot a = made_snapshot(short_run), b = made_snapshot(long_run);
-    const struct sampler_options options = { .rate_hz = 100 };
-    const struct sampler_target target = { .pid = 1 };
+    const struct session_options options = { .rate_hz = 100 };
+    const struct session_target target = { .pid = 1 };
     const struct session_info info = { .options = &options, .target = &target };
     const struct view_query all = { 0 };
     struct report_source baseline = { .snapshot = &a, .query = &all, .session = &info };

@@ -8,27 +8,27 @@
 #include "sampler/base/buffer.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 #include "server/report/encoding/base64.h"
 #include "server/report/report.h"
 #include "server/report/timed.h"
 #include "server/wire/assets.h"
 #include "server/wire/session.h"
-#include "tests/support/fake_sampler.h"
+#include "tests/support/fake_session.h"
 #include "tests/support/test.h"
 
 enum { DEEP = 10000 };
 
-static struct sampler *start(int pid)
+static struct session *start(int pid)
 {
-    const struct sampler_options options = { .pids = { pid }, .pid_count = 1, .rate_hz = 1000 };
-    struct sampler *sampler = NULL;
-    assert_int_equal(sampler_start(&options, &sampler, NULL), ERR_OK);
-    return sampler;
+    const struct session_options options = { .pids = { pid }, .pid_count = 1, .rate_hz = 1000 };
+    struct session *session = NULL;
+    assert_int_equal(session_start(&options, &session, NULL), ERR_OK);
+    return session;
 }
 
 /* The caller deinits. */
-static struct buffer report_of(struct sampler *sampler, const char *format,
+static struct buffer report_of(struct session *session, const char *format,
                                const struct view_query *query)
 {
     struct buffer out = { 0 };
@@ -37,11 +37,11 @@ static struct buffer report_of(struct sampler *sampler, const char *format,
     const struct report_source source = { .snapshot = &snapshot,
                                           .query = query,
                                           .session = &info };
-    assert_int_equal(profile_snapshot(sampler_profile(sampler), &snapshot, NULL), ERR_OK);
-    info.target = sampler_target(sampler);
-    info.options = sampler_options(sampler);
+    assert_int_equal(profile_snapshot(session_profile(session), &snapshot, NULL), ERR_OK);
+    info.target = session_target(session);
+    info.options = session_options(session);
     info.snapshot = &snapshot;
-    sampler_status(sampler, &info.status);
+    session_status(session, &info.status);
     assert_int_equal(report_write(report_find(format), &source, &out, NULL), ERR_OK);
     profile_snapshot_release(&snapshot);
     assert_non_null(buffer_string(&out));
@@ -69,19 +69,19 @@ static void folded_stacks_are_sorted_by_count_then_text(void **state)
     static const struct fake_frame a[] = { { "/srv/a.py", "a", 1, 2 } };
     static const struct fake_frame native[] = { { "/srv/a.py", "a", 1, 0 },
                                                 { "~", "<native>", 0, 0 } };
-    struct sampler *const sampler = start(FAKE_PID_STILL);
+    struct session *const session = start(FAKE_PID_STILL);
     (void)state;
-    fake_sampler_add(sampler, 4711, b, 1, 0, 15);
-    fake_sampler_add(sampler, 4711, a, 1, 0, 10);
-    fake_sampler_add(sampler, 4711, a, 1, STATE_ON_CPU, 5); /* another cell, the same line */
-    fake_sampler_add(sampler, 4712, a, 1, 0, 15);
-    fake_sampler_add(sampler, 4712, native, 2, 0, 1000000);
-    fake_sampler_add(sampler, 4712, NULL, 0, 0, 1); /* a thread without frames */
-    fake_sampler_seal(sampler);
-    struct buffer out = report_of(sampler, "collapsed", &everything);
+    fake_session_add(session, 4711, b, 1, 0, 15);
+    fake_session_add(session, 4711, a, 1, 0, 10);
+    fake_session_add(session, 4711, a, 1, STATE_ON_CPU, 5); /* another cell, the same line */
+    fake_session_add(session, 4712, a, 1, 0, 15);
+    fake_session_add(session, 4712, native, 2, 0, 1000000);
+    fake_session_add(session, 4712, NULL, 0, 0, 1); /* a thread without frames */
+    fake_session_seal(session);
+    struct buffer out = report_of(session, "collapsed", &everything);
     expect_golden("sorted.folded", &out);
     buffer_deinit(&out);
-    sampler_destroy(sampler);
+    session_destroy(session);
 }
 
 static void folded_lines_survive_hostile_names(void **state)
@@ -97,50 +97,50 @@ static void folded_lines_survive_hostile_names(void **state)
         { "~", "<GC>;", 0, 0 },
         { "~~", "not synthetic", 0, 0 },
     };
-    struct sampler *const sampler = start(FAKE_PID_EMPTY);
+    struct session *const session = start(FAKE_PID_EMPTY);
     (void)state;
-    fake_sampler_add(sampler, 1, frames, sizeof frames / sizeof *frames, 0, 3);
-    fake_sampler_seal(sampler);
-    struct buffer out = report_of(sampler, "collapsed", &everything);
+    fake_session_add(session, 1, frames, sizeof frames / sizeof *frames, 0, 3);
+    fake_session_seal(session);
+    struct buffer out = report_of(session, "collapsed", &everything);
     expect_golden("hostile.folded", &out);
     buffer_deinit(&out);
-    sampler_destroy(sampler);
+    session_destroy(session);
 }
 
 static void files_of_one_name_share_a_line(void **state)
 {
     static const struct fake_frame here[] = { { "/a/x.py", "f", 1, 1 } };
     static const struct fake_frame there[] = { { "/b/x.py", "f", 1, 1 } };
-    struct sampler *const sampler = start(FAKE_PID_EMPTY);
+    struct session *const session = start(FAKE_PID_EMPTY);
     (void)state;
-    fake_sampler_add(sampler, 1, here, 1, 0, 1);
-    fake_sampler_add(sampler, 1, there, 1, 0, 2);
-    fake_sampler_seal(sampler);
-    struct buffer out = report_of(sampler, "collapsed", &everything);
+    fake_session_add(session, 1, here, 1, 0, 1);
+    fake_session_add(session, 1, there, 1, 0, 2);
+    fake_session_seal(session);
+    struct buffer out = report_of(session, "collapsed", &everything);
     assert_string_equal(out.data, "tid:1 Thread-1;x.py:f:1 3\n");
     buffer_deinit(&out);
-    sampler_destroy(sampler);
+    session_destroy(session);
 }
 
 static void deep_stacks_are_written_whole(void **state)
 {
     struct fake_frame *const frames = calloc(DEEP, sizeof *frames);
-    struct sampler *const sampler = start(FAKE_PID_EMPTY);
+    struct session *const session = start(FAKE_PID_EMPTY);
     size_t count = 0;
     (void)state;
     assert_non_null(frames);
     for (size_t i = 0; i < DEEP; i++)
         frames[i] = (struct fake_frame){ "/srv/r.py", "recurse", 1, 2 };
-    fake_sampler_add(sampler, 1, frames, DEEP, 0, 1);
-    fake_sampler_seal(sampler);
-    struct buffer out = report_of(sampler, "collapsed", &everything);
+    fake_session_add(session, 1, frames, DEEP, 0, 1);
+    fake_session_seal(session);
+    struct buffer out = report_of(session, "collapsed", &everything);
     for (const char *c = strchr(out.data, ';'); c; c = strchr(c + 1, ';'))
         count++;
     assert_int_equal(count, DEEP);
     buffer_deinit(&out);
-    out = report_of(sampler, "flamegraph", &everything);
+    out = report_of(session, "flamegraph", &everything);
     buffer_deinit(&out);
-    sampler_destroy(sampler);
+    session_destroy(session);
     free(frames);
 }
 
@@ -148,25 +148,25 @@ static void reports_take_the_same_query_as_views(void **state)
 {
     static const thread_id second[] = { 1 };
     static const struct view_query query = { .threads = second, .thread_count = 1 };
-    struct sampler *const sampler = start(FAKE_PID_STILL);
+    struct session *const session = start(FAKE_PID_STILL);
     (void)state;
-    struct buffer out = report_of(sampler, "collapsed", &query);
+    struct buffer out = report_of(session, "collapsed", &query);
     assert_non_null(strstr(out.data, "tid:4712"));
     assert_null(strstr(out.data, "tid:4711"));
     buffer_deinit(&out);
-    sampler_destroy(sampler);
+    session_destroy(session);
 }
 
 static void empty_profile_is_an_empty_report(void **state)
 {
-    struct sampler *const sampler = start(FAKE_PID_EMPTY);
+    struct session *const session = start(FAKE_PID_EMPTY);
     (void)state;
-    struct buffer out = report_of(sampler, "collapsed", &everything);
+    struct buffer out = report_of(session, "collapsed", &everything);
     assert_int_equal(out.length, 0);
     buffer_deinit(&out);
-    out = report_of(sampler, "flamegraph", &everything);
+    out = report_of(session, "flamegraph", &everything);
     buffer_deinit(&out);
-    sampler_destroy(sampler);
+    session_destroy(session);
 }
 
 static unsigned digit_of(char c)
@@ -261,9 +261,9 @@ static cJSON *payload_of(const struct buffer *html)
 
 static void html_report_is_the_page_with_the_profile_inside(void **state)
 {
-    struct sampler *const sampler = start(FAKE_PID_STILL);
+    struct session *const session = start(FAKE_PID_STILL);
     (void)state;
-    struct buffer out = report_of(sampler, "flamegraph", &everything);
+    struct buffer out = report_of(session, "flamegraph", &everything);
     cJSON *const json = payload_of(&out);
     const cJSON *const cells = at(json, "cells");
     const cJSON *count = NULL;
@@ -282,28 +282,28 @@ static void html_report_is_the_page_with_the_profile_inside(void **state)
     assert_non_null(strstr(at(json, "summary_markdown")->valuestring, "GIL"));
     cJSON_Delete(json);
     buffer_deinit(&out);
-    sampler_destroy(sampler);
+    session_destroy(session);
 }
 
 /* One second in which `lines` lines of one function had a sample each. */
-static void add_second(struct sampler *sampler, int32_t lines)
+static void add_second(struct session *session, int32_t lines)
 {
     for (int32_t line = 1; line <= lines; line++) {
         const struct fake_frame frame = { "/srv/app.py", "main", 1, line };
-        fake_sampler_add(sampler, 4711, &frame, 1, STATE_ON_CPU, 1);
+        fake_session_add(session, 4711, &frame, 1, STATE_ON_CPU, 1);
     }
-    fake_sampler_seal(sampler);
+    fake_session_seal(session);
 }
 
 static cJSON *profile_after(unsigned seconds, int32_t lines)
 {
-    struct sampler *const sampler = start(FAKE_PID_STILL);
+    struct session *const session = start(FAKE_PID_STILL);
     for (unsigned i = 0; i < seconds; i++)
-        add_second(sampler, lines);
-    struct buffer out = report_of(sampler, "flamegraph", &everything);
+        add_second(session, lines);
+    struct buffer out = report_of(session, "flamegraph", &everything);
     cJSON *const json = payload_of(&out);
     buffer_deinit(&out);
-    sampler_destroy(sampler);
+    session_destroy(session);
     return json;
 }
 
@@ -347,15 +347,15 @@ static void time_gets_coarser_where_a_report_would_get_large(void **state)
 
 static void html_report_holds_its_policy_and_no_name_in_the_open(void **state)
 {
-    struct sampler *const sampler = start(FAKE_PID_STILL);
+    struct session *const session = start(FAKE_PID_STILL);
     const struct asset meta = asset_page_meta();
     (void)state;
-    struct buffer out = report_of(sampler, "flamegraph", &everything);
+    struct buffer out = report_of(session, "flamegraph", &everything);
     assert_null(strstr(out.data, "<!--report-csp-->"));
     assert_non_null(memmem(out.data, out.length, meta.data, meta.bytes));
     assert_null(strstr(out.data, "onerror=alert"));
     buffer_deinit(&out);
-    sampler_destroy(sampler);
+    session_destroy(session);
 }
 
 TEST_GROUP(cmocka_unit_test(folded_stacks_are_sorted_by_count_then_text),

@@ -268,14 +268,14 @@ static void native_stacks_are_offered_where_they_would_say_more(void **state)
     static const struct {
         const char *leaf;
         uint32_t samples;
-        enum sampler_native native;
+        enum session_native native;
         bool is_offered;
     } rows[] = {
-        { "<native> numpy.dot", 21, SAMPLER_NATIVE_LEAF, true },
-        { "<native> numpy.dot", 20, SAMPLER_NATIVE_OFF, false },
-        { "<native> numpy.dot", 21, SAMPLER_NATIVE_FULL, false },
-        { "<native> list.sort", 90, SAMPLER_NATIVE_LEAF, false },
-        { "<native>", 90, SAMPLER_NATIVE_LEAF, false },
+        { "<native> numpy.dot", 21, SESSION_NATIVE_LEAF, true },
+        { "<native> numpy.dot", 20, SESSION_NATIVE_OFF, false },
+        { "<native> numpy.dot", 21, SESSION_NATIVE_FULL, false },
+        { "<native> list.sort", 90, SESSION_NATIVE_LEAF, false },
+        { "<native>", 90, SESSION_NATIVE_LEAF, false },
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

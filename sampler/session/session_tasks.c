@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 static void *copy_of(const void *from, size_t count, size_t bytes)
 {
@@ -11,23 +11,23 @@ static void *copy_of(const void *from, size_t count, size_t bytes)
     return to;
 }
 
-enum err_code sampler_tasks_copy(const struct sampler_tasks *from, struct sampler_tasks *out,
+enum err_code session_tasks_copy(const struct session_tasks *from, struct session_tasks *out,
                                  struct err *err)
 {
-    struct sampler_tasks copy = *from;
+    struct session_tasks copy = *from;
     copy.items = copy_of(from->items, from->count, sizeof *copy.items);
     copy.awaiters = copy_of(from->awaiters, from->awaiter_count, sizeof *copy.awaiters);
     if (!copy.items || !copy.awaiters) {
-        sampler_tasks_deinit(&copy);
+        session_tasks_deinit(&copy);
         return err_nomem(err);
     }
     *out = copy;
     return ERR_OK;
 }
 
-void sampler_tasks_deinit(struct sampler_tasks *tasks)
+void session_tasks_deinit(struct session_tasks *tasks)
 {
     free(tasks->items);
     free(tasks->awaiters);
-    *tasks = (struct sampler_tasks){ 0 };
+    *tasks = (struct session_tasks){ 0 };
 }

@@ -18,13 +18,13 @@
 #include "sampler/base/clock.h"
 #include "sampler/base/pulse.h"
 #include "sampler/link/link.h"
-#include "sampler/link/link_sampler.h"
+#include "sampler/link/remote_session.h"
 #include "sampler/link/request.h"
 #include "sampler/permission.h"
 #include "sampler/processes.h"
-#include "sampler/reader_link.h"
-#include "sampler/reader_process.h"
-#include "sampler/sampler.h"
+#include "sampler/sampling_link.h"
+#include "sampler/sampling_process.h"
+#include "sampler/session.h"
 #include "tests/support/test.h"
 
 enum { WAIT_MS = 20000 };
@@ -46,12 +46,12 @@ static enum err_code permits(const void *context, const struct permission_candid
 
 enum { MUCH = 4 << 20 };
 
-static enum err_code read_much(void *context, struct sampler *sampler, const void *request,
+static enum err_code read_much(void *context, struct session *session, const void *request,
                                size_t request_bytes, struct buffer *answer, struct err *err)
 {
     static const unsigned char nothing[MUCH];
     (void)context;
-    (void)sampler;
+    (void)session;
     (void)request;
     (void)request_bytes;
     buffer_append(answer, nothing, sizeof nothing);
@@ -61,16 +61,16 @@ static enum err_code read_much(void *context, struct sampler *sampler, const voi
 /* The next one is for one session. */
 static pid_t start_reader(bool waits)
 {
-    const struct sampler_options only = { .pids = { victim }, .pid_count = 1 };
-    const struct reader_process settings = { .socket = ends[1],
-                                             .pulse = pulse,
-                                             .max_rate_hz = 1000,
-                                             .max_running = 2,
-                                             .memory_bytes = 64 << 20,
-                                             .max_stop_percent = 5,
-                                             .launcher = waits ? 0 : getpid(),
-                                             .only = waits ? &only : NULL,
-                                             .read = read_much };
+    const struct session_options only = { .pids = { victim }, .pid_count = 1 };
+    const struct sampling_process settings = { .socket = ends[1],
+                                               .pulse = pulse,
+                                               .max_rate_hz = 1000,
+                                               .max_running = 2,
+                                               .memory_bytes = 64 << 20,
+                                               .max_stop_percent = 5,
+                                               .launcher = waits ? 0 : getpid(),
+                                               .only = waits ? &only : NULL,
+                                               .read = read_much };
     const pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
@@ -80,7 +80,7 @@ static pid_t start_reader(bool waits)
         if (waits && read(next_ends[0], &(char){ 0 }, 1) != 1)
             _exit(1);
         permission_use(permits, NULL);
-        _exit((int)reader_process_serve(&settings, NULL));
+        _exit((int)sampling_process_serve(&settings, NULL));
     }
     return pid;
 }
@@ -125,7 +125,7 @@ static int begin(void **state)
     forbidden = start_victim();
     reader = start_reader(false);
     next_reader = start_reader(true);
-    reader_link_use(ends[0], pulse);
+    sampling_link_use(ends[0], pulse);
     return 0;
 }
 
@@ -140,108 +140,108 @@ static int end(void **state)
     return 0;
 }
 
-static struct sampler_options options_of(pid_t pid)
+static struct session_options options_of(pid_t pid)
 {
-    return (struct sampler_options){ .pids = { pid },
+    return (struct session_options){ .pids = { pid },
                                      .pid_count = 1,
                                      .rate_hz = 200,
                                      .all_threads = true,
-                                     .engine = SAMPLER_ENGINE_REMOTE };
+                                     .engine = SESSION_ENGINE_REMOTE };
 }
 
 /* The interpreter may be starting. */
-static struct sampler *start(const struct sampler_options *options)
+static struct session *start(const struct session_options *options)
 {
-    struct sampler *sampler = NULL;
+    struct session *session = NULL;
     struct err err = { 0 };
     enum err_code rc = ERR_GONE;
     for (int i = 0; i < 200 && rc; i++) {
-        rc = sampler_start(options, &sampler, &err);
+        rc = session_start(options, &session, &err);
         if (rc)
             usleep(50000);
     }
     assert_ok(rc, &err);
-    return sampler;
+    return session;
 }
 
-static uint64_t samples_of(struct sampler *sampler)
+static uint64_t samples_of(struct session *session)
 {
     struct profile_snapshot snapshot;
-    assert_int_equal(profile_snapshot(sampler_profile(sampler), &snapshot, NULL), ERR_OK);
+    assert_int_equal(profile_snapshot(session_profile(session), &snapshot, NULL), ERR_OK);
     const uint64_t samples = snapshot.quality.samples;
     profile_snapshot_release(&snapshot);
     return samples;
 }
 
-static void wait_for_samples(struct sampler *sampler, uint64_t samples)
+static void wait_for_samples(struct session *session, uint64_t samples)
 {
-    for (int ms = 0; samples_of(sampler) < samples && ms < WAIT_MS; ms += 10)
+    for (int ms = 0; samples_of(session) < samples && ms < WAIT_MS; ms += 10)
         usleep(10000);
-    assert_true(samples_of(sampler) >= samples);
+    assert_true(samples_of(session) >= samples);
 }
 
-static enum sampler_state wait_for_end(struct sampler *sampler, struct sampler_status *status)
+static enum session_state wait_for_end(struct session *session, struct session_status *status)
 {
-    struct pollfd ended = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+    struct pollfd ended = { .fd = session_end_fd(session), .events = POLLIN };
     assert_int_equal(poll(&ended, 1, WAIT_MS), 1);
-    sampler_status(sampler, status);
+    session_status(session, status);
     return status->state;
 }
 
 /* Skips the test where no other process can be read. */
 static bool can_read(void)
 {
-    const struct sampler_options options = options_of(victim);
-    struct sampler *sampler = NULL;
+    const struct session_options options = options_of(victim);
+    struct session *session = NULL;
     struct err err = { 0 };
-    const bool is_denied = sampler_start(&options, &sampler, &err) == ERR_PERM;
-    sampler_destroy(sampler);
+    const bool is_denied = session_start(&options, &session, &err) == ERR_PERM;
+    session_destroy(session);
     return !is_denied;
 }
 
 static void a_session_of_another_process_is_a_session(void **state)
 {
-    const struct sampler_options options = options_of(victim);
-    struct sampler_processes processes;
-    struct sampler_status status;
-    struct sampler_target target;
+    const struct session_options options = options_of(victim);
+    struct session_processes processes;
+    struct session_status status;
+    struct session_target target;
     (void)state;
     if (!can_read())
         skip();
-    struct sampler *const sampler = start(&options);
-    assert_int_equal(sampler_target(sampler)->pid, victim);
-    assert_true(sampler_target_at(sampler, 0, &target));
+    struct session *const session = start(&options);
+    assert_int_equal(session_target(session)->pid, victim);
+    assert_true(session_target_at(session, 0, &target));
     assert_true(target.argc > 0);
-    assert_false(sampler_target_at(sampler, 1, &target));
-    wait_for_samples(sampler, 50);
-    sampler_status(sampler, &status);
-    assert_int_equal(status.state, SAMPLER_RUNNING);
-    sampler_pause(sampler, true);
-    sampler_status(sampler, &status);
-    assert_int_equal(status.state, SAMPLER_PAUSED);
-    sampler_pause(sampler, false);
-    assert_int_equal(sampler_set_rate(sampler, 100, NULL), ERR_OK);
-    sampler_status(sampler, &status);
+    assert_false(session_target_at(session, 1, &target));
+    wait_for_samples(session, 50);
+    session_status(session, &status);
+    assert_int_equal(status.state, SESSION_RUNNING);
+    session_pause(session, true);
+    session_status(session, &status);
+    assert_int_equal(status.state, SESSION_PAUSED);
+    session_pause(session, false);
+    assert_int_equal(session_set_rate(session, 100, NULL), ERR_OK);
+    session_status(session, &status);
     assert_true(status.requested_hz == 100);
     assert_false(status.records_native);
-    assert_int_equal(sampler_record_native(sampler, NULL), ERR_OK);
-    sampler_status(sampler, &status);
+    assert_int_equal(session_record_native(session, NULL), ERR_OK);
+    session_status(session, &status);
     assert_true(status.records_native);
-    sampler_stop(sampler);
-    assert_int_equal(wait_for_end(sampler, &status), SAMPLER_ENDED);
+    session_stop(session);
+    assert_int_equal(wait_for_end(session, &status), SESSION_ENDED);
     assert_string_equal(status.reason, "stopped");
-    sampler_processes(sampler, &processes);
+    session_processes(session, &processes);
     assert_int_equal(processes.joined, 1);
-    sampler_destroy(sampler);
+    session_destroy(session);
 }
 
 /* Sessions before it may be about to end. */
-static enum err_code refusal_of(const struct sampler_options *options, struct err *err)
+static enum err_code refusal_of(const struct session_options *options, struct err *err)
 {
-    struct sampler *sampler = NULL;
+    struct session *session = NULL;
     enum err_code rc = ERR_LIMIT;
     for (int ms = 0; rc == ERR_LIMIT && ms < WAIT_MS; ms += 50) {
-        rc = sampler_start(options, &sampler, err);
+        rc = session_start(options, &session, err);
         if (rc == ERR_LIMIT)
             usleep(50000);
     }
@@ -250,18 +250,18 @@ static enum err_code refusal_of(const struct sampler_options *options, struct er
 
 static void limits_hold_whatever_is_requested(void **state)
 {
-    struct sampler_options options = options_of(forbidden);
-    struct sampler *sampler = NULL, *others[2];
+    struct session_options options = options_of(forbidden);
+    struct session *session = NULL, *others[2];
     struct err err = { 0 };
     (void)state;
     if (!can_read())
         skip();
     assert_int_equal(refusal_of(&options, &err), ERR_PERM);
     assert_non_null(strstr(err.message, "not for you"));
-    assert_int_equal(reader_link_admits(forbidden, NULL), ERR_PERM);
-    assert_int_equal(reader_link_admits(getppid(), &err), ERR_PERM);
+    assert_int_equal(sampling_link_admits(forbidden, NULL), ERR_PERM);
+    assert_int_equal(sampling_link_admits(getppid(), &err), ERR_PERM);
     assert_non_null(strstr(err.message, "no descendant"));
-    assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
+    assert_int_equal(sampling_link_admits(victim, NULL), ERR_OK);
     options = options_of(victim);
     options.all = true;
     options.pid_count = 0;
@@ -274,7 +274,7 @@ static void limits_hold_whatever_is_requested(void **state)
     assert_int_equal(refusal_of(&options, &err), ERR_INVALID);
     assert_non_null(strstr(err.message, "at most 5 %"));
     options.max_stop_percent = 5;
-    options.stop = SAMPLER_STOP_ALWAYS;
+    options.stop = SESSION_STOP_ALWAYS;
     assert_int_equal(refusal_of(&options, NULL), ERR_INVALID);
     options = options_of(victim);
     options.pids[options.pid_count++] = victim;
@@ -283,11 +283,11 @@ static void limits_hold_whatever_is_requested(void **state)
     options.max_stop_percent = 5;
     for (size_t i = 0; i < 2; i++)
         others[i] = start(&options);
-    assert_int_equal(sampler_start(&options, &sampler, NULL), ERR_LIMIT);
-    assert_int_equal(sampler_join(others[0], forbidden, NULL), ERR_PERM);
-    assert_int_equal(sampler_set_rate(others[0], 5000, NULL), ERR_INVALID);
+    assert_int_equal(session_start(&options, &session, NULL), ERR_LIMIT);
+    assert_int_equal(session_join(others[0], forbidden, NULL), ERR_PERM);
+    assert_int_equal(session_set_rate(others[0], 5000, NULL), ERR_INVALID);
     for (size_t i = 0; i < 2; i++)
-        sampler_destroy(others[i]);
+        session_destroy(others[i]);
 }
 
 static void what_is_not_an_answer_pipe_is_not_written_to(void **state)
@@ -298,7 +298,7 @@ static void what_is_not_an_answer_pipe_is_not_written_to(void **state)
     (void)state;
     assert_true(channel_send(ends[0], &message, sizeof message, &fd, 1, 0));
     /* It is answered after that one. */
-    assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
+    assert_int_equal(sampling_link_admits(victim, NULL), ERR_OK);
     assert_int_equal(lseek(fd, 0, SEEK_END), 0);
     fclose(file);
 }
@@ -314,7 +314,7 @@ static void invalid_requests_end_nothing(void **state)
         memcpy(noise, &kind, sizeof kind);
         assert_true(send(ends[0], noise, sizeof noise - i % 16, 0) > 0 || errno == EAGAIN);
     }
-    assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
+    assert_int_equal(sampling_link_admits(victim, NULL), ERR_OK);
 }
 
 static void note(void *context, const struct process_info *info)
@@ -322,7 +322,7 @@ static void note(void *context, const struct process_info *info)
     *(bool *)context |= info->pid == victim;
 }
 
-static void the_list_is_that_of_the_reader_process(void **state)
+static void the_list_is_that_of_the_sampling_process(void **state)
 {
     struct processes *processes = NULL;
     struct processes_summary summary;
@@ -367,14 +367,14 @@ static size_t count_descriptors(rlim_t *limit_out)
 
 static void a_lack_of_descriptors_is_what_is_said(void **state)
 {
-    const struct sampler_options options = options_of(victim);
+    const struct session_options options = options_of(victim);
     struct err err = { 0 };
     struct rlimit before, now;
     (void)state;
     if (!can_read())
         skip();
-    struct sampler *const sampler = start(&options);
-    wait_for_samples(sampler, 10);
+    struct session *const session = start(&options);
+    wait_for_samples(session, 10);
     assert_int_equal(prlimit(reader, RLIMIT_NOFILE, NULL, &before), 0);
     now = before;
     (void)count_descriptors(&now.rlim_cur);
@@ -386,28 +386,28 @@ static void a_lack_of_descriptors_is_what_is_said(void **state)
             strstr(err.message, "the sampling process has no file descriptors left"));
     }
     /* Work that needs no descriptor goes on. */
-    assert_int_equal(sampler_set_rate(sampler, 100, NULL), ERR_OK);
-    wait_for_samples(sampler, samples_of(sampler) + 10);
+    assert_int_equal(session_set_rate(session, 100, NULL), ERR_OK);
+    wait_for_samples(session, samples_of(session) + 10);
     assert_int_equal(prlimit(reader, RLIMIT_NOFILE, &before, NULL), 0);
-    sampler_destroy(start(&options));
-    sampler_destroy(sampler);
+    session_destroy(start(&options));
+    session_destroy(session);
 }
 
 /* Nobody can hold more of them than there is room for. */
 static void sessions_that_have_ended_make_room_for_later_ones(void **state)
 {
     enum { FIRST = READER_MAX_ENDED + 2, ALL = FIRST + 20 };
-    struct sampler_options options = options_of(victim);
-    struct sampler *samplers[ALL];
-    struct sampler_status status;
+    struct session_options options = options_of(victim);
+    struct session *sessions[ALL];
+    struct session_status status;
     size_t held = 0, now = SIZE_MAX;
     (void)state;
     if (!can_read())
         skip();
     options.duration_ns = 1;
     for (size_t i = 0; i < ALL; i++) {
-        samplers[i] = start(&options);
-        assert_int_equal(wait_for_end(samplers[i], &status), SAMPLER_ENDED);
+        sessions[i] = start(&options);
+        assert_int_equal(wait_for_end(sessions[i], &status), SESSION_ENDED);
         assert_string_equal(status.reason, "duration reached");
         if (i == FIRST)
             held = count_descriptors(NULL);
@@ -419,9 +419,9 @@ static void sessions_that_have_ended_make_room_for_later_ones(void **state)
     }
     assert_true(now <= held + 2);
     /* Nor do they take more. */
-    assert_int_equal(sampler_join(samplers[ALL - 1], victim, NULL), ERR_GONE);
+    assert_int_equal(session_join(sessions[ALL - 1], victim, NULL), ERR_GONE);
     for (size_t i = 0; i < ALL; i++)
-        sampler_destroy(samplers[i]);
+        session_destroy(sessions[i]);
     for (int ms = 0; now > held / 2 && ms < WAIT_MS; ms += 10) {
         now = count_descriptors(NULL);
         usleep(10000);
@@ -433,7 +433,7 @@ static void sessions_that_have_ended_make_room_for_later_ones(void **state)
 static void answers_take_bounded_memory(void **state)
 {
     enum { ALL = 30, MOST = LINK_MAX_ANSWER_BYTES / MUCH };
-    const struct sampler_options options = options_of(victim);
+    const struct session_options options = options_of(victim);
     const struct link_patience patience = { .end_ns = clock_now_ns() + WAIT_MS * NS_PER_MS,
                                             .cancel_fd = -1 };
     struct buffer answer = { 0 };
@@ -443,9 +443,9 @@ static void answers_take_bounded_memory(void **state)
     (void)state;
     if (!can_read())
         skip();
-    struct sampler *const sampler = start(&options);
+    struct session *const session = start(&options);
     const struct link_request request = { .kind = LINK_READ,
-                                          .session = link_sampler_session(sampler) };
+                                          .session = remote_session_session(session) };
     for (size_t i = 0; i < ALL; i++)
         assert_ok(link_send(&request, &fds[i], &err), &err);
     /* Each has begun, or was refused. */
@@ -462,49 +462,49 @@ static void answers_take_bounded_memory(void **state)
     assert_in_range(whole, 1, MOST);
     assert_non_null(strstr(err.message, "too many answers"));
     buffer_deinit(&answer);
-    sampler_destroy(sampler);
+    session_destroy(session);
 }
 
 static void a_session_survives_its_reader_as_failed(void **state)
 {
-    const struct sampler_options options = options_of(victim);
+    const struct session_options options = options_of(victim);
     struct process_usage before = { 0 }, after = { 0 };
-    struct sampler_status status;
+    struct session_status status;
     (void)state;
     if (!can_read())
         skip();
-    struct sampler *const sampler = start(&options);
-    wait_for_samples(sampler, 50);
+    struct session *const session = start(&options);
+    wait_for_samples(session, 50);
     for (int ms = 0; before.rss_bytes == 0 && ms < WAIT_MS; ms += 200)
-        reader_link_usage(&before);
+        sampling_link_usage(&before);
     end_process(&reader);
     pulse_lose(pulse);
-    assert_int_equal(wait_for_end(sampler, &status), SAMPLER_FAILED);
+    assert_int_equal(wait_for_end(session, &status), SESSION_FAILED);
     assert_non_null(strstr(status.reason, "ended"));
-    assert_true(samples_of(sampler) >= 50);
+    assert_true(samples_of(session) >= 50);
     assert_int_equal(write(next_ends[1], "1", 1), 1);
-    struct sampler *const next = start(&options);
+    struct session *const next = start(&options);
     wait_for_samples(next, 10);
     /* The usage of the first one stays in the sums. */
     for (int ms = 0; after.rss_bytes == 0 && ms < WAIT_MS; ms += 200)
-        reader_link_usage(&after);
+        sampling_link_usage(&after);
     assert_true(before.cpu_user_s + before.cpu_sys_s > 0);
     assert_true(after.cpu_user_s + after.cpu_sys_s >= before.cpu_user_s + before.cpu_sys_s);
-    sampler_destroy(next);
-    sampler_destroy(sampler);
+    session_destroy(next);
+    session_destroy(session);
 }
 
 static void only_the_session_that_is_wanted_can_be_had(void **state)
 {
-    struct sampler_options options = options_of(getpid());
+    struct session_options options = options_of(getpid());
     struct processes *processes = NULL;
     struct processes_summary summary;
     struct err err = { 0 };
     (void)state;
     assert_int_equal(refusal_of(&options, &err), ERR_PERM);
     assert_non_null(strstr(err.message, "not one of those that this program samples"));
-    assert_int_equal(reader_link_admits(getpid(), NULL), ERR_PERM);
-    assert_int_equal(reader_link_admits(victim, NULL), ERR_OK);
+    assert_int_equal(sampling_link_admits(getpid(), NULL), ERR_PERM);
+    assert_int_equal(sampling_link_admits(victim, NULL), ERR_OK);
     options.all = true;
     options.pid_count = 0;
     assert_int_equal(refusal_of(&options, NULL), ERR_PERM);
@@ -516,33 +516,33 @@ static void only_the_session_that_is_wanted_can_be_had(void **state)
 /* A process that the kernel holds cannot be ended, and keeps its end of each pipe. */
 static void a_session_of_one_that_hangs_fails_and_says_so(void **state)
 {
-    const struct sampler_options options = options_of(victim);
-    struct sampler_status status;
+    const struct session_options options = options_of(victim);
+    struct session_status status;
     struct err err = { 0 };
     (void)state;
     if (!can_read())
         skip();
-    struct sampler *const sampler = start(&options);
-    wait_for_samples(sampler, 10);
+    struct session *const session = start(&options);
+    wait_for_samples(session, 10);
     kill(next_reader, SIGSTOP);
     const uint64_t began_ns = clock_now_ns();
-    assert_int_equal(reader_link_admits(victim, &err), ERR_LIMIT);
+    assert_int_equal(sampling_link_admits(victim, &err), ERR_LIMIT);
     assert_non_null(strstr(err.message, "does not answer"));
     /* Without asking whether it is there, that took LINK_WAIT_MS. */
     assert_true(clock_now_ns() - began_ns < 4 * (uint64_t)LINK_TAKE_MS * NS_PER_MS);
-    sampler_status(sampler, &status);
-    assert_int_equal(status.state, SAMPLER_RUNNING);
+    session_status(session, &status);
+    assert_int_equal(status.state, SESSION_RUNNING);
     pulse_lose(pulse);
-    assert_int_equal(wait_for_end(sampler, &status), SAMPLER_FAILED);
+    assert_int_equal(wait_for_end(session, &status), SESSION_FAILED);
     assert_non_null(strstr(status.reason, "samples after that are lost"));
-    sampler_destroy(sampler);
+    session_destroy(session);
 }
 
 TEST_GROUP_WITHIN(begin, end, cmocka_unit_test(a_session_of_another_process_is_a_session),
                   cmocka_unit_test(limits_hold_whatever_is_requested),
                   cmocka_unit_test(what_is_not_an_answer_pipe_is_not_written_to),
                   cmocka_unit_test(invalid_requests_end_nothing),
-                  cmocka_unit_test(the_list_is_that_of_the_reader_process),
+                  cmocka_unit_test(the_list_is_that_of_the_sampling_process),
                   cmocka_unit_test(a_lack_of_descriptors_is_what_is_said),
                   cmocka_unit_test(sessions_that_have_ended_make_room_for_later_ones),
                   cmocka_unit_test(answers_take_bounded_memory),

@@ -3,22 +3,22 @@
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
-#include "sampler/link/hosted.h"
 #include "sampler/link/link.h"
 #include "sampler/link/request.h"
-#include "sampler/sampler.h"
-#include "tests/support/fake_sampler.h"
+#include "sampler/link/served_session.h"
+#include "sampler/session.h"
+#include "tests/support/fake_session.h"
 #include "tests/support/test.h"
 
 enum { WAIT_MS = 20000 };
 
-static const struct reader_process settings = { .max_rate_hz = 1000,
-                                                .max_running = 8,
-                                                .max_cpu_percent = 3 };
+static const struct sampling_process settings = { .max_rate_hz = 1000,
+                                                  .max_running = 8,
+                                                  .max_cpu_percent = 3 };
 
 struct one {
     int pipe_fd;
-    struct hosted *hosted;
+    struct served_session *served;
 };
 
 static struct one start(double max_cpu_percent)
@@ -34,24 +34,24 @@ static struct one start(double max_cpu_percent)
     struct err err = { 0 };
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    hosted_start(&settings, &request, ends[1]);
+    served_session_start(&settings, &request, ends[1]);
     assert_ok(link_receive_answer(ends[0], &patience, &answer, &err), &err);
     assert_ok(link_take(&answer, &started, sizeof started, &err), &err);
     buffer_deinit(&answer);
-    const struct one one = { ends[0], hosted_find(started.session) };
-    assert_non_null(one.hosted);
+    const struct one one = { ends[0], served_session_find(started.session) };
+    assert_non_null(one.served);
     return one;
 }
 
 static void end(struct one *one)
 {
     close(one->pipe_fd);
-    hosted_release(one->hosted);
+    served_session_release(one->served);
 }
 
 static double percent_of(const struct one *one)
 {
-    return fake_sampler_max_cpu(hosted_sampler(one->hosted));
+    return fake_session_max_cpu(served_session_sampler(one->served));
 }
 
 static void assert_percent(const struct one *one, double percent)
@@ -78,9 +78,9 @@ static void sessions_share_what_is_permitted_of_a_processor(void **state)
     sessions[3] = start(0);
     for (size_t i = 0; i < 4; i++)
         assert_percent(&sessions[i], i == 2 ? 0.6 : 1.8);
-    hosted_set_cpu(sessions[3].hosted, 1e300);
+    served_session_set_cpu(sessions[3].served, 1e300);
     assert_percent(&sessions[3], 1.8);
-    hosted_set_cpu(sessions[3].hosted, 2);
+    served_session_set_cpu(sessions[3].served, 2);
     for (size_t i = 0; i < 4; i++)
         assert_percent(&sessions[i], (i == 2 ? 1.0 : i == 3 ? 2.0 : 3.0) * 6 / 9);
     end(&sessions[3]);
@@ -94,7 +94,7 @@ static void sessions_share_what_is_permitted_of_a_processor(void **state)
 static int begin(void **state)
 {
     (void)state;
-    return hosted_open(NULL) == ERR_OK ? 0 : -1;
+    return served_session_open(NULL) == ERR_OK ? 0 : -1;
 }
 
 TEST_GROUP_WITHIN(begin, NULL,

@@ -1,17 +1,17 @@
-#include "sampler/reader_link.h"
+#include "sampler/sampling_link.h"
 
 #include <pthread.h>
 
 #include "sampler/base/buffer.h"
 #include "sampler/link/link.h"
-#include "sampler/link/link_sampler.h"
+#include "sampler/link/remote_session.h"
 #include "sampler/link/request.h"
 #include "sampler/processes.h"
-#include "sampler/sampler_ops.h"
+#include "sampler/session_ops.h"
 
 enum { USAGE_MS = 200 };
 
-enum err_code reader_link_admits(pid_t pid, struct err *err)
+enum err_code sampling_link_admits(pid_t pid, struct err *err)
 {
     const struct link_request request = { .kind = LINK_ADMIT, .pid = pid };
     struct buffer answer = { 0 };
@@ -20,11 +20,12 @@ enum err_code reader_link_admits(pid_t pid, struct err *err)
     return rc;
 }
 
-enum err_code reader_link_read(struct sampler *sampler, const void *source, size_t source_bytes,
-                               int cancel_fd, struct buffer *answer, struct err *err)
+enum err_code sampling_link_read(struct session *session, const void *source,
+                                 size_t source_bytes, int cancel_fd, struct buffer *answer,
+                                 struct err *err)
 {
     const struct link_request request = { .kind = LINK_READ,
-                                          .session = link_sampler_session(sampler),
+                                          .session = remote_session_session(session),
                                           .source = source,
                                           .source_bytes = source_bytes };
     return link_ask(&request, cancel_fd, LINK_WAIT_MS, answer, err);
@@ -55,7 +56,7 @@ static void add_usage(const struct process_usage *now, struct process_usage *out
     pthread_mutex_unlock(&used.lock);
 }
 
-void reader_link_usage(struct process_usage *out)
+void sampling_link_usage(struct process_usage *out)
 {
     const struct link_request request = { .kind = LINK_USAGE };
     struct buffer answer = { 0 };
@@ -71,7 +72,7 @@ void reader_link_usage(struct process_usage *out)
     add_usage(rc ? NULL : &now, out);
 }
 
-static enum err_code check_engine(const struct sampler_options *options, struct err *err)
+static enum err_code check_engine(const struct session_options *options, struct err *err)
 {
     const struct link_request request = { .kind = LINK_CHECK_ENGINE, .options = *options };
     struct buffer answer = { 0 };
@@ -92,15 +93,15 @@ static enum err_code list(processes_visitor visit, void *context, struct process
     return rc;
 }
 
-void reader_link_use(int socket, struct pulse *pulse)
+void sampling_link_use(int socket, struct pulse *pulse)
 {
-    static const struct sampler_provider provider = { link_sampler_start, check_engine };
+    static const struct session_provider provider = { remote_session_start, check_engine };
     link_open(socket, pulse);
-    sampler_provide(&provider);
+    session_provide(&provider);
     processes_provide(list);
 }
 
-bool reader_link_is_used(void)
+bool sampling_link_is_used(void)
 {
     return link_is_open();
 }

@@ -1,14 +1,14 @@
 /*
- * fake_sampler - sampler.h without a target: a synthetic profile, and functions that end it.
+ * fake_session - session.h without a target: a synthetic profile, and functions that end it.
  *
- * Linked before the sampler library, it replaces sampler.c, so that tests of server and commands need
+ * Linked before the library of sampler/, it replaces session.c, so that tests of server and commands need
  * neither another process nor the right to read one.
  *
- * The pid decides what sampler_start does (enum fake_pid).  A still sampler changes only through
+ * The pid decides what session_start does (enum fake_pid).  A still session changes only through
  * the functions below; a live one adds samples every few milliseconds from a thread of its own
  * until its duration is over, it is stopped, or the process (if there is one) has ended.
  *
- * Threads: the functions below may not be used on a live sampler.
+ * Threads: the functions below may not be used on a live session.
  */
 #ifndef TESTS_SUPPORT_FAKE_SAMPLER_H
 #define TESTS_SUPPORT_FAKE_SAMPLER_H
@@ -18,7 +18,7 @@
 
 #include "sampler/profile/state.h"
 
-struct sampler;
+struct session;
 
 enum fake_pid {
     FAKE_PID_EMPTY = 2000000001,  /* still, nothing sampled yet */
@@ -37,14 +37,14 @@ struct fake_frame {
 };
 
 /* Frames run from outermost to innermost. */
-void fake_sampler_add(struct sampler *sampler, int32_t tid, const struct fake_frame *frames,
+void fake_session_add(struct session *session, int32_t tid, const struct fake_frame *frames,
                       size_t depth, state_bits state, uint32_t count);
 /* Publishes what was added; each call makes one second of time and one generation. */
-void fake_sampler_seal(struct sampler *sampler);
-void fake_sampler_end(struct sampler *sampler, const char *reason);
+void fake_session_seal(struct session *session);
+void fake_session_end(struct session *session, const char *reason);
 
 /* The share that was set last; also of a live one. */
-double fake_sampler_max_cpu(struct sampler *sampler);
+double fake_session_max_cpu(struct session *session);
 
 /* The session that FAKE_PID_STILL starts with: two threads, a shared prefix, a synthetic leaf.
  * The first thread holds the GIL in 50 samples; in 30 it is on a CPU without it, in 15 it waits for it and

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 static void *copy_of(const void *from, size_t count, size_t bytes)
 {
@@ -11,25 +11,25 @@ static void *copy_of(const void *from, size_t count, size_t bytes)
     return to;
 }
 
-enum err_code sampler_locks_copy(const struct sampler_locks *from, struct sampler_locks *out,
+enum err_code session_locks_copy(const struct session_locks *from, struct session_locks *out,
                                  struct err *err)
 {
-    struct sampler_locks copy = *from;
+    struct session_locks copy = *from;
     copy.threads = copy_of(from->threads, from->thread_count, sizeof *copy.threads);
     copy.uses = copy_of(from->uses, from->use_count, sizeof *copy.uses);
     copy.items = copy_of(from->items, from->count, sizeof *copy.items);
     if (!copy.threads || !copy.uses || !copy.items) {
-        sampler_locks_deinit(&copy);
+        session_locks_deinit(&copy);
         return err_nomem(err);
     }
     *out = copy;
     return ERR_OK;
 }
 
-void sampler_locks_deinit(struct sampler_locks *locks)
+void session_locks_deinit(struct session_locks *locks)
 {
     free(locks->threads);
     free(locks->uses);
     free(locks->items);
-    *locks = (struct sampler_locks){ .threads = NULL };
+    *locks = (struct session_locks){ .threads = NULL };
 }

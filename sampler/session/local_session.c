@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "sampler/session/local_sampler.h"
+#include "sampler/session/local_session.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,12 +28,12 @@
 
 static enum err_code check_rate(double rate_hz, struct err *err)
 {
-    return rate_hz >= SAMPLER_MIN_RATE_HZ && rate_hz <= SAMPLER_MAX_RATE_HZ
+    return rate_hz >= SESSION_MIN_RATE_HZ && rate_hz <= SESSION_MAX_RATE_HZ
                ? ERR_OK
                : err_set(err, ERR_INVALID, "the sampling rate must be between 1 Hz and 1 MHz");
 }
 
-static enum err_code check_options(const struct sampler_options *options, struct err *err)
+static enum err_code check_options(const struct session_options *options, struct err *err)
 {
     if (check_rate(options->rate_hz, err))
         return ERR_INVALID;
@@ -42,12 +42,12 @@ static enum err_code check_options(const struct sampler_options *options, struct
     if (!(options->max_stop_percent >= 0 && options->max_stop_percent <= 100))
         return err_set(err, ERR_INVALID,
                        "the limit of stops must be between 0 and 100 percent");
-    if (options->native == SAMPLER_NATIVE_FULL && !machine_is_supported())
+    if (options->native == SESSION_NATIVE_FULL && !machine_is_supported())
         return err_set(err, ERR_UNSUPPORTED,
                        "native stacks need an x86-64 or aarch64 processor: use --native=leaf");
-    if (options->pid_count > SAMPLER_MAX_PROCESSES)
+    if (options->pid_count > SESSION_MAX_PROCESSES)
         return err_set(err, ERR_INVALID, "a session samples at most %d processes at a time",
-                       SAMPLER_MAX_PROCESSES);
+                       SESSION_MAX_PROCESSES);
     if (options->pid_count == 0 && !options->all)
         return err_set(err, ERR_INVALID, "no process was given: name one by its id");
     for (size_t i = 0; i < options->pid_count; i++)
@@ -56,7 +56,7 @@ static enum err_code check_options(const struct sampler_options *options, struct
     return ERR_OK;
 }
 
-static void free_sampler(struct local_sampler *sampler)
+static void free_sampler(struct local_session *sampler)
 {
     child_tracker_destroy(sampler->tracker);
     loop_close_queue(sampler);
@@ -68,44 +68,44 @@ static void free_sampler(struct local_sampler *sampler)
     free(sampler);
 }
 
-static bool is_cancelled(const struct local_sampler *sampler)
+static bool is_cancelled(const struct local_session *sampler)
 {
     return sampler->face.options.is_cancelled &&
            atomic_load(sampler->face.options.is_cancelled);
 }
 
 /* The remote engine samples instead of the kernel engine.  *before_out: as targets_use_engine. */
-static enum err_code use_remote(struct local_sampler *sampler, const char *why,
+static enum err_code use_remote(struct local_session *sampler, const char *why,
                                 struct engine **before_out, struct err *err)
 {
     const enum err_code rc =
         targets_use_engine(&sampler->targets, &remote_engine_ops, before_out, err);
     if (rc)
         return rc;
-    sampler->face.options.engine = SAMPLER_ENGINE_REMOTE;
+    sampler->face.options.engine = SESSION_ENGINE_REMOTE;
     snprintf(sampler->status.engine_reason, sizeof sampler->status.engine_reason, "%.*s",
-             SAMPLER_MAX_ENGINE_REASON, why);
+             SESSION_MAX_ENGINE_REASON, why);
     return ERR_OK;
 }
 
 /* The files of a kernel engine that was not asked for are enough for some processes more.  false: there is none. */
-static bool free_files(struct local_sampler *sampler)
+static bool free_files(struct local_session *sampler)
 {
     static const char why[] =
         "too many files are open for the kernel engine beside all processes: raise the limit "
         "(ulimit -n)";
     struct engine *before;
-    if (sampler->face.options.engine != SAMPLER_ENGINE_AUTO ||
+    if (sampler->face.options.engine != SESSION_ENGINE_AUTO ||
         use_remote(sampler, why, &before, NULL))
         return false;
     kernel_engine_give_up(before, why);
     return true;
 }
 
-static enum err_code attach_one(struct local_sampler *sampler, int pid,
+static enum err_code attach_one(struct local_session *sampler, int pid,
                                 enum runtime_effort effort, struct err *err)
 {
-    const struct sampler_options *const options = &sampler->face.options;
+    const struct session_options *const options = &sampler->face.options;
     struct strtab *const strings = profile_strings(sampler->targets.profile);
     struct target *target = NULL;
     enum err_code rc =
@@ -144,11 +144,11 @@ static enum err_code list_all(struct turn_item **out, size_t *count_out, struct 
 
 /* Attaches to every Python process that the profiler may read.  Skips the others, and those of an
  * owner whose processes have taken too long. */
-static enum err_code attach_all(struct local_sampler *sampler, struct err *err)
+static enum err_code attach_all(struct local_session *sampler, struct err *err)
 {
     SCOPED_FREE struct turn_item *items = NULL;
     struct debts debts = { .items = { { 0 } } };
-    struct sampler_processes left_out = { .denied = 0 };
+    struct session_processes left_out = { .denied = 0 };
     size_t count = 0;
     enum err_code rc = list_all(&items, &count, err);
     if (rc)
@@ -183,7 +183,7 @@ static enum err_code attach_all(struct local_sampler *sampler, struct err *err)
 }
 
 /* A process that is not Python may have children that are. */
-static enum err_code attach_named(struct local_sampler *sampler, int pid, struct err *err)
+static enum err_code attach_named(struct local_session *sampler, int pid, struct err *err)
 {
     struct err own = { 0 };
     enum err_code rc = attach_one(sampler, pid, RUNTIME_THOROUGH, &own);
@@ -194,7 +194,7 @@ static enum err_code attach_named(struct local_sampler *sampler, int pid, struct
     return rc;
 }
 
-static enum err_code attach_family(struct local_sampler *sampler, struct err *err)
+static enum err_code attach_family(struct local_session *sampler, struct err *err)
 {
     struct child_tracker_counts counts;
     child_tracker_scan_once(sampler->tracker);
@@ -218,20 +218,20 @@ static void give_back(void *context, const struct process *process, bool is_refu
 }
 
 /* Takes a kernel engine if the options ask for one; without it AUTO goes on with the remote one. */
-static enum err_code choose_engine(struct local_sampler *sampler, struct err *err)
+static enum err_code choose_engine(struct local_session *sampler, struct err *err)
 {
-    const struct sampler_options *const options = &sampler->face.options;
+    const struct session_options *const options = &sampler->face.options;
     struct err why = { 0 };
     if (options->pid_count && stored_process_find(options->pids[0])) {
-        sampler->face.options.engine = SAMPLER_ENGINE_REMOTE;
+        sampler->face.options.engine = SESSION_ENGINE_REMOTE;
         return targets_use_engine(&sampler->targets, &stored_engine_ops, NULL, err);
     }
-    if (options->engine == SAMPLER_ENGINE_REMOTE)
+    if (options->engine == SESSION_ENGINE_REMOTE)
         return targets_use_engine(&sampler->targets, &remote_engine_ops, NULL, err);
-    enum err_code rc = local_sampler_check_engine(options, &why);
+    enum err_code rc = local_session_check_engine(options, &why);
     if (!rc)
         rc = targets_use_engine(&sampler->targets, &kernel_engine_ops, NULL, &why);
-    if (rc == ERR_NOMEM || (rc && options->engine == SAMPLER_ENGINE_KERNEL)) {
+    if (rc == ERR_NOMEM || (rc && options->engine == SESSION_ENGINE_KERNEL)) {
         if (err)
             *err = why;
         return rc;
@@ -239,7 +239,7 @@ static enum err_code choose_engine(struct local_sampler *sampler, struct err *er
     return rc ? use_remote(sampler, why.message, NULL, err) : ERR_OK;
 }
 
-static enum err_code attach_target(struct local_sampler *sampler, struct err *err)
+static enum err_code attach_target(struct local_session *sampler, struct err *err)
 {
     enum err_code rc = targets_init(&sampler->targets, &sampler->face.options, err);
     if (!rc)
@@ -262,18 +262,18 @@ static enum err_code attach_target(struct local_sampler *sampler, struct err *er
         return rc;
 
     /* Limits of the kernel engine show only once the targets are known. */
-    if (sampler->face.options.engine != SAMPLER_ENGINE_AUTO)
+    if (sampler->face.options.engine != SESSION_ENGINE_AUTO)
         return ERR_OK;
     const char *const why = kernel_engine_unfit(sampler->targets.engine);
     if (why)
         return use_remote(sampler, why, NULL, err);
-    sampler->face.options.engine = SAMPLER_ENGINE_KERNEL;
+    sampler->face.options.engine = SESSION_ENGINE_KERNEL;
     return ERR_OK;
 }
 
-enum err_code local_sampler_check_engine(const struct sampler_options *options, struct err *err)
+enum err_code local_session_check_engine(const struct session_options *options, struct err *err)
 {
-    if (options->stop == SAMPLER_STOP_ALWAYS)
+    if (options->stop == SESSION_STOP_ALWAYS)
         return err_set(err, ERR_INVALID,
                        "the kernel engine does not stop threads (--stop always)");
     if (options->locks)
@@ -286,46 +286,46 @@ enum err_code local_sampler_check_engine(const struct sampler_options *options, 
     return engines_check(options->engines, err);
 }
 
-static struct local_sampler *local(struct sampler *sampler)
+static struct local_session *local(struct session *session)
 {
-    return (struct local_sampler *)(void *)sampler;
+    return (struct local_session *)(void *)session;
 }
 
-static const struct local_sampler *local_const(const struct sampler *sampler)
+static const struct local_session *local_const(const struct session *session)
 {
-    return (const struct local_sampler *)(const void *)sampler;
+    return (const struct local_session *)(const void *)session;
 }
 
-static void stop(struct sampler *face)
+static void stop(struct session *face)
 {
-    struct local_sampler *const sampler = local(face);
+    struct local_session *const sampler = local(face);
     pthread_mutex_lock(&sampler->mutex);
     atomic_store(&sampler->is_ending, true);
     pthread_cond_signal(&sampler->changed);
     pthread_mutex_unlock(&sampler->mutex);
 }
 
-static void destroy(struct sampler *face)
+static void destroy(struct session *face)
 {
-    struct local_sampler *const sampler = local(face);
+    struct local_session *const sampler = local(face);
     stop(face);
     pthread_join(sampler->thread, NULL);
     free_sampler(sampler);
 }
 
-static void set_paused(struct sampler *face, bool paused)
+static void set_paused(struct session *face, bool paused)
 {
-    struct local_sampler *const sampler = local(face);
+    struct local_session *const sampler = local(face);
     pthread_mutex_lock(&sampler->mutex);
     atomic_store(&sampler->is_paused, paused);
-    if (sampler->status.state == SAMPLER_RUNNING || sampler->status.state == SAMPLER_PAUSED)
-        sampler->status.state = paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
+    if (sampler->status.state == SESSION_RUNNING || sampler->status.state == SESSION_PAUSED)
+        sampler->status.state = paused ? SESSION_PAUSED : SESSION_RUNNING;
     pthread_mutex_unlock(&sampler->mutex);
 }
 
-static enum err_code join(struct sampler *face, pid_t pid, struct err *err)
+static enum err_code join(struct session *face, pid_t pid, struct err *err)
 {
-    struct local_sampler *const sampler = local(face);
+    struct local_session *const sampler = local(face);
     struct target *target = NULL;
     if (sampler->face.options.subprocesses)
         return err_set(err, ERR_INVALID, "the session adds processes itself (--subprocesses)");
@@ -337,13 +337,13 @@ static enum err_code join(struct sampler *face, pid_t pid, struct err *err)
     return rc;
 }
 
-static enum err_code set_rate(struct sampler *face, double rate_hz, struct err *err)
+static enum err_code set_rate(struct session *face, double rate_hz, struct err *err)
 {
-    struct local_sampler *const sampler = local(face);
+    struct local_session *const sampler = local(face);
     const enum err_code rc = check_rate(rate_hz, err);
     if (rc)
         return rc;
-    if (sampler->face.options.engine == SAMPLER_ENGINE_KERNEL && rate_hz > KERNEL_MAX_RATE_HZ)
+    if (sampler->face.options.engine == SESSION_ENGINE_KERNEL && rate_hz > KERNEL_MAX_RATE_HZ)
         return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
                        KERNEL_MAX_RATE_HZ);
     pthread_mutex_lock(&sampler->mutex);
@@ -353,9 +353,9 @@ static enum err_code set_rate(struct sampler *face, double rate_hz, struct err *
     return ERR_OK;
 }
 
-static enum err_code record_native(struct sampler *face, struct err *err)
+static enum err_code record_native(struct session *face, struct err *err)
 {
-    struct local_sampler *const sampler = local(face);
+    struct local_session *const sampler = local(face);
     if (!machine_is_supported())
         return err_set(err, ERR_UNSUPPORTED,
                        "native stacks need an x86-64 or aarch64 processor");
@@ -365,18 +365,18 @@ static enum err_code record_native(struct sampler *face, struct err *err)
     return ERR_OK;
 }
 
-static void set_max_cpu(struct sampler *face, double percent)
+static void set_max_cpu(struct session *face, double percent)
 {
-    struct local_sampler *const sampler = local(face);
+    struct local_session *const sampler = local(face);
     pthread_mutex_lock(&sampler->mutex);
     sampler->max_cpu_percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
     sampler->has_changed = true;
     pthread_mutex_unlock(&sampler->mutex);
 }
 
-static void status(struct sampler *face, struct sampler_status *out)
+static void status(struct session *face, struct session_status *out)
 {
-    struct local_sampler *const sampler = local(face);
+    struct local_session *const sampler = local(face);
     pthread_mutex_lock(&sampler->mutex);
     *out = sampler->status;
     const uint64_t now_ns = sampler->ended_ns ? sampler->ended_ns : clock_now_ns();
@@ -384,12 +384,12 @@ static void status(struct sampler *face, struct sampler_status *out)
     pthread_mutex_unlock(&sampler->mutex);
 }
 
-static bool target_at(const struct sampler *face, size_t index, struct sampler_target *out)
+static bool target_at(const struct session *face, size_t index, struct session_target *out)
 {
     return target_table_at(&local_const(face)->targets.target_table, index, out);
 }
 
-static void processes(const struct sampler *face, struct sampler_processes *out)
+static void processes(const struct session *face, struct session_processes *out)
 {
     struct child_tracker_counts children = { 0 };
     target_table_counts(&local_const(face)->targets.target_table, out);
@@ -401,23 +401,23 @@ static void processes(const struct sampler *face, struct sampler_processes *out)
     out->not_permitted += children.not_permitted;
 }
 
-static enum err_code origin(struct sampler *face, profile_origin number,
-                            struct sampler_origin *out, struct err *err)
+static enum err_code origin(struct session *face, profile_origin number,
+                            struct session_origin *out, struct err *err)
 {
     return origins_find(&local(face)->targets.origins, number, out, err);
 }
 
-static enum err_code tasks(struct sampler *face, struct sampler_tasks *out, struct err *err)
+static enum err_code tasks(struct session *face, struct session_tasks *out, struct err *err)
 {
     return task_board_copy(&local(face)->targets.board, out, err);
 }
 
-static enum err_code locks(struct sampler *face, struct sampler_locks *out, struct err *err)
+static enum err_code locks(struct session *face, struct session_locks *out, struct err *err)
 {
     return lock_board_copy(&local(face)->targets.locks, out, err);
 }
 
-static const struct sampler_ops ops = {
+static const struct session_ops ops = {
     .destroy = destroy,
     .stop = stop,
     .pause = set_paused,
@@ -433,7 +433,7 @@ static const struct sampler_ops ops = {
     .locks = locks,
 };
 
-enum err_code local_sampler_start(const struct sampler_options *options, struct sampler **out,
+enum err_code local_session_start(const struct session_options *options, struct session **out,
                                   struct err *err)
 {
     enum err_code rc = check_options(options, err);
@@ -441,7 +441,7 @@ enum err_code local_sampler_start(const struct sampler_options *options, struct 
         return rc;
 
     pthread_condattr_t monotonic;
-    struct local_sampler *const sampler = calloc(1, sizeof *sampler);
+    struct local_session *const sampler = calloc(1, sizeof *sampler);
     if (!sampler)
         return err_nomem(err);
     sampler->face.options = *options;
@@ -480,7 +480,7 @@ enum err_code local_sampler_start(const struct sampler_options *options, struct 
             profile_quality(sampler->targets.profile)->missed_ticks +=
                 (uint64_t)((double)(sampler->created_ns - options->since_ns) * first_hz /
                            (double)NS_PER_S);
-        sampler->status.state = SAMPLER_RUNNING;
+        sampler->status.state = SESSION_RUNNING;
         sampler->status.started_at_ns = clock_wall_ns();
         sampler->status.rate_hz = first_hz;
         if (sampler->tracker)

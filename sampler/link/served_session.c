@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "sampler/link/hosted.h"
+#include "sampler/link/served_session.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -21,19 +21,19 @@
 #include "sampler/link/state.h"
 #include "sampler/permission.h"
 #include "sampler/processes.h"
-#include "sampler/reader_process.h"
-#include "sampler/sampler.h"
+#include "sampler/sampling_process.h"
+#include "sampler/session.h"
 
-struct hosted {
-    const struct reader_process *settings;
-    struct sampler_options options;
+struct served_session {
+    const struct sampling_process *settings;
+    struct session_options options;
     int pipe_fd;
     atomic_bool is_cancelled;
     struct live_capture *live;
     struct state_writer states;
 
-    uint64_t session;        /* guarded by the table, like what follows */
-    struct sampler *sampler; /* NULL: it is starting */
+    uint64_t number;         /* guarded by the table, like what follows */
+    struct session *session; /* NULL: it is starting */
     uint64_t ended;          /* its number among those that have ended; 0: it has not */
     size_t processes, bytes; /* that it holds since then */
     double wants_cpu_percent, cpu_percent; /* what it may use, alone and beside the others */
@@ -43,7 +43,7 @@ struct hosted {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t released;
-    struct hosted *items[READER_MAX_SESSIONS];
+    struct served_session *items[READER_MAX_SESSIONS];
     size_t count;
     uint64_t ended; /* sessions so far */
     int change_fd;  /* readable: another session has ended */
@@ -51,7 +51,7 @@ static struct {
             .released = PTHREAD_COND_INITIALIZER,
             .change_fd = -1 };
 
-enum err_code hosted_open(struct err *err)
+enum err_code served_session_open(struct err *err)
 {
     table.change_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return table.change_fd >= 0 ? ERR_OK
@@ -64,28 +64,28 @@ static bool is_closed(int pipe_fd)
     return poll(&end, 1, 0) > 0;
 }
 
-bool hosted_check_starting(void)
+bool served_session_check_starting(void)
 {
     bool is_starting = false;
     pthread_mutex_lock(&table.lock);
     for (size_t i = 0; i < table.count; i++) {
-        struct hosted *const hosted = table.items[i];
-        if (hosted->sampler)
+        struct served_session *const served = table.items[i];
+        if (served->session)
             continue;
         is_starting = true;
-        if (is_closed(hosted->pipe_fd))
-            atomic_store(&hosted->is_cancelled, true);
+        if (is_closed(served->pipe_fd))
+            atomic_store(&served->is_cancelled, true);
     }
     pthread_mutex_unlock(&table.lock);
     return is_starting;
 }
 
-struct hosted *hosted_find(uint64_t session)
+struct served_session *served_session_find(uint64_t number)
 {
-    struct hosted *found = NULL;
+    struct served_session *found = NULL;
     pthread_mutex_lock(&table.lock);
     for (size_t i = 0; i < table.count && !found; i++)
-        if (table.items[i]->sampler && table.items[i]->session == session)
+        if (table.items[i]->session && table.items[i]->number == number)
             found = table.items[i];
     if (found)
         found->users++;
@@ -93,45 +93,45 @@ struct hosted *hosted_find(uint64_t session)
     return found;
 }
 
-struct sampler *hosted_sampler(const struct hosted *hosted)
+struct session *served_session_sampler(const struct served_session *served)
 {
-    return hosted->sampler;
+    return served->session;
 }
 
-void hosted_release(struct hosted *hosted)
+void served_session_release(struct served_session *served)
 {
     pthread_mutex_lock(&table.lock);
-    if (--hosted->users == 0)
+    if (--served->users == 0)
         pthread_cond_broadcast(&table.released);
     pthread_mutex_unlock(&table.lock);
 }
 
-static enum err_code add(struct hosted *hosted, struct err *err)
+static enum err_code add(struct served_session *served, struct err *err)
 {
     enum err_code rc = ERR_OK;
     size_t running = 0;
     pthread_mutex_lock(&table.lock);
     for (size_t i = 0; i < table.count; i++)
         running += !table.items[i]->ended;
-    if (table.count == READER_MAX_SESSIONS || running >= hosted->settings->max_running)
+    if (table.count == READER_MAX_SESSIONS || running >= served->settings->max_running)
         rc = err_set(err, ERR_LIMIT, "the sampling process runs %zu sessions: stop one",
                      running);
     else
-        table.items[table.count++] = hosted;
+        table.items[table.count++] = served;
     pthread_mutex_unlock(&table.lock);
     return rc;
 }
 
 /* Takes a session out of the table.  The lock is held. */
-static void take_out(const struct hosted *hosted)
+static void take_out(const struct served_session *served)
 {
     for (size_t i = 0; i < table.count; i++)
-        if (table.items[i] == hosted)
+        if (table.items[i] == served)
             table.items[i] = table.items[--table.count];
 }
 
 /* The CPU time that the settings permit is for all sessions together, and as much again for continuous sampling. */
-static void share_cpu(const struct reader_process *settings)
+static void share_cpu(const struct sampling_process *settings)
 {
     const double most = 2 * settings->max_cpu_percent;
     double sum = 0;
@@ -142,70 +142,71 @@ static void share_cpu(const struct reader_process *settings)
         if (!table.items[i]->ended)
             sum += table.items[i]->wants_cpu_percent;
     for (size_t i = 0; i < table.count; i++) {
-        struct hosted *const hosted = table.items[i];
-        const double percent = hosted->wants_cpu_percent * (sum > most ? most / sum : 1);
-        if (!hosted->sampler || hosted->ended ||
-            (percent >= hosted->cpu_percent && percent <= hosted->cpu_percent))
+        struct served_session *const served = table.items[i];
+        const double percent = served->wants_cpu_percent * (sum > most ? most / sum : 1);
+        if (!served->session || served->ended ||
+            (percent >= served->cpu_percent && percent <= served->cpu_percent))
             continue;
-        hosted->cpu_percent = percent;
-        sampler_set_max_cpu(hosted->sampler, percent);
+        served->cpu_percent = percent;
+        session_set_max_cpu(served->session, percent);
     }
     pthread_mutex_unlock(&table.lock);
 }
 
 /* The CPU budget of a session, within what the settings permit. */
-static double restrict_cpu(const struct reader_process *settings, double percent)
+static double restrict_cpu(const struct sampling_process *settings, double percent)
 {
     const double most = settings->max_cpu_percent;
     return most > 0 && (percent <= 0 || percent > most) ? most : percent;
 }
 
-void hosted_set_cpu(struct hosted *hosted, double percent)
+void served_session_set_cpu(struct served_session *served, double percent)
 {
-    const double wanted = restrict_cpu(hosted->settings, percent);
-    if (hosted->settings->max_cpu_percent <= 0) {
-        sampler_set_max_cpu(hosted->sampler, wanted);
+    const double wanted = restrict_cpu(served->settings, percent);
+    if (served->settings->max_cpu_percent <= 0) {
+        session_set_max_cpu(served->session, wanted);
         return;
     }
     pthread_mutex_lock(&table.lock);
-    hosted->wants_cpu_percent = wanted;
+    served->wants_cpu_percent = wanted;
     pthread_mutex_unlock(&table.lock);
-    share_cpu(hosted->settings);
+    share_cpu(served->settings);
 }
 
 /* Destroys a session once nobody uses it. */
-static void drop(struct hosted *hosted)
+static void drop(struct served_session *served)
 {
     pthread_mutex_lock(&table.lock);
-    take_out(hosted);
-    while (hosted->users > 0)
+    take_out(served);
+    while (served->users > 0)
         pthread_cond_wait(&table.released, &table.lock);
     pthread_mutex_unlock(&table.lock);
 }
 
-static bool samples(const struct sampler *sampler, pid_t pid)
+static bool samples(const struct session *session, pid_t pid)
 {
-    struct sampler_target target;
-    for (size_t i = 0; sampler_target_at(sampler, i, &target); i++)
+    struct session_target target;
+    for (size_t i = 0; session_target_at(session, i, &target); i++)
         if (target.pid == pid && !target.to_ns)
             return true;
     return false;
 }
 
 /* A process of the only session that is wanted, or one that it has found. */
-static bool is_of_session(const struct sampler_options *only, pid_t pid)
+static bool is_of_session(const struct session_options *only, pid_t pid)
 {
     bool is_found = only->all;
     for (size_t i = 0; i < only->pid_count; i++)
         is_found |= only->pids[i] == pid;
     pthread_mutex_lock(&table.lock);
     for (size_t i = 0; i < table.count && !is_found; i++)
-        is_found = table.items[i]->sampler && samples(table.items[i]->sampler, pid);
+        is_found = table.items[i]->session && samples(table.items[i]->session, pid);
     pthread_mutex_unlock(&table.lock);
     return is_found;
 }
 
-enum err_code hosted_admits(const struct reader_process *settings, pid_t pid, struct err *err)
+enum err_code served_session_admits(const struct sampling_process *settings, pid_t pid,
+                                    struct err *err)
 {
     enum err_code rc = ERR_OK;
     if (settings->launcher)
@@ -216,29 +217,29 @@ enum err_code hosted_admits(const struct reader_process *settings, pid_t pid, st
     return rc ? rc : permission_ask(pid, NULL, err);
 }
 
-static enum err_code check_processes(const struct hosted *hosted, struct err *err)
+static enum err_code check_processes(const struct served_session *served, struct err *err)
 {
-    const struct reader_process *const settings = hosted->settings;
-    const struct sampler_options *const options = &hosted->options;
+    const struct sampling_process *const settings = served->settings;
+    const struct session_options *const options = &served->options;
     enum err_code rc = ERR_OK;
     const bool may_all = !settings->launcher && (!settings->only || settings->only->all);
     if (options->all && !may_all)
         return err_set(err, ERR_PERM,
                        "\"all\" is not permitted on this server: list processes in \"pids\"");
     for (size_t i = 0; i < options->pid_count && !rc; i++)
-        rc = hosted_admits(settings, options->pids[i], err);
+        rc = served_session_admits(settings, options->pids[i], err);
     return rc;
 }
 
-static enum err_code restrict_stops(const struct reader_process *settings,
-                                    struct sampler_options *options, struct err *err)
+static enum err_code restrict_stops(const struct sampling_process *settings,
+                                    struct session_options *options, struct err *err)
 {
     const double most = settings->max_stop_percent;
     const double wanted =
-        options->max_stop_percent > 0 ? options->max_stop_percent : SAMPLER_MAX_STOP_PERCENT;
+        options->max_stop_percent > 0 ? options->max_stop_percent : SESSION_MAX_STOP_PERCENT;
     if (most <= 0)
         return ERR_OK;
-    if (options->stop == SAMPLER_STOP_ALWAYS || options->max_stop_percent > most)
+    if (options->stop == SESSION_STOP_ALWAYS || options->max_stop_percent > most)
         return err_set(err, ERR_INVALID,
                        "threads may be stopped for at most %g %% of their time on this server",
                        most);
@@ -247,10 +248,10 @@ static enum err_code restrict_stops(const struct reader_process *settings,
 }
 
 /* Within the settings, whatever was asked for. */
-static enum err_code restrict_options(struct hosted *hosted, struct err *err)
+static enum err_code restrict_options(struct served_session *served, struct err *err)
 {
-    const struct reader_process *const settings = hosted->settings;
-    struct sampler_options *const options = &hosted->options;
+    const struct sampling_process *const settings = served->settings;
+    struct session_options *const options = &served->options;
     if (options->rate_hz > settings->max_rate_hz)
         return err_set(err, ERR_INVALID, "the sampling rate is at most %g Hz on this server",
                        settings->max_rate_hz);
@@ -261,108 +262,108 @@ static enum err_code restrict_options(struct hosted *hosted, struct err *err)
     options->max_cpu_percent = restrict_cpu(settings, options->max_cpu_percent);
     options->engines = settings->engines;
     options->adopter = options->subprocesses ? settings->launcher : 0;
-    options->sink = live_capture_sink(hosted->live);
+    options->sink = live_capture_sink(served->live);
     options->drops_samples = true;
-    options->is_cancelled = &hosted->is_cancelled;
+    options->is_cancelled = &served->is_cancelled;
     const enum err_code rc = restrict_stops(settings, options, err);
-    return rc ? rc : check_processes(hosted, err);
+    return rc ? rc : check_processes(served, err);
 }
 
 static void put_state(void *context, const struct live_capture_seal *seal, struct buffer *out)
 {
-    struct hosted *const hosted = context;
-    state_encode(&hosted->states, hosted->sampler, seal, out);
+    struct served_session *const served = context;
+    state_encode(&served->states, served->session, seal, out);
 }
 
-static enum err_code make(struct hosted *hosted, struct sampler **out, struct err *err)
+static enum err_code make(struct served_session *served, struct session **out, struct err *err)
 {
-    enum err_code rc = live_capture_create(&hosted->live, err);
+    enum err_code rc = live_capture_create(&served->live, err);
     if (!rc)
-        rc = restrict_options(hosted, err);
-    return rc ? rc : sampler_start(&hosted->options, out, err);
+        rc = restrict_options(served, err);
+    return rc ? rc : session_start(&served->options, out, err);
 }
 
-static enum err_code register_sampler(struct hosted *hosted, struct sampler *sampler,
+static enum err_code register_sampler(struct served_session *served, struct session *session,
                                       struct err *err)
 {
-    uint64_t session;
-    if (getrandom(&session, sizeof session, 0) != (ssize_t)sizeof session)
+    uint64_t number;
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         return err_sys(err, errno, "random bytes are unavailable");
     pthread_mutex_lock(&table.lock);
-    hosted->session = session;
-    hosted->sampler = sampler;
-    hosted->wants_cpu_percent = hosted->cpu_percent = hosted->options.max_cpu_percent;
+    served->number = number;
+    served->session = session;
+    served->wants_cpu_percent = served->cpu_percent = served->options.max_cpu_percent;
     pthread_mutex_unlock(&table.lock);
-    share_cpu(hosted->settings);
+    share_cpu(served->settings);
     return ERR_OK;
 }
 
-static void send_started(const struct hosted *hosted)
+static void send_started(const struct served_session *served)
 {
-    struct sampler_status status;
+    struct session_status status;
     struct buffer contents = { 0 };
-    sampler_status(hosted->sampler, &status);
+    session_status(served->session, &status);
     const struct link_started started = {
-        .session = hosted->session,
+        .session = served->number,
         .created_ns = clock_now_ns() - status.elapsed_ns,
-        .engine = sampler_options(hosted->sampler)->engine,
+        .engine = session_options(served->session)->engine,
     };
     buffer_append(&contents, &started, sizeof started);
-    answer_send(hosted->pipe_fd, ERR_OK, &contents, NULL);
+    answer_send(served->pipe_fd, ERR_OK, &contents, NULL);
     buffer_deinit(&contents);
 }
 
 /* Until sampling has ended, or the HTTP process has closed the pipe. */
-static void wait_for_end(struct hosted *hosted)
+static void wait_for_end(struct served_session *served)
 {
-    struct pollfd events[] = { { sampler_end_fd(hosted->sampler), POLLIN, 0 },
-                               { hosted->pipe_fd, 0, 0 } };
+    struct pollfd events[] = { { session_end_fd(served->session), POLLIN, 0 },
+                               { served->pipe_fd, 0, 0 } };
     while (poll(events, 2, -1) < 0 && errno == EINTR) {
     }
     if (!events[0].revents)
-        sampler_stop(hosted->sampler);
+        session_stop(served->session);
     while (!events[0].revents)
         (void)poll(events, 1, -1);
     /* Its lock orders what the sampling thread has done before what follows here. */
-    struct sampler_status status;
-    sampler_status(hosted->sampler, &status);
+    struct session_status status;
+    session_status(served->session, &status);
 }
 
 /* Stops a session whose samples would no longer reach the HTTP process. */
 static void stop_unsent(void *context, const struct err *err)
 {
-    struct hosted *const hosted = context;
+    struct served_session *const served = context;
     (void)err;
-    sampler_stop(hosted->sampler);
+    session_stop(served->session);
 }
 
 /* Writes the capture and the state that follow the answer in the pipe.  false: they are not whole, because the HTTP process has
  * ended or wants no more, or there is no memory for them. */
-static bool stream(struct hosted *hosted)
+static bool stream(struct served_session *served)
 {
     const struct capture_metadata nothing = { .pid = 0 };
-    if (live_capture_begin_live(hosted->live, hosted->pipe_fd, sampler_profile(hosted->sampler),
-                                &nothing, put_state, stop_unsent, hosted, NULL) != ERR_OK)
+    if (live_capture_begin_live(served->live, served->pipe_fd, session_profile(served->session),
+                                &nothing, put_state, stop_unsent, served, NULL) != ERR_OK)
         return false;
-    wait_for_end(hosted);
-    return live_capture_finish(hosted->live, &nothing, NULL, NULL) == ERR_OK;
+    wait_for_end(served);
+    return live_capture_finish(served->live, &nothing, NULL, NULL) == ERR_OK;
 }
 
-static void free_stream(struct hosted *hosted)
+static void free_stream(struct served_session *served)
 {
-    live_capture_destroy(hosted->live);
-    state_writer_deinit(&hosted->states);
-    hosted->live = NULL;
+    live_capture_destroy(served->live);
+    state_writer_deinit(&served->states);
+    served->live = NULL;
 }
 
-static void destroy(struct hosted *hosted)
+static void destroy(struct served_session *served)
 {
-    drop(hosted);
-    share_cpu(hosted->settings);
-    sampler_destroy(hosted->sampler);
-    free_stream(hosted);
-    close(hosted->pipe_fd);
-    free(hosted);
+    drop(served);
+    share_cpu(served->settings);
+    session_destroy(served->session);
+    free_stream(served);
+    close(served->pipe_fd);
+    free(served);
 }
 
 static void *run_destroy(void *context)
@@ -373,22 +374,22 @@ static void *run_destroy(void *context)
 
 /* The one that ended first, if those that have ended hold more than they may; it is no longer in the table.  NULL: they do
  * not.  The last one stays. */
-static struct hosted *take_excess(const struct reader_process *settings)
+static struct served_session *take_excess(const struct sampling_process *settings)
 {
-    struct hosted *first = NULL;
+    struct served_session *first = NULL;
     size_t count = 0, processes = 0, bytes = 0;
     pthread_mutex_lock(&table.lock);
     for (size_t i = 0; i < table.count; i++) {
-        struct hosted *const hosted = table.items[i];
-        if (!hosted->ended)
+        struct served_session *const served = table.items[i];
+        if (!served->ended)
             continue;
         count++;
-        processes += hosted->processes;
-        bytes += hosted->bytes;
-        if (!first || hosted->ended < first->ended)
-            first = hosted;
+        processes += served->processes;
+        bytes += served->bytes;
+        if (!first || served->ended < first->ended)
+            first = served;
     }
-    const bool is_over = count > READER_MAX_ENDED || processes > SAMPLER_MAX_PROCESSES ||
+    const bool is_over = count > READER_MAX_ENDED || processes > SESSION_MAX_PROCESSES ||
                          (settings->memory_bytes && bytes > settings->memory_bytes);
     if (is_over && count > 1)
         take_out(first);
@@ -400,20 +401,20 @@ static struct hosted *take_excess(const struct reader_process *settings)
 }
 
 /* A session that has ended stays, without a thread, for the source files of its processes. */
-static void keep(struct hosted *hosted)
+static void keep(struct served_session *served)
 {
-    const struct reader_process *const settings = hosted->settings;
-    struct sampler_processes processes;
+    const struct sampling_process *const settings = served->settings;
+    struct session_processes processes;
     struct profile_snapshot snapshot = { .bytes = 0 };
-    struct hosted *excess;
-    free_stream(hosted);
-    sampler_processes(hosted->sampler, &processes);
-    if (profile_snapshot(sampler_profile(hosted->sampler), &snapshot, NULL) == ERR_OK)
+    struct served_session *excess;
+    free_stream(served);
+    session_processes(served->session, &processes);
+    if (profile_snapshot(session_profile(served->session), &snapshot, NULL) == ERR_OK)
         profile_snapshot_release(&snapshot);
     pthread_mutex_lock(&table.lock);
-    hosted->processes = (size_t)processes.running;
-    hosted->bytes = snapshot.bytes;
-    hosted->ended = ++table.ended;
+    served->processes = (size_t)processes.running;
+    served->bytes = snapshot.bytes;
+    served->ended = ++table.ended;
     pthread_mutex_unlock(&table.lock);
     share_cpu(settings);
     while ((excess = take_excess(settings)))
@@ -422,25 +423,25 @@ static void keep(struct hosted *hosted)
 
 static void *run(void *context)
 {
-    struct hosted *const hosted = context;
-    struct sampler *sampler = NULL;
+    struct served_session *const served = context;
+    struct session *session = NULL;
     struct err err = { 0 };
     pthread_setname_np(pthread_self(), "session");
-    enum err_code rc = make(hosted, &sampler, &err);
-    if (!rc && (rc = register_sampler(hosted, sampler, &err)))
-        sampler_destroy(sampler);
+    enum err_code rc = make(served, &session, &err);
+    if (!rc && (rc = register_sampler(served, session, &err)))
+        session_destroy(session);
     if (rc)
-        answer_send(hosted->pipe_fd, rc, NULL, &err);
+        answer_send(served->pipe_fd, rc, NULL, &err);
     else
-        send_started(hosted);
-    if (!rc && stream(hosted))
-        keep(hosted);
+        send_started(served);
+    if (!rc && stream(served))
+        keep(served);
     else
-        destroy(hosted);
+        destroy(served);
     return NULL;
 }
 
-size_t hosted_watch(struct pollfd out[HOSTED_WATCHED])
+size_t served_session_watch(struct pollfd out[HOSTED_WATCHED])
 {
     size_t count = 0;
     out[count++] = (struct pollfd){ .fd = table.change_fd, .events = POLLIN };
@@ -453,9 +454,9 @@ size_t hosted_watch(struct pollfd out[HOSTED_WATCHED])
 }
 
 /* NULL: there is none. */
-static struct hosted *take_closed(void)
+static struct served_session *take_closed(void)
 {
-    struct hosted *found = NULL;
+    struct served_session *found = NULL;
     pthread_mutex_lock(&table.lock);
     for (size_t i = 0; i < table.count && !found; i++)
         if (table.items[i]->ended && is_closed(table.items[i]->pipe_fd))
@@ -467,37 +468,37 @@ static struct hosted *take_closed(void)
 }
 
 /* A session that somebody still uses is waited for, so each has a thread again. */
-void hosted_let_go(void)
+void served_session_let_go(void)
 {
     eventfd_t ignored;
-    struct hosted *hosted;
+    struct served_session *served;
     (void)!eventfd_read(table.change_fd, &ignored);
-    while ((hosted = take_closed()))
-        if (thread_start(NULL, run_destroy, hosted))
-            destroy(hosted);
+    while ((served = take_closed()))
+        if (thread_start(NULL, run_destroy, served))
+            destroy(served);
 }
 
-void hosted_start(const struct reader_process *settings, const struct link_request *request,
-                  int pipe_fd)
+void served_session_start(const struct sampling_process *settings,
+                          const struct link_request *request, int pipe_fd)
 {
     struct err err = { 0 };
-    struct hosted *const hosted = calloc(1, sizeof *hosted);
-    enum err_code rc = hosted ? ERR_OK : err_nomem(&err);
+    struct served_session *const served = calloc(1, sizeof *served);
+    enum err_code rc = served ? ERR_OK : err_nomem(&err);
     if (!rc) {
-        hosted->settings = settings;
-        hosted->options = request->options;
-        hosted->pipe_fd = pipe_fd;
-        atomic_init(&hosted->is_cancelled, false);
-        rc = add(hosted, &err);
+        served->settings = settings;
+        served->options = request->options;
+        served->pipe_fd = pipe_fd;
+        atomic_init(&served->is_cancelled, false);
+        rc = add(served, &err);
     }
-    const int sys = rc ? 0 : thread_start(NULL, run, hosted);
+    const int sys = rc ? 0 : thread_start(NULL, run, served);
     if (sys) {
-        drop(hosted);
+        drop(served);
         rc = err_sys(&err, sys, "cannot start a thread");
     }
     if (!rc)
         return;
     answer_send(pipe_fd, rc, NULL, &err);
     close(pipe_fd);
-    free(hosted);
+    free(served);
 }

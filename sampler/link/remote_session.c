@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "sampler/link/link_sampler.h"
+#include "sampler/link/remote_session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include "sampler/link/state.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
-#include "sampler/sampler_ops.h"
+#include "sampler/session_ops.h"
 
 static const char *const LOST_READER =
     "the sampling process ended or ran out of memory: samples after that are lost";
@@ -29,8 +29,8 @@ static const char *const LOST_READER =
 /* More than a second of samples of a busy host, if the kernel permits it. */
 enum { PIPE_BYTES = 1 << 20 };
 
-struct link_sampler {
-    struct sampler face;
+struct remote_session {
+    struct session face;
     uint64_t session;
     uint64_t created_ns; /* CLOCK_MONOTONIC */
     int stream_fd;
@@ -46,30 +46,30 @@ struct link_sampler {
     bool has_passed; /* the window of the record had samples */
 
     pthread_mutex_t mutex; /* guards what follows */
-    struct sampler_status status;
+    struct session_status status;
     bool paused;         /* as was asked for last */
     double requested_hz; /* likewise; 0: that of the options */
     bool records_native; /* likewise */
     bool has_ended;
-    struct sampler_processes processes;
-    struct target_record targets[SAMPLER_MAX_LISTED]; /* the first never moves or changes */
+    struct session_processes processes;
+    struct target_record targets[SESSION_MAX_LISTED]; /* the first never moves or changes */
     size_t target_count;
-    struct sampler_tasks tasks;
-    struct sampler_locks locks;
+    struct session_tasks tasks;
+    struct session_locks locks;
 };
 
-static struct link_sampler *of(struct sampler *sampler)
+static struct remote_session *of(struct session *session)
 {
-    return (struct link_sampler *)(void *)sampler;
+    return (struct remote_session *)(void *)session;
 }
 
-static const struct link_sampler *of_const(const struct sampler *sampler)
+static const struct remote_session *of_const(const struct session *session)
 {
-    return (const struct link_sampler *)(const void *)sampler;
+    return (const struct remote_session *)(const void *)session;
 }
 
 /* Readers have a const sampler and lock it too. */
-static pthread_mutex_t *lock_of(const struct link_sampler *sampler)
+static pthread_mutex_t *lock_of(const struct remote_session *sampler)
 {
     return (pthread_mutex_t *)(uintptr_t)&sampler->mutex;
 }
@@ -77,17 +77,17 @@ static pthread_mutex_t *lock_of(const struct link_sampler *sampler)
 static void free_target(struct target_record *record)
 {
     free((char *)(uintptr_t)record->target.reason);
-    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+    for (size_t i = 0; i < SESSION_WARNINGS; i++)
         free((char *)(uintptr_t)record->target.warnings[i]);
     target_record_deinit(record);
 }
 
-static void free_sampler(struct link_sampler *sampler)
+static void free_sampler(struct remote_session *sampler)
 {
     for (size_t i = 0; i < sampler->target_count; i++)
         free_target(&sampler->targets[i]);
-    sampler_tasks_deinit(&sampler->tasks);
-    sampler_locks_deinit(&sampler->locks);
+    session_tasks_deinit(&sampler->tasks);
+    session_locks_deinit(&sampler->locks);
     state_deinit(&sampler->state);
     growing_deinit(&sampler->growing);
     profile_destroy(sampler->face.profile);
@@ -101,10 +101,10 @@ static void free_sampler(struct link_sampler *sampler)
     free(sampler);
 }
 
-static enum err_code allocate(const struct sampler_options *options, struct link_sampler **out,
-                              struct err *err)
+static enum err_code allocate(const struct session_options *options,
+                              struct remote_session **out, struct err *err)
 {
-    struct link_sampler *const sampler = calloc(1, sizeof *sampler);
+    struct remote_session *const sampler = calloc(1, sizeof *sampler);
     if (!sampler)
         return err_nomem(err);
     pthread_mutex_init(&sampler->mutex, NULL);
@@ -131,7 +131,7 @@ static enum err_code allocate(const struct sampler_options *options, struct link
 
 static enum err_code fill(void *context, void *out, size_t bytes, struct err *err)
 {
-    struct link_sampler *const sampler = context;
+    struct remote_session *const sampler = context;
     const struct link_patience patience = { .cancel_fd = sampler->cancel_fd,
                                             .is_cancelled = sampler->face.options.is_cancelled,
                                             .lost = sampler->lost,
@@ -142,7 +142,7 @@ static enum err_code fill(void *context, void *out, size_t bytes, struct err *er
 /* To the sink, once the profile has published the rows. */
 static void pass_on(void *context, const struct capture_window *window)
 {
-    struct link_sampler *const sampler = context;
+    struct remote_session *const sampler = context;
     const struct sink *const sink = sampler->face.options.sink;
     sampler->has_passed = true;
     for (size_t i = 0; i < window->run_count && sink; i++)
@@ -158,13 +158,13 @@ static void copy_once(const char *text, const char **out)
         *out = strdup(text);
 }
 
-static void end_target(struct sampler_target *target, uint64_t to_ns, const char *reason)
+static void end_target(struct session_target *target, uint64_t to_ns, const char *reason)
 {
     copy_once(reason, &target->reason);
     target->to_ns = to_ns;
 }
 
-static enum err_code take_target(struct link_sampler *sampler, const struct state_target *row,
+static enum err_code take_target(struct remote_session *sampler, const struct state_target *row,
                                  struct err *err)
 {
     struct target_record record;
@@ -174,7 +174,7 @@ static enum err_code take_target(struct link_sampler *sampler, const struct stat
     const enum err_code rc = target_record_decode(row->record, NULL, &record, err);
     if (rc)
         return rc;
-    const struct sampler_target now = record.target;
+    const struct session_target now = record.target;
     if (row->index == sampler->target_count) {
         *known = record;
         known->target.to_ns = 0;
@@ -185,26 +185,26 @@ static enum err_code take_target(struct link_sampler *sampler, const struct stat
     }
     if (now.to_ns)
         end_target(&known->target, now.to_ns, now.reason);
-    for (size_t i = 0; i < SAMPLER_WARNINGS; i++)
+    for (size_t i = 0; i < SESSION_WARNINGS; i++)
         copy_once(now.warnings[i], &known->target.warnings[i]);
     target_record_deinit(&record);
     return ERR_OK;
 }
 
-static void take_status(struct link_sampler *sampler)
+static void take_status(struct remote_session *sampler)
 {
     const bool was_paused = sampler->paused;
     sampler->status = sampler->state.status;
     /* Requests since this record was written count. */
-    if (sampler->status.state == SAMPLER_RUNNING || sampler->status.state == SAMPLER_PAUSED)
-        sampler->status.state = was_paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
+    if (sampler->status.state == SESSION_RUNNING || sampler->status.state == SESSION_PAUSED)
+        sampler->status.state = was_paused ? SESSION_PAUSED : SESSION_RUNNING;
     if (sampler->requested_hz > 0)
         sampler->status.requested_hz = sampler->requested_hz;
     sampler->status.records_native = sampler->records_native;
 }
 
-/* Publishes the records' state to readers of the sampler. */
-static enum err_code publish(struct link_sampler *sampler, struct err *err)
+/* Publishes the records' state to readers of the session. */
+static enum err_code publish(struct remote_session *sampler, struct err *err)
 {
     struct state *const state = &sampler->state;
     pthread_mutex_lock(&sampler->mutex);
@@ -212,14 +212,14 @@ static enum err_code publish(struct link_sampler *sampler, struct err *err)
     for (size_t i = 0; i < state->target_count && !rc; i++)
         rc = take_target(sampler, &state->targets[i], err);
     if (state->has_tasks) {
-        sampler_tasks_deinit(&sampler->tasks);
+        session_tasks_deinit(&sampler->tasks);
         sampler->tasks = state->tasks;
-        state->tasks = (struct sampler_tasks){ 0 };
+        state->tasks = (struct session_tasks){ 0 };
     }
     if (state->has_locks) {
-        sampler_locks_deinit(&sampler->locks);
+        session_locks_deinit(&sampler->locks);
         sampler->locks = state->locks;
-        state->locks = (struct sampler_locks){ 0 };
+        state->locks = (struct session_locks){ 0 };
     }
     sampler->processes = state->processes;
     take_status(sampler);
@@ -227,7 +227,7 @@ static enum err_code publish(struct link_sampler *sampler, struct err *err)
     return rc;
 }
 
-static enum err_code take_state(struct link_sampler *sampler, struct err *err)
+static enum err_code take_state(struct remote_session *sampler, struct err *err)
 {
     struct growing *const growing = &sampler->growing;
     const struct sink *const sink = sampler->face.options.sink;
@@ -251,7 +251,7 @@ static enum err_code take_state(struct link_sampler *sampler, struct err *err)
 }
 
 /* The last block says if the sampling process could not send all. */
-static enum err_code take_end(struct link_sampler *sampler, struct err *err)
+static enum err_code take_end(struct remote_session *sampler, struct err *err)
 {
     const struct buffer *const raw = &sampler->growing.raw;
     struct byte_reader in = byte_reader_over(raw);
@@ -265,7 +265,8 @@ static enum err_code take_end(struct link_sampler *sampler, struct err *err)
 }
 
 /* Up to the next state; *ended_out: the session has ended. */
-static enum err_code take_blocks(struct link_sampler *sampler, bool *ended_out, struct err *err)
+static enum err_code take_blocks(struct remote_session *sampler, bool *ended_out,
+                                 struct err *err)
 {
     enum capture_kind kind = CAPTURE_METADATA;
     enum err_code rc = ERR_OK;
@@ -281,11 +282,11 @@ static enum err_code take_blocks(struct link_sampler *sampler, bool *ended_out, 
 }
 
 /* The session ends here as failed, because nothing more is known of it. */
-static void fail(struct link_sampler *sampler, const char *reason)
+static void fail(struct remote_session *sampler, const char *reason)
 {
     const uint64_t elapsed_ns = clock_now_ns() - sampler->created_ns;
-    struct sampler_status *const status = &sampler->status;
-    status->state = SAMPLER_FAILED;
+    struct session_status *const status = &sampler->status;
+    status->state = SESSION_FAILED;
     snprintf(status->reason, sizeof status->reason, "%.200s", reason);
     status->elapsed_ns = elapsed_ns;
     status->ended_at_ns = status->started_at_ns + elapsed_ns;
@@ -296,7 +297,7 @@ static void fail(struct link_sampler *sampler, const char *reason)
 }
 
 /* reason: NULL: as the last state says. */
-static void announce_end(struct link_sampler *sampler, const char *reason)
+static void announce_end(struct remote_session *sampler, const char *reason)
 {
     const uint64_t one = 1;
     pthread_mutex_lock(&sampler->mutex);
@@ -307,7 +308,7 @@ static void announce_end(struct link_sampler *sampler, const char *reason)
     (void)!write(sampler->face.end_fd, &one, sizeof one);
 }
 
-static void stop(struct sampler *face)
+static void stop(struct session *face)
 {
     const struct link_request request = { .kind = LINK_STOP, .session = of(face)->session };
     /* A request that does not reach the sampling process finds the session ended with it. */
@@ -316,7 +317,7 @@ static void stop(struct sampler *face)
 
 static void *run(void *context)
 {
-    struct link_sampler *const sampler = context;
+    struct remote_session *const sampler = context;
     struct err err = { 0 };
     bool has_ended = false;
     enum err_code rc = ERR_OK;
@@ -332,7 +333,7 @@ static void *run(void *context)
     return NULL;
 }
 
-static enum err_code begin(struct link_sampler *sampler, struct err *err)
+static enum err_code begin(struct remote_session *sampler, struct err *err)
 {
     const struct link_request request = { .kind = LINK_START,
                                           .options = sampler->face.options };
@@ -349,7 +350,7 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
     }
     if (!rc)
         rc = link_take(&answer, &started, sizeof started, err);
-    if (!rc && (started.engine > SAMPLER_ENGINE_REMOTE || started.created_ns > clock_now_ns()))
+    if (!rc && (started.engine > SESSION_ENGINE_REMOTE || started.created_ns > clock_now_ns()))
         rc = err_set(err, ERR_CORRUPT, "the sampling process sent a session of the future");
     buffer_deinit(&answer);
     if (rc)
@@ -357,7 +358,7 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
     sampler->lost = link_lost();
     sampler->session = started.session;
     sampler->created_ns = started.created_ns;
-    sampler->face.options.engine = (enum sampler_engine)started.engine;
+    sampler->face.options.engine = (enum session_engine)started.engine;
     rc = take_blocks(sampler, &has_ended, err);
     if (rc == ERR_NOT_FOUND || rc == ERR_GONE)
         rc = err_set(err, ERR_SYS, "%s", LOST_READER);
@@ -366,9 +367,9 @@ static enum err_code begin(struct link_sampler *sampler, struct err *err)
     return rc;
 }
 
-static void destroy(struct sampler *face)
+static void destroy(struct session *face)
 {
-    struct link_sampler *const sampler = of(face);
+    struct remote_session *const sampler = of(face);
     stop(face);
     eventfd_write(sampler->cancel_fd, 1);
     if (sampler->has_thread)
@@ -384,9 +385,9 @@ static enum err_code ask(const struct link_request *request, struct err *err)
     return rc;
 }
 
-static void set_paused(struct sampler *face, bool paused)
+static void set_paused(struct session *face, bool paused)
 {
-    struct link_sampler *const sampler = of(face);
+    struct remote_session *const sampler = of(face);
     const struct link_request request = { .kind = LINK_PAUSE,
                                           .session = sampler->session,
                                           .paused = paused };
@@ -394,12 +395,12 @@ static void set_paused(struct sampler *face, bool paused)
         return;
     pthread_mutex_lock(&sampler->mutex);
     sampler->paused = paused;
-    if (sampler->status.state == SAMPLER_RUNNING || sampler->status.state == SAMPLER_PAUSED)
-        sampler->status.state = paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
+    if (sampler->status.state == SESSION_RUNNING || sampler->status.state == SESSION_PAUSED)
+        sampler->status.state = paused ? SESSION_PAUSED : SESSION_RUNNING;
     pthread_mutex_unlock(&sampler->mutex);
 }
 
-static enum err_code join(struct sampler *face, pid_t pid, struct err *err)
+static enum err_code join(struct session *face, pid_t pid, struct err *err)
 {
     const struct link_request request = { .kind = LINK_JOIN,
                                           .session = of(face)->session,
@@ -407,9 +408,9 @@ static enum err_code join(struct sampler *face, pid_t pid, struct err *err)
     return ask(&request, err);
 }
 
-static enum err_code set_rate(struct sampler *face, double rate_hz, struct err *err)
+static enum err_code set_rate(struct session *face, double rate_hz, struct err *err)
 {
-    struct link_sampler *const sampler = of(face);
+    struct remote_session *const sampler = of(face);
     const struct link_request request = { .kind = LINK_SET_RATE,
                                           .session = sampler->session,
                                           .value = rate_hz };
@@ -422,9 +423,9 @@ static enum err_code set_rate(struct sampler *face, double rate_hz, struct err *
     return ERR_OK;
 }
 
-static enum err_code record_native(struct sampler *face, struct err *err)
+static enum err_code record_native(struct session *face, struct err *err)
 {
-    struct link_sampler *const sampler = of(face);
+    struct remote_session *const sampler = of(face);
     const struct link_request request = { .kind = LINK_RECORD_NATIVE,
                                           .session = sampler->session };
     const enum err_code rc = ask(&request, err);
@@ -436,7 +437,7 @@ static enum err_code record_native(struct sampler *face, struct err *err)
     return ERR_OK;
 }
 
-static void set_max_cpu(struct sampler *face, double percent)
+static void set_max_cpu(struct session *face, double percent)
 {
     const struct link_request request = { .kind = LINK_SET_CPU,
                                           .session = of(face)->session,
@@ -444,19 +445,19 @@ static void set_max_cpu(struct sampler *face, double percent)
     (void)!link_send(&request, NULL, NULL);
 }
 
-static void status(struct sampler *face, struct sampler_status *out)
+static void status(struct session *face, struct session_status *out)
 {
-    struct link_sampler *const sampler = of(face);
+    struct remote_session *const sampler = of(face);
     pthread_mutex_lock(&sampler->mutex);
     *out = sampler->status;
-    if (out->state != SAMPLER_ENDED && out->state != SAMPLER_FAILED)
+    if (out->state != SESSION_ENDED && out->state != SESSION_FAILED)
         out->elapsed_ns = clock_now_ns() - sampler->created_ns;
     pthread_mutex_unlock(&sampler->mutex);
 }
 
-static bool target_at(const struct sampler *face, size_t index, struct sampler_target *out)
+static bool target_at(const struct session *face, size_t index, struct session_target *out)
 {
-    const struct link_sampler *const sampler = of_const(face);
+    const struct remote_session *const sampler = of_const(face);
     pthread_mutex_lock(lock_of(sampler));
     const bool is_there = index < sampler->target_count;
     if (is_there)
@@ -465,16 +466,16 @@ static bool target_at(const struct sampler *face, size_t index, struct sampler_t
     return is_there;
 }
 
-static void processes(const struct sampler *face, struct sampler_processes *out)
+static void processes(const struct session *face, struct session_processes *out)
 {
-    const struct link_sampler *const sampler = of_const(face);
+    const struct remote_session *const sampler = of_const(face);
     pthread_mutex_lock(lock_of(sampler));
     *out = sampler->processes;
     pthread_mutex_unlock(lock_of(sampler));
 }
 
-static enum err_code origin(struct sampler *face, profile_origin number,
-                            struct sampler_origin *out, struct err *err)
+static enum err_code origin(struct session *face, profile_origin number,
+                            struct session_origin *out, struct err *err)
 {
     (void)face;
     (void)number;
@@ -482,25 +483,25 @@ static enum err_code origin(struct sampler *face, profile_origin number,
     return err_set(err, ERR_PERM, "only the sampling process holds other processes");
 }
 
-static enum err_code tasks(struct sampler *face, struct sampler_tasks *out, struct err *err)
+static enum err_code tasks(struct session *face, struct session_tasks *out, struct err *err)
 {
-    struct link_sampler *const sampler = of(face);
+    struct remote_session *const sampler = of(face);
     pthread_mutex_lock(&sampler->mutex);
-    const enum err_code rc = sampler_tasks_copy(&sampler->tasks, out, err);
+    const enum err_code rc = session_tasks_copy(&sampler->tasks, out, err);
     pthread_mutex_unlock(&sampler->mutex);
     return rc;
 }
 
-static enum err_code locks(struct sampler *face, struct sampler_locks *out, struct err *err)
+static enum err_code locks(struct session *face, struct session_locks *out, struct err *err)
 {
-    struct link_sampler *const sampler = of(face);
+    struct remote_session *const sampler = of(face);
     pthread_mutex_lock(&sampler->mutex);
-    const enum err_code rc = sampler_locks_copy(&sampler->locks, out, err);
+    const enum err_code rc = session_locks_copy(&sampler->locks, out, err);
     pthread_mutex_unlock(&sampler->mutex);
     return rc;
 }
 
-static const struct sampler_ops ops = {
+static const struct session_ops ops = {
     .destroy = destroy,
     .stop = stop,
     .pause = set_paused,
@@ -516,15 +517,15 @@ static const struct sampler_ops ops = {
     .locks = locks,
 };
 
-uint64_t link_sampler_session(const struct sampler *sampler)
+uint64_t remote_session_session(const struct session *session)
 {
-    return of_const(sampler)->session;
+    return of_const(session)->session;
 }
 
-enum err_code link_sampler_start(const struct sampler_options *options, struct sampler **out,
-                                 struct err *err)
+enum err_code remote_session_start(const struct session_options *options, struct session **out,
+                                   struct err *err)
 {
-    struct link_sampler *sampler = NULL;
+    struct remote_session *sampler = NULL;
     enum err_code rc = allocate(options, &sampler, err);
     if (rc)
         return rc;

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "sampler/reader_process.h"
+#include "sampler/sampling_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +18,10 @@
 #include "sampler/base/thread.h"
 #include "sampler/base/usage.h"
 #include "sampler/link/answer.h"
-#include "sampler/link/hosted.h"
 #include "sampler/link/request.h"
+#include "sampler/link/served_session.h"
 #include "sampler/processes.h"
-#include "sampler/sampler.h"
+#include "sampler/session.h"
 
 enum { STARTING_POLL_MS = 50 };
 
@@ -32,7 +32,7 @@ enum { LIST_BYTES = LINK_MAX_ANSWER_BYTES / 2 };
 enum { RESERVED = 4 };
 
 struct service {
-    const struct reader_process *settings;
+    const struct sampling_process *settings;
     struct processes *processes;
     atomic_size_t requests;
     atomic_size_t answer_bytes; /* that wait to be read */
@@ -74,51 +74,52 @@ static enum err_code list(struct service *service, struct buffer *out, struct er
 static enum err_code check_engine(const struct service *service,
                                   const struct link_request *request, struct err *err)
 {
-    struct sampler_options options = request->options;
+    struct session_options options = request->options;
     options.engines = service->settings->engines;
-    return sampler_check_engine(&options, err);
+    return session_check_engine(&options, err);
 }
 
-static enum err_code set_rate(const struct service *service, struct sampler *sampler,
+static enum err_code set_rate(const struct service *service, struct session *session,
                               double rate_hz, struct err *err)
 {
     if (rate_hz > service->settings->max_rate_hz)
         return err_set(err, ERR_INVALID, "the sampling rate is at most %g Hz on this server",
                        service->settings->max_rate_hz);
-    return sampler_set_rate(sampler, rate_hz, err);
+    return session_set_rate(session, rate_hz, err);
 }
 
-static enum err_code join(const struct service *service, struct sampler *sampler, pid_t pid,
+static enum err_code join(const struct service *service, struct session *session, pid_t pid,
                           struct err *err)
 {
-    const enum err_code rc = hosted_admits(service->settings, pid, err);
-    return rc ? rc : sampler_join(sampler, pid, err);
+    const enum err_code rc = served_session_admits(service->settings, pid, err);
+    return rc ? rc : session_join(session, pid, err);
 }
 
-static enum err_code read_file(const struct service *service, struct sampler *sampler,
+static enum err_code read_file(const struct service *service, struct session *session,
                                const struct link_request *request, struct buffer *out,
                                struct err *err)
 {
-    const struct reader_process *const settings = service->settings;
+    const struct sampling_process *const settings = service->settings;
     if (!settings->read)
         return err_set(err, ERR_NOT_FOUND, "this server shows no source files");
-    return settings->read(settings->context, sampler, request->source, request->source_bytes,
+    return settings->read(settings->context, session, request->source, request->source_bytes,
                           out, err);
 }
 
-static enum err_code answer_session(const struct service *service, struct hosted *hosted,
+static enum err_code answer_session(const struct service *service,
+                                    struct served_session *served,
                                     const struct link_request *request, struct buffer *out,
                                     struct err *err)
 {
-    struct sampler *const sampler = hosted_sampler(hosted);
+    struct session *const session = served_session_sampler(served);
     switch (request->kind) {
-    case LINK_STOP: sampler_stop(sampler); return ERR_OK;
-    case LINK_PAUSE: sampler_pause(sampler, request->paused); return ERR_OK;
-    case LINK_SET_RATE: return set_rate(service, sampler, request->value, err);
-    case LINK_RECORD_NATIVE: return sampler_record_native(sampler, err);
-    case LINK_SET_CPU: hosted_set_cpu(hosted, request->value); return ERR_OK;
-    case LINK_JOIN: return join(service, sampler, request->pid, err);
-    case LINK_READ: return read_file(service, sampler, request, out, err);
+    case LINK_STOP: session_stop(session); return ERR_OK;
+    case LINK_PAUSE: session_pause(session, request->paused); return ERR_OK;
+    case LINK_SET_RATE: return set_rate(service, session, request->value, err);
+    case LINK_RECORD_NATIVE: return session_record_native(session, err);
+    case LINK_SET_CPU: served_session_set_cpu(served, request->value); return ERR_OK;
+    case LINK_JOIN: return join(service, session, request->pid, err);
+    case LINK_READ: return read_file(service, session, request, out, err);
     case LINK_START:
     case LINK_CHECK_ENGINE:
     case LINK_ADMIT:
@@ -139,18 +140,18 @@ static enum err_code answer(struct service *service, const struct link_request *
     if (request->kind == LINK_CHECK_ENGINE)
         return check_engine(service, request, err);
     if (request->kind == LINK_ADMIT)
-        return hosted_admits(service->settings, request->pid, err);
+        return served_session_admits(service->settings, request->pid, err);
     if (request->kind == LINK_USAGE) {
         struct process_usage used;
         process_usage_read(&used);
         buffer_append(out, &used, sizeof used);
         return ERR_OK;
     }
-    struct hosted *const hosted = hosted_find(request->session);
-    if (!hosted)
+    struct served_session *const served = served_session_find(request->session);
+    if (!served)
         return err_set(err, ERR_GONE, "the sampling process does not run this session");
-    const enum err_code rc = answer_session(service, hosted, request, out, err);
-    hosted_release(hosted);
+    const enum err_code rc = answer_session(service, served, request, out, err);
+    served_session_release(served);
     return rc;
 }
 
@@ -261,7 +262,7 @@ static void take(struct job *job, size_t bytes, bool has_descriptors)
     } else if (job->request.kind != LINK_START) {
         start_job(job);
     } else if (job->answer_fd >= 0) {
-        hosted_start(job->service->settings, &job->request, job->answer_fd);
+        served_session_start(job->service->settings, &job->request, job->answer_fd);
         free(job);
     } else {
         free_job(job);
@@ -292,12 +293,12 @@ static bool receive(struct service *service)
     return true;
 }
 
-enum err_code reader_process_serve(const struct reader_process *settings, struct err *err)
+enum err_code sampling_process_serve(const struct sampling_process *settings, struct err *err)
 {
     struct service service = { .settings = settings };
     for (size_t i = 0; i < RESERVED; i++)
         service.reserve[i] = -1;
-    enum err_code rc = hosted_open(err);
+    enum err_code rc = served_session_open(err);
     if (!rc)
         rc = processes_create(&service.processes, err);
     if (rc)
@@ -308,15 +309,15 @@ enum err_code reader_process_serve(const struct reader_process *settings, struct
     bool goes_on = true;
     pulse_take(settings->pulse);
     while (goes_on) {
-        const int wait_ms = hosted_check_starting() ? STARTING_POLL_MS : -1;
-        const int ready = poll(wanted, 1 + hosted_watch(&wanted[1]), wait_ms);
+        const int wait_ms = served_session_check_starting() ? STARTING_POLL_MS : -1;
+        const int ready = poll(wanted, 1 + served_session_watch(&wanted[1]), wait_ms);
         const bool has_request = ready > 0 && wanted[0].revents;
         if (has_request)
             goes_on = receive(&service);
         else if (ready < 0 && errno != EINTR)
             return err_sys(err, errno, "cannot wait for requests");
         if (ready > has_request)
-            hosted_let_go();
+            served_session_let_go();
     }
     return ERR_OK;
 }
