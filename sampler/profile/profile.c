@@ -304,6 +304,11 @@ static void close_tables(struct profile *profile)
     profile->is_closed = true;
 }
 
+bool profile_is_full(const struct profile *profile)
+{
+    return profile->is_closed;
+}
+
 /* Bytes above the memory of the profile. */
 static size_t excess_of(const struct profile *profile)
 {

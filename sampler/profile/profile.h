@@ -110,6 +110,8 @@ size_t profile_table_bytes(const struct profile *profile);
 void profile_set_memory(struct profile *profile, size_t bytes);
 /* From now on only tables and counters are kept: samples are for a sink. */
 void profile_drop_samples(struct profile *profile);
+/* Has the memory no room for new places?  Samples that need them are known only as far as the tables go.  Any thread may ask. */
+bool profile_is_full(const struct profile *profile);
 /* The tables are never closed, because another profile decides which rows there are. */
 void profile_keep_open(struct profile *profile);
 /* The time that each sample of the open window and of later ones stands for; the value at the seal

@@ -8,6 +8,8 @@
 #ifndef SAMPLER_PROFILE_PROFILE_PARTS_H
 #define SAMPLER_PROFILE_PROFILE_PARTS_H
 
+#include <stdatomic.h>
+
 #include "sampler/profile/open_window.h"
 #include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
@@ -19,10 +21,10 @@ struct profile {
     struct tables tables;
     struct open_window open;
     struct series_pending pending;
-    size_t memory_bytes; /* 0: no bound */
-    bool is_closed;      /* the tables take no new rows for places */
-    bool is_kept_open;   /* they always do */
-    bool drops_samples;  /* no windows and no series */
+    size_t memory_bytes;   /* 0: no bound */
+    atomic_bool is_closed; /* the tables take no new rows for places */
+    bool is_kept_open;     /* they always do */
+    bool drops_samples;    /* no windows and no series */
     struct quality quality;
     struct profile_sizes sealed; /* sizes at the last generation, or at creation */
 

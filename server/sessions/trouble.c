@@ -55,7 +55,8 @@ void trouble_deinit(struct trouble *trouble)
     *trouble = (struct trouble){ 0 };
 }
 
-/* Is the sample of a thread that runs, or would if it had a processor, below your code? */
+/* Is the sample of a thread that runs, or would if it had a processor, below your code?  Once the profile is full, your code may have no
+ * name in it: any thread that runs is progress then, as a stall that is missed is better than one that is none. */
 static bool is_progress(const struct profile_snapshot *snapshot, const unsigned char *own,
                         const struct run *run)
 {
@@ -70,7 +71,7 @@ static bool is_progress(const struct profile_snapshot *snapshot, const unsigned 
         if (own[profile_frame_at(snapshot, frame).function] & 1)
             return true;
     }
-    return false;
+    return profile_is_full(snapshot->profile);
 }
 
 static bool is_text(const struct profile_snapshot *snapshot, str_id id, const char *text)

@@ -243,11 +243,13 @@ static void full_tables_take_no_new_places_and_go_on_counting(void **state)
     unsigned places = 0;
     struct err err = { 0 };
     profile_set_memory(*state, MIB);
+    assert_false(profile_is_full(*state));
     while (!new_place(*state, node, places, &node) && places++ < 100000)
         if (places % 100 == 0)
             seal_at(*state, places);
     assert_in_range(places, 1000, 50000);
     assert_int_equal(new_place(*state, node, places, &ignored), ERR_LIMIT);
+    assert_true(profile_is_full(*state));
     assert_int_equal(made_string(*state, "quite new"), made_string(*state, "<name not kept>"));
     assert_ok(new_place(*state, 0, 0, &ignored), &err);
     assert_ok(profile_add(*state, thread, 0, node, 7, &err), &err);
