@@ -211,8 +211,7 @@ static void handle_event(struct watch *watch, const struct trouble_event *event)
     struct err err = { 0 };
     say("%s: %s", trouble_texts[event->kind], event->text);
     if (watch->events >= watch->options.watch.max_events) {
-        say("files of %" PRIu32 " events were written, so there are none of this one: see "
-            "--max-events",
+        say("no files of this event: --max-events is %" PRIu32,
             watch->options.watch.max_events);
         return;
     }
@@ -284,6 +283,19 @@ static enum err_code start(struct watch *watch, struct err *err)
     return rc ? rc : driver_start(&watch->driver, &options->sampling, err);
 }
 
+static void say_start(const struct watch *watch)
+{
+    struct session_target target;
+    size_t count = 0;
+    for (size_t i = 0; session_target_at(watch->driver.session, i, &target); i++)
+        count += !target.reason;
+    if (count > 1)
+        say("watching %zu processes: Ctrl-C to quit", count);
+    else
+        say("watching process %d: Ctrl-C to quit",
+            (int)session_target(watch->driver.session)->pid);
+}
+
 /* Checks once a second, until the user stops it or the last process has ended. */
 static enum err_code wait_for_events(struct watch *watch, struct err *err)
 {
@@ -314,8 +326,7 @@ int command_watch(const struct options *given)
                                     .ends_later = true };
     enum err_code rc = start(&watch, &err);
     if (!rc) {
-        say("watching process %d: Ctrl-C to quit",
-            (int)session_target(watch.driver.session)->pid);
+        say_start(&watch);
         rc = wait_for_events(&watch, &err);
         (void)driver_stop(&watch.driver);
         if (!rc)

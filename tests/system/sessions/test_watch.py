@@ -119,11 +119,18 @@ class Watch(Test):
             self.assertEqual(process.wait(), 0, process.output())
         self.assertEqual(len(os.listdir(folder + "/new")), 2)
 
+    def test_several_processes_are_watched_until_the_last_one_ends(self):
+        folder = self.folder("watch-several")
+        with victim("chain.py", "2", python=newest_python()) as first, victim("chain.py", "4", python=newest_python()) as second, \
+                program("watch", str(first.pid), str(second.pid), "-o", folder) as process:
+            process.wait_line("watching 2 processes: ", process.err)
+            self.assertEqual(process.wait(), 0, process.output())
+
     def test_only_so_many_events_are_written(self):
         folder = self.folder("watch-most")
         with victim("asleep.py", python=newest_python()) as target, \
                 self.watch(target, folder, "--stalled", "1s", "--rss", "1m", "--max-events", "1") as process:
-            process.wait_line("files of 1 events were written", process.err)
+            process.wait_line("no files of this event: --max-events is 1", process.err)
             self.stop(process)
         self.assertEqual(len(os.listdir(folder)), 2)
 

@@ -53,7 +53,7 @@ class Targets(Test):
         with victim("chain.py", "60") as one, victim("chain.py", "60") as other, Process(["sleep", "60"]) as foreign:
             gone = pid_of_none()
             pids = [str(pid) for pid in (foreign.pid, one.pid, gone, other.pid)]
-            process, code = run_program("dump", *pids)
+            process, code = run_program("dump", "--each", *pids)
             self.assertEqual(code, NO_TARGET, process.output())
             self.assertEqual([line.split(",")[0] for line in process.out if line.startswith("process ")],
                              ["process %d" % one.pid, "process %d" % other.pid])
