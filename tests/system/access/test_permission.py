@@ -287,7 +287,7 @@ class All(Permission):
         found = host.until("/sessions/" + session, lambda found: found["quality"]["samples"] > 10 and self.pids(found))
         self.assertEqual(self.pids(found), [mine.pid])
         self.assertGreaterEqual(found["processes"]["not_permitted"], 2)
-        listed = host.until("/processes", lambda listed: listed["not_permitted"] >= 2 and not listed["examining"])
+        listed = host.until("/processes", lambda listed: listed["processes"] and listed["not_permitted"] >= 2 and not listed["examining"])
         self.assertEqual([row["pid"] for row in listed["processes"]], [mine.pid])
         self.assertEqual(listed["total"], 1)
         self.assertTrue(foreign.is_running() and other.is_running())
