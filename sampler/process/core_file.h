@@ -3,7 +3,7 @@
  *
  * An open core is a stored process (stored_process.h): its number stands for it wherever a pid stands for a process.
  *
- * What a core lacks, because its process had only mapped it, is read from the files of its mappings (core_backings.h).
+ * Pages that a core lacks, because its process had only mapped them, are read from the files of its mappings (core_backings.h).
  *
  * A core may be sparse and far larger than memory: it is read with pread(2), and never mapped.  One that was compressed by
  * zstd, as systemd-coredump does, is first unpacked into a file without a name.

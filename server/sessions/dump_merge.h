@@ -1,5 +1,5 @@
 /*
- * dump_merge - the stacks of many processes as one text, in which equal ones stand once, with whom they belong to.
+ * dump_merge - the stacks of many processes as one text: equal stacks are written once, with the processes that have them.
  *
  * Threads are equal if their role (their name without the number that a pool gives it), their state and all lines of their stacks
  * are.  Stacks that few processes have come first.

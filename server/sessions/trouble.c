@@ -55,8 +55,8 @@ void trouble_deinit(struct trouble *trouble)
     *trouble = (struct trouble){ 0 };
 }
 
-/* Is the sample of a thread that runs, or would if it had a processor, below your code?  Once the profile is full, your code may have no
- * name in it: any thread that runs is progress then, as a stall that is missed is better than one that is none. */
+/* Does the thread run your code, or would it if it had a processor?  Once the profile is full, your code may have no name in it.
+ * Then every thread that runs counts, because a false stall is worse than a missed one. */
 static bool is_progress(const struct profile_snapshot *snapshot, const unsigned char *own,
                         const struct run *run)
 {

@@ -10,8 +10,8 @@
  * Until 3.10 a frame has its blocks itself, and says nothing of its value stack above them: a lock that is waited for is searched in
  * the first values there.
  *
- * Of a thread that moves, the frames of its last reading count as long as they are there and are in the same `with` blocks after the
- * locks were read as before.
+ * The frames of the last reading of a thread that moves count if they are still there after the locks were read, in the same `with`
+ * blocks as before.
  *
  * Everything read is untrusted.
  *
