@@ -30,8 +30,8 @@ static const char *const LOST_READER =
 enum { PIPE_BYTES = 1 << 20 };
 
 struct remote_session {
-    struct session face;
-    uint64_t session;
+    struct session base;
+    uint64_t number;
     uint64_t created_ns; /* CLOCK_MONOTONIC */
     int stream_fd;
     unsigned lost; /* link_lost, when it was started */
@@ -68,10 +68,10 @@ static const struct remote_session *of_const(const struct session *session)
     return (const struct remote_session *)(const void *)session;
 }
 
-/* Readers have a const sampler and lock it too. */
-static pthread_mutex_t *lock_of(const struct remote_session *sampler)
+/* Readers have a const remote and lock it too. */
+static pthread_mutex_t *lock_of(const struct remote_session *remote)
 {
-    return (pthread_mutex_t *)(uintptr_t)&sampler->mutex;
+    return (pthread_mutex_t *)(uintptr_t)&remote->mutex;
 }
 
 static void free_target(struct target_record *record)
@@ -82,69 +82,69 @@ static void free_target(struct target_record *record)
     target_record_deinit(record);
 }
 
-static void free_sampler(struct remote_session *sampler)
+static void free_session(struct remote_session *remote)
 {
-    for (size_t i = 0; i < sampler->target_count; i++)
-        free_target(&sampler->targets[i]);
-    session_tasks_deinit(&sampler->tasks);
-    session_locks_deinit(&sampler->locks);
-    state_deinit(&sampler->state);
-    growing_deinit(&sampler->growing);
-    profile_destroy(sampler->face.profile);
-    if (sampler->stream_fd >= 0)
-        close(sampler->stream_fd);
-    if (sampler->cancel_fd >= 0)
-        close(sampler->cancel_fd);
-    if (sampler->face.end_fd >= 0)
-        close(sampler->face.end_fd);
-    pthread_mutex_destroy(&sampler->mutex);
-    free(sampler);
+    for (size_t i = 0; i < remote->target_count; i++)
+        free_target(&remote->targets[i]);
+    session_tasks_deinit(&remote->tasks);
+    session_locks_deinit(&remote->locks);
+    state_deinit(&remote->state);
+    growing_deinit(&remote->growing);
+    profile_destroy(remote->base.profile);
+    if (remote->stream_fd >= 0)
+        close(remote->stream_fd);
+    if (remote->cancel_fd >= 0)
+        close(remote->cancel_fd);
+    if (remote->base.end_fd >= 0)
+        close(remote->base.end_fd);
+    pthread_mutex_destroy(&remote->mutex);
+    free(remote);
 }
 
 static enum err_code allocate(const struct session_options *options,
                               struct remote_session **out, struct err *err)
 {
-    struct remote_session *const sampler = calloc(1, sizeof *sampler);
-    if (!sampler)
+    struct remote_session *const remote = calloc(1, sizeof *remote);
+    if (!remote)
         return err_nomem(err);
-    pthread_mutex_init(&sampler->mutex, NULL);
-    sampler->face.options = *options;
-    sampler->stream_fd = -1;
-    sampler->face.end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    sampler->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&remote->mutex, NULL);
+    remote->base.options = *options;
+    remote->stream_fd = -1;
+    remote->base.end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    remote->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     enum err_code rc = ERR_OK;
-    if (sampler->face.end_fd < 0 || sampler->cancel_fd < 0)
+    if (remote->base.end_fd < 0 || remote->cancel_fd < 0)
         rc = err_sys(err, errno, "cannot create an event descriptor");
     if (rc)
         link_name_files(err, "HTTP process");
     if (!rc)
-        rc = profile_create(&sampler->face.profile, err);
+        rc = profile_create(&remote->base.profile, err);
     if (rc) {
-        free_sampler(sampler);
+        free_session(remote);
         return rc;
     }
-    profile_set_memory(sampler->face.profile, options->memory_bytes);
-    growing_init(&sampler->growing, sampler->face.profile, options->memory_bytes);
-    *out = sampler;
+    profile_set_memory(remote->base.profile, options->memory_bytes);
+    growing_init(&remote->growing, remote->base.profile, options->memory_bytes);
+    *out = remote;
     return ERR_OK;
 }
 
 static enum err_code fill(void *context, void *out, size_t bytes, struct err *err)
 {
-    struct remote_session *const sampler = context;
-    const struct link_patience patience = { .cancel_fd = sampler->cancel_fd,
-                                            .is_cancelled = sampler->face.options.is_cancelled,
-                                            .lost = sampler->lost,
+    struct remote_session *const remote = context;
+    const struct link_patience patience = { .cancel_fd = remote->cancel_fd,
+                                            .is_cancelled = remote->base.options.is_cancelled,
+                                            .lost = remote->lost,
                                             .is_stream = true };
-    return link_receive(sampler->stream_fd, out, bytes, &patience, err);
+    return link_receive(remote->stream_fd, out, bytes, &patience, err);
 }
 
 /* To the sink, once the profile has published the rows. */
 static void pass_on(void *context, const struct capture_window *window)
 {
-    struct remote_session *const sampler = context;
-    const struct sink *const sink = sampler->face.options.sink;
-    sampler->has_passed = true;
+    struct remote_session *const remote = context;
+    const struct sink *const sink = remote->base.options.sink;
+    remote->has_passed = true;
     for (size_t i = 0; i < window->run_count && sink; i++)
         sink->count(sink->context, &window->runs[i]);
     if (sink && !window->is_open)
@@ -164,23 +164,23 @@ static void end_target(struct session_target *target, uint64_t to_ns, const char
     target->to_ns = to_ns;
 }
 
-static enum err_code take_target(struct remote_session *sampler, const struct state_target *row,
+static enum err_code take_target(struct remote_session *remote, const struct state_target *row,
                                  struct err *err)
 {
     struct target_record record;
-    struct target_record *const known = &sampler->targets[row->index];
-    if (row->index > sampler->target_count)
+    struct target_record *const known = &remote->targets[row->index];
+    if (row->index > remote->target_count)
         return err_set(err, ERR_CORRUPT, "a process of the session is missing");
     const enum err_code rc = target_record_decode(row->record, NULL, &record, err);
     if (rc)
         return rc;
     const struct session_target now = record.target;
-    if (row->index == sampler->target_count) {
+    if (row->index == remote->target_count) {
         *known = record;
         known->target.to_ns = 0;
         known->target.reason = NULL;
         memset(known->target.warnings, 0, sizeof known->target.warnings);
-        sampler->target_count++;
+        remote->target_count++;
         record.memory = NULL;
     }
     if (now.to_ns)
@@ -191,47 +191,47 @@ static enum err_code take_target(struct remote_session *sampler, const struct st
     return ERR_OK;
 }
 
-static void take_status(struct remote_session *sampler)
+static void take_status(struct remote_session *remote)
 {
-    const bool was_paused = sampler->paused;
-    sampler->status = sampler->state.status;
+    const bool was_paused = remote->paused;
+    remote->status = remote->state.status;
     /* Requests since this record was written count. */
-    if (sampler->status.state == SESSION_RUNNING || sampler->status.state == SESSION_PAUSED)
-        sampler->status.state = was_paused ? SESSION_PAUSED : SESSION_RUNNING;
-    if (sampler->requested_hz > 0)
-        sampler->status.requested_hz = sampler->requested_hz;
-    sampler->status.records_native = sampler->records_native;
+    if (remote->status.state == SESSION_RUNNING || remote->status.state == SESSION_PAUSED)
+        remote->status.state = was_paused ? SESSION_PAUSED : SESSION_RUNNING;
+    if (remote->requested_hz > 0)
+        remote->status.requested_hz = remote->requested_hz;
+    remote->status.records_native = remote->records_native;
 }
 
 /* Publishes the records' state to readers of the session. */
-static enum err_code publish(struct remote_session *sampler, struct err *err)
+static enum err_code publish(struct remote_session *remote, struct err *err)
 {
-    struct state *const state = &sampler->state;
-    pthread_mutex_lock(&sampler->mutex);
+    struct state *const state = &remote->state;
+    pthread_mutex_lock(&remote->mutex);
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < state->target_count && !rc; i++)
-        rc = take_target(sampler, &state->targets[i], err);
+        rc = take_target(remote, &state->targets[i], err);
     if (state->has_tasks) {
-        session_tasks_deinit(&sampler->tasks);
-        sampler->tasks = state->tasks;
+        session_tasks_deinit(&remote->tasks);
+        remote->tasks = state->tasks;
         state->tasks = (struct session_tasks){ 0 };
     }
     if (state->has_locks) {
-        session_locks_deinit(&sampler->locks);
-        sampler->locks = state->locks;
+        session_locks_deinit(&remote->locks);
+        remote->locks = state->locks;
         state->locks = (struct session_locks){ 0 };
     }
-    sampler->processes = state->processes;
-    take_status(sampler);
-    pthread_mutex_unlock(&sampler->mutex);
+    remote->processes = state->processes;
+    take_status(remote);
+    pthread_mutex_unlock(&remote->mutex);
     return rc;
 }
 
-static enum err_code take_state(struct remote_session *sampler, struct err *err)
+static enum err_code take_state(struct remote_session *remote, struct err *err)
 {
-    struct growing *const growing = &sampler->growing;
-    const struct sink *const sink = sampler->face.options.sink;
-    struct state *const state = &sampler->state;
+    struct growing *const growing = &remote->growing;
+    const struct sink *const sink = remote->base.options.sink;
+    struct state *const state = &remote->state;
     struct byte_reader in = byte_reader_over(&growing->raw);
     state_deinit(state);
     enum err_code rc = state_decode(&in, &growing->sizes, state, err);
@@ -240,20 +240,20 @@ static enum err_code take_state(struct remote_session *sampler, struct err *err)
     state->quality.undelivered = state->lost;
     for (size_t i = 0; i < state->origin_count; i++) {
         const struct state_origin *const row = &state->origins[i];
-        profile_set_origin(sampler->face.profile, row->function, row->origin);
-        profile_set_entry(sampler->face.profile, row->function, row->entry);
+        profile_set_origin(remote->base.profile, row->function, row->origin);
+        profile_set_entry(remote->base.profile, row->function, row->entry);
     }
-    sampler->has_passed = false;
-    rc = growing_seal(growing, &state->quality, state->end_ns, pass_on, sampler, err);
-    if (!rc && sink && !sampler->has_passed && state->end_ns)
+    remote->has_passed = false;
+    rc = growing_seal(growing, &state->quality, state->end_ns, pass_on, remote, err);
+    if (!rc && sink && !remote->has_passed && state->end_ns)
         sink->seal(sink->context, state->end_ns, 0, &state->quality);
-    return rc ? rc : publish(sampler, err);
+    return rc ? rc : publish(remote, err);
 }
 
 /* The last block says if the sampling process could not send all. */
-static enum err_code take_end(struct remote_session *sampler, struct err *err)
+static enum err_code take_end(struct remote_session *remote, struct err *err)
 {
-    const struct buffer *const raw = &sampler->growing.raw;
+    const struct buffer *const raw = &remote->growing.raw;
     struct byte_reader in = byte_reader_over(raw);
     struct capture_metadata end = { .has_failed = 0 };
     enum err_code rc = metadata_decode(&end, &in, err);
@@ -265,88 +265,87 @@ static enum err_code take_end(struct remote_session *sampler, struct err *err)
 }
 
 /* Up to the next state; *ended_out: the session has ended. */
-static enum err_code take_blocks(struct remote_session *sampler, bool *ended_out,
+static enum err_code take_blocks(struct remote_session *remote, bool *ended_out,
                                  struct err *err)
 {
     enum capture_kind kind = CAPTURE_METADATA;
     enum err_code rc = ERR_OK;
     while (!rc && kind != CAPTURE_STATE && kind != CAPTURE_END) {
-        rc = growing_read(&sampler->growing, fill, sampler, &kind, err);
+        rc = growing_read(&remote->growing, fill, remote, &kind, err);
         if (!rc && kind == CAPTURE_STATE)
-            rc = take_state(sampler, err);
+            rc = take_state(remote, err);
         else if (!rc && kind == CAPTURE_END)
-            rc = take_end(sampler, err);
+            rc = take_end(remote, err);
     }
     *ended_out = kind == CAPTURE_END;
     return rc;
 }
 
 /* The session ends here as failed, because nothing more is known of it. */
-static void fail(struct remote_session *sampler, const char *reason)
+static void fail(struct remote_session *remote, const char *reason)
 {
-    const uint64_t elapsed_ns = clock_now_ns() - sampler->created_ns;
-    struct session_status *const status = &sampler->status;
+    const uint64_t elapsed_ns = clock_now_ns() - remote->created_ns;
+    struct session_status *const status = &remote->status;
     status->state = SESSION_FAILED;
     snprintf(status->reason, sizeof status->reason, "%.200s", reason);
     status->elapsed_ns = elapsed_ns;
     status->ended_at_ns = status->started_at_ns + elapsed_ns;
-    for (size_t i = 0; i < sampler->target_count; i++)
-        if (!sampler->targets[i].target.to_ns)
-            end_target(&sampler->targets[i].target, elapsed_ns, reason);
-    sampler->processes.running = 0;
+    for (size_t i = 0; i < remote->target_count; i++)
+        if (!remote->targets[i].target.to_ns)
+            end_target(&remote->targets[i].target, elapsed_ns, reason);
+    remote->processes.running = 0;
 }
 
 /* reason: NULL: as the last state says. */
-static void announce_end(struct remote_session *sampler, const char *reason)
+static void announce_end(struct remote_session *remote, const char *reason)
 {
     const uint64_t one = 1;
-    pthread_mutex_lock(&sampler->mutex);
+    pthread_mutex_lock(&remote->mutex);
     if (reason)
-        fail(sampler, reason);
-    sampler->has_ended = true;
-    pthread_mutex_unlock(&sampler->mutex);
-    (void)!write(sampler->face.end_fd, &one, sizeof one);
+        fail(remote, reason);
+    remote->has_ended = true;
+    pthread_mutex_unlock(&remote->mutex);
+    (void)!write(remote->base.end_fd, &one, sizeof one);
 }
 
-static void stop(struct session *face)
+static void stop(struct session *session)
 {
-    const struct link_request request = { .kind = LINK_STOP, .session = of(face)->session };
+    const struct link_request request = { .kind = LINK_STOP, .session = of(session)->number };
     /* A request that does not reach the sampling process finds the session ended with it. */
     (void)!link_send(&request, NULL, NULL);
 }
 
 static void *run(void *context)
 {
-    struct remote_session *const sampler = context;
+    struct remote_session *const remote = context;
     struct err err = { 0 };
     bool has_ended = false;
     enum err_code rc = ERR_OK;
     pthread_setname_np(pthread_self(), "session");
     while (!rc && !has_ended)
-        rc = take_blocks(sampler, &has_ended, &err);
-    announce_end(sampler, !rc                                     ? NULL
-                          : rc == ERR_NOT_FOUND || rc == ERR_GONE ? LOST_READER
-                                                                  : err.message);
+        rc = take_blocks(remote, &has_ended, &err);
+    announce_end(remote, !rc                                     ? NULL
+                         : rc == ERR_NOT_FOUND || rc == ERR_GONE ? LOST_READER
+                                                                 : err.message);
     /* Further samples would reach nobody. */
     if (rc)
-        stop(&sampler->face);
+        stop(&remote->base);
     return NULL;
 }
 
-static enum err_code begin(struct remote_session *sampler, struct err *err)
+static enum err_code begin(struct remote_session *remote, struct err *err)
 {
-    const struct link_request request = { .kind = LINK_START,
-                                          .options = sampler->face.options };
+    const struct link_request request = { .kind = LINK_START, .options = remote->base.options };
     const struct link_patience patience = { .cancel_fd = -1,
-                                            .is_cancelled = sampler->face.options.is_cancelled,
+                                            .is_cancelled = remote->base.options.is_cancelled,
                                             .lost = link_lost() };
     struct buffer answer = { 0 };
     struct link_started started = { .session = 0 };
     bool has_ended = false;
-    enum err_code rc = link_send(&request, &sampler->stream_fd, err);
+    enum err_code rc = link_send(&request, &remote->stream_fd, err);
     if (!rc) {
-        (void)fcntl(sampler->stream_fd, F_SETPIPE_SZ, PIPE_BYTES);
-        rc = link_receive_answer(sampler->stream_fd, &patience, &answer, err);
+        (void)fcntl(remote->stream_fd, F_SETPIPE_SZ, PIPE_BYTES);
+        rc = link_receive_answer(remote->stream_fd, &patience, &answer, err);
     }
     if (!rc)
         rc = link_take(&answer, &started, sizeof started, err);
@@ -355,26 +354,26 @@ static enum err_code begin(struct remote_session *sampler, struct err *err)
     buffer_deinit(&answer);
     if (rc)
         return rc;
-    sampler->lost = link_lost();
-    sampler->session = started.session;
-    sampler->created_ns = started.created_ns;
-    sampler->face.options.engine = (enum session_engine)started.engine;
-    rc = take_blocks(sampler, &has_ended, err);
+    remote->lost = link_lost();
+    remote->number = started.session;
+    remote->created_ns = started.created_ns;
+    remote->base.options.engine = (enum session_engine)started.engine;
+    rc = take_blocks(remote, &has_ended, err);
     if (rc == ERR_NOT_FOUND || rc == ERR_GONE)
         rc = err_set(err, ERR_SYS, "%s", LOST_READER);
-    if (!rc && (has_ended || sampler->target_count == 0))
+    if (!rc && (has_ended || remote->target_count == 0))
         rc = err_set(err, ERR_CORRUPT, "the sampling process sent a session without processes");
     return rc;
 }
 
-static void destroy(struct session *face)
+static void destroy(struct session *session)
 {
-    struct remote_session *const sampler = of(face);
-    stop(face);
-    eventfd_write(sampler->cancel_fd, 1);
-    if (sampler->has_thread)
-        pthread_join(sampler->thread, NULL);
-    free_sampler(sampler);
+    struct remote_session *const remote = of(session);
+    stop(session);
+    eventfd_write(remote->cancel_fd, 1);
+    if (remote->has_thread)
+        pthread_join(remote->thread, NULL);
+    free_session(remote);
 }
 
 static enum err_code ask(const struct link_request *request, struct err *err)
@@ -385,119 +384,119 @@ static enum err_code ask(const struct link_request *request, struct err *err)
     return rc;
 }
 
-static void set_paused(struct session *face, bool paused)
+static void set_paused(struct session *session, bool paused)
 {
-    struct remote_session *const sampler = of(face);
+    struct remote_session *const remote = of(session);
     const struct link_request request = { .kind = LINK_PAUSE,
-                                          .session = sampler->session,
+                                          .session = remote->number,
                                           .paused = paused };
     if (ask(&request, NULL) != ERR_OK)
         return;
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->paused = paused;
-    if (sampler->status.state == SESSION_RUNNING || sampler->status.state == SESSION_PAUSED)
-        sampler->status.state = paused ? SESSION_PAUSED : SESSION_RUNNING;
-    pthread_mutex_unlock(&sampler->mutex);
+    pthread_mutex_lock(&remote->mutex);
+    remote->paused = paused;
+    if (remote->status.state == SESSION_RUNNING || remote->status.state == SESSION_PAUSED)
+        remote->status.state = paused ? SESSION_PAUSED : SESSION_RUNNING;
+    pthread_mutex_unlock(&remote->mutex);
 }
 
-static enum err_code join(struct session *face, pid_t pid, struct err *err)
+static enum err_code join(struct session *session, pid_t pid, struct err *err)
 {
     const struct link_request request = { .kind = LINK_JOIN,
-                                          .session = of(face)->session,
+                                          .session = of(session)->number,
                                           .pid = pid };
     return ask(&request, err);
 }
 
-static enum err_code set_rate(struct session *face, double rate_hz, struct err *err)
+static enum err_code set_rate(struct session *session, double rate_hz, struct err *err)
 {
-    struct remote_session *const sampler = of(face);
+    struct remote_session *const remote = of(session);
     const struct link_request request = { .kind = LINK_SET_RATE,
-                                          .session = sampler->session,
+                                          .session = remote->number,
                                           .value = rate_hz };
     const enum err_code rc = ask(&request, err);
     if (rc)
         return rc;
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->requested_hz = sampler->status.requested_hz = rate_hz;
-    pthread_mutex_unlock(&sampler->mutex);
+    pthread_mutex_lock(&remote->mutex);
+    remote->requested_hz = remote->status.requested_hz = rate_hz;
+    pthread_mutex_unlock(&remote->mutex);
     return ERR_OK;
 }
 
-static enum err_code record_native(struct session *face, struct err *err)
+static enum err_code record_native(struct session *session, struct err *err)
 {
-    struct remote_session *const sampler = of(face);
+    struct remote_session *const remote = of(session);
     const struct link_request request = { .kind = LINK_RECORD_NATIVE,
-                                          .session = sampler->session };
+                                          .session = remote->number };
     const enum err_code rc = ask(&request, err);
     if (rc)
         return rc;
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->records_native = sampler->status.records_native = true;
-    pthread_mutex_unlock(&sampler->mutex);
+    pthread_mutex_lock(&remote->mutex);
+    remote->records_native = remote->status.records_native = true;
+    pthread_mutex_unlock(&remote->mutex);
     return ERR_OK;
 }
 
-static void set_max_cpu(struct session *face, double percent)
+static void set_max_cpu(struct session *session, double percent)
 {
     const struct link_request request = { .kind = LINK_SET_CPU,
-                                          .session = of(face)->session,
+                                          .session = of(session)->number,
                                           .value = percent };
     (void)!link_send(&request, NULL, NULL);
 }
 
-static void status(struct session *face, struct session_status *out)
+static void status(struct session *session, struct session_status *out)
 {
-    struct remote_session *const sampler = of(face);
-    pthread_mutex_lock(&sampler->mutex);
-    *out = sampler->status;
+    struct remote_session *const remote = of(session);
+    pthread_mutex_lock(&remote->mutex);
+    *out = remote->status;
     if (out->state != SESSION_ENDED && out->state != SESSION_FAILED)
-        out->elapsed_ns = clock_now_ns() - sampler->created_ns;
-    pthread_mutex_unlock(&sampler->mutex);
+        out->elapsed_ns = clock_now_ns() - remote->created_ns;
+    pthread_mutex_unlock(&remote->mutex);
 }
 
-static bool target_at(const struct session *face, size_t index, struct session_target *out)
+static bool target_at(const struct session *session, size_t index, struct session_target *out)
 {
-    const struct remote_session *const sampler = of_const(face);
-    pthread_mutex_lock(lock_of(sampler));
-    const bool is_there = index < sampler->target_count;
+    const struct remote_session *const remote = of_const(session);
+    pthread_mutex_lock(lock_of(remote));
+    const bool is_there = index < remote->target_count;
     if (is_there)
-        *out = sampler->targets[index].target;
-    pthread_mutex_unlock(lock_of(sampler));
+        *out = remote->targets[index].target;
+    pthread_mutex_unlock(lock_of(remote));
     return is_there;
 }
 
-static void processes(const struct session *face, struct session_processes *out)
+static void processes(const struct session *session, struct session_processes *out)
 {
-    const struct remote_session *const sampler = of_const(face);
-    pthread_mutex_lock(lock_of(sampler));
-    *out = sampler->processes;
-    pthread_mutex_unlock(lock_of(sampler));
+    const struct remote_session *const remote = of_const(session);
+    pthread_mutex_lock(lock_of(remote));
+    *out = remote->processes;
+    pthread_mutex_unlock(lock_of(remote));
 }
 
-static enum err_code origin(struct session *face, profile_origin number,
+static enum err_code origin(struct session *session, profile_origin number,
                             struct session_origin *out, struct err *err)
 {
-    (void)face;
+    (void)session;
     (void)number;
     (void)out;
     return err_set(err, ERR_PERM, "only the sampling process holds other processes");
 }
 
-static enum err_code tasks(struct session *face, struct session_tasks *out, struct err *err)
+static enum err_code tasks(struct session *session, struct session_tasks *out, struct err *err)
 {
-    struct remote_session *const sampler = of(face);
-    pthread_mutex_lock(&sampler->mutex);
-    const enum err_code rc = session_tasks_copy(&sampler->tasks, out, err);
-    pthread_mutex_unlock(&sampler->mutex);
+    struct remote_session *const remote = of(session);
+    pthread_mutex_lock(&remote->mutex);
+    const enum err_code rc = session_tasks_copy(&remote->tasks, out, err);
+    pthread_mutex_unlock(&remote->mutex);
     return rc;
 }
 
-static enum err_code locks(struct session *face, struct session_locks *out, struct err *err)
+static enum err_code locks(struct session *session, struct session_locks *out, struct err *err)
 {
-    struct remote_session *const sampler = of(face);
-    pthread_mutex_lock(&sampler->mutex);
-    const enum err_code rc = session_locks_copy(&sampler->locks, out, err);
-    pthread_mutex_unlock(&sampler->mutex);
+    struct remote_session *const remote = of(session);
+    pthread_mutex_lock(&remote->mutex);
+    const enum err_code rc = session_locks_copy(&remote->locks, out, err);
+    pthread_mutex_unlock(&remote->mutex);
     return rc;
 }
 
@@ -517,31 +516,31 @@ static const struct session_ops ops = {
     .locks = locks,
 };
 
-uint64_t remote_session_session(const struct session *session)
+uint64_t remote_session_number(const struct session *session)
 {
-    return of_const(session)->session;
+    return of_const(session)->number;
 }
 
 enum err_code remote_session_start(const struct session_options *options, struct session **out,
                                    struct err *err)
 {
-    struct remote_session *sampler = NULL;
-    enum err_code rc = allocate(options, &sampler, err);
+    struct remote_session *remote = NULL;
+    enum err_code rc = allocate(options, &remote, err);
     if (rc)
         return rc;
-    sampler->face.ops = &ops;
-    sampler->face.first_target = &sampler->targets[0].target;
-    rc = begin(sampler, err);
-    sampler->face.options.is_cancelled = NULL;
+    remote->base.ops = &ops;
+    remote->base.first_target = &remote->targets[0].target;
+    rc = begin(remote, err);
+    remote->base.options.is_cancelled = NULL;
     if (!rc) {
-        const int sys = thread_start(&sampler->thread, run, sampler);
-        sampler->has_thread = sys == 0;
+        const int sys = thread_start(&remote->thread, run, remote);
+        remote->has_thread = sys == 0;
         if (sys)
             rc = err_sys(err, sys, "cannot start a thread");
     }
     if (rc)
-        free_sampler(sampler);
+        free_session(remote);
     else
-        *out = &sampler->face;
+        *out = &remote->base;
     return rc;
 }

@@ -18,6 +18,6 @@ struct session_options;
 MUST_CHECK enum err_code remote_session_start(const struct session_options *options,
                                               struct session **out, struct err *err);
 /* The number by which the sampling process knows it. */
-uint64_t remote_session_session(const struct session *session);
+uint64_t remote_session_number(const struct session *session);
 
 #endif /* SAMPLER_LINK_REMOTE_SESSION_H */

@@ -25,7 +25,7 @@ enum err_code sampling_link_read(struct session *session, const void *source,
                                  struct err *err)
 {
     const struct link_request request = { .kind = LINK_READ,
-                                          .session = remote_session_session(session),
+                                          .session = remote_session_number(session),
                                           .source = source,
                                           .source_bytes = source_bytes };
     return link_ask(&request, cancel_fd, LINK_WAIT_MS, answer, err);

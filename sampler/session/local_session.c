@@ -56,67 +56,66 @@ static enum err_code check_options(const struct session_options *options, struct
     return ERR_OK;
 }
 
-static void free_sampler(struct local_session *sampler)
+static void free_session(struct local_session *local)
 {
-    child_tracker_destroy(sampler->tracker);
-    loop_close_queue(sampler);
-    targets_deinit(&sampler->targets);
-    if (sampler->face.end_fd >= 0)
-        close(sampler->face.end_fd);
-    pthread_cond_destroy(&sampler->changed);
-    pthread_mutex_destroy(&sampler->mutex);
-    free(sampler);
+    child_tracker_destroy(local->tracker);
+    loop_close_queue(local);
+    targets_deinit(&local->targets);
+    if (local->base.end_fd >= 0)
+        close(local->base.end_fd);
+    pthread_cond_destroy(&local->changed);
+    pthread_mutex_destroy(&local->mutex);
+    free(local);
 }
 
-static bool is_cancelled(const struct local_session *sampler)
+static bool is_cancelled(const struct local_session *local)
 {
-    return sampler->face.options.is_cancelled &&
-           atomic_load(sampler->face.options.is_cancelled);
+    return local->base.options.is_cancelled && atomic_load(local->base.options.is_cancelled);
 }
 
 /* The remote engine samples instead of the kernel engine.  *before_out: as targets_use_engine. */
-static enum err_code use_remote(struct local_session *sampler, const char *why,
+static enum err_code use_remote(struct local_session *local, const char *why,
                                 struct engine **before_out, struct err *err)
 {
     const enum err_code rc =
-        targets_use_engine(&sampler->targets, &remote_engine_ops, before_out, err);
+        targets_use_engine(&local->targets, &remote_engine_ops, before_out, err);
     if (rc)
         return rc;
-    sampler->face.options.engine = SESSION_ENGINE_REMOTE;
-    snprintf(sampler->status.engine_reason, sizeof sampler->status.engine_reason, "%.*s",
+    local->base.options.engine = SESSION_ENGINE_REMOTE;
+    snprintf(local->status.engine_reason, sizeof local->status.engine_reason, "%.*s",
              SESSION_MAX_ENGINE_REASON, why);
     return ERR_OK;
 }
 
 /* The files of a kernel engine that was not asked for are enough for some processes more.  false: there is none. */
-static bool free_files(struct local_session *sampler)
+static bool free_files(struct local_session *local)
 {
     static const char why[] =
         "too many files are open for the kernel engine beside all processes: raise the limit "
         "(ulimit -n)";
     struct engine *before;
-    if (sampler->face.options.engine != SESSION_ENGINE_AUTO ||
-        use_remote(sampler, why, &before, NULL))
+    if (local->base.options.engine != SESSION_ENGINE_AUTO ||
+        use_remote(local, why, &before, NULL))
         return false;
     kernel_engine_give_up(before, why);
     return true;
 }
 
-static enum err_code attach_one(struct local_session *sampler, int pid,
+static enum err_code attach_one(struct local_session *local, int pid,
                                 enum runtime_effort effort, struct err *err)
 {
-    const struct session_options *const options = &sampler->face.options;
-    struct strtab *const strings = profile_strings(sampler->targets.profile);
+    const struct session_options *const options = &local->base.options;
+    struct strtab *const strings = profile_strings(local->targets.profile);
     struct target *target = NULL;
     enum err_code rc =
         target_open(pid, effort, options->mode, options->is_cancelled, strings, &target, err);
-    if (rc && open_files_are_short(err) && free_files(sampler))
+    if (rc && open_files_are_short(err) && free_files(local))
         rc = target_open(pid, effort, options->mode, options->is_cancelled, strings, &target,
                          err);
-    if (!rc && (rc = targets_add(&sampler->targets, target, err)))
+    if (!rc && (rc = targets_add(&local->targets, target, err)))
         target_close(target);
-    if (!rc && sampler->tracker)
-        rc = child_tracker_follow(sampler->tracker, pid, true, err);
+    if (!rc && local->tracker)
+        rc = child_tracker_follow(local->tracker, pid, true, err);
     return rc;
 }
 
@@ -144,7 +143,7 @@ static enum err_code list_all(struct turn_item **out, size_t *count_out, struct 
 
 /* Attaches to every Python process that the profiler may read.  Skips the others, and those of an
  * owner whose processes have taken too long. */
-static enum err_code attach_all(struct local_session *sampler, struct err *err)
+static enum err_code attach_all(struct local_session *local, struct err *err)
 {
     SCOPED_FREE struct turn_item *items = NULL;
     struct debts debts = { .items = { { 0 } } };
@@ -163,7 +162,7 @@ static enum err_code attach_all(struct local_session *sampler, struct err *err)
         rc = permission_ask(items[i].pid, NULL, NULL);
         left_out.not_permitted += rc == ERR_PERM;
         if (!rc)
-            rc = attach_one(sampler, items[i].pid, RUNTIME_QUICK, &why);
+            rc = attach_one(local, items[i].pid, RUNTIME_QUICK, &why);
         const uint64_t now_ns = clock_now_ns();
         /* Processes of root are not slow on purpose, only because the machine is busy. */
         if (items[i].uid != 0)
@@ -172,10 +171,10 @@ static enum err_code attach_all(struct local_session *sampler, struct err *err)
         left_out.short_of_files += rc && open_files_are_short(&why);
         left_out.denied += rc == ERR_INVALID;
     }
-    target_table_left_out(&sampler->targets.target_table, &left_out);
+    target_table_left_out(&local->targets.target_table, &left_out);
     if (rc == ERR_NOMEM)
         return err_nomem(err);
-    if (sampler->targets.count == 0)
+    if (local->targets.count == 0)
         return err_set(err, ERR_NOT_PYTHON, "found no Python process that can be read%s",
                        left_out.denied ? " and whose interpreter shows what the mode keeps"
                                        : "");
@@ -183,32 +182,32 @@ static enum err_code attach_all(struct local_session *sampler, struct err *err)
 }
 
 /* A process that is not Python may have children that are. */
-static enum err_code attach_named(struct local_session *sampler, int pid, struct err *err)
+static enum err_code attach_named(struct local_session *local, int pid, struct err *err)
 {
     struct err own = { 0 };
-    enum err_code rc = attach_one(sampler, pid, RUNTIME_THOROUGH, &own);
-    if (rc == ERR_NOT_PYTHON && sampler->tracker)
-        return child_tracker_follow(sampler->tracker, pid, false, err);
+    enum err_code rc = attach_one(local, pid, RUNTIME_THOROUGH, &own);
+    if (rc == ERR_NOT_PYTHON && local->tracker)
+        return child_tracker_follow(local->tracker, pid, false, err);
     if (rc && err)
         *err = own;
     return rc;
 }
 
-static enum err_code attach_family(struct local_session *sampler, struct err *err)
+static enum err_code attach_family(struct local_session *local, struct err *err)
 {
     struct child_tracker_counts counts;
-    child_tracker_scan_once(sampler->tracker);
-    loop_take_new(sampler);
-    child_tracker_counts(sampler->tracker, &counts);
-    if (counts.short_of_files && free_files(sampler)) {
-        child_tracker_scan_again(sampler->tracker);
-        loop_take_new(sampler);
+    child_tracker_scan_once(local->tracker);
+    loop_take_new(local);
+    child_tracker_counts(local->tracker, &counts);
+    if (counts.short_of_files && free_files(local)) {
+        child_tracker_scan_again(local->tracker);
+        loop_take_new(local);
     }
-    if (sampler->targets.count > 0)
+    if (local->targets.count > 0)
         return ERR_OK;
     return err_set(err, ERR_NOT_PYTHON,
                    "neither process %d nor any of its descendants is a Python process%s",
-                   (int)sampler->face.options.pids[0],
+                   (int)local->base.options.pids[0],
                    counts.not_permitted ? " that is permitted here" : "");
 }
 
@@ -218,56 +217,56 @@ static void give_back(void *context, const struct process *process, bool is_refu
 }
 
 /* Takes a kernel engine if the options ask for one; without it AUTO goes on with the remote one. */
-static enum err_code choose_engine(struct local_session *sampler, struct err *err)
+static enum err_code choose_engine(struct local_session *local, struct err *err)
 {
-    const struct session_options *const options = &sampler->face.options;
+    const struct session_options *const options = &local->base.options;
     struct err why = { 0 };
     if (options->pid_count && stored_process_find(options->pids[0])) {
-        sampler->face.options.engine = SESSION_ENGINE_REMOTE;
-        return targets_use_engine(&sampler->targets, &stored_engine_ops, NULL, err);
+        local->base.options.engine = SESSION_ENGINE_REMOTE;
+        return targets_use_engine(&local->targets, &stored_engine_ops, NULL, err);
     }
     if (options->engine == SESSION_ENGINE_REMOTE)
-        return targets_use_engine(&sampler->targets, &remote_engine_ops, NULL, err);
+        return targets_use_engine(&local->targets, &remote_engine_ops, NULL, err);
     enum err_code rc = local_session_check_engine(options, &why);
     if (!rc)
-        rc = targets_use_engine(&sampler->targets, &kernel_engine_ops, NULL, &why);
+        rc = targets_use_engine(&local->targets, &kernel_engine_ops, NULL, &why);
     if (rc == ERR_NOMEM || (rc && options->engine == SESSION_ENGINE_KERNEL)) {
         if (err)
             *err = why;
         return rc;
     }
-    return rc ? use_remote(sampler, why.message, NULL, err) : ERR_OK;
+    return rc ? use_remote(local, why.message, NULL, err) : ERR_OK;
 }
 
-static enum err_code attach_target(struct local_session *sampler, struct err *err)
+static enum err_code attach_target(struct local_session *local, struct err *err)
 {
-    enum err_code rc = targets_init(&sampler->targets, &sampler->face.options, err);
+    enum err_code rc = targets_init(&local->targets, &local->base.options, err);
     if (!rc)
-        rc = choose_engine(sampler, err);
-    if (!rc && sampler->face.options.subprocesses) {
-        rc = child_tracker_create(profile_strings(sampler->targets.profile),
-                                  sampler->face.options.mode, sampler->face.options.adopter,
-                                  &sampler->tracker, err);
-        sampler->targets.left = rc ? NULL : give_back;
-        sampler->targets.context = sampler->tracker;
+        rc = choose_engine(local, err);
+    if (!rc && local->base.options.subprocesses) {
+        rc = child_tracker_create(profile_strings(local->targets.profile),
+                                  local->base.options.mode, local->base.options.adopter,
+                                  &local->tracker, err);
+        local->targets.left = rc ? NULL : give_back;
+        local->targets.context = local->tracker;
     }
-    if (!rc && sampler->face.options.all)
-        rc = attach_all(sampler, err);
-    for (size_t i = 0; i < sampler->face.options.pid_count && !rc; i++)
-        rc = attach_named(sampler, sampler->face.options.pids[i], err);
-    if (!rc && sampler->tracker)
-        rc = attach_family(sampler, err);
+    if (!rc && local->base.options.all)
+        rc = attach_all(local, err);
+    for (size_t i = 0; i < local->base.options.pid_count && !rc; i++)
+        rc = attach_named(local, local->base.options.pids[i], err);
+    if (!rc && local->tracker)
+        rc = attach_family(local, err);
 
     if (rc)
         return rc;
 
     /* Limits of the kernel engine show only once the targets are known. */
-    if (sampler->face.options.engine != SESSION_ENGINE_AUTO)
+    if (local->base.options.engine != SESSION_ENGINE_AUTO)
         return ERR_OK;
-    const char *const why = kernel_engine_unfit(sampler->targets.engine);
+    const char *const why = kernel_engine_unfit(local->targets.engine);
     if (why)
-        return use_remote(sampler, why, NULL, err);
-    sampler->face.options.engine = SESSION_ENGINE_KERNEL;
+        return use_remote(local, why, NULL, err);
+    local->base.options.engine = SESSION_ENGINE_KERNEL;
     return ERR_OK;
 }
 
@@ -286,135 +285,135 @@ enum err_code local_session_check_engine(const struct session_options *options, 
     return engines_check(options->engines, err);
 }
 
-static struct local_session *local(struct session *session)
+static struct local_session *of(struct session *session)
 {
     return (struct local_session *)(void *)session;
 }
 
-static const struct local_session *local_const(const struct session *session)
+static const struct local_session *of_const(const struct session *session)
 {
     return (const struct local_session *)(const void *)session;
 }
 
-static void stop(struct session *face)
+static void stop(struct session *session)
 {
-    struct local_session *const sampler = local(face);
-    pthread_mutex_lock(&sampler->mutex);
-    atomic_store(&sampler->is_ending, true);
-    pthread_cond_signal(&sampler->changed);
-    pthread_mutex_unlock(&sampler->mutex);
+    struct local_session *const local = of(session);
+    pthread_mutex_lock(&local->mutex);
+    atomic_store(&local->is_ending, true);
+    pthread_cond_signal(&local->changed);
+    pthread_mutex_unlock(&local->mutex);
 }
 
-static void destroy(struct session *face)
+static void destroy(struct session *session)
 {
-    struct local_session *const sampler = local(face);
-    stop(face);
-    pthread_join(sampler->thread, NULL);
-    free_sampler(sampler);
+    struct local_session *const local = of(session);
+    stop(session);
+    pthread_join(local->thread, NULL);
+    free_session(local);
 }
 
-static void set_paused(struct session *face, bool paused)
+static void set_paused(struct session *session, bool paused)
 {
-    struct local_session *const sampler = local(face);
-    pthread_mutex_lock(&sampler->mutex);
-    atomic_store(&sampler->is_paused, paused);
-    if (sampler->status.state == SESSION_RUNNING || sampler->status.state == SESSION_PAUSED)
-        sampler->status.state = paused ? SESSION_PAUSED : SESSION_RUNNING;
-    pthread_mutex_unlock(&sampler->mutex);
+    struct local_session *const local = of(session);
+    pthread_mutex_lock(&local->mutex);
+    atomic_store(&local->is_paused, paused);
+    if (local->status.state == SESSION_RUNNING || local->status.state == SESSION_PAUSED)
+        local->status.state = paused ? SESSION_PAUSED : SESSION_RUNNING;
+    pthread_mutex_unlock(&local->mutex);
 }
 
-static enum err_code join(struct session *face, pid_t pid, struct err *err)
+static enum err_code join(struct session *session, pid_t pid, struct err *err)
 {
-    struct local_session *const sampler = local(face);
+    struct local_session *const local = of(session);
     struct target *target = NULL;
-    if (sampler->face.options.subprocesses)
+    if (local->base.options.subprocesses)
         return err_set(err, ERR_INVALID, "the session adds processes itself (--subprocesses)");
     enum err_code rc =
-        target_open(pid, RUNTIME_THOROUGH, sampler->face.options.mode, &sampler->is_ending,
-                    profile_strings(sampler->targets.profile), &target, err);
-    if (!rc && (rc = loop_join(sampler, target, err)))
+        target_open(pid, RUNTIME_THOROUGH, local->base.options.mode, &local->is_ending,
+                    profile_strings(local->targets.profile), &target, err);
+    if (!rc && (rc = loop_join(local, target, err)))
         target_close(target);
     return rc;
 }
 
-static enum err_code set_rate(struct session *face, double rate_hz, struct err *err)
+static enum err_code set_rate(struct session *session, double rate_hz, struct err *err)
 {
-    struct local_session *const sampler = local(face);
+    struct local_session *const local = of(session);
     const enum err_code rc = check_rate(rate_hz, err);
     if (rc)
         return rc;
-    if (sampler->face.options.engine == SESSION_ENGINE_KERNEL && rate_hz > KERNEL_MAX_RATE_HZ)
+    if (local->base.options.engine == SESSION_ENGINE_KERNEL && rate_hz > KERNEL_MAX_RATE_HZ)
         return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
                        KERNEL_MAX_RATE_HZ);
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->requested_hz = sampler->status.requested_hz = rate_hz;
-    sampler->has_changed = true;
-    pthread_mutex_unlock(&sampler->mutex);
+    pthread_mutex_lock(&local->mutex);
+    local->requested_hz = local->status.requested_hz = rate_hz;
+    local->has_changed = true;
+    pthread_mutex_unlock(&local->mutex);
     return ERR_OK;
 }
 
-static enum err_code record_native(struct session *face, struct err *err)
+static enum err_code record_native(struct session *session, struct err *err)
 {
-    struct local_session *const sampler = local(face);
+    struct local_session *const local = of(session);
     if (!machine_is_supported())
         return err_set(err, ERR_UNSUPPORTED,
                        "native stacks need an x86-64 or aarch64 processor");
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->status.records_native = true;
-    pthread_mutex_unlock(&sampler->mutex);
+    pthread_mutex_lock(&local->mutex);
+    local->status.records_native = true;
+    pthread_mutex_unlock(&local->mutex);
     return ERR_OK;
 }
 
-static void set_max_cpu(struct session *face, double percent)
+static void set_max_cpu(struct session *session, double percent)
 {
-    struct local_session *const sampler = local(face);
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->max_cpu_percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
-    sampler->has_changed = true;
-    pthread_mutex_unlock(&sampler->mutex);
+    struct local_session *const local = of(session);
+    pthread_mutex_lock(&local->mutex);
+    local->max_cpu_percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
+    local->has_changed = true;
+    pthread_mutex_unlock(&local->mutex);
 }
 
-static void status(struct session *face, struct session_status *out)
+static void status(struct session *session, struct session_status *out)
 {
-    struct local_session *const sampler = local(face);
-    pthread_mutex_lock(&sampler->mutex);
-    *out = sampler->status;
-    const uint64_t now_ns = sampler->ended_ns ? sampler->ended_ns : clock_now_ns();
-    out->elapsed_ns = now_ns - sampler->created_ns;
-    pthread_mutex_unlock(&sampler->mutex);
+    struct local_session *const local = of(session);
+    pthread_mutex_lock(&local->mutex);
+    *out = local->status;
+    const uint64_t now_ns = local->ended_ns ? local->ended_ns : clock_now_ns();
+    out->elapsed_ns = now_ns - local->created_ns;
+    pthread_mutex_unlock(&local->mutex);
 }
 
-static bool target_at(const struct session *face, size_t index, struct session_target *out)
+static bool target_at(const struct session *session, size_t index, struct session_target *out)
 {
-    return target_table_at(&local_const(face)->targets.target_table, index, out);
+    return target_table_at(&of_const(session)->targets.target_table, index, out);
 }
 
-static void processes(const struct session *face, struct session_processes *out)
+static void processes(const struct session *session, struct session_processes *out)
 {
     struct child_tracker_counts children = { 0 };
-    target_table_counts(&local_const(face)->targets.target_table, out);
-    if (local_const(face)->tracker)
-        child_tracker_counts(local_const(face)->tracker, &children);
+    target_table_counts(&of_const(session)->targets.target_table, out);
+    if (of_const(session)->tracker)
+        child_tracker_counts(of_const(session)->tracker, &children);
     out->over += children.over;
     out->short_of_files += children.short_of_files;
     out->denied += children.denied;
     out->not_permitted += children.not_permitted;
 }
 
-static enum err_code origin(struct session *face, profile_origin number,
+static enum err_code origin(struct session *session, profile_origin number,
                             struct session_origin *out, struct err *err)
 {
-    return origins_find(&local(face)->targets.origins, number, out, err);
+    return origins_find(&of(session)->targets.origins, number, out, err);
 }
 
-static enum err_code tasks(struct session *face, struct session_tasks *out, struct err *err)
+static enum err_code tasks(struct session *session, struct session_tasks *out, struct err *err)
 {
-    return task_board_copy(&local(face)->targets.board, out, err);
+    return task_board_copy(&of(session)->targets.board, out, err);
 }
 
-static enum err_code locks(struct session *face, struct session_locks *out, struct err *err)
+static enum err_code locks(struct session *session, struct session_locks *out, struct err *err)
 {
-    return lock_board_copy(&local(face)->targets.locks, out, err);
+    return lock_board_copy(&of(session)->targets.locks, out, err);
 }
 
 static const struct session_ops ops = {
@@ -441,57 +440,57 @@ enum err_code local_session_start(const struct session_options *options, struct 
         return rc;
 
     pthread_condattr_t monotonic;
-    struct local_session *const sampler = calloc(1, sizeof *sampler);
-    if (!sampler)
+    struct local_session *const local = calloc(1, sizeof *local);
+    if (!local)
         return err_nomem(err);
-    sampler->face.options = *options;
-    sampler->requested_hz = options->rate_hz;
-    sampler->max_cpu_percent = options->max_cpu_percent;
-    atomic_init(&sampler->is_ending, false);
-    atomic_init(&sampler->is_paused, false);
-    sampler->face.end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    pthread_mutex_init(&sampler->mutex, NULL);
-    atomic_init(&sampler->waiting, 0);
+    local->base.options = *options;
+    local->requested_hz = options->rate_hz;
+    local->max_cpu_percent = options->max_cpu_percent;
+    atomic_init(&local->is_ending, false);
+    atomic_init(&local->is_paused, false);
+    local->base.end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&local->mutex, NULL);
+    atomic_init(&local->waiting, 0);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&sampler->changed, &monotonic);
+    pthread_cond_init(&local->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
 
-    sampler->face.ops = &ops;
-    if (sampler->face.end_fd < 0)
+    local->base.ops = &ops;
+    if (local->base.end_fd < 0)
         rc = err_sys(err, errno, "cannot create an event descriptor");
     else
-        rc = attach_target(sampler, err);
-    if (is_cancelled(sampler))
+        rc = attach_target(local, err);
+    if (is_cancelled(local))
         rc = err_set(err, ERR_SYS, "cancelled before the interpreter was found");
-    sampler->face.options.is_cancelled = NULL;
+    local->base.options.is_cancelled = NULL;
     if (!rc) {
-        sampler->face.profile = sampler->targets.profile;
-        sampler->face.first_target = &sampler->targets.target_table.items[0];
-        sampler->created_ns = clock_now_ns();
-        targets_begin(&sampler->targets, sampler->created_ns);
-        profile_set_memory(sampler->targets.profile, options->memory_bytes);
+        local->base.profile = local->targets.profile;
+        local->base.first_target = &local->targets.target_table.items[0];
+        local->created_ns = clock_now_ns();
+        targets_begin(&local->targets, local->created_ns);
+        profile_set_memory(local->targets.profile, options->memory_bytes);
         if (options->drops_samples)
-            profile_drop_samples(sampler->targets.profile);
+            profile_drop_samples(local->targets.profile);
         const double first_hz =
             budget_first_hz(options->max_cpu_percent / 100, options->rate_hz);
-        profile_set_period(sampler->targets.profile, (uint64_t)((double)NS_PER_S / first_hz));
-        if (options->since_ns && options->since_ns < sampler->created_ns)
-            profile_quality(sampler->targets.profile)->missed_ticks +=
-                (uint64_t)((double)(sampler->created_ns - options->since_ns) * first_hz /
+        profile_set_period(local->targets.profile, (uint64_t)((double)NS_PER_S / first_hz));
+        if (options->since_ns && options->since_ns < local->created_ns)
+            profile_quality(local->targets.profile)->missed_ticks +=
+                (uint64_t)((double)(local->created_ns - options->since_ns) * first_hz /
                            (double)NS_PER_S);
-        sampler->status.state = SESSION_RUNNING;
-        sampler->status.started_at_ns = clock_wall_ns();
-        sampler->status.rate_hz = first_hz;
-        if (sampler->tracker)
-            rc = child_tracker_start(sampler->tracker, err);
-        const int sys = rc ? 0 : thread_start(&sampler->thread, loop_main, sampler);
+        local->status.state = SESSION_RUNNING;
+        local->status.started_at_ns = clock_wall_ns();
+        local->status.rate_hz = first_hz;
+        if (local->tracker)
+            rc = child_tracker_start(local->tracker, err);
+        const int sys = rc ? 0 : thread_start(&local->thread, loop_main, local);
         if (sys)
             rc = err_sys(err, sys, "cannot start the sampling thread");
     }
     if (rc)
-        free_sampler(sampler);
+        free_session(local);
     else
-        *out = &sampler->face;
+        *out = &local->base;
     return rc;
 }

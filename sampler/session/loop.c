@@ -30,7 +30,7 @@ static const uint64_t GAP_NS = NS_PER_S;
 
 /* Used by the thread only. */
 struct loop {
-    struct local_session *sampler;
+    struct local_session *local;
     struct schedule schedule;
     struct waker waker;
     struct budget budget;
@@ -43,59 +43,59 @@ struct loop {
     bool has_no_targets; /* the session ended because no targets are left */
 };
 
-enum err_code loop_join(struct local_session *sampler, struct target *target, struct err *err)
+enum err_code loop_join(struct local_session *local, struct target *target, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    pthread_mutex_lock(&sampler->mutex);
-    if (sampler->is_closed)
+    pthread_mutex_lock(&local->mutex);
+    if (local->is_closed)
         rc = err_set(err, ERR_GONE, "the session has ended");
-    else if (sampler->joining_count == LOOP_MAX_JOINING)
+    else if (local->joining_count == LOOP_MAX_JOINING)
         rc = err_set(err, ERR_LIMIT, "the attach queue is full (%d processes)",
                      LOOP_MAX_JOINING);
     else
-        sampler->joining[sampler->joining_count++] = target;
-    atomic_store(&sampler->waiting, sampler->joining_count);
-    pthread_mutex_unlock(&sampler->mutex);
+        local->joining[local->joining_count++] = target;
+    atomic_store(&local->waiting, local->joining_count);
+    pthread_mutex_unlock(&local->mutex);
     return rc;
 }
 
 /* NULL: the queue is empty, at the cost of one atomic read. */
-static struct target *take_joining(struct local_session *sampler)
+static struct target *take_joining(struct local_session *local)
 {
     struct target *target = NULL;
-    if (atomic_load_explicit(&sampler->waiting, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&local->waiting, memory_order_relaxed) == 0)
         return NULL;
-    pthread_mutex_lock(&sampler->mutex);
-    if (sampler->joining_count > 0)
-        target = sampler->joining[--sampler->joining_count];
-    atomic_store(&sampler->waiting, sampler->joining_count);
-    pthread_mutex_unlock(&sampler->mutex);
+    pthread_mutex_lock(&local->mutex);
+    if (local->joining_count > 0)
+        target = local->joining[--local->joining_count];
+    atomic_store(&local->waiting, local->joining_count);
+    pthread_mutex_unlock(&local->mutex);
     return target;
 }
 
-void loop_close_queue(struct local_session *sampler)
+void loop_close_queue(struct local_session *local)
 {
     struct target *target;
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->is_closed = true;
-    pthread_mutex_unlock(&sampler->mutex);
-    while ((target = take_joining(sampler)))
+    pthread_mutex_lock(&local->mutex);
+    local->is_closed = true;
+    pthread_mutex_unlock(&local->mutex);
+    while ((target = take_joining(local)))
         target_close(target);
 }
 
-void loop_take_new(struct local_session *sampler)
+void loop_take_new(struct local_session *local)
 {
     struct target *target = NULL;
     enum err_code rc;
-    while (sampler->tracker && (target = child_tracker_take(sampler->tracker)))
-        if ((rc = targets_add(&sampler->targets, target, NULL))) {
-            child_tracker_release(sampler->tracker, &target->process, rc);
+    while (local->tracker && (target = child_tracker_take(local->tracker)))
+        if ((rc = targets_add(&local->targets, target, NULL))) {
+            child_tracker_release(local->tracker, &target->process, rc);
             target_close(target);
         }
-    while ((target = take_joining(sampler)))
-        if ((rc = targets_add(&sampler->targets, target, NULL))) {
+    while ((target = take_joining(local)))
+        if ((rc = targets_add(&local->targets, target, NULL))) {
             const struct session_processes more = { .not_permitted = rc == ERR_PERM };
-            target_table_left_out(&sampler->targets.target_table, &more);
+            target_table_left_out(&local->targets.target_table, &more);
             target_close(target);
         }
 }
@@ -110,28 +110,27 @@ static bool end_session(struct loop *loop, enum session_state state, const char 
 /* Called after the last window has been sealed: a reader that sees the end sees everything. */
 static void announce_end(const struct loop *loop)
 {
-    struct local_session *const sampler = loop->sampler;
+    struct local_session *const local = loop->local;
     const uint64_t one = 1;
-    pthread_mutex_lock(&sampler->mutex);
-    sampler->status.state = loop->ending.state;
+    pthread_mutex_lock(&local->mutex);
+    local->status.state = loop->ending.state;
 
     /* If several processes have ended, the reason names how many. */
     struct session_processes processes;
-    target_table_counts(&sampler->targets.target_table, &processes);
+    target_table_counts(&local->targets.target_table, &processes);
     if (!loop->has_no_targets || processes.joined < 2)
-        snprintf(sampler->status.reason, sizeof sampler->status.reason, "%s",
-                 loop->ending.reason);
+        snprintf(local->status.reason, sizeof local->status.reason, "%s", loop->ending.reason);
     else
-        snprintf(sampler->status.reason, sizeof sampler->status.reason,
+        snprintf(local->status.reason, sizeof local->status.reason,
                  "all %" PRIu64 " processes have ended; the last one: %s", processes.joined,
                  loop->ending.reason);
 
-    sampler->ended_ns = clock_now_ns();
+    local->ended_ns = clock_now_ns();
     /* Not the wall clock, which may have been set since. */
-    sampler->status.ended_at_ns =
-        sampler->status.started_at_ns + (sampler->ended_ns - sampler->created_ns);
-    pthread_mutex_unlock(&sampler->mutex);
-    (void)!write(sampler->face.end_fd, &one, sizeof one);
+    local->status.ended_at_ns =
+        local->status.started_at_ns + (local->ended_ns - local->created_ns);
+    pthread_mutex_unlock(&local->mutex);
+    (void)!write(local->base.end_fd, &one, sizeof one);
 }
 
 /* Sleeps until the deadline, or until the engine calls: then *instant_ns becomes nearer.  Returns the time.
@@ -139,8 +138,8 @@ static void announce_end(const struct loop *loop)
 static uint64_t sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns,
                             uint64_t *instant_ns)
 {
-    struct local_session *const sampler = loop->sampler;
-    struct engine *const engine = sampler->targets.engine;
+    struct local_session *const local = loop->local;
+    struct engine *const engine = local->targets.engine;
     if (*instant_ns <= now_ns + NEAR_NS)
         return now_ns;
     if (deadline_ns <= now_ns + NEAR_NS)
@@ -151,10 +150,10 @@ static uint64_t sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadlin
     } else if (deadline_ns > now_ns + SHORT_SLEEP_NS) {
         const struct timespec deadline = clock_timespec(deadline_ns);
         int rc = 0;
-        pthread_mutex_lock(&sampler->mutex);
-        while (!atomic_load(&sampler->is_ending) && rc == 0)
-            rc = pthread_cond_timedwait(&sampler->changed, &sampler->mutex, &deadline);
-        pthread_mutex_unlock(&sampler->mutex);
+        pthread_mutex_lock(&local->mutex);
+        while (!atomic_load(&local->is_ending) && rc == 0)
+            rc = pthread_cond_timedwait(&local->changed, &local->mutex, &deadline);
+        pthread_mutex_unlock(&local->mutex);
     } else
         waker_sleep(&loop->waker, deadline_ns);
     return clock_now_ns();
@@ -163,7 +162,7 @@ static uint64_t sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadlin
 /* The time that a sample of the open window stands for. */
 static uint64_t weigh_tick(struct loop *loop, bool is_last)
 {
-    const uint64_t ticks = profile_quality(loop->sampler->targets.profile)->ticks;
+    const uint64_t ticks = profile_quality(loop->local->targets.profile)->ticks;
     const uint64_t made = ticks - loop->ticks;
     loop->ticks = ticks;
     return schedule_weight_ns(loop->period_ns, made, &loop->owed, is_last);
@@ -171,49 +170,49 @@ static uint64_t weigh_tick(struct loop *loop, bool is_last)
 
 static enum err_code seal_window(struct loop *loop, uint64_t now_ns, bool is_last)
 {
-    struct local_session *const sampler = loop->sampler;
+    struct local_session *const local = loop->local;
     /* Windows end at whole multiples, so that every time slot has the same number of them. */
-    loop->sealed_ns = now_ns - (now_ns - sampler->created_ns) % WINDOW_NS;
-    const struct sink *const sink = sampler->face.options.sink;
-    const uint64_t end_ns = now_ns - sampler->created_ns;
-    enum err_code rc = targets_flush(&sampler->targets, now_ns, is_last);
+    loop->sealed_ns = now_ns - (now_ns - local->created_ns) % WINDOW_NS;
+    const struct sink *const sink = local->base.options.sink;
+    const uint64_t end_ns = now_ns - local->created_ns;
+    enum err_code rc = targets_flush(&local->targets, now_ns, is_last);
     const uint64_t ticks = loop->ticks;
     const uint64_t weight_ns = weigh_tick(loop, is_last);
-    if (!rc && sampler->face.options.async != SESSION_ASYNC_OFF)
-        rc = targets_show_tasks(&sampler->targets);
-    profile_set_period(sampler->targets.profile, weight_ns);
+    if (!rc && local->base.options.async != SESSION_ASYNC_OFF)
+        rc = targets_show_tasks(&local->targets);
+    profile_set_period(local->targets.profile, weight_ns);
     if (!rc)
-        rc = profile_seal(sampler->targets.profile, end_ns, NULL);
+        rc = profile_seal(local->targets.profile, end_ns, NULL);
     /* Ticks took their time also where all samples failed, or were left out. */
     if (loop->ticks > ticks)
-        profile_extend(sampler->targets.profile, end_ns);
+        profile_extend(local->targets.profile, end_ns);
     if (!rc && sink)
-        sink->seal(sink->context, end_ns, weight_ns, profile_quality(sampler->targets.profile));
+        sink->seal(sink->context, end_ns, weight_ns, profile_quality(local->targets.profile));
     loop->period_ns = (uint64_t)((double)NS_PER_S / loop->budget.rate_hz);
-    profile_set_period(sampler->targets.profile, loop->period_ns);
+    profile_set_period(local->targets.profile, loop->period_ns);
     return rc;
 }
 
-static bool may_get_targets(struct local_session *sampler)
+static bool may_get_targets(struct local_session *local)
 {
-    return sampler->face.options.waits ||
-           (sampler->tracker && child_tracker_may_find_more(sampler->tracker));
+    return local->base.options.waits ||
+           (local->tracker && child_tracker_may_find_more(local->tracker));
 }
 
 /* Are there targets, or may more come?  false: the session is over. */
 static bool go_on(struct loop *loop, bool is_well, const struct ending *ending)
 {
-    const struct targets *const targets = &loop->sampler->targets;
+    const struct targets *const targets = &loop->local->targets;
     if (!is_well)
         loop->ending = *ending;
-    loop->has_no_targets = is_well && targets->count == 0 && !may_get_targets(loop->sampler);
+    loop->has_no_targets = is_well && targets->count == 0 && !may_get_targets(loop->local);
     return loop->has_no_targets ? end_session(loop, targets->last.state, targets->last.reason)
                                 : is_well;
 }
 
 static void count_tick(struct loop *loop, uint64_t now_ns)
 {
-    struct quality *const quality = profile_quality(loop->sampler->targets.profile);
+    struct quality *const quality = profile_quality(loop->local->targets.profile);
     quality->ticks++;
     quality_note_tick(quality, now_ns);
 }
@@ -221,32 +220,32 @@ static void count_tick(struct loop *loop, uint64_t now_ns)
 /* Samples all targets.  false: the session is over. */
 static bool do_tick(struct loop *loop)
 {
-    struct engine *const engine = loop->sampler->targets.engine;
+    struct engine *const engine = loop->local->targets.engine;
     struct engine_tick tick;
     struct ending ending;
     const bool is_well = engine->ops->tick(engine, &tick, &ending);
     if (tick.has_sampled)
         count_tick(loop, tick.now_ns);
-    const enum err_code rc = is_well ? targets_read_locks(&loop->sampler->targets) : ERR_OK;
+    const enum err_code rc = is_well ? targets_read_locks(&loop->local->targets) : ERR_OK;
     return go_on(loop, is_well && !target_ends_session(rc, &ending), &ending);
 }
 
 static double tick_hz(const struct loop *loop, uint64_t now_ns)
 {
-    const struct engine *const engine = loop->sampler->targets.engine;
+    const struct engine *const engine = loop->local->targets.engine;
     return engine->ops->tick_hz(engine, loop->budget.rate_hz, now_ns);
 }
 
 /* Begins with native stacks if that has been asked for. */
 static enum err_code record_native(struct loop *loop)
 {
-    struct local_session *const sampler = loop->sampler;
-    pthread_mutex_lock(&sampler->mutex);
-    const bool is_wanted = sampler->status.records_native;
-    pthread_mutex_unlock(&sampler->mutex);
-    if (!is_wanted || sampler->targets.records_native)
+    struct local_session *const local = loop->local;
+    pthread_mutex_lock(&local->mutex);
+    const bool is_wanted = local->status.records_native;
+    pthread_mutex_unlock(&local->mutex);
+    if (!is_wanted || local->targets.records_native)
         return ERR_OK;
-    return targets_record_native(&sampler->targets, NULL);
+    return targets_record_native(&local->targets, NULL);
 }
 
 /* Publishes the window once it is full.  false: the session is over. */
@@ -257,23 +256,23 @@ static bool publish_window(struct loop *loop, uint64_t now_ns)
         return true;
 
     /* The rate becomes the requested one, or what the budget allows. */
-    struct local_session *const sampler = loop->sampler;
-    const uint64_t ticks = profile_quality(sampler->targets.profile)->ticks;
+    struct local_session *const local = loop->local;
+    const uint64_t ticks = profile_quality(local->targets.profile)->ticks;
     const uint64_t cpu_ns =
-        clock_thread_ns() + (sampler->tracker ? child_tracker_cpu_ns(sampler->tracker) : 0);
+        clock_thread_ns() + (local->tracker ? child_tracker_cpu_ns(local->tracker) : 0);
 
-    pthread_mutex_lock(&sampler->mutex);
-    const bool has_changed = sampler->has_changed;
-    const double share = sampler->max_cpu_percent / 100, requested_hz = sampler->requested_hz;
-    sampler->has_changed = false;
-    pthread_mutex_unlock(&sampler->mutex);
+    pthread_mutex_lock(&local->mutex);
+    const bool has_changed = local->has_changed;
+    const double share = local->max_cpu_percent / 100, requested_hz = local->requested_hz;
+    local->has_changed = false;
+    pthread_mutex_unlock(&local->mutex);
     if (has_changed)
         budget_change(&loop->budget, share, requested_hz);
     if (budget_measure(&loop->budget, cpu_ns, ticks) || has_changed) {
-        sampler->targets.engine->ops->set_rate(sampler->targets.engine, loop->budget.rate_hz);
-        pthread_mutex_lock(&sampler->mutex);
-        sampler->status.rate_hz = loop->budget.rate_hz;
-        pthread_mutex_unlock(&sampler->mutex);
+        local->targets.engine->ops->set_rate(local->targets.engine, loop->budget.rate_hz);
+        pthread_mutex_lock(&local->mutex);
+        local->status.rate_hz = loop->budget.rate_hz;
+        pthread_mutex_unlock(&local->mutex);
     }
 
     const double hz = tick_hz(loop, now_ns);
@@ -283,30 +282,30 @@ static bool publish_window(struct loop *loop, uint64_t now_ns)
 
     if (record_native(loop) || seal_window(loop, now_ns, false))
         return end_session(loop, SESSION_FAILED, "out of memory");
-    const bool is_well = targets_check(&loop->sampler->targets, &ending);
+    const bool is_well = targets_check(&loop->local->targets, &ending);
     return go_on(loop, is_well, &ending);
 }
 
 /* The instant at which the duration is over; UINT64_MAX: never. */
-static uint64_t over_ns(const struct local_session *sampler)
+static uint64_t over_ns(const struct local_session *local)
 {
-    const uint64_t duration_ns = sampler->face.options.duration_ns;
-    return duration_ns && duration_ns < UINT64_MAX - sampler->created_ns
-               ? sampler->created_ns + duration_ns
+    const uint64_t duration_ns = local->base.options.duration_ns;
+    return duration_ns && duration_ns < UINT64_MAX - local->created_ns
+               ? local->created_ns + duration_ns
                : UINT64_MAX;
 }
 
 /* Waits until `instant_ns` and publishes full windows meanwhile.  false: the session is over. */
 static bool wait_for(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
 {
-    const uint64_t end_ns = over_ns(loop->sampler);
+    const uint64_t end_ns = over_ns(loop->local);
     for (;;) {
         const uint64_t publish_ns = loop->sealed_ns + WINDOW_NS;
         uint64_t until_ns = publish_ns < instant_ns ? publish_ns : instant_ns;
         if (end_ns < until_ns)
             until_ns = end_ns;
         now_ns = sleep_until(loop, now_ns, until_ns, &instant_ns);
-        if (atomic_load(&loop->sampler->is_ending))
+        if (atomic_load(&loop->local->is_ending))
             return end_session(loop, SESSION_ENDED, SESSION_STOPPED);
         if (!publish_window(loop, now_ns))
             return false;
@@ -320,9 +319,9 @@ static bool wait_for(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
 /* Counts a tick that reads nothing, without waiting for it.  false: it has to be waited for. */
 static bool skip_ticks(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
 {
-    struct engine *const engine = loop->sampler->targets.engine;
+    struct engine *const engine = loop->local->targets.engine;
     const uint64_t publish_ns = loop->sealed_ns + WINDOW_NS;
-    if (instant_ns >= publish_ns || instant_ns >= over_ns(loop->sampler) ||
+    if (instant_ns >= publish_ns || instant_ns >= over_ns(loop->local) ||
         instant_ns >= now_ns + MAX_AHEAD_NS || !engine->ops->skip(engine, instant_ns))
         return false;
     count_tick(loop, instant_ns);
@@ -331,21 +330,21 @@ static bool skip_ticks(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
 
 static void run_loop(struct loop *loop)
 {
-    struct local_session *const sampler = loop->sampler;
-    struct engine *const engine = sampler->targets.engine;
+    struct local_session *const local = loop->local;
+    struct engine *const engine = local->targets.engine;
     const bool is_instant = !engine->ops->samples_by_itself; /* each tick */
     bool was_paused = false, has_skipped = false;
     for (;;) {
         uint64_t missed;
-        loop_take_new(sampler);
+        loop_take_new(local);
         const uint64_t now_ns = clock_now_ns();
         /* Without targets nothing is sampled until the child tracker finds one. */
-        const bool paused = atomic_load(&sampler->is_paused) || sampler->targets.count == 0;
+        const bool paused = atomic_load(&local->is_paused) || local->targets.count == 0;
         uint64_t instant_ns = schedule_next(&loop->schedule, now_ns, &missed);
-        if (sampler->targets.count == 0 && instant_ns < now_ns + EMPTY_NS)
+        if (local->targets.count == 0 && instant_ns < now_ns + EMPTY_NS)
             instant_ns = now_ns + EMPTY_NS;
         if (!paused && !was_paused && is_instant) {
-            profile_quality(loop->sampler->targets.profile)->missed_ticks += missed;
+            profile_quality(loop->local->targets.profile)->missed_ticks += missed;
             if ((double)missed * loop->schedule.period_ns < (double)GAP_NS)
                 loop->owed += missed;
         }
@@ -364,7 +363,7 @@ static void run_loop(struct loop *loop)
         if (paused)
             engine->ops->pause(engine);
         if (paused)
-            quality_note_pause(profile_quality(sampler->targets.profile));
+            quality_note_pause(profile_quality(local->targets.profile));
         if (!wait_for(loop, now_ns, instant_ns) || (!paused && !do_tick(loop)))
             return;
     }
@@ -372,24 +371,24 @@ static void run_loop(struct loop *loop)
 
 void *loop_main(void *context)
 {
-    struct local_session *const sampler = context;
+    struct local_session *const local = context;
     const uint64_t now_ns = clock_now_ns();
-    struct loop loop = { .sampler = sampler, .sealed_ns = now_ns };
+    struct loop loop = { .local = local, .sealed_ns = now_ns };
     struct random random;
     waker_init(&loop.waker);
     pthread_setname_np(pthread_self(), "sampler");
     waker_hasten();
     random_init_any(&random);
-    budget_init(&loop.budget, sampler->face.options.max_cpu_percent / 100,
-                sampler->face.options.rate_hz, clock_thread_ns());
+    budget_init(&loop.budget, local->base.options.max_cpu_percent / 100,
+                local->base.options.rate_hz, clock_thread_ns());
     loop.tick_hz = tick_hz(&loop, now_ns);
     schedule_init(&loop.schedule, now_ns, loop.tick_hz, random_u64(&random));
     loop.period_ns = (uint64_t)((double)NS_PER_S / loop.budget.rate_hz);
     run_loop(&loop);
     waker_deinit(&loop.waker);
     (void)!seal_window(&loop, clock_now_ns(), true);
-    loop_close_queue(sampler);
-    targets_dismiss(&sampler->targets);
+    loop_close_queue(local);
+    targets_dismiss(&local->targets);
     announce_end(&loop);
     return NULL;
 }

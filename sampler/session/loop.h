@@ -24,7 +24,7 @@
 enum { LOOP_MAX_JOINING = 64 };
 
 struct local_session {
-    struct session face;
+    struct session base;
     struct targets targets;
     struct child_tracker *tracker; /* NULL: children are not followed */
     /* session_stop was called, which cancels the search for an interpreter, too.  This and is_paused are written with
@@ -53,13 +53,13 @@ void *loop_main(void *context);
 
 /* Puts a target into the attach queue, and takes ownership of it on success.  ERR_LIMIT: the queue is full; ERR_GONE: the session
  * has ended. */
-MUST_CHECK enum err_code loop_join(struct local_session *sampler, struct target *target,
+MUST_CHECK enum err_code loop_join(struct local_session *local, struct target *target,
                                    struct err *err);
 /* Closes the targets that nobody took; no others come. */
-void loop_close_queue(struct local_session *sampler);
+void loop_close_queue(struct local_session *local);
 
 /* Adds the targets that the child tracker has found and those in the attach queue; closes a
  * target that cannot be added. */
-void loop_take_new(struct local_session *sampler);
+void loop_take_new(struct local_session *local);
 
 #endif /* SAMPLER_SESSION_LOOP_H */

@@ -445,7 +445,7 @@ static void answers_take_bounded_memory(void **state)
         skip();
     struct session *const session = start(&options);
     const struct link_request request = { .kind = LINK_READ,
-                                          .session = remote_session_session(session) };
+                                          .session = remote_session_number(session) };
     for (size_t i = 0; i < ALL; i++)
         assert_ok(link_send(&request, &fds[i], &err), &err);
     /* Each has begun, or was refused. */
