@@ -279,21 +279,15 @@ static struct input *find_earliest(const struct merge *merge)
     return best;
 }
 
-static void add_quality(struct quality *sum, const struct quality *quality)
-{
-#define X(name, text) sum->name += quality->name;
-    QUALITY_COUNTERS(X)
-#undef X
-    /* Distances are not a sum, and those of parts do not tell that of the whole. */
-    sum->bias_ppm = sum->bias_error_ppm = 0;
-}
-
 static enum err_code flush_output(struct merge *merge, struct err *err)
 {
     struct quality sum = { 0 };
     uint64_t lost = 0;
     for (size_t i = 0; i < merge->count; i++) {
-        add_quality(&sum, &merge->inputs[i].quality);
+        const struct quality *const quality = &merge->inputs[i].quality;
+#define X(name, text) sum.name += quality->name;
+        QUALITY_COUNTERS(X)
+#undef X
         lost += facts_of(&merge->inputs[i])->lost;
     }
     return writer_flush(&merge->writer, &merge->snapshot, &sum, lost, err);

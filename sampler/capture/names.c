@@ -10,18 +10,11 @@
 /* In the bits of a capture.  The state that only live captures have is never unknown. */
 enum { UNKNOWN_SHIFT = 8, LACKS_NATIVE_BIT = 2 * UNKNOWN_SHIFT };
 
-/* The functions that differ most from the control are stored like counters behind those of the quality: for
- * each its id, and its millionths plus a million. */
-#define BIASED(X) X(1) X(2) X(3)
-
 static const char *counter_names[] = {
 #define X(name, text) #name,
     QUALITY_COUNTERS(X)
 #undef X
-#define X(rank) "biased_function_" #rank, "biased_ppm_" #rank,
-        BIASED(X)
-#undef X
-            NULL
+        NULL
 };
 
 static const size_t counter_offsets[] = {
@@ -48,17 +41,15 @@ static const unsigned state_shifts[] = {
 };
 
 #define COUNTERS (sizeof counter_offsets / sizeof *counter_offsets)
-#define NUMBERS  (sizeof counter_names / sizeof *counter_names - 1)
 #define STATES   (sizeof state_shifts / sizeof *state_shifts)
 
-_Static_assert(NUMBERS <= (size_t)NAMES_MAX_COUNTERS, "too many counters for a capture");
-_Static_assert(NUMBERS == COUNTERS + 2 * QUALITY_BIASED, "not a name for each biased function");
+_Static_assert(COUNTERS <= (size_t)NAMES_MAX_COUNTERS, "too many counters for a capture");
 _Static_assert(STATES <= (size_t)UNKNOWN_SHIFT, "too many states for a capture");
 _Static_assert(STATES < (size_t)NAMES_MAX_STATES, "too many states for a live capture");
 
 void names_set(struct capture_metadata *metadata)
 {
-    metadata->counters = (struct capture_texts){ NUMBERS, counter_names };
+    metadata->counters = (struct capture_texts){ COUNTERS, counter_names };
     metadata->states = (struct capture_texts){ STATES, state_names };
 }
 
@@ -96,7 +87,7 @@ void names_init(struct names *names, const struct capture_metadata *metadata)
         for (size_t j = 0; j < sizeof renamed / sizeof *renamed; j++)
             if (strcmp(renamed[j][0], name) == 0)
                 name = renamed[j][1];
-        names->counters[i] = find_name(counter_names, NUMBERS, name);
+        names->counters[i] = find_name(counter_names, COUNTERS, name);
     }
 
     names->state_count =
@@ -114,30 +105,14 @@ void names_init(struct names *names, const struct capture_metadata *metadata)
     }
 }
 
-static const int32_t MILLION = 1000000;
-
 void names_put_quality(const struct quality *quality, struct buffer *out)
 {
-    buffer_number(out, NUMBERS);
+    buffer_number(out, COUNTERS);
     for (size_t i = 0; i < COUNTERS; i++) {
         uint64_t value;
         memcpy(&value, (const char *)quality + counter_offsets[i], sizeof value);
         buffer_number(out, value);
     }
-    for (size_t i = 0; i < QUALITY_BIASED; i++) {
-        buffer_number(out, quality->biased[i].function);
-        buffer_number(out, (uint64_t)((int64_t)quality->biased[i].ppm + MILLION));
-    }
-}
-
-/* Two counters of an earlier version may be one of this. */
-static void take_counter(struct quality *quality, size_t number, uint64_t value)
-{
-    unsigned char *const counter = (unsigned char *)quality + counter_offsets[number];
-    uint64_t before;
-    memcpy(&before, counter, sizeof before);
-    value += before;
-    memcpy(counter, &value, sizeof value);
 }
 
 void names_take_quality(const struct names *names, struct byte_reader *in, struct quality *out)
@@ -147,16 +122,14 @@ void names_take_quality(const struct names *names, struct byte_reader *in, struc
     for (size_t i = 0; i < count; i++) {
         const uint64_t value = byte_reader_number(in);
         const size_t number = i < names->counter_count ? names->counters[i] : SIZE_MAX;
-        if (number < COUNTERS)
-            take_counter(out, number, value);
-        else if (number < NUMBERS) {
-            /* A function of this id may not be there: what shows it has to check. */
-            struct quality_biased *const biased = &out->biased[(number - COUNTERS) / 2];
-            if ((number - COUNTERS) % 2 == 0)
-                biased->function = value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
-            else if (value <= 2 * (uint64_t)MILLION)
-                biased->ppm = (int32_t)value - MILLION;
-        }
+        if (number >= COUNTERS)
+            continue;
+        /* Two counters of an earlier version may be one of this. */
+        unsigned char *const counter = (unsigned char *)out + counter_offsets[number];
+        uint64_t sum;
+        memcpy(&sum, counter, sizeof sum);
+        sum += value;
+        memcpy(counter, &sum, sizeof sum);
     }
 }
 

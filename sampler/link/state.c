@@ -278,14 +278,6 @@ static bool take_status(struct byte_reader *in, struct session_status *out)
            memchr(out->engine_reason, '\0', sizeof out->engine_reason);
 }
 
-static bool take_quality(struct byte_reader *in, struct quality *out)
-{
-    bool is_valid = link_take_struct(in, out, sizeof *out);
-    for (size_t i = 0; is_valid && i < QUALITY_BIASED; i++)
-        is_valid = out->biased[i].ppm >= -1000000 && out->biased[i].ppm <= 1000000;
-    return is_valid;
-}
-
 static enum err_code take_targets(struct byte_reader *in, struct state *out, struct err *err)
 {
     out->target_count = byte_reader_count(in, TARGET_BYTES, SESSION_MAX_LISTED);
@@ -451,7 +443,7 @@ static enum err_code decode(struct byte_reader *in, const struct profile_sizes *
 {
     in->is_bad |= !take_status(in, &out->status);
     in->is_bad |= !link_take_struct(in, &out->processes, sizeof out->processes);
-    in->is_bad |= !take_quality(in, &out->quality);
+    in->is_bad |= !link_take_struct(in, &out->quality, sizeof out->quality);
     out->end_ns = byte_reader_below(in, WINDOWS_MAX_NS);
     out->lost = byte_reader_number(in);
     enum err_code rc = take_targets(in, out, err);

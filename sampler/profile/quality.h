@@ -64,35 +64,16 @@
     X(tasks_moving, "asyncio tasks that moved while they were read")                           \
     X(tasks_unread, "asyncio tasks whose frames were not read, because there are too many")    \
     X(tasks_cut, "readings of asyncio tasks that lack tasks, frames or awaiters")              \
-    X(awaiters_cut, "chains of awaiting tasks without their outermost tasks")                  \
-    X(control, "readings of stopped threads that those of moving ones are compared with")      \
-    X(bias_ppm, "distance of the profile from its control, in millionths")                     \
-    X(bias_error_ppm, "how far that distance may be off by chance")
-
-enum { QUALITY_BIASED = 3 };
+    X(awaiters_cut, "chains of awaiting tasks without their outermost tasks")
 
 struct quality {
 #define X(name, text) uint64_t name;
     QUALITY_COUNTERS(X)
 #undef X
-    /* The functions that differ most from the control; ppm 0: none.  Above 0: seen too often. */
-    struct quality_biased {
-        uint32_t function; /* function_id */
-        int32_t ppm;
-    } biased[QUALITY_BIASED];
     /* Times from tick to tick. */
     uint64_t interval_count, interval_sum_ns, interval_least_ns, interval_most_ns;
     uint64_t tick_ns; /* of the last tick; 0: none, or a pause came after it */
 };
-
-/* For a profile whose functions have other ids. */
-static inline struct quality quality_without_functions(const struct quality *quality)
-{
-    struct quality without = *quality;
-    for (size_t i = 0; i < QUALITY_BIASED; i++)
-        without.biased[i] = (struct quality_biased){ 0 };
-    return without;
-}
 
 /* Counts the time since the last tick; now_ns is of any clock, not 0.  A tick that reads nothing may have
  * been counted before its time, shortly before one that comes early. */

@@ -12,7 +12,6 @@
 #include "server/top/model.h"
 #include "server/top/panels.h"
 #include "server/top/writer.h"
-#include "server/wire/bias.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
 
@@ -44,8 +43,6 @@ static void draw_quality(struct buffer *out, const struct screen *screen)
     const struct quality *const quality = &screen->session->snapshot->quality;
     const uint64_t failed = quality_failed(quality);
     const double failed_percent = quality_percent(failed, quality->samples + failed);
-    char bias[BIAS_TEXT_BYTES];
-    bias_format(screen->session, bias);
     if (screen->now_hz >= 0)
         writer_print(&writer, "%.0f", screen->now_hz);
     else
@@ -57,7 +54,7 @@ static void draw_quality(struct buffer *out, const struct screen *screen)
         writer_colour(&writer, WRITER_HOT);
     writer_print(&writer, "failed %.1f %%", failed_percent);
     writer_colour(&writer, WRITER_PLAIN);
-    writer_print(&writer, "  %s  missed %" PRIu64 "  own CPU %.1f %%  cut %.1f %%", bias,
+    writer_print(&writer, "  missed %" PRIu64 "  own CPU %.1f %%  cut %.1f %%",
                  quality->missed_ticks, screen->own_cpu_percent,
                  quality_percent(quality->truncated, quality->samples));
     end_line(out);

@@ -6,7 +6,6 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/states.h"
-#include "server/wire/bias.h"
 #include "server/wire/json.h"
 #include "server/wire/retention.h"
 #include "server/wire/session.h"
@@ -89,15 +88,10 @@ enum {
         COUNTER_COUNT
 };
 
-/* Nanoseconds are written as seconds, among the measures; millionths as shares, in `bias`. */
+/* Nanoseconds are written as seconds, among the measures. */
 static bool is_written(const struct counter *counter)
 {
-    static const char *const others[] = { "stopped_ns", "taken_ns", "bias_ppm",
-                                          "bias_error_ppm" };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(counter->name, others[i]) == 0)
-            return false;
-    return true;
+    return strcmp(counter->name, "stopped_ns") != 0 && strcmp(counter->name, "taken_ns") != 0;
 }
 
 static void write_counters(struct json *json, const struct counter *counters)
@@ -136,10 +130,6 @@ static void write_meanings(struct json *json, const struct counter *counters, bo
         COSTS(X)
     }
 #undef X
-    json_member_text(
-        json, "bias_share",
-        "distance of the profile from readings of stopped threads, as a share of samples");
-    json_member_text(json, "bias_error", "how far that distance may be off by chance");
     if (with_costs) {
         json_member_text(json, "profile_bytes", "memory of this profile, in bytes");
         json_member_text(json, "profile_limit_bytes",
@@ -203,8 +193,6 @@ void quality_write(struct json *json, const struct session_info *info,
         json_member_uint(json, "profile_limit_bytes", info->snapshot->memory_bytes);
     }
 #undef X
-    json_key(json, "bias");
-    bias_write(json, info);
     write_shares(json, sums);
     json_key(json, "retention");
     retention_write(json, info->snapshot);

@@ -16,7 +16,7 @@ enum err_code reshaped_init(struct reshaped *reshaped, const struct profile_snap
         if (from->window_count)
             profile_set_period(reshaped->profile,
                                from->windows[from->window_count - 1]->period_ns);
-        *profile_quality(reshaped->profile) = quality_without_functions(&from->quality);
+        *profile_quality(reshaped->profile) = from->quality;
         rc = reshape_add(reshaped->profile, from, query, &settings, &reshaped->counts, err);
         if (!rc)
             rc = profile_seal(reshaped->profile, from->end_ns, err);

@@ -8,7 +8,6 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/states.h"
-#include "server/wire/bias.h"
 #include "server/wire/json.h"
 #include "server/wire/retention.h"
 #include "server/wire/rfc3339.h"
@@ -208,8 +207,6 @@ static void write_quality(struct json *json, const struct session_info *info)
     json_member_uint(json, "stopped", quality->stopped);
     json_member_uint(json, "stops_refused", quality->stops_refused);
     json_member_number(json, "stopped_s", (double)quality->stopped_ns / (double)NS_PER_S);
-    json_key(json, "bias");
-    bias_write(json, info);
     json_end(json);
 }
 

@@ -403,6 +403,6 @@ enum err_code reshape_windows(struct profile *into, const struct profile_snapsho
 {
     struct reshape reshape = { .into = into, .from = from };
     const enum err_code rc = reshape_with(&reshape, query, settings, counts, copy_windows, err);
-    *profile_quality(into) = quality_without_functions(&from->quality);
+    *profile_quality(into) = from->quality;
     return rc ? rc : profile_seal(into, from->end_ns, err);
 }

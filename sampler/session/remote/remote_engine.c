@@ -41,7 +41,6 @@ static void destroy(struct engine *engine)
     for (size_t i = 0; i < remote->count; i++)
         free(remote->targets[i]);
     stopper_deinit(&remote->tick.stopper);
-    bias_deinit(&remote->tick.bias);
     native_copies_deinit(&remote->tick.stopped);
     native_copies_deinit(&remote->tick.asleep);
     free(remote);
@@ -163,7 +162,6 @@ static enum err_code flush(struct engine *engine, uint64_t now_ns, bool is_last)
     struct remote_engine *const remote = own(engine);
     enum err_code rc = ERR_OK;
     (void)is_last;
-    bias_measure(&remote->tick.bias, profile_quality(engine->session->profile));
     for (size_t i = 0; i < remote->count && !rc; i++)
         rc = remote_target_repeat(remote->targets[i], now_ns);
     return rc;

@@ -72,24 +72,6 @@ static void note_reading(const struct target_tick *now, const struct thread *thr
         stops_note_reading(stops, true);
 }
 
-/* The control of a window without stops is of the same threads as its other readings: those that have
- * moved since they were read last. */
-static enum err_code compare(const struct target_tick *now, const struct thread *thread)
-{
-    const struct stack *const stack = &thread->stack;
-    const struct stops *const stops = &now->remote->stops;
-    const bool is_stopping = now->turn.step == STOPS_STILL;
-    if (stack->is_unchanged || !stack->count)
-        return ERR_OK;
-    const struct code *const code =
-        code_at(now->target->fold.nodes.codes, stack->frames[stack->count - 1].code);
-    if (is_stopping && stops->is_still)
-        bias_note_still(&now->tick->bias, reading_of(thread)->times);
-    else if (code->tag && stops->policy == SESSION_STOP_AUTO)
-        return bias_note(&now->tick->bias, code->tag - 1, is_stopping);
-    return ERR_OK;
-}
-
 static bool is_always_still(const struct target *target)
 {
     return target->options->stop == SESSION_STOP_ALWAYS;
@@ -148,8 +130,7 @@ static enum err_code count(struct target_tick *now, struct thread *thread)
     now->reading.failures[reading->failure] += reading->failure != ERR_OK;
     if (!reading->failure && reading->times > now->turn.ticks)
         quality->extrapolated += reading->times - now->turn.ticks;
-    const enum err_code rc = fold_reading(&target->fold, reading);
-    return rc || reading->failure ? rc : compare(now, thread);
+    return fold_reading(&target->fold, reading);
 }
 
 /* Reports the locks of a thread that stands still: that was stopped, waits, or has not moved since it was read last. */

@@ -18,7 +18,6 @@
 #include "sampler/process/stopper.h"
 #include "sampler/session/native/native_copies.h"
 #include "sampler/session/remote/beside.h"
-#include "sampler/session/remote/bias.h"
 #include "sampler/session/remote/stops.h"
 
 struct ending;
@@ -53,7 +52,6 @@ struct remote_target {
 /* The part that the targets share at a tick. */
 struct remote_tick {
     struct stopper stopper;
-    struct bias bias;
     struct beside beside;
     struct native_copies stopped,
         asleep;    /* of threads that are stopped, and of one that sleeps */

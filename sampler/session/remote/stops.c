@@ -13,8 +13,8 @@ static const double LEAST_READINGS = 8, LEAST_STOPS = 8;
 static const uint64_t PROBE_STOPS = 4;
 /* The weight of a window's readings in the window after it. */
 static const double AGEING = 0.8;
-/* The mean time between readings of the control. */
-static const uint64_t CONTROL_NS = 50 * NS_PER_MS;
+/* The mean time between stops where they take too long for a window of them. */
+static const uint64_t TRIAL_NS = 50 * NS_PER_MS;
 /* A target that could not be stopped is tried again after this time. */
 static const uint64_t REFUSED_NS = NS_PER_S;
 /* The time that a stop takes, before one has been seen. */
@@ -105,12 +105,12 @@ static bool is_due(struct stops *stops, uint64_t now_ns)
     return true;
 }
 
-static bool is_control_due(struct stops *stops, uint64_t now_ns)
+static bool is_trial_due(struct stops *stops, uint64_t now_ns)
 {
-    if (now_ns < stops->control_ns || now_ns < stops->refused_until_ns ||
+    if (!stops->is_uncertain || now_ns < stops->trial_ns || now_ns < stops->refused_until_ns ||
         stops->credit_ns < 0 || !may_stop(stops, now_ns))
         return false;
-    stops->control_ns = now_ns + random_below(&stops->random, 2 * CONTROL_NS);
+    stops->trial_ns = now_ns + random_below(&stops->random, 2 * TRIAL_NS);
     return true;
 }
 
@@ -126,7 +126,7 @@ static enum stops_step choose(struct stops *stops, uint64_t now_ns)
         return is_due(stops, now_ns) ? STOPS_STILL : STOPS_SKIP;
     if (stops->needs_stops && now_ns >= stops->refused_until_ns)
         return STOPS_SKIP;
-    return is_control_due(stops, now_ns) ? STOPS_STILL : STOPS_MOVING;
+    return is_trial_due(stops, now_ns) ? STOPS_STILL : STOPS_MOVING;
 }
 
 uint64_t stops_idle_until(const struct stops *stops)

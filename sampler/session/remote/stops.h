@@ -22,8 +22,7 @@
  * long a sample stands.
  *
  * After some of the stops the threads are read once more, while they move: that is no sample, but shows whether
- * stops are still needed.  In a window without stops a few stopped readings are the control that the others
- * are compared with.
+ * stops are still needed.  Where stops take too long, there are a few: they show whether that is still so.
  *
  * Ownership: the caller's storage.
  * Units: shares of 1; nanoseconds.
@@ -77,7 +76,7 @@ struct stops {
     uint64_t credited_ns;
     uint64_t gap_ns, gap_ends_ns; /* in this window */
     uint64_t due_ns;              /* the reading in this gap */
-    uint64_t control_ns;          /* when the next reading of the control is due */
+    uint64_t trial_ns;            /* when the next stop is due where they take too long */
     uint64_t refused_until_ns;    /* the kernel did not let us stop the target; 0: it did */
     struct random random;
 };

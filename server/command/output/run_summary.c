@@ -15,7 +15,6 @@
 #include "sampler/session.h"
 #include "server/command/output/written.h"
 #include "server/command/process/exit.h"
-#include "server/wire/bias.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
 #include "server/wire/usage.h"
@@ -26,6 +25,8 @@ enum { TEXT_BYTES = 256 };
 static const double MOST_TRUNCATED = 1, MOST_RETRIED = 20, MOST_FAILED = 1, MOST_MISSED = 5;
 /* Fewer complete native stacks are worth a word. */
 static const double MOST_COMPLETE = 90;
+/* With fewer page faults a second, stops that come late make no difference of a point. */
+static const double FEW_FAULTS_HZ = 2000;
 
 /* Prints a line for each warning about targets that are not sampled, or may be wrong, and how
  * many more have the same. */
@@ -75,7 +76,7 @@ void run_summary_say_start(struct session *session)
 /* Time between two lines: longer than a window of the sampling thread. */
 static const uint64_t PERIOD_NS = NS_PER_S;
 
-enum { LINE_BYTES = 1200, INTERVAL_BYTES = 80 };
+enum { LINE_BYTES = 1200, INTERVAL_BYTES = 80, STOPS_BYTES = 200 };
 
 static double own_cpu_s(void)
 {
@@ -142,6 +143,29 @@ void run_summary_say_progress(struct run_summary *summary, const struct session_
     summary->is_open = summary->is_progress = true;
 }
 
+static double faults_hz(const struct session_info *info)
+{
+    const double seconds = (double)info->snapshot->end_ns / (double)NS_PER_S;
+    return seconds > 0 ? (double)info->snapshot->quality.page_faults / seconds : 0;
+}
+
+/* "97.00 % of the samples read while stopped, 0.90 % of the time"; "": no thread was stopped. */
+static void format_stops(const struct session_info *info, char out[STOPS_BYTES])
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    *out = '\0';
+    if (!quality->stopped_ns)
+        return;
+    const int length = snprintf(
+        out, STOPS_BYTES, "%.2f %% of the samples read while stopped, %.2f %% of the time",
+        quality_percent(quality->stopped, quality->samples),
+        quality_percent(quality->stopped_ns, info->snapshot->end_ns));
+    if (faults_hz(info) >= FEW_FAULTS_HZ)
+        snprintf(out + length, STOPS_BYTES - (size_t)length,
+                 "; %.0f page faults a second, which stopped samples show too often",
+                 faults_hz(info));
+}
+
 void run_summary_say_line(struct run_summary *summary, const struct session_info *info,
                           uint64_t now_ns)
 {
@@ -157,7 +181,7 @@ void run_summary_say_line(struct run_summary *summary, const struct session_info
         seconds > 0 ? (double)(quality->ticks - summary->last_ticks) / seconds : 0;
     const double cpu = seconds > 0 ? 100 * (cpu_s - summary->last_cpu_s) / seconds : 0;
     const uint64_t failed = quality_failed(quality);
-    char intervals[INTERVAL_BYTES], bias[BIAS_TEXT_BYTES], stops[BIAS_TEXT_BYTES];
+    char intervals[INTERVAL_BYTES], stops[STOPS_BYTES];
 
     /* ", every 0.98 ms (0.02 to 3.10)": mean, least and greatest time between two ticks. */
     const double ms = (double)NS_PER_MS;
@@ -168,21 +192,19 @@ void run_summary_say_line(struct run_summary *summary, const struct session_info
                  (double)quality->interval_least_ns / ms,
                  (double)quality->interval_most_ns / ms);
 
-    bias_format(info, bias);
-    bias_format_stops(info, stops);
+    format_stops(info, stops);
     if (summary->most_hz <= 0 || hz < summary->least_hz)
         summary->least_hz = hz;
     if (hz > summary->most_hz)
         summary->most_hz = hz;
     snprintf(line, LINE_BYTES,
              "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f)%s, %" PRIu64
-             " samples, exact %.2f %%, failed %.2f %%, missed %" PRIu64
-             ", own CPU %.1f %%, %s%s%s",
+             " samples, exact %.2f %%, failed %.2f %%, missed %" PRIu64 ", own CPU %.1f %%%s%s",
              hz, info->options->rate_hz, session_info_achieved_hz(info->snapshot),
              summary->least_hz, summary->most_hz, intervals, quality->samples,
              quality_percent(quality->exact, quality->samples),
              quality_percent(failed, quality->samples + failed), quality->missed_ticks, cpu,
-             bias, *stops ? ", " : "", stops);
+             *stops ? ", " : "", stops);
     summary->last_ns = now_ns;
     summary->last_ticks = quality->ticks;
     summary->last_cpu_s = cpu_s;
@@ -367,7 +389,9 @@ static bool is_uncertain(const struct session_info *info)
 
 void run_summary_say_quality(const struct session_info *info)
 {
-    const bool is_off = is_uncertain(info), is_biased = bias_is_doubtful(info);
+    const bool is_off = is_uncertain(info);
+    const bool are_late =
+        info->snapshot->quality.stopped_ns && faults_hz(info) >= FEW_FAULTS_HZ;
     if (is_off) {
         const struct quality *const quality = &info->snapshot->quality;
         char failed[TEXT_BYTES];
@@ -379,15 +403,12 @@ void run_summary_say_quality(const struct session_info *info)
             quality_percent(quality->truncated, quality->samples), failed,
             quality->missed_ticks, quality->ticks + quality->missed_ticks);
     }
-    if (is_biased) {
-        char bias[BIAS_TEXT_BYTES], functions[BIAS_TEXT_BYTES], stops[BIAS_TEXT_BYTES];
-        bias_format(info, bias);
-        bias_format_functions(info, functions);
-        bias_format_stops(info, stops);
-        say("%s%s%s%s%s%s", bias, *functions ? " (" : "", functions, *functions ? ")" : "",
-            *stops ? "; " : "", stops);
+    if (are_late) {
+        char stops[STOPS_BYTES];
+        format_stops(info, stops);
+        say("%s", stops);
     }
-    if ((is_off || is_biased) && *info->status.engine_reason)
+    if ((is_off || are_late) && *info->status.engine_reason)
         say("stacks read from outside: %s", info->status.engine_reason);
 }
 

@@ -45,7 +45,7 @@ void run_summary_say_progress(struct run_summary *summary, const struct session_
 /* Ends an open line, so that other messages start on a new line. */
 void run_summary_end_line(struct run_summary *summary);
 
-/* Writes why shares may be off: uncertain or missing samples, bias.  Nothing if they are not. */
+/* Writes why shares may be off: uncertain or missing samples, stops that come late.  Nothing if they are not. */
 void run_summary_say_quality(const struct session_info *info);
 
 /* The session is one of this process.  states: of all samples.  written: the files. */

@@ -13,7 +13,6 @@
 #include "server/report/header.h"
 #include "server/report/report_source.h"
 #include "server/report/summary.h"
-#include "server/wire/bias.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
 
@@ -397,16 +396,13 @@ void summary_quality_text(const struct session_info *info, char out[SUMMARY_QUAL
 {
     const struct quality *const quality = &info->snapshot->quality;
     const uint64_t failed = quality_failed(quality);
-    char bias[BIAS_TEXT_BYTES];
     char exact[SHARE_BYTES], truncated[SHARE_BYTES], lost[SHARE_BYTES], missed[SHARE_BYTES];
-    bias_format(info, bias);
     snprintf(out, SUMMARY_QUALITY_BYTES,
-             "%s of the samples exact, %s truncated, %s failed, %s of the ticks missed; %s",
+             "%s of the samples exact, %s truncated, %s failed, %s of the ticks missed",
              share_text(quality->exact, quality->samples, exact),
              share_text(quality->truncated, quality->samples, truncated),
              share_text(failed, quality->samples + failed, lost),
-             share_text(quality->missed_ticks, quality->ticks + quality->missed_ticks, missed),
-             bias);
+             share_text(quality->missed_ticks, quality->ticks + quality->missed_ticks, missed));
 }
 
 static enum err_code write_summary(const struct report_source *source, bool is_markdown,

@@ -101,7 +101,7 @@ class Cell:
     def __init__(self):
         self.profile = folded.Profile()
         self.readings = 0
-        self.waited, self.faults, self.failed, self.stopped, self.bias, self.run_lengths = [], [], [], [], [], []
+        self.waited, self.faults, self.failed, self.stopped, self.run_lengths = [], [], [], [], []
         self.refusal = None
 
     def add(self, recording):
@@ -117,8 +117,6 @@ class Cell:
             self.run_lengths.append(quality["run_length"])
         if quality:
             self.stopped.append(quality["stopped_s"] / quality["duration_s"])
-        if quality.get("control") and isinstance(quality.get("bias"), dict):
-            self.bias.append((quality["bias"]["share"], quality["bias"]["error"]))
 
 
 def measure_cell(bench, python, name):
@@ -184,7 +182,6 @@ def judged(cell):
         "failed": failed,
         "lost": truncated + failed,
         "stopped": stats.median(cell.stopped) if cell.stopped else None,
-        "bias": [stats.median(column) for column in zip(*cell.bias)] if cell.bias else None,
     }
 
 
@@ -198,18 +195,17 @@ def compared(counts, truth, readings=None):
 
 
 HEADER = ["profiler", "samples", "readings", "waited", "faults/s", "distance", "chance", "over chance", "farthest", "over chance", "truncated", "failed", "stopped",
-          "says bias", "farthest function (seen for true)"]
+          "farthest function (seen for true)"]
 
 
 def row_of(values):
     if "samples" not in values:
         return [values["tool"], "not here: " + str(values["refusal"])]
-    bias = values["bias"]
     distances = [points(values.get(key)) for key in ("distance", "chance", "over", "farthest", "farthest_over")]
     return ([values["tool"], number(values["samples"]), number(values["readings"]), number(values["waited"], "%"),
              number(values["faults"])] + distances +
             [number(values[key], "%") for key in ("truncated", "failed", "stopped")] +
-            ["%s +- %s" % (points(bias[0]), points(bias[1])) if bias else "", values.get("farthest_function", "")])
+            [values.get("farthest_function", "")])
 
 
 def conclude(bench, python, name, ways, found):

@@ -100,6 +100,9 @@ static void windows_begin_and_end_stopping_at_different_shares(void **state)
     world.uncertain = 0;
     run(&world, 20);
     assert_false(world.stops.is_still);
+    const uint64_t still = world.steps[STOPS_STILL];
+    run(&world, 20);
+    assert_int_equal(world.steps[STOPS_STILL], still);
 }
 
 static void a_share_between_the_two_keeps_what_is_done(void **state)
@@ -355,7 +358,7 @@ static void after_a_very_long_stop_threads_are_read_while_they_move(void **state
     assert_true(world.stops.is_still);
 }
 
-/* The control reading shows when stops no longer take long. */
+/* A few stops show when they no longer take long. */
 static void where_stops_take_long_threads_are_read_while_they_move(void **state)
 {
     enum { MOST_TICKS = 45 };

@@ -360,7 +360,7 @@ static void a_turn_that_fails_counts_no_tick_twice(void **state)
         reader.reading_tasks = random_below(&world.random, 2) ? ERR_FAULT : ERR_OK;
         reader.reading_second = fails ? ERR_GONE : ERR_OK;
         /* The reading is to be one of moving threads, at this tick. */
-        world.remote.stops.window_ends_ns = world.remote.stops.control_ns = UINT64_MAX;
+        world.remote.stops.window_ends_ns = world.remote.stops.trial_ns = UINT64_MAX;
         const enum err_code rc = remote_target_sample(&world.remote, &tick);
         assert_int_equal(rc, reader.choosing ? ERR_FAULT : fails ? ERR_GONE : ERR_OK);
         all += skipped + (reader.choosing == ERR_OK);

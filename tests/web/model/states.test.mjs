@@ -201,7 +201,6 @@ test("every number of quality is in the panel, those nobody has heard of too", (
   const rows = measureGroups(quality).flatMap((group) => group.rows);
   const keys = rows.map((row) => row.key);
   for (const [key, value] of Object.entries(quality)) if (typeof value === "number") assert.ok(keys.includes(key), key);
-  assert.ok(keys.includes("bias_share") && keys.includes("biased_price_of"));
   assert.ok(keys.includes("failed_gone") && keys.includes("state_has_gil"));
   assert.equal(new Set(keys).size, keys.length);
   assert.equal(rows.find((row) => row.key === "brand_new").label, "brand new");
@@ -215,7 +214,7 @@ test("the numbers of a session alone make a panel too, and none makes none", () 
   program.advance(1);
   const groups = measureGroups(program.session().quality);
   assert.deepEqual(groups.map((group) => group.title), [QUALITY_TEXT.groups.rate, QUALITY_TEXT.groups.samples,
-    QUALITY_TEXT.groups.bias, QUALITY_TEXT.groups.failed, QUALITY_TEXT.groups.target]);
+    QUALITY_TEXT.groups.stops, QUALITY_TEXT.groups.failed, QUALITY_TEXT.groups.target]);
   assert.deepEqual(measureGroups(null), []);
 });
 

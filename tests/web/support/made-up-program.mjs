@@ -80,7 +80,7 @@ export function createProgram(
   const log = [];
   const quality = { samples: 0, ticks: 0, requested_hz: 1000, achieved_hz: 0, missed_ticks: 0, exact: 0, retried: 0,
     truncated: 0, filtered: 0, failed: { gone: 0, fault: 0, perm: 0, corrupt: 0 }, duration_s: 0, moving: 0, stopped: 0,
-    stops_refused: 0, stopped_s: 0, bias: null };
+    stops_refused: 0, stopped_s: 0 };
   let generation = 0;
   let elapsed = 0;
   let ended = null;
@@ -176,10 +176,6 @@ export function createProgram(
     quality.stopped = Math.floor(quality.samples * 0.62);
     quality.stopped_s = elapsed * 0.0087;
     quality.moving = Math.floor(quality.samples * 0.3);
-    quality.bias = quality.samples < 40
-      ? null
-      : { share: 0.031, error: 0.019,
-        functions: [{ name: "Basket.total", share: 0.018 }, { name: "price_of", share: -0.0121 }] };
     generation += 1;
     sizes[generation] = { strings: tables.strings.length, functions: tables.functions.length,
       nodes: tables.nodes.length, threads: tables.threads.length, processes: 1 };

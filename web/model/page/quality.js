@@ -5,10 +5,11 @@ import { QUALITY_TEXT } from "../../text/quality.js";
 import { formatCount, formatDuration, formatRate, formatShare, formatShortCount, isKnown,
   ratio } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
-import { biasedFunctions, biasValue, pointsText, stoppedValue } from "./bias.js";
 
 // A share of missed ticks above which the rest is no fair choice of instants.
 const MANY_MISSED = 0.05;
+// With fewer page faults a second, stops that come late make no difference of a point.
+const FEW_FAULTS_HZ = 2000;
 
 function failedSamples(failed) {
   if (failed === null || typeof failed !== "object") return NaN;
@@ -60,6 +61,23 @@ function missedValue({ ticks, missed_ticks: missed }) {
     meaning: meaning + (isKnown(due) ? QUALITY_TEXT.missedShare(formatShare(share)) : ".") };
 }
 
+function stoppedValue(
+  { samples, stopped, stopped_s: seconds, duration_s: duration, stops_refused: refused, page_faults: faults },
+) {
+  const texts = QUALITY_TEXT.stopped;
+  const share = ratio(stopped, samples), time = ratio(seconds, duration);
+  const counted = isKnown(share) ? QUALITY_TEXT.of(formatCount(stopped), formatCount(samples)) : QUALITY_TEXT.notKnown;
+  const faultsHz = ratio(faults, duration);
+  const many = stopped > 0 && faultsHz >= FEW_FAULTS_HZ ? texts.faults(formatCount(Math.round(faultsHz))) : "";
+  return {
+    key: "stopped",
+    value: formatShare(share),
+    label: texts.label + (stopped > 0 && isKnown(time) ? texts.time(formatShare(time)) : ""),
+    meaning: texts.meaning + counted + many + (refused > 0 ? texts.refused : ""),
+    level: refused > 0 ? "warn" : "plain",
+  };
+}
+
 // -> the same, or null before the session has started; `settings` as in a SESSION, or null
 /** @param {{ engine: string, engine_reason?: string } | null} settings */
 export function engineValue(settings) {
@@ -84,14 +102,14 @@ export function warningsValue(targets = [], processes = {}) {
 }
 
 // -> [{key, label, value, meaning, level}]; `quality` and `settings` as in a SESSION, or null
-/** @param {{ engine: string, stop?: string } | null} settings */
+/** @param {{ engine: string } | null} settings */
 export function qualityValues(quality, settings = null) {
   const q = quality ?? {};
   const { samples } = q;
   const failed = failedSamples(q.failed ?? null);
   const failures = shareValue("failed", failed, isKnown(samples) ? samples + failed : NaN, 0.01);
   // The kernel engine copies a stack in one instant, and stops nothing.
-  const fromOutside = settings?.engine === "kernel" ? [] : [biasValue(q, settings), stoppedValue(q)];
+  const fromOutside = settings?.engine === "kernel" ? [] : [stoppedValue(q)];
   return [
     samplesValue(q),
     rateValue(q),
@@ -128,8 +146,6 @@ const bytesText = (bytes) => {
   return (step === 0 || value >= 100 ? formatCount(value) : value.toFixed(1)) + " " + ["B", "KiB", "MiB", "GiB"][step];
 };
 const hertzText = (hz) => (isKnown(hz) ? formatRate(hz) + " Hz" : formatRate(hz));
-
-const sharePoints = (share) => pointsText(share) + " " + QUALITY_TEXT.bias.points;
 
 const dueOf = (q) => q.ticks + q.missed_ticks;
 const failedOf = (q) => Object.values(q.failed ?? {}).reduce((sum, count) => sum + count, 0);
@@ -174,10 +190,7 @@ const GROUPS = {
     formatCount,
     (q) => q.native_entries,
   ]],
-  bias: [
-    ["bias_share", sharePoints],
-    ["bias_error", sharePoints],
-    ["control", formatCount],
+  stops: [
     ["moving", formatCount, samplesOf],
     ["stopped", formatCount, samplesOf],
     ["stops_refused", formatCount],
@@ -205,12 +218,7 @@ function flatNumbers(quality) {
   const numbers = {};
   for (const [key, value] of Object.entries(quality)) if (isKnown(value)) numbers[key] = value;
   for (const [reason, value] of Object.entries(quality.failed ?? {})) numbers["failed_" + reason] = value;
-  for (const [key, value] of Object.entries(quality.bias ?? {})) if (isKnown(value)) numbers["bias_" + key] = value;
   return numbers;
-}
-
-function biasedRow({ name, text }) {
-  return { key: "biased_" + name, label: name, value: text, share: "", meaning: QUALITY_TEXT.bias.differsMeaning };
 }
 
 /** @param {[string, (value: number) => string, ((quality: { [measure: string]: number }) => number)?]} row @param {{ [measure: string]: number }} numbers */
@@ -249,9 +257,6 @@ export function measureGroups(quality) {
     title: QUALITY_TEXT.groups[name],
     rows: rows.filter(([key]) => key in numbers).map((row) => numberRow(row, numbers, quality)),
   }));
-  groups.find(({ title }) => title === QUALITY_TEXT.groups.bias)?.rows.push(
-    ...biasedFunctions(quality.bias).map(biasedRow),
-  );
   const others = Object.keys(numbers).filter((key) => !MEASURED.has(key));
   groups.push({ title: QUALITY_TEXT.groups.other,
     rows: others.map((key) => numberRow([key, formatCount], numbers, quality)) });
