@@ -232,7 +232,9 @@ struct session_lock_thread {
     pid_t pid;
     int32_t tid; /* native, on this host */
     uint32_t first_use, use_count;
-    uint32_t same_waits; /* readings in a row, up to the last one, that found the same wait */
+    uint64_t from_ns,
+        to_ns; /* the first and the last of the readings that found it in one and the
+                                same wait, since the start of the session */
 };
 
 /* A line at which threads waited for a lock, or held it meanwhile. */

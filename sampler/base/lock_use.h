@@ -35,6 +35,8 @@ struct lock_report {
     int32_t tid;                 /* native, on this host */
     const struct lock_use *uses; /* the wait first, then the innermost held one */
     size_t count;
+    uint64_t
+        switches; /* how often the thread began to wait until after the reading; 0: unknown */
 };
 
 #endif /* SAMPLER_BASE_LOCK_USE_H */

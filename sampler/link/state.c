@@ -208,7 +208,8 @@ static void put_all_locks(const struct session_locks *locks, struct buffer *out)
         const struct session_lock_thread *const thread = &locks->threads[i];
         buffer_number(out, (uint64_t)thread->pid);
         buffer_number(out, (uint64_t)thread->tid);
-        buffer_number(out, thread->same_waits);
+        buffer_number(out, thread->from_ns);
+        buffer_number(out, thread->to_ns);
         buffer_number(out, thread->use_count);
         for (uint32_t k = 0; k < thread->use_count; k++)
             put_use(&locks->uses[thread->first_use + k], out);
@@ -420,7 +421,8 @@ static enum err_code take_locks(struct byte_reader *in, const struct profile_siz
         struct session_lock_thread *const row = &out->threads[i];
         row->pid = (pid_t)byte_reader_below(in, INT32_MAX);
         row->tid = (int32_t)byte_reader_below(in, INT32_MAX);
-        row->same_waits = (uint32_t)byte_reader_below(in, UINT32_MAX);
+        row->from_ns = byte_reader_below(in, WINDOWS_MAX_NS);
+        row->to_ns = byte_reader_below(in, WINDOWS_MAX_NS);
         row->first_use = (uint32_t)out->use_count;
         row->use_count = (uint32_t)byte_reader_count(in, USE_BYTES, LOCK_USES_MAX);
         in->is_bad |= out->use_count + row->use_count > STATE_MAX_LOCK_USES;

@@ -1,6 +1,7 @@
 #include "sampler/session/lock_reader.h"
 
 #include "sampler/cpython/python.h"
+#include "sampler/process_tree.h"
 #include "sampler/session/engine.h"
 #include "sampler/session/fold/lock_board.h"
 #include "sampler/session/fold/thread_cpu.h"
@@ -19,7 +20,9 @@ static enum err_code note(const struct pass *pass, const struct target *target,
                           const struct thread *thread, uint64_t since_ns,
                           const struct lock_use *uses, size_t count)
 {
-    const struct lock_report report = { target->process.pid, thread->host_tid, uses, count };
+    struct lock_report report = { target->process.pid, thread->host_tid, uses, count, 0 };
+    if (count && uses[0].is_waited)
+        (void)process_thread_waits(report.pid, report.tid, &report.switches);
     return lock_board_note(pass->board, &report, since_ns, pass->now_ns);
 }
 

@@ -141,7 +141,7 @@ static bool lacks_locks(const struct dump *dump)
         const int32_t tid = profile_thread_at(&dump->snapshot, dump->rows[i].thread).tid;
         const struct lock_thread *const thread =
             tid ? lock_graph_find(&dump->locks, pid, tid) : NULL;
-        if (tid && (!thread || (lock_thread_wait(thread) && thread->same_waits < 2)))
+        if (tid && (!thread || (lock_thread_wait(thread) && !lock_thread_stays(thread))))
             return true;
     }
     return false;

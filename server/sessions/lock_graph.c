@@ -41,13 +41,6 @@ const struct lock_thread *lock_graph_find(const struct lock_graph *graph, pid_t 
                : NULL;
 }
 
-static bool waits_for(const struct lock_thread *thread, const struct lock_report *report)
-{
-    const struct lock_use *const before = lock_thread_wait(thread);
-    return before && report->count && report->uses[0].is_waited &&
-           report->uses[0].lock == before->lock && report->uses[0].object == before->object;
-}
-
 static uint32_t hash_lock(pid_t pid, uint64_t lock, bool is_waited)
 {
     return hash_mix(lock, (uint64_t)pid << 1 | is_waited);
@@ -73,12 +66,11 @@ static bool note_lock(struct lock_graph *graph, pid_t pid, int32_t tid,
     return true;
 }
 
-void lock_graph_note(struct lock_graph *graph, const struct lock_report *report)
+void lock_graph_note(struct lock_graph *graph, const struct lock_report *report,
+                     uint64_t from_ns, uint64_t to_ns)
 {
     const size_t at = place_of(graph, report->pid, report->tid);
     const bool is_known = lock_graph_find(graph, report->pid, report->tid) != NULL;
-    const uint32_t same =
-        is_known && waits_for(&graph->items[at], report) ? graph->items[at].same_waits : 0;
     const size_t bytes = report->count * sizeof *report->uses;
     struct lock_use *const uses = malloc(bytes + 1);
     if (graph->count == LOCK_GRAPH_MAX_THREADS && !is_known) {
@@ -100,7 +92,7 @@ void lock_graph_note(struct lock_graph *graph, const struct lock_report *report)
         graph->count++;
     }
     graph->items[at] =
-        (struct lock_thread){ report->pid, report->tid, uses, report->count, same + 1 };
+        (struct lock_thread){ report->pid, report->tid, uses, report->count, from_ns, to_ns };
     for (size_t i = 0; i < report->count; i++)
         if (!note_lock(graph, report->pid, report->tid, &uses[i]))
             graph->lacks_memory = true;
@@ -111,13 +103,15 @@ void lock_graph_take(struct lock_graph *graph, const struct session_locks *locks
     for (size_t i = 0; i < locks->thread_count; i++) {
         const struct session_lock_thread *const thread = &locks->threads[i];
         const struct lock_report report = { thread->pid, thread->tid,
-                                            locks->uses + thread->first_use,
-                                            thread->use_count };
-        lock_graph_note(graph, &report);
-        const size_t at = place_of(graph, thread->pid, thread->tid);
-        if (lock_graph_find(graph, thread->pid, thread->tid))
-            graph->items[at].same_waits = thread->same_waits;
+                                            locks->uses + thread->first_use, thread->use_count,
+                                            0 };
+        lock_graph_note(graph, &report, thread->from_ns, thread->to_ns);
     }
+}
+
+bool lock_thread_stays(const struct lock_thread *thread)
+{
+    return thread->from_ns < thread->to_ns;
 }
 
 const struct lock_use *lock_thread_wait(const struct lock_thread *thread)
@@ -187,10 +181,13 @@ size_t lock_graph_cycle(const struct lock_graph *graph, const struct lock_thread
                         const struct lock_thread **out, size_t most)
 {
     const struct lock_thread *at = first;
+    uint64_t from_ns = 0, to_ns = UINT64_MAX;
     size_t count = 0;
     while (at && count < most) {
         const struct lock_use *const wait = lock_thread_wait(at);
-        if (!wait || wait->is_timed || at->same_waits < 2 || at->tid < first->tid)
+        from_ns = at->from_ns > from_ns ? at->from_ns : from_ns;
+        to_ns = at->to_ns < to_ns ? at->to_ns : to_ns;
+        if (!wait || wait->is_timed || from_ns >= to_ns || at->tid < first->tid)
             return 0;
         out[count++] = at;
         at = lock_graph_holder(graph, at).thread;

@@ -2,8 +2,8 @@
  * lock_graph - which thread waits for which, at one instant of a process.
  *
  * A thread waits for the one that holds what it waits for: that the object names as its owner, that is in a `with` block of it, or
- * that it joins.  A cycle of threads of which none gives up after a time is a deadlock, if all of them were found so twice in a row:
- * threads are not read at one instant.
+ * that it joins.  A cycle of threads of which none gives up after a time is a deadlock, if there is an instant at which all of them
+ * were in these waits: threads are not read at one instant, so each has to be found in one and the same wait before and after it.
  *
  * Ownership: the caller's storage; lock_graph_deinit accepts a zeroed one.
  * Threads: none.
@@ -28,7 +28,7 @@ struct lock_thread {
     int32_t tid;
     struct lock_use *uses;
     size_t count;
-    uint32_t same_waits; /* reports in a row, up to the last one, that had the same wait */
+    uint64_t from_ns, to_ns; /* the first and the last reading that found it in the same wait */
 };
 
 struct lock_graph {
@@ -53,14 +53,17 @@ struct lock_holder {
 };
 
 void lock_graph_deinit(struct lock_graph *graph);
-/* Replaces what is known of the thread. */
-void lock_graph_note(struct lock_graph *graph, const struct lock_report *report);
+/* Replaces what is known of the thread.  from_ns, to_ns: as in lock_thread. */
+void lock_graph_note(struct lock_graph *graph, const struct lock_report *report,
+                     uint64_t from_ns, uint64_t to_ns);
 /* Adds the threads of a session. */
 void lock_graph_take(struct lock_graph *graph, const struct session_locks *locks);
 
 /* NULL: nothing is known of it. */
 const struct lock_thread *lock_graph_find(const struct lock_graph *graph, pid_t pid,
                                           int32_t tid);
+/* Was the thread found in the same wait by more than one reading? */
+bool lock_thread_stays(const struct lock_thread *thread);
 /* NULL: the thread waits for no lock. */
 const struct lock_use *lock_thread_wait(const struct lock_thread *thread);
 struct lock_holder lock_graph_holder(const struct lock_graph *graph,

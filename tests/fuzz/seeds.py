@@ -373,8 +373,8 @@ def links():
     task = (number(4711) + number(4712) + number(3) + number(1) + number(4) + b"\1" + number(1) + number(2))
     tasks = b"\1" + number(9) + b"\0" + number(2) + task + number(0) + task + number(1) + number(0)
     use = number(0x7f3c2a10b4c0) + number(0x7f3c2a10b4c8) + number(3) + number(4) + number(5) + number(12)
-    locks = b"\1" + number(7) + number(6) + number(1) + number(5) + number(2) + number(4711) + number(4711) + number(2) + number(2) + use + b"\5" + number(4712) + use + b"\0" + number(0)
-    locks += number(4711) + number(4712) + number(1) + number(0)
+    locks = b"\1" + number(7) + number(6) + number(1) + number(5) + number(2) + number(4711) + number(4711) + number(1) + number(2) + number(2) + use + b"\5" + number(4712) + use + b"\0" + number(0)
+    locks += number(4711) + number(4712) + number(1) + number(1) + number(0)
     line = number(4) + number(5) + number(12) + number(10 ** 9)
     locks += number(1) + number(4711) + number(3) + number(0x7f3c2a10b4c0) + b"".join(map(number, (10 ** 9, 10 ** 9, 10 ** 8, 9, 1, 7, 2)))
     locks += number(2) + line + line + number(1) + line

@@ -69,7 +69,6 @@ bool lock_board_keep(struct lock_board *board, pid_t pid, int32_t tid, uint64_t 
         return false;
     pthread_mutex_lock(&board->mutex);
     thread->reading = board->reading;
-    thread->same_waits += thread->same_waits < UINT32_MAX;
     pthread_mutex_unlock(&board->mutex);
     return true;
 }
@@ -80,12 +79,14 @@ bool lock_board_is_read(const struct lock_board *board, pid_t pid, int32_t tid)
     return is_at(board, at, pid, tid) && board->threads[at].reading == board->reading;
 }
 
-static bool waits_for_same(const struct lock_board_thread *thread,
-                           const struct lock_report *report)
+/* A thread that got the lock and waits for it again has begun to wait once more. */
+static bool is_in_same_wait(const struct lock_board_thread *thread,
+                            const struct lock_report *report)
 {
     const struct lock_use *const wait = wait_of(thread);
     return wait && report->count && report->uses[0].is_waited &&
-           report->uses[0].lock == wait->lock && report->uses[0].object == wait->object;
+           report->uses[0].lock == wait->lock && report->uses[0].object == wait->object &&
+           report->switches == thread->switches;
 }
 
 /* Makes room for a thread at its place. */
@@ -117,8 +118,8 @@ enum err_code lock_board_note(struct lock_board *board, const struct lock_report
     const bool has_room = is_known || insert(board, at, report->pid, report->tid);
     if (has_room) {
         struct lock_board_thread *const thread = &board->threads[at];
-        const bool is_same = waits_for_same(thread, report);
-        thread->same_waits = is_same ? thread->same_waits + 1 : 1;
+        const bool is_same = is_in_same_wait(thread, report);
+        thread->first_noted_ns = is_same ? thread->first_noted_ns : now_ns;
         if (!is_same || thread->since_ns != since_ns) {
             thread->waits_ns = since_ns > board->created_ns ? since_ns : board->created_ns;
             thread->is_new_wait = true;
@@ -128,6 +129,7 @@ enum err_code lock_board_note(struct lock_board *board, const struct lock_report
         thread->count = report->count;
         thread->since_ns = since_ns;
         thread->noted_ns = now_ns;
+        thread->switches = report->switches;
         thread->reading = board->reading;
         board->read_ns = now_ns;
     }
@@ -303,6 +305,12 @@ enum err_code lock_board_count(struct lock_board *board, uint64_t now_ns, uint64
     return ERR_OK;
 }
 
+/* 1: before. */
+static uint64_t since_creation(const struct lock_board *board, uint64_t at_ns)
+{
+    return at_ns > board->created_ns ? at_ns - board->created_ns : 1;
+}
+
 enum err_code lock_board_copy(struct lock_board *board, struct session_locks *out,
                               struct err *err)
 {
@@ -318,8 +326,13 @@ enum err_code lock_board_copy(struct lock_board *board, struct session_locks *ou
     for (size_t i = 0; i < board->count && has_room; i++) {
         const struct lock_board_thread *const thread = &board->threads[i];
         copy.threads[copy.thread_count++] =
-            (struct session_lock_thread){ thread->pid, thread->tid, (uint32_t)copy.use_count,
-                                          (uint32_t)thread->count, thread->same_waits };
+            (struct session_lock_thread){ .pid = thread->pid,
+                                          .tid = thread->tid,
+                                          .first_use = (uint32_t)copy.use_count,
+                                          .use_count = (uint32_t)thread->count,
+                                          .from_ns =
+                                              since_creation(board, thread->first_noted_ns),
+                                          .to_ns = since_creation(board, thread->noted_ns) };
         if (thread->count)
             memcpy(copy.uses + copy.use_count, thread->uses,
                    thread->count * sizeof *thread->uses);
@@ -329,8 +342,7 @@ enum err_code lock_board_copy(struct lock_board *board, struct session_locks *ou
         memcpy(copy.items, board->locks, board->lock_count * sizeof *copy.items);
     copy.count = board->lock_count;
     if (board->read_ns)
-        copy.read_ns =
-            board->read_ns > board->created_ns ? board->read_ns - board->created_ns : 1;
+        copy.read_ns = since_creation(board, board->read_ns);
     copy.measured_ns = board->measured_ns;
     copy.dropped = board->dropped;
     copy.dropped_ns = board->dropped_ns;

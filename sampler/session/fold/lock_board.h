@@ -27,12 +27,13 @@ struct lock_board_thread {
     int32_t tid;
     struct lock_use *uses;
     size_t count;
-    uint32_t same_waits;
-    uint64_t since_ns; /* it stands still; 0: it moves, or that is not known */
-    uint64_t noted_ns; /* when it was read */
-    uint64_t waits_ns; /* since when it waits for the same */
-    bool is_new_wait;  /* which is not counted yet */
-    uint64_t reading;  /* the last one that found it */
+    uint64_t since_ns;       /* it stands still; 0: it moves, or that is not known */
+    uint64_t noted_ns;       /* when it was read */
+    uint64_t waits_ns;       /* since when it waits for the same */
+    uint64_t switches;       /* at noted_ns */
+    uint64_t first_noted_ns; /* of the readings that found it in the same wait */
+    bool is_new_wait;        /* which is not counted yet */
+    uint64_t reading;        /* the last one that found it */
 };
 
 /* A lock that is held, and where. */

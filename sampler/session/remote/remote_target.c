@@ -5,6 +5,7 @@
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/process/process_stats.h"
 #include "sampler/process/procfs.h"
+#include "sampler/process_tree.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/fold/lock_board.h"
 #include "sampler/session/fold/sampled_thread.h"
@@ -153,6 +154,9 @@ static enum err_code report_locks(const struct target *target,
         (void)thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
                               thread->host_tid, &call);
         uses[0].is_timed = call.is_timed;
+        /* To stop a thread makes it wait once more. */
+        if (!reading->is_stopped)
+            (void)process_thread_waits(report.pid, report.tid, &report.switches);
     }
     return rc ? rc : lock_board_note(target->locks, &report, 0, reading->now_ns);
 }

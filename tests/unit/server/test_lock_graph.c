@@ -5,11 +5,18 @@
 
 enum { PID = 7 };
 
+/* A thread that was found in one wait by readings from from_ns to to_ns. */
+static void note_between(struct lock_graph *graph, int32_t tid, const struct lock_use *uses,
+                         size_t count, uint64_t from_ns, uint64_t to_ns)
+{
+    const struct lock_report report = { .pid = PID, .tid = tid, .uses = uses, .count = count };
+    lock_graph_note(graph, &report, from_ns, to_ns);
+}
+
 static void note(struct lock_graph *graph, int32_t tid, const struct lock_use *uses,
                  size_t count)
 {
-    const struct lock_report report = { .pid = PID, .tid = tid, .uses = uses, .count = count };
-    lock_graph_note(graph, &report);
+    note_between(graph, tid, uses, count, 1, 2);
 }
 
 /* A thread that holds a lock, 0: none, and waits for another one. */
@@ -20,7 +27,6 @@ static void note_pair(struct lock_graph *graph, int32_t tid, uint64_t waited, ui
         { .object = waited, .lock = waited, .is_waited = true, .is_timed = is_timed },
         { .object = held, .lock = held },
     };
-    note(graph, tid, uses, held ? 2 : 1);
     note(graph, tid, uses, held ? 2 : 1);
 }
 
@@ -41,20 +47,22 @@ static void threads_that_wait_for_each_other_are_one_cycle(void **state)
     lock_graph_deinit(&graph);
 }
 
-static void waits_that_were_seen_once_are_no_cycle_yet(void **state)
+static void waits_without_a_common_instant_are_no_cycle(void **state)
 {
     struct lock_graph graph = { 0 };
     const struct lock_use uses[] = { { .lock = 2, .is_waited = true }, { .lock = 1 } };
     const struct lock_use others[] = { { .lock = 1, .is_waited = true }, { .lock = 2 } };
     (void)state;
-    note(&graph, 10, uses, 2);
-    note(&graph, 20, others, 2);
+    note_between(&graph, 10, uses, 2, 5, 5);
+    note_between(&graph, 20, others, 2, 5, 6);
+    assert_false(lock_thread_stays(lock_graph_find(&graph, PID, 10)));
+    assert_true(lock_thread_stays(lock_graph_find(&graph, PID, 20)));
     assert_int_equal(lock_graph_count_cycles(&graph), 0);
-    note(&graph, 10, uses, 2);
+    note_between(&graph, 10, uses, 2, 6, 8);
     assert_int_equal(lock_graph_count_cycles(&graph), 0);
-    note(&graph, 20, others, 2);
+    note_between(&graph, 20, others, 2, 5, 7);
     assert_int_equal(lock_graph_count_cycles(&graph), 1);
-    note(&graph, 20, uses, 2);
+    note_between(&graph, 20, uses, 2, 5, 7);
     assert_int_equal(lock_graph_count_cycles(&graph), 0);
     lock_graph_deinit(&graph);
 }
@@ -119,7 +127,9 @@ static void other_processes_have_other_locks(void **state)
     const struct lock_use held = { .lock = 1 };
     (void)state;
     note_pair(&graph, 10, 1, 0, false);
-    lock_graph_note(&graph, &(struct lock_report){ PID + 1, 11, &held, 1 });
+    lock_graph_note(
+        &graph, &(struct lock_report){ .pid = PID + 1, .tid = 11, .uses = &held, .count = 1 },
+        1, 2);
     assert_null(lock_graph_holder(&graph, lock_graph_find(&graph, PID, 10)).thread);
     assert_false(lock_graph_is_wanted(&graph, lock_graph_find(&graph, PID + 1, 11), &held));
     lock_graph_deinit(&graph);
@@ -170,7 +180,7 @@ static void a_later_report_replaces_the_one_before(void **state)
 }
 
 TEST_GROUP(cmocka_unit_test(threads_that_wait_for_each_other_are_one_cycle),
-           cmocka_unit_test(waits_that_were_seen_once_are_no_cycle_yet),
+           cmocka_unit_test(waits_without_a_common_instant_are_no_cycle),
            cmocka_unit_test(a_wait_that_ends_after_a_time_breaks_the_cycle),
            cmocka_unit_test(a_cycle_of_more_threads_than_there_is_room_is_none),
            cmocka_unit_test(the_object_knows_its_owner_better_than_frames),

@@ -11,7 +11,7 @@ static const uint64_t BEGIN_NS = NS_PER_S, STEP_NS = 50 * NS_PER_MS;
 static void note(struct lock_board *board, int32_t tid, const struct lock_use *uses,
                  size_t count, uint64_t since_ns, uint64_t now_ns)
 {
-    const struct lock_report report = { PID, tid, uses, count };
+    const struct lock_report report = { .pid = PID, .tid = tid, .uses = uses, .count = count };
     assert_ok(lock_board_note(board, &report, since_ns, now_ns), NULL);
 }
 
@@ -71,7 +71,8 @@ static void waits_count_for_the_time_between_readings_and_by_line(void **state)
     assert_int_equal(lock->holders[1].waited_ns, STEP_NS);
     /* The thread that is no longer found holds nothing. */
     assert_int_equal(locks.thread_count, 1);
-    assert_int_equal(locks.threads[0].same_waits, 3);
+    assert_int_equal(locks.threads[0].from_ns, STEP_NS);
+    assert_int_equal(locks.threads[0].to_ns, STEP_NS);
     session_locks_deinit(&locks);
     lock_board_deinit(&board);
 }
@@ -89,6 +90,25 @@ static void a_thread_that_went_on_waits_again(void **state)
     assert_int_equal(locks.items[0].waits, 2);
     assert_int_equal(locks.items[0].longest_ns, STEP_NS - 1);
     session_locks_deinit(&locks);
+    lock_board_deinit(&board);
+}
+
+static void a_lock_that_was_taken_between_two_readings_is_waited_for_again(void **state)
+{
+    const struct lock_use wait = wait_for(0x10, 10);
+    struct lock_report report = { .pid = PID, .tid = WAITER, .uses = &wait, .count = 1 };
+    struct lock_board board;
+    struct session_locks locks;
+    (void)state;
+    lock_board_init(&board);
+    for (uint64_t i = 1; i <= 3; i++) {
+        report.switches = i < 3 ? 7 : 8;
+        assert_ok(lock_board_note(&board, &report, 0, i * STEP_NS), NULL);
+        assert_ok(lock_board_copy(&board, &locks, NULL), NULL);
+        assert_int_equal(locks.threads[0].from_ns, i < 3 ? STEP_NS : 3 * STEP_NS);
+        assert_int_equal(locks.threads[0].to_ns, i * STEP_NS);
+        session_locks_deinit(&locks);
+    }
     lock_board_deinit(&board);
 }
 
@@ -150,6 +170,7 @@ static void lines_beyond_the_limit_count_as_time_alone(void **state)
 
 TEST_GROUP(cmocka_unit_test(waits_count_for_the_time_between_readings_and_by_line),
            cmocka_unit_test(a_thread_that_went_on_waits_again),
+           cmocka_unit_test(a_lock_that_was_taken_between_two_readings_is_waited_for_again),
            cmocka_unit_test(what_is_known_of_a_thread_is_kept_until_it_moves_or_is_old),
            cmocka_unit_test(the_least_waited_for_makes_room_and_is_counted),
            cmocka_unit_test(lines_beyond_the_limit_count_as_time_alone))
