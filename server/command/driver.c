@@ -304,6 +304,22 @@ enum driver_ending driver_stop(struct driver *driver)
     }
 }
 
+enum err_code driver_renew(struct driver *driver, const struct session_options *sampling,
+                           driver_between *between, void *context, struct err *err)
+{
+    if (driver_stop(driver) != DRIVER_ENDED)
+        return err_set(err, ERR_SYS, "sampling does not end");
+    audit_stop(driver, "");
+    sessions_remove(driver->sessions, driver->entry);
+    session_release(driver->entry);
+    driver->entry = NULL;
+    driver->session = NULL;
+    enum err_code rc = between(context, err);
+    if (!rc)
+        rc = driver_find(driver, sampling, err);
+    return rc ? rc : driver_begin(driver, err);
+}
+
 static enum err_code write_quality(struct driver *driver, const struct session_info *info,
                                    const struct state_sums *sums, struct err *err)
 {

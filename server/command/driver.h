@@ -6,6 +6,7 @@
  *     driver_start     drops rights, finds the interpreters, starts sampling
  *     driver_serve     serves the page until the user stops it (attach, run)
  *     driver_wait      waits without a page (record, top)
+ *     driver_renew     ends the session, and starts another one of the same processes (watch)
  *     driver_stop      ends sampling
  *     driver_finish    completes the capture and the quality file, prints the result
  *     driver_end       prints the error and returns the exit status
@@ -41,6 +42,8 @@ struct sessions;
 /* How sampling ended.  IMPATIENT: the user sent a second signal.  HANGS: a target blocks the sampling
  * thread in the kernel; the samples so far are usable, but the session must not be freed. */
 enum driver_ending { DRIVER_ENDED, DRIVER_IMPATIENT, DRIVER_HANGS };
+
+typedef enum err_code driver_between(void *context, struct err *err);
 
 struct driver {
     const struct options *options;
@@ -94,6 +97,12 @@ enum signals_event driver_wait(struct driver *driver, int fd);
  * serving.  program: asked whether it has ended, until the user stops us; NULL: none. */
 MUST_CHECK enum err_code driver_serve(struct driver *driver, struct program *program,
                                       struct err *err);
+
+/* Replaces the session, whose processes go on, by a new one with these options.  No capture and no page may show it.
+ * between: called while none runs.  Errors as of driver_find; ERR_SYS also if the session does not end. */
+MUST_CHECK enum err_code driver_renew(struct driver *driver,
+                                      const struct session_options *sampling,
+                                      driver_between *between, void *context, struct err *err);
 
 /* Ends sampling and waits for that; also sets driver->ending. */
 enum driver_ending driver_stop(struct driver *driver);

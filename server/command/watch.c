@@ -251,7 +251,8 @@ static void choose_options(struct watch *watch, const struct options *given)
     sampling->subprocesses = true;
     /* It needs no right of the kernel, and at that rate stops threads for next to nothing. */
     sampling->engine = SESSION_ENGINE_REMOTE;
-    sampling->memory_bytes = MEMORY_BYTES;
+    if (!given->has_memory)
+        sampling->memory_bytes = MEMORY_BYTES;
 }
 
 /* The first event may come in weeks: what keeps its files from being written is said now. */
@@ -296,6 +297,29 @@ static void say_start(const struct watch *watch)
             (int)session_target(watch->driver.session)->pid);
 }
 
+static enum err_code forget_samples(void *context, struct err *err)
+{
+    struct watch *const watch = context;
+    return trouble_renew(&watch->trouble, err);
+}
+
+/* Begins a new session of the processes that are watched now: in a full one, code that comes later has no name. */
+static enum err_code renew_session(struct watch *watch, struct err *err)
+{
+    struct session_options wanted = watch->options.sampling;
+    struct session_target target;
+    wanted.pid_count = 0;
+    for (size_t i = 0; session_target_at(watch->driver.session, i, &target) &&
+                       wanted.pid_count < SESSION_MAX_PROCESSES;
+         i++)
+        if (!target.reason)
+            wanted.pids[wanted.pid_count++] = target.pid;
+    if (!wanted.pid_count)
+        return ERR_OK;
+    say("the memory for names is full (--memory): samples until now are forgotten");
+    return driver_renew(&watch->driver, &wanted, forget_samples, watch, err);
+}
+
 /* Checks once a second, until the user stops it or the last process has ended. */
 static enum err_code wait_for_events(struct watch *watch, struct err *err)
 {
@@ -311,8 +335,11 @@ static enum err_code wait_for_events(struct watch *watch, struct err *err)
         rc = trouble_check(&watch->trouble, driver->session, events, &count, err);
         for (size_t i = 0; i < count && !rc; i++)
             handle_event(watch, &events[i]);
+        if (!rc && profile_is_full(session_profile(driver->session)))
+            rc = renew_session(watch, err);
     }
-    return rc;
+    /* They ended, or the user stopped it, while no session ran. */
+    return !driver->session && (rc == ERR_GONE || driver->signals.stopped_by) ? ERR_OK : rc;
 }
 
 int command_watch(const struct options *given)
@@ -328,8 +355,9 @@ int command_watch(const struct options *given)
     if (!rc) {
         say_start(&watch);
         rc = wait_for_events(&watch, &err);
-        (void)driver_stop(&watch.driver);
-        if (!rc)
+        if (watch.driver.session)
+            (void)driver_stop(&watch.driver);
+        if (!rc && watch.driver.session)
             rc = driver_finish(&watch.driver, &err);
     }
     const int status = driver_end(&watch.driver, rc, &err);

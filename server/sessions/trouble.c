@@ -40,10 +40,27 @@ static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
 enum err_code trouble_init(struct trouble *trouble, const struct trouble_limits *limits,
                            uint64_t span_ns, struct err *err)
 {
-    *trouble = (struct trouble){
-        .limits = *limits, .sink = { .context = trouble, .count = take_run, .seal = take_seal }
-    };
+    *trouble =
+        (struct trouble){ .limits = *limits,
+                          .sink = { .context = trouble, .count = take_run, .seal = take_seal },
+                          .span_ns = span_ns };
     return recent_create(span_ns, &trouble->recent, err);
+}
+
+enum err_code trouble_renew(struct trouble *trouble, struct err *err)
+{
+    struct recent *recent = NULL;
+    const enum err_code rc = recent_create(trouble->span_ns, &recent, err);
+    if (rc)
+        return rc;
+    recent_destroy(trouble->recent);
+    trouble->recent = recent;
+    /* Threads and functions have other numbers in the next session. */
+    free(trouble->loops);
+    trouble->loops = NULL;
+    trouble->loop_count = 0;
+    trouble->begin_ns = trouble->seen_ns;
+    return ERR_OK;
 }
 
 void trouble_deinit(struct trouble *trouble)
@@ -138,11 +155,11 @@ static enum err_code take_samples(struct trouble *trouble,
     enum err_code rc = own ? own_code_find(snapshot, &levels, own, err) : err_nomem(err);
     for (size_t i = 0; i < count && !rc; i++) {
         const struct recent_window *const window = windows[i];
-        trouble->seen_ns = window->end_ns;
+        trouble->seen_ns = trouble->begin_ns + window->end_ns;
         for (size_t k = 0; k < window->count && !rc; k++) {
             const struct run *const run = &window->runs[k];
-            if (trouble->progress_ns < window->end_ns && is_progress(snapshot, own, run))
-                trouble->progress_ns = window->end_ns;
+            if (trouble->progress_ns < trouble->seen_ns && is_progress(snapshot, own, run))
+                trouble->progress_ns = trouble->seen_ns;
             if (trouble->limits.loop_blocked_ns)
                 rc = follow_loop(trouble, run, find_callback(snapshot, run->node), err);
         }
@@ -246,7 +263,8 @@ enum err_code trouble_check(struct trouble *trouble, struct session *session,
     bool has_deadlock = false;
     *count_out = 0;
     /* Before the snapshot, which then has all rows of the samples. */
-    const size_t count = recent_take(trouble->recent, trouble->seen_ns, windows);
+    const size_t count =
+        recent_take(trouble->recent, trouble->seen_ns - trouble->begin_ns, windows);
     enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
     const bool has_snapshot = !rc;
     if (!rc)

@@ -3,7 +3,8 @@
  * is blocked by one callback, or its processes have too much memory.
  *
  * The session's sink (trouble_sink) keeps the samples of the last seconds; trouble_check reads those that came since the last
- * call.  A kind of trouble begins once, and again after it was over.
+ * call.  A kind of trouble begins once, and again after it was over.  Sessions may follow one another: times go on, so that trouble
+ * that goes on is not reported again.
  *
  *     stalled        no thread ran your code (own_code.h) for so long
  *     deadlock       a cycle of threads, as lock_graph.h finds it
@@ -62,6 +63,8 @@ struct trouble {
     struct recent *recent;
     struct trouble_loop *loops; /* by thread_id */
     size_t loop_count;
+    uint64_t span_ns;
+    uint64_t begin_ns;                /* of the session; those before it took so long */
     uint64_t seen_ns;                 /* windows until then were read */
     uint64_t progress_ns;             /* the last sample of your code that ran */
     uint64_t until_ns[TROUBLE_KINDS]; /* the last window in which it was there; 0: never */
@@ -76,6 +79,8 @@ struct trouble_event {
 MUST_CHECK enum err_code trouble_init(struct trouble *trouble,
                                       const struct trouble_limits *limits, uint64_t span_ns,
                                       struct err *err);
+/* Forgets the samples, whose session has ended, before the next one starts. */
+MUST_CHECK enum err_code trouble_renew(struct trouble *trouble, struct err *err);
 /* A zeroed one is fine.  Sampling must have ended. */
 void trouble_deinit(struct trouble *trouble);
 

@@ -133,11 +133,12 @@ static const struct command commands[] = {
       "An event that goes on is not a new one; it is one when it begins again ten\n"
       "seconds after it was over.  Without an option of an event, watch waits for\n"
       "--stalled 60 and --deadlock.  A program that waits for work runs no code of\n"
-      "yours either, so choose a longer time for one that does.\n",
+      "yours either, so choose a longer time for one that does.  Samples and names of\n"
+      "code have 64 MiB of memory (--memory); it begins again when names fill it.\n",
       " 4711 -o incidents/\n"
       " 4711 -o incidents/ --stalled 60 --rss 8g\n"
       " 4711 -o incidents/ --exec './tell $PYROMETER_DUMP'\n",
-      " pid all output stalled deadlock loop-blocked rss exec max-events " },
+      " pid all output stalled deadlock loop-blocked rss exec max-events memory " },
     { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
       "Prints one line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the\n"
       "fix.  Without a PID it checks this host.  The exit status is the one that attach\n"

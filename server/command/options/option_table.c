@@ -215,7 +215,8 @@ static const struct option table[] = {
 
     LONG("max-cpu", "PERCENT", PERCENT, sampling.max_cpu_percent, SAMPLING | HOSTING,
          "limit profiler CPU to PERCENT of a core", .heading = "Limits"),
-    LONG("memory", "SIZE", SIZE, sampling.memory_bytes, SAMPLING | READING | COMMAND_MCP,
+    LONG("memory", "SIZE", SIZE, sampling.memory_bytes,
+         SAMPLING | READING | COMMAND_MCP | COMMAND_WATCH,
          "memory for profile data (default up to 256m)", GIVEN(has_memory)),
 
     OPTION('o', "output", "FILE", TEXT, output,

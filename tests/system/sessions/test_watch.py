@@ -38,6 +38,25 @@ asyncio.run(main())
 """
 
 
+# Each function has a name of its own, so names fill any memory; in the end it is stuck.
+MANY_NAMES = """
+import time
+print("READY", flush=True)
+end, i = time.monotonic() + 8, 0
+while time.monotonic() < end:
+    names = ["f%d_%s" % (i + k, "x" * 2000) for k in range(20)]
+    space = {"time": time}
+    exec("def %s(): time.sleep(0.002)\\n" % names[0], space)
+    for name, inner in zip(names[1:], names):
+        exec("def %s(): %s()\\n" % (name, inner), space)
+    space[names[-1]]()
+    i += len(names)
+def stuck():
+    time.sleep(100)
+stuck()
+"""
+
+
 class Watch(Test):
     def folder(self, name):
         path = os.path.join(FOLDER, name)
@@ -133,6 +152,20 @@ class Watch(Test):
             process.wait_line("no files of this event: --max-events is 1", process.err)
             self.stop(process)
         self.assertEqual(len(os.listdir(folder)), 2)
+
+    def test_a_full_memory_of_names_begins_again_and_watching_goes_on(self):
+        folder = self.folder("watch-full")
+        with victim(script("watch-names", MANY_NAMES), python=newest_python()) as target, \
+                self.watch(target, folder, "--stalled", "3s", "--memory", "1m") as process:
+            process.wait_line("the memory for names is full", process.err)
+            dump, capture = self.wait_files(process, folder, "stalled")
+            self.stop(process)
+        with open(dump, encoding="utf-8") as file:
+            self.assertIn("stuck (", file.read())
+        replayed, code = run_program("replay", capture, "--idle", "--collapsed=-")
+        self.assertEqual(code, 0, replayed.output())
+        self.assertIn("stuck", "\n".join(replayed.out))
+        self.assertEqual(len([name for name in os.listdir(folder) if "stalled" in name]), 2)
 
     def test_what_cannot_work_is_said_at_once(self):
         with victim("chain.py", "60", python=newest_python()) as target:
