@@ -27,6 +27,7 @@ enum identity_role {
     IDENTITY_KEEPER,
     IDENTITY_FILES,
     IDENTITY_LAUNCHER,
+    IDENTITY_STACKS,
     IDENTITY_ROLES
 };
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/sessions/kernel_stacks.h"
 #include "server/wire/rfc3339.h"
 #include "server/wire/task.h"
 
@@ -104,7 +105,7 @@ static void write_deadlocks(struct json *json, const struct lock_graph *locks)
 static void write_kernel(struct json *json, pid_t pid, int32_t tid)
 {
     char stack[PROCESS_TREE_STACK_BYTES];
-    const bool is_known = tid && !process_kernel_stack(pid, tid, stack);
+    const bool is_known = tid && !kernel_stacks_read(pid, tid, stack);
     if (!json_member_if(json, "kernel", is_known))
         return;
     json_array(json);

@@ -12,6 +12,7 @@
 #include "sampler/profile/part.h"
 #include "sampler/profile/wait.h"
 #include "server/sessions/dump_merge.h"
+#include "server/sessions/kernel_stacks.h"
 
 static void put_string(struct buffer *out, const struct profile_snapshot *snapshot, str_id id)
 {
@@ -184,7 +185,7 @@ static void put_deadlocks(struct buffer *out, const struct dump *dump)
 static bool put_kernel(struct buffer *out, pid_t pid, int32_t tid)
 {
     char stack[PROCESS_TREE_STACK_BYTES];
-    if (process_kernel_stack(pid, tid, stack) == ERR_PERM)
+    if (kernel_stacks_read(pid, tid, stack) == ERR_PERM)
         return false;
     if (!*stack)
         return true;

@@ -24,6 +24,7 @@
 #include "server/command/process/exit.h"
 #include "server/command/process/file_process.h"
 #include "server/command/process/landlock.h"
+#include "server/command/process/stack_process.h"
 #include "server/command/process/syscall_filter.h"
 #include "server/files/files.h"
 #include "server/files/folders.h"
@@ -70,9 +71,6 @@ static struct need need_of(const struct options *options)
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (needs[i].commands & bit)
             need = needs[i];
-    /* The kernel's stacks of threads are for CAP_SYS_ADMIN alone. */
-    if (bit == COMMAND_DUMP && options->dump.kernel)
-        need.capabilities |= BIT(CAP_SYS_ADMIN);
     if (options->push.endpoint_count > 0)
         need.calls |= SYSCALLS_PUSH;
     if (!(need.calls & SYSCALLS_READ))
@@ -329,6 +327,8 @@ enum err_code privilege_drop(const struct options *options, struct err *err)
     enum err_code rc = privilege_prepare(options, err);
     if (!rc && file_process_is_needed() && !files_is_used() && !need.keeps_identity)
         rc = file_process_start(err);
+    if (!rc && options->dump.kernel)
+        rc = stack_process_start(err);
     if (!rc)
         rc = begin_drop(err);
     if (!rc)

@@ -11,7 +11,7 @@
  *     reads other processes        CAP_SYS_PTRACE, and CAP_DAC_READ_SEARCH (mem, syscall,
  *                                  map_files, files that only their owner reads) and
  *                                  CAP_CHECKPOINT_RESTORE (opening what map_files lists)
- *     dump --kernel                those, and CAP_SYS_ADMIN (stack)
+ *     dump --kernel                the same; a process beside it (stack_process.h) has CAP_SYS_ADMIN
  *     replay, diff, merge          CAP_DAC_READ_SEARCH, to read the captures on the command line
  *
  * Without CAP_SYS_PTRACE the kernel compares our capabilities with those of the target, and refuses a

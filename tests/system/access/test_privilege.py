@@ -21,7 +21,7 @@ NOBODY, SOMEBODY, ANOTHER = 65534, 45454, 45455
 OWN = range(61184, 65520)
 LONG = "120"
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
-NUMBERS = {"dac_override": 1, "dac_read_search": 2, "kill": 5, "setgid": 6, "setuid": 7, "setpcap": 8, "sys_ptrace": 19,
+NUMBERS = {"dac_override": 1, "dac_read_search": 2, "kill": 5, "setgid": 6, "setuid": 7, "setpcap": 8, "sys_ptrace": 19, "sys_admin": 21,
            "perfmon": 38, "bpf": 39, "checkpoint_restore": 40}
 READING = {"dac_read_search", "sys_ptrace", "checkpoint_restore"}
 UNIT = ["sys_ptrace", "dac_read_search", "checkpoint_restore", "setuid", "setgid", "bpf", "perfmon"]
@@ -242,6 +242,18 @@ class Commands(Rights):
 
     def test_dump(self):
         self.assert_waits_with(self.reading, "dump", str(self.target().pid))
+
+    def test_what_reads_stacks_of_the_kernel_is_a_process_of_its_own(self):
+        process = self.start("dump", "--kernel", "--repeat", "1000", str(self.target().pid))
+        self.assert_rights(process.pid, self.reading, self.uid, self.bounds)
+        with open("/proc/%d/task/%d/children" % (process.pid, process.pid), encoding="ascii") as file:
+            children = [int(pid) for pid in file.read().split()]
+        if self.before or not has("sys_admin"):
+            return
+        stack, = (pid for pid in children if read_status("/proc/%d/status" % pid)["Name"] == "pyrometer-stack")
+        self.assert_rights(stack, {"sys_admin", "sys_ptrace", "dac_read_search"})
+        process.kill()
+        wait_gone(stack)
 
     def test_serve(self):
         data = self.folder_of(self.owner)
