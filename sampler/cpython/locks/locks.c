@@ -23,6 +23,10 @@ static const uint64_t TAG_MASK = 7;
  * Modules/_threadmodule.c). */
 enum { BOUND_SELF = 24, RECURSIVE_OWNER = 24 };
 
+/* A semaphore of multiprocessing (Modules/_multiprocessing/semaphore.c) has the thread of this process that took it last, how often
+ * this process has it and how often it can be had (int each), and whether it is recursive (int 0). */
+enum { SEMAPHORE_OWNER = 24, SEMAPHORE_COUNTS = 32, SEMAPHORE_KIND = 40 };
+
 /* A frame of 3.8 to 3.10 (Include/cpython/frameobject.h): its value stack, how many blocks are active, and its first variable.
  * Blocks come before the variables. */
 struct old_frame {
@@ -37,19 +41,40 @@ static const struct known_type {
     const char *type, *name;
     const char *inner; /* the attribute with the lock that it takes; NULL: it is one */
     const char *owner; /* the attribute that says who has it; NULL: none */
-    bool is_recursive; /* a C structure with the owner's number */
+    const char
+        *mark; /* an attribute that other types of that name lack; NULL: there are none */
+    enum {
+        OWNER_NONE,
+        OWNER_RECURSIVE,
+        OWNER_SEMAPHORE
+    } structure; /* in C, with the owner's number */
 } types[] = {
-    { "_thread.lock", "threading.Lock", NULL, NULL, false },
-    { "_thread.RLock", "threading.RLock", NULL, NULL, true },
-    { "_RLock", "threading.RLock", NULL, "_owner", false },
-    { "Condition", "threading.Condition", "_lock", NULL, false },
-    { "Semaphore", "threading.Semaphore", NULL, NULL, false },
-    { "BoundedSemaphore", "threading.BoundedSemaphore", NULL, NULL, false },
-    { "Lock", "multiprocessing.Lock", "_semlock", NULL, false },
-    { "RLock", "multiprocessing.RLock", "_semlock", NULL, false },
-    { "_multiprocessing.SemLock", "multiprocessing.Lock", NULL, NULL, false },
-    { "_ModuleLockManager", "import of a module", "_lock", NULL, false },
-    { "_ModuleLock", "import of a module", NULL, "owner", false },
+    { .type = "_thread.lock", .name = "threading.Lock" },
+    { .type = "_thread.RLock", .name = "threading.RLock", .structure = OWNER_RECURSIVE },
+    { .type = "_RLock", .name = "threading.RLock", .owner = "_owner" },
+    { .type = "Condition",
+      .name = "multiprocessing.Condition",
+      .inner = "_lock",
+      .mark = "_sleeping_count" },
+    { .type = "Condition", .name = "threading.Condition", .inner = "_lock" },
+    { .type = "Semaphore",
+      .name = "multiprocessing.Semaphore",
+      .inner = "_semlock",
+      .mark = "_semlock" },
+    { .type = "Semaphore", .name = "threading.Semaphore" },
+    { .type = "BoundedSemaphore",
+      .name = "multiprocessing.BoundedSemaphore",
+      .inner = "_semlock",
+      .mark = "_semlock" },
+    { .type = "BoundedSemaphore", .name = "threading.BoundedSemaphore" },
+    { .type = "Lock", .name = "multiprocessing.Lock", .inner = "_semlock" },
+    { .type = "RLock", .name = "multiprocessing.RLock", .inner = "_semlock" },
+    { .type = "_multiprocessing.SemLock",
+      .name = "multiprocessing.Lock",
+      .structure = OWNER_SEMAPHORE },
+    { .type = "_queue.SimpleQueue", .name = "queue.SimpleQueue" },
+    { .type = "_ModuleLockManager", .name = "import of a module", .inner = "_lock" },
+    { .type = "_ModuleLock", .name = "import of a module", .owner = "owner" },
 };
 
 /* Methods of the standard library that wait for their object.  Until 3.10 code has no qualified names. */
@@ -73,6 +98,29 @@ static const struct waiting_function {
     { "/queue.py", "Queue", "join", "queue", false },
     { "concurrent/futures/_base.py", "Future", "result", "concurrent.futures", false },
     { "concurrent/futures/_base.py", "Future", "exception", "concurrent.futures", false },
+    { "multiprocessing/synchronize.py", "SemLock", "__enter__", "multiprocessing", false },
+    { "multiprocessing/synchronize.py", "Condition", "__enter__", "multiprocessing", false },
+    { "multiprocessing/synchronize.py", "Condition", "wait", "multiprocessing", false },
+    { "multiprocessing/synchronize.py", "Condition", "wait_for", "multiprocessing", false },
+    { "multiprocessing/synchronize.py", "Event", "wait", "multiprocessing", false },
+    { "multiprocessing/queues.py", "Queue", "get", "multiprocessing", false },
+    { "multiprocessing/queues.py", "Queue", "put", "multiprocessing", false },
+    { "multiprocessing/queues.py", "SimpleQueue", "get", "multiprocessing", false },
+    { "multiprocessing/queues.py", "JoinableQueue", "join", "multiprocessing", false },
+    { "multiprocessing/connection.py", "_ConnectionBase", "recv", "multiprocessing", false },
+    { "multiprocessing/connection.py", "_ConnectionBase", "recv_bytes", "multiprocessing",
+      false },
+    { "multiprocessing/connection.py", "Connection", "_recv_bytes", "multiprocessing", false },
+    { "multiprocessing/connection.py", "Connection", "_recv", "multiprocessing", false },
+    { "multiprocessing/process.py", "BaseProcess", "join", "multiprocessing", false },
+    { "multiprocessing/popen_fork.py", "Popen", "wait", "multiprocessing", false },
+    { "multiprocessing/popen_fork.py", "Popen", "poll", "multiprocessing", false },
+    { "multiprocessing/pool.py", "ApplyResult", "get", "multiprocessing", false },
+    { "multiprocessing/pool.py", "ApplyResult", "wait", "multiprocessing", false },
+    { "multiprocessing/pool.py", "IMapIterator", "next", "multiprocessing", false },
+    { "/subprocess.py", "Popen", "wait", "subprocess", false },
+    { "/subprocess.py", "Popen", "_wait", "subprocess", false },
+    { "/subprocess.py", "Popen", "_try_wait", "subprocess", false },
     { "<frozen importlib._bootstrap>", "_ModuleLock", "acquire", "importlib", false },
 };
 
@@ -112,10 +160,14 @@ static void read_type(const struct locks *locks, remote_addr object, char out[MA
         *out = '\0';
 }
 
-static const struct known_type *find_type(const char *type)
+static const struct known_type *find_type(const struct locks *locks, remote_addr object,
+                                          const char *type)
 {
+    remote_addr value;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i].type, type) == 0)
+        if (strcmp(types[i].type, type) == 0 &&
+            (!types[i].mark || !object_attribute(locks->codes->memory, locks->codes->layout,
+                                                 object, types[i].mark, &value)))
             return &types[i];
     return NULL;
 }
@@ -134,7 +186,7 @@ static const struct known_type *find_lock(const struct locks *locks, uint64_t va
             return NULL;
         read_type(locks, *out, type);
     }
-    return find_type(type);
+    return find_type(locks, *out, type);
 }
 
 /* The thread with this ident. */
@@ -158,11 +210,25 @@ static void read_owner(const struct locks *locks, remote_addr object, const char
         use->owner_tid = tid_of(locks, ident);
 }
 
+/* A semaphore does not say by which class of multiprocessing the program made it. */
+static const char *name_taken(const struct locks *locks, remote_addr object,
+                              const struct known_type *type)
+{
+    uint64_t counts, kind;
+    if (type->structure != OWNER_SEMAPHORE ||
+        !read_word(locks, object + shifted(locks, SEMAPHORE_COUNTS), &counts) ||
+        !read_word(locks, object + shifted(locks, SEMAPHORE_KIND), &kind))
+        return type->name;
+    return (uint32_t)kind == 0 ? "multiprocessing.RLock"
+           : counts >> 32 == 1 ? "multiprocessing.Lock"
+                               : "multiprocessing.Semaphore";
+}
+
 /* false: its class has the name of one that is a lock, but is another one. */
 static bool describe_lock(const struct locks *locks, remote_addr object,
                           const struct known_type *type, struct lock_use *use)
 {
-    uint64_t ident;
+    uint64_t ident, counts;
     use->object = use->lock = object;
     for (int i = 0; i < MAX_INNER && type && type->inner; i++) {
         char name[MAX_TYPE_BYTES];
@@ -172,12 +238,20 @@ static bool describe_lock(const struct locks *locks, remote_addr object,
             return false;
         read_type(locks, inner, name);
         use->lock = inner;
-        type = find_type(name);
+        type = find_type(locks, inner, name);
     }
-    if (type && type->is_recursive &&
+    if (type && type->structure == OWNER_RECURSIVE &&
         read_word(locks, use->lock + shifted(locks, RECURSIVE_OWNER), &ident)) {
         use->has_owner = true;
         use->owner_tid = ident ? tid_of(locks, ident) : 0;
+    }
+    /* One that can be had once is held by this thread, or by another process. */
+    if (type && type->structure == OWNER_SEMAPHORE &&
+        read_word(locks, use->lock + shifted(locks, SEMAPHORE_OWNER), &ident) &&
+        read_word(locks, use->lock + shifted(locks, SEMAPHORE_COUNTS), &counts) &&
+        counts >> 32 == 1) {
+        use->has_owner = true;
+        use->owner_tid = (uint32_t)counts ? tid_of(locks, ident) : 0;
     }
     if (type && type->owner)
         read_owner(locks, use->lock, type->owner, use);
@@ -421,7 +495,8 @@ static enum err_code add_wait(struct locks *locks, const struct thread *thread,
         if (!taken || !describe_lock(locks, object, taken, &use))
             return ERR_OK;
         use.may_be_held = true;
-        return add_use(locks, &stack->frames[stack->count - 1], taken->name, use, uses, count);
+        return add_use(locks, &stack->frames[stack->count - 1],
+                       name_taken(locks, object, taken), use, uses, count);
     }
     uint64_t self = 0;
     if (!read_word(locks, variables_of(locks, &stack->frames[at]), &self))
@@ -429,8 +504,12 @@ static enum err_code add_wait(struct locks *locks, const struct thread *thread,
     self &= ~TAG_MASK;
     char type[MAX_TYPE_BYTES], name[2 * MAX_TYPE_BYTES];
     read_type(locks, self, type);
-    name_waited(waiting, type, name);
-    (void)describe_lock(locks, self, find_type(type), &use);
+    const struct known_type *const known = find_type(locks, self, type);
+    if (known)
+        snprintf(name, sizeof name, "%s", known->name);
+    else
+        name_waited(waiting, type, name);
+    (void)describe_lock(locks, self, known, &use);
     if (waiting->is_joined) {
         use.is_joined = true;
         read_owner(locks, self, "_ident", &use);
@@ -451,7 +530,7 @@ static uint64_t find_let_go(const struct locks *locks, const struct lock_use *wa
     char type[MAX_TYPE_BYTES];
     struct lock_use whole = { 0 };
     read_type(locks, wait->object, type);
-    const struct known_type *const known = find_type(type);
+    const struct known_type *const known = find_type(locks, wait->object, type);
     if (!known || !known->inner || wait->lock != wait->object)
         return 0;
     return describe_lock(locks, wait->object, known, &whole) ? whole.lock : 0;
