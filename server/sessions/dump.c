@@ -14,6 +14,8 @@
 /* Some ticks, so that every thread is seen; the last counts.  On a busy machine there may be none in
  * that time, and it is tried again for longer. */
 static const uint64_t TICK_NS = 30 * NS_PER_MS, MOST_NS = 2 * NS_PER_S;
+/* Each tick reads some of thousands of threads. */
+static const uint64_t MOST_IN_TURN_NS = 4 * NS_PER_S;
 /* To find its interpreter. */
 static const uint64_t START_NS = 10 * NS_PER_S;
 enum { RATE_HZ = 200, POLL_MS = 10, TASK_TRIES = 4, NATIVE_TRIES = 8, LOCK_TRIES = 4 };
@@ -167,6 +169,15 @@ static int by_place(const void *left, const void *right, void *snapshot)
     return (a.tid > b.tid) - (a.tid < b.tid);
 }
 
+/* The time in which all threads have their turn, if as many have it in `spent_ns` as had now, and a quarter more. */
+static uint64_t time_of_all(const struct dump *dump, uint64_t spent_ns)
+{
+    const uint64_t turns = dump->left_out / (dump->count | !dump->count) + 2;
+    const uint64_t needed_ns =
+        turns < MOST_IN_TURN_NS / spent_ns ? turns * spent_ns / 4 * 5 : MOST_IN_TURN_NS;
+    return needed_ns < MOST_IN_TURN_NS ? needed_ns : MOST_IN_TURN_NS;
+}
+
 enum err_code dump_take(struct dump *dump, pid_t pid, enum session_async async,
                         enum session_native native, const atomic_bool *is_ending,
                         struct err *err)
@@ -182,7 +193,7 @@ enum err_code dump_take_of(struct dump *dump, pid_t pid, const struct dump_reque
     struct session_options options = { .pids = { pid },
                                        .pid_count = 1,
                                        .rate_hz = RATE_HZ,
-                                       .duration_ns = MOST_NS,
+                                       .duration_ns = MOST_IN_TURN_NS,
                                        .all_threads = true,
                                        .native = request->native,
                                        .stop = request->native == SESSION_NATIVE_FULL
@@ -207,13 +218,16 @@ enum err_code dump_take_of(struct dump *dump, pid_t pid, const struct dump_reque
         rc = sample(dump, &options, tick_ns, is_ending, &has_scanned, err);
         if (rc)
             break;
-        const bool is_partial = dump->left_out > 0 && dump->count < DUMP_MAX_THREADS;
-        tick_ns *= has_scanned && !lacks_locks(dump) && !is_partial ? 1 : 2;
+        const bool is_partial =
+            dump->left_out > 0 && dump->count < DUMP_MAX_THREADS && tick_ns < MOST_IN_TURN_NS;
+        if (is_partial)
+            tick_ns = time_of_all(dump, tick_ns);
+        else
+            tick_ns *= has_scanned && !lacks_locks(dump) ? 1 : 2;
         tries += has_scanned;
         is_poor = (has_moving(dump) && tries < TASK_TRIES) ||
                   (lacks_native(dump) && tries < NATIVE_TRIES) ||
-                  (lacks_locks(dump) && tries < LOCK_TRIES) ||
-                  (is_partial && tick_ns < MOST_NS);
+                  (lacks_locks(dump) && tries < LOCK_TRIES && tick_ns < MOST_NS) || is_partial;
         /* A thread that cannot be stopped, because a debugger has it or nobody knows its number, is read as it is. */
         if (options.stop == SESSION_STOP_ALWAYS && dump->has_snapshot &&
             dump->snapshot.quality.failed_perm) {
