@@ -313,10 +313,10 @@ enum err_code report_header_init(struct report_header *header,
     header->native = native_of(source, filters);
     header->is_anonymized = source->settings.anonymizes;
     header->is_whole = header->has_all_processes && header->thread_count == 0 &&
-                       !query->threads && !selected->threads &&
-                       !state_condition_is_set(&header->states) && !header->filters &&
-                       header->native != NATIVE_FRAMES_HIDDEN && header->from_ns == 0 &&
-                       header->to_ns == header->session_ns;
+                       !query->threads && !selected->threads && !query->requests &&
+                       !selected->requests && !state_condition_is_set(&header->states) &&
+                       !header->filters && header->native != NATIVE_FRAMES_HIDDEN &&
+                       header->from_ns == 0 && header->to_ns == header->session_ns;
     return ERR_OK;
 }
 

@@ -131,7 +131,7 @@ enum err_code hotlines_find_spots(struct hotlines *hot, const struct report_sour
 {
     const struct view_query *const query = source->query;
     const size_t count = (size_t)source->snapshot->sizes.spots + 1;
-    if (query->threads || query->processes || state_condition_is_set(&query->states))
+    if (view_query_leaves_out_spots(query))
         return ERR_OK;
     uint32_t *const place_of = calloc(2 * count, sizeof *place_of);
     hot->spots = calloc(count, sizeof *hot->spots);

@@ -77,6 +77,7 @@ enum err_code cell_filter_init(struct cell_filter *filter,
         .states = query->states,
         .has_cause = query->has_cause,
         .cause = query->cause,
+        .requests = query->requests,
     };
 
     bool is_known = false;

@@ -15,6 +15,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/request_choice.h"
 #include "sampler/profile/views/view_query.h"
 #include "sampler/profile/window.h"
 
@@ -25,8 +26,9 @@ struct cell_filter {
     struct state_condition states;
     bool has_cause;
     enum wait_cause cause;
-    uint64_t period_ns; /* of all samples, if it is the same */
-    bool has_periods;   /* the windows have different ones */
+    const struct request_set *requests; /* NULL: all samples */
+    uint64_t period_ns;                 /* of all samples, if it is the same */
+    bool has_periods;                   /* the windows have different ones */
 };
 
 MUST_CHECK enum err_code cell_filter_init(struct cell_filter *filter,
@@ -57,7 +59,8 @@ static inline bool cell_filter_passes(const struct cell_filter *filter, const st
            (!filter->wanted || filter->wanted[cell->thread]) &&
            (!filter->states.parts || cell_filter_has_part(filter, cell)) &&
            (!filter->has_cause ||
-            profile_cause_at(filter->snapshot, cell->node) == filter->cause);
+            profile_cause_at(filter->snapshot, cell->node) == filter->cause) &&
+           (!filter->requests || request_set_has(filter->requests, cell->node));
 }
 
 #endif /* SAMPLER_PROFILE_VIEWS_CELL_FILTER_H */

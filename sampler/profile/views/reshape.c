@@ -213,9 +213,9 @@ static enum err_code copy_cells(struct reshape *reshape, const struct view_query
     if (rc)
         return rc;
 
-    /* Spots have no threads and states: a query that chooses some copies no spots. */
+    /* Spots have no threads, states and requests: a query that chooses some copies no spots. */
     struct view_spots spots;
-    if (query->threads || query->processes || state_condition_is_set(&query->states))
+    if (view_query_leaves_out_spots(query))
         return ERR_OK;
     rc = view_spots_init(&spots, reshape->from, query, err);
     if (rc)

@@ -86,7 +86,7 @@ MUST_CHECK enum err_code view_runs_init(struct view_runs *runs,
 void view_runs_deinit(struct view_runs *runs);
 
 /* The spots of the query's time and generations, summed, by node, then spot.  ERR_INVALID: the
- * query chooses threads, processes or states, which spots do not have. */
+ * query chooses threads, processes, states or requests, which spots do not have. */
 struct view_spots {
     size_t count;
     struct view_spot {

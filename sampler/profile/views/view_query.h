@@ -12,6 +12,8 @@
 #include "sampler/profile/profile_rows.h"
 #include "sampler/profile/state.h"
 
+struct request_set;
+
 /* Zeroed: everything. */
 struct view_query {
     uint64_t from_ns;         /* windows that start at or after */
@@ -25,6 +27,14 @@ struct view_query {
     bool has_cause;
     enum wait_cause
         cause; /* only samples below a mark of it (wait.h), or below none: WAIT_UNKNOWN */
+    const struct request_set *requests; /* only samples of these; NULL: all */
 };
+
+/* Does it choose samples by what spots do not have: by thread, process, state or request? */
+static inline bool view_query_leaves_out_spots(const struct view_query *query)
+{
+    return query->threads || query->processes || state_condition_is_set(&query->states) ||
+           query->requests;
+}
 
 #endif /* SAMPLER_PROFILE_VIEWS_VIEW_QUERY_H */

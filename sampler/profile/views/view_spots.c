@@ -59,9 +59,9 @@ enum err_code view_spots_init(struct view_spots *spots, const struct profile_sna
 {
     struct cell_filter filter;
     struct tally tally;
-    if (query->threads || query->processes || state_condition_is_set(&query->states))
+    if (view_query_leaves_out_spots(query))
         return err_set(err, ERR_INVALID,
-                       "instructions cannot be chosen by thread, process or state");
+                       "instructions cannot be chosen by thread, process, state or request");
     tally_init(&tally, VIEW_MAX_CELLS);
     enum err_code rc = cell_filter_init(&filter, snapshot, query, err);
     if (!rc) {

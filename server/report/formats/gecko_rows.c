@@ -89,8 +89,8 @@ static enum err_code add_opcodes(struct making *making, const struct gecko_row *
 static bool has_spots(const struct making *making)
 {
     const struct view_query *const query = making->slices->source->query;
-    return making->slices->source->snapshot->sizes.spots > 0 && !query->threads &&
-           !query->processes && !state_condition_is_set(&query->states);
+    return making->slices->source->snapshot->sizes.spots > 0 &&
+           !view_query_leaves_out_spots(query);
 }
 
 static enum err_code add_slice(struct making *making, size_t slice, struct err *err)

@@ -216,7 +216,7 @@ static enum err_code put_spots(struct jsonl *jsonl, uint64_t samples, struct err
     const struct view_query *const query = jsonl->source->query;
     const struct kind kind = { "agg", "spot", "entries", samples };
     struct view_spots spots;
-    if (query->threads || query->processes || state_condition_is_set(&query->states))
+    if (view_query_leaves_out_spots(query))
         return ERR_OK;
     enum err_code rc = view_spots_init(&spots, jsonl->source->snapshot, query, err);
     if (rc)
