@@ -17,7 +17,7 @@ struct context_marks {
     struct idmap index;      /* by the name of the mark */
     struct item {
         frame_id frame;
-        char name[CONTEXT_MAX_NAME];
+        str_id name;
     } * items;
     size_t count, room;
 };
@@ -51,16 +51,14 @@ void context_marks_destroy(struct context_marks *marks)
 
 static enum err_code add_mark(struct context_marks *marks, const char *name, uint32_t hash)
 {
-    str_id name_id;
     function_id function;
     if (!VEC_RESERVE(marks->items, marks->room, marks->count + 1))
         return ERR_NOMEM;
     struct item *const item = &marks->items[marks->count];
-    strcpy(item->name, name);
     enum err_code rc =
-        strtab_intern(profile_strings(marks->profile), name, strlen(name), &name_id, NULL);
+        strtab_intern(profile_strings(marks->profile), name, strlen(name), &item->name, NULL);
     if (!rc)
-        rc = profile_function(marks->profile, name_id, marks->no_file, 0, &function, NULL);
+        rc = profile_function(marks->profile, item->name, marks->no_file, 0, &function, NULL);
     if (!rc)
         rc = profile_frame(marks->profile, function, 0, &item->frame, NULL);
     if (!rc)
@@ -76,7 +74,10 @@ static context_id find_mark(struct context_marks *marks, enum context_mark mark,
     struct idmap_slot *at;
     context_name(marks->variable, mark, value, name);
     const uint32_t hash = hash_mix(hash_bytes(name, strlen(name), HASH_SEED), 0);
-    IDMAP_FIND(at, &marks->index, hash, strcmp(marks->items[at->id].name, name) == 0);
+    IDMAP_FIND(
+        at, &marks->index, hash,
+        strcmp(strtab_get(profile_strings(marks->profile), marks->items[at->id].name).text,
+               name) == 0);
     if (at)
         return at->id + 1;
     /* The marks that are no values have room too. */

@@ -15,7 +15,7 @@
 
 struct context_value;
 
-enum { CONTEXT_MARKS_MAX = 4096 };
+enum { CONTEXT_MARKS_MAX = 1 << 16 };
 
 /* 0: the value is unknown. */
 typedef uint32_t context_id;
