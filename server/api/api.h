@@ -69,6 +69,8 @@ enum err_code api_get_summary(const struct handler_context *handler, struct resp
                               struct err *err);
 enum err_code api_get_contexts(const struct handler_context *handler, struct response *response,
                                struct err *err);
+enum err_code api_get_requests(const struct handler_context *handler, struct response *response,
+                               struct err *err);
 enum err_code api_get_waits(const struct handler_context *handler, struct response *response,
                             struct err *err);
 enum err_code api_get_heatmap(const struct handler_context *handler, struct response *response,

@@ -69,26 +69,36 @@ static enum err_code write_against(const struct session_request *asked,
     return answer_export(asked, format, &baseline, response, err);
 }
 
-/* Against another session, with its stacks as the filters make them. */
+/* Against another session, with its stacks as the filters make them, and the same choice of requests; against itself,
+ * the requests that are not chosen. */
 static enum err_code compare_with(const struct session_request *asked,
                                   struct session_entry *base,
                                   const struct report_format *format, struct response *response,
                                   struct err *err)
 {
-    const struct view_query query = { .states = asked->query.view.states }, everything = { 0 };
+    const struct view_query everything = { 0 };
+    struct view_query query = { .states = asked->query.view.states };
+    struct request_choice choice = asked->query.requests;
+    struct request_set requests = { 0 };
     struct profile_snapshot snapshot;
     struct reshaped reshaped = { 0 };
     enum err_code rc = profile_snapshot(session_entry_profile(base), &snapshot, err);
     if (rc)
         return rc;
+    if (request_choice_is_set(&choice)) {
+        choice.is_rest ^= base == asked->entry;
+        rc = request_set_init(&requests, &snapshot, &choice, err);
+        query.requests = &requests;
+    }
     const bool is_reshaped = reshape_is_needed(&snapshot, &asked->query.filters);
-    if (is_reshaped)
+    if (!rc && is_reshaped)
         rc = reshaped_init(&reshaped, &snapshot, &query, &asked->query.filters,
                            RESHAPED_WINDOWS, err);
     if (!rc)
         rc = write_against(asked, base, is_reshaped ? &reshaped.snapshot : &snapshot,
                            is_reshaped ? &everything : &query, format, response, err);
     reshaped_deinit(&reshaped);
+    request_set_deinit(&requests);
     profile_snapshot_release(&snapshot);
     return rc;
 }

@@ -1,10 +1,11 @@
-/* Waits and contexts: what threads wait for, and what they work for. */
+/* Waits, contexts and requests: what threads wait for, what they work for, and how long that takes. */
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/mark_shares.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
 #include "server/api/session_request.h"
 #include "server/wire/json.h"
+#include "server/wire/requests.h"
 
 enum { USUAL_ITEMS = 100 };
 
@@ -99,4 +100,20 @@ enum err_code api_get_contexts(const struct handler_context *handler, struct res
 {
     return session_request_answer(handler, QUERY_VIEW | QUERY_LIMIT, write_contexts, response,
                                   err);
+}
+
+static enum err_code write_requests(const struct session_request *asked, struct json *json,
+                                    struct err *err)
+{
+    return requests_write(json, &asked->snapshot, &asked->query.view,
+                          asked->query.limit ? asked->query.limit : REQUESTS_USUAL_ROWS,
+                          asked->query.function, err);
+}
+
+enum err_code api_get_requests(const struct handler_context *handler, struct response *response,
+                               struct err *err)
+{
+    return session_request_answer(
+        handler, QUERY_FROM | QUERY_TO | QUERY_STATE | QUERY_LIMIT | QUERY_FUNCTION,
+        write_requests, response, err);
 }

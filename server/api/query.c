@@ -27,6 +27,11 @@ static const struct parameter parameters[] = {
     { VIEW_TO(struct query, view), .bit = QUERY_TO },
     { VIEW_STATE(struct query, view), .bit = QUERY_STATE },
     { VIEW_PARTS(struct query, view), .bit = QUERY_STATE },
+    PARAMETER("slower_than", DURATION, requests.slower_ns, QUERY_STATE),
+    PARAMETER("faster_than", DURATION, requests.faster_ns, QUERY_STATE),
+    PARAMETER("slowest", PERCENT, requests.slowest, QUERY_STATE),
+    PARAMETER("rest", FLAG, requests.is_rest, QUERY_STATE),
+    { VIEW_CONTEXT_VALUE("context_value", struct query, requests), .bit = QUERY_STATE },
     FILTER("focus", FOCUS),
     FILTER("ignore", IGNORE),
     FILTER("hide", HIDE),
@@ -97,6 +102,8 @@ enum err_code query_read(const struct request *request, unsigned accepted, struc
     }
     if (query->view.to_ns > 0 && query->view.to_ns <= query->view.from_ns)
         return err_set(err, ERR_INVALID, "parameter \"to\" must be later than \"from\"");
+    if (request_choice_check(&query->requests, &why) != ERR_OK)
+        return err_set(err, ERR_INVALID, "invalid choice of requests: %s", why.message);
     query->view.threads = sort_ids(&query->threads, &query->view.thread_count);
     query->view.processes = sort_ids(&query->processes, &query->view.process_count);
     return ERR_OK;
@@ -126,6 +133,7 @@ uint64_t query_hash(const struct query *query)
         hash = hash_bytes(query->own.items[i], strlen(query->own.items[i]) + 1, hash);
     hash = hash_bytes(&query->anonymizes, sizeof query->anonymizes, hash);
     hash = hash_bytes(&query->wants_blocks, sizeof query->wants_blocks, hash);
+    hash = request_choice_hash(&query->requests, hash);
     hash = frame_filters_hash(&query->filters, hash);
     return query->format ? hash_bytes(query->format, strlen(query->format), hash) : hash;
 }

@@ -15,6 +15,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/views/frame_filters.h"
+#include "sampler/profile/views/request_choice.h"
 #include "sampler/profile/views/view.h"
 #include "server/http/request.h"
 #include "server/settings/setting.h"
@@ -26,7 +27,7 @@ enum query_parameter {
     QUERY_THREAD = 1 << 3,
     QUERY_PROCESS = 1 << 4,
     QUERY_FORMAT = 1 << 5,
-    QUERY_STATE = 1 << 6, /* state, parts */
+    QUERY_STATE = 1 << 6, /* state, parts, and the choice of requests */
     QUERY_SLOTS = 1 << 7,
     QUERY_FOCUS = 1 << 8,
     QUERY_IGNORE = 1 << 9,
@@ -72,6 +73,7 @@ struct query {
     uint32_t pid, seconds, pull_hz;                       /* 0: not given */
     uint32_t note;                                        /* so is this */
     bool anonymizes, wants_tasks, wants_blocks;
+    struct request_choice requests;
     struct frame_filters filters;
     struct setting_ids threads, processes;
     struct setting_texts own; /* patterns of paths */

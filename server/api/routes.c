@@ -84,6 +84,8 @@ static const struct route routes[] = {
     { METHOD_GET, "/api/v1/sessions/*/waits", api_get_waits, SCOPE_SESSION | ROUTE_CACHED },
     { METHOD_GET, "/api/v1/sessions/*/contexts", api_get_contexts,
       SCOPE_SESSION | ROUTE_CACHED },
+    { METHOD_GET, "/api/v1/sessions/*/requests", api_get_requests,
+      SCOPE_SESSION | ROUTE_CACHED },
     { METHOD_GET, "/api/v1/sessions/*/heatmap", api_get_heatmap, SCOPE_SESSION | ROUTE_CACHED },
     { METHOD_POST, "/api/v1/sessions/*/matches", api_find_matches, SCOPE_SESSION },
     { METHOD_POST, "/api/v1/sessions/*/notes", api_add_note, SCOPE_OPERATOR | ROUTE_CHANGE },

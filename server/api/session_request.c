@@ -9,6 +9,7 @@ enum err_code session_request_begin(struct session_request *asked,
                                     const struct handler_context *handler, unsigned accepted,
                                     struct err *err)
 {
+    asked->requests = (struct request_set){ 0 };
     enum err_code rc = handler_session(handler, &asked->entry, err);
     if (!rc)
         rc = query_read(handler->request, accepted, &asked->query, err);
@@ -17,13 +18,23 @@ enum err_code session_request_begin(struct session_request *asked,
     if (!rc)
         session_entry_epoch(asked->entry, asked->snapshot.profile, asked->epoch);
     asked->links = handler->links;
-    if (!rc && asked->query.view.since > asked->snapshot.generation)
+    if (rc)
+        return rc;
+    const bool chooses = request_choice_is_set(&asked->query.requests);
+    if (chooses || asked->query.view.since > asked->snapshot.generation)
         asked->query.view.since = 0;
+    if (chooses)
+        rc = request_set_init(&asked->requests, &asked->snapshot, &asked->query.requests, err);
+    if (rc)
+        profile_snapshot_release(&asked->snapshot);
+    else if (chooses)
+        asked->query.view.requests = &asked->requests;
     return rc;
 }
 
 void session_request_end(struct session_request *asked)
 {
+    request_set_deinit(&asked->requests);
     profile_snapshot_release(&asked->snapshot);
 }
 

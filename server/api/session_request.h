@@ -20,6 +20,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/request_choice.h"
 #include "server/api/query.h"
 #include "server/wire/session.h"
 
@@ -34,12 +35,13 @@ struct session_request {
     char epoch[SESSION_EPOCH_BYTES];
     struct query query;
     struct profile_snapshot snapshot;
+    struct request_set requests; /* that the query chooses; zeroed: all samples */
     const struct source_links *links;
 };
 
 /* accepted: the parameters that the route takes (query.h).  ERR_NOT_FOUND: no such session;
  * ERR_INVALID: a bad parameter.  A `since` later than the snapshot belongs to
- * another run and becomes 0. */
+ * another run and becomes 0; so does one of chosen requests, as these change while they last. */
 MUST_CHECK enum err_code session_request_begin(struct session_request *asked,
                                                const struct handler_context *handler,
                                                unsigned accepted, struct err *err);

@@ -31,6 +31,7 @@ struct comparing {
     struct before_after around;        /* of --before; zeroed: files are compared whole */
     struct compared_capture *captures; /* as in options.files, or parts of them */
     size_t count, baseline_count;
+    bool is_with_rest; /* one capture: its chosen requests are compared with the others */
     struct comparison_side baseline, now;
     struct comparison comparison;
     struct frame_filters filters; /* of all */
@@ -120,6 +121,7 @@ static enum err_code choose_filters(struct comparing *comparing, struct err *err
 static const char *path_of(const struct comparing *comparing, size_t i)
 {
     return comparing->options->diff_before ? comparing->around.parts[i].path
+           : comparing->is_with_rest       ? comparing->options->files[0]
                                            : comparing->options->files[i];
 }
 
@@ -132,9 +134,13 @@ static enum err_code open_captures(struct comparing *comparing, struct err *err)
         if (rc)
             return rc;
     }
-    comparing->count = options->diff_before ? comparing->around.count : options->file_count;
-    comparing->baseline_count =
-        options->diff_before ? comparing->around.baseline_count : options->baseline_count;
+    comparing->is_with_rest = !options->diff_before && options->file_count == 1;
+    comparing->count = options->diff_before      ? comparing->around.count
+                       : comparing->is_with_rest ? 2
+                                                 : options->file_count;
+    comparing->baseline_count = options->diff_before      ? comparing->around.baseline_count
+                                : comparing->is_with_rest ? 1
+                                                          : options->baseline_count;
     comparing->captures = calloc(comparing->count, sizeof *comparing->captures);
     enum err_code rc = comparing->captures ? ERR_OK : err_nomem(err);
 
@@ -151,7 +157,8 @@ static enum err_code shape_capture(struct comparing *comparing, size_t i, struct
     const struct options *const options = comparing->options;
     struct compared_capture *const capture = &comparing->captures[i];
     const struct report_source *source = &capture->input.source;
-    enum err_code rc = capture_input_select(&capture->input, options, err);
+    enum err_code rc =
+        capture_input_select(&capture->input, options, comparing->is_with_rest && i == 0, err);
     if (!rc && options->diff_before) {
         const struct before_after_part *const part = &comparing->around.parts[i];
         rc = capture_input_narrow(&capture->input, part->from_ns, part->to_ns,

@@ -88,7 +88,8 @@ static enum err_code write_formats(struct replay *replay, struct err *err)
         return rc;
 
     struct selection selection;
-    rc = selection_init(&selection, replay->options, &snapshot, err);
+    rc = selection_init(&selection, replay->options, false, &snapshot, err);
+    capture_input_say_requests(&selection, false);
     if (!rc)
         rc = write_query(replay, entry, &snapshot, &selection.query, err);
     selection_deinit(&selection);

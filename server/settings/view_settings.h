@@ -20,6 +20,9 @@
     SETTING(name, OTHER, type, filters), .setting.read = view_read_filter,     \
                                          .setting.which = FRAME_FILTER_##kind, \
                                          .setting.is_repeatable = true
+/* The pattern of a choice of requests. */
+#define VIEW_CONTEXT_VALUE(name, type, requests) \
+    SETTING(name, OTHER, type, requests.pattern), .setting.read = view_read_context_value
 /* A choice: do stacks end with why their threads wait? */
 #define VIEW_WAITS(type, filters) \
     SETTING("waits", CHOICE, type, filters.waits), .setting.texts = wait_marks_texts
@@ -34,5 +37,7 @@ MUST_CHECK enum err_code view_read_parts(const struct setting *setting, void *qu
                                          const char *text, struct err *why);
 MUST_CHECK enum err_code view_read_filter(const struct setting *setting, void *filters,
                                           const char *text, struct err *why);
+MUST_CHECK enum err_code view_read_context_value(const struct setting *setting, void *pattern,
+                                                 const char *text, struct err *why);
 
 #endif /* SERVER_SETTINGS_VIEW_SETTINGS_H */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "sampler/profile/views/frame_filters.h"
+#include "sampler/profile/views/request_choice.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/session.h"
 #include "server/access/admission.h"
@@ -117,6 +118,7 @@ struct options {
         struct view_query query;        /* without threads and processes */
         struct setting_texts threads;   /* names or native ids */
         struct setting_texts processes; /* names or ids */
+        struct request_choice requests;
         struct frame_filters filters;
         unsigned filter_kinds; /* that were given, also as "": a bit each, 1 << kind */
     } view;

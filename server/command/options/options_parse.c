@@ -274,7 +274,8 @@ static bool chooses_a_part(const struct options *options)
     return options->format_count || options->output || options->quality_file ||
            options->splits || query->from_ns || query->to_ns ||
            state_condition_is_set(&query->states) || view->threads.count ||
-           view->processes.count || options->report.anonymizes;
+           request_choice_is_set(&view->requests) || view->processes.count ||
+           options->report.anonymizes;
 }
 
 /* A missing file and a wrong ending are likelier mistakes than a forgotten option. */
@@ -374,6 +375,9 @@ static enum err_code complete_sides(struct options *options, struct err *err)
         return options->file_count > 0
                    ? ERR_OK
                    : err_set(err, ERR_INVALID, "diff --before needs captures: CAPTURE...");
+    if (options->file_count == 1 && options->baseline_count == 0 &&
+        request_choice_is_set(&options->view.requests))
+        return ERR_OK; /* with the rest of it */
     if (options->file_count < 2 || options->file_count == options->baseline_count)
         return err_set(err, ERR_INVALID, "diff needs two captures: BASELINE and CAPTURE");
     if (options->file_count > 2 && options->baseline_count == 0)
@@ -479,6 +483,11 @@ static enum err_code complete_parts(struct options *options, struct err *err)
         }
         options->chooses_parts = true;
     }
+    /* A request that waits is not idle, and its tasks wait in no part. */
+    if (request_choice_is_set(&options->view.requests) && !options->chooses_parts) {
+        parts = PART_SET_ALL;
+        options->chooses_parts = true;
+    }
     if (options->shows_idle)
         parts |= 1U << PART_IDLE;
     options->chooses_parts |= options->shows_idle;
@@ -499,7 +508,8 @@ static enum err_code complete_options(struct options *options, struct err *err)
     options->names_mode = options->names_mode || options->is_gil_only;
     if (options->is_blocking)
         options->sampling.stop = SESSION_STOP_ALWAYS;
-    if (complete_parts(options, err) != ERR_OK)
+    if (complete_parts(options, err) != ERR_OK ||
+        request_choice_check(&options->view.requests, err) != ERR_OK)
         return ERR_INVALID;
     if (options->wants_help || options->wants_version || options->wants_completion)
         return ERR_OK;

@@ -53,8 +53,27 @@ static enum err_code find_ids(const struct profile_snapshot *snapshot, const cha
     return ERR_OK;
 }
 
+static enum err_code choose_requests(struct selection *selection, const struct options *options,
+                                     bool wants_rest, const struct profile_snapshot *snapshot,
+                                     struct err *err)
+{
+    struct request_choice choice = options->view.requests;
+    struct request_set *const set = &selection->requests;
+    choice.is_rest = wants_rest;
+    const enum err_code rc = request_set_init(set, snapshot, &choice, err);
+    if (rc)
+        return rc;
+    if (set->requests == 0)
+        return err_set(err, ERR_INVALID,
+                       "the capture has no requests: record what threads work for, with "
+                       "--context NAME (a ContextVar, such as request_id)");
+    selection->query.requests = set;
+    return ERR_OK;
+}
+
 enum err_code selection_init(struct selection *selection, const struct options *options,
-                             const struct profile_snapshot *snapshot, struct err *err)
+                             bool wants_rest, const struct profile_snapshot *snapshot,
+                             struct err *err)
 {
     const struct options_view *const view = &options->view;
     struct view_query *const query = &selection->query;
@@ -71,6 +90,8 @@ enum err_code selection_init(struct selection *selection, const struct options *
                       is_process, &selection->processes, &query->process_count, err);
     query->threads = selection->threads;
     query->processes = selection->processes;
+    if (!rc && request_choice_is_set(&view->requests))
+        rc = choose_requests(selection, options, wants_rest, snapshot, err);
     return rc;
 }
 
@@ -78,6 +99,7 @@ void selection_deinit(struct selection *selection)
 {
     free(selection->threads);
     free(selection->processes);
+    request_set_deinit(&selection->requests);
     *selection = (struct selection){ 0 };
 }
 

@@ -1,6 +1,6 @@
 /*
- * selection - turns --from, --to, --thread, --process and --state into a query of a profile, and joins
- * filters of the command line with those of a capture.
+ * selection - turns --from, --to, --thread, --process, --state and the choice of requests into a query of a profile, and
+ * joins filters of the command line with those of a capture.
  *
  * Ownership: selection_deinit frees the lists; the query points into the struct, which must not
  * move.
@@ -8,7 +8,10 @@
 #ifndef SERVER_COMMAND_OPTIONS_SELECTION_H
 #define SERVER_COMMAND_OPTIONS_SELECTION_H
 
+#include <stdbool.h>
+
 #include "sampler/base/err.h"
+#include "sampler/profile/views/request_choice.h"
 #include "sampler/profile/views/view.h"
 
 struct frame_filters;
@@ -17,11 +20,13 @@ struct options;
 struct selection {
     struct view_query query;
     uint32_t *threads, *processes;
+    struct request_set requests;
 };
 
-/* ERR_INVALID: an unknown thread or process, or an empty range of time. */
+/* wants_rest: the requests that the options leave out.  ERR_INVALID: an unknown thread or process, an empty range of
+ * time, or requests of a capture that has none. */
 MUST_CHECK enum err_code selection_init(struct selection *selection,
-                                        const struct options *options,
+                                        const struct options *options, bool wants_rest,
                                         const struct profile_snapshot *snapshot,
                                         struct err *err);
 void selection_deinit(struct selection *selection);

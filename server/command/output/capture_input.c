@@ -65,9 +65,11 @@ static enum err_code choose_filters(const struct options *options, struct open_c
 enum err_code capture_input_show(struct sessions *sessions, const struct options *options,
                                  const char *path, struct session_entry **out, struct err *err)
 {
+    /* Requests have their durations from the whole capture, whatever is selected of it. */
+    const bool is_whole = request_choice_is_set(&options->view.requests);
     const struct reader_part part = { .memory_bytes = options->sampling.memory_bytes,
-                                      .from_ns = options->view.query.from_ns,
-                                      .to_ns = options->view.query.to_ns };
+                                      .from_ns = is_whole ? 0 : options->view.query.from_ns,
+                                      .to_ns = is_whole ? 0 : options->view.query.to_ns };
     const bool hides_arguments = options->sampling.hides_arguments;
     struct open_capture *opened = NULL;
     enum err_code rc = load_capture(path, &part, hides_arguments, &opened, err);
@@ -132,13 +134,23 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
     return rc;
 }
 
+void capture_input_say_requests(const struct selection *selection, bool is_rest)
+{
+    const struct request_set *const set = selection->query.requests;
+    if (set)
+        say("%s%zu of %zu requests, %llu of their %llu samples", is_rest ? "the rest: " : "",
+            set->kept, set->requests, (unsigned long long)set->kept_samples,
+            (unsigned long long)set->samples);
+}
+
 enum err_code capture_input_select(struct capture_input *capture, const struct options *options,
-                                   struct err *err)
+                                   bool wants_rest, struct err *err)
 {
     const enum err_code rc =
-        selection_init(&capture->selected, options, &capture->snapshot, err);
+        selection_init(&capture->selected, options, wants_rest, &capture->snapshot, err);
     if (rc)
         return rc;
+    capture_input_say_requests(&capture->selected, wants_rest);
     capture->source.query = &capture->selected.query;
     report_header_deinit(&capture->header);
     return report_header_init(&capture->header, &capture->source, err);

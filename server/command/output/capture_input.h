@@ -54,10 +54,13 @@ MUST_CHECK enum err_code capture_input_show(struct sessions *sessions,
 MUST_CHECK enum err_code capture_input_open(struct capture_input *capture, const char *path,
                                             size_t memory_bytes, bool hides_arguments,
                                             struct err *err);
-/* Chooses a part of the capture: --from, --to, --thread, --process and --state.  Call it before
- * capture_input_reshape. */
+/* Chooses a part of the capture: --from, --to, --thread, --process, --state and requests; wants_rest: the others of
+ * these (selection.h).  Call it before capture_input_reshape. */
 MUST_CHECK enum err_code capture_input_select(struct capture_input *capture,
-                                              const struct options *options, struct err *err);
+                                              const struct options *options, bool wants_rest,
+                                              struct err *err);
+/* Prints how many requests and samples are kept, if some were chosen; is_rest: of the others. */
+void capture_input_say_requests(const struct selection *selection, bool is_rest);
 /* Narrows that part to a range of time, and to processes; pids NULL: all. */
 MUST_CHECK enum err_code capture_input_narrow(struct capture_input *capture, uint64_t from_ns,
                                               uint64_t to_ns, const pid_t *pids, size_t count,
