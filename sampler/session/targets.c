@@ -123,8 +123,9 @@ void targets_dismiss(struct targets *targets)
 {
     close_targets(targets);
 #ifdef __GLIBC__
-    /* Other C libraries give memory back by themselves. */
-    malloc_trim(0);
+    /* Other C libraries give memory back by themselves.  A dump is a short session, and there may be a thousand of them. */
+    if (!targets->options->locks)
+        malloc_trim(0);
 #endif
 }
 
