@@ -118,6 +118,10 @@ static enum err_code dump_process(struct dumping *dumping, pid_t pid, struct dum
     if (process_facts_read(pid, &facts))
         return err_set(&out->err, ERR_GONE, "no process %d", (int)pid);
     enum err_code rc = dump_take_of(&dump, pid, &dumping->request, NULL, &out->err);
+    if (!rc && dump.count == 0) {
+        dump_deinit(&dump);
+        return err_set(&out->err, ERR_CORRUPT, "no thread of process %d can be read", (int)pid);
+    }
     if (rc && rc != ERR_NOT_PYTHON)
         return rc;
     const bool is_python = !rc;

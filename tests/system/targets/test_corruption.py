@@ -1,14 +1,17 @@
-"""Programs whose memory is overwritten while they are sampled: the profiler neither ends, hangs nor grows.
+"""Programs whose memory is overwritten while they are sampled, or whose names, locks and lists are made up: the profiler neither ends,
+hangs nor grows.
 
 The environment: PYROMETER_CORRUPTION_SECONDS how long each interpreter is broken (4; 8 below a sanitizer),
 PYROMETER_CORRUPTION_SEED (1).
 """
 
+import contextlib
+import json
 import os
 import re
 import time
 
-from harness import ENGINE, SANITIZED, SLOWNESS, Test, file_in, main, program, pythons, victim
+from harness import ENGINE, SANITIZED, SLOWNESS, Test, ends, file_in, main, program, pythons, victim
 from usage import MIB, memory_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -62,6 +65,34 @@ class Corruption(Test):
                 self.assertIn("corrupts.py", text)
                 self.assertNotRegex(text, "[\0-\x09\x0b-\x1f\x7f]")
                 self.assertLess(peak, MEMORY)
+
+    def test_names_locks_and_lists_that_are_made_up(self):
+        for python in ends():
+            for mode in ("names", "locks", "list", "crowd"):
+                with self.subTest(python=python.version, mode=mode), \
+                        victim(os.path.join(HERE, "deceives.py"), mode, "300", python=python.path) as target:
+                    self.check_deceived(target.pid, mode)
+
+    def check_deceived(self, pid, mode):
+        for options in ((), ("--json",)):
+            peak, end = 0, time.monotonic() + 4 * DUMP_SECONDS
+            with program("dump", str(pid), *options) as dump:
+                while dump.is_running():
+                    self.assertLess(time.monotonic(), end, "a dump does not end")
+                    with contextlib.suppress(OSError, StopIteration):
+                        peak = max(peak, memory_of(dump.pid))
+                    time.sleep(0.02)
+                code, text = dump.wait(), "\n".join(dump.out)
+                errors = "\n".join(dump.err)
+            self.assertLess(peak, MEMORY)
+            self.assertLess(len(text), 8 * MIB)
+            self.assertNotRegex(text + errors, "[\0-\x09\x0b-\x1f\x7f\u202e]")
+            if mode == "list":
+                self.assertEqual(code, 1, errors)
+                self.assertIn("no thread of process %d can be read" % pid, errors)
+                continue
+            self.assertEqual(code, 0, errors)
+            self.assertGreater(len(json.loads(text)[0]["threads"]) if options else text.count("\n  thread "), 1)
 
 
 if __name__ == "__main__":
