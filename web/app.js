@@ -55,6 +55,7 @@ import { createToolbar } from "./view/page/toolbar.js";
 import { createGil } from "./view/threads/gil.js";
 import { createLanes, laneThreads } from "./view/threads/lanes.js";
 import { createLocks } from "./view/threads/locks.js";
+import { createRequestsView } from "./view/threads/requests.js";
 import { createTasks } from "./view/threads/tasks.js";
 import { createHeatmap } from "./view/time/heatmap.js";
 import { createStrip } from "./view/time/strip.js";
@@ -76,6 +77,7 @@ function sourceHandlers(dispatch, recorded) {
     onGil: (gil) => dispatch({ type: "gil", gil }),
     onLocks: (locks) => dispatch({ type: "locks", locks }),
     onDeadlocks: (deadlocks) => dispatch({ type: "deadlocks", deadlocks }),
+    onRequests: (requests) => dispatch({ type: "requests", requests }),
     onTasks: (tasks) => dispatch({ type: "tasks", tasks }),
     onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
     onSummary: (summary) => dispatch({ type: "summary", summary }),
@@ -99,6 +101,7 @@ function watchFor(source, state, picture, selected) {
   source.watch("gil", view === "gil");
   source.watch("locks", view === "locks");
   source.watch("tasks", view === "tasks");
+  source.watch("requests", view === "requests" ? { mark: state.openRequest } : null);
   source.watch("instructions", openedFile(state, picture));
   source.watch("matches", searchedFor(state, picture));
   source.watch("heat", view === "heatmap");
@@ -117,7 +120,7 @@ function createViews(dispatch) {
   const strip = createStrip(place("strip"), dispatch);
   const applied = createApplied(place("applied"), dispatch);
   const staged = [createOwnLinesView, createHeatmap, createShape, createFlame, createStacks, createSandwich, createDiff,
-    createSource, createLanes, createGil, createLocks, createTasks, createTable].map((
+    createSource, createLanes, createGil, createLocks, createTasks, createRequestsView, createTable].map((
       create,
     ) => [create, create(stage, dispatch)]);
   const lines = new Map(staged).get(createSource);

@@ -22,6 +22,7 @@ interface Address {
   parts: string[] | null;
   states: string[];
   range: TimeRange | null;
+  took: TimeRange | null;
   at: TimeRange | null;
   baseline: TimeRange | null;
   against: string | null;
@@ -300,6 +301,47 @@ interface LocksAnswer {
   dropped_s: number;
   deadlocks: LockWait[][];
   locks: Lock[];
+}
+
+interface RequestLine {
+  name: string;
+  file: string;
+  line: number;
+  function: number;
+}
+
+// What /requests answers; durations in seconds.
+interface RequestsAnswer {
+  unknown: number;
+  unset: number;
+  other: number;
+  samples: number;
+  requests: number;
+  whole: number;
+  cut: number;
+  rough: number;
+  percentiles: { percent: number; duration: number; low: number | null; high: number | null }[];
+  histogram: { from: number; to: number; whole: number; cut: number }[];
+  scatter: { from: number; width: number; slots: number; cells: { slot: number; from: number; to: number; requests: number }[] };
+  chosen: number;
+  rows: {
+    variable: string;
+    value: string;
+    mark: number;
+    begin: number;
+    duration: number;
+    error: number;
+    cut: boolean;
+    rough: boolean;
+    samples: number;
+    parts: { [part: string]: number };
+    awaits: number;
+    causes: { cause: string; title: string; seconds: number }[];
+    line: RequestLine | null;
+    view: RequestLine | null;
+  }[];
+  pieces_left_out: number;
+  pieces: { from: number; to: number; pid: number; tid: number; thread: string; part: string; cause: string | null; line: RequestLine | null }[];
 }
 
 // Texts of a surface (text/). Functions get numbers and names as text; those that say otherwise are a Function.

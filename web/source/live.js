@@ -3,14 +3,14 @@
 //     `from` and `to` the chosen range, `until` the moment of a pause, `baseline` the range to compare with, `against` another session; null is none
 //   watch(what, wanted): heat, gil, locks, tasks, quality, running, blocks (true or false), lanes (lists of thread ids), matches (null or {term,
 //     matched: by function id}), instructions (null or {path, function}), runs (null or {ids (of one thread), from, to (null: it goes on), slots}),
-//     summary (null or what downloads() takes)
+//     summary (null or what downloads() takes), requests (null or {mark: of the one whose pieces are shown, or 0})
 //   zoomTimeline(null | {from, to}), hasTimes(), sourceText(function id) -> promise of {text, changed, whole}, rejected with a sentence,
 //   downloads({threads, states, parts (chosen), shown (parts), from, to, filters: [[parameter, pattern]]})
 // and calls its handlers
 //   onSession(session), onConnection({state, detail, retryAt}), onDelivery(delivery), onBaseline({trees, view}) and
 //   onRunning({recount, trees, view}) and onBlocks({trees, view}) and onRuns({trees, runs (runs.js)}) -> whether it fitted,
 //   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onLanes(Map of joined ids -> timeline),
-//   onHeat(heat), onGil(what /gil answers), onLocks(what /locks answers), onDeadlocks(those in it), onTasks(what /tasks answers), onMatches({term, and what /matches answers} or
+//   onHeat(heat), onGil(what /gil answers), onLocks(what /locks answers), onDeadlocks(those in it), onTasks(what /tasks answers), onRequests(what /requests answers), onMatches({term, and what /matches answers} or
 //   {term, error}), onSummary(what /summary answers), onInstructions(path, what /lines answers or {error}), onQuality(what /quality answers)
 
 import { rangeText } from "../model/time/timeline.js";
@@ -55,7 +55,7 @@ function createFeed(requests, handlers) {
     paused: false,
     range: null,
     watched: { heat: false, gil: false, locks: false, tasks: false, quality: false, running: false, blocks: false,
-      runs: null, matches: null, instructions: null, lanes: [], summary: null },
+      runs: null, matches: null, instructions: null, lanes: [], summary: null, requests: null },
     get: (rest, tag) => requests.get(path(rest), tag),
     forget: requests.forget,
     getText: (rest) => send("GET", path(rest)).then((response) => response.text()),
@@ -88,6 +88,7 @@ const WATCHED_AS = {
   runs: (wanted) => JSON.stringify(wanted),
   lanes: (lists) => lists.map(String).join(";"),
   summary: (selected) => JSON.stringify(selected),
+  requests: (wanted) => JSON.stringify(wanted),
 };
 
 function isAny(wanted) {

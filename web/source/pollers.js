@@ -6,7 +6,7 @@
 // last answer to the same question was made into, null when there is none; undefined from take() means that it did not fit.
 //
 // The feed: {session, followed, recounts (how often its counts began again), epoch, paused, range (of the time strip), watched: {heat, gil, locks, tasks, quality, running, blocks,
-// matches, runs, instructions, lanes}, handlers, get(path[, tag]), forget(tag), getOther(session, path), post(path, body), readTrees(generation), hurry(), showSession()}; paths are those below the session.
+// matches, runs, instructions, lanes, requests (null or {mark: of the row that is open, or 0})}, handlers, get(path[, tag]), forget(tag), getOther(session, path), post(path, body), readTrees(generation), hurry(), showSession()}; paths are those below the session.
 
 import { PARTS, RUNNING } from "../model/profile/parts.js";
 import { runsOfAnswer } from "../model/profile/runs.js";
@@ -24,6 +24,7 @@ const LANES_AT_ONCE = 8;
 const INSTRUCTIONS_MS = 5000;
 const INSTRUCTIONS_TIMES = 20;
 const SLOW_MS = 5000;
+const REQUEST_ROWS = 50;
 const MATCH_RUNS_MAX = 8192;
 const MATCH_BODY_MAX = 64 * 1024;
 
@@ -39,19 +40,23 @@ function nullIfGone(problem) {
 
 const POLLERS = {
   // The states of all threads: the numbers on the state filters.
-  threadStates({ followed: { from, to }, get, handlers }) {
+  threadStates({ followed: { from, to, took }, get, handlers }) {
+    const asked = { from, to, took };
     return {
-      question: queryText({}, { from, to }),
-      read: (since) => get("/threads" + queryText({ since }, { from, to })),
-      take: (answer, before) => passed(handlers.onThreadStates)(addThreads(before ?? new Map(), answer)),
+      question: queryText({}, asked),
+      read: (since) => get("/threads" + queryText({ since }, asked)),
+      // Chosen requests change while they last, so they are always counted from the start.
+      take: (answer, before) =>
+        passed(handlers.onThreadStates)(addThreads(took === null ? before ?? new Map() : new Map(), answer)),
     };
   },
 
   // The timeline of the selected threads, whatever range and states are selected.
-  timeline({ followed: { threads }, range, get, handlers }) {
-    const readSince = (since) => get("/timeline" + queryText({ since, slots: TIMELINE_SLOTS }, { threads, ...range }));
+  timeline({ followed: { threads, took }, range, get, handlers }) {
+    const asked = { threads, took, ...range };
+    const readSince = (since) => get("/timeline" + queryText({ since, slots: TIMELINE_SLOTS }, asked));
     return {
-      question: queryText({}, { threads, ...range }),
+      question: queryText({}, asked),
       // As time passes, slots get wider: then all of them are read again.
       async read(since, before) {
         const answer = await readSince(since);
@@ -62,9 +67,9 @@ const POLLERS = {
   },
 
   // The baseline of a comparison; read once unless it has no end.
-  baseline({ followed: { baseline, against, threads, states, parts }, get, handlers, readTrees }) {
+  baseline({ followed: { baseline, against, threads, states, parts, took }, get, handlers, readTrees }) {
     if (baseline === null || against !== null) return null;
-    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, parts, from: baseline.from,
+    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, parts, took, from: baseline.from,
       to: baseline.to });
     return {
       question: query,
@@ -79,9 +84,11 @@ const POLLERS = {
 
   // Another session to compare with, read once: all threads of it, of all its time or of the range that is the baseline. Null: it is gone.
   against(feed) {
-    const { followed: { against, baseline, states, parts }, getOther, handlers } = feed;
+    const { followed: { against, baseline, states, parts, took }, getOther, handlers } = feed;
     if (against === null) return null;
-    const query = queryText({ native: "everything", blocks: 1 }, { states, parts, from: baseline?.from,
+    // Against itself, chosen requests are compared with the rest.
+    const rest = took !== null && against === feed.session.id ? { rest: 1 } : {};
+    const query = queryText({ native: "everything", blocks: 1, ...rest }, { states, parts, took, from: baseline?.from,
       to: baseline?.to });
     return {
       question: against + query,
@@ -104,9 +111,9 @@ const POLLERS = {
   },
 
   // The running samples of the current query, where they are a part of it: from the start where that is.
-  running({ watched, followed: { threads, states, from, to, until }, recounts, get, handlers, readTrees }) {
+  running({ watched, followed: { threads, states, from, to, took, until }, recounts, get, handlers, readTrees }) {
     if (!watched.running) return null;
-    const asked = { threads, states, parts: [PARTS[RUNNING]], from, to, until };
+    const asked = { threads, states, parts: [PARTS[RUNNING]], from, to, took, until };
     return {
       question: queryText({}, asked) + " " + recounts,
       read: (since) => get("/view" + queryText({ since, native: "everything" }, asked)),
@@ -120,12 +127,12 @@ const POLLERS = {
   },
 
   // The slices of time of the current query, for intervals and comparisons.
-  blocks({ watched, followed: { threads, states, parts, from, to }, get, handlers, readTrees }) {
+  blocks({ watched, followed: { threads, states, parts, from, to, took }, get, handlers, readTrees }) {
     if (!watched.blocks) return null;
-    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, parts, from, to });
+    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, parts, from, to, took });
     return {
       question: query,
-      once: to !== null,
+      once: to !== null && took === null,
       read: () => get("/view" + query),
       async take(view) {
         const trees = await readTrees(view.generation);
@@ -135,10 +142,10 @@ const POLLERS = {
   },
 
   // Runs of one thread in the order of time. An answer about another part of its time still shows something.
-  runs({ watched, get, handlers, readTrees }) {
+  runs({ watched, followed: { took }, get, handlers, readTrees }) {
     if (watched.runs === null) return null;
     const { ids, from, to, slots } = watched.runs;
-    const query = queryText({ slots }, { threads: ids, from, to });
+    const query = queryText({ slots }, { threads: ids, from, to, took });
     return {
       question: query,
       subject: ids.join(),
@@ -189,6 +196,14 @@ const POLLERS = {
   // Locks: of the whole session.
   locks({ watched, get, handlers }) {
     return !watched.locks ? null : { question: "", read: () => get("/locks"), take: passed(handlers.onLocks) };
+  },
+
+  // Requests: of the selected range. The rows are those of the band, and the pieces those of the row that is open.
+  requests({ watched, followed: { from, to, took }, get, handlers }) {
+    if (watched.requests === null) return null;
+    const query = queryText({ limit: REQUEST_ROWS,
+      ...(watched.requests.mark ? { function: watched.requests.mark } : {}) }, { from, to, took });
+    return { question: query, subject: "", read: () => get("/requests" + query), take: passed(handlers.onRequests) };
   },
 
   // The latest list of asyncio tasks.
@@ -350,11 +365,13 @@ const createDeadlockPoller = (feed) =>
 function createLanePoller(feed) {
   let timelines = new Map();
   let range = null;
+  let took = null;
   let next = 0;
   return {
     async poll() {
-      if (range !== feed.range) timelines = new Map();
+      if (range !== feed.range || took !== feed.followed.took) timelines = new Map();
       range = feed.range;
+      took = feed.followed.took;
       const asked = range;
       const isDue = (ids) =>
         !timelines.has(ids.join()) || (!feed.paused && timelines.get(ids.join()).generation < feed.session.generation);
@@ -364,7 +381,7 @@ function createLanePoller(feed) {
         (_, i) => due[(next + i) % due.length]);
       next += chosen.length;
       const answers = await Promise.all(
-        chosen.map((threads) => feed.get("/timeline" + queryText({ slots: LANE_SLOTS }, { threads, ...asked }))),
+        chosen.map((threads) => feed.get("/timeline" + queryText({ slots: LANE_SLOTS }, { threads, took, ...asked }))),
       );
       if (asked !== feed.range) return;
       timelines = new Map(timelines);

@@ -55,7 +55,7 @@ export function createRequests() {
   };
 }
 
-// asked: {threads, states, parts, from, to, until, filters: [[parameter, pattern]]}, each of which may be missing
+// asked: {threads, states, parts, from, to, until, took (durations of requests: {from, to}), filters: [[parameter, pattern]]}, each of which may be missing
 export function queryText(parameters, asked = {}) {
   const query = new URLSearchParams(parameters);
   for (const thread of asked.threads ?? []) query.append("thread", String(thread));
@@ -65,6 +65,8 @@ export function queryText(parameters, asked = {}) {
   const ends = [asked.to, asked.until].filter((end) => typeof end === "number");
   if (typeof asked.from === "number") query.set("from", String(asked.from));
   if (ends.length > 0) query.set("to", String(Math.min(...ends)));
+  if (asked.took) query.set("slower_than", String(asked.took.from));
+  if (typeof asked.took?.to === "number") query.set("faster_than", String(asked.took.to));
   for (const [name, pattern] of asked.filters ?? []) query.append(name, pattern);
   const text = query.toString();
   return text === "" ? "" : "?" + text;

@@ -39,6 +39,7 @@ export const CONTROL_TEXT = {
     gil: ["GIL", "GIL contention by thread"],
     locks: ["Locks", "Locks that threads wait for, and who holds them"],
     diff: ["Compare", "Two time ranges, or a report and its baseline"],
+    requests: ["Requests", "How long requests take, and what the slow ones do"],
     tasks: ["Tasks", "Asyncio tasks: where each waits and what awaits it"],
   },
 
@@ -148,6 +149,8 @@ export const CONTROL_TEXT = {
     },
     time: "time",
     timeHint: "Only this time range",
+    requests: "requests",
+    requestsHint: "Only requests that took so long, waits and idle time included",
     baseline: "baseline",
     baselineHint: "The baseline of the comparison",
     thread: "thread",

@@ -281,8 +281,8 @@ export const TEXT = {
     manual: "Manual",
     thisView: "How to read this view",
     keys: [
-      ["1 … 9, 0, L",
-        "flame graph, stack chart, sandwich, functions, source, heat map, threads, GIL, compare, tasks, locks"],
+      ["1 … 9, 0, L, R",
+        "flame graph, stack chart, sandwich, functions, source, heat map, threads, GIL, compare, tasks, locks, requests"],
       ["k or Ctrl+K", "command palette: commands, threads, files and functions by name"],
       ["/", "search: text, or /a regular expression/"],
       ["f",

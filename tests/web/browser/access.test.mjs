@@ -30,6 +30,8 @@ const VIEWS = [
   ["threads", "&view=threads", "document.querySelectorAll('[data-testid=lane]').length > 3"],
   ["GIL", "&view=gil", "document.querySelectorAll('[data-testid=gil-flame] g.frame').length > 3"],
   ["locks", "&view=locks", "document.querySelectorAll('[data-testid=lock]').length === 4"],
+  ["requests", "&view=requests",
+    "(document.querySelector('.task-open[aria-expanded=false]')?.click(), document.querySelectorAll('.waterfall li').length === 3)"],
   ["tasks", "&view=tasks",
     "(document.querySelector('.task-open[aria-expanded=false]')?.click(), document.querySelectorAll('.task-stack').length > 0)"],
   ["comparison", "&view=diff&baseline=0~2&range=2~4",
@@ -83,7 +85,7 @@ async function open(fragment, dark, size = {}) {
 test("views of a report", async () => {
   // Locks and tasks were asked for as they were seen; a report has none.
   for (const [name, fragment, ready] of VIEWS.filter(([name], i) =>
-    i % 2 === 1 && !["locks", "tasks"].includes(name)
+    i % 2 === 1 && !["locks", "requests", "tasks"].includes(name)
   )) {
     const page = await browser.open(reportUrl + "#v=1" + fragment);
     await page.until(ready);

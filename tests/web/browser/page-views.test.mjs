@@ -237,6 +237,28 @@ test("locks have the lines that wait for them and hold them, with their text, an
   await page.close();
 });
 
+test("requests have their durations, rows and pieces, and a band of them is kept in every view", async () => {
+  const { page } = await live({ seconds: 2, fragment: "#v=1&view=requests" });
+  const rows = "document.querySelectorAll('[data-testid=request]')";
+  await page.until(rows + ".length === 2");
+  assert.match(await textOf(page, "requests-summary"), /^61 requests.*50 % 8\.0 ms.*95 % 120 ms/);
+  assert.equal(await page.evaluate("Array.from(document.querySelectorAll('svg.request-scatter rect'),"
+    + " (rect) => rect.getBoundingClientRect().width > 0).join()"), "true,true");
+  await page.evaluate(rows + "[0].querySelector('.task-open').click()");
+  await page.until("document.querySelectorAll('.waterfall li').length === 3");
+  await page.evaluate("document.querySelectorAll('[data-testid=request-bar]')[2].click()");
+  await page.until("location.hash.includes('took=0.1~')");
+  await page.until("document.querySelector('[data-testid=applied][data-kind=requests]') !== null");
+  await click(page, "requests-compare");
+  await page.until("location.hash.includes('view=diff') && location.hash.includes('against=')");
+  await page.press("R");
+  await page.until("location.hash.includes('view=requests')");
+  await page.evaluate(rows + "[1].querySelector('.row-name').click()");
+  await page.until("location.hash.includes('filter=focus+context')");
+  assertQuiet(page);
+  await page.close();
+});
+
 test("a deadlock is said in every view, as text, and leads to the locks, which may be none", async () => {
   const { page } = await live({ deadlocked: true });
   await page.until(byId("banner") + "?.hidden === false");

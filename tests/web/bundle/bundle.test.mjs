@@ -59,7 +59,7 @@ test("the modules are valid scripts that declare no name twice", () => {
 
 // A report is at most 300 KB and 20 bytes a node: the page leaves room for what is the same in every one.
 test("the page is small", () => {
-  assert.ok(made.page.length < 270000, String(made.page.length));
+  assert.ok(made.page.length < 285000, String(made.page.length));
 });
 
 test("the libraries are one valid script, patched", () => {

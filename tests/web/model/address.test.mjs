@@ -20,6 +20,7 @@ test("what is written is read back", () => {
     parts: ["running", "idle"],
     states: ["!has_gil", "on_cpu"],
     range: { from: 12.25, to: 20 },
+    took: { from: 0.1, to: 0.25 },
     at: null,
     against: "x.1",
     baseline: { from: 1, to: null },

@@ -15,6 +15,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { createHost } from "./made-up-host.mjs";
 import { createProgram } from "./made-up-program.mjs";
+import { requestsAnswer } from "./made-up-requests.mjs";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const PLACEHOLDER = '<script type="text/plain" id="profile-data"></script>';
@@ -157,6 +158,10 @@ export function createMockServer(program, page, host = null) {
     if (rest === "/runs") return answerJson(request, response, program.runs(readQuery(url)));
     if (rest === "/gil") return answerJson(request, response, program.gil(readQuery(url)));
     if (rest === "/locks") return answerJson(request, response, program.locks());
+    if (rest === "/requests") {
+      const { epoch, generation } = program.locks();
+      return answerJson(request, response, { epoch, generation, ...requestsAnswer() });
+    }
     if (rest === "/tasks") return answerJson(request, response, program.tasks());
     if (rest === "/heatmap") return answerJson(request, response, program.heatmap(readQuery(url)));
     if (rest === "/source") {

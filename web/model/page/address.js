@@ -1,9 +1,9 @@
 // The state of the page as text for the fragment of its URL, and back. Defaults are left out. Version 1:
 //   v=1  session=ID  view=table  bottom-up  by=line  native=all  waits=off  colour=module  order=size  search=TEXT  thread=TID~NAME (repeated)  process=PID (repeated)
-//   parts=PART,PART  state=WORD,WORD  range=FROM~TO  baseline=FROM~TO  against=ID  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  open=KEY.KEY or open=all  zoom=PATH  frame=PATH  tables=CHART,CHART
+//   parts=PART,PART  state=WORD,WORD  range=FROM~TO  took=FROM~TO  baseline=FROM~TO  against=ID  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  open=KEY.KEY or open=all  zoom=PATH  frame=PATH  tables=CHART,CHART
 // at=FROM~TO, milliseconds since 1970, is read and becomes a range once the start of the session is known.
 // PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
-// the session began; without TO a range goes on. `against` is another session to compare with, all of it, or what `baseline` says of it. TERM is one of filter.js; "filter" alone says that none applies, not even those
+// the session began, but those of `took` are durations of requests; without TO a range goes on. `against` is another session to compare with, all of it, or what `baseline` says of it. TERM is one of filter.js; "filter" alone says that none applies, not even those
 // that the session was recorded with.
 
 import { cleanTerm, FILTERS_MAX } from "../filters/filter.js";
@@ -22,10 +22,10 @@ const OPEN_MAX = 64;
 const FILE_LENGTH_MAX = 4096;
 
 export const VIEWS = ["flame", "stacks", "sandwich", "table", "source", "heatmap", "threads", "gil", "locks", "diff",
-  "tasks"];
+  "tasks", "requests"];
 
 // The key that opens view number `index`.
-export const viewKey = (index) => "12345678L90"[index];
+export const viewKey = (index) => "12345678L90R"[index];
 
 // Views that show the flame graph, alone or beneath something else.
 export const FLAME_VIEWS = ["flame", "heatmap"];
@@ -63,6 +63,7 @@ export function defaultAddress() {
     parts: null,
     states: [],
     range: null,
+    took: null,
     at: null,
     baseline: null,
     against: null,
@@ -158,6 +159,7 @@ export function formatAddress(address) {
   if (address.parts !== null) out.set("parts", address.parts.join());
   if (address.states.length > 0) out.set("state", address.states.join());
   if (address.range !== null) out.set("range", formatRange(address.range));
+  if (address.took !== null) out.set("took", formatRange(address.took));
   if (address.baseline !== null) out.set("baseline", formatRange(address.baseline));
   if (address.against !== null) out.set("against", address.against);
   for (const term of address.filters) out.append("filter", term);
@@ -198,6 +200,7 @@ export function parseAddress(text, view = "flame") {
   address.parts = readParts(listOf(given.get("parts")));
   address.states = cleanWords(listOf(given.get("state")));
   address.range = parseRange(given.get("range") ?? "");
+  address.took = parseRange(given.get("took") ?? "");
   address.at = parseInstants(given.get("at") ?? "");
   address.baseline = parseRange(given.get("baseline") ?? "");
   address.against = /^[\w.-]{1,64}$/.exec(given.get("against") ?? "")?.[0] ?? null;

@@ -16,7 +16,7 @@ const QUALITY_DETAILS = { label: TEXT.empty.quality, action: { type: "qualityDia
 
 // Views that show what threads did whatever states and filters are chosen; others say themselves why they are empty.
 const OF_THREADS = ["threads", "gil"];
-const SELF_EXPLAINED = ["locks", "tasks"];
+const SELF_EXPLAINED = ["locks", "tasks", "requests"];
 
 // There is something, and the filters leave none of it; null when it is not their doing.
 function filteredReason({ address, parts, session }, sums, samples, counted) {

@@ -5,10 +5,10 @@ import { shownParts } from "../profile/parts.js";
 
 // threads: ids; none is all. `until` is the moment at which the page was paused.
 export function questionOf({ address, paused, session }, threads) {
-  const { range, baseline, view, states } = address;
+  const { range, took, baseline, view, states } = address;
   const parts = shownParts({ address, session });
   const until = paused ? session?.elapsed_s ?? null : null;
-  return { threads, states, parts, from: range?.from ?? null, to: range?.to ?? null, until,
+  return { threads, states, parts, from: range?.from ?? null, to: range?.to ?? null, took, until,
     baseline: view === "diff" ? baseline : null, against: view === "diff" ? address.against : null };
 }
 
@@ -25,7 +25,7 @@ export function isBaselineComing({ address, missing, recording }) {
 
 // True if both have one answer; a pause alone asks nothing.
 export function isSameQuestion(a, b) {
-  return ["threads", "states", "parts", "from", "to", "baseline", "against"].every((part) =>
+  return ["threads", "states", "parts", "from", "to", "took", "baseline", "against"].every((part) =>
     JSON.stringify(a[part]) === JSON.stringify(b[part])
   );
 }

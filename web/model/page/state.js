@@ -4,6 +4,7 @@ import { TEXT } from "../../text/session.js";
 import { cleanTerm, FILTERS_MAX, parseTerm, recordedTerms } from "../filters/filter.js";
 import { emptyGil } from "../threads/gil.js";
 import { emptyLocks } from "../threads/locks.js";
+import { emptyRequests } from "../threads/requests.js";
 import { emptyTasks } from "../threads/tasks.js";
 import { emptyHeat } from "../time/heatmap.js";
 import { emptyMatches } from "../time/matches.js";
@@ -30,6 +31,8 @@ export function createState(live) {
     locks: emptyLocks(),
     deadlocks: [],
     tasks: emptyTasks(),
+    requests: emptyRequests(),
+    openRequest: 0,
     matches: emptyMatches(),
     holdsOnHover: false,
     ownPatterns: "",
@@ -160,6 +163,8 @@ const REDUCERS = new Map([
   ["locks", (state, { locks }) => ({ ...state, locks, deadlocks: locks.deadlocks })],
   ["deadlocks", (state, action) => ({ ...state, deadlocks: action.deadlocks })],
   ["tasks", (state, action) => ({ ...state, tasks: action.tasks })],
+  ["requests", (state, action) => ({ ...state, requests: action.requests })],
+  ["request", (state, action) => ({ ...state, openRequest: action.mark })],
   ["zoomTimeline", (state, action) => ({ ...state, timelineZoom: action.range })],
   ["stackSpan", (state, action) => ({ ...state, stackSpan: action.span })],
   ["links", (state, action) => ({ ...state, links: { ...state.links, ...action.links } })],

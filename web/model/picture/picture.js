@@ -18,6 +18,7 @@ import { intervalSelectors } from "./intervals.js";
 import { locksSelectors } from "./locks.js";
 import { overviewSelectors } from "./overview.js";
 import { ownSelectors } from "./own.js";
+import { requestsSelectors } from "./requests.js";
 import { sandwichSelectors } from "./sandwich.js";
 import { searchSelectors } from "./search.js";
 import { sourceSelectors } from "./source.js";
@@ -65,7 +66,8 @@ function sumSelectors() {
 // -> compute(state): the picture of the state.
 export function createPicture() {
   const views = [flameSelectors, searchSelectors, tableSelectors, intervalSelectors, sandwichSelectors, sourceSelectors,
-    stackSelectors, ownSelectors, overviewSelectors, diffSelectors, threadSelectors, gilSelectors, locksSelectors];
+    stackSelectors, ownSelectors, overviewSelectors, diffSelectors, threadSelectors, gilSelectors, locksSelectors,
+    requestsSelectors];
   const prototype = lazyPrototype(Object.assign(sumSelectors(), ...views.map((selectors) => selectors())));
   const followedThread = createFollowedThread();
   return (state) => {

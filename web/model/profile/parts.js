@@ -51,7 +51,8 @@ export function usualParts({ address, session }) {
 }
 
 export function shownParts(state) {
-  return state.address.parts ?? usualParts(state);
+  // A request that waits is not idle.
+  return state.address.parts ?? (state.address.took !== null ? PARTS : usualParts(state));
 }
 
 // True if other parts are shown beside what runs.

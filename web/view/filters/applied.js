@@ -4,6 +4,7 @@ import { visibleText } from "../../model/base/text.js";
 import { parseTerm } from "../../model/filters/filter.js";
 import { markChips } from "../../model/filters/selection.js";
 import { LIBRARIES_TERM } from "../../model/page/state.js";
+import { bandText } from "../../model/threads/requests.js";
 import { processLabel, threadKeyOf, threadPlace } from "../../model/threads/threads.js";
 import { rangeText } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
@@ -24,6 +25,9 @@ export function appliedChips(state) {
   if (address.range !== null)
     chips.push({ key: "range", kind: TEXT.filters.time, text: rangeText(address.range), hint: TEXT.filters.timeHint,
       changes: { range: null } });
+  if (address.took !== null)
+    chips.push({ key: "took", kind: TEXT.filters.requests, text: bandText(address.took),
+      hint: TEXT.filters.requestsHint, changes: { took: null } });
   if (address.baseline !== null && address.view === "diff")
     chips.push({ key: "baseline", kind: TEXT.filters.baseline, text: rangeText(address.baseline),
       hint: TEXT.filters.baselineHint, changes: { baseline: null } });

@@ -49,7 +49,7 @@ export function createShape(root, dispatch) {
     const values = {
       direction: !FLAME_VIEWS.includes(view) ? null : bottomUp ? "up" : "down",
       grouping: [...FLAME_VIEWS, "table", "stacks"].includes(view) ? by : null,
-      native: ["threads", "locks", "tasks"].includes(view) ? null : picture.native,
+      native: ["threads", "locks", "tasks", "requests"].includes(view) ? null : picture.native,
       order: isChart && (!bottomUp || view === "sandwich") ? state.order : null,
       colour: isChart || view === "stacks" ? shownColour : null,
     };
