@@ -34,20 +34,6 @@ bool link_is_open(void)
     return link_socket >= 0;
 }
 
-static enum err_code send_message(const struct buffer *message, int answer_fd, struct err *err)
-{
-    if (channel_send(link_socket, message->data, message->length, &answer_fd, answer_fd >= 0,
-                     SEND_MS))
-        return ERR_OK;
-    if (errno == EAGAIN)
-        return err_set(err, ERR_LIMIT, "the sampling process has too many requests: try again");
-    if (errno == EPIPE || errno == ECONNRESET)
-        return err_set(
-            err, ERR_SYS,
-            "the supervisor and the sampling process have ended: start pyrometer again");
-    return err_sys(err, errno, "cannot reach the sampling process");
-}
-
 enum err_code link_send(const struct link_request *request, int *answer_out, struct err *err)
 {
     struct buffer message = { 0 };
@@ -60,8 +46,15 @@ enum err_code link_send(const struct link_request *request, int *answer_out, str
         rc = err_sys(err, errno, "cannot make a pipe");
     if (rc)
         link_name_files(err, "HTTP process");
-    if (!rc)
-        rc = send_message(&message, ends[1], err);
+    if (!rc && !channel_send(link_socket, message.data, message.length, &ends[1], ends[1] >= 0,
+                             SEND_MS))
+        rc = errno == EAGAIN ? err_set(err, ERR_LIMIT,
+                                       "the sampling process has too many requests: try again")
+             : errno == EPIPE || errno == ECONNRESET
+                 ? err_set(err, ERR_SYS,
+                           "the supervisor and the sampling process have ended: start "
+                           "pyrometer again")
+                 : err_sys(err, errno, "cannot reach the sampling process");
     buffer_deinit(&message);
     if (ends[1] >= 0)
         close(ends[1]);
@@ -165,16 +158,6 @@ enum err_code link_receive(int fd, void *out, size_t bytes,
     return ERR_OK;
 }
 
-/* No end of the sampling process is an error of what was asked for. */
-static enum err_code of_system(enum err_code rc, struct err *err)
-{
-    if (rc != ERR_NOT_FOUND && rc != ERR_GONE)
-        return rc;
-    if (err)
-        err->code = ERR_LIMIT;
-    return ERR_LIMIT;
-}
-
 enum err_code link_receive_answer(int fd, const struct link_patience *patience,
                                   struct buffer *out, struct err *err)
 {
@@ -186,8 +169,14 @@ enum err_code link_receive_answer(int fd, const struct link_patience *patience,
         rc = buffer_check(out, err);
     if (!rc)
         rc = link_receive(fd, out->data, head.bytes, patience, err);
+    /* No end of the sampling process is an error of what was asked for. */
+    if (rc == ERR_NOT_FOUND || rc == ERR_GONE) {
+        rc = ERR_LIMIT;
+        if (err)
+            err->code = rc;
+    }
     if (rc)
-        return of_system(rc, err);
+        return rc;
     return head.code ? link_fail((enum err_code)head.code, out, err) : ERR_OK;
 }
 

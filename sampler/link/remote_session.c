@@ -74,18 +74,15 @@ static pthread_mutex_t *lock_of(const struct remote_session *remote)
     return (pthread_mutex_t *)(uintptr_t)&remote->mutex;
 }
 
-static void free_target(struct target_record *record)
-{
-    free((char *)(uintptr_t)record->target.reason);
-    for (size_t i = 0; i < SESSION_WARNINGS; i++)
-        free((char *)(uintptr_t)record->target.warnings[i]);
-    target_record_deinit(record);
-}
-
 static void free_session(struct remote_session *remote)
 {
-    for (size_t i = 0; i < remote->target_count; i++)
-        free_target(&remote->targets[i]);
+    for (size_t i = 0; i < remote->target_count; i++) {
+        struct target_record *const record = &remote->targets[i];
+        free((char *)(uintptr_t)record->target.reason);
+        for (size_t w = 0; w < SESSION_WARNINGS; w++)
+            free((char *)(uintptr_t)record->target.warnings[w]);
+        target_record_deinit(record);
+    }
     session_tasks_deinit(&remote->tasks);
     session_locks_deinit(&remote->locks);
     state_deinit(&remote->state);
@@ -191,18 +188,6 @@ static enum err_code take_target(struct remote_session *remote, const struct sta
     return ERR_OK;
 }
 
-static void take_status(struct remote_session *remote)
-{
-    const bool was_paused = remote->paused;
-    remote->status = remote->state.status;
-    /* Requests since this record was written count. */
-    if (remote->status.state == SESSION_RUNNING || remote->status.state == SESSION_PAUSED)
-        remote->status.state = was_paused ? SESSION_PAUSED : SESSION_RUNNING;
-    if (remote->requested_hz > 0)
-        remote->status.requested_hz = remote->requested_hz;
-    remote->status.records_native = remote->records_native;
-}
-
 /* Publishes the records' state to readers of the session. */
 static enum err_code publish(struct remote_session *remote, struct err *err)
 {
@@ -222,7 +207,13 @@ static enum err_code publish(struct remote_session *remote, struct err *err)
         state->locks = (struct session_locks){ 0 };
     }
     remote->processes = state->processes;
-    take_status(remote);
+    /* Requests since this record was written count. */
+    remote->status = state->status;
+    if (remote->status.state == SESSION_RUNNING || remote->status.state == SESSION_PAUSED)
+        remote->status.state = remote->paused ? SESSION_PAUSED : SESSION_RUNNING;
+    if (remote->requested_hz > 0)
+        remote->status.requested_hz = remote->requested_hz;
+    remote->status.records_native = remote->records_native;
     pthread_mutex_unlock(&remote->mutex);
     return rc;
 }
@@ -250,20 +241,6 @@ static enum err_code take_state(struct remote_session *remote, struct err *err)
     return rc ? rc : publish(remote, err);
 }
 
-/* The last block says if the sampling process could not send all. */
-static enum err_code take_end(struct remote_session *remote, struct err *err)
-{
-    const struct buffer *const raw = &remote->growing.raw;
-    struct byte_reader in = byte_reader_over(raw);
-    struct capture_metadata end = { .has_failed = 0 };
-    enum err_code rc = metadata_decode(&end, &in, err);
-    if (!rc && end.has_failed)
-        rc = err_set(err, ERR_SYS, "the sampling process could not send its samples: %.200s",
-                     end.reason);
-    metadata_deinit(&end);
-    return rc;
-}
-
 /* Up to the next state; *ended_out: the session has ended. */
 static enum err_code take_blocks(struct remote_session *remote, bool *ended_out,
                                  struct err *err)
@@ -274,10 +251,18 @@ static enum err_code take_blocks(struct remote_session *remote, bool *ended_out,
         rc = growing_read(&remote->growing, fill, remote, &kind, err);
         if (!rc && kind == CAPTURE_STATE)
             rc = take_state(remote, err);
-        else if (!rc && kind == CAPTURE_END)
-            rc = take_end(remote, err);
     }
     *ended_out = kind == CAPTURE_END;
+    if (rc || !*ended_out)
+        return rc;
+    /* The last block says if the sampling process could not send all. */
+    struct byte_reader in = byte_reader_over(&remote->growing.raw);
+    struct capture_metadata end = { .has_failed = 0 };
+    rc = metadata_decode(&end, &in, err);
+    if (!rc && end.has_failed)
+        rc = err_set(err, ERR_SYS, "the sampling process could not send its samples: %.200s",
+                     end.reason);
+    metadata_deinit(&end);
     return rc;
 }
 
@@ -296,18 +281,6 @@ static void fail(struct remote_session *remote, const char *reason)
     remote->processes.running = 0;
 }
 
-/* reason: NULL: as the last state says. */
-static void announce_end(struct remote_session *remote, const char *reason)
-{
-    const uint64_t one = 1;
-    pthread_mutex_lock(&remote->mutex);
-    if (reason)
-        fail(remote, reason);
-    remote->has_ended = true;
-    pthread_mutex_unlock(&remote->mutex);
-    (void)!write(remote->base.end_fd, &one, sizeof one);
-}
-
 static void stop(struct session *session)
 {
     const struct link_request request = { .kind = LINK_STOP, .session = of(session)->number };
@@ -324,9 +297,12 @@ static void *run(void *context)
     pthread_setname_np(pthread_self(), "session");
     while (!rc && !has_ended)
         rc = take_blocks(remote, &has_ended, &err);
-    announce_end(remote, !rc                                     ? NULL
-                         : rc == ERR_NOT_FOUND || rc == ERR_GONE ? LOST_READER
-                                                                 : err.message);
+    pthread_mutex_lock(&remote->mutex);
+    if (rc)
+        fail(remote, rc == ERR_NOT_FOUND || rc == ERR_GONE ? LOST_READER : err.message);
+    remote->has_ended = true;
+    pthread_mutex_unlock(&remote->mutex);
+    eventfd_write(remote->base.end_fd, 1);
     /* Further samples would reach nobody. */
     if (rc)
         stop(&remote->base);

@@ -169,29 +169,6 @@ void link_process_encode(const struct process_info *info, struct buffer *out)
     link_text_encode(info->reason, out);
 }
 
-/* The words have room for one more than before, so that a command line without words has an address too. */
-static enum err_code take_process(struct byte_reader *in, const char ***words, size_t *room,
-                                  struct process_info *out, struct err *err)
-{
-    if (!link_take_struct(in, out, sizeof *out) || out->pid < 0 || out->parent < 0 ||
-        out->argc > LINK_MAX_WORDS || out->argc > byte_reader_left(in) / 2)
-        return is_corrupt(err);
-    if (!VEC_RESERVE(*words, *room, out->argc + 1))
-        return err_nomem(err);
-    for (size_t i = 0; i < out->argc; i++)
-        (*words)[i] = byte_reader_text(in);
-    out->argv = *words;
-    out->executable = link_text_decode(in);
-    out->python = link_text_decode(in);
-    out->user = link_text_decode(in);
-    out->container = link_text_decode(in);
-    out->container_name = link_text_decode(in);
-    out->pod = link_text_decode(in);
-    out->reason = link_text_decode(in);
-    out->cpu_percent = link_finite(out->cpu_percent);
-    return in->is_bad ? is_corrupt(err) : ERR_OK;
-}
-
 enum err_code link_list_decode(const struct buffer *contents, processes_visitor visit,
                                void *context, struct processes_summary *out, struct err *err)
 {
@@ -203,8 +180,30 @@ enum err_code link_list_decode(const struct buffer *contents, processes_visitor 
                            ? ERR_OK
                            : is_corrupt(err);
     while (!rc && byte_reader_left(&in) > 0) {
-        rc = take_process(&in, &words, &room, &info, err);
-        if (!rc && visit)
+        if (!link_take_struct(&in, &info, sizeof info) || info.pid < 0 || info.parent < 0 ||
+            info.argc > LINK_MAX_WORDS || info.argc > byte_reader_left(&in) / 2) {
+            rc = is_corrupt(err);
+            break;
+        }
+        /* One more than there are, so that a command line without words has an address too. */
+        if (!VEC_RESERVE(words, room, info.argc + 1)) {
+            rc = err_nomem(err);
+            break;
+        }
+        for (size_t i = 0; i < info.argc; i++)
+            words[i] = byte_reader_text(&in);
+        info.argv = words;
+        info.executable = link_text_decode(&in);
+        info.python = link_text_decode(&in);
+        info.user = link_text_decode(&in);
+        info.container = link_text_decode(&in);
+        info.container_name = link_text_decode(&in);
+        info.pod = link_text_decode(&in);
+        info.reason = link_text_decode(&in);
+        info.cpu_percent = link_finite(info.cpu_percent);
+        if (in.is_bad)
+            rc = is_corrupt(err);
+        else if (visit)
             visit(context, &info);
     }
     free(words);

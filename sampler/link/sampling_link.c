@@ -38,24 +38,6 @@ static struct {
     double ended_user_s, ended_sys_s; /* by those before it */
 } used = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Each sampling process begins at 0: the sum never falls, also while one does not answer. */
-static void add_usage(const struct process_usage *now, struct process_usage *out)
-{
-    pthread_mutex_lock(&used.lock);
-    if (now &&
-        (now->cpu_user_s < used.last.cpu_user_s || now->cpu_sys_s < used.last.cpu_sys_s)) {
-        used.ended_user_s += used.last.cpu_user_s;
-        used.ended_sys_s += used.last.cpu_sys_s;
-    }
-    if (now)
-        used.last = *now;
-    *out = (struct process_usage){ .cpu_user_s = used.ended_user_s + used.last.cpu_user_s,
-                                   .cpu_sys_s = used.ended_sys_s + used.last.cpu_sys_s,
-                                   .rss_bytes = now ? now->rss_bytes : 0,
-                                   .rss_peak_bytes = now ? now->rss_peak_bytes : 0 };
-    pthread_mutex_unlock(&used.lock);
-}
-
 void sampling_link_usage(struct process_usage *out)
 {
     const struct link_request request = { .kind = LINK_USAGE };
@@ -69,7 +51,19 @@ void sampling_link_usage(struct process_usage *out)
         now.cpu_sys_s = link_finite(now.cpu_sys_s);
     }
     buffer_deinit(&answer);
-    add_usage(rc ? NULL : &now, out);
+    /* Each sampling process begins at 0: the sum never falls, also while one does not answer. */
+    pthread_mutex_lock(&used.lock);
+    if (!rc && (now.cpu_user_s < used.last.cpu_user_s || now.cpu_sys_s < used.last.cpu_sys_s)) {
+        used.ended_user_s += used.last.cpu_user_s;
+        used.ended_sys_s += used.last.cpu_sys_s;
+    }
+    if (!rc)
+        used.last = now;
+    *out = (struct process_usage){ .cpu_user_s = used.ended_user_s + used.last.cpu_user_s,
+                                   .cpu_sys_s = used.ended_sys_s + used.last.cpu_sys_s,
+                                   .rss_bytes = rc ? 0 : now.rss_bytes,
+                                   .rss_peak_bytes = rc ? 0 : now.rss_peak_bytes };
+    pthread_mutex_unlock(&used.lock);
 }
 
 static enum err_code check_engine(const struct session_options *options, struct err *err)

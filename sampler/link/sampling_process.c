@@ -71,55 +71,33 @@ static enum err_code list(struct service *service, struct buffer *out, struct er
     return rc;
 }
 
-static enum err_code check_engine(const struct service *service,
-                                  const struct link_request *request, struct err *err)
-{
-    struct session_options options = request->options;
-    options.engines = service->settings->engines;
-    return session_check_engine(&options, err);
-}
-
-static enum err_code set_rate(const struct service *service, struct session *session,
-                              double rate_hz, struct err *err)
-{
-    if (rate_hz > service->settings->max_rate_hz)
-        return err_set(err, ERR_INVALID, "the sampling rate is at most %g Hz on this server",
-                       service->settings->max_rate_hz);
-    return session_set_rate(session, rate_hz, err);
-}
-
-static enum err_code join(const struct service *service, struct session *session, pid_t pid,
-                          struct err *err)
-{
-    const enum err_code rc = served_session_admits(service->settings, pid, err);
-    return rc ? rc : session_join(session, pid, err);
-}
-
-static enum err_code read_file(const struct service *service, struct session *session,
-                               const struct link_request *request, struct buffer *out,
-                               struct err *err)
-{
-    const struct sampling_process *const settings = service->settings;
-    if (!settings->read)
-        return err_set(err, ERR_NOT_FOUND, "this server shows no source files");
-    return settings->read(settings->context, session, request->source, request->source_bytes,
-                          out, err);
-}
-
 static enum err_code answer_session(const struct service *service,
                                     struct served_session *served,
                                     const struct link_request *request, struct buffer *out,
                                     struct err *err)
 {
+    const struct sampling_process *const settings = service->settings;
     struct session *const session = served_session_sampler(served);
+    enum err_code rc;
     switch (request->kind) {
     case LINK_STOP: session_stop(session); return ERR_OK;
     case LINK_PAUSE: session_pause(session, request->paused); return ERR_OK;
-    case LINK_SET_RATE: return set_rate(service, session, request->value, err);
+    case LINK_SET_RATE:
+        if (request->value > settings->max_rate_hz)
+            return err_set(err, ERR_INVALID,
+                           "the sampling rate is at most %g Hz on this server",
+                           settings->max_rate_hz);
+        return session_set_rate(session, request->value, err);
     case LINK_RECORD_NATIVE: return session_record_native(session, err);
     case LINK_SET_CPU: served_session_set_cpu(served, request->value); return ERR_OK;
-    case LINK_JOIN: return join(service, session, request->pid, err);
-    case LINK_READ: return read_file(service, session, request, out, err);
+    case LINK_JOIN:
+        rc = served_session_admits(settings, request->pid, err);
+        return rc ? rc : session_join(session, request->pid, err);
+    case LINK_READ:
+        if (!settings->read)
+            return err_set(err, ERR_NOT_FOUND, "this server shows no source files");
+        return settings->read(settings->context, session, request->source,
+                              request->source_bytes, out, err);
     case LINK_START:
     case LINK_CHECK_ENGINE:
     case LINK_ADMIT:
@@ -137,8 +115,11 @@ static enum err_code answer(struct service *service, const struct link_request *
 {
     if (request->kind == LINK_LIST)
         return list(service, out, err);
-    if (request->kind == LINK_CHECK_ENGINE)
-        return check_engine(service, request, err);
+    if (request->kind == LINK_CHECK_ENGINE) {
+        struct session_options options = request->options;
+        options.engines = service->settings->engines;
+        return session_check_engine(&options, err);
+    }
     if (request->kind == LINK_ADMIT)
         return served_session_admits(service->settings, request->pid, err);
     if (request->kind == LINK_USAGE) {
@@ -207,59 +188,21 @@ static void start_job(struct job *job)
     refuse(job, rc, &err);
 }
 
-/* Keeps one descriptor, which must be a pipe: this process writes into nothing else. */
-static int keep_pipe(const int *fds, size_t count)
-{
-    int found = -1;
-    for (size_t i = 0; i < count; i++) {
-        struct stat status;
-        if (found < 0 && fstat(fds[i], &status) == 0 && S_ISFIFO(status.st_mode))
-            found = fds[i];
-        else
-            close(fds[i]);
-    }
-    return found;
-}
-
-static void free_reserve(struct service *service)
-{
-    for (size_t i = 0; i < RESERVED; i++) {
-        if (service->reserve[i] >= 0)
-            close(service->reserve[i]);
-        service->reserve[i] = -1;
-    }
-}
-
-/* false: not all of it. */
-static bool hold_reserve(struct service *service)
-{
-    bool is_whole = true;
-    for (size_t i = 0; i < RESERVED; i++) {
-        if (service->reserve[i] < 0)
-            service->reserve[i] = fcntl(service->settings->socket, F_DUPFD_CLOEXEC, 0);
-        is_whole &= service->reserve[i] >= 0;
-    }
-    return is_whole;
-}
-
-/* Requests that start or ask something come with descriptors; those that end or change a session do not. */
-static bool needs_descriptors(enum link_kind kind)
-{
-    return kind == LINK_START || kind == LINK_JOIN || kind == LINK_ADMIT || kind == LINK_LIST ||
-           kind == LINK_READ;
-}
-
 static void take(struct job *job, size_t bytes, bool has_descriptors)
 {
     struct err err = { 0 };
     enum err_code rc = link_request_decode(job->message, bytes, &job->request, &err);
-    if (!rc && !has_descriptors && needs_descriptors(job->request.kind))
+    /* Requests that start or ask something come with descriptors; those that end or change a session do not. */
+    const enum link_kind kind = rc ? LINK_NONE : job->request.kind;
+    const bool needs_descriptors = kind == LINK_START || kind == LINK_JOIN ||
+                                   kind == LINK_ADMIT || kind == LINK_LIST || kind == LINK_READ;
+    if (!rc && !has_descriptors && needs_descriptors)
         rc = err_sys(&err, EMFILE, "cannot take the request");
     if (rc) {
         refuse(job, rc, &err);
-    } else if (job->request.kind == LINK_PING) {
+    } else if (kind == LINK_PING) {
         free_job(job);
-    } else if (job->request.kind != LINK_START) {
+    } else if (kind != LINK_START) {
         start_job(job);
     } else if (job->answer_fd >= 0) {
         served_session_start(job->service->settings, &job->request, job->answer_fd);
@@ -273,22 +216,41 @@ static void take(struct job *job, size_t bytes, bool has_descriptors)
 static bool receive(struct service *service)
 {
     int fds[CHANNEL_MAX_FDS];
+    int *const reserve = service->reserve;
     size_t count, got;
+    bool has_descriptors = true;
     struct job *const job = malloc(sizeof *job);
     if (!job)
         return true;
-    free_reserve(service);
+    /* The reserve is free while descriptors arrive. */
+    for (size_t i = 0; i < RESERVED; i++) {
+        if (reserve[i] >= 0)
+            close(reserve[i]);
+        reserve[i] = -1;
+    }
     const bool goes_on =
         channel_receive(service->settings->socket, job->message, sizeof job->message, &got, fds,
                         CHANNEL_MAX_FDS, &count);
-    const bool has_descriptors = hold_reserve(service);
+    for (size_t i = 0; i < RESERVED; i++) {
+        if (reserve[i] < 0)
+            reserve[i] = fcntl(service->settings->socket, F_DUPFD_CLOEXEC, 0);
+        has_descriptors &= reserve[i] >= 0;
+    }
     if (got == 0) {
         free(job);
         return goes_on;
     }
     pulse_take(service->settings->pulse);
     job->service = service;
-    job->answer_fd = keep_pipe(fds, count);
+    job->answer_fd = -1;
+    /* One descriptor is kept, which must be a pipe: this process writes into nothing else. */
+    for (size_t i = 0; i < count; i++) {
+        struct stat status;
+        if (job->answer_fd < 0 && fstat(fds[i], &status) == 0 && S_ISFIFO(status.st_mode))
+            job->answer_fd = fds[i];
+        else
+            close(fds[i]);
+    }
     take(job, got, has_descriptors);
     return true;
 }

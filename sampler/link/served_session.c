@@ -183,15 +183,6 @@ static void drop(struct served_session *served)
     pthread_mutex_unlock(&table.lock);
 }
 
-static bool samples(const struct session *session, pid_t pid)
-{
-    struct session_target target;
-    for (size_t i = 0; session_target_at(session, i, &target); i++)
-        if (target.pid == pid && !target.to_ns)
-            return true;
-    return false;
-}
-
 /* A process of the only session that is wanted, or one that it has found. */
 static bool is_of_session(const struct session_options *only, pid_t pid)
 {
@@ -199,8 +190,13 @@ static bool is_of_session(const struct session_options *only, pid_t pid)
     for (size_t i = 0; i < only->pid_count; i++)
         is_found |= only->pids[i] == pid;
     pthread_mutex_lock(&table.lock);
-    for (size_t i = 0; i < table.count && !is_found; i++)
-        is_found = table.items[i]->session && samples(table.items[i]->session, pid);
+    for (size_t i = 0; i < table.count && !is_found; i++) {
+        struct session_target target;
+        for (size_t k = 0; table.items[i]->session && !is_found &&
+                           session_target_at(table.items[i]->session, k, &target);
+             k++)
+            is_found = target.pid == pid && !target.to_ns;
+    }
     pthread_mutex_unlock(&table.lock);
     return is_found;
 }
@@ -215,36 +211,6 @@ enum err_code served_session_admits(const struct sampling_process *settings, pid
         rc = err_set(err, ERR_PERM, "process %d is not one of those that this program samples",
                      (int)pid);
     return rc ? rc : permission_ask(pid, NULL, err);
-}
-
-static enum err_code check_processes(const struct served_session *served, struct err *err)
-{
-    const struct sampling_process *const settings = served->settings;
-    const struct session_options *const options = &served->options;
-    enum err_code rc = ERR_OK;
-    const bool may_all = !settings->launcher && (!settings->only || settings->only->all);
-    if (options->all && !may_all)
-        return err_set(err, ERR_PERM,
-                       "\"all\" is not permitted on this server: list processes in \"pids\"");
-    for (size_t i = 0; i < options->pid_count && !rc; i++)
-        rc = served_session_admits(settings, options->pids[i], err);
-    return rc;
-}
-
-static enum err_code restrict_stops(const struct sampling_process *settings,
-                                    struct session_options *options, struct err *err)
-{
-    const double most = settings->max_stop_percent;
-    const double wanted =
-        options->max_stop_percent > 0 ? options->max_stop_percent : SESSION_MAX_STOP_PERCENT;
-    if (most <= 0)
-        return ERR_OK;
-    if (options->stop == SESSION_STOP_ALWAYS || options->max_stop_percent > most)
-        return err_set(err, ERR_INVALID,
-                       "threads may be stopped for at most %g %% of their time on this server",
-                       most);
-    options->max_stop_percent = wanted < most ? wanted : most;
-    return ERR_OK;
 }
 
 /* Within the settings, whatever was asked for. */
@@ -265,37 +231,29 @@ static enum err_code restrict_options(struct served_session *served, struct err 
     options->sink = live_capture_sink(served->live);
     options->drops_samples = true;
     options->is_cancelled = &served->is_cancelled;
-    const enum err_code rc = restrict_stops(settings, options, err);
-    return rc ? rc : check_processes(served, err);
+    const double most = settings->max_stop_percent;
+    const double wanted =
+        options->max_stop_percent > 0 ? options->max_stop_percent : SESSION_MAX_STOP_PERCENT;
+    if (most > 0 && (options->stop == SESSION_STOP_ALWAYS || options->max_stop_percent > most))
+        return err_set(err, ERR_INVALID,
+                       "threads may be stopped for at most %g %% of their time on this server",
+                       most);
+    if (most > 0)
+        options->max_stop_percent = wanted < most ? wanted : most;
+    const bool may_all = !settings->launcher && (!settings->only || settings->only->all);
+    if (options->all && !may_all)
+        return err_set(err, ERR_PERM,
+                       "\"all\" is not permitted on this server: list processes in \"pids\"");
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < options->pid_count && !rc; i++)
+        rc = served_session_admits(settings, options->pids[i], err);
+    return rc;
 }
 
 static void put_state(void *context, const struct live_capture_seal *seal, struct buffer *out)
 {
     struct served_session *const served = context;
     state_encode(&served->states, served->session, seal, out);
-}
-
-static enum err_code make(struct served_session *served, struct session **out, struct err *err)
-{
-    enum err_code rc = live_capture_create(&served->live, err);
-    if (!rc)
-        rc = restrict_options(served, err);
-    return rc ? rc : session_start(&served->options, out, err);
-}
-
-static enum err_code register_sampler(struct served_session *served, struct session *session,
-                                      struct err *err)
-{
-    uint64_t number;
-    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
-        return err_sys(err, errno, "random bytes are unavailable");
-    pthread_mutex_lock(&table.lock);
-    served->number = number;
-    served->session = session;
-    served->wants_cpu_percent = served->cpu_percent = served->options.max_cpu_percent;
-    pthread_mutex_unlock(&table.lock);
-    share_cpu(served->settings);
-    return ERR_OK;
 }
 
 static void send_started(const struct served_session *served)
@@ -311,22 +269,6 @@ static void send_started(const struct served_session *served)
     buffer_append(&contents, &started, sizeof started);
     answer_send(served->pipe_fd, ERR_OK, &contents, NULL);
     buffer_deinit(&contents);
-}
-
-/* Until sampling has ended, or the HTTP process has closed the pipe. */
-static void wait_for_end(struct served_session *served)
-{
-    struct pollfd events[] = { { session_end_fd(served->session), POLLIN, 0 },
-                               { served->pipe_fd, 0, 0 } };
-    while (poll(events, 2, -1) < 0 && errno == EINTR) {
-    }
-    if (!events[0].revents)
-        session_stop(served->session);
-    while (!events[0].revents)
-        (void)poll(events, 1, -1);
-    /* Its lock orders what the sampling thread has done before what follows here. */
-    struct session_status status;
-    session_status(served->session, &status);
 }
 
 /* Stops a session whose samples would no longer reach the HTTP process. */
@@ -345,7 +287,18 @@ static bool stream(struct served_session *served)
     if (live_capture_begin_live(served->live, served->pipe_fd, session_profile(served->session),
                                 &nothing, put_state, stop_unsent, served, NULL) != ERR_OK)
         return false;
-    wait_for_end(served);
+    struct pollfd events[] = { { session_end_fd(served->session), POLLIN, 0 },
+                               { served->pipe_fd, 0, 0 } };
+    while (poll(events, 2, -1) < 0 && errno == EINTR) {
+    }
+    /* The HTTP process has closed the pipe. */
+    if (!events[0].revents)
+        session_stop(served->session);
+    while (!events[0].revents)
+        (void)poll(events, 1, -1);
+    /* Its lock orders what the sampling thread has done before what follows here. */
+    struct session_status status;
+    session_status(served->session, &status);
     return live_capture_finish(served->live, &nothing, NULL, NULL) == ERR_OK;
 }
 
@@ -427,13 +380,25 @@ static void *run(void *context)
     struct session *session = NULL;
     struct err err = { 0 };
     pthread_setname_np(pthread_self(), "session");
-    enum err_code rc = make(served, &session, &err);
-    if (!rc && (rc = register_sampler(served, session, &err)))
-        session_destroy(session);
-    if (rc)
+    enum err_code rc = live_capture_create(&served->live, &err);
+    if (!rc)
+        rc = restrict_options(served, &err);
+    uint64_t number = 0;
+    if (!rc && getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        rc = err_sys(&err, errno, "random bytes are unavailable");
+    if (!rc)
+        rc = session_start(&served->options, &session, &err);
+    if (rc) {
         answer_send(served->pipe_fd, rc, NULL, &err);
-    else
+    } else {
+        pthread_mutex_lock(&table.lock);
+        served->number = number;
+        served->session = session;
+        served->wants_cpu_percent = served->cpu_percent = served->options.max_cpu_percent;
+        pthread_mutex_unlock(&table.lock);
+        share_cpu(served->settings);
         send_started(served);
+    }
     if (!rc && stream(served))
         keep(served);
     else

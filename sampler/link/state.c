@@ -26,15 +26,6 @@ enum {
 /* The locks of a session that goes on are sent so often. */
 static const uint64_t LOCKS_AGAIN_NS = NS_PER_S;
 
-/* A process never says less than before, so a number shows whether there is more. */
-static unsigned count_said(const struct session_target *target)
-{
-    unsigned said = 1 + (target->to_ns != 0);
-    for (size_t i = 0; i < SESSION_WARNINGS; i++)
-        said += target->warnings[i] != NULL;
-    return said;
-}
-
 static void put_targets(struct state_writer *writer, const struct session *session,
                         struct buffer *out)
 {
@@ -42,7 +33,10 @@ static void put_targets(struct state_writer *writer, const struct session *sessi
     struct buffer rows = { 0 }, record = { 0 };
     size_t count = 0;
     for (size_t i = 0; i < SESSION_MAX_LISTED && session_target_at(session, i, &target); i++) {
-        const unsigned said = count_said(&target);
+        /* A process never says less than before, so a number shows whether there is more. */
+        unsigned said = 1 + (target.to_ns != 0);
+        for (size_t w = 0; w < SESSION_WARNINGS; w++)
+            said += target.warnings[w] != NULL;
         if (writer->said[i] == said)
             continue;
         writer->said[i] = said;
@@ -89,35 +83,16 @@ static void put_origins(struct state_writer *writer, const struct profile_snapsh
     buffer_deinit(&rows);
 }
 
-static bool has_all_rows(const struct session_tasks *tasks, const struct profile_sizes *rows)
-{
-    for (size_t i = 0; i < tasks->count; i++)
-        if (tasks->items[i].node >= rows->nodes || tasks->items[i].name >= rows->strings)
-            return false;
-    return tasks->awaiter_count <= STATE_MAX_AWAITERS;
-}
-
-static void put_task(const struct session_task *task, struct buffer *out)
-{
-    buffer_number(out, (uint64_t)task->pid);
-    buffer_number(out, (uint64_t)task->tid);
-    buffer_number(out, task->name);
-    buffer_number(out, task->number);
-    buffer_number(out, task->node);
-    buffer_u8(out, (unsigned)task->is_running | (unsigned)task->is_moving << 1);
-    buffer_number(out, task->seen_ns);
-    buffer_number(out, task->since_ns);
-    buffer_number(out, task->awaiter_count);
-}
-
 /* The awaiters of a task follow those of the task before. */
 static void put_tasks(struct state_writer *writer, struct session *session,
                       const struct profile_sizes *rows, struct buffer *out)
 {
     struct session_tasks tasks = { 0 };
-    const bool has = session_options(session)->async != SESSION_ASYNC_OFF &&
-                     session_tasks(session, &tasks, NULL) == ERR_OK &&
-                     tasks.at_ns != writer->tasks_at_ns && has_all_rows(&tasks, rows);
+    bool has = session_options(session)->async != SESSION_ASYNC_OFF &&
+               session_tasks(session, &tasks, NULL) == ERR_OK &&
+               tasks.at_ns != writer->tasks_at_ns && tasks.awaiter_count <= STATE_MAX_AWAITERS;
+    for (size_t i = 0; i < tasks.count && has; i++)
+        has = tasks.items[i].node < rows->nodes && tasks.items[i].name < rows->strings;
     buffer_u8(out, has);
     if (has) {
         writer->tasks_at_ns = tasks.at_ns;
@@ -125,9 +100,18 @@ static void put_tasks(struct state_writer *writer, struct session *session,
         buffer_u8(out, tasks.is_cut);
         buffer_number(out, tasks.count);
         for (size_t i = 0; i < tasks.count; i++) {
-            put_task(&tasks.items[i], out);
-            for (uint32_t k = 0; k < tasks.items[i].awaiter_count; k++)
-                buffer_number(out, tasks.awaiters[tasks.items[i].first_awaiter + k]);
+            const struct session_task *const task = &tasks.items[i];
+            buffer_number(out, (uint64_t)task->pid);
+            buffer_number(out, (uint64_t)task->tid);
+            buffer_number(out, task->name);
+            buffer_number(out, task->number);
+            buffer_number(out, task->node);
+            buffer_u8(out, (unsigned)task->is_running | (unsigned)task->is_moving << 1);
+            buffer_number(out, task->seen_ns);
+            buffer_number(out, task->since_ns);
+            buffer_number(out, task->awaiter_count);
+            for (uint32_t k = 0; k < task->awaiter_count; k++)
+                buffer_number(out, tasks.awaiters[task->first_awaiter + k]);
         }
     }
     session_tasks_deinit(&tasks);
@@ -267,18 +251,6 @@ void state_encode(struct state_writer *writer, struct session *session,
     put_locks(writer, session, seal->rows.strings, status.state >= SESSION_ENDED, out);
 }
 
-/* The bool is the reader's own. */
-static bool take_status(struct byte_reader *in, struct session_status *out)
-{
-    if (!link_take_struct(in, out, sizeof *out))
-        return false;
-    out->records_native = false;
-    out->rate_hz = link_finite(out->rate_hz);
-    out->requested_hz = link_finite(out->requested_hz);
-    return out->state <= SESSION_FAILED && memchr(out->reason, '\0', sizeof out->reason) &&
-           memchr(out->engine_reason, '\0', sizeof out->engine_reason);
-}
-
 static enum err_code take_targets(struct byte_reader *in, struct state *out, struct err *err)
 {
     out->target_count = byte_reader_count(in, TARGET_BYTES, SESSION_MAX_LISTED);
@@ -309,34 +281,17 @@ static enum err_code take_origins(struct byte_reader *in, uint32_t functions, st
     return ERR_OK;
 }
 
-static enum err_code take_awaiters(struct byte_reader *in, struct session_task *row,
-                                   size_t *room, struct session_tasks *out, struct err *err)
-{
-    row->first_awaiter = (uint32_t)out->awaiter_count;
-    row->awaiter_count =
-        (uint32_t)byte_reader_count(in, 1, STATE_MAX_AWAITERS - out->awaiter_count);
-    if (!VEC_RESERVE(out->awaiters, *room, out->awaiter_count + row->awaiter_count + 1))
-        return err_nomem(err);
-    for (uint32_t k = 0; k < row->awaiter_count; k++) {
-        const uint32_t awaiter = (uint32_t)byte_reader_below(in, UINT32_MAX);
-        in->is_bad |= awaiter >= out->count;
-        out->awaiters[out->awaiter_count++] = awaiter;
-    }
-    return ERR_OK;
-}
-
 static enum err_code take_tasks(struct byte_reader *in, const struct profile_sizes *rows,
                                 struct session_tasks *out, struct err *err)
 {
     size_t room = 0;
-    enum err_code rc = ERR_OK;
     out->at_ns = byte_reader_number(in);
     out->is_cut = byte_reader_u8(in) != 0;
     out->count = byte_reader_count(in, TASK_BYTES, SESSION_MAX_TASKS);
     out->items = calloc(out->count + 1, sizeof *out->items);
     if (!out->items)
         return err_nomem(err);
-    for (size_t i = 0; i < out->count && !rc && !in->is_bad; i++) {
+    for (size_t i = 0; i < out->count && !in->is_bad; i++) {
         struct session_task *const row = &out->items[i];
         row->pid = (pid_t)byte_reader_below(in, INT32_MAX);
         row->tid = (int32_t)byte_reader_below(in, INT32_MAX);
@@ -349,9 +304,18 @@ static enum err_code take_tasks(struct byte_reader *in, const struct profile_siz
         row->seen_ns = byte_reader_number(in);
         row->since_ns = byte_reader_number(in);
         in->is_bad |= row->node >= rows->nodes || row->name >= rows->strings;
-        rc = take_awaiters(in, row, &room, out, err);
+        row->first_awaiter = (uint32_t)out->awaiter_count;
+        row->awaiter_count =
+            (uint32_t)byte_reader_count(in, 1, STATE_MAX_AWAITERS - out->awaiter_count);
+        if (!VEC_RESERVE(out->awaiters, room, out->awaiter_count + row->awaiter_count + 1))
+            return err_nomem(err);
+        for (uint32_t k = 0; k < row->awaiter_count; k++) {
+            const uint32_t awaiter = (uint32_t)byte_reader_below(in, UINT32_MAX);
+            in->is_bad |= awaiter >= out->count;
+            out->awaiters[out->awaiter_count++] = awaiter;
+        }
     }
-    return rc;
+    return ERR_OK;
 }
 
 static struct lock_use take_use(struct byte_reader *in, const struct profile_sizes *rows)
@@ -440,10 +404,18 @@ static enum err_code take_locks(struct byte_reader *in, const struct profile_siz
     return ERR_OK;
 }
 
-static enum err_code decode(struct byte_reader *in, const struct profile_sizes *rows,
-                            struct state *out, struct err *err)
+enum err_code state_decode(struct byte_reader *in, const struct profile_sizes *rows,
+                           struct state *out, struct err *err)
 {
-    in->is_bad |= !take_status(in, &out->status);
+    *out = (struct state){ .end_ns = 0 };
+    struct session_status *const status = &out->status;
+    in->is_bad |= !link_take_struct(in, status, sizeof *status) ||
+                  status->state > SESSION_FAILED ||
+                  !memchr(status->reason, '\0', sizeof status->reason) ||
+                  !memchr(status->engine_reason, '\0', sizeof status->engine_reason);
+    status->records_native = false; /* this process knows it */
+    status->rate_hz = link_finite(status->rate_hz);
+    status->requested_hz = link_finite(status->requested_hz);
     in->is_bad |= !link_take_struct(in, &out->processes, sizeof out->processes);
     in->is_bad |= !link_take_struct(in, &out->quality, sizeof out->quality);
     out->end_ns = byte_reader_below(in, WINDOWS_MAX_NS);
@@ -461,14 +433,6 @@ static enum err_code decode(struct byte_reader *in, const struct profile_sizes *
         rc = take_locks(in, rows, &out->locks, err);
     if (!rc && (in->is_bad || byte_reader_left(in) > 0))
         rc = err_set(err, ERR_CORRUPT, "the state of a session is invalid");
-    return rc;
-}
-
-enum err_code state_decode(struct byte_reader *in, const struct profile_sizes *rows,
-                           struct state *out, struct err *err)
-{
-    *out = (struct state){ .end_ns = 0 };
-    const enum err_code rc = decode(in, rows, out, err);
     if (rc)
         state_deinit(out);
     return rc;
