@@ -34,64 +34,45 @@ static size_t choose_crowded(struct thread_cpus *cpus, struct thread **threads, 
     return chosen;
 }
 
-/* Finds the processors on which the profiler may run. If that is every processor there is now,
- * it may also use those that come later. */
-static int find_allowed(struct beside *beside)
-{
-    if (sched_getaffinity(0, sizeof beside->allowed, &beside->allowed))
-        return -1;
-    if (CPU_COUNT(&beside->allowed) >= sysconf(_SC_NPROCESSORS_ONLN))
-        memset(&beside->allowed, 0xff, sizeof beside->allowed);
-    return 0;
-}
-
-static bool stay_on(struct beside *beside, int processor)
-{
-    cpu_set_t only;
-    if (processor < 0 || processor >= CPU_SETSIZE ||
-        !CPU_ISSET((size_t)processor, &beside->allowed))
-        return false;
-    CPU_ZERO(&only);
-    CPU_SET((size_t)processor, &only);
-    beside->is_there = true;
-    return sched_setaffinity(0, sizeof only, &only) == 0 && sched_getcpu() == processor;
-}
-
-/* Is the thread ready to run, but on no processor, because its processor is this one? */
-static bool holds(struct beside *beside, struct thread_cpus *cpus, int pid,
-                  struct thread *thread, int processor)
-{
-    int now_at;
-    const uint64_t arrivals = thread_cpus_arrivals(cpus, thread->tag - 1u);
-    if (!arrivals || !thread_cpus_processor(cpus, thread->tag - 1u, &now_at) ||
-        now_at != processor ||
-        thread_cpus_ask(cpus, thread->tag - 1u, pid, thread->host_tid, NULL) != VALUE_YES)
-        return false;
-    beside->items[beside->count++] = (struct beside_thread){ thread, arrivals };
-    return true;
-}
-
 size_t beside_begin(struct beside *beside, struct thread_cpus *cpus, int pid,
                     struct thread **threads, size_t count, struct random *random)
 {
     int processor;
+    cpu_set_t only;
     const uint64_t now_ns = clock_now_ns();
     beside->count = 0;
     beside->is_there = false;
     if (now_ns < beside->rests_until_ns)
         return 0;
     const size_t crowded = choose_crowded(cpus, threads, count, now_ns, random);
-    if (!crowded || find_allowed(beside))
+    if (!crowded || sched_getaffinity(0, sizeof beside->allowed, &beside->allowed))
         return 0;
-    if (!thread_cpus_processor(cpus, threads[0]->tag - 1u, &processor) ||
-        !stay_on(beside, processor))
+    /* Where the profiler may run on every processor there is now, it may also use those that come later. */
+    if (CPU_COUNT(&beside->allowed) >= sysconf(_SC_NPROCESSORS_ONLN))
+        memset(&beside->allowed, 0xff, sizeof beside->allowed);
+    if (!thread_cpus_processor(cpus, threads[0]->tag - 1u, &processor) || processor < 0 ||
+        processor >= CPU_SETSIZE || !CPU_ISSET((size_t)processor, &beside->allowed))
+        return 0;
+    CPU_ZERO(&only);
+    CPU_SET((size_t)processor, &only);
+    beside->is_there = true;
+    if (sched_setaffinity(0, sizeof only, &only) || sched_getcpu() != processor)
         return 0;
     beside->since_ns = clock_now_ns();
     if (beside->since_ns - now_ns > SLOW_NS)
         beside->rests_until_ns = beside->since_ns + REST_NS;
-    for (size_t i = 0; i < crowded; i++)
-        if (holds(beside, cpus, pid, threads[i], processor))
-            put_first(threads, beside->count - 1, i);
+    /* A thread is held if it is ready to run, but on no processor, because its processor is this one. */
+    for (size_t i = 0; i < crowded; i++) {
+        struct thread *const thread = threads[i];
+        int now_at;
+        const uint64_t arrivals = thread_cpus_arrivals(cpus, thread->tag - 1u);
+        if (!arrivals || !thread_cpus_processor(cpus, thread->tag - 1u, &now_at) ||
+            now_at != processor ||
+            thread_cpus_ask(cpus, thread->tag - 1u, pid, thread->host_tid, NULL) != VALUE_YES)
+            continue;
+        put_first(threads, beside->count, i);
+        beside->items[beside->count++] = (struct beside_thread){ thread, arrivals };
+    }
     return beside->count;
 }
 

@@ -76,38 +76,24 @@ static void forget_nothing(struct engine *engine)
     (void)engine;
 }
 
-/* Targets that each sampled one stands for. */
-static double weigh(const struct remote_engine *remote)
-{
-    size_t threads = 0;
-    if (remote->count == 1)
-        return 1;
-    for (size_t i = 0; i < remote->count; i++)
-        threads += python_threads_per_tick(remote->targets[i]->target->python,
-                                           remote->engine.session->options->all_threads);
-    return threads > PYTHON_MAX_THREADS_PER_TICK ? (double)threads / PYTHON_MAX_THREADS_PER_TICK
-                                                 : 1;
-}
-
-static bool is_chosen(struct remote_tick *tick)
-{
-    if (tick->weight <= 1)
-        return true;
-    return random_fraction(&tick->random) * tick->weight < 1;
-}
-
 static bool tick(struct engine *engine, struct engine_tick *instant, struct ending *out)
 {
     struct remote_engine *const remote = own(engine);
     const struct engine_session *const session = engine->session;
     struct remote_tick *const tick = &remote->tick;
     bool goes_on = true;
-    tick->weight = weigh(remote);
+    size_t threads = 0;
+    for (size_t i = 0; i < remote->count && remote->count > 1; i++)
+        threads += python_threads_per_tick(remote->targets[i]->target->python,
+                                           session->options->all_threads);
+    tick->weight = threads > PYTHON_MAX_THREADS_PER_TICK
+                       ? (double)threads / PYTHON_MAX_THREADS_PER_TICK
+                       : 1;
     instant->has_sampled = false;
     for (size_t i = remote->count; i-- > 0 && goes_on;) {
         struct remote_target *const target = remote->targets[i];
         struct ending ending;
-        if (!is_chosen(tick)) {
+        if (tick->weight > 1 && random_fraction(&tick->random) * tick->weight >= 1) {
             remote_target_pass(target);
             tick->now_ns = clock_now_ns();
             instant->has_sampled = true;
@@ -122,25 +108,14 @@ static bool tick(struct engine *engine, struct engine_tick *instant, struct endi
     return goes_on;
 }
 
-/* Until this instant ticks read nothing; 0: the next one may read. */
-static uint64_t idle_until(const struct remote_engine *remote)
-{
-    uint64_t until_ns = UINT64_MAX;
-    if (remote->tick.weight > 1 || remote->tick.stopper.count)
-        return 0;
-    for (size_t i = 0; i < remote->count; i++) {
-        const uint64_t idle_ns = stops_idle_until(&remote->targets[i]->stops);
-        if (idle_ns < until_ns)
-            until_ns = idle_ns;
-    }
-    return remote->count ? until_ns : 0;
-}
-
 static bool skip(struct engine *engine, uint64_t instant_ns)
 {
     struct remote_engine *const remote = own(engine);
-    if (instant_ns >= idle_until(remote))
+    if (!remote->count || remote->tick.weight > 1 || remote->tick.stopper.count)
         return false;
+    for (size_t i = 0; i < remote->count; i++)
+        if (instant_ns >= stops_idle_until(&remote->targets[i]->stops))
+            return false;
     for (size_t i = 0; i < remote->count; i++)
         remote_target_skip(remote->targets[i], instant_ns);
     return true;

@@ -40,36 +40,27 @@ struct target_tick {
     bool is_probe;             /* what is read only shows whether stops are needed */
 };
 
-/* A whole number that is `weight` on average. */
-static uint32_t whole(struct remote_tick *tick, double weight)
-{
-    const uint32_t floor = (uint32_t)weight;
-    return weight > floor ? floor + (random_fraction(&tick->random) < weight - floor) : floor;
-}
-
-/* Does a thread run whose stack stands still, as in one long call of C code?  Mostly it waits, so it is not asked each
- * time. */
-static bool runs_still(const struct target_tick *now, const struct thread *thread)
-{
-    const struct target *const target = now->target;
-    const struct thread_reading *const reading = reading_of(thread);
-    if (reading->is_asked || reading->is_stopped)
-        return reading->runs == VALUE_YES;
-    return thread->host_tid > 0 && !random_below(&now->tick->random, ASK_ONE_IN) &&
-           thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
-                           thread->host_tid, NULL) == VALUE_YES;
-}
-
 /* A thread that does not move is certain whatever is done, but only a stop shows the native stack of one that runs. */
 static void note_reading(const struct target_tick *now, const struct thread *thread,
                          enum err_code failure)
 {
+    const struct target *const target = now->target;
+    const struct thread_reading *const reading = reading_of(thread);
     struct stops *const stops = &now->remote->stops;
-    const bool wants_native = now->target->fold.native_stacks;
-    if (failure || !thread->stack.is_unchanged)
+    const bool wants_native = target->fold.native_stacks;
+    if (failure || !thread->stack.is_unchanged) {
         stops_note_reading(stops,
                            failure || wants_native || thread->stack.certainty != STACK_EXACT);
-    else if (wants_native && runs_still(now, thread))
+        return;
+    }
+    /* A thread may run while its stack stands still, as in one long call of C code.  Mostly it waits, so it is not asked
+     * each time. */
+    bool runs = wants_native && reading->runs == VALUE_YES;
+    if (wants_native && !reading->is_asked && !reading->is_stopped)
+        runs = thread->host_tid > 0 && !random_below(&now->tick->random, ASK_ONE_IN) &&
+               thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
+                               thread->host_tid, NULL) == VALUE_YES;
+    if (runs)
         stops_note_reading(stops, true);
 }
 
@@ -78,38 +69,28 @@ static bool is_always_still(const struct target *target)
     return target->options->stop == SESSION_STOP_ALWAYS;
 }
 
-/* A thread that could not be stopped fails, unless it waited, where all samples are to be of
- * threads that stand still. */
-static enum err_code check_still(const struct target *target, const struct thread *thread)
-{
-    const bool is_still =
-        thread->stack.copy.is_still ||
-        (reading_of(thread)->runs == VALUE_NO && thread->stack.certainty != STACK_TRUNCATED);
-    return is_still || !is_always_still(target) ? ERR_OK : ERR_PERM;
-}
-
-/* The motion of a sampled thread. At a tick that stops threads, those that were not stopped did
- * not run when they were asked. */
-static enum thread_motion motion_of(const struct target_tick *now, const struct thread *thread)
-{
-    const bool is_still =
-        thread->stack.certainty == STACK_EXACT || is_always_still(now->target);
-    if (now->turn.step == STOPS_STILL)
-        return thread->stack.copy.is_still ? THREAD_STOPPED
-               : is_still                  ? THREAD_STILL
-                                           : THREAD_MOVING;
-    return thread->stack.copy.is_still || thread->stack.is_unchanged ? THREAD_STILL
-                                                                     : THREAD_MOVING;
-}
-
 /* Completes a reading before the thread goes on: what the interpreter says, and what the thread works for. */
 static struct thread_reading *take_reading(const struct target_tick *now, struct thread *thread,
                                            enum err_code failure)
 {
     struct thread_reading *const reading = reading_of(thread);
+    const struct stack *const stack = &thread->stack;
+    const bool is_always = is_always_still(now->target);
     reading->thread = thread;
-    reading->failure = failure ? failure : check_still(now->target, thread);
-    reading->motion = motion_of(now, thread);
+    reading->failure = failure;
+    /* A thread that could not be stopped fails, unless it waited, where all samples are to be of threads that stand
+     * still. */
+    if (!failure && is_always && !stack->copy.is_still &&
+        !(reading->runs == VALUE_NO && stack->certainty != STACK_TRUNCATED))
+        reading->failure = ERR_PERM;
+    /* At a tick that stops threads, those that were not stopped did not run when they were asked. */
+    if (now->turn.step == STOPS_STILL)
+        reading->motion = stack->copy.is_still                           ? THREAD_STOPPED
+                          : is_always || stack->certainty == STACK_EXACT ? THREAD_STILL
+                                                                         : THREAD_MOVING;
+    else
+        reading->motion =
+            stack->copy.is_still || stack->is_unchanged ? THREAD_STILL : THREAD_MOVING;
     reading->state = python_thread_state(now->target->python, thread);
     reading->now_ns = now->tick->now_ns;
     if (failure || !thread->stack.is_unchanged)
@@ -127,7 +108,11 @@ static enum err_code count(struct target_tick *now, struct thread *thread)
     struct quality *const quality = profile_quality(target->fold.nodes.profile);
     reading->now_ns = now->tick->now_ns;
     reading->since_ns = now->turn.since_ns;
-    reading->times = whole(now->tick, now->reading.weight * now->turn.ticks);
+    /* A whole number that is the weight on average. */
+    const double weight = now->reading.weight * now->turn.ticks;
+    reading->times = (uint32_t)weight;
+    if (weight > reading->times)
+        reading->times += random_fraction(&now->tick->random) < weight - reading->times;
     now->reading.failures[reading->failure] += reading->failure != ERR_OK;
     if (!reading->failure && reading->times > now->turn.ticks)
         quality->extrapolated += reading->times - now->turn.ticks;
@@ -209,14 +194,6 @@ struct sampled {
     size_t count, stopped;
 };
 
-/* A thread in an uninterruptible sleep stops only after it: a disk that does not answer, a child of vfork. */
-static bool can_stop(const struct target *target, const struct thread *thread)
-{
-    char state;
-    return procfs_thread_state(target->process.pid, thread->host_tid, &state, NULL) ||
-           state != 'D';
-}
-
 /* Asks whether the thread runs: once stopped, none does.  One that sleeps stands still already, but its registers can be read
  * only if it is stopped. */
 static bool is_to_stop(const struct target_tick *now, struct thread *thread)
@@ -237,25 +214,13 @@ static bool is_to_stop(const struct target_tick *now, struct thread *thread)
     reading->is_asked = reading->runs != VALUE_UNKNOWN;
     if (reading->runs != VALUE_NO || !is_always || !target->fold.native_stacks)
         return reading->runs != VALUE_NO;
+    char state;
+    /* A thread in an uninterruptible sleep stops only after it: a disk that does not answer, a child of vfork. */
     if (!reading->call.is_known || !system_call_ends_by_a_stop(reading->call.number))
-        return can_stop(target, thread);
+        return procfs_thread_state(target->process.pid, thread->host_tid, &state, NULL) ||
+               state != 'D';
     asleep_begin(target, thread);
     return false;
-}
-
-static void choose_stopped(const struct target_tick *now, struct sampled *out)
-{
-    size_t count;
-    struct thread *const *const chosen = python_chosen(now->target->python, &count);
-    for (size_t i = 0; i < count; i++) {
-        struct thread *const thread = chosen[i];
-        reading_of(thread)->is_stopped = is_to_stop(now, thread);
-        out->threads[out->count++] = thread;
-        if (!reading_of(thread)->is_stopped)
-            continue;
-        out->threads[out->count - 1] = out->threads[out->stopped];
-        out->threads[out->stopped++] = thread;
-    }
 }
 
 static enum err_code stop_threads(const struct target_tick *now, const struct sampled *sampled)
@@ -443,9 +408,19 @@ static enum err_code sample_still(struct target_tick *now)
     struct stopper *const stopper = &now->tick->stopper;
     struct sampled sampled = { .count = 0 };
     struct kept_threads kept;
+    size_t count;
+    struct thread *const *const chosen = python_chosen(target->python, &count);
     kept.count = 0;
     now->kept = &kept;
-    choose_stopped(now, &sampled);
+    for (size_t i = 0; i < count; i++) {
+        struct thread *const thread = chosen[i];
+        reading_of(thread)->is_stopped = is_to_stop(now, thread);
+        sampled.threads[sampled.count++] = thread;
+        if (!reading_of(thread)->is_stopped)
+            continue;
+        sampled.threads[sampled.count - 1] = sampled.threads[sampled.stopped];
+        sampled.threads[sampled.stopped++] = thread;
+    }
     now->tick->now_ns = clock_now_ns();
     enum err_code rc = python_sample(target->python, sampled.threads + sampled.stopped,
                                      sampled.count - sampled.stopped, count_thread, now);
@@ -468,16 +443,6 @@ static enum err_code sample_still(struct target_tick *now)
     return rc ? rc : probe(now, &sampled);
 }
 
-static enum err_code sample_moving(struct target_tick *now)
-{
-    size_t count;
-    struct thread *const *const chosen = python_chosen(now->target->python, &count);
-    for (size_t i = 0; i < count; i++)
-        reading_of(chosen[i])->is_stopped = reading_of(chosen[i])->is_asked = false;
-    now->tick->now_ns = clock_now_ns();
-    return read_unstopped(now, chosen, count);
-}
-
 static enum err_code sample(struct target_tick *now)
 {
     struct target *const target = now->target;
@@ -488,8 +453,16 @@ static enum err_code sample(struct target_tick *now)
     /* A sample stands for threads that were not sampled, too. */
     now->reading.weight = python_weight(target->python) * now->tick->weight;
     rc = target_read_tasks(target, 1, now->tick->now_ns);
-    if (!rc)
-        rc = now->turn.step == STOPS_STILL ? sample_still(now) : sample_moving(now);
+    if (!rc && now->turn.step == STOPS_STILL) {
+        rc = sample_still(now);
+    } else if (!rc) {
+        size_t count;
+        struct thread *const *const chosen = python_chosen(target->python, &count);
+        for (size_t i = 0; i < count; i++)
+            reading_of(chosen[i])->is_stopped = reading_of(chosen[i])->is_asked = false;
+        now->tick->now_ns = clock_now_ns();
+        rc = read_unstopped(now, chosen, count);
+    }
     if (target->fold.tasks)
         task_fold_settle(&target->tasks, now->tick->now_ns);
     return rc;

@@ -43,22 +43,17 @@ void stops_init(struct stops *stops, enum session_stop policy, double share)
     random_init_any(&stops->random);
 }
 
-/* The time that stops took in the last second, and up to a slice more. */
-static double used_lately(const struct stops *stops, uint64_t now_ns)
+/* Stops take no more than the share in any second, but for the stop that exceeds it. */
+static bool may_stop(const struct stops *stops, uint64_t now_ns)
 {
+    /* The time that they took in the last second, and up to a slice more. */
     const uint64_t slice = now_ns / STOPS_SLICE_NS;
     double used_ns = 0;
     for (size_t i = 0; i < STOPS_SLICES; i++)
         if (stops->slices[i].number + STOPS_SLICES > slice)
             used_ns += stops->slices[i].stopped_ns;
-    return used_ns;
-}
-
-/* Stops take no more than the share in any second, but for the stop that exceeds it. */
-static bool may_stop(const struct stops *stops, uint64_t now_ns)
-{
     return stops->credit_ns >= -stops->share * MAX_DEBT_NS &&
-           used_lately(stops, now_ns) < stops->share * (double)NS_PER_S;
+           used_ns < stops->share * (double)NS_PER_S;
 }
 
 static void begin_window(struct stops *stops, uint64_t now_ns)
@@ -81,16 +76,6 @@ static void begin_window(struct stops *stops, uint64_t now_ns)
         stops->stops *= AGEING;
         stops->stopped_ns *= AGEING;
     }
-}
-
-static void earn(struct stops *stops, uint64_t now_ns)
-{
-    const double most_ns = stops->share * SAVED_NS;
-    if (stops->credited_ns && now_ns > stops->credited_ns)
-        stops->credit_ns += stops->share * (double)(now_ns - stops->credited_ns);
-    stops->credited_ns = now_ns;
-    if (stops->credit_ns > most_ns)
-        stops->credit_ns = most_ns;
 }
 
 static bool is_due(struct stops *stops, uint64_t now_ns)
@@ -120,7 +105,10 @@ static enum stops_step choose(struct stops *stops, uint64_t now_ns)
         return stops->policy == SESSION_STOP_ALWAYS ? STOPS_STILL : STOPS_MOVING;
     if (now_ns >= stops->window_ends_ns)
         begin_window(stops, now_ns);
-    earn(stops, now_ns);
+    if (stops->credited_ns && now_ns > stops->credited_ns)
+        stops->credit_ns += stops->share * (double)(now_ns - stops->credited_ns);
+    stops->credited_ns = now_ns;
+    stops->credit_ns = fmin(stops->credit_ns, stops->share * SAVED_NS);
     /* Within a window, too, a stop may use more than all others may. */
     if (stops->is_still && may_stop(stops, now_ns))
         return is_due(stops, now_ns) ? STOPS_STILL : STOPS_SKIP;
