@@ -257,19 +257,6 @@ static enum err_code store(struct core_file *core, struct err *err)
     return stored_process_add(&core->process, err);
 }
 
-static enum err_code read_core(struct core_file *core, uid_t owner, const char *name,
-                               const char *executable, struct err *err)
-{
-    enum err_code rc = core_segments_read(&core->segments, &core->notes, core->fd, name, err);
-    if (rc)
-        return rc;
-    core->has_backings = true;
-    rc = core_backings_init(&core->backings, &core->segments, &core->notes, owner, err);
-    if (!rc && executable)
-        rc = core_backings_give(&core->backings, executable, name, err);
-    return rc ? rc : store(core, err);
-}
-
 static enum err_code create(int fd, uid_t owner, const char *name, const char *executable,
                             struct core_file **out, struct err *err)
 {
@@ -277,8 +264,17 @@ static enum err_code create(int fd, uid_t owner, const char *name, const char *e
     if (!core)
         return err_nomem(err);
     core->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    const enum err_code rc = core->fd < 0 ? err_sys(err, errno, "cannot read %s", name)
-                                          : read_core(core, owner, name, executable, err);
+    enum err_code rc = core->fd < 0 ? err_sys(err, errno, "cannot read %s", name) : ERR_OK;
+    if (!rc)
+        rc = core_segments_read(&core->segments, &core->notes, core->fd, name, err);
+    if (!rc) {
+        core->has_backings = true;
+        rc = core_backings_init(&core->backings, &core->segments, &core->notes, owner, err);
+    }
+    if (!rc && executable)
+        rc = core_backings_give(&core->backings, executable, name, err);
+    if (!rc)
+        rc = store(core, err);
     if (rc)
         core_file_close(core);
     else

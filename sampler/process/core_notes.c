@@ -113,30 +113,6 @@ static int by_start(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Takes the entries that make sense, and do not overlap. */
-static void keep_mapped(struct core_notes *notes, const unsigned char *entries, size_t count,
-                        uint64_t page_bytes, size_t path_bytes)
-{
-    const char *path = notes->paths, *const end = notes->paths + path_bytes;
-    size_t kept = 0;
-    for (size_t i = 0; i < count && path < end; i++, path += strlen(path) + 1) {
-        const unsigned char *const entry = entries + i * FILE_ENTRY_BYTES;
-        const uint64_t pages = word_at(entry, 16);
-        const struct core_mapped mapped = { .start = word_at(entry, 0),
-                                            .end = word_at(entry, 8),
-                                            .offset = pages * page_bytes,
-                                            .path = path };
-        if (mapped.start < mapped.end && pages <= INT64_MAX / page_bytes &&
-            strlen(path) < PATH_MAX)
-            notes->mapped[kept++] = mapped;
-    }
-    qsort(notes->mapped, kept, sizeof *notes->mapped, by_start);
-    for (size_t i = 0; i < kept; i++)
-        if (!notes->mapped_count ||
-            notes->mapped[notes->mapped_count - 1].end <= notes->mapped[i].start)
-            notes->mapped[notes->mapped_count++] = notes->mapped[i];
-}
-
 /* How many entries, the size of a page, then start, end and page of each, then their paths. */
 static enum err_code take_files(struct core_notes *notes, const unsigned char *note,
                                 size_t bytes)
@@ -157,7 +133,25 @@ static enum err_code take_files(struct core_notes *notes, const unsigned char *n
     if (path_bytes)
         memcpy(notes->paths, in.at, path_bytes);
     notes->paths[path_bytes] = '\0';
-    keep_mapped(notes, entries, count, page_bytes, path_bytes);
+    /* Takes the entries that make sense, and do not overlap. */
+    const char *path = notes->paths, *const end = notes->paths + path_bytes;
+    size_t kept = 0;
+    for (size_t i = 0; i < count && path < end; i++, path += strlen(path) + 1) {
+        const unsigned char *const entry = entries + i * FILE_ENTRY_BYTES;
+        const uint64_t pages = word_at(entry, 16);
+        const struct core_mapped mapped = { .start = word_at(entry, 0),
+                                            .end = word_at(entry, 8),
+                                            .offset = pages * page_bytes,
+                                            .path = path };
+        if (mapped.start < mapped.end && pages <= INT64_MAX / page_bytes &&
+            strlen(path) < PATH_MAX)
+            notes->mapped[kept++] = mapped;
+    }
+    qsort(notes->mapped, kept, sizeof *notes->mapped, by_start);
+    for (size_t i = 0; i < kept; i++)
+        if (!notes->mapped_count ||
+            notes->mapped[notes->mapped_count - 1].end <= notes->mapped[i].start)
+            notes->mapped[notes->mapped_count++] = notes->mapped[i];
     return ERR_OK;
 }
 
@@ -223,13 +217,6 @@ static enum err_code read_note(struct core_notes *notes, int fd, const Elf64_Nhd
     return rc;
 }
 
-/* All that tools write of a process is of "CORE" or "LINUX". */
-static bool is_of_process(const char owner[OWNER_BYTES], uint32_t length)
-{
-    return (length == sizeof "CORE" && memcmp(owner, "CORE", sizeof "CORE") == 0) ||
-           (length == sizeof "LINUX" && memcmp(owner, "LINUX", sizeof "LINUX") == 0);
-}
-
 static uint64_t padded(uint32_t bytes)
 {
     return ((uint64_t)bytes + 3) & ~UINT64_C(3);
@@ -258,7 +245,10 @@ enum err_code core_notes_read(struct core_notes *notes, int fd, uint64_t offset,
             notes->is_cut = true;
             break;
         }
-        if (is_of_process(head.owner, head.note.n_namesz))
+        /* All that tools write of a process is of "CORE" or "LINUX". */
+        const uint32_t length = head.note.n_namesz;
+        if ((length == sizeof "CORE" && memcmp(head.owner, "CORE", length) == 0) ||
+            (length == sizeof "LINUX" && memcmp(head.owner, "LINUX", length) == 0))
             rc = read_note(notes, fd, &head.note, desc);
         if (next > end)
             break;

@@ -17,11 +17,6 @@ enum { OUR_MACHINE = EM_AARCH64 };
 enum { OUR_MACHINE = EM_X86_64 };
 #endif
 
-static const char *name_machine(unsigned machine)
-{
-    return machine == EM_X86_64 ? "x86-64" : machine == EM_AARCH64 ? "aarch64" : "another kind";
-}
-
 static enum err_code check_header(const Elf64_Ehdr *header, const char *name, struct err *err)
 {
     static const char *const kinds[] = { [ET_REL] = "an object file",
@@ -48,7 +43,9 @@ static enum err_code check_header(const Elf64_Ehdr *header, const char *name, st
     if (header->e_machine != OUR_MACHINE)
         return err_set(err, ERR_INVALID,
                        "%s is of a processor of %s: read it on such a machine", name,
-                       name_machine(header->e_machine));
+                       header->e_machine == EM_X86_64    ? "x86-64"
+                       : header->e_machine == EM_AARCH64 ? "aarch64"
+                                                         : "another kind");
     return ERR_OK;
 }
 
@@ -109,17 +106,6 @@ static int by_start(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Overlapping segments make no sense: the first one counts. */
-static void sort_segments(struct core_segments *segments)
-{
-    size_t kept = 0;
-    qsort(segments->items, segments->count, sizeof *segments->items, by_start);
-    for (size_t i = 0; i < segments->count; i++)
-        if (!kept || segments->items[kept - 1].end <= segments->items[i].start)
-            segments->items[kept++] = segments->items[i];
-    segments->count = kept;
-}
-
 static enum err_code read_table(struct core_segments *segments, struct core_notes *notes,
                                 const Elf64_Ehdr *header, const char *name, struct err *err)
 {
@@ -143,7 +129,13 @@ static enum err_code read_table(struct core_segments *segments, struct core_note
     }
     if (rc)
         return err_nomem(err);
-    sort_segments(segments);
+    /* Overlapping segments make no sense: the first one counts. */
+    size_t kept = 0;
+    qsort(segments->items, segments->count, sizeof *segments->items, by_start);
+    for (size_t i = 0; i < segments->count; i++)
+        if (!kept || segments->items[kept - 1].end <= segments->items[i].start)
+            segments->items[kept++] = segments->items[i];
+    segments->count = kept;
     core_notes_sort(notes);
     if (notes->thread_count)
         return ERR_OK;

@@ -38,11 +38,6 @@ struct unpacking {
     enum err_code failure;
 };
 
-static bool is_zero(const char *data, size_t bytes)
-{
-    return bytes && !*data && memcmp(data, data + 1, bytes - 1) == 0;
-}
-
 static enum err_code check_room(struct unpacking *to)
 {
     struct statfs fs;
@@ -68,10 +63,11 @@ static bool take_piece(void *context, const char *data, size_t bytes)
     struct unpacking *const to = context;
     for (size_t done = 0; done < bytes && !to->failure;) {
         const size_t left = bytes - done, most = left < BLOCK_BYTES ? left : BLOCK_BYTES;
+        const char *const piece = data + done;
         ssize_t n = (ssize_t)most;
         to->failure = check_room(to);
-        if (!to->failure && !is_zero(data + done, most))
-            n = pwrite(to->fd, data + done, most, (off_t)to->bytes);
+        if (!to->failure && (*piece || memcmp(piece, piece + 1, most - 1) != 0))
+            n = pwrite(to->fd, piece, most, (off_t)to->bytes);
         if (n <= 0)
             to->failure = err_sys(to->err, errno, "cannot unpack %s", to->name);
         else if (!to->failure) {
@@ -80,17 +76,6 @@ static bool take_piece(void *context, const char *data, size_t bytes)
         }
     }
     return !to->failure;
-}
-
-static int open_nameless(void)
-{
-    const char *const folders[] = { secure_getenv("TMPDIR"), "/var/tmp", "/tmp" };
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        const int fd = folders[i] ? open(folders[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
-        if (fd >= 0)
-            return fd;
-    }
-    return -1;
 }
 
 enum err_code core_unpack(int fd, const char *name, uint64_t max_bytes, int *fd_out,
@@ -110,7 +95,11 @@ enum err_code core_unpack(int fd, const char *name, uint64_t max_bytes, int *fd_
         return err_set(err, ERR_INVALID,
                        "%s is compressed: unpack it with %s -d, and dump the result", name,
                        programs[program].name);
-    SCOPED_FD int plain_fd = open_nameless();
+    const char *const folders[] = { secure_getenv("TMPDIR"), "/var/tmp", "/tmp" };
+    SCOPED_FD int plain_fd = -1;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && plain_fd < 0; i++)
+        if (folders[i])
+            plain_fd = open(folders[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (plain_fd < 0)
         return err_sys(err, errno, "cannot make a file to unpack %s into: set TMPDIR", name);
     struct unpacking to = { .fd = plain_fd, .name = name, .max_bytes = max_bytes, .err = err };

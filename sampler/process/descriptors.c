@@ -223,17 +223,6 @@ static const char *peer_of(struct descriptors *descriptors, int pid, int fd, uin
     return entry->peer;
 }
 
-/* The kind of file that a descriptor's name leads to. */
-static enum descriptor_kind kind_of_named(const char *path)
-{
-    struct statx is;
-    if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &is))
-        return DESCRIPTOR_FILE;
-    return S_ISFIFO(is.stx_mode)  ? DESCRIPTOR_PIPE
-           : S_ISCHR(is.stx_mode) ? DESCRIPTOR_DEVICE
-                                  : DESCRIPTOR_FILE;
-}
-
 enum descriptor_kind descriptors_find(struct descriptors *descriptors, int pid, int fd,
                                       uint64_t now_ns, const char **peer_out)
 {
@@ -248,8 +237,12 @@ enum descriptor_kind descriptors_find(struct descriptors *descriptors, int pid, 
         text[length > 0 ? length : 0] = '\0';
         *entry = (struct known_descriptor){ .pid = pid, .fd = fd, .read_ns = now_ns };
         entry->kind = descriptors_read_link(text, &entry->inode);
-        if (entry->kind == DESCRIPTOR_FILE)
-            entry->kind = kind_of_named(path);
+        struct statx is;
+        if (entry->kind == DESCRIPTOR_FILE &&
+            !statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &is))
+            entry->kind = S_ISFIFO(is.stx_mode)  ? DESCRIPTOR_PIPE
+                          : S_ISCHR(is.stx_mode) ? DESCRIPTOR_DEVICE
+                                                 : DESCRIPTOR_FILE;
     }
     if (entry->kind == DESCRIPTOR_SOCKET)
         *peer_out = peer_of(descriptors, pid, fd, entry->inode, now_ns);

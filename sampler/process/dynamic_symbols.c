@@ -41,15 +41,6 @@ enum err_code dynamic_symbols_open(struct memory *memory, remote_addr dynamic, r
     return out->symbols && out->names && out->hash ? ERR_OK : ERR_CORRUPT;
 }
 
-static bool is_header(const Elf64_Ehdr *header)
-{
-    return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-           header->e_ident[EI_CLASS] == ELFCLASS64 &&
-           header->e_phentsize == sizeof(Elf64_Phdr) &&
-           header->e_phnum <= DYNAMIC_SYMBOLS_MAX_SEGMENTS && header->e_phnum > 0 &&
-           header->e_phoff < PAGE_BYTES;
-}
-
 enum err_code dynamic_symbols_open_file(struct memory *memory, remote_addr start,
                                         struct dynamic_symbols *out)
 {
@@ -59,7 +50,10 @@ enum err_code dynamic_symbols_open_file(struct memory *memory, remote_addr start
     enum err_code rc = memory_read(memory, start, &header, sizeof header);
     if (rc)
         return rc;
-    if (!is_header(&header))
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof *segments ||
+        header.e_phnum > DYNAMIC_SYMBOLS_MAX_SEGMENTS || header.e_phnum == 0 ||
+        header.e_phoff >= PAGE_BYTES)
         return ERR_CORRUPT;
     rc = memory_read(memory, start + header.e_phoff, segments,
                      header.e_phnum * sizeof *segments);
@@ -75,15 +69,6 @@ enum err_code dynamic_symbols_open_file(struct memory *memory, remote_addr start
         return ERR_CORRUPT;
     const remote_addr bias = start - (first->p_vaddr - first->p_offset);
     return dynamic_symbols_open(memory, dynamic->p_vaddr + bias, bias, out);
-}
-
-static uint32_t hash_name(const char *name)
-{
-    enum { FIRST = 5381, FACTOR = 33 };
-    uint32_t hash = FIRST;
-    for (; *name; name++)
-        hash = hash * FACTOR + (unsigned char)*name;
-    return hash;
 }
 
 static enum err_code read_u32(struct memory *memory, remote_addr addr, uint32_t *out)
@@ -120,38 +105,15 @@ struct hash_table {
     uint32_t buckets, first_symbol, filter_words, shift;
 };
 
-static enum err_code search_bucket(struct memory *memory, const struct dynamic_symbols *symbols,
-                                   const struct hash_table *table, remote_addr buckets,
-                                   const char *name, Elf64_Sym *out)
-{
-    const uint32_t wanted = hash_name(name);
-    const remote_addr hashes = buckets + sizeof(uint32_t) * (uint64_t)table->buckets;
-    uint32_t index, hash = 0;
-    enum err_code rc =
-        read_u32(memory, buckets + sizeof index * (uint64_t)(wanted % table->buckets), &index);
-    if (rc)
-        return rc;
-    if (index < table->first_symbol)
-        return ERR_NOT_FOUND;
-    for (size_t i = 0; i < DYNAMIC_SYMBOLS_MAX_CHAIN && !(hash & 1); i++, index++) {
-        rc = read_u32(memory, hashes + sizeof hash * (uint64_t)(index - table->first_symbol),
-                      &hash);
-        if (!rc)
-            rc = (hash | 1) == (wanted | 1) ? check_symbol(memory, symbols, index, name, out)
-                                            : ERR_NOT_FOUND;
-        if (rc != ERR_NOT_FOUND)
-            return rc;
-    }
-    return ERR_NOT_FOUND;
-}
-
 enum err_code dynamic_symbols_find(struct memory *memory, const struct dynamic_symbols *symbols,
                                    const char *name, Elf64_Sym *out)
 {
-    enum { WORD_BITS = 64 };
+    enum { WORD_BITS = 64, FIRST = 5381, FACTOR = 33 };
     struct hash_table table;
     uint64_t filter;
-    const uint32_t hash = hash_name(name);
+    uint32_t hash = FIRST;
+    for (const char *at = name; *at; at++)
+        hash = hash * FACTOR + (unsigned char)*at;
     enum err_code rc = memory_read(memory, symbols->hash, &table, sizeof table);
     if (rc)
         return rc;
@@ -165,6 +127,22 @@ enum err_code dynamic_symbols_find(struct memory *memory, const struct dynamic_s
         return rc;
     if (!(filter >> hash % WORD_BITS & filter >> (hash >> table.shift) % WORD_BITS & 1))
         return ERR_NOT_FOUND;
-    return search_bucket(memory, symbols, &table,
-                         filters + sizeof filter * (uint64_t)table.filter_words, name, out);
+    const remote_addr buckets = filters + sizeof filter * (uint64_t)table.filter_words;
+    const remote_addr hashes = buckets + sizeof(uint32_t) * (uint64_t)table.buckets;
+    uint32_t index, found = 0;
+    rc = read_u32(memory, buckets + sizeof index * (uint64_t)(hash % table.buckets), &index);
+    if (rc)
+        return rc;
+    if (index < table.first_symbol)
+        return ERR_NOT_FOUND;
+    for (size_t i = 0; i < DYNAMIC_SYMBOLS_MAX_CHAIN && !(found & 1); i++, index++) {
+        rc = read_u32(memory, hashes + sizeof found * (uint64_t)(index - table.first_symbol),
+                      &found);
+        if (!rc)
+            rc = (found | 1) == (hash | 1) ? check_symbol(memory, symbols, index, name, out)
+                                           : ERR_NOT_FOUND;
+        if (rc != ERR_NOT_FOUND)
+            return rc;
+    }
+    return ERR_NOT_FOUND;
 }

@@ -83,38 +83,25 @@ static void read_sections(struct elf *elf, const Elf64_Ehdr *header)
                        header->e_shstrndx == SHN_XINDEX ? first.sh_link : header->e_shstrndx);
 }
 
-static bool is_header(const Elf64_Ehdr *header)
-{
-    return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
-           header->e_ident[EI_CLASS] == ELFCLASS64 &&
-           header->e_ident[EI_DATA] == OWN_BYTE_ORDER &&
-           header->e_ident[EI_VERSION] == EV_CURRENT;
-}
-
-/* false: not a supported ELF file. */
-static bool read_headers(struct elf *elf)
+enum err_code elf_open_any(const struct elf *where, struct elf **out, struct err *err)
 {
     Elf64_Ehdr header;
-    if (!elf_read(elf, 0, &header, sizeof header) || !is_header(&header))
-        return false;
+    struct elf *const elf = malloc(sizeof *elf);
+    if (!elf)
+        return err_nomem(err);
+    *elf = *where;
+    if (!elf_read(elf, 0, &header, sizeof header) ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != OWN_BYTE_ORDER ||
+        header.e_ident[EI_VERSION] != EV_CURRENT) {
+        elf_close(elf);
+        return err_set(err, ERR_INVALID, "not a 64-bit ELF file");
+    }
     read_sections(elf, &header);
     if (header.e_phentsize == sizeof *elf->segments)
         elf->segments = elf_read_table(elf, header.e_phoff, header.e_phnum, ELF_MAX_SEGMENTS,
                                        sizeof *elf->segments);
     elf->segment_count = elf->segments ? header.e_phnum : 0;
-    return true;
-}
-
-enum err_code elf_open_any(const struct elf *where, struct elf **out, struct err *err)
-{
-    struct elf *const elf = malloc(sizeof *elf);
-    if (!elf)
-        return err_nomem(err);
-    *elf = *where;
-    if (!read_headers(elf)) {
-        elf_close(elf);
-        return err_set(err, ERR_INVALID, "not a 64-bit ELF file");
-    }
     *out = elf;
     return ERR_OK;
 }
@@ -188,19 +175,6 @@ static bool get_segment(const struct elf *elf, size_t index, uint64_t page, stru
     return header->p_filesz && out->past > out->first;
 }
 
-static bool get_lowest_segment(const struct elf *elf, uint64_t page, struct segment *out)
-{
-    struct segment segment;
-    bool found = false;
-    for (size_t i = 0; i < elf->segment_count; i++) {
-        if (!get_segment(elf, i, page, &segment) || (found && segment.vaddr >= out->vaddr))
-            continue;
-        *out = segment;
-        found = true;
-    }
-    return found;
-}
-
 /* The bias that all segments with that page agree on. */
 static bool bias_of_any(const struct elf *elf, uint64_t page, uint64_t start,
                         uint64_t file_offset, uint64_t *bias_out)
@@ -227,8 +201,15 @@ bool elf_load_bias(const struct elf *elf, uint64_t start, uint64_t file_offset,
                    uint64_t *bias_out)
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    struct segment lowest;
-    if (!get_lowest_segment(elf, page, &lowest))
+    struct segment segment, lowest;
+    bool found = false;
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        if (!get_segment(elf, i, page, &segment) || (found && segment.vaddr >= lowest.vaddr))
+            continue;
+        lowest = segment;
+        found = true;
+    }
+    if (!found)
         return false;
     if (file_offset != lowest.first)
         return bias_of_any(elf, page, start, file_offset, bias_out);

@@ -81,18 +81,6 @@ static bool find_in_block(void *to, const Elf64_Sym *symbols, size_t count)
     return !search->found;
 }
 
-static bool find_in_table(struct elf *elf, const Elf64_Shdr *table, const char *name,
-                          struct elf_place *out)
-{
-    struct search search = { .out = out };
-    if (table->sh_link >= elf->section_count || table->sh_entsize != sizeof(Elf64_Sym))
-        return false;
-    find_places(elf, &elf->sections[table->sh_link], name, &search.places);
-    if (search.places.count)
-        (void)elf_each_symbol(elf, table, find_in_block, &search);
-    return search.found;
-}
-
 static bool find_in_tables(struct elf *elf, const char *name, struct elf_place *out)
 {
     static const Elf64_Word types[] = { SHT_DYNSYM, SHT_SYMTAB };
@@ -102,7 +90,14 @@ static bool find_in_tables(struct elf *elf, const char *name, struct elf_place *
             if (elf->sections[i].sh_type != types[t])
                 continue;
             tables++;
-            if (find_in_table(elf, &elf->sections[i], name, out))
+            const Elf64_Shdr *const table = &elf->sections[i];
+            struct search search = { .out = out };
+            if (table->sh_link >= elf->section_count || table->sh_entsize != sizeof(Elf64_Sym))
+                continue;
+            find_places(elf, &elf->sections[table->sh_link], name, &search.places);
+            if (search.places.count)
+                (void)elf_each_symbol(elf, table, find_in_block, &search);
+            if (search.found)
                 return true;
         }
     }
@@ -141,15 +136,12 @@ struct elf *elf_compressed(struct elf *elf)
     return elf->inner;
 }
 
-static bool find_in_compressed(struct elf *elf, const char *name, struct elf_place *out)
-{
-    struct elf *const inner = elf_compressed(elf);
-    const bool found = inner && find_in_tables(inner, name, out);
-    elf->is_unfinished = elf->is_unfinished || (elf->inner && elf->inner->is_unfinished);
-    return found;
-}
-
 bool elf_find_symbol(struct elf *elf, const char *name, struct elf_place *out)
 {
-    return find_in_tables(elf, name, out) || find_in_compressed(elf, name, out);
+    if (find_in_tables(elf, name, out))
+        return true;
+    struct elf *const inner = elf_compressed(elf);
+    const bool is_found = inner && find_in_tables(inner, name, out);
+    elf->is_unfinished = elf->is_unfinished || (elf->inner && elf->inner->is_unfinished);
+    return is_found;
 }

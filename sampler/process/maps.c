@@ -33,17 +33,6 @@ static enum err_code parse_line(const char *line, size_t length, struct mapping 
     return out->path ? ERR_OK : err_nomem(err);
 }
 
-static enum err_code append(struct maps *maps, const struct mapping *mapping, size_t *room,
-                            struct err *err)
-{
-    if (maps->count == MAPS_MAX)
-        return err_set(err, ERR_LIMIT, "more than %d mappings", MAPS_MAX);
-    if (!VEC_RESERVE(maps->items, *room, maps->count + 1))
-        return err_nomem(err);
-    maps->items[maps->count++] = *mapping;
-    return ERR_OK;
-}
-
 enum err_code maps_parse(struct maps *maps, const char *text, struct err *err)
 {
     size_t room = 0;
@@ -54,13 +43,16 @@ enum err_code maps_parse(struct maps *maps, const char *text, struct err *err)
         struct mapping mapping;
         memset(&mapping, 0, sizeof mapping);
         enum err_code rc = parse_line(text, length, &mapping, err);
-        if (!rc)
-            rc = append(maps, &mapping, &room, err);
+        if (!rc && maps->count == MAPS_MAX)
+            rc = err_set(err, ERR_LIMIT, "more than %d mappings", MAPS_MAX);
+        if (!rc && !VEC_RESERVE(maps->items, room, maps->count + 1))
+            rc = err_nomem(err);
         if (rc) {
             free(mapping.path);
             maps_deinit(maps);
             return rc;
         }
+        maps->items[maps->count++] = mapping;
         text += length + (newline != NULL);
         left -= length + (newline != NULL);
     }

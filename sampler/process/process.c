@@ -69,17 +69,6 @@ static bool has_title(struct process *process)
     return false;
 }
 
-static enum err_code refuse_zombie(int pid, struct err *err)
-{
-    char state;
-    const enum err_code rc = procfs_state(pid, &state, err);
-    if (rc)
-        return rc;
-    if (state == 'Z' || state == 'X')
-        return err_set(err, ERR_GONE, "process %d has already ended (it is a zombie)", pid);
-    return ERR_OK;
-}
-
 /* The command line of a stored process has no quotes. */
 static enum err_code open_stored(struct process *process, const struct stored_process *stored,
                                  struct err *err)
@@ -118,7 +107,10 @@ enum err_code process_open(struct process *process, int pid, struct err *err)
     /* A thread's id gives EINVAL until Linux 6.8, then ENOENT. */
     if (process->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
         return err_set(err, ERR_GONE, "%d is not a process (it may be a thread)", pid);
-    enum err_code rc = refuse_zombie(pid, err);
+    char state;
+    enum err_code rc = procfs_state(pid, &state, err);
+    if (!rc && (state == 'Z' || state == 'X'))
+        rc = err_set(err, ERR_GONE, "process %d has already ended (it is a zombie)", pid);
     if (!rc)
         rc = procfs_start_time(pid, &process->start_time, err);
     /* The memory is opened before the command line is read: while that is not empty, both are of the same program. */
@@ -190,26 +182,6 @@ bool process_has_exited(const struct process *process)
            state == 'Z';
 }
 
-/* An exiting process has already released its address space. */
-static bool has_memory(const struct process *process)
-{
-    SCOPED_FREE char *text = NULL;
-    size_t bytes;
-    return !procfs_read(process->pid, "maps", &text, &bytes, NULL) && bytes > 0;
-}
-
-/* The address space that was opened is empty: exec has replaced it, or the process exits. */
-static enum process_fate fate_without_space(const struct process *process)
-{
-    enum { WAITS = 200, WAIT_NS = 1000000 };
-    for (int i = 0; i < WAITS && !process_has_exited(process); i++) {
-        if (has_memory(process))
-            return PROCESS_REPLACED;
-        nanosleep(&(struct timespec){ .tv_nsec = WAIT_NS }, NULL);
-    }
-    return PROCESS_EXITED;
-}
-
 static bool has_space(const struct process *process, remote_addr mapped_addr)
 {
     char byte;
@@ -223,7 +195,18 @@ bool process_runs(const struct process *process, remote_addr mapped_addr)
 
 enum process_fate process_fate(const struct process *process, remote_addr mapped_addr)
 {
+    enum { WAITS = 200, WAIT_NS = 1000000 };
     if (process_has_exited(process))
         return PROCESS_EXITED;
-    return has_space(process, mapped_addr) ? PROCESS_RUNS : fate_without_space(process);
+    if (has_space(process, mapped_addr))
+        return PROCESS_RUNS;
+    /* The address space that was opened is empty: exec has replaced it, or the process exits, and has released it already. */
+    for (int i = 0; i < WAITS && !process_has_exited(process); i++) {
+        SCOPED_FREE char *text = NULL;
+        size_t bytes;
+        if (!procfs_read(process->pid, "maps", &text, &bytes, NULL) && bytes > 0)
+            return PROCESS_REPLACED;
+        nanosleep(&(struct timespec){ .tv_nsec = WAIT_NS }, NULL);
+    }
+    return PROCESS_EXITED;
 }

@@ -29,14 +29,6 @@ enum err_code pid_list_add(struct pid_list *list, int pid)
     return ERR_OK;
 }
 
-/* 0: not the name of a process. */
-static int pid_of(const char *name)
-{
-    char *end = NULL;
-    const long pid = strtol(name, &end, 10);
-    return *name >= '1' && *name <= '9' && *end == '\0' && pid <= INT_MAX ? (int)pid : 0;
-}
-
 /* Adds the entries of a folder that are numbers. */
 static enum err_code add_entries(const char *path, struct pid_list *out)
 {
@@ -46,9 +38,11 @@ static enum err_code add_entries(const char *path, struct pid_list *out)
     if (!folder)
         return err_code_of_errno(errno);
     while (!rc && (entry = readdir(folder))) {
-        const int pid = pid_of(entry->d_name);
-        if (pid)
-            rc = pid_list_add(out, pid);
+        const char *const name = entry->d_name;
+        char *end = NULL;
+        const long pid = strtol(name, &end, 10);
+        if (*name >= '1' && *name <= '9' && *end == '\0' && pid <= INT_MAX)
+            rc = pid_list_add(out, (int)pid);
     }
     closedir(folder);
     return rc;

@@ -147,25 +147,19 @@ static bool is_pod_folder(const char *entry, const char *uid, char out[POD_BYTES
     return true;
 }
 
-static bool find_pod(const char *folder, struct container *container)
-{
-    DIR *const pods = opendir(folder);
-    bool found = false;
-    if (!pods)
-        return false;
-    const struct dirent *entry = NULL;
-    for (size_t i = 0; !found && i < MAX_PODS && (entry = readdir(pods)); i++)
-        found = is_pod_folder(entry->d_name, container->pod_uid, container->pod);
-    closedir(pods);
-    return found;
-}
-
 void container_name_pod(const char *folder, struct container *container)
 {
     const char *const name = getenv(POD_NAME_VARIABLE);
     const char *const namespace = getenv(POD_NAMESPACE_VARIABLE);
     if (*container->pod_uid) {
-        if (!find_pod(folder, container))
+        DIR *const pods = opendir(folder);
+        const struct dirent *entry = NULL;
+        bool is_found = false;
+        for (size_t i = 0; pods && !is_found && i < MAX_PODS && (entry = readdir(pods)); i++)
+            is_found = is_pod_folder(entry->d_name, container->pod_uid, container->pod);
+        if (pods)
+            closedir(pods);
+        if (!is_found)
             snprintf(container->pod, sizeof container->pod, "%s", container->pod_uid);
     } else if (name && *name) {
         /* Within a pod its containers see no more of the control group than their own part. */

@@ -166,9 +166,14 @@ enum err_code procfs_executable(int pid, char **out, struct err *err)
     return ERR_OK;
 }
 
-static bool host_is_random(void)
+bool procfs_has_random_addresses(int pid)
 {
+    SCOPED_FREE char *text = NULL;
+    size_t bytes;
     int mode = 0;
+    if (procfs_read(pid, "personality", &text, &bytes, NULL) ||
+        strtoul(text, NULL, 16) & ADDR_NO_RANDOMIZE)
+        return false;
     FILE *const f = fopen("/proc/sys/kernel/randomize_va_space", "re");
     if (!f)
         return false;
@@ -176,12 +181,4 @@ static bool host_is_random(void)
         mode = 0;
     fclose(f);
     return mode > 0;
-}
-
-bool procfs_has_random_addresses(int pid)
-{
-    SCOPED_FREE char *text = NULL;
-    size_t bytes;
-    return procfs_read(pid, "personality", &text, &bytes, NULL) == ERR_OK &&
-           !(strtoul(text, NULL, 16) & ADDR_NO_RANDOMIZE) && host_is_random();
 }

@@ -92,19 +92,6 @@ static bool is_same(int fd, int other)
            a.st_dev == b.st_dev;
 }
 
-/* -1: this kernel has no Yama. */
-static int yama_scope(void)
-{
-    int scope;
-    FILE *const f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-    if (!f)
-        return -1;
-    if (fscanf(f, "%d", &scope) != 1)
-        scope = -1;
-    fclose(f);
-    return scope;
-}
-
 static bool is_descendant(int pid)
 {
     struct procfs_identity identity;
@@ -218,7 +205,12 @@ static const char *const scopes[] = {
 
 static void add_yama(const struct view *view, struct access_checks *out)
 {
-    const int scope = yama_scope();
+    int scope = -1;
+    FILE *const f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+    if (f && fscanf(f, "%d", &scope) != 1)
+        scope = -1;
+    if (f)
+        fclose(f);
     if (scope < 0 || scope > 3) {
         access_checks_add(out, "Yama", ACCESS_CHECK_OK, "this kernel has no Yama, or hides it");
         return;

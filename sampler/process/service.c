@@ -89,17 +89,6 @@ static void read_attribute(const char *pair, size_t length, struct service *out)
     }
 }
 
-static void read_attributes(const char *text, size_t length, struct service *out)
-{
-    while (length > 0) {
-        const char *const comma = memchr(text, ',', length);
-        const size_t part = comma ? (size_t)(comma - text) : length;
-        read_attribute(text, part, out);
-        text += part + (comma ? 1 : 0);
-        length -= part + (comma ? 1 : 0);
-    }
-}
-
 static bool begins_with(const char *text, size_t length, const char *with)
 {
     return length >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
@@ -116,8 +105,13 @@ void service_parse(const char *environment, size_t bytes, struct service *out)
             service_keep(environment + sizeof name_variable - 1,
                          length - (sizeof name_variable - 1), name);
         else if (begins_with(environment, length, attributes_variable))
-            read_attributes(environment + sizeof attributes_variable - 1,
-                            length - (sizeof attributes_variable - 1), out);
+            for (const char *at = environment + sizeof attributes_variable - 1,
+                            *const past = environment + length;
+                 at < past;) {
+                const char *const comma = memchr(at, ',', (size_t)(past - at));
+                read_attribute(at, (size_t)((comma ? comma : past) - at), out);
+                at = comma ? comma + 1 : past;
+            }
         environment += length + (end ? 1 : 0);
         bytes -= length + (end ? 1 : 0);
     }

@@ -44,13 +44,6 @@ static const struct stopped *find_stopped(const struct stopper *stopper, int32_t
     return NULL;
 }
 
-/* Until it has been waited for, there is something left of a thread that has ended. */
-static bool has_ended(int32_t tid)
-{
-    char state;
-    return procfs_state(tid, &state, NULL) || state == 'Z' || state == 'X';
-}
-
 /* The errno of a refusal; 0: seized.  The kernel refuses a thread that has ended as it does one that is traced. */
 static int seize_thread(struct stopper *stopper, const struct process *process, int32_t tid)
 {
@@ -58,7 +51,10 @@ static int seize_thread(struct stopper *stopper, const struct process *process, 
         return ESRCH;
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
         const int refusal = errno;
-        return refusal == EPERM && has_ended(tid) ? ESRCH : refusal;
+        char state;
+        /* Until it has been waited for, there is something left of a thread that has ended. */
+        const bool has_ended = procfs_state(tid, &state, NULL) || state == 'Z' || state == 'X';
+        return refusal == EPERM && has_ended ? ESRCH : refusal;
     }
     stopper->items[stopper->count++] = (struct stopped){
         .tid = tid, .pid = process->pid, .state = STOPPER_SEIZED, .ran_ns = stopper->polled_ns
@@ -96,21 +92,6 @@ static void detach_thread(struct stopper *stopper, size_t index)
     forget_thread(stopper, index);
 }
 
-/* Takes the status from waitpid: the thread has stopped, perhaps with a pending signal, or is gone. */
-static void take_status(struct stopper *stopper, size_t index, int status)
-{
-    struct stopped *const item = &stopper->items[index];
-    if (!WIFSTOPPED(status)) {
-        forget_thread(stopper, index);
-        return;
-    }
-    item->state = STOPPER_STOPPED;
-    if (status >> 16 != PTRACE_EVENT_STOP)
-        item->signal = WSTOPSIG(status);
-    if (item->is_foreign)
-        detach_thread(stopper, index);
-}
-
 /* The kernel reports the end of our own child once; that report is for the code that started it. */
 static int is_end_of_own_child(int32_t tid)
 {
@@ -138,17 +119,18 @@ static bool poll_thread(struct stopper *stopper, size_t index)
         item->tid = item->pid;
         rc = waitpid(item->tid, &status, __WALL | WNOHANG);
     }
-    if (rc == item->tid)
-        take_status(stopper, index, status);
-    return rc >= 0 || errno != ECHILD;
-}
-
-/* Is the thread to be waited for?  On a busy host it has no processor for a while; one that sleeps in the kernel may do so
- * for ever. */
-static bool is_awaited(const struct stopped *item)
-{
-    enum { MAX_WAITS = 6 };
-    return item->state != STOPPER_STOPPED && item->waits < MAX_WAITS;
+    if (rc != item->tid)
+        return rc >= 0 || errno != ECHILD;
+    if (!WIFSTOPPED(status)) {
+        forget_thread(stopper, index);
+        return true;
+    }
+    item->state = STOPPER_STOPPED;
+    if (status >> 16 != PTRACE_EVENT_STOP)
+        item->signal = WSTOPSIG(status);
+    if (item->is_foreign)
+        detach_thread(stopper, index);
+    return true;
 }
 
 static void note_wait(struct stopper *stopper)
@@ -160,6 +142,7 @@ static void note_wait(struct stopper *stopper)
 /* Polls each thread that has not stopped yet; returns how many of them are to be waited for. */
 static size_t poll_threads(struct stopper *stopper)
 {
+    enum { MAX_WAITS = 6 };
     const uint64_t before_ns = stopper->polled_ns;
     size_t running = 0;
     stopper->polled_ns = clock_now_ns();
@@ -171,8 +154,10 @@ static size_t poll_threads(struct stopper *stopper)
         if (is_end_of_own_child(item->tid) || !poll_thread(stopper, i))
             forget_thread(stopper, i);
     }
+    /* On a busy host a thread has no processor for a while; one that sleeps in the kernel may do so for ever. */
     for (size_t i = 0; i < stopper->count; i++)
-        running += is_awaited(&stopper->items[i]);
+        running +=
+            stopper->items[i].state != STOPPER_STOPPED && stopper->items[i].waits < MAX_WAITS;
     return running;
 }
 

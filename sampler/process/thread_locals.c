@@ -156,15 +156,6 @@ static void see_module(struct refresh *refresh, uint64_t number, remote_addr slo
     refresh->has_changed = true;
 }
 
-static bool make_room(struct thread_locals *locals, size_t count)
-{
-    if (!VEC_RESERVE(locals->modules, locals->module_room, count))
-        return false;
-    for (; locals->module_count < count; locals->module_count++)
-        locals->modules[locals->module_count] = (struct thread_locals_module){ 0 };
-    return true;
-}
-
 static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
 {
     uint64_t word;
@@ -180,8 +171,10 @@ static enum err_code read_slots(struct refresh *refresh, remote_addr slots, size
     unsigned char bytes[BLOCK * THREAD_LOCALS_SLOT_BYTES];
     struct thread_locals *const locals = refresh->locals;
     const struct thread_locals_layout *const layout = &locals->layout;
-    if (!make_room(locals, first + count))
+    if (!VEC_RESERVE(locals->modules, locals->module_room, first + count))
         return ERR_NOMEM;
+    for (; locals->module_count < first + count; locals->module_count++)
+        locals->modules[locals->module_count] = (struct thread_locals_module){ 0 };
     for (size_t done = 0; done < count; done += BLOCK) {
         const size_t some = count - done < BLOCK ? count - done : BLOCK;
         const remote_addr at = slots + done * THREAD_LOCALS_SLOT_BYTES;
@@ -258,26 +251,6 @@ void thread_locals_trail(const struct thread_locals *locals, size_t item,
                      (int64_t)variable->offset;
 }
 
-/* The variable of a thread that has a vector; the vector has an entry for each file that its generation knows. */
-static enum err_code read_in_block(const struct thread_local_variable *variable,
-                                   const struct thread_local_trail *trail,
-                                   struct memory *memory, remote_addr vector, uint64_t *out)
-{
-    uint64_t generation, block;
-    size_t arrived;
-    const struct memory_span spans[] = {
-        { vector + trail->of_generation, &generation, sizeof generation },
-        { vector + trail->of_block, &block, sizeof block },
-    };
-    const enum err_code rc =
-        memory_readv(memory, spans, sizeof spans / sizeof *spans, &arrived);
-    if (rc)
-        return rc;
-    if (generation < variable->module.generation || !block || block == UINT64_MAX)
-        return ERR_NOT_FOUND;
-    return memory_read_u64(memory, block + trail->offset, out);
-}
-
 enum err_code thread_locals_read_u64(const struct thread_locals *locals, size_t item,
                                      struct memory *memory, uint64_t pthread, uint64_t *out)
 {
@@ -302,8 +275,20 @@ enum err_code thread_locals_read_u64(const struct thread_locals *locals, size_t 
                                                  word_at(slot, layout->slot_map) };
     if (!tid || !is_same_module(&module, &variable->module))
         return ERR_NOT_FOUND;
-    if (!trail.is_fixed)
-        return read_in_block(variable, &trail, memory, word, out);
     *out = word;
-    return ERR_OK;
+    if (trail.is_fixed)
+        return ERR_OK;
+    /* The thread has a vector, with an entry for each file that its generation knows. */
+    uint64_t generation, block;
+    const struct memory_span entry[] = {
+        { word + trail.of_generation, &generation, sizeof generation },
+        { word + trail.of_block, &block, sizeof block },
+    };
+    const enum err_code failure =
+        memory_readv(memory, entry, sizeof entry / sizeof *entry, &arrived);
+    if (failure)
+        return failure;
+    if (generation < variable->module.generation || !block || block == UINT64_MAX)
+        return ERR_NOT_FOUND;
+    return memory_read_u64(memory, block + trail.offset, out);
 }
