@@ -66,29 +66,18 @@ static uint32_t hash_of(const struct mapping *m, unsigned uid)
                     ((uint64_t)m->device_major << 32 | m->device_minor) ^ (uint64_t)uid << 16);
 }
 
-static bool is_of(const struct file *file, const struct mapping *m, unsigned uid)
-{
-    return file->inode == m->inode && file->device_major == m->device_major &&
-           file->device_minor == m->device_minor && file->uid == uid;
-}
-
 static enum runtime_presence find_file(struct known_files *files, const struct mapping *m,
                                        unsigned uid)
 {
     struct idmap_slot *at;
     pthread_mutex_lock(&files->lock);
-    IDMAP_FIND(at, &files->map, hash_of(m, uid), is_of(&files->items[at->id], m, uid));
+    IDMAP_FIND(at, &files->map, hash_of(m, uid),
+               files->items[at->id].inode == m->inode && files->items[at->id].uid == uid &&
+                   files->items[at->id].device_major == m->device_major &&
+                   files->items[at->id].device_minor == m->device_minor);
     const enum runtime_presence presence = at ? files->items[at->id].presence : RUNTIME_UNKNOWN;
     pthread_mutex_unlock(&files->lock);
     return presence;
-}
-
-/* The mappings of one file follow one another. */
-static bool is_same_as_before(const struct maps *maps, size_t i)
-{
-    const struct mapping *const m = &maps->items[i];
-    return i > 0 && m[-1].inode == m->inode && m[-1].device_major == m->device_major &&
-           m[-1].device_minor == m->device_minor;
 }
 
 /* UNKNOWN: no file is known to hold an interpreter, and one of them could not be read completely. */
@@ -100,7 +89,10 @@ static enum runtime_presence presence_in(struct known_files *files, int pid, uns
     bool is_unknown = false;
     for (size_t i = 0; i < maps->count; i++) {
         const struct mapping *const m = &maps->items[i];
-        if (!m->inode || is_same_as_before(maps, i))
+        /* The mappings of one file follow one another. */
+        if (!m->inode ||
+            (i > 0 && m[-1].inode == m->inode && m[-1].device_major == m->device_major &&
+             m[-1].device_minor == m->device_minor))
             continue;
         enum runtime_presence presence = find_file(files, m, uid);
         if (presence == RUNTIME_UNKNOWN && !deadline_is_over(deadline)) {
@@ -150,22 +142,6 @@ static void refuse_process(struct finding *finding, const struct err *err)
     finding->again_ns = clock_now_ns() + REFUSED_AGAIN_NS;
 }
 
-static void find_python(struct finding *finding, enum runtime_effort effort)
-{
-    struct runtime runtime;
-    struct err err = { 0 };
-    const enum err_code rc = runtime_find(&finding->process, effort, &runtime, &err);
-    if (rc && effort == RUNTIME_HIDDEN_ONLY)
-        return;
-    if (rc) {
-        refuse_process(finding, &err);
-        return;
-    }
-    finding->is_python = true;
-    finding->again_ns = UINT64_MAX;
-    layout_name(&runtime.layout, finding->python);
-}
-
 static void examine_process(struct finding *finding, unsigned uid, struct known_files *files)
 {
     const struct deadline forever = { .at_ns = UINT64_MAX,
@@ -184,8 +160,18 @@ static void examine_process(struct finding *finding, unsigned uid, struct known_
     }
     if (presence == RUNTIME_UNKNOWN)
         finding->again_ns = clock_now_ns() + REFUSED_AGAIN_NS;
-    else if (presence != RUNTIME_ABSENT)
-        find_python(finding, presence == RUNTIME_HIDDEN ? RUNTIME_HIDDEN_ONLY : RUNTIME_QUICK);
+    if (presence == RUNTIME_UNKNOWN || presence == RUNTIME_ABSENT)
+        return;
+    const enum runtime_effort effort =
+        presence == RUNTIME_HIDDEN ? RUNTIME_HIDDEN_ONLY : RUNTIME_QUICK;
+    struct runtime runtime;
+    if (!runtime_find(&finding->process, effort, &runtime, &err)) {
+        finding->is_python = true;
+        finding->again_ns = UINT64_MAX;
+        layout_name(&runtime.layout, finding->python);
+    } else if (effort == RUNTIME_QUICK) {
+        refuse_process(finding, &err);
+    }
 }
 
 bool finding_holds(const struct finding *finding, int pid)

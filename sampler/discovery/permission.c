@@ -60,17 +60,6 @@ static bool read_users(int folder, struct permission_users *out)
     return true;
 }
 
-static bool read_command(int folder, char out[PERMISSION_MAX_COMMAND + 1])
-{
-    ssize_t length = read_file(folder, "cmdline", out, PERMISSION_MAX_COMMAND + 1);
-    while (length > 0 && out[length - 1] == '\0')
-        length--;
-    for (ssize_t i = 0; i < length; i++)
-        if (out[i] == '\0')
-            out[i] = ' ';
-    return length >= 0;
-}
-
 static bool are_same(const struct permission_users *a, const struct permission_users *b)
 {
     return memcmp(a->ids, b->ids, sizeof a->ids) == 0;
@@ -83,9 +72,16 @@ static enum err_code describe_user(pid_t pid, struct permission_candidate *out, 
     struct permission_users after;
     out->pid = pid;
     for (int i = 0; i < ATTEMPTS; i++) {
-        if (folder < 0 || !read_users(folder, &out->users) ||
-            !read_command(folder, out->command) || !read_users(folder, &after))
+        ssize_t length = -1;
+        if (folder >= 0 && read_users(folder, &out->users))
+            length = read_file(folder, "cmdline", out->command, sizeof out->command);
+        if (length < 0 || !read_users(folder, &after))
             return err_set(err, ERR_GONE, "no process %d", (int)pid);
+        while (length > 0 && out->command[length - 1] == '\0')
+            length--;
+        for (ssize_t k = 0; k < length; k++)
+            if (out->command[k] == '\0')
+                out->command[k] = ' ';
         if (are_same(&out->users, &after))
             return ERR_OK;
     }
