@@ -188,19 +188,6 @@ static void define_cfa_expression(struct run *run)
     }
 }
 
-/* Functions that align their stack save registers at a distance from bp. */
-static void save_by_expression(struct run *run)
-{
-    const uint64_t number = cursor_uleb(run->in);
-    struct cursor in = take_expression(run);
-    enum machine_register name;
-    int64_t offset;
-    if (take_base(&in, &name, &offset) && name == MACHINE_FP && in.at == in.end)
-        set_register(run, number, offset, true);
-    else
-        lose_register(run, number);
-}
-
 /* false: the row of the target is complete. */
 static bool advance_location(struct run *run, uint64_t units)
 {
@@ -232,7 +219,16 @@ static bool run_register(struct run *run, unsigned op)
 {
     struct cursor *const in = run->in;
     if (op == EXPRESSION) {
-        save_by_expression(run);
+        /* Functions that align their stack save registers at a distance from bp. */
+        const uint64_t saved = cursor_uleb(in);
+        struct cursor expression = take_expression(run);
+        enum machine_register name;
+        int64_t offset;
+        if (take_base(&expression, &name, &offset) && name == MACHINE_FP &&
+            expression.at == expression.end)
+            set_register(run, saved, offset, true);
+        else
+            lose_register(run, saved);
         return true;
     }
     if (op < OFFSET_EXTENDED || op > VAL_EXPRESSION)

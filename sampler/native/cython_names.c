@@ -192,22 +192,6 @@ static bool is_certain(const struct python_names *names, uint64_t key)
 
 enum { KIND_SCOPE = 's', KIND_WRAPPER = 'w' };
 
-/* Notes every scope that the name may have.  A number is unique in its scope, so if two names have it,
- * it is the length of a scope. */
-static void note_scopes(struct python_names *names, struct name_part symbol, enum form form)
-{
-    const char *const begin = symbol.text, *const end = symbol.text + symbol.length;
-    /* The text after the last scope of a generator has a form of its own. */
-    const bool may_be_unclear = has_numbers(form) && form != FORM_GENERATOR;
-    struct name_part scope;
-    size_t number;
-    while (take_number(&symbol, &number) && take_scope(&symbol, number, form, &scope)) {
-        const bool is_first = scope.text == begin + 1 || scope.text == begin + 2;
-        const uint64_t rest = is_first || !may_be_unclear ? 0 : hash_of(symbol.text, end, 'r');
-        note_fact(names, hash_of(begin, symbol.text, KIND_SCOPE), rest);
-    }
-}
-
 /* "__pyx_tp_new_" and the scopes of a class, without a length before its name. */
 static void note_class(struct python_names *names, struct name_part symbol)
 {
@@ -234,20 +218,6 @@ static void note_class(struct python_names *names, struct name_part symbol)
     note_fact(names, hash_of(text, text + length, KIND_SCOPE), 0);
 }
 
-/* Generators are named by wrappers.  `symbol`: what follows __pyx_pw_. */
-static void note_wrapper(struct python_names *names, struct name_part symbol)
-{
-    const size_t bytes = names->wrapper_bytes + symbol.length + 1;
-    if (bytes > MAX_WRAPPER_BYTES ||
-        !VEC_RESERVE(names->wrappers, names->wrapper_room, bytes)) {
-        names->lacks_functions = true;
-        return;
-    }
-    memcpy(names->wrappers + names->wrapper_bytes, symbol.text, symbol.length);
-    names->wrappers[bytes - 1] = '\0';
-    names->wrapper_bytes = bytes;
-}
-
 void cython_note(struct python_names *names, struct name_part symbol)
 {
     enum form form;
@@ -261,10 +231,30 @@ void cython_note(struct python_names *names, struct name_part symbol)
         return;
     if (form == FORM_WRAPPER) {
         note_fact(names, hash_of(symbol.text, symbol.text + symbol.length, KIND_WRAPPER), 0);
-        note_wrapper(names, symbol);
+        /* Generators are named by wrappers. */
+        const size_t bytes = names->wrapper_bytes + symbol.length + 1;
+        if (bytes > MAX_WRAPPER_BYTES ||
+            !VEC_RESERVE(names->wrappers, names->wrapper_room, bytes)) {
+            names->lacks_functions = true;
+        } else {
+            memcpy(names->wrappers + names->wrapper_bytes, symbol.text, symbol.length);
+            names->wrappers[bytes - 1] = '\0';
+            names->wrapper_bytes = bytes;
+        }
     }
     names->has_generators = names->has_generators || form == FORM_GENERATOR;
-    note_scopes(names, symbol, form);
+
+    /* Every scope that the name may have is noted.  A number is unique in its scope, so if two names have it, it is the
+     * length of a scope.  The text after the last scope of a generator has a form of its own. */
+    const char *const begin = symbol.text, *const end = symbol.text + symbol.length;
+    const bool may_be_unclear = has_numbers(form) && form != FORM_GENERATOR;
+    struct name_part scope;
+    size_t number;
+    while (take_number(&symbol, &number) && take_scope(&symbol, number, form, &scope)) {
+        const bool is_first = scope.text == begin + 1 || scope.text == begin + 2;
+        const uint64_t rest = is_first || !may_be_unclear ? 0 : hash_of(symbol.text, end, 'r');
+        note_fact(names, hash_of(begin, symbol.text, KIND_SCOPE), rest);
+    }
 }
 
 static void drop_wrappers(struct python_names *names)
@@ -373,26 +363,11 @@ static bool is_text(struct name_part part, const char *text)
     return strlen(text) == part.length && memcmp(text, part.text, part.length) == 0;
 }
 
-/* The last part of the module's name is the one of PyInit_.  If the next scope has that name too, it may
- * be either. */
-static bool append_scope(struct decoding *decoding, struct python_name *out,
-                         struct name_part scope)
-{
-    const char *const module = python_names_only_module(decoding->names);
-    if (!name_part_append(out, scope))
-        return false;
-    decoding->is_inside = decoding->is_inside || !module || is_text(scope, view_name);
-    if (module && is_text(scope, module)) {
-        decoding->is_inside = true;
-        out->module_bytes = out->module_bytes ? UINT32_MAX : (uint32_t)strlen(out->text);
-    }
-    return true;
-}
-
 /* Reads scopes up to the name of the function, or its number. */
 static bool decode_scopes(struct decoding *decoding, struct name_part *symbol,
                           struct python_name *out)
 {
+    const char *const module = python_names_only_module(decoding->names);
     struct name_part scope;
     size_t number;
     while (starts_with_digit(*symbol)) {
@@ -407,8 +382,16 @@ static bool decode_scopes(struct decoding *decoding, struct name_part *symbol,
             return true;
         case READ_SCOPE:
             if (!take_scope(symbol, number, decoding->form, &scope) ||
-                !append_scope(decoding, out, scope))
+                !name_part_append(out, scope))
                 return false;
+            /* The last part of the module's name is the one of PyInit_.  If the next scope has that name too, it may be
+             * either. */
+            decoding->is_inside = decoding->is_inside || !module || is_text(scope, view_name);
+            if (module && is_text(scope, module)) {
+                decoding->is_inside = true;
+                out->module_bytes =
+                    out->module_bytes ? UINT32_MAX : (uint32_t)strlen(out->text);
+            }
             break;
         }
     }

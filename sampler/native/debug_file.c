@@ -41,18 +41,6 @@ static bool has_crc(struct elf *elf, uint32_t wanted)
     return crc == wanted;
 }
 
-/* Two files of the same build have the same id.  Only where one of them has none the CRC decides. */
-static bool matches_wanted(struct elf *elf, const struct wanted *wanted)
-{
-    unsigned char id[ELF_MAX_BUILD_ID_BYTES];
-    const size_t id_bytes = elf_build_id(elf, id);
-    if (!elf_has_symbols(elf))
-        return false;
-    if (id_bytes && wanted->id_bytes)
-        return id_bytes == wanted->id_bytes && memcmp(id, wanted->id, id_bytes) == 0;
-    return wanted->has_link && has_crc(elf, wanted->crc);
-}
-
 static bool try_path(const char *path, const struct debug_file_place *place,
                      const struct wanted *wanted, struct deadline deadline, int *fd_out,
                      struct elf **out)
@@ -62,27 +50,21 @@ static bool try_path(const char *path, const struct debug_file_place *place,
     if (file_below_open(place->root_fd, path, place->user, &fd) != FILE_BELOW_OPENED ||
         elf_open(fd, deadline, &elf, NULL))
         return false;
-    if (!matches_wanted(elf, wanted)) {
+    /* Two files of the same build have the same id.  Only where one of them has none the CRC decides. */
+    unsigned char id[ELF_MAX_BUILD_ID_BYTES];
+    const size_t id_bytes = elf_build_id(elf, id);
+    const bool is_wanted =
+        elf_has_symbols(elf) &&
+        (id_bytes && wanted->id_bytes
+             ? id_bytes == wanted->id_bytes && memcmp(id, wanted->id, id_bytes) == 0
+             : wanted->has_link && has_crc(elf, wanted->crc));
+    if (!is_wanted) {
         elf_close(elf);
         return false;
     }
     *fd_out = scoped_take_fd(&fd);
     *out = elf;
     return true;
-}
-
-static bool try_id(const struct debug_file_place *place, const struct wanted *wanted,
-                   struct deadline deadline, int *fd_out, struct elf **out)
-{
-    char path[PATH_MAX];
-    if (wanted->id_bytes < 2)
-        return false;
-    size_t at =
-        (size_t)snprintf(path, PATH_MAX, "/usr/lib/debug/.build-id/%02x/", wanted->id[0]);
-    for (size_t i = 1; i < wanted->id_bytes; i++)
-        at += (size_t)snprintf(path + at, PATH_MAX - at, "%02x", wanted->id[i]);
-    snprintf(path + at, PATH_MAX - at, ".debug");
-    return try_path(path, place, wanted, deadline, fd_out, out);
 }
 
 static bool try_links(const struct debug_file_place *place, const struct wanted *wanted,
@@ -112,6 +94,15 @@ bool debug_file_find(struct elf *elf, const struct debug_file_place *place,
     struct wanted wanted = { 0 };
     wanted.id_bytes = elf_build_id(elf, wanted.id);
     wanted.has_link = elf_debug_link(elf, wanted.link, &wanted.crc);
-    return try_id(place, &wanted, deadline, fd_out, out) ||
-           try_links(place, &wanted, deadline, fd_out, out);
+    if (wanted.id_bytes >= 2) {
+        char path[PATH_MAX];
+        size_t at =
+            (size_t)snprintf(path, PATH_MAX, "/usr/lib/debug/.build-id/%02x/", wanted.id[0]);
+        for (size_t i = 1; i < wanted.id_bytes; i++)
+            at += (size_t)snprintf(path + at, PATH_MAX - at, "%02x", wanted.id[i]);
+        snprintf(path + at, PATH_MAX - at, ".debug");
+        if (try_path(path, place, &wanted, deadline, fd_out, out))
+            return true;
+    }
+    return try_links(place, &wanted, deadline, fd_out, out);
 }

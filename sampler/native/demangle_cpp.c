@@ -192,18 +192,13 @@ static const struct operation operators[] = {
     { "tw", 1, "throw " },
 };
 
-static const struct operation *find_operator(const struct cpp_reader *reader)
-{
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (operators[i].code[0] == cpp_peek(reader) &&
-            operators[i].code[1] == cpp_peek_second(reader))
-            return &operators[i];
-    return NULL;
-}
-
 const char *cpp_read_operator(struct cpp_reader *reader, char code[3], unsigned *operands)
 {
-    const struct operation *const found = find_operator(reader);
+    const struct operation *found = NULL;
+    for (size_t i = 0; i < sizeof operators / sizeof *operators && !found; i++)
+        if (operators[i].code[0] == cpp_peek(reader) &&
+            operators[i].code[1] == cpp_peek_second(reader))
+            found = &operators[i];
     if (!found || !demangle_step(reader->work, 1))
         return NULL;
     reader->at += 2;

@@ -93,28 +93,6 @@ static cpp_id read_special(struct cpp_reader *reader)
     return cpp_fail(reader);
 }
 
-/* A name and, of a function, its type. */
-static cpp_id read_function(struct cpp_reader *reader, bool is_top)
-{
-    struct cpp_naming naming;
-    const cpp_id name = cpp_read_name(reader, false, &naming);
-    const char next = cpp_peek(reader);
-    if (!next || next == 'E' || next == '.')
-        return name;
-    if (naming.arguments)
-        reader->arguments = naming.arguments;
-    cpp_resolve_pending(reader, reader->arguments);
-    struct cpp_part type = { .kind = CPP_FUNCTION, .third = naming.qualifiers };
-    if (naming.arguments && !naming.has_no_type)
-        type.first = cpp_read_type(reader);
-    type.second = cpp_read_parameters(reader);
-    return cpp_add(reader, &(struct cpp_part){ .kind = CPP_ENCODING,
-                                               .first = name,
-                                               .second = cpp_add(reader, &type),
-                                               .third = naming.arguments,
-                                               .drops_type = is_top || naming.is_local });
-}
-
 static cpp_id rule_encoding(struct cpp_reader *reader, bool is_top)
 {
     const cpp_id outer = reader->arguments;
@@ -123,8 +101,29 @@ static cpp_id rule_encoding(struct cpp_reader *reader, bool is_top)
         return 0;
     reader->is_conversion = false;
     const char next = cpp_peek(reader);
-    const cpp_id id =
-        next == 'T' || next == 'G' ? read_special(reader) : read_function(reader, is_top);
+    cpp_id id;
+    if (next == 'T' || next == 'G') {
+        id = read_special(reader);
+    } else {
+        struct cpp_naming naming;
+        id = cpp_read_name(reader, false, &naming);
+        const char after = cpp_peek(reader);
+        /* The type of a function follows its name. */
+        if (after && after != 'E' && after != '.') {
+            if (naming.arguments)
+                reader->arguments = naming.arguments;
+            cpp_resolve_pending(reader, reader->arguments);
+            struct cpp_part type = { .kind = CPP_FUNCTION, .third = naming.qualifiers };
+            if (naming.arguments && !naming.has_no_type)
+                type.first = cpp_read_type(reader);
+            type.second = cpp_read_parameters(reader);
+            id = cpp_add(reader, &(struct cpp_part){ .kind = CPP_ENCODING,
+                                                     .first = id,
+                                                     .second = cpp_add(reader, &type),
+                                                     .third = naming.arguments,
+                                                     .drops_type = is_top || naming.is_local });
+        }
+    }
     reader->arguments = outer;
     reader->is_conversion = was_conversion;
     demangle_leave(reader->work);

@@ -100,12 +100,6 @@ static cpp_id read_lambda_parameter(struct cpp_reader *reader, const char **lett
     return part;
 }
 
-static bool has_lambda_parameter(const struct cpp_reader *reader)
-{
-    const char second = cpp_peek_second(reader);
-    return cpp_peek(reader) == 'T' && second && strchr("ynpt", second);
-}
-
 static cpp_id read_lambda(struct cpp_reader *reader)
 {
     struct cpp_part lambda = { .kind = CPP_LAMBDA };
@@ -116,8 +110,11 @@ static cpp_id read_lambda(struct cpp_reader *reader)
     /* "<typename $T0>" of a generic lambda, and the names of its parameters.  0: it has none. */
     cpp_id first = 0, last = 0, last_name = 0;
     lambda.second = 0;
-    for (uint32_t i = 0; has_lambda_parameter(reader) && !reader->work->has_failed; i++) {
+    for (uint32_t i = 0; cpp_peek(reader) == 'T' && !reader->work->has_failed; i++) {
         const char *letter = "";
+        const char second = cpp_peek_second(reader);
+        if (!second || !strchr("ynpt", second))
+            break;
         const cpp_id kind = read_lambda_parameter(reader, &letter);
         const cpp_id name = cpp_join(reader, 0, letter, cpp_number(reader, i));
         (void)cpp_append(reader, &lambda.second, &last_name, name);
@@ -324,18 +321,6 @@ static cpp_id read_prefix(struct cpp_reader *reader, bool is_substitutable,
     return name ? name : cpp_fail(reader);
 }
 
-/* A name inside others, behind "N". */
-static cpp_id read_nested_name(struct cpp_reader *reader, struct cpp_naming *naming)
-{
-    const cpp_id qualifiers = cpp_read_qualifiers(reader);
-    const char *const reference = cpp_skip(reader, "R")   ? " &"
-                                  : cpp_skip(reader, "O") ? " &&"
-                                                          : NULL;
-    const cpp_id name = read_prefix(reader, true, naming);
-    naming->qualifiers = reference ? cpp_join(reader, qualifiers, reference, 0) : qualifiers;
-    return cpp_skip(reader, "E") ? name : cpp_fail(reader);
-}
-
 /* A name inside a function, behind "Z". */
 static cpp_id read_local_name(struct cpp_reader *reader, struct cpp_naming *naming)
 {
@@ -375,7 +360,15 @@ cpp_id cpp_read_name(struct cpp_reader *reader, bool is_type, struct cpp_naming 
     if (!demangle_enter(reader->work))
         return 0;
     if (cpp_skip(reader, "N")) {
-        name = read_nested_name(reader, naming);
+        const cpp_id qualifiers = cpp_read_qualifiers(reader);
+        const char *const reference = cpp_skip(reader, "R")   ? " &"
+                                      : cpp_skip(reader, "O") ? " &&"
+                                                              : NULL;
+        name = read_prefix(reader, true, naming);
+        naming->qualifiers =
+            reference ? cpp_join(reader, qualifiers, reference, 0) : qualifiers;
+        if (!cpp_skip(reader, "E"))
+            name = cpp_fail(reader);
     } else if (cpp_skip(reader, "Z")) {
         name = read_local_name(reader, naming);
     } else {

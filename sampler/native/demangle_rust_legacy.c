@@ -82,14 +82,6 @@ static void put_name(struct demangle_work *work, struct name name)
     }
 }
 
-static bool is_hash(struct name name)
-{
-    bool is = name.bytes == 17 && name.text[0] == 'h';
-    for (size_t i = 1; is && i < name.bytes; i++)
-        is = is_hex(name.text[i]);
-    return is;
-}
-
 bool demangle_rust_legacy(struct demangle_work *work, const char *mangled, size_t length)
 {
     const char *at = mangled + 3, *const end = mangled + length;
@@ -104,6 +96,10 @@ bool demangle_rust_legacy(struct demangle_work *work, const char *mangled, size_
         if (!take_name(work, &at, end, &name))
             return false;
     }
-    return at < end && *at == 'E' && is_hash(name) && (at + 1 == end || at[1] == '.') &&
+    /* The last name is a hash. */
+    bool is_hash = name.bytes == 17 && name.text[0] == 'h';
+    for (size_t i = 1; is_hash && i < name.bytes; i++)
+        is_hash = is_hex(name.text[i]);
+    return at < end && *at == 'E' && is_hash && (at + 1 == end || at[1] == '.') &&
            !work->has_failed && work->length > 0;
 }

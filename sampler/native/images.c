@@ -44,14 +44,6 @@ static bool has_same_file(const struct mapping *a, const struct mapping *b)
            a->device_minor == b->device_minor;
 }
 
-static bool is_same(const struct image *a, const struct image *b)
-{
-    return a->start == b->start && a->end == b->end && a->offset == b->offset &&
-           a->inode == b->inode && a->device_major == b->device_major &&
-           a->device_minor == b->device_minor && a->low == b->low && a->high == b->high &&
-           strcmp(a->path, b->path) == 0;
-}
-
 /* Appends the image of a mapping; one that was there already keeps what is known about it. */
 static bool append_image(struct images *images, const struct maps *maps, size_t at,
                          struct image *items, size_t *count, bool *has_changed)
@@ -93,7 +85,10 @@ static bool append_image(struct images *images, const struct maps *maps, size_t 
     }
 
     const struct image *const old = images_find(images, image.start);
-    const bool is_old = old && is_same(old, &image);
+    const bool is_old = old && old->end == image.end && old->offset == image.offset &&
+                        old->inode == image.inode && old->device_major == image.device_major &&
+                        old->device_minor == image.device_minor && old->low == image.low &&
+                        old->high == image.high && strcmp(old->path, image.path) == 0;
     char *const path = strdup(image.path);
     if (!path)
         return false;
@@ -196,37 +191,29 @@ static bool find_bias(const struct image *image, const Elf64_Phdr *segments, siz
     return false;
 }
 
-static enum err_code examine_image(struct image *image, struct blocks *blocks)
-{
-    Elf64_Phdr segments[MAX_SEGMENTS];
-    size_t count;
-    const enum err_code rc = read_segments(image, blocks, segments, &count);
-    if (rc)
-        return rc;
-    if (!find_bias(image, segments, count, &image->load_bias))
-        return ERR_CORRUPT;
-    size_t at = 0;
-    while (at < count && segments[at].p_type != PT_GNU_EH_FRAME)
-        at++;
-    if (at < count) {
-        const enum err_code tables =
-            cfi_open(blocks, image->low, image->high, image->load_bias + segments[at].p_vaddr,
-                     segments[at].p_memsz, &image->tables);
-        if (tables == ERR_LIMIT)
-            return tables;
-        image->has_tables = tables == ERR_OK;
-    }
-    image->state = IMAGE_ELF;
-    return ERR_OK;
-}
-
 void images_examine(struct image *image, struct blocks *blocks)
 {
     if (image->state != IMAGE_NEW)
         return;
-    const enum err_code rc = examine_image(image, blocks);
+    Elf64_Phdr segments[MAX_SEGMENTS];
+    size_t count, at = 0;
+    enum err_code rc = read_segments(image, blocks, segments, &count);
+    if (!rc && !find_bias(image, segments, count, &image->load_bias))
+        rc = ERR_CORRUPT;
     if (rc == ERR_FAULT || rc == ERR_CORRUPT)
         image->state = IMAGE_OTHER;
+    if (rc)
+        return;
+    while (at < count && segments[at].p_type != PT_GNU_EH_FRAME)
+        at++;
+    if (at < count) {
+        rc = cfi_open(blocks, image->low, image->high, image->load_bias + segments[at].p_vaddr,
+                      segments[at].p_memsz, &image->tables);
+        if (rc == ERR_LIMIT)
+            return;
+        image->has_tables = rc == ERR_OK;
+    }
+    image->state = IMAGE_ELF;
 }
 
 size_t images_bytes(const struct images *images)

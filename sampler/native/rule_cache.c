@@ -53,27 +53,22 @@ static void insert_place(struct rule_cache *cache, const struct rule_place *plac
     set->places[0] = *place;
 }
 
-/* Without memory for more, the cache keeps its size. */
-static void grow_cache(struct rule_cache *cache)
-{
-    struct rule_cache larger = { .set_count = cache->set_count * 2 };
-    larger.sets = calloc(larger.set_count, sizeof *larger.sets);
-    if (!larger.sets)
-        return;
-    for (size_t i = 0; i < cache->set_count; i++)
-        for (size_t way = RULE_CACHE_WAYS; way-- > 0;)
-            if (cache->sets[i].places[way].image) {
-                insert_place(&larger, &cache->sets[i].places[way]);
-                larger.added++;
-            }
-    free(cache->sets);
-    *cache = larger;
-}
-
 void rule_cache_add(struct rule_cache *cache, const struct rule_place *place)
 {
-    if (cache->added >= cache->set_count * 2 && cache->set_count < RULE_CACHE_MAX_SETS)
-        grow_cache(cache);
+    struct rule_cache larger = { .set_count = cache->set_count * 2 };
+    if (cache->added >= larger.set_count && cache->set_count < RULE_CACHE_MAX_SETS)
+        larger.sets = calloc(larger.set_count, sizeof *larger.sets);
+    /* Without memory for more, the cache keeps its size. */
+    if (larger.sets) {
+        for (size_t i = 0; i < cache->set_count; i++)
+            for (size_t way = RULE_CACHE_WAYS; way-- > 0;)
+                if (cache->sets[i].places[way].image) {
+                    insert_place(&larger, &cache->sets[i].places[way]);
+                    larger.added++;
+                }
+        free(cache->sets);
+        *cache = larger;
+    }
     insert_place(cache, place);
     cache->added++;
 }

@@ -75,15 +75,6 @@ static int take_function(Dwarf_Die *function, void *context)
     return DWARF_CB_ABORT;
 }
 
-/* Assembly has lines, but no functions. */
-static bool find_row(Dwarf_Die *unit, uint64_t vaddr, struct place *out)
-{
-    Dwarf_Line *const row = dwarf_getsrc_die(unit, vaddr);
-    int line = 0;
-    return row && dwarf_lineno(row, &line) == 0 &&
-           set_place(out, unit, dwarf_linesrc(row, NULL, NULL), line);
-}
-
 struct source_lines *source_lines_open(void *image, size_t bytes)
 {
     struct source_lines *const lines = calloc(1, sizeof *lines);
@@ -113,7 +104,11 @@ enum err_code source_lines_find(struct source_lines *lines, uint64_t vaddr, char
     struct search search = { .unit = &unit, .vaddr = vaddr, .out = &place };
     if (find_unit(lines->dwarf, vaddr, &unit)) {
         (void)dwarf_getfuncs(&unit, take_function, &search, 0);
-        search.is_found = search.is_found || find_row(&unit, vaddr, &place);
+        /* Assembly has lines, but no functions. */
+        Dwarf_Line *const row = search.is_found ? NULL : dwarf_getsrc_die(&unit, vaddr);
+        int line = 0;
+        if (row && dwarf_lineno(row, &line) == 0)
+            search.is_found = set_place(&place, &unit, dwarf_linesrc(row, NULL, NULL), line);
     }
     *line_out = place.line;
     return search.is_found ? ERR_OK : ERR_NOT_FOUND;

@@ -35,20 +35,6 @@ static enum err_code add_table_of_type(struct symbol_list *list, struct elf *elf
     return table ? symbol_list_add_table(list, elf, table) : ERR_OK;
 }
 
-static enum err_code add_debug_file(struct symbol_list *list, struct elf *elf,
-                                    const struct symbols_options *options)
-{
-    struct elf *debug;
-    int fd;
-    if (!options->place ||
-        !debug_file_find(elf, options->place, options->deadline, &fd, &debug))
-        return ERR_OK;
-    const enum err_code rc = add_table_of_type(list, debug, SHT_SYMTAB);
-    elf_close(debug);
-    close(fd);
-    return rc;
-}
-
 static enum err_code gather_symbols(struct symbol_list *list, struct elf *elf,
                                     const struct symbols_options *options)
 {
@@ -59,8 +45,14 @@ static enum err_code gather_symbols(struct symbol_list *list, struct elf *elf,
     enum err_code rc = add_table_of_type(&exported, elf, SHT_DYNSYM);
     if (!rc)
         rc = add_table_of_type(list, elf, SHT_SYMTAB);
-    if (!rc && list->count == 0)
-        rc = add_debug_file(list, elf, options);
+    struct elf *debug;
+    int fd;
+    if (!rc && list->count == 0 && options->place &&
+        debug_file_find(elf, options->place, options->deadline, &fd, &debug)) {
+        rc = add_table_of_type(list, debug, SHT_SYMTAB);
+        elf_close(debug);
+        close(fd);
+    }
     const bool has_none = list->count == 0;
     if (!rc && (has_none || list->is_cut))
         rc = symbol_list_add_before(list, &exported);

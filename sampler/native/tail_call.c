@@ -11,15 +11,6 @@ struct search {
     remote_addr from, to;
 };
 
-/* Is the address of code in the function? */
-static bool is_inside(const struct search *search, remote_addr addr)
-{
-    struct rule rule;
-    remote_addr function;
-    return !cfi_find(search->blocks, &search->image->tables, addr, &rule, &function) &&
-           function == search->from;
-}
-
 static bool has_jump(const struct search *search)
 {
     unsigned char code[TAIL_CALL_CODE_BYTES];
@@ -33,9 +24,12 @@ static bool has_jump(const struct search *search)
         const remote_addr jumped = machine_jumped(code + i, at);
         if (jumped < image->start || jumped >= image->end)
             continue;
+        struct rule rule;
+        remote_addr function;
         if ((jumped == search->to ||
              blocks_stub_target(search->blocks, jumped) == search->to) &&
-            is_inside(search, at))
+            !cfi_find(search->blocks, &image->tables, at, &rule, &function) &&
+            function == search->from)
             return true;
     }
     return false;
