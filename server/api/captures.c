@@ -289,12 +289,6 @@ enum err_code api_get_capture_file(const struct handler_context *handler,
     return ERR_OK;
 }
 
-/* The file that was sent is no capture. */
-static bool is_their_fault(enum err_code rc)
-{
-    return rc == ERR_UNSUPPORTED || rc == ERR_CORRUPT || rc == ERR_INVALID;
-}
-
 enum err_code api_put_capture(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
@@ -315,7 +309,8 @@ enum err_code api_put_capture(const struct handler_context *handler, struct resp
     if (query.title)
         snprintf(words.title, sizeof words.title, "%s", query.title);
     rc = captures_adopt(captures, handler->request->body_fd, &words, name, err);
-    if (is_their_fault(rc)) {
+    /* The file that was sent is no capture. */
+    if (rc == ERR_UNSUPPORTED || rc == ERR_CORRUPT || rc == ERR_INVALID) {
         response_problem(response, 422, "%s", err->message);
         return ERR_OK;
     }

@@ -93,17 +93,6 @@ static bool is_refused(struct pipeline *pipeline, const struct request *request,
     return host != 0 || request->refusal != 0;
 }
 
-static void refuse_route(const struct request *request, struct response *response,
-                         const char *allow)
-{
-    if (!*allow) {
-        response_problem(response, 404, "no such address: %s", request->path);
-        return;
-    }
-    response_problem(response, 405, "method not allowed: %s allows %s", request->path, allow);
-    response_set_header(response, "Allow", "%s", allow);
-}
-
 /* The page's addresses are relative: without the '/' at the end they would miss the base path. */
 static bool is_redirected(const struct pipeline *pipeline, struct request *request,
                           struct response *response)
@@ -211,9 +200,13 @@ static size_t dispatch_request(struct pipeline *pipeline, const struct request *
         refusal = auth_check_act(handler.request, &fault);
     if (handler.who->scope < needed)
         auth_refuse(handler.who, handler.request, response);
-    else if (!route)
-        refuse_route(handler.request, response, allow);
-    else if (refusal != 0)
+    else if (!route && !*allow)
+        response_problem(response, 404, "no such address: %s", request->path);
+    else if (!route) {
+        response_problem(response, 405, "method not allowed: %s allows %s", request->path,
+                         allow);
+        response_set_header(response, "Allow", "%s", allow);
+    } else if (refusal != 0)
         response_problem(response, refusal, "%s", fault);
     else {
         struct err err = { 0 };
@@ -259,25 +252,20 @@ void pipeline_answer(void *context, struct request *request, struct response *re
     answer_all(context, request, response, NULL);
 }
 
-/* A client that is refused gets its answer at once. */
-static bool must_wait(const struct pipeline *pipeline, const struct route *route,
-                      const struct request *request)
-{
-    struct identity who;
-    if (!route || (route->marks & ROUTE_FIXED))
-        return false;
-    auth_identify(&pipeline->auth, request, &who);
-    return who.scope >= (enum scope)(route->marks & ROUTE_SCOPE) &&
-           !(who.scope == SCOPE_OPERATOR && (route->marks & ROUTE_LIGHT));
-}
-
 enum http_turn pipeline_answer_at_once(void *context, struct request *request,
                                        struct response *response)
 {
     struct pipeline *const pipeline = context;
     const char *const path = request->path;
     const struct route *const route = find_route(pipeline, request);
-    const bool may_wait = must_wait(pipeline, route, request);
+    /* A client that is refused gets its answer at once. */
+    bool may_wait = route && !(route->marks & ROUTE_FIXED);
+    if (may_wait) {
+        struct identity who;
+        auth_identify(&pipeline->auth, request, &who);
+        may_wait = who.scope >= (enum scope)(route->marks & ROUTE_SCOPE) &&
+                   !(who.scope == SCOPE_OPERATOR && (route->marks & ROUTE_LIGHT));
+    }
     bool is_put_off = may_wait && !(route->marks & ROUTE_CACHED);
     if (!is_put_off)
         answer_all(pipeline, request, response, may_wait ? &is_put_off : NULL);

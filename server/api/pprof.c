@@ -92,34 +92,6 @@ static enum err_code send_profile(struct session *session, struct response *resp
     return rc;
 }
 
-static enum err_code take_profile(const struct handler_context *handler,
-                                  const struct pull *pull, struct response *response,
-                                  struct err *err)
-{
-    struct session_options options = { .pids = { (pid_t)pull->pid },
-                                       .pid_count = 1,
-                                       .rate_hz = (double)pull->rate_hz,
-                                       .duration_ns = pull->seconds * NS_PER_S,
-                                       .all_threads = true,
-                                       .hides_arguments = pull->hides_arguments,
-                                       .memory_bytes = PULL_MEMORY_BYTES };
-    struct session *session = NULL;
-    enum err_code rc = session_start(&options, &session, err);
-    if (rc)
-        return rc;
-
-    /* Until it has ended by itself, or the server ends. */
-    struct pollfd end = { .fd = session_end_fd(session), .events = POLLIN };
-    const atomic_bool *const is_ending = handler->request->is_ending;
-    while (poll(&end, 1, PULL_POLL_MS) <= 0)
-        if (is_ending && atomic_load(is_ending))
-            session_stop(session);
-
-    rc = send_profile(session, response, err);
-    session_destroy(session);
-    return rc;
-}
-
 enum err_code api_pull_pprof(const struct handler_context *handler, struct response *response,
                              struct err *err)
 {
@@ -137,7 +109,25 @@ enum err_code api_pull_pprof(const struct handler_context *handler, struct respo
     if (rc)
         return rc;
     if (atomic_fetch_add(&running, 1) < PULL_MAX_AT_ONCE) {
-        rc = take_profile(handler, &wanted, response, err);
+        struct session_options options = { .pids = { (pid_t)wanted.pid },
+                                           .pid_count = 1,
+                                           .rate_hz = (double)wanted.rate_hz,
+                                           .duration_ns = wanted.seconds * NS_PER_S,
+                                           .all_threads = true,
+                                           .hides_arguments = wanted.hides_arguments,
+                                           .memory_bytes = PULL_MEMORY_BYTES };
+        struct session *session = NULL;
+        rc = session_start(&options, &session, err);
+        if (!rc) {
+            /* Until it has ended by itself, or the server ends. */
+            struct pollfd end = { .fd = session_end_fd(session), .events = POLLIN };
+            const atomic_bool *const is_ending = handler->request->is_ending;
+            while (poll(&end, 1, PULL_POLL_MS) <= 0)
+                if (is_ending && atomic_load(is_ending))
+                    session_stop(session);
+            rc = send_profile(session, response, err);
+            session_destroy(session);
+        }
     } else {
         response_problem(response, 503, "%d profiles are being taken: retry later",
                          PULL_MAX_AT_ONCE);

@@ -155,31 +155,6 @@ static enum err_code send_view(const struct session_request *asked,
     return rc;
 }
 
-/* Stacks that the session does not have come with a tree of their own. */
-static enum err_code answer_reshaped(const struct session_request *asked,
-                                     struct response *response, struct err *err)
-{
-    const struct view_query everything = { 0 };
-    struct reshaped reshaped;
-    enum err_code rc = reshaped_init(&reshaped, &asked->snapshot, &asked->query.view,
-                                     &asked->query.filters, RESHAPED_SUM, err);
-    if (!rc)
-        rc = send_view(asked, &reshaped.snapshot, &everything, NULL, response, err);
-    reshaped_deinit(&reshaped);
-    return rc;
-}
-
-static enum err_code answer_view(const struct session_request *asked, struct response *response,
-                                 struct err *err)
-{
-    struct sliced *sliced = NULL;
-    enum err_code rc = asked->query.wants_blocks ? sliced_create(&sliced, asked, err) : ERR_OK;
-    if (!rc)
-        rc = send_view(asked, &asked->snapshot, &asked->query.view, sliced, response, err);
-    sliced_deinit(sliced);
-    return rc;
-}
-
 enum err_code api_get_view(const struct handler_context *handler, struct response *response,
                            struct err *err)
 {
@@ -199,9 +174,26 @@ enum err_code api_get_view(const struct handler_context *handler, struct respons
     }
     asked.query.view.since =
         is_reshaped ? 0 : profile_snapshot_since(&asked.snapshot, asked.query.view.since);
-    if (!session_request_is_fresh(&asked, handler, response))
-        rc = is_reshaped ? answer_reshaped(&asked, response, err)
-                         : answer_view(&asked, response, err);
+    if (session_request_is_fresh(&asked, handler, response)) {
+        session_request_end(&asked);
+        return ERR_OK;
+    }
+    if (is_reshaped) {
+        /* Stacks that the session does not have come with a tree of their own. */
+        const struct view_query everything = { 0 };
+        struct reshaped reshaped;
+        rc = reshaped_init(&reshaped, &asked.snapshot, &asked.query.view, &asked.query.filters,
+                           RESHAPED_SUM, err);
+        if (!rc)
+            rc = send_view(&asked, &reshaped.snapshot, &everything, NULL, response, err);
+        reshaped_deinit(&reshaped);
+    } else {
+        struct sliced *sliced = NULL;
+        rc = asked.query.wants_blocks ? sliced_create(&sliced, &asked, err) : ERR_OK;
+        if (!rc)
+            rc = send_view(&asked, &asked.snapshot, &asked.query.view, sliced, response, err);
+        sliced_deinit(sliced);
+    }
     session_request_end(&asked);
     return rc;
 }

@@ -55,13 +55,6 @@ static void take_event(struct connection_reaper *reaper, const struct epoll_even
     }
 }
 
-/* Nothing that the client sent is still to be read. */
-static bool is_drained(int fd)
-{
-    char byte;
-    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
-}
-
 /* When to run again, UINT64_MAX: when something happens. */
 static uint64_t close_late(struct connection_reaper *reaper, uint64_t now_ns)
 {
@@ -70,9 +63,12 @@ static uint64_t close_late(struct connection_reaper *reaper, uint64_t now_ns)
     for (size_t i = 0; all->used > 0 && i < CONNECTIONS_ROOM; i++) {
         struct connection *const one = &all->items[i];
         const enum connection_fate fate = connections_judge(one, now_ns, &again_ns);
+        char byte;
         if (fate == CONNECTION_STAYS)
             continue;
-        if (fate == CONNECTION_IS_HALF && !is_drained(one->fd)) {
+        /* Something that the client sent is still to be read. */
+        if (fate == CONNECTION_IS_HALF &&
+            recv(one->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
             const uint64_t soon_ns = now_ns + CONNECTIONS_HALF_MS * NS_PER_MS;
             again_ns = soon_ns < again_ns ? soon_ns : again_ns;
             continue;
@@ -81,17 +77,6 @@ static uint64_t close_late(struct connection_reaper *reaper, uint64_t now_ns)
         end_connection(reaper, i);
     }
     return again_ns;
-}
-
-/* A connection that begins while we sleep is late in CONNECTIONS_HEADER_S at the earliest. */
-static int ms_to_deadline(const struct connection_reaper *reaper, uint64_t again_ns,
-                          uint64_t now_ns)
-{
-    const uint64_t longest_ns = CONNECTIONS_HEADER_S * NS_PER_S;
-    if (again_ns == UINT64_MAX && reaper->connections.used == 0)
-        return -1;
-    const uint64_t left_ns = again_ns > now_ns ? again_ns - now_ns : 0;
-    return (int)((left_ns < longest_ns ? left_ns : longest_ns) / NS_PER_MS) + 1;
 }
 
 static void *watch_connections(void *argument)
@@ -105,7 +90,13 @@ static void *watch_connections(void *argument)
         for (int i = 0; i < count; i++)
             take_event(reaper, &events[i]);
         const uint64_t now_ns = clock_now_ns();
-        timeout_ms = ms_to_deadline(reaper, close_late(reaper, now_ns), now_ns);
+        const uint64_t again_ns = close_late(reaper, now_ns);
+        const uint64_t left_ns = again_ns > now_ns ? again_ns - now_ns : 0;
+        /* A connection that begins while we sleep is late in CONNECTIONS_HEADER_S at the earliest. */
+        const uint64_t longest_ns = CONNECTIONS_HEADER_S * NS_PER_S;
+        timeout_ms = again_ns == UINT64_MAX && reaper->connections.used == 0
+                         ? -1
+                         : (int)((left_ns < longest_ns ? left_ns : longest_ns) / NS_PER_MS) + 1;
         const bool is_ending = reaper->is_ending;
         pthread_mutex_unlock(&reaper->lock);
         if (is_ending)
@@ -130,22 +121,16 @@ static void destroy_reaper(struct connection_reaper *reaper)
     free(reaper);
 }
 
-/* A quarter of the descriptors is for what is not a connection. */
-static size_t most_connections(void)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / 4 * 3 >= CONNECTIONS_MAX)
-        return 0;
-    return (size_t)files.rlim_cur / 4 * 3;
-}
-
 enum err_code connection_reaper_start(struct connection_reaper **out, struct err *err)
 {
     struct connection_reaper *const reaper = calloc(1, sizeof *reaper);
     if (!reaper)
         return err_nomem(err);
     pthread_mutex_init(&reaper->lock, NULL);
-    reaper->connections.most = most_connections();
+    /* A quarter of the descriptors is for what is not a connection. */
+    struct rlimit files;
+    if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur / 4 * 3 < CONNECTIONS_MAX)
+        reaper->connections.most = (size_t)files.rlim_cur / 4 * 3;
     reaper->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     reaper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int sys = errno;

@@ -32,16 +32,6 @@ bool delivery_keeps_pace(struct delivery_pace *pace, uint64_t at, uint64_t now_n
     return is_fast;
 }
 
-/* A file that has a name is there anyway. */
-static struct delivery_cost cost_of(const struct response *response)
-{
-    struct stat st;
-    if (response->file_fd < 0)
-        return (struct delivery_cost){ .memory = response->body_bytes };
-    const bool has_name = fstat(response->file_fd, &st) == 0 && st.st_nlink > 0;
-    return (struct delivery_cost){ .disk = has_name ? 0 : response->body_bytes, .files = 1 };
-}
-
 static void add_cost(struct delivery_cost *sum, const struct delivery_cost *cost)
 {
     sum->memory += cost->memory;
@@ -79,8 +69,16 @@ enum err_code delivery_create(struct delivery_pool *pool, const struct client *c
     struct delivery *const delivery = calloc(1, sizeof *delivery);
     if (!delivery)
         return err_nomem(err);
+    /* A file that has a name is there anyway. */
+    struct stat st;
+    struct delivery_cost cost = { .memory = response->body_bytes };
+    if (response->file_fd >= 0) {
+        const bool has_name = fstat(response->file_fd, &st) == 0 && st.st_nlink > 0;
+        cost =
+            (struct delivery_cost){ .disk = has_name ? 0 : response->body_bytes, .files = 1 };
+    }
     *delivery = (struct delivery){ .client = *client,
-                                   .cost = cost_of(response),
+                                   .cost = cost,
                                    .fd = response->file_fd,
                                    .data = response->body,
                                    .bytes = response->body_bytes,

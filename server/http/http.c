@@ -127,15 +127,6 @@ static int socket_of(struct MHD_Connection *connection)
     return info ? info->connect_fd : -1;
 }
 
-/* Some descriptors stay free: a thread of the library whose accept() fails for want of one, and that
- * has no connection to wait for, tries again at once and for ever. */
-static bool leaves_spare_files(int fd)
-{
-    struct rlimit files;
-    return getrlimit(RLIMIT_NOFILE, &files) != 0 ||
-           (rlim_t)fd + HTTP_SPARE_FILES < files.rlim_cur;
-}
-
 /* The library closes the socket after this callback. */
 static void begin_or_end_line(void *cls, struct MHD_Connection *connection, void **slot,
                               enum MHD_ConnectionNotificationCode what)
@@ -144,7 +135,12 @@ static void begin_or_end_line(void *cls, struct MHD_Connection *connection, void
     struct line *line = *slot;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         const int fd = socket_of(connection);
-        line = leaves_spare_files(fd) ? calloc(1, sizeof *line) : NULL;
+        struct rlimit files;
+        /* Some descriptors stay free: a thread of the library whose accept() fails for want of one, and that has no
+         * connection to wait for, tries again at once and for ever. */
+        const bool are_left = getrlimit(RLIMIT_NOFILE, &files) != 0 ||
+                              (rlim_t)fd + HTTP_SPARE_FILES < files.rlim_cur;
+        line = are_left ? calloc(1, sizeof *line) : NULL;
         if (line)
             line->place = connection_reaper_open(http->reaper, address_of(connection), fd);
         else
@@ -241,13 +237,6 @@ static enum MHD_Result queue_response(const struct exchange *exchange,
     return rc;
 }
 
-/* Whoever stands between us and the client may read it as another request than we do. */
-static bool is_ambiguous(const struct request *request)
-{
-    const size_t lengths = request_count_headers(request, "Content-Length");
-    return lengths + request_count_headers(request, "Transfer-Encoding") > 1;
-}
-
 static bool make_request(struct exchange *exchange, const char *method)
 {
     struct request *const request = malloc(sizeof *request);
@@ -263,7 +252,10 @@ static bool make_request(struct exchange *exchange, const char *method)
     request->body_fd = exchange->body.file_fd;
     if (!request->refusal)
         request->refusal = exchange->body.refusal;
-    if (is_ambiguous(request))
+    /* Whoever stands between us and the client may read it as another request than we do. */
+    if (request_count_headers(request, "Content-Length") +
+            request_count_headers(request, "Transfer-Encoding") >
+        1)
         request->refusal = 400;
     response_init(&exchange->response);
     if (request->refusal)
@@ -311,19 +303,6 @@ static void resume(struct fair_turn *turn)
 
 static const struct fair_workers_calls fair_workers_calls = { suspend, answer_turn, resume };
 
-/* The connection sleeps until its turn has ended. */
-static enum MHD_Result wait_for_turn(struct exchange *exchange, bool is_long)
-{
-    exchange->turn.is_long = is_long;
-    exchange->turn.request = exchange;
-    const enum fair_answer queued =
-        fair_workers_enter(&exchange->http->workers, &exchange->turn);
-    if (queued == FAIR_WAITS)
-        return MHD_YES;
-    answer_turn(&exchange->turn, queued == FAIR_CLIENT_IS_FULL ? 429 : 503);
-    return finish_exchange(exchange);
-}
-
 static void enter_phase(const struct exchange *exchange, enum connection_phase phase)
 {
     const struct line *const line = line_of(exchange->connection);
@@ -359,21 +338,17 @@ static enum MHD_Result answer_request(struct exchange *exchange, const char *met
             options->answer_at_once(options->context, exchange->request, &exchange->response);
     else
         answer_whole(exchange);
-    return turn == HTTP_NO_TURN ? finish_exchange(exchange)
-                                : wait_for_turn(exchange, turn == HTTP_LONG_TURN);
-}
-
-/* Asks where a large body may go. */
-static void admit_body(struct exchange *exchange, const char *method)
-{
-    const struct http_options *const options = &exchange->http->options;
-    if (!options->admit || strcmp(method, "PUT") != 0 || !make_request(exchange, method))
-        return;
-    get_to_know(exchange);
-    exchange->body.file_fd =
-        options->admit(options->context, exchange->request, &exchange->body.file_left);
-    exchange->body.refusal = exchange->request->refusal;
-    drop_request(exchange);
+    if (turn == HTTP_NO_TURN)
+        return finish_exchange(exchange);
+    exchange->turn.is_long = turn == HTTP_LONG_TURN;
+    exchange->turn.request = exchange;
+    const enum fair_answer queued =
+        fair_workers_enter(&exchange->http->workers, &exchange->turn);
+    /* The connection sleeps until its turn has ended. */
+    if (queued == FAIR_WAITS)
+        return MHD_YES;
+    answer_turn(&exchange->turn, queued == FAIR_CLIENT_IS_FULL ? 429 : 503);
+    return finish_exchange(exchange);
 }
 
 /* Called once with the headers, then with each piece of the body, then to be answered; once more
@@ -393,7 +368,15 @@ static enum MHD_Result handle_request(void *cls, struct MHD_Connection *connecti
     if (!exchange->has_begun) {
         exchange->has_begun = true;
         enter_phase(exchange, CONNECTION_BODY);
-        admit_body(exchange, method);
+        /* Asks where a large body may go. */
+        const struct http_options *const options = &exchange->http->options;
+        if (options->admit && strcmp(method, "PUT") == 0 && make_request(exchange, method)) {
+            get_to_know(exchange);
+            exchange->body.file_fd =
+                options->admit(options->context, exchange->request, &exchange->body.file_left);
+            exchange->body.refusal = exchange->request->refusal;
+            drop_request(exchange);
+        }
         return upload_announce(
                    &exchange->body,
                    MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length"))

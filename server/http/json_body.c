@@ -10,15 +10,6 @@ static enum err_code wrong_kind(const struct body_member *member, const char *mu
     return err_set(err, ERR_INVALID, "member \"%s\" must be %s", member->name, must);
 }
 
-static enum err_code read_text(const struct json_value *item, struct body_member *member,
-                               struct err *err)
-{
-    if (!json_value_text(item) || strlen(json_value_text(item)) >= sizeof member->text)
-        return wrong_kind(member, "a short text", err);
-    memcpy(member->text, json_value_text(item), strlen(json_value_text(item)) + 1);
-    return ERR_OK;
-}
-
 static enum err_code read_numbers(const struct json_value *list, struct body_member *member,
                                   struct err *err)
 {
@@ -72,7 +63,11 @@ static enum err_code read_member(const struct json_value *item, struct body_memb
     member->is_present = true;
 
     switch (member->kind) {
-    case BODY_TEXT: return read_text(item, member, err);
+    case BODY_TEXT:
+        if (!json_value_text(item) || strlen(json_value_text(item)) >= sizeof member->text)
+            return wrong_kind(member, "a short text", err);
+        memcpy(member->text, json_value_text(item), strlen(json_value_text(item)) + 1);
+        return ERR_OK;
     case BODY_NUMBERS: return read_numbers(item, member, err);
     case BODY_WORDS: return read_words(item, member, err);
     case BODY_NUMBER:

@@ -75,20 +75,6 @@ static enum err_code bind_to(const struct addrinfo *info, const struct listen_ad
     return ERR_OK;
 }
 
-static bool is_loopback(const struct sockaddr_storage *at)
-{
-    if (at->ss_family == AF_INET6)
-        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)at)->sin6_addr);
-    return ntohl(((const struct sockaddr_in *)at)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-}
-
-static bool is_any(const struct sockaddr_storage *at)
-{
-    if (at->ss_family == AF_INET6)
-        return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)at)->sin6_addr);
-    return ((const struct sockaddr_in *)at)->sin_addr.s_addr == htonl(INADDR_ANY);
-}
-
 /* Port and names of what was bound; name NULL: that of its address. */
 static enum err_code describe_listener(const char *name, struct listener *out, struct err *err)
 {
@@ -112,10 +98,19 @@ static enum err_code describe_listener(const char *name, struct listener *out, s
     }
     if (at.ss_family != AF_INET && at.ss_family != AF_INET6)
         return err_set(err, ERR_INVALID, "the socket is neither TCP nor Unix");
-    out->port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
-                                               : ((struct sockaddr_in *)&at)->sin_port);
-    out->is_loopback = is_loopback(&at);
-    if (is_any(&at) && gethostname(out->host, LISTEN_HOST_BYTES - 1) == 0)
+    bool is_any;
+    if (at.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *const v6 = (const struct sockaddr_in6 *)&at;
+        out->port = ntohs(v6->sin6_port);
+        out->is_loopback = IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+        is_any = IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr);
+    } else {
+        const struct sockaddr_in *const v4 = (const struct sockaddr_in *)&at;
+        out->port = ntohs(v4->sin_port);
+        out->is_loopback = ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+        is_any = v4->sin_addr.s_addr == htonl(INADDR_ANY);
+    }
+    if (is_any && gethostname(out->host, LISTEN_HOST_BYTES - 1) == 0)
         return ERR_OK;
     if (!name && getnameinfo((struct sockaddr *)&at, length, number, sizeof number, NULL, 0,
                              NI_NUMERICHOST) == 0)

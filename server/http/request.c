@@ -23,24 +23,18 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The byte %XX stands for; -1: not one we take.  %00 would cut the text short. */
-static int escaped_byte(const char *at)
-{
-    const int high = hex_digit(at[1]);
-    const int low = high < 0 ? -1 : hex_digit(at[2]);
-    return low < 0 || (high == 0 && low == 0) ? -1 : high * 16 + low;
-}
-
 /* Decodes in place: the result is never longer. */
 static bool decode_text(char *text, bool plus_is_space)
 {
     char *out = text;
     for (const char *in = text; *in; in++) {
         if (*in == '%') {
-            const int byte = escaped_byte(in);
-            if (byte < 0)
+            const int high = hex_digit(in[1]);
+            const int low = high < 0 ? -1 : hex_digit(in[2]);
+            /* %00 would cut the text short. */
+            if (low < 0 || (high == 0 && low == 0))
                 return false;
-            *out++ = (char)byte;
+            *out++ = (char)(high * 16 + low);
             in += 2;
         } else {
             *out++ = *in == '+' && plus_is_space ? ' ' : *in;

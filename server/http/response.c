@@ -62,15 +62,6 @@ static void drop_header(struct response *response, const char *name)
     *found = response->headers[--response->header_count];
 }
 
-static struct response_header *find_slot(struct response *response, const char *name)
-{
-    struct response_header *const found = find_header(response, name);
-    if (found || response->header_count == RESPONSE_MAX_HEADERS)
-        return found;
-    response->headers[response->header_count].value = NULL;
-    return &response->headers[response->header_count++];
-}
-
 void response_set_header(struct response *response, const char *name, const char *format, ...)
 {
     char *value = NULL;
@@ -78,10 +69,15 @@ void response_set_header(struct response *response, const char *name, const char
     va_start(args, format);
     const int length = vasprintf(&value, format, args);
     va_end(args);
-    struct response_header *const header = length < 0 ? NULL : find_slot(response, name);
+    if (length < 0)
+        return;
+    struct response_header *header = find_header(response, name);
+    if (!header && response->header_count < RESPONSE_MAX_HEADERS) {
+        header = &response->headers[response->header_count++];
+        header->value = NULL;
+    }
     if (!header) {
-        if (length >= 0)
-            free(value);
+        free(value);
         return;
     }
     for (char *c = value; *c; c++)
@@ -185,46 +181,34 @@ bool response_is_fresh(const struct response *response, const struct request *re
     return known && etag_matches(known, tag);
 }
 
-static void encode_body(struct response *response, const struct request *request)
-{
-    const enum encoding encoding = encoding_choose(request_header(request, "Accept-Encoding"));
-    void *data = NULL;
-    size_t bytes = 0;
-    if (response->is_encoded || encoding == ENCODING_IDENTITY ||
-        response->body_bytes < ENCODING_MIN_BYTES)
-        return;
-    /* No memory to compress is no reason to fail: the plain body is an answer too. */
-    if (encoding_apply(encoding, response->body, response->body_bytes, &data, &bytes, NULL) !=
-        ERR_OK)
-        return;
-    response_own_body(response, response->mime, data, bytes);
-    response_set_header(response, "Content-Encoding", "%s", encoding_text(encoding));
-}
-
-static void validate_body(struct response *response, const struct request *request)
-{
-    char tag[RESPONSE_MAX_TAG + 16];
-    if (!response->tag[0])
-        snprintf(response->tag, sizeof response->tag, "%016" PRIx64,
-                 hash_bytes(response->body, response->body_bytes, HASH_SEED));
-    response_full_tag(response, request, tag);
-    response_set_header(response, "ETag", "\"%s\"", tag);
-    if (!response_is_fresh(response, request))
-        return;
-    response->status = 304;
-    drop_body(response);
-    drop_header(response, "Content-Encoding");
-}
-
 void response_finish(struct response *response, const struct request *request)
 {
     if (!response_header(response, "Cache-Control"))
         response_set_header(response, "Cache-Control", "%s",
                             response->status == 200 ? "private, no-cache" : "no-store");
-    if (response->status == 200 && request_is_safe(request))
-        validate_body(response, request);
-    if (response->status != 304)
-        encode_body(response, request);
+    if (response->status == 200 && request_is_safe(request)) {
+        char tag[RESPONSE_MAX_TAG + 16];
+        if (!response->tag[0])
+            snprintf(response->tag, sizeof response->tag, "%016" PRIx64,
+                     hash_bytes(response->body, response->body_bytes, HASH_SEED));
+        response_full_tag(response, request, tag);
+        response_set_header(response, "ETag", "\"%s\"", tag);
+        if (response_is_fresh(response, request)) {
+            response->status = 304;
+            drop_body(response);
+            drop_header(response, "Content-Encoding");
+        }
+    }
+    const enum encoding encoding = encoding_choose(request_header(request, "Accept-Encoding"));
+    void *data = NULL;
+    size_t bytes = 0;
+    /* No memory to compress is no reason to fail: the plain body is an answer too. */
+    if (response->status != 304 && !response->is_encoded && encoding != ENCODING_IDENTITY &&
+        response->body_bytes >= ENCODING_MIN_BYTES &&
+        !encoding_apply(encoding, response->body, response->body_bytes, &data, &bytes, NULL)) {
+        response_own_body(response, response->mime, data, bytes);
+        response_set_header(response, "Content-Encoding", "%s", encoding_text(encoding));
+    }
     if (!response_header(response, "Vary"))
         response_set_header(response, "Vary", "Accept-Encoding");
 }

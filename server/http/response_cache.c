@@ -57,22 +57,19 @@ static bool skip_text(const struct answer *answer, const char *text, size_t *at)
     return true;
 }
 
-static bool is_answer_to(const struct answer *answer, const struct request *request)
-{
-    size_t at = 0;
-    bool is_same = skip_text(answer, request->path, &at);
-    for (size_t i = 0; i < request->query_count && is_same; i++)
-        is_same = skip_text(answer, request->query[i].name, &at) &&
-                  skip_text(answer, request->query[i].value, &at);
-    return is_same && at == answer->key_bytes;
-}
-
 static struct answer *find_answer(struct response_cache *cache, const struct request *request,
                                   const char *tag)
 {
     for (size_t i = 0; i < RESPONSE_CACHE_MAX; i++) {
         struct answer *const answer = &cache->items[i];
-        if (answer->key && strcmp(answer->tag, tag) == 0 && is_answer_to(answer, request))
+        if (!answer->key || strcmp(answer->tag, tag) != 0)
+            continue;
+        size_t at = 0;
+        bool is_same = skip_text(answer, request->path, &at);
+        for (size_t k = 0; k < request->query_count && is_same; k++)
+            is_same = skip_text(answer, request->query[k].name, &at) &&
+                      skip_text(answer, request->query[k].value, &at);
+        if (is_same && at == answer->key_bytes)
             return answer;
     }
     return NULL;
@@ -145,21 +142,6 @@ static char *make_key(const struct request *request, size_t *bytes_out)
     return NULL;
 }
 
-/* Takes the body from the response and lets it hold what it had. */
-static struct shared_body *share_body(struct response *response)
-{
-    struct shared_body *const body = malloc(sizeof *body);
-    if (!body)
-        return NULL;
-    *body = (struct shared_body){ .data = response->body,
-                                  .owner = response->owner,
-                                  .release = response->release };
-    atomic_init(&body->holds, 1);
-    response->owner = body;
-    response->release = let_go;
-    return body;
-}
-
 static void keep_answer(struct response_cache *cache, const struct request *request,
                         struct response *response, const char *tag)
 {
@@ -167,12 +149,18 @@ static void keep_answer(struct response_cache *cache, const struct request *requ
     struct answer *const place = make_room(cache, response->body_bytes, response->is_viewers);
     size_t key_bytes = 0;
     char *const key = make_key(request, &key_bytes);
-    struct shared_body *const body = place && key ? share_body(response) : NULL;
+    struct shared_body *const body = place && key ? malloc(sizeof *body) : NULL;
     if (!body) {
         free(key);
         return;
     }
-    atomic_fetch_add_explicit(&body->holds, 1, memory_order_relaxed);
+    /* The response and the cache share the body, which holds what the response had. */
+    *body = (struct shared_body){ .data = response->body,
+                                  .owner = response->owner,
+                                  .release = response->release };
+    atomic_init(&body->holds, 2);
+    response->owner = body;
+    response->release = let_go;
     *place = (struct answer){ .key = key,
                               .key_bytes = key_bytes,
                               .is_viewers = response->is_viewers,

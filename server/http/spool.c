@@ -74,19 +74,6 @@ static bool put_bytes(struct spool *spool, const char *data, size_t bytes)
     return false;
 }
 
-/* From now on there is a file. */
-static bool move_to_file(struct spool *spool)
-{
-    spool->fd = spool_open_file();
-    if (spool->fd < 0) {
-        spool->sys = errno;
-        return false;
-    }
-    const bool is_there = put_bytes(spool, spool->held.data, spool->held.length);
-    buffer_deinit(&spool->held);
-    return is_there;
-}
-
 static bool drain_spool(void *to, const char *data, size_t bytes)
 {
     struct spool *const spool = to;
@@ -98,7 +85,18 @@ static bool drain_spool(void *to, const char *data, size_t bytes)
         buffer_append(&spool->held, data, bytes);
         return !spool->held.failed;
     }
-    return (spool->fd >= 0 || move_to_file(spool)) && put_bytes(spool, data, bytes);
+    if (spool->fd < 0) {
+        spool->fd = spool_open_file();
+        if (spool->fd < 0) {
+            spool->sys = errno;
+            return false;
+        }
+        const bool is_there = put_bytes(spool, spool->held.data, spool->held.length);
+        buffer_deinit(&spool->held);
+        if (!is_there)
+            return false;
+    }
+    return put_bytes(spool, data, bytes);
 }
 
 void spool_begin(struct spool *spool, struct buffer *out)
@@ -107,39 +105,27 @@ void spool_begin(struct spool *spool, struct buffer *out)
     buffer_init_draining(out, drain_spool, spool);
 }
 
-/* Replaces the error of the writer, which does not know about the file. */
-static enum err_code explain_failure(const struct spool *spool, enum err_code rc,
-                                     struct err *err)
-{
-    if (spool->sys) {
-        err_sys(err, spool->sys, "an answer of more than %zu KiB does not fit on the disk",
-                memory_limit_scale(SPOOL_MEMORY_BYTES) >> 10);
-        return ERR_SYS;
-    }
-    if (spool->bytes > SPOOL_MAX_BYTES)
-        return err_set(err, ERR_LIMIT, "the answer has more than %zu GiB: use pyrometer replay",
-                       SPOOL_MAX_BYTES >> 30);
-    return rc;
-}
-
-static enum err_code give_body(struct spool *spool, const char *mime, struct response *response,
-                               struct err *err)
-{
-    if (spool->fd < 0)
-        return response_take_buffer(response, mime, &spool->held, err);
-    response_own_file(response, mime, spool->fd, spool->bytes);
-    spool->fd = -1;
-    snprintf(response->tag, sizeof response->tag, "%016" PRIx64, spool->hash);
-    return ERR_OK;
-}
-
 enum err_code spool_end(struct spool *spool, struct buffer *out, enum err_code rc,
                         const char *mime, struct response *response, struct err *err)
 {
     buffer_flush(out);
     if (!rc)
         rc = buffer_check(out, err);
-    rc = !rc ? give_body(spool, mime, response, err) : explain_failure(spool, rc, err);
+    if (rc && spool->sys) {
+        /* The writer does not know about the file. */
+        err_sys(err, spool->sys, "an answer of more than %zu KiB does not fit on the disk",
+                memory_limit_scale(SPOOL_MEMORY_BYTES) >> 10);
+        rc = ERR_SYS;
+    } else if (rc && spool->bytes > SPOOL_MAX_BYTES) {
+        rc = err_set(err, ERR_LIMIT, "the answer has more than %zu GiB: use pyrometer replay",
+                     SPOOL_MAX_BYTES >> 30);
+    } else if (!rc && spool->fd < 0) {
+        rc = response_take_buffer(response, mime, &spool->held, err);
+    } else if (!rc) {
+        response_own_file(response, mime, spool->fd, spool->bytes);
+        spool->fd = -1;
+        snprintf(response->tag, sizeof response->tag, "%016" PRIx64, spool->hash);
+    }
     buffer_deinit(out);
     buffer_deinit(&spool->held);
     if (spool->fd >= 0)

@@ -4,22 +4,14 @@ static const int statuses[TRAFFIC_STATUSES] = { 200, 201, 202, 204, 303, 304, 30
                                                 403, 404, 405, 408, 409, 410, 413, 414, 415,
                                                 421, 422, 429, 431, 500, 501, 503, 507 };
 
-static size_t index_of(int status)
-{
-    size_t fallback = 0;
-    for (size_t i = 0; i < TRAFFIC_STATUSES; i++) {
-        if (statuses[i] == status)
-            return i;
-        if (statuses[i] == 500)
-            fallback = i;
-    }
-    return fallback;
-}
-
 void traffic_count(struct traffic *traffic, size_t route, int status)
 {
-    atomic_fetch_add_explicit(&traffic->counts[route][index_of(status)], 1,
-                              memory_order_relaxed);
+    /* A status that has no count of its own counts as 500. */
+    size_t index = 0;
+    for (size_t i = 0; i < TRAFFIC_STATUSES; i++)
+        if (statuses[i] == status || (statuses[i] == 500 && statuses[index] != status))
+            index = i;
+    atomic_fetch_add_explicit(&traffic->counts[route][index], 1, memory_order_relaxed);
 }
 
 int traffic_status(size_t index)

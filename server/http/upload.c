@@ -38,14 +38,6 @@ bool upload_announce(struct upload *upload, const char *length)
     return false;
 }
 
-static void spool_bytes(struct upload *upload, const char *data, size_t bytes)
-{
-    upload->file_left -= bytes;
-    if (!upload->refusal && (!spool_has_room(upload->file_fd, bytes, 0) ||
-                             !channel_write(upload->file_fd, data, bytes)))
-        upload->refusal = response_is_full(errno) ? NO_SPACE : BROKEN;
-}
-
 bool upload_take(struct upload *upload, const char *data, size_t bytes)
 {
     const bool is_file = upload->file_fd >= 0;
@@ -54,7 +46,10 @@ bool upload_take(struct upload *upload, const char *data, size_t bytes)
         upload->refusal = TOO_LARGE;
         upload->discarded += bytes;
     } else if (is_file) {
-        spool_bytes(upload, data, bytes);
+        upload->file_left -= bytes;
+        if (!upload->refusal && (!spool_has_room(upload->file_fd, bytes, 0) ||
+                                 !channel_write(upload->file_fd, data, bytes)))
+            upload->refusal = response_is_full(errno) ? NO_SPACE : BROKEN;
     } else {
         buffer_append(&upload->data, data, bytes);
     }

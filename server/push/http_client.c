@@ -121,13 +121,6 @@ static CURLcode run_request(struct http_client *client)
     return code;
 }
 
-/* Errors that the same request would have again: what is trusted does not change between two attempts. */
-static bool is_lasting(CURLcode code)
-{
-    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
-           code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_INVALIDCERTSTATUS;
-}
-
 enum err_code http_client_post(struct http_client *client, const void *body, size_t bytes,
                                struct http_answer *out, struct err *err)
 {
@@ -144,8 +137,12 @@ enum err_code http_client_post(struct http_client *client, const void *body, siz
     const CURLcode code = run_request(client);
     if (code == CURLE_ABORTED_BY_CALLBACK && atomic_load(&client->is_stopped))
         return err_set(err, ERR_SYS, "no answer before the end");
+    /* The same request would have these errors again: what is trusted does not change between two attempts. */
+    const bool is_lasting =
+        code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
+        code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_INVALIDCERTSTATUS;
     if (code != CURLE_OK)
-        return err_set(err, is_lasting(code) ? ERR_PERM : ERR_SYS, "%.200s",
+        return err_set(err, is_lasting ? ERR_PERM : ERR_SYS, "%.200s",
                        client->fault[0] ? client->fault : curl->easy_strerror(code));
     curl->easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &status);
     curl->easy_getinfo(client->easy, CURLINFO_RETRY_AFTER, &seconds);

@@ -187,19 +187,6 @@ static void push_now(struct push *push)
     push->last = entry;
 }
 
-/* false: it is time to end. */
-static bool wait_until(struct push *push, uint64_t until_ns)
-{
-    const struct timespec until = clock_timespec(until_ns);
-    int rc = 0;
-    pthread_mutex_lock(&push->mutex);
-    while (!push->is_stopping && rc == 0)
-        rc = pthread_cond_timedwait(&push->changed, &push->mutex, &until);
-    const bool goes_on = !push->is_stopping;
-    pthread_mutex_unlock(&push->mutex);
-    return goes_on;
-}
-
 /* The first window is shorter, each time by another part, so that many hosts do not push at once. */
 static void *run_push(void *context)
 {
@@ -209,7 +196,16 @@ static void *run_push(void *context)
     (void)setpriority(PRIO_PROCESS, 0, NICENESS);
     random_init_any(&random);
     uint64_t next_ns = clock_now_ns() + window_ns - random_below(&random, window_ns / 2);
-    while (wait_until(push, next_ns)) {
+    for (;;) {
+        const struct timespec until = clock_timespec(next_ns);
+        int rc = 0;
+        pthread_mutex_lock(&push->mutex);
+        while (!push->is_stopping && rc == 0)
+            rc = pthread_cond_timedwait(&push->changed, &push->mutex, &until);
+        const bool is_stopping = push->is_stopping;
+        pthread_mutex_unlock(&push->mutex);
+        if (is_stopping)
+            break;
         const uint64_t now_ns = clock_now_ns();
         push_now(push);
         next_ns += window_ns;

@@ -124,18 +124,6 @@ static bool put_into_file(struct queue *queue, struct body *body, const void *da
     return true;
 }
 
-static bool put_into_memory(struct queue *queue, struct body *body, const void *data)
-{
-    if (queue->memory_bytes + body->bytes > QUEUE_MEMORY_BYTES)
-        return false;
-    body->data = malloc(body->bytes ? body->bytes : 1);
-    if (!body->data)
-        return false;
-    memcpy(body->data, data, body->bytes);
-    queue->memory_bytes += body->bytes;
-    return true;
-}
-
 /* A full disk has no more room without the bodies in the file. */
 static bool make_room(struct queue *queue)
 {
@@ -165,7 +153,16 @@ static bool add_body(struct queue *queue, const void *data, size_t bytes)
     struct body body = { .bytes = bytes };
     if (queue->count == QUEUE_MAX_BODIES)
         lose_first(queue);
-    while (!put_into_memory(queue, &body, data) && !put_into_file(queue, &body, data)) {
+    for (;;) {
+        body.data = queue->memory_bytes + bytes <= QUEUE_MEMORY_BYTES
+                        ? malloc(bytes ? bytes : 1)
+                        : NULL;
+        if (body.data) {
+            memcpy(body.data, data, bytes);
+            queue->memory_bytes += bytes;
+        }
+        if (body.data || put_into_file(queue, &body, data))
+            break;
         if (!make_room(queue)) {
             queue->counts.lost++;
             return false;
@@ -184,26 +181,6 @@ bool queue_add(struct queue *queue, const void *body, size_t bytes)
     return is_added;
 }
 
-/* NULL: its bytes cannot be read back. */
-static void *take_first(struct queue *queue, size_t *bytes_out)
-{
-    struct body body = queue->bodies[queue->first];
-    if (!body.data) {
-        char *const data = malloc(body.bytes ? body.bytes : 1);
-        if (!data || !move_bytes(queue, body.at, data, body.bytes, false)) {
-            free(data);
-            lose_first(queue);
-            return NULL;
-        }
-        (void)remove_first(queue);
-        body.data = data;
-    } else {
-        (void)remove_first(queue);
-    }
-    *bytes_out = body.bytes;
-    return body.data;
-}
-
 void *queue_take(struct queue *queue, uint64_t until_ns, size_t *bytes_out)
 {
     const struct timespec until = clock_timespec(until_ns);
@@ -211,10 +188,21 @@ void *queue_take(struct queue *queue, uint64_t until_ns, size_t *bytes_out)
     int rc = 0;
     pthread_mutex_lock(&queue->mutex);
     while (!body && (queue->count > 0 || (rc == 0 && !queue->is_closed))) {
-        if (queue->count > 0)
-            body = take_first(queue, bytes_out);
-        else
+        if (queue->count == 0) {
             rc = pthread_cond_timedwait(&queue->changed, &queue->mutex, &until);
+            continue;
+        }
+        const struct body first = queue->bodies[queue->first];
+        *bytes_out = first.bytes;
+        body = first.data ? first.data : malloc(first.bytes ? first.bytes : 1);
+        if (first.data || (body && move_bytes(queue, first.at, body, first.bytes, false))) {
+            (void)remove_first(queue);
+        } else {
+            /* The bytes cannot be read back. */
+            free(body);
+            body = NULL;
+            lose_first(queue);
+        }
     }
     queue->has_taken = body != NULL;
     queue->taken_bytes = body ? *bytes_out : 0;

@@ -197,26 +197,6 @@ static enum outcome judge(unsigned status)
     return status >= 500 ? ERROR : REFUSED;
 }
 
-/* One attempt.  why: a sentence unless it was sent. */
-static enum outcome attempt_post(struct sender *sender, const struct buffer *body,
-                                 uint64_t *retry_after_ns, char why[WHY_BYTES])
-{
-    struct http_answer answer;
-    struct err err = { 0 };
-    *retry_after_ns = 0;
-    const enum err_code rc =
-        http_client_post(sender->client, body->data, body->length, &answer, &err);
-    if (rc) {
-        snprintf(why, WHY_BYTES, "%s", err.message);
-        return rc == ERR_PERM ? REFUSED : AGAIN;
-    }
-    *retry_after_ns = answer.retry_after_ns < SENDER_MAX_RETRY_AFTER_NS
-                          ? answer.retry_after_ns
-                          : SENDER_MAX_RETRY_AFTER_NS;
-    snprintf(why, WHY_BYTES, "%u %s", answer.status, answer.text);
-    return judge(answer.status);
-}
-
 static bool has_time(struct sender *sender)
 {
     pthread_mutex_lock(&sender->mutex);
@@ -287,7 +267,21 @@ static enum outcome deliver_body(struct sender *sender, const struct buffer *bod
     for (unsigned attempts = 0;; attempts++) {
         char why[WHY_BYTES];
         uint64_t retry_after_ns = 0;
-        enum outcome outcome = attempt_post(sender, body, &retry_after_ns, why);
+        struct http_answer answer;
+        struct err err = { 0 };
+        enum outcome outcome;
+        const enum err_code rc =
+            http_client_post(sender->client, body->data, body->length, &answer, &err);
+        if (rc) {
+            snprintf(why, WHY_BYTES, "%s", err.message);
+            outcome = rc == ERR_PERM ? REFUSED : AGAIN;
+        } else {
+            retry_after_ns = answer.retry_after_ns < SENDER_MAX_RETRY_AFTER_NS
+                                 ? answer.retry_after_ns
+                                 : SENDER_MAX_RETRY_AFTER_NS;
+            snprintf(why, WHY_BYTES, "%u %s", answer.status, answer.text);
+            outcome = judge(answer.status);
+        }
         if (outcome == SENT) {
             const size_t bytes = body->length;
             atomic_fetch_add(&sender->counters->sent, 1);

@@ -32,21 +32,6 @@ static int by_process(const void *left, const void *right)
     return (a->cell.node > b->cell.node) - (a->cell.node < b->cell.node);
 }
 
-static bool is_span(const struct profile_snapshot *snapshot, node_id node)
-{
-    const function_id function = context_function_of_node(snapshot, node);
-    struct context_text context;
-    struct context_span span;
-    return function && context_of_function(snapshot, function, &context) &&
-           context_read_span(&context, &span);
-}
-
-/* The mark of a wait below that of a context stays. */
-static node_id without_context(const struct profile_snapshot *snapshot, node_id node)
-{
-    return wait_unmarked(snapshot, node) == node ? context_unmarked(snapshot, node) : node;
-}
-
 static size_t select_rows(const struct push_window *window, const struct view_cells *all,
                           enum push_values values, const process_id *leaders, thread_id *first,
                           struct row *rows)
@@ -65,8 +50,15 @@ static size_t select_rows(const struct push_window *window, const struct view_ce
         row.process = leaders[profile_thread_at(snapshot, row.cell.thread).process];
         /* A receiver that makes a series of each label is not sent values without a bound; it knows
          * ids of spans. */
-        if (!is_span(snapshot, row.cell.node))
-            row.cell.node = without_context(snapshot, row.cell.node);
+        const node_id node = row.cell.node;
+        const function_id function = context_function_of_node(snapshot, node);
+        struct context_text context;
+        struct context_span span;
+        const bool is_span = function && context_of_function(snapshot, function, &context) &&
+                             context_read_span(&context, &span);
+        /* The mark of a wait below that of a context stays. */
+        if (!is_span && wait_unmarked(snapshot, node) == node)
+            row.cell.node = context_unmarked(snapshot, node);
         if (!(window->sample_labels & PPROF_THREAD)) {
             if (first[row.process] == UINT32_MAX)
                 first[row.process] = row.cell.thread;
@@ -238,23 +230,6 @@ static enum err_code anonymize_window(struct push_window *window,
     return rc;
 }
 
-/* Finds the time that a sample of the range stands for, as in reports: a window of an older
- * capture may not say it. */
-static enum err_code find_period(struct push_window *window, const struct session_info *info,
-                                 const struct view_query *range, struct err *err)
-{
-    const struct report_source source = { .snapshot = info->snapshot,
-                                          .query = range,
-                                          .session = info };
-    struct report_header header;
-    const enum err_code rc = report_header_init(&header, &source, err);
-    if (rc)
-        return rc;
-    window->period_ns = header.period_ns;
-    report_header_deinit(&header);
-    return ERR_OK;
-}
-
 enum err_code push_window_init(struct push_window *window, const struct session_info *info,
                                uint64_t from_ns, uint64_t to_ns, const char *host,
                                const struct push_settings *settings, struct err *err)
@@ -272,9 +247,16 @@ enum err_code push_window_init(struct push_window *window, const struct session_
     window->began_at_ns = info->status.started_at_ns + from_ns;
     window->duration_ns = to_ns - from_ns;
     window->sample_labels = labels[settings->sample_labels];
-    enum err_code rc = find_period(window, info, &range, err);
+    /* The time that a sample of the range stands for, as in reports: a window of an older capture may not say it. */
+    const struct report_source source = { .snapshot = info->snapshot,
+                                          .query = &range,
+                                          .session = info };
+    struct report_header header;
+    enum err_code rc = report_header_init(&header, &source, err);
     if (rc)
         return rc;
+    window->period_ns = header.period_ns;
+    report_header_deinit(&header);
     struct frame_filters filters = info->filters ? *info->filters : (struct frame_filters){ 0 };
     filters.shows_contexts = true;
     if (filters.waits == WAIT_MARKS_HIDDEN)
