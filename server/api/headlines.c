@@ -90,17 +90,6 @@ static enum err_code take_headline(const struct report_source *source, void *con
     return rc;
 }
 
-/* The newest one of that number.  false: it has no samples yet. */
-static bool find_process(const struct profile_snapshot *snapshot, pid_t pid, process_id *out)
-{
-    for (process_id id = snapshot->sizes.processes; id-- > 0;)
-        if (profile_process_at(snapshot, id).pid == pid) {
-            *out = id;
-            return true;
-        }
-    return false;
-}
-
 /* false: it stays as it is. */
 static bool make_text(const struct headline *item, struct session_entry *entry,
                       const struct profile_snapshot *snapshot, char out[SUMMARY_HEADLINE_BYTES])
@@ -109,9 +98,12 @@ static bool make_text(const struct headline *item, struct session_entry *entry,
     struct session_request asked = { .entry = entry,
                                      .snapshot = *snapshot,
                                      .links = &no_links };
-    process_id process;
-    if ((item->text && item->generation == snapshot->generation) ||
-        !find_process(snapshot, (pid_t)(uint32_t)item->key, &process))
+    /* The newest one of that number; it may have no samples yet. */
+    const pid_t pid = (pid_t)(uint32_t)item->key;
+    process_id process = snapshot->sizes.processes;
+    while (process > 0 && profile_process_at(snapshot, process - 1).pid != pid)
+        process--;
+    if (process-- == 0 || (item->text && item->generation == snapshot->generation))
         return false;
     if (snapshot->sizes.processes > 1) {
         asked.query.view.processes = &process;

@@ -31,18 +31,6 @@ static void put_head(struct buffer *out, const char *name, const char *type, con
     buffer_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static uint64_t count_descriptors(void)
-{
-    uint64_t count = 0;
-    DIR *const folder = opendir("/proc/self/fd");
-    if (!folder)
-        return 0;
-    while (readdir(folder))
-        count++;
-    closedir(folder);
-    return count > 3 ? count - 3 : 0; /* ".", "..", and the folder itself */
-}
-
 /* Since 1970, as the kernel has it: ticks since the machine came up. */
 static double start_time(void)
 {
@@ -70,6 +58,14 @@ static void put_process(struct buffer *out)
 {
     struct usage usage;
     struct rlimit files = { 0 };
+    uint64_t descriptors = 0;
+    DIR *const folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder))
+        descriptors++;
+    if (folder)
+        closedir(folder);
+    /* ".", "..", and the folder itself */
+    descriptors -= descriptors > 3 ? 3 : descriptors;
     usage_read(&usage);
     getrlimit(RLIMIT_NOFILE, &files);
     put_head(out, "process_cpu_seconds_total", "counter", "CPU time of this program");
@@ -77,7 +73,7 @@ static void put_process(struct buffer *out)
     put_head(out, "process_resident_memory_bytes", "gauge", "Memory of this program");
     buffer_printf(out, "process_resident_memory_bytes %" PRIu64 "\n", usage.rss_bytes);
     put_head(out, "process_open_fds", "gauge", "Open descriptors");
-    buffer_printf(out, "process_open_fds %" PRIu64 "\n", count_descriptors());
+    buffer_printf(out, "process_open_fds %" PRIu64 "\n", descriptors);
     put_head(out, "process_max_fds", "gauge", "Descriptors that may be open");
     buffer_printf(out, "process_max_fds %" PRIu64 "\n", (uint64_t)files.rlim_cur);
     put_head(out, "process_start_time_seconds", "gauge",
@@ -99,25 +95,6 @@ static void put_requests(struct buffer *out, const struct handler_context *handl
                               known ? method_text(known->method) : "",
                               known ? known->pattern : "none", traffic_status(i), count);
         }
-    }
-}
-
-/* The requests of the fair queue. */
-static void put_turns(struct buffer *out, const struct traffic *traffic)
-{
-    static const struct {
-        const char *name, *help;
-    } families_of_turns[TRAFFIC_TURNS] = {
-        [TRAFFIC_WAITS] = { "pyrometer_http_requests_waiting",
-                            "Requests that wait for their turn" },
-        [TRAFFIC_RUNS] = { "pyrometer_http_requests_running", "Requests whose turn it is" },
-    };
-    for (size_t i = 0; i < TRAFFIC_TURNS; i++) {
-        put_head(out, families_of_turns[i].name, "gauge", families_of_turns[i].help);
-        buffer_printf(out, "%s{scope=\"viewer\"} %zu\n", families_of_turns[i].name,
-                      atomic_load(&traffic->turns[CLIENT_VIEWER][i]));
-        buffer_printf(out, "%s{scope=\"operator\"} %zu\n", families_of_turns[i].name,
-                      atomic_load(&traffic->turns[CLIENT_OPERATOR][i]));
     }
 }
 
@@ -148,13 +125,6 @@ static const struct family families[] = {
     { "pyrometer_read_bytes_total", "counter", "Bytes read from targets", "",
       COUNTER(read_bytes) },
 };
-
-static uint64_t counter_of(const struct quality *quality, size_t offset)
-{
-    uint64_t value = 0;
-    memcpy(&value, (const char *)quality + offset, sizeof value);
-    return value;
-}
 
 struct row {
     char id[12];
@@ -195,11 +165,14 @@ static void put_counters(struct buffer *out, const struct rows *rows)
         const struct family *const family = &families[i];
         if (family->type)
             put_head(out, family->name, family->type, family->help);
-        for (size_t k = 0; k < rows->count; k++)
+        for (size_t k = 0; k < rows->count; k++) {
+            uint64_t value;
+            memcpy(&value, (const char *)&rows->items[k].quality + family->offset,
+                   sizeof value);
             if (rows->items[k].is_live)
                 buffer_printf(out, "%s{session=\"%s\"%s} %" PRIu64 "\n", family->name,
-                              rows->items[k].id, family->labels,
-                              counter_of(&rows->items[k].quality, family->offset));
+                              rows->items[k].id, family->labels, value);
+        }
     }
     put_head(out, "pyrometer_target_pause_seconds_total", "counter",
              "Time for which targets were stopped");
@@ -261,7 +234,21 @@ enum err_code api_get_metrics(const struct handler_context *handler, struct resp
 
     put_counters(&out, rows);
     put_requests(&out, handler);
-    put_turns(&out, handler->traffic);
+    /* The requests of the fair queue. */
+    static const struct {
+        const char *name, *help;
+    } families_of_turns[TRAFFIC_TURNS] = {
+        [TRAFFIC_WAITS] = { "pyrometer_http_requests_waiting",
+                            "Requests that wait for their turn" },
+        [TRAFFIC_RUNS] = { "pyrometer_http_requests_running", "Requests whose turn it is" },
+    };
+    for (size_t i = 0; i < TRAFFIC_TURNS; i++) {
+        put_head(&out, families_of_turns[i].name, "gauge", families_of_turns[i].help);
+        buffer_printf(&out, "%s{scope=\"viewer\"} %zu\n", families_of_turns[i].name,
+                      atomic_load(&handler->traffic->turns[CLIENT_VIEWER][i]));
+        buffer_printf(&out, "%s{scope=\"operator\"} %zu\n", families_of_turns[i].name,
+                      atomic_load(&handler->traffic->turns[CLIENT_OPERATOR][i]));
+    }
     if (handler->audit->fd >= 0) {
         const struct audit *const audit = handler->audit;
         put_head(&out, "pyrometer_audit_lost_lines_total", "counter",

@@ -33,19 +33,6 @@ struct listing {
     struct use uses[MAX_USES];
 };
 
-/* Writes the headline of the session that somebody started, if there is one. */
-static void write_headline(const struct listing *listing, pid_t pid)
-{
-    char text[SUMMARY_HEADLINE_BYTES];
-    const struct use *use = NULL;
-    for (size_t i = 0; i < listing->use_count && (!use || use->is_continuous); i++)
-        if (listing->uses[i].pid == pid && (!use || !listing->uses[i].is_continuous))
-            use = &listing->uses[i];
-    const bool has =
-        use && headlines_find(listing->headlines, headlines_key(use->session, pid), text);
-    json_member_text(listing->json, "headline", has ? text : NULL);
-}
-
 static void write_process(void *context, const struct process_info *info)
 {
     struct listing *const listing = context;
@@ -89,7 +76,15 @@ static void write_process(void *context, const struct process_info *info)
             json_text(listing->json, listing->uses[i].session);
     json_end(listing->json);
 
-    write_headline(listing, info->pid);
+    /* The headline is that of the session that somebody started, if there is one. */
+    char headline[SUMMARY_HEADLINE_BYTES];
+    const struct use *use = NULL;
+    for (size_t i = 0; i < listing->use_count && (!use || use->is_continuous); i++)
+        if (listing->uses[i].pid == pid && (!use || !listing->uses[i].is_continuous))
+            use = &listing->uses[i];
+    const bool has_headline =
+        use && headlines_find(listing->headlines, headlines_key(use->session, pid), headline);
+    json_member_text(json, "headline", has_headline ? headline : NULL);
     json_member_bool(json, "can_attach", info->reason == NULL);
     json_member_text(json, "reason", info->reason);
     json_end(json);

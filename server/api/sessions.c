@@ -140,19 +140,6 @@ static const struct setting post_members[] = {
 _Static_assert(sizeof post_members / sizeof *post_members <= BODY_SETTINGS_MAX, "a bit each");
 _Static_assert((int)SETTING_MAX_IDS == (int)SESSION_MAX_PROCESSES, "as many as may be sampled");
 
-static enum err_code take_pids(const struct setting_ids *pids, struct session_options *out,
-                               struct err *err)
-{
-    for (size_t i = 0; i < pids->count; i++) {
-        for (size_t k = 0; k < i; k++)
-            if (pids->items[k] == pids->items[i])
-                return err_set(err, ERR_INVALID, "\"pids\": %u is given twice", pids->items[i]);
-        out->pids[i] = (pid_t)pids->items[i];
-    }
-    out->pid_count = pids->count;
-    return ERR_OK;
-}
-
 enum err_code api_start_session(const struct handler_context *handler,
                                 struct response *response, struct err *err)
 {
@@ -177,8 +164,16 @@ enum err_code api_start_session(const struct handler_context *handler,
         wanted.options.no_gc = !wanted.marks_gc;
         if (!wanted.has_context)
             memcpy(wanted.options.context, dashboard->context, sizeof dashboard->context);
-        rc = take_pids(&wanted.pids, &wanted.options, err);
-        for (size_t i = 0; i < wanted.options.pid_count && !rc; i++)
+        const struct setting_ids *const pids = &wanted.pids;
+        wanted.options.pid_count = pids->count;
+        for (size_t i = 0; i < pids->count && !rc; i++) {
+            for (size_t k = 0; k < i && !rc; k++)
+                if (pids->items[k] == pids->items[i])
+                    rc = err_set(err, ERR_INVALID, "\"pids\": %u is given twice",
+                                 pids->items[i]);
+            wanted.options.pids[i] = (pid_t)pids->items[i];
+        }
+        for (size_t i = 0; i < pids->count && !rc; i++)
             rc = permission_ask(wanted.options.pids[i], NULL, err);
         if (!rc)
             rc = dashboard_launch(dashboard, &wanted.options, &wanted.filters, &words,

@@ -195,46 +195,6 @@ static bool write_id(const struct json_value *value, struct buffer *out)
     return out->length <= MAX_ID && buffer_string(out) != NULL;
 }
 
-static void run_method(struct mcp *mcp, const char *id, const char *method,
-                       const struct json_value *params)
-{
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        if (strcmp(methods[i].name, method) == 0) {
-            methods[i].run(mcp, id, params);
-            return;
-        }
-    message_fail(mcp->out, id, MESSAGE_NO_METHOD,
-                 "unknown method: want initialize, ping, tools/list or tools/call");
-}
-
-/* Ends the session that the call with this id waits for; the call has no answer. */
-static void cancel(struct mcp *mcp, const char *id)
-{
-    for (size_t i = 0; i < mcp->waiting_count; i++) {
-        struct waiting *const waiting = &mcp->waiting[i];
-        if (strcmp(waiting->id, id) != 0)
-            continue;
-        if (*waiting->call.session)
-            recording_end(&waiting->call);
-        forget(mcp, i);
-        return;
-    }
-}
-
-static void notify(struct mcp *mcp, const char *method, const struct json_value *params)
-{
-    struct buffer id = { 0 };
-    if (strcmp(method, "notifications/cancelled") == 0 &&
-        write_id(json_value_member(params, "requestId"), &id))
-        cancel(mcp, id.data);
-    buffer_deinit(&id);
-}
-
-static bool is_answer(const struct json_value *message)
-{
-    return json_value_member(message, "result") || json_value_member(message, "error");
-}
-
 static void handle(struct mcp *mcp, const struct json_value *message)
 {
     const struct json_value *const id = json_value_member(message, "id");
@@ -242,17 +202,36 @@ static void handle(struct mcp *mcp, const struct json_value *message)
     const char *const version = json_value_text(json_value_member(message, "jsonrpc"));
     const char *const method = json_value_text(json_value_member(message, "method"));
     struct buffer text = { 0 };
-    if (!method && is_answer(message))
-        return; /* nothing is asked of the client */
+    if (!method &&
+        (json_value_member(message, "result") || json_value_member(message, "error")))
+        return; /* it is an answer, and nothing is asked of the client */
     if (!version || strcmp(version, "2.0") != 0 || !method || (id && !write_id(id, &text)) ||
         (params && json_value_type(params) != JSON_OBJECT))
         message_fail(
             mcp->out, "null", MESSAGE_INVALID_REQUEST,
             "want a JSON-RPC 2.0 request with method, and with params that are an object");
-    else if (id)
-        run_method(mcp, text.data, method, params);
-    else
-        notify(mcp, method, params);
+    else if (id) {
+        const size_t count = sizeof methods / sizeof *methods;
+        size_t i = 0;
+        while (i < count && strcmp(methods[i].name, method) != 0)
+            i++;
+        if (i < count)
+            methods[i].run(mcp, text.data, params);
+        else
+            message_fail(mcp->out, text.data, MESSAGE_NO_METHOD,
+                         "unknown method: want initialize, ping, tools/list or tools/call");
+    } else if (strcmp(method, "notifications/cancelled") == 0 &&
+               write_id(json_value_member(params, "requestId"), &text)) {
+        /* Ends the session that the call with this id waits for; the call has no answer. */
+        size_t i = 0;
+        while (i < mcp->waiting_count && strcmp(mcp->waiting[i].id, text.data) != 0)
+            i++;
+        if (i < mcp->waiting_count) {
+            if (*mcp->waiting[i].call.session)
+                recording_end(&mcp->waiting[i].call);
+            forget(mcp, i);
+        }
+    }
     buffer_deinit(&text);
 }
 
@@ -276,18 +255,6 @@ static void take_line(struct mcp *mcp, const char *line, size_t bytes)
     json_value_destroy(message);
 }
 
-static void end_line(struct mcp *mcp)
-{
-    const char *const text = buffer_string(&mcp->line);
-    if (mcp->skips || (!text && mcp->line.failed))
-        message_fail(mcp->out, "null", MESSAGE_PARSE_ERROR,
-                     "the line is too long: at most 1 MiB is allowed");
-    else
-        take_line(mcp, text ? text : "", mcp->line.length);
-    mcp->skips = false;
-    buffer_clear(&mcp->line);
-}
-
 void mcp_take(struct mcp *mcp, const char *data, size_t bytes)
 {
     for (size_t i = 0; i < bytes;) {
@@ -296,9 +263,17 @@ void mcp_take(struct mcp *mcp, const char *data, size_t bytes)
         mcp->skips |= mcp->line.length + length > MCP_MAX_LINE;
         if (!mcp->skips)
             buffer_append(&mcp->line, data + i, length);
-        if (end)
-            end_line(mcp);
         i += length + (end != NULL);
+        if (!end)
+            continue;
+        const char *const text = buffer_string(&mcp->line);
+        if (mcp->skips || (!text && mcp->line.failed))
+            message_fail(mcp->out, "null", MESSAGE_PARSE_ERROR,
+                         "the line is too long: at most 1 MiB is allowed");
+        else
+            take_line(mcp, text ? text : "", mcp->line.length);
+        mcp->skips = false;
+        buffer_clear(&mcp->line);
     }
 }
 

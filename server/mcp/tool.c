@@ -57,14 +57,6 @@ void tool_describe(struct json *json, const struct tool *tool)
     json_end(json);
 }
 
-static bool is_choice(const struct tool_argument *argument, const char *text)
-{
-    for (size_t i = 0; argument->choices[i]; i++)
-        if (strcmp(argument->choices[i], text) == 0)
-            return true;
-    return false;
-}
-
 enum err_code tool_check(const struct tool *tool, const struct json_value *arguments,
                          struct err *err)
 {
@@ -84,7 +76,10 @@ enum err_code tool_check(const struct tool *tool, const struct json_value *argum
         if (json_value_type(given) != argument->type)
             return err_set(err, ERR_INVALID, "argument \"%s\" must be a %s", name,
                            type_texts[argument->type]);
-        if (argument->choices && !is_choice(argument, json_value_text(given)))
+        const char *const *choice = argument->choices;
+        while (choice && *choice && strcmp(*choice, json_value_text(given)) != 0)
+            choice++;
+        if (choice && !*choice)
             return err_set(err, ERR_INVALID, "argument \"%s\" must be one of its choices",
                            name);
     }
@@ -196,14 +191,6 @@ static bool is_picked(struct pick *pick, const struct json_value *row)
     return is_found && pick->left-- >= 1;
 }
 
-/* The end of a list of members. */
-static const char *members_end(const char *members)
-{
-    for (int depth = 1; *members && depth > 0; members++)
-        depth += (*members == '[') - (*members == ']');
-    return members;
-}
-
 /* pick: NULL: all rows. */
 static void write_members(struct json *json, const char *members, const struct json_value *from,
                           struct pick *pick)
@@ -230,7 +217,9 @@ static void write_members(struct json *json, const char *members, const struct j
                 json_end(json);
             }
             json_end(json);
-            members = members_end(members + 1);
+            members++;
+            for (int depth = 1; *members && depth > 0; members++)
+                depth += (*members == '[') - (*members == ']');
         } else if (*members == '+') {
             struct buffer command = { 0 };
             join_words(value, &command);

@@ -44,21 +44,6 @@ bool captures_name_of(const char *file, char out[CAPTURES_NAME_BYTES])
     return true;
 }
 
-static enum err_code usual_folder(char out[PATH_MAX], struct err *err)
-{
-    const char *const state = getenv("XDG_STATE_HOME");
-    const char *const home = getenv("HOME");
-    if (state && *state == '/')
-        snprintf(out, PATH_MAX, "%s/pyrometer", state);
-    else if (geteuid() == 0)
-        snprintf(out, PATH_MAX, "%s", CAPTURES_HOST_FOLDER);
-    else if (home && *home == '/')
-        snprintf(out, PATH_MAX, "%s/.local/state/pyrometer", home);
-    else
-        return err_set(err, ERR_INVALID, "no home directory: use --data DIR");
-    return ERR_OK;
-}
-
 /* With all above it. */
 static enum err_code make_folder(char path[PATH_MAX], struct err *err)
 {
@@ -77,12 +62,19 @@ static enum err_code make_folder(char path[PATH_MAX], struct err *err)
 
 enum err_code captures_folder_make(const char *wanted, char path_out[PATH_MAX], struct err *err)
 {
-    enum err_code rc = ERR_OK;
+    const char *const state = getenv("XDG_STATE_HOME");
+    const char *const home = getenv("HOME");
     if (wanted)
         snprintf(path_out, PATH_MAX, "%s", wanted);
+    else if (state && *state == '/')
+        snprintf(path_out, PATH_MAX, "%s/pyrometer", state);
+    else if (geteuid() == 0)
+        snprintf(path_out, PATH_MAX, "%s", CAPTURES_HOST_FOLDER);
+    else if (home && *home == '/')
+        snprintf(path_out, PATH_MAX, "%s/.local/state/pyrometer", home);
     else
-        rc = usual_folder(path_out, err);
-    return rc ? rc : make_folder(path_out, err);
+        return err_set(err, ERR_INVALID, "no home directory: use --data DIR");
+    return make_folder(path_out, err);
 }
 
 enum err_code captures_folder_open(struct captures_folder *folder, const char *wanted,

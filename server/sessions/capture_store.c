@@ -140,13 +140,6 @@ struct search {
     size_t word_count, word_room;
 };
 
-/* A capture that is complete and has not changed is not opened. */
-static bool is_unchanged(const struct captures_item *item, const struct files_status *status)
-{
-    return item->has_end && item->entry.bytes == status->bytes &&
-           item->entry.changed_ns == status->changed_ns && item->inode == status->inode;
-}
-
 static void see_capture(struct search *search, const char *name,
                         const struct files_status *status)
 {
@@ -154,7 +147,11 @@ static void see_capture(struct search *search, const char *name,
     const struct captures known = { .items = captures->items, .count = search->known };
     struct captures_item *item = find_item(&known, name);
     struct stat st;
-    if (!item || !is_unchanged(item, status)) {
+    /* A capture that is complete and has not changed is not opened. */
+    const bool is_unchanged = item && item->has_end && item->entry.bytes == status->bytes &&
+                              item->entry.changed_ns == status->changed_ns &&
+                              item->inode == status->inode;
+    if (!is_unchanged) {
         SCOPED_FD int fd = open_named(captures, name, &st);
         if (fd >= 0 && !item)
             item = add_item(captures, name);
@@ -495,13 +492,6 @@ enum err_code captures_remove(struct captures *captures, const char *name, struc
     return ERR_OK;
 }
 
-static bool is_too_old(const struct captures *captures, const struct capture_entry *entry)
-{
-    const uint64_t now_ns = clock_wall_ns();
-    return captures->settings.keep_ns && entry->changed_ns < now_ns &&
-           now_ns - entry->changed_ns > captures->settings.keep_ns;
-}
-
 size_t captures_tidy(struct captures *captures)
 {
     const uint64_t most = captures->settings.keep_bytes;
@@ -514,8 +504,11 @@ size_t captures_tidy(struct captures *captures)
         renew_items(captures, NULL) == ERR_OK ? by_age(captures) : NULL;
     for (size_t i = 0; sorted && i < captures->count; i++) {
         const struct capture_entry *const entry = &sorted[i]->entry;
+        const uint64_t now_ns = clock_wall_ns(), keep_ns = captures->settings.keep_ns;
+        const bool is_too_old = knows_age && keep_ns && entry->changed_ns < now_ns &&
+                                now_ns - entry->changed_ns > keep_ns;
         bytes += entry->bytes;
-        if (!(knows_age && is_too_old(captures, entry)) && !(most && bytes > most))
+        if (!is_too_old && !(most && bytes > most))
             continue;
         if (captures_remove(captures, entry->name, NULL) != ERR_OK)
             continue;

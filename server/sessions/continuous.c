@@ -45,21 +45,18 @@ static void note_process(void *context, const struct process_info *info)
         continuous->found[continuous->count++] = info->pid;
 }
 
-static bool is_sampled(const struct session *session, pid_t pid)
-{
-    struct session_target target;
-    for (size_t i = 0; session_target_at(session, i, &target); i++)
-        if (target.pid == pid && target.to_ns == 0)
-            return true;
-    return false;
-}
-
 static void join_new(const struct continuous *continuous, struct session_entry *entry)
 {
     struct session *const session = entry->session;
-    for (size_t i = 0; session && i < continuous->count; i++)
-        if (!is_sampled(session, continuous->found[i]))
-            (void)!session_join(session, continuous->found[i], NULL);
+    for (size_t i = 0; session && i < continuous->count; i++) {
+        const pid_t pid = continuous->found[i];
+        struct session_target target;
+        bool is_sampled = false;
+        for (size_t k = 0; !is_sampled && session_target_at(session, k, &target); k++)
+            is_sampled = target.pid == pid && target.to_ns == 0;
+        if (!is_sampled)
+            (void)!session_join(session, pid, NULL);
+    }
 }
 
 static void drop_session(struct continuous *continuous, struct session_entry **entry)
@@ -102,42 +99,34 @@ static bool is_over(struct session_entry *entry)
     return state == SESSION_ENDED || state == SESSION_FAILED;
 }
 
-/* Both sample for a while, so that the last minutes are always those of one session. */
-static void share_budget(struct continuous *continuous)
-{
-    const bool is_shared = continuous->now && continuous->next && continuous->now->session &&
-                           continuous->next->session;
-    if (is_shared == continuous->is_shared)
-        return;
-    continuous->is_shared = is_shared;
-    const double percent = sampling_percent(continuous) / (is_shared ? 2 : 1);
-    if (continuous->now && continuous->now->session)
-        session_set_max_cpu(continuous->now->session, percent);
-    if (continuous->next && continuous->next->session)
-        session_set_max_cpu(continuous->next->session, percent);
-}
-
-static uint64_t overlap_ns(const struct continuous *continuous)
-{
-    const uint64_t most_ns = continuous->settings.turn_ns / 2;
-    return LAST_ACTIVITY_RANGE_NS < most_ns ? LAST_ACTIVITY_RANGE_NS : most_ns;
-}
-
 static void take_turns(struct continuous *continuous)
 {
     const uint64_t age_ns = clock_now_ns() - continuous->since_ns;
+    const uint64_t half_ns = continuous->settings.turn_ns / 2;
+    const uint64_t overlap_ns =
+        LAST_ACTIVITY_RANGE_NS < half_ns ? LAST_ACTIVITY_RANGE_NS : half_ns;
     const bool is_due = age_ns > continuous->settings.turn_ns;
     if (continuous->now && is_over(continuous->now))
         drop_session(continuous, &continuous->now);
     if (continuous->next && is_over(continuous->next))
         drop_session(continuous, &continuous->next);
     if (continuous->next && continuous->next->session &&
-        (!continuous->now || age_ns > overlap_ns(continuous))) {
+        (!continuous->now || age_ns > overlap_ns)) {
         drop_session(continuous, &continuous->now);
         continuous->now = continuous->next;
         continuous->next = NULL;
     }
-    share_budget(continuous);
+    /* Both sample for a while, so that the last minutes are always those of one session. */
+    const bool is_shared = continuous->now && continuous->next && continuous->now->session &&
+                           continuous->next->session;
+    if (is_shared != continuous->is_shared) {
+        const double percent = sampling_percent(continuous) / (is_shared ? 2 : 1);
+        continuous->is_shared = is_shared;
+        if (continuous->now && continuous->now->session)
+            session_set_max_cpu(continuous->now->session, percent);
+        if (continuous->next && continuous->next->session)
+            session_set_max_cpu(continuous->next->session, percent);
+    }
     if (continuous->count == 0)
         return;
     if (!continuous->now)
@@ -161,28 +150,23 @@ static void scan_processes(struct continuous *continuous)
         join_new(continuous, continuous->next);
 }
 
-static bool rest_between(struct continuous *continuous)
-{
-    const struct timespec until = clock_timespec(clock_now_ns() + continuous->rest_ns);
-    int rc = 0;
-    pthread_mutex_lock(&continuous->mutex);
-    while (!continuous->is_stopping && rc == 0)
-        rc = pthread_cond_timedwait(&continuous->changed, &continuous->mutex, &until);
-    const bool goes_on = !continuous->is_stopping;
-    pthread_mutex_unlock(&continuous->mutex);
-    return goes_on;
-}
-
 static void *run_continuous(void *context)
 {
     struct continuous *const continuous = context;
     const double share = continuous->settings.max_cpu_percent / 100 * CONTINUOUS_SCAN_SHARE;
-    do {
+    for (bool is_stopping = false; !is_stopping;) {
         const uint64_t before_ns = clock_thread_ns();
         scan_processes(continuous);
         continuous->rest_ns = scan_pace_rest_ns(
             &continuous->pace, clock_thread_ns() - before_ns, continuous->examined_ns, share);
-    } while (rest_between(continuous));
+        const struct timespec until = clock_timespec(clock_now_ns() + continuous->rest_ns);
+        int rc = 0;
+        pthread_mutex_lock(&continuous->mutex);
+        while (!continuous->is_stopping && rc == 0)
+            rc = pthread_cond_timedwait(&continuous->changed, &continuous->mutex, &until);
+        is_stopping = continuous->is_stopping;
+        pthread_mutex_unlock(&continuous->mutex);
+    }
     return NULL;
 }
 

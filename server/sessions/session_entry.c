@@ -29,15 +29,6 @@ void session_entry_destroy(struct session_entry *entry)
     free(entry);
 }
 
-static enum err_code make_epoch(struct session_entry *entry, struct err *err)
-{
-    uint64_t epoch = 0;
-    if (getrandom(&epoch, sizeof epoch, 0) != (ssize_t)sizeof epoch)
-        return err_sys(err, errno, "random bytes for an epoch are unavailable");
-    snprintf(entry->epoch, sizeof entry->epoch, "%016" PRIx64, epoch);
-    return ERR_OK;
-}
-
 static enum err_code copy_filters(struct session_entry *entry,
                                   const struct frame_filters *filters, struct err *err)
 {
@@ -67,7 +58,11 @@ enum err_code session_entry_create(enum session_source source,
     entry->rules = rules;
     atomic_init(&entry->is_cancelled, false);
     pthread_mutex_init(&entry->lock, NULL);
-    enum err_code rc = make_epoch(entry, err);
+    uint64_t epoch = 0;
+    enum err_code rc = ERR_OK;
+    if (getrandom(&epoch, sizeof epoch, 0) != (ssize_t)sizeof epoch)
+        rc = err_sys(err, errno, "random bytes for an epoch are unavailable");
+    snprintf(entry->epoch, sizeof entry->epoch, "%016" PRIx64, epoch);
     if (!rc && filters)
         rc = copy_filters(entry, filters, err);
     if (rc)

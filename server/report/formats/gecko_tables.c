@@ -163,48 +163,9 @@ static uint32_t less_one(uint32_t count)
     return count > 0 ? count - 1 : 0;
 }
 
-/* A table without rows. */
-static void put_empty_table(struct tables *tables, const char *key, const char *const *columns)
-{
-    json_member_object(tables->json, key);
-    for (size_t i = 0; columns[i]; i++) {
-        json_member_array(tables->json, columns[i]);
-        json_end(tables->json);
-    }
-    json_member_uint(tables->json, "length", 0);
-    json_end(tables->json);
-}
-
-/* The type 1 is a library. */
-static void put_resources(struct tables *tables)
-{
-    const uint32_t libraries = tables->snapshot->sizes.libraries;
-    json_member_object(tables->json, "resourceTable");
-    put_column(tables, "lib", 1, libraries, put_resource_lib);
-    put_column(tables, "name", 1, libraries, put_resource_name);
-    put_column(tables, "host", 1, libraries, put_null);
-    put_column(tables, "type", 1, libraries, put_one);
-    json_member_uint(tables->json, "length", less_one(libraries));
-    json_end(tables->json);
-}
-
-/* The profile's strings, then the names of markers. */
-static void put_strings(struct tables *tables)
-{
-    json_member_array(tables->json, "stringArray");
-    for (str_id id = 0; id < tables->snapshot->sizes.strings; id++) {
-        const struct strtab_string string = profile_string(tables->snapshot, id);
-        json_string(tables->json, string.text, string.length);
-    }
-    for (enum gecko_marker_name name = 0; name < GECKO_MARKER_COUNT; name++)
-        json_text(tables->json, gecko_marker_text(name));
-    json_end(tables->json);
-}
-
 static void put_shared(struct tables *tables)
 {
-    static const char *const symbols[] = { "libIndex", "address", "name", "functionSize",
-                                           NULL };
+    static const char *const symbols[] = { "libIndex", "address", "name", "functionSize" };
     json_object(tables->json);
 
     const uint32_t nodes = tables->snapshot->sizes.nodes;
@@ -240,9 +201,23 @@ static void put_shared(struct tables *tables)
     json_member_uint(tables->json, "length", less_one(functions));
     json_end(tables->json);
 
-    put_resources(tables);
+    const uint32_t libraries = tables->snapshot->sizes.libraries;
+    json_member_object(tables->json, "resourceTable");
+    put_column(tables, "lib", 1, libraries, put_resource_lib);
+    put_column(tables, "name", 1, libraries, put_resource_name);
+    put_column(tables, "host", 1, libraries, put_null);
+    put_column(tables, "type", 1, libraries, put_one); /* a library */
+    json_member_uint(tables->json, "length", less_one(libraries));
+    json_end(tables->json);
+
     /* A symbol has an address, which functions of a profile do not have. */
-    put_empty_table(tables, "nativeSymbols", symbols);
+    json_member_object(tables->json, "nativeSymbols");
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        json_member_array(tables->json, symbols[i]);
+        json_end(tables->json);
+    }
+    json_member_uint(tables->json, "length", 0);
+    json_end(tables->json);
 
     json_member_object(tables->json, "sources");
     put_column(tables, "id", 0, tables->source_count, put_null);
@@ -253,7 +228,15 @@ static void put_shared(struct tables *tables)
     json_member_uint(tables->json, "length", tables->source_count);
     json_end(tables->json);
 
-    put_strings(tables);
+    /* The profile's strings, then the names of markers. */
+    json_member_array(tables->json, "stringArray");
+    for (str_id id = 0; id < tables->snapshot->sizes.strings; id++) {
+        const struct strtab_string string = profile_string(tables->snapshot, id);
+        json_string(tables->json, string.text, string.length);
+    }
+    for (enum gecko_marker_name name = 0; name < GECKO_MARKER_COUNT; name++)
+        json_text(tables->json, gecko_marker_text(name));
+    json_end(tables->json);
     json_end(tables->json);
 }
 

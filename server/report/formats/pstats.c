@@ -52,22 +52,6 @@ static void put_callers(const struct stats *stats, size_t first, size_t end)
     marshal_end(stats->out);
 }
 
-/* pstats takes no file without a function. */
-static void put_nothing(const struct stats *stats)
-{
-    static const char name[] = "<no samples>";
-    marshal_tuple(stats->out, 3);
-    marshal_text(stats->out, "~", 1);
-    marshal_int(stats->out, 0);
-    marshal_text(stats->out, name, sizeof name - 1);
-    marshal_tuple(stats->out, 5);
-    marshal_int(stats->out, 0);
-    marshal_int(stats->out, 0);
-    marshal_float(stats->out, 0);
-    marshal_float(stats->out, 0);
-    put_callers(stats, 0, 0);
-}
-
 enum err_code report_write_pstats(const struct report_source *source, struct buffer *out,
                                   struct err *err)
 {
@@ -104,8 +88,20 @@ enum err_code report_write_pstats(const struct report_source *source, struct buf
             }
             has_any |= flat->total[id] > 0;
         }
-        if (!has_any)
-            put_nothing(&stats);
+        if (!has_any) {
+            /* pstats takes no file without a function. */
+            static const char name[] = "<no samples>";
+            marshal_tuple(stats.out, 3);
+            marshal_text(stats.out, "~", 1);
+            marshal_int(stats.out, 0);
+            marshal_text(stats.out, name, sizeof name - 1);
+            marshal_tuple(stats.out, 5);
+            marshal_int(stats.out, 0);
+            marshal_int(stats.out, 0);
+            marshal_float(stats.out, 0);
+            marshal_float(stats.out, 0);
+            put_callers(&stats, 0, 0);
+        }
         marshal_end(stats.out);
     }
     flat_deinit(&stats.time);

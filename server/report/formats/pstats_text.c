@@ -47,13 +47,6 @@ static void set_colour(const struct table *table, enum colour colour)
         buffer_text(table->out, codes[colour]);
 }
 
-/* The time of a row itself, and with all it called. */
-static double self_s(const struct table *table, uint32_t row)
-{
-    return table->time.self ? (double)table->time.self[row] / (double)NS_PER_S
-                            : (double)table->flat.self[row] * table->sample_s;
-}
-
 static double total_s(const struct table *table, uint32_t row)
 {
     return table->time.total ? (double)table->time.total[row] / (double)NS_PER_S
@@ -167,19 +160,6 @@ static void put_share(const struct table *table, double seconds)
     set_colour(table, PLAIN);
 }
 
-/* The largest unit in which the largest number shown is at least one. */
-static void choose_unit(struct table *table, size_t shown)
-{
-    static const struct unit units[] = { { "s", 1 }, { "ms", 1e3 }, { "\xce\xbcs", 1e6 } };
-    double most_s = 0;
-    size_t i = 0;
-    for (size_t at = 0; at < shown; at++)
-        most_s = fmax(most_s, total_s(table, table->order[at]));
-    while (i < 2 && most_s * units[i].per_second < 1)
-        i++;
-    table->unit = units[i];
-}
-
 /* A column's title, right-aligned; the letter of microseconds has two bytes. */
 static void put_time_title(const struct table *table, const char *name)
 {
@@ -240,12 +220,6 @@ static const struct interest interests[] = {
     { "Cause much with little (all their time over their own)", magnify_self, 1, "x" },
 };
 
-static bool is_better(const struct table *table, double value, uint32_t row, double than,
-                      uint32_t other)
-{
-    return other == 0 || value > than || (value == than && by_name(table, row, other) < 0);
-}
-
 static void put_interest(const struct table *table, const struct interest *interest)
 {
     uint32_t best[SUMMARY_ROWS] = { 0 };
@@ -259,7 +233,9 @@ static void put_interest(const struct table *table, const struct interest *inter
         if (value <= 0 || (double)total < SUMMARY_MIN_SHARE * (double)table->flat.samples)
             continue;
         for (size_t at = 0; at < SUMMARY_ROWS; at++) {
-            if (!is_better(table, value, row, values[at], best[at]))
+            const bool is_equal = value >= values[at] && value <= values[at];
+            if (best[at] != 0 && value <= values[at] &&
+                !(is_equal && by_name(table, row, best[at]) < 0))
                 continue;
             const uint32_t pushed = best[at];
             const double pushed_value = values[at];
@@ -341,7 +317,15 @@ enum err_code report_write_pstats_text(const struct report_source *source, struc
     const struct report_settings *const settings = &table.source->settings;
     const size_t limit = settings->limit ? settings->limit : REPORT_DEFAULT_LIMIT;
     const size_t shown = table.count < limit ? table.count : limit;
-    choose_unit(&table, shown);
+    /* The largest unit in which the largest number shown is at least one. */
+    static const struct unit units[] = { { "s", 1 }, { "ms", 1e3 }, { "\xce\xbcs", 1e6 } };
+    double most_s = 0;
+    size_t unit = 0;
+    for (size_t at = 0; at < shown; at++)
+        most_s = fmax(most_s, total_s(&table, table.order[at]));
+    while (unit < 2 && most_s * units[unit].per_second < 1)
+        unit++;
+    table.unit = units[unit];
     set_colour(&table, BOLD);
     buffer_printf(table.out, "%15s  %7s", "nsamples", "sample%");
     put_time_title(&table, "tottime");
@@ -353,7 +337,9 @@ enum err_code report_write_pstats_text(const struct report_source *source, struc
     for (size_t i = 0; i < shown; i++) {
         const uint32_t row = table.order[i];
         const uint64_t self = table.flat.self[row], total = table.flat.total[row];
-        const double own_s = self_s(&table, row), all_s = total_s(&table, row);
+        const double own_s = table.time.self ? (double)table.time.self[row] / (double)NS_PER_S
+                                             : (double)self * table.sample_s;
+        const double all_s = total_s(&table, row);
         char samples[48];
         snprintf(samples, sizeof samples, "%" PRIu64 "/%" PRIu64, self, total);
         buffer_printf(table.out, "%15s", samples);
