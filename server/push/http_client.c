@@ -137,7 +137,7 @@ enum err_code http_client_post(struct http_client *client, const void *body, siz
     const CURLcode code = run_request(client);
     if (code == CURLE_ABORTED_BY_CALLBACK && atomic_load(&client->is_stopped))
         return err_set(err, ERR_SYS, "no answer before the end");
-    /* The same request would have these errors again: what is trusted does not change between two attempts. */
+    /* Errors that the same request would have again: what is trusted does not change between two attempts. */
     const bool is_lasting =
         code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
         code == CURLE_SSL_ISSUER_ERROR || code == CURLE_SSL_INVALIDCERTSTATUS;

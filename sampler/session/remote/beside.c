@@ -47,7 +47,7 @@ size_t beside_begin(struct beside *beside, struct thread_cpus *cpus, int pid,
     const size_t crowded = choose_crowded(cpus, threads, count, now_ns, random);
     if (!crowded || sched_getaffinity(0, sizeof beside->allowed, &beside->allowed))
         return 0;
-    /* Where the profiler may run on every processor there is now, it may also use those that come later. */
+    /* A profiler that may run on every processor there is now may also use those that come later. */
     if (CPU_COUNT(&beside->allowed) >= sysconf(_SC_NPROCESSORS_ONLN))
         memset(&beside->allowed, 0xff, sizeof beside->allowed);
     if (!thread_cpus_processor(cpus, threads[0]->tag - 1u, &processor) || processor < 0 ||
