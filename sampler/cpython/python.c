@@ -219,6 +219,14 @@ struct context_value *python_context(struct python *python, const struct thread 
     return contexts_read(python->contexts, thread, memory, is_copy, now_ns);
 }
 
+struct context_value *python_task_context(struct python *python, const struct task *task,
+                                          uint64_t now_ns)
+{
+    return python->contexts ? contexts_read_task(python->contexts, task->addr,
+                                                 tasks_coroutine_place(&python->tasks), now_ns)
+                            : NULL;
+}
+
 bool python_knows_gil(const struct python *python)
 {
     return thread_state_knows_gil(&python->threads);

@@ -29,6 +29,7 @@
 enum { PYTHON_MAX_THREADS_PER_TICK = 256 };
 
 struct context_value;
+struct task;
 struct python;
 
 MUST_CHECK enum err_code python_attach(struct process *process, enum runtime_effort effort,
@@ -74,6 +75,9 @@ struct thread *const *python_threads(const struct python *python, size_t *count_
 /* Reads the asyncio tasks of the process; python_tasks holds them until the next call. */
 MUST_CHECK enum err_code python_read_tasks(struct python *python, uint64_t now_ns);
 struct tasks *python_tasks(struct python *python);
+/* The value for one of these tasks, which waits.  NULL: none is watched. */
+struct context_value *python_task_context(struct python *python, const struct task *task,
+                                          uint64_t now_ns);
 /* The locks of a thread that has just been read and stands still; see locks_read. */
 MUST_CHECK enum err_code python_read_locks(struct python *python, const struct thread *thread,
                                            enum three_valued runs, struct lock_use *uses,

@@ -3,7 +3,7 @@
 Usage: slow_requests.py threads|tasks|greenlets|processes FILE [REQUESTS]
 
     threads    four threads
-    tasks      asyncio, four tasks at a time; fetch awaits
+    tasks      asyncio, two tasks at a time; fetch_later awaits
     greenlets  a greenlet for each request, which switches to the hub and back
     processes  a pool of three processes
 
@@ -98,11 +98,11 @@ async def handle_task(number):
     value = "%d-%d" % (os.getpid(), number)
     begin = time.monotonic()
     request_id.set(value)
-    work(QUICK_S / 4)
+    work(QUICK_S / 8)
     if is_slow(number):
         await fetch_later()
     await render_later()
-    work(QUICK_S / 4)
+    work(QUICK_S / 8)
     note(value, begin)
 
 
@@ -119,7 +119,7 @@ async def serve_tasks(count):
         work(0.3)
     await asyncio.ensure_future(warm())
     numbers = iter(range(count))
-    await asyncio.gather(*[handle_tasks(numbers) for _ in range(4)])
+    await asyncio.gather(*[handle_tasks(numbers) for _ in range(2)])
 
 
 def serve_greenlets(count):

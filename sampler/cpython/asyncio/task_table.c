@@ -153,6 +153,8 @@ static enum err_code remember_task(struct task_table *table, struct task *task)
     task->seen_ns = before->seen_ns;
     task->since_ns = before->since_ns;
     task->tag = before->tag;
+    task->context = before->context;
+    task->context_ns = before->context_ns;
     task->depth = before->depth;
     task->awaits = before->awaits;
     return ERR_OK;

@@ -49,7 +49,9 @@ struct task {
     uint32_t first_awaiter, awaiter_count;
     uint64_t seen_ns;  /* the first reading that found it */
     uint64_t since_ns; /* the first reading that found it where it still waits */
-    uint32_t tag;      /* for the caller; stays while readings find the task with this name */
+    uint32_t context;  /* for the caller, read at context_ns; both stay likewise */
+    uint64_t context_ns;
+    uint32_t tag; /* for the caller; stays while readings find the task with this name */
 };
 
 struct task_edge {

@@ -277,6 +277,12 @@ static enum err_code begin_reading(struct tasks *tasks, uint64_t now_ns)
     return ERR_OK;
 }
 
+uint32_t tasks_coroutine_place(const struct tasks *tasks)
+{
+    return task_lists_exist(tasks->layout) ? tasks->lists.offsets.coroutine
+                                           : tasks->sets.coroutine;
+}
+
 enum err_code tasks_read(struct tasks *tasks, uint64_t now_ns)
 {
     const uint64_t began_ns = clock_thread_ns();

@@ -65,6 +65,9 @@ void tasks_clear(struct tasks *tasks);
 /* Reads all tasks.  A process that does not use asyncio has none. */
 MUST_CHECK enum err_code tasks_read(struct tasks *tasks, uint64_t now_ns);
 
+/* The place of the coroutine in a task; known once tasks have been read. */
+uint32_t tasks_coroutine_place(const struct tasks *tasks);
+
 /* The thread that runs the task's event loop; NULL: unknown. */
 const struct thread *tasks_thread(const struct tasks *tasks, const struct task *task);
 

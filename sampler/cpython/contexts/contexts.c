@@ -51,7 +51,8 @@ struct contexts {
     bool has_none;                   /* and then no thread had a context */
     unsigned char others[MAX_WORDS]; /* how often a word of a thread state was no context */
     uint64_t searched_ns;
-    unsigned more; /* contexts that may still be searched for copies */
+    unsigned more;       /* contexts that may still be searched for copies */
+    uint32_t task_place; /* of the context in a task; 0: unknown */
     remote_addr context_type, variable_type;
     struct hamt_types types;
     struct variable variables[CONTEXTS_MAX_VARIABLES];
@@ -369,14 +370,14 @@ static enum err_code read_value(struct contexts *contexts, remote_addr context, 
     return rc == ERR_NOT_FOUND ? ERR_OK : rc;
 }
 
-static struct context_value *read_context(struct contexts *contexts,
-                                          const struct thread *thread, remote_addr context,
-                                          struct memory *memory, uint64_t now_ns)
+/* place: what names the context, in a thread state or a task. */
+static struct context_value *read_context(struct contexts *contexts, remote_addr place,
+                                          remote_addr context, struct memory *memory,
+                                          uint64_t now_ns)
 {
     struct recorded_reads *const reads = &contexts->reads;
     struct kept *const kept = &contexts->kept[hash_mix(context, 0) % CONTEXTS_KEPT];
     /* Is the thread in this context now, and has nothing changed that the value was made of? */
-    const remote_addr place = thread->head.addr + contexts->layout->tstate_context;
     struct context_value value = { .kind = CONTEXT_UNKNOWN };
     bool is_final = false;
     const bool is_stale = kept->value.kind == CONTEXT_UNSET && !kept->is_final &&
@@ -416,5 +417,34 @@ struct context_value *contexts_read(struct contexts *contexts, const struct thre
         context = field_u64(copy->tstate, place);
     else if (memory_read_u64(memory, thread->head.addr + place, &context))
         return &contexts->unknown;
-    return context ? read_context(contexts, thread, context, memory, now_ns) : &contexts->unset;
+    return context ? read_context(contexts, thread->head.addr + place, context, memory, now_ns)
+                   : &contexts->unset;
+}
+
+/* The first context behind the coroutine is that of the task: its name alone stands between. */
+static uint32_t find_task_place(struct contexts *contexts, remote_addr task, uint32_t coroutine)
+{
+    enum { SEARCHED = 8 };
+    struct memory *const memory = contexts->threads->memory;
+    uint64_t words[SEARCHED];
+    struct hamt ignored;
+    if (memory_read(memory, task + coroutine + WORD, words, sizeof words))
+        return 0;
+    for (size_t i = 0; i < SEARCHED; i++)
+        if (may_be_object(words[i]) && !open_context(contexts, memory, words[i], &ignored))
+            return coroutine + (uint32_t)((i + 1) * WORD);
+    return 0;
+}
+
+struct context_value *contexts_read_task(struct contexts *contexts, remote_addr task,
+                                         uint32_t coroutine, uint64_t now_ns)
+{
+    struct memory *const memory = contexts->threads->memory;
+    uint64_t context;
+    contexts->is_copy = false;
+    if (!contexts->task_place)
+        contexts->task_place = find_task_place(contexts, task, coroutine);
+    if (!contexts->task_place || memory_read_u64(memory, task + contexts->task_place, &context))
+        return &contexts->unknown;
+    return read_context(contexts, task + contexts->task_place, context, memory, now_ns);
 }

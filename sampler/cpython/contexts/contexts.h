@@ -81,4 +81,9 @@ void contexts_trail(const struct contexts *contexts, struct contexts_trail *out)
 struct context_value *contexts_read(struct contexts *contexts, const struct thread *thread,
                                     struct memory *memory, bool is_copy, uint64_t now_ns);
 
+/* The value for an asyncio task that waits: its context is named behind its coroutine, whose place in a task is given.
+ * Valid until the next call. */
+struct context_value *contexts_read_task(struct contexts *contexts, remote_addr task,
+                                         uint32_t coroutine, uint64_t now_ns);
+
 #endif /* SAMPLER_CPYTHON_CONTEXTS_CONTEXTS_H */

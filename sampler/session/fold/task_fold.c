@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/cpython/python.h"
+#include "sampler/session/fold/context_marks.h"
 #include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/fold/thread_cpu.h"
 
@@ -171,6 +173,18 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
     return innermost ? base_of(fold, innermost, node) : ERR_OK;
 }
 
+/* A task cannot change its context while it stands still.  left: how many may still be read. */
+static void read_context(struct task_fold *fold, struct task *task, uint64_t now_ns,
+                         size_t *left)
+{
+    if (!fold->contexts || (task->context && task->context_ns == task->since_ns) || !*left)
+        return;
+    struct context_value *const value = python_task_context(fold->python, task, now_ns);
+    (*left)--;
+    task->context = value ? context_marks_find(fold->contexts, value) : 0;
+    task->context_ns = task->since_ns;
+}
+
 static enum err_code count_task(struct task_fold *fold, const struct task *task, uint32_t times,
                                 uint64_t now_ns)
 {
@@ -185,6 +199,8 @@ static enum err_code count_task(struct task_fold *fold, const struct task *task,
     sample.is_overflowed = rc == ERR_LIMIT;
     if (rc && !sample.is_overflowed)
         return rc;
+    if (fold->contexts && task->context_ns == task->since_ns)
+        sample.node = context_marks_node(fold->contexts, task->context, sample.node);
 
     static const char name[] = PROFILE_WAITING_TASKS;
     struct profile_thread row = { .process = fold->nodes->process };
@@ -212,11 +228,12 @@ enum err_code task_fold_flush(struct task_fold *fold, uint64_t now_ns)
     const double share = all->covered ? (double)all->wanted / (double)all->covered : 1;
     double due = 0.5;
     uint64_t counted = 0;
+    size_t contexts_left = TASK_FOLD_CONTEXTS;
     enum err_code rc = ERR_OK;
     if (!fold->readings || !fold->owed)
         return ERR_OK;
     for (size_t i = 0; i < all->table.count && !rc && fold->counts_waiting; i++) {
-        const struct task *const task = &all->table.items[i];
+        struct task *const task = &all->table.items[i];
         if (!is_counted(task))
             continue;
         const double stands_for = !task->is_awaiter ? share * task->times
@@ -226,6 +243,8 @@ enum err_code task_fold_flush(struct task_fold *fold, uint64_t now_ns)
         due += stands_for * fold->owed;
         const uint32_t times = (uint32_t)((uint64_t)due - counted);
         counted += times;
+        if (times)
+            read_context(fold, task, now_ns, &contexts_left);
         if (times)
             rc = count_task(fold, task, times, now_ns);
     }

@@ -12,6 +12,9 @@
  * the other's stack and not counted for itself, unless they wait for each other.  Of very many
  * tasks, those that were read count for the others, too.
  *
+ * A waiting task has the value of its context, which is read when the task comes to where it waits: of TASK_FOLD_CONTEXTS tasks
+ * at a time, the others follow at the next readings.
+ *
  * Tasks are read every TASK_FOLD_EVERY_NS, and less often if that takes more than a twentieth of
  * the time.
  *
@@ -32,7 +35,7 @@
 #include "sampler/session/fold/frame_nodes.h"
 
 #define TASK_FOLD_EVERY_NS 10000000ull
-enum { TASK_FOLD_MAX_AWAITERS = 256 };
+enum { TASK_FOLD_MAX_AWAITERS = 256, TASK_FOLD_CONTEXTS = 256 };
 
 struct task_base {
     node_id node;
@@ -42,6 +45,8 @@ struct task_base {
     uint32_t depth;       /* of the mark, in tasks */
 };
 
+struct context_marks;
+struct python;
 struct thread_cpus;
 
 struct task_fold {
@@ -53,9 +58,11 @@ struct task_fold {
     struct task_base *bases; /* by task: the node below its own frames */
     struct random random;
     uint64_t readings, ways, read_ns, every_ns, counted_ns;
-    uint32_t owed; /* ticks since the tasks were counted last */
-    bool is_each;  /* tasks are read at every tick */
-    bool is_fresh; /* tasks have been read since the last tick */
+    uint32_t owed;                  /* ticks since the tasks were counted last */
+    bool is_each;                   /* tasks are read at every tick */
+    bool is_fresh;                  /* tasks have been read since the last tick */
+    struct context_marks *contexts; /* of the session; NULL: not wanted */
+    struct python *python;          /* that is asked for them */
 };
 
 MUST_CHECK enum err_code task_fold_init(struct task_fold *fold, struct frame_nodes *nodes,

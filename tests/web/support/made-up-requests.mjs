@@ -1,4 +1,4 @@
-// What /requests answers of a made-up program: two requests, one of them slow and shown with its pieces.
+// The answer of /requests of a made-up program: two requests, one of them slow and shown with its pieces.
 
 const line = (name, number) => ({ name, file: "/app/store.py", line: number, function: 3 });
 

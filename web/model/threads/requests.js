@@ -102,7 +102,7 @@ export function waterfallOf({ pieces }) {
   return { from, to, lanes: Array.from(new Set(lanes.values())) };
 }
 
-// What is missing, in sentences.
+// Sentences that say what is missing.
 /** @param {RequestsAnswer} answer */
 export function missingText({ cut, rough, other }) {
   return [cut > 0 ? TEXT.requests.cut(formatCount(cut)) : "", rough > 0 ? TEXT.requests.rough(formatCount(rough)) : "",

@@ -28,9 +28,8 @@ function scatterOf({ scatter: { slots, width, from, cells }, histogram }) {
   const bins = histogram.length;
   const most = Math.max(...cells.map((cell) => cell.requests));
   const rowOf = (cell) => histogram.findIndex((bin) => Math.abs(bin.from - cell.from) < 1e-9);
-  return requestShape("svg", { class: "request-scatter",
-    viewBox: "0 0 " + SCATTER_WIDTH + " " + SCATTER_HEIGHT, preserveAspectRatio: "none", role: "img",
-    "aria-label": TEXT.requests.scatter }, ...cells.map((cell) =>
+  return requestShape("svg", { class: "request-scatter", viewBox: "0 0 " + SCATTER_WIDTH + " " + SCATTER_HEIGHT,
+    preserveAspectRatio: "none", role: "img", "aria-label": TEXT.requests.scatter }, ...cells.map((cell) =>
       titled(
         requestShape("rect", { x: (cell.slot * SCATTER_WIDTH) / slots,
           y: SCATTER_HEIGHT - ((rowOf(cell) + 1) * SCATTER_HEIGHT) / bins, width: SCATTER_WIDTH / slots,
@@ -116,8 +115,8 @@ export function createRequestsView(root, dispatch) {
       el("td", { class: "number" }, row.running), el("td", {}, row.waits.join(", ")), placeCell(4, row.line),
       placeCell(5, row.view));
     if (!isOpen) return [line];
-    const told = waterfall === null ? soft(TEXT.requests.reading) : waterfallElement(waterfall);
-    return [line, el("tr", { class: "task-stack" }, el("td", { colspan: "6" }, told))];
+    const detail = waterfall === null ? soft(TEXT.requests.reading) : waterfallElement(waterfall);
+    return [line, el("tr", { class: "task-stack" }, el("td", { colspan: "6" }, detail))];
   }
 
   function summarize({ answer, percentiles, missing }) {
