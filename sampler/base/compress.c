@@ -348,6 +348,120 @@ enum err_code compress_unzstd_file(int fd,
     return rc;
 }
 
+enum { PACKED_BYTES = 1 << 16, PACKED_WINDOW_LOG = 27 };
+
+struct compress_reader {
+    int fd;
+    uint64_t at; /* in the file */
+    bool is_gzip, is_zstd;
+    bool is_at_end;   /* of the file */
+    bool is_in_frame; /* of what is packed: more must come */
+    z_stream z;
+    ZSTD_DCtx *zstd;
+    ZSTD_inBuffer in;
+    unsigned char packed[PACKED_BYTES];
+};
+
+enum err_code compress_reader_create(int fd, struct compress_reader **out, struct err *err)
+{
+    static const unsigned char gzip[] = { 0x1f, 0x8b }, zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
+    unsigned char first[4] = { 0 };
+    const ssize_t n = pread(fd, first, sizeof first, 0);
+    if (n < 0)
+        return err_sys(err, errno, "cannot read");
+    struct compress_reader *const reader = calloc(1, sizeof *reader);
+    if (!reader)
+        return err_nomem(err);
+    reader->fd = fd;
+    reader->in.src = reader->packed;
+    const bool is_gzip = memcmp(first, gzip, sizeof gzip) == 0;
+    reader->is_zstd = memcmp(first, zstd, sizeof zstd) == 0;
+    reader->is_gzip = is_gzip && inflateInit2(&reader->z, GZIP_WINDOW_BITS) == Z_OK;
+    if (reader->is_zstd && (reader->zstd = ZSTD_createDCtx()) != NULL)
+        (void)ZSTD_DCtx_setParameter(reader->zstd, ZSTD_d_windowLogMax, PACKED_WINDOW_LOG);
+    if (is_gzip != reader->is_gzip || reader->is_zstd != (reader->zstd != NULL)) {
+        compress_reader_destroy(reader);
+        return err_nomem(err);
+    }
+    *out = reader;
+    return ERR_OK;
+}
+
+void compress_reader_destroy(struct compress_reader *reader)
+{
+    if (reader && reader->is_gzip)
+        inflateEnd(&reader->z);
+    if (reader)
+        ZSTD_freeDCtx(reader->zstd);
+    free(reader);
+}
+
+/* Unpacks what is there; more than one member may follow another. */
+static enum err_code unpack_next(struct compress_reader *reader, void *out, size_t bytes,
+                                 size_t *bytes_out, struct err *err)
+{
+    if (reader->is_zstd) {
+        ZSTD_outBuffer plain = { out, bytes, 0 };
+        const size_t left = ZSTD_decompressStream(reader->zstd, &plain, &reader->in);
+        if (ZSTD_isError(left))
+            return err_set(err, ERR_CORRUPT, "zstd: %s", ZSTD_getErrorName(left));
+        reader->is_in_frame = left > 0;
+        *bytes_out = plain.pos;
+        return ERR_OK;
+    }
+    z_stream *const z = &reader->z;
+    z->next_in = reader->packed + reader->in.pos;
+    z->avail_in = (uInt)(reader->in.size - reader->in.pos);
+    z->next_out = out;
+    z->avail_out = bytes > UINT_MAX ? UINT_MAX : (uInt)bytes;
+    const uInt room = z->avail_out;
+    const int status = inflate(z, Z_NO_FLUSH);
+    *bytes_out = room - z->avail_out;
+    reader->in.pos = reader->in.size - z->avail_in;
+    reader->is_in_frame = status != Z_STREAM_END;
+    if (status == Z_STREAM_END)
+        (void)inflateReset(z);
+    if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+        return err_set(err, ERR_CORRUPT, "gzip: the data are damaged");
+    return ERR_OK;
+}
+
+enum err_code compress_reader_read(struct compress_reader *reader, void *out, size_t bytes,
+                                   size_t *bytes_out, struct err *err)
+{
+    const bool is_plain = !reader->is_gzip && !reader->is_zstd;
+    *bytes_out = 0;
+    while (*bytes_out == 0 && bytes > 0) {
+        if (!is_plain && (reader->in.pos < reader->in.size || reader->is_in_frame)) {
+            const size_t before = reader->in.pos;
+            const enum err_code rc = unpack_next(reader, out, bytes, bytes_out, err);
+            if (rc || *bytes_out > 0)
+                return rc;
+            if (reader->in.pos < reader->in.size && reader->in.pos == before)
+                return err_set(err, ERR_CORRUPT, "what is packed is damaged");
+            if (reader->in.pos < reader->in.size)
+                continue;
+        }
+        if (reader->is_at_end)
+            return reader->is_in_frame && !is_plain
+                       ? err_set(err, ERR_CORRUPT,
+                                 "the file was cut: the end of what is packed is missing")
+                       : ERR_OK;
+        void *const to = is_plain ? out : reader->packed;
+        const size_t room = is_plain ? bytes : sizeof reader->packed;
+        const ssize_t n = pread(reader->fd, to, room, (off_t)reader->at);
+        if (n < 0)
+            return err_sys(err, errno, "cannot read");
+        reader->at += (uint64_t)n;
+        reader->is_at_end = n == 0;
+        if (is_plain)
+            *bytes_out = (size_t)n;
+        reader->in.size = (size_t)n;
+        reader->in.pos = 0;
+    }
+    return ERR_OK;
+}
+
 uint32_t compress_crc32(const void *data, size_t bytes)
 {
     return compress_crc32_add(0, data, bytes);

@@ -35,6 +35,19 @@ MUST_CHECK enum err_code compress_unzstd(const void *data, size_t bytes, void *o
  * came before that has been taken.  Takes at most 128 MiB of memory. */
 MUST_CHECK enum err_code compress_unzstd_file(
     int fd, bool (*take)(void *to, const char *data, size_t bytes), void *to, struct err *err);
+
+/* Reads a file from its start, as it is or unpacked: gzip and zstd are known by their first bytes. */
+struct compress_reader;
+
+/* fd: stays the caller's, and must outlive the reader. */
+MUST_CHECK enum err_code compress_reader_create(int fd, struct compress_reader **out,
+                                                struct err *err);
+/* NULL is fine. */
+void compress_reader_destroy(struct compress_reader *reader);
+/* The next bytes, at most so many; *bytes_out 0: the end.  ERR_CORRUPT: what is packed is damaged, or its end is missing. */
+MUST_CHECK enum err_code compress_reader_read(struct compress_reader *reader, void *out,
+                                              size_t bytes, size_t *bytes_out, struct err *err);
+
 /* A zstd stream in pieces.  Each piece is complete when it is made.  Reading it takes all pieces of the
  * stream before it.  What pieces have in common is stored once. */
 enum { ZSTD_STREAM_WINDOW_BYTES = 1 << 18 };

@@ -244,6 +244,8 @@ static enum err_code begin_merge(struct merge *merge, writer_take take, void *to
         input->offset_ns = start_of(input) - metadata.started_at_ns;
         if (input->offset_ns > WINDOWS_MAX_NS / 2)
             return err_set(err, ERR_INVALID, "the captures are too far apart in time");
+        if (strcmp(facts_of(input)->foreign, metadata.foreign) != 0)
+            metadata.foreign = "";
         metadata.hides_arguments &= facts_of(input)->hides_arguments;
         if (facts_of(input)->unit_ns < metadata.unit_ns)
             metadata.unit_ns = facts_of(input)->unit_ns;

@@ -48,18 +48,19 @@ struct capture_texts {
     X(has_failed)                                                                     \
     X(lost) /* samples that could not be written in time */
 
-#define CAPTURE_TEXTS(X)                              \
-    X(executable)                                     \
-    X(python)                                         \
-    X(host)                                           \
-    X(user)                                           \
-    X(mode)                                           \
-    X(async)                                          \
-    X(engine)                                         \
-    X(engine_reason) /* why not the other one */      \
-    X(stop)                                           \
-    X(pyrometer)   /* the version that recorded it */ \
-    X(reason)      /* why it ended */                 \
+#define CAPTURE_TEXTS(X)                                                                      \
+    X(executable)                                                                             \
+    X(python)                                                                                 \
+    X(host)                                                                                   \
+    X(user)                                                                                   \
+    X(mode)                                                                                   \
+    X(async)                                                                                  \
+    X(engine)                                                                                 \
+    X(engine_reason) /* why not the other one */                                              \
+    X(stop)                                                                                   \
+    X(pyrometer) /* the version that recorded it */                                           \
+    X(foreign)   /* the format and tool of the profile it was made of, and what that lacks */ \
+    X(reason)    /* why it ended */                                                           \
     X(source_text) /* kept, or why none is; in the last block */
 
 /* counters and states name the numbers in other blocks.  targets, in the last block only,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sampler/capture/reader.h"
+#include "sampler/foreign/foreign.h"
 #include "server/command/command.h"
 #include "server/command/options/options.h"
 #include "server/command/output/output.h"
@@ -64,13 +65,14 @@ static bool read_range(char *text, struct merge_range *out)
 }
 
 /* "week.pyro@10..20" means a part of week.pyro, unless a file has that name. */
-static enum err_code open_part(const char *word, struct reader **reader_out,
-                               struct merge_range *range_out, struct err *err)
+static enum err_code open_part(const char *word, size_t memory_bytes,
+                               struct reader **reader_out, struct merge_range *range_out,
+                               struct err *err)
 {
     char path[PATH_MAX];
     const size_t length = strlen(word);
     if (!strrchr(word, '@') || access(word, F_OK) == 0 || length >= sizeof path)
-        return reader_open(word, reader_out, err);
+        return foreign_open(word, memory_bytes, reader_out, err);
     memcpy(path, word, length + 1);
     char *const at = strrchr(path, '@');
     *at = '\0';
@@ -78,7 +80,7 @@ static enum err_code open_part(const char *word, struct reader **reader_out,
         return err_set(err, ERR_INVALID,
                        "invalid range in '%.200s': want FILE@FROM..TO, such as a.pyro@10..2m",
                        word);
-    return reader_open(path, reader_out, err);
+    return foreign_open(path, memory_bytes, reader_out, err);
 }
 
 static enum err_code merge_files(const struct options *options, struct merging *merging,
@@ -95,7 +97,8 @@ static enum err_code merge_files(const struct options *options, struct merging *
         rc = privilege_drop(options, err);
     if (!rc) {
         for (size_t i = 0; i < options->file_count && !rc; i++) {
-            rc = open_part(options->files[i], &merging->readers[i], &merging->ranges[i], err);
+            rc = open_part(options->files[i], options->sampling.memory_bytes,
+                           &merging->readers[i], &merging->ranges[i], err);
             if (!rc)
                 reader_watch(merging->readers[i], watch_reader, merging);
         }

@@ -59,7 +59,10 @@ static enum err_code write_quality(struct replay *replay, struct session_entry *
     struct session_info info;
     struct states states;
     session_entry_describe(entry, snapshot, &info);
-    run_summary_say_quality(&info);
+    if (info.foreign)
+        say("%.200s is %s", replay->options->files[0], info.foreign);
+    else
+        run_summary_say_quality(&info);
     if (!replay->options->quality_file)
         return ERR_OK;
     enum err_code rc = states_init(&states, snapshot, &everything, err);

@@ -54,6 +54,8 @@ static enum err_code add_up(struct report_header *header, const struct report_so
             samples += (double)window->samples;
         }
     }
+    header->has_time =
+        samples > 0 || source->snapshot->quality.ticks > 0 || !source->session->foreign;
     const double period_ns = samples > 0 ? all_ns / samples : examined_ns(source);
     const uint64_t usual_ns = period_ns >= 1 ? (uint64_t)period_ns : 1;
 

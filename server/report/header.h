@@ -36,6 +36,7 @@ struct report_header {
     uint64_t began_at_ns, ended_at_ns;
     uint64_t samples, ns;         /* selected, and the time that they stand for */
     uint64_t period_ns;           /* that each stands for, on average */
+    bool has_time;                /* what a sample stands for is known */
     bool has_periods;             /* not all of them stand for the same */
     struct session_target target; /* the first process selected */
     const char *words[1];         /* its command line where no other is known */

@@ -59,6 +59,8 @@ static void count_cells(struct summary *summary, const struct view_cells *cells,
         shortest = samples > 0 && samples < shortest ? samples : shortest;
     }
     summary->threads_last = (double)shortest >= SUMMARY_LASTING_SHARE * (double)longest;
+    summary->lacks_states = summary->states.samples > 0 &&
+                            summary->states.unknown[STATE_FLAG_ON_CPU] == summary->samples;
     summary->busy = summary->samples - summary->parts[PART_IDLE];
     summary->hot = summary->parts[PART_RUNNING];
     summary->waiting = summary->busy - summary->hot;

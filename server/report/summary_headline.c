@@ -12,6 +12,7 @@
 #include "sampler/profile/views/own_lines.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/flat.h"
+#include "server/report/header.h"
 #include "server/report/report_source.h"
 #include "server/report/summary_rows.h"
 #include "server/wire/quality.h"
@@ -198,9 +199,17 @@ static enum err_code put_running(struct buffer *out, const struct summary *summa
     if (top.self && !rc)
         rc = find_native(summary, &native, err);
     const bool is_one = top.self * 2 >= item->samples;
-    buffer_printf(out, "%.0f %%%s it runs",
-                  quality_percent(is_one ? top.self : item->samples, summary->busy), of_time);
-    if (top.self) {
+    if (summary->lacks_states)
+        buffer_printf(out, "%.0f %% of the %s in", quality_percent(top.self, summary->busy),
+                      summary->source->header->has_time ? "time is" : "samples are");
+    else
+        buffer_printf(out, "%.0f %%%s it runs",
+                      quality_percent(is_one ? top.self : item->samples, summary->busy),
+                      of_time);
+    if (top.self && summary->lacks_states) {
+        buffer_char(out, ' ');
+        put_function(out, &top.frame);
+    } else if (top.self) {
         buffer_text(out, is_one ? " " : ", most in ");
         put_function(out, &top.frame);
     }

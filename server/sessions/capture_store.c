@@ -16,6 +16,7 @@
 #include "sampler/base/scoped.h"
 #include "sampler/base/vec.h"
 #include "sampler/capture/reader.h"
+#include "sampler/foreign/foreign.h"
 #include "server/files/files.h"
 #include "server/sessions/capture_details.h"
 #include "server/sessions/capture_folder.h"
@@ -416,9 +417,32 @@ enum err_code captures_spool(struct captures *captures, int *fd_out, struct err 
     return ERR_OK;
 }
 
-enum err_code captures_adopt(struct captures *captures, int fd,
-                             const struct capture_words *words,
-                             char name_out[CAPTURES_NAME_BYTES], struct err *err)
+/* Copies a file that is open; fd_out: a new one of the folder. */
+static enum err_code copy_file(struct captures *captures, int fd, int *fd_out, struct err *err)
+{
+    struct stat st;
+    off_t at = 0;
+    const enum err_code rc = captures_spool(captures, fd_out, err);
+    if (rc)
+        return rc;
+    const bool is_known = fstat(fd, &st) == 0;
+    while (is_known && at < st.st_size) {
+        char piece[1 << 16];
+        const ssize_t n = pread(fd, piece, sizeof piece, at);
+        if (n <= 0 || pwrite(*fd_out, piece, (size_t)n, at) != n)
+            break;
+        at += n;
+    }
+    if (is_known && at == st.st_size)
+        return ERR_OK;
+    close(*fd_out);
+    return err_sys(err, errno ? errno : EIO, "cannot store a file in '%.200s'",
+                   captures->folder.path);
+}
+
+static enum err_code adopt_capture(struct captures *captures, int fd,
+                                   const struct capture_words *words,
+                                   char name_out[CAPTURES_NAME_BYTES], struct err *err)
 {
     char file[CAPTURES_FILE_BYTES];
     struct reader *reader = NULL;
@@ -447,6 +471,25 @@ enum err_code captures_adopt(struct captures *captures, int fd,
     rc = captures_words_write(&captures->folder.files, name_out, words, err);
     if (rc && captures_file_of(name_out, file))
         (void)files_remove(&captures->folder.files, file);
+    return rc;
+}
+
+enum err_code captures_adopt(struct captures *captures, int fd,
+                             const struct capture_words *words,
+                             char name_out[CAPTURES_NAME_BYTES], struct err *err)
+{
+    int converted = -1, copied = -1;
+    enum err_code rc = foreign_convert(fd, CAPTURES_CONVERT_BYTES, &converted, err);
+    if (rc)
+        return err_wrap(err, rc, "cannot read the upload");
+    if (converted == fd)
+        return adopt_capture(captures, fd, words, name_out, err);
+    rc = copy_file(captures, converted, &copied, err);
+    close(converted);
+    if (rc)
+        return rc;
+    rc = adopt_capture(captures, copied, words, name_out, err);
+    close(copied);
     return rc;
 }
 

@@ -24,6 +24,8 @@
 
 #define CAPTURES_KEEP_BYTES ((uint64_t)10 << 30)
 #define CAPTURES_MAX_UPLOAD ((size_t)256 << 20)
+/* For the tables of a profile of another tool, as --memory. */
+#define CAPTURES_CONVERT_BYTES ((size_t)256 << 20)
 
 struct captures;
 struct files_folder;
@@ -82,7 +84,8 @@ void captures_fail(struct captures *captures, const char *name, int fd, const ch
 /* Creates a file without a name, for captures_adopt. */
 MUST_CHECK enum err_code captures_spool(struct captures *captures, int *fd_out,
                                         struct err *err);
-/* Gives such a file a name.  ERR_UNSUPPORTED, ERR_CORRUPT: it is not a capture. */
+/* Gives such a file a name; of a profile of another tool, a capture made of it has the name.  ERR_UNSUPPORTED, ERR_CORRUPT: it is
+ * neither. */
 MUST_CHECK enum err_code captures_adopt(struct captures *captures, int fd,
                                         const struct capture_words *words,
                                         char name_out[CAPTURES_NAME_BYTES], struct err *err);

@@ -12,6 +12,7 @@
 #include "sampler/base/enum_text.h"
 #include "sampler/base/first_word.h"
 #include "sampler/capture/reader.h"
+#include "sampler/foreign/foreign.h"
 #include "sampler/profile/profile.h"
 
 /* The value that the file names; 0 if the name is unknown. */
@@ -51,6 +52,7 @@ static void describe_start(struct open_capture *opened)
                                   .memory_bytes = (size_t)info->memory_bytes,
                                   .max_cpu_percent = (double)info->max_cpu_ppm / 1e4 };
     opened->host = info->host;
+    opened->foreign = *info->foreign ? info->foreign : NULL;
     recorded_filters_take(info, &opened->filters, opened->ignored);
 }
 
@@ -123,7 +125,7 @@ enum err_code open_capture_open(const char *name, int fd, const struct reader_pa
     if (!opened)
         return err_nomem(err);
     snprintf(opened->path, sizeof opened->path, "%s", name);
-    enum err_code rc = fd < 0 ? reader_open(name, &opened->reader, err)
+    enum err_code rc = fd < 0 ? foreign_open(name, part->memory_bytes, &opened->reader, err)
                               : reader_open_fd(fd, &opened->reader, err);
     const bool is_named = fd < 0 && rc;
     if (!rc)

@@ -31,6 +31,7 @@ struct open_capture {
     char ignored[RECORDED_FILTERS_TEXT_BYTES]; /* about filters that are invalid; "": none is */
     struct session_status status; /* of the end; a capture that was cut says so as its reason */
     const char *host;
+    const char *foreign; /* of the metadata; NULL: pyrometer recorded it */
     struct kept_texts texts;
     struct source_reader files; /* of its texts */
     bool is_cut;                /* something is missing; the reason says what */

@@ -286,6 +286,7 @@ void session_entry_describe(struct session_entry *entry,
         out->filters = &opened->filters;
         out->status = opened->status;
         out->host = opened->host;
+        out->foreign = opened->foreign;
     } else if (session) {
         out->target = session_target(session);
         out->session = session;

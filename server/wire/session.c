@@ -228,6 +228,7 @@ void session_info_write(struct json *json, const struct session_info *info)
     json_member_text(json, "id", info->id);
     json_member_text(json, "state", session_state_texts[status->state]);
     json_member_text(json, "reason", *status->reason ? status->reason : NULL);
+    json_member_text(json, "foreign", info->foreign);
     json_key(json, "target");
 
     char host[HOST_NAME_BYTES] = "";

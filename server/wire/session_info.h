@@ -50,8 +50,9 @@ struct session_info {
     const struct session *session;       /* has the other targets; NULL: see targets */
     const struct target_list *targets;   /* of a capture; NULL: there are none */
     const struct session_options *options;
-    const struct frame_filters *filters;     /* that a view begins with; NULL: none */
-    const char *host;                        /* where it was recorded; NULL: here */
+    const struct frame_filters *filters; /* that a view begins with; NULL: none */
+    const char *host;                    /* where it was recorded; NULL: here */
+    const char *foreign; /* of the metadata of a capture; NULL: recorded by pyrometer */
     const struct profile_snapshot *snapshot; /* generation and quality */
     enum session_source source;
     struct session_words words;

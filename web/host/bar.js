@@ -31,8 +31,8 @@ export function createHostHeader(root, act) {
   const status = el("span", { class: "status", "data-testid": "status" }, el("span", { class: "dot" }), label);
   const scope = el("span", { class: "scope-word", "data-testid": "scope", "data-hint": HOST_TEXT.header.viewOnlyHint },
     HOST_TEXT.header.viewOnly);
-  const file = el("input", { type: "file", accept: ".pyro", multiple: true, class: "offscreen", tabindex: "-1",
-    "aria-hidden": "true", "data-testid": "file", on: { change: () => {
+  const file = el("input", { type: "file", multiple: true, class: "offscreen", tabindex: "-1", "aria-hidden": "true",
+    "data-testid": "file", on: { change: () => {
       act.upload(Array.from(file.files));
       file.value = "";
     } } });

@@ -23,7 +23,7 @@ export const HOST_TEXT = {
     viewOnly: "View only",
     viewOnlyHint: "This link gives read-only access",
     openFile: "Open file",
-    openFileHint: "Open a .pyro file, or drop it on the page",
+    openFileHint: "Open a capture or a profile of another tool, or drop it on the page",
     share: "Share",
     shareHint: "Create a read-only link",
     theme: (theme) => "Theme: " + theme,
@@ -241,7 +241,7 @@ export const HOST_TEXT = {
     noMatch: "No matching captures",
     noMatchHint: "No capture matches the search, label, host and time.",
     none: "No captures yet",
-    noneHint: "Every session is saved here. Drop a .pyro file on this page to add it.",
+    noneHint: "Every session is saved here. Drop a capture, or a profile of another tool, on this page to add it.",
     folder: (folder, size) => folder + ": " + size + ". ",
     unlimited: "Retention: unlimited.",
     retention: (/** @type {string[]} */ limits) => "Retention: " + limits.join(" or ") + "; oldest deleted first.",
@@ -325,7 +325,7 @@ export const HOST_TEXT = {
   },
 
   upload: {
-    drop: "Drop .pyro files to open them",
+    drop: "Drop captures, or profiles of other tools, to open them",
     label: (name) => "Upload of " + name,
     done: "saved",
   },

@@ -163,7 +163,13 @@ static bool is_capture_name(const char *name)
     return dot && strcmp(dot + 1, CAPTURE_EXTENSION) == 0;
 }
 
-/* The first word is the command, or a capture to serve.  The next ones are PIDs, files, or TARGET and its arguments. */
+/* Profiles of other tools have any name. */
+static bool is_file_name(const char *name)
+{
+    return is_capture_name(name) || (strpbrk(name, "./") && access(name, F_OK) == 0);
+}
+
+/* The first word is the command, or a file to serve.  The next ones are PIDs, files, or TARGET and its arguments. */
 static enum err_code take_word(struct options *options, char ***at, struct err *err)
 {
     char **const word = (*at)++;
@@ -171,7 +177,7 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
         options->command = command_find(*word);
         if (options->command)
             return ERR_OK;
-        if (!is_capture_name(*word)) {
+        if (!is_file_name(*word)) {
             const char *const name = *word;
             struct suggestion best = { NULL, 0 };
             const struct command *command = NULL;

@@ -8,6 +8,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/capture/reader.h"
+#include "sampler/foreign/foreign.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/wire/service_name.h"
@@ -36,7 +37,7 @@ static enum err_code describe_capture(struct finder *finder, const char *path, s
 {
     struct described *const capture = &finder->captures[finder->count];
     struct reader *reader = NULL;
-    enum err_code rc = reader_open(path, &reader, err);
+    enum err_code rc = foreign_open(path, finder->options->sampling.memory_bytes, &reader, err);
     if (rc)
         return rc;
     const struct capture_metadata *const facts = reader_metadata(reader);

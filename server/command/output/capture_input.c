@@ -120,6 +120,7 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
         .options = &opened->options,
         .filters = &opened->filters,
         .host = opened->host,
+        .foreign = opened->foreign,
         .snapshot = &capture->snapshot,
     };
     capture->source = (struct report_source){ .snapshot = &capture->snapshot,

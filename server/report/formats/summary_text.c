@@ -172,10 +172,12 @@ static void put_observed(const struct writing *writing)
         plain_text_put(writing->out, session->target->python,
                        strnlen(session->target->python, MAX_VERSION));
     }
-    buffer_printf(writing->out, "; %.2f s, %zu thread%s, %" PRIu64 " samples",
-                  (double)report_header_duration_ns(source->header) / (double)NS_PER_S,
-                  summary->thread_count, summary->thread_count == 1 ? "" : "s",
-                  summary->samples);
+    if (source->header->has_time)
+        buffer_printf(writing->out, "; %.2f s",
+                      (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
+    buffer_printf(writing->out, "%s%zu thread%s, %" PRIu64 " samples",
+                  source->header->has_time ? ", " : "; ", summary->thread_count,
+                  summary->thread_count == 1 ? "" : "s", summary->samples);
     if (source->snapshot->quality.ticks > 0)
         buffer_printf(writing->out, "; %.1f Hz of %.10g Hz requested",
                       session_info_achieved_hz(source->snapshot),
@@ -395,6 +397,10 @@ static const char *share_text(uint64_t part, uint64_t whole, char out[SHARE_BYTE
 void summary_quality_text(const struct session_info *info, char out[SUMMARY_QUALITY_BYTES])
 {
     const struct quality *const quality = &info->snapshot->quality;
+    if (info->foreign) {
+        snprintf(out, SUMMARY_QUALITY_BYTES, "unknown, as this is %s", info->foreign);
+        return;
+    }
     const uint64_t failed = quality_failed(quality);
     char exact[SHARE_BYTES], truncated[SHARE_BYTES], lost[SHARE_BYTES], missed[SHARE_BYTES];
     snprintf(out, SUMMARY_QUALITY_BYTES,
@@ -444,14 +450,25 @@ static enum err_code write_summary(const struct report_source *source, bool is_m
         for (enum part part = 0; part < PART_COUNT; part++)
             ns += summary.parts_ns[part];
         buffer_text(writing.out, writing.is_markdown ? "\nTime:" : "Time:");
-        for (enum part part = 0; part < PART_COUNT; part++)
+        for (enum part part = 0; part < PART_COUNT && !summary.lacks_states; part++)
             buffer_printf(writing.out, "%s %.1f %% %s", part > 0 ? "," : "",
                           quality_percent(summary.parts_ns[part], ns), part_title(part));
-        buffer_printf(writing.out, ", of %.2f s of threads.\n", (double)ns / (double)NS_PER_S);
+        if (summary.lacks_states)
+            buffer_text(writing.out, " what threads did is unknown");
+        if (source->header->has_time)
+            buffer_printf(writing.out, ", of %.2f s of threads.\n",
+                          (double)ns / (double)NS_PER_S);
+        else
+            buffer_text(writing.out, ", and what a sample stands for.\n");
 
         put_hot(&writing);
         put_waiting(&writing);
         put_tasks(&writing);
+        if (summary.lacks_states) {
+            put_heading(&writing, "Quality");
+            put_item(&writing, "Quality: %s.\n", quality);
+            return buffer_check(out, err);
+        }
         put_heading(&writing, "GIL, garbage collection, quality");
 
         /* Only a share that says something about the machine. */

@@ -1,0 +1,294 @@
+"""Profiles of other tools: what they say is what replay says, and damaged ones are one line."""
+
+import collections
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+
+from harness import PROGRAM, Test, file_in, main, run_program
+
+FILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "foreign")
+
+
+def file_of(name):
+    return os.path.join(FILES, name)
+
+
+def finished(*arguments):
+    return run_program(*arguments)[0]
+
+
+def folded_lines(path):
+    """(frames, count) of each line of collapsed stacks, without metadata."""
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                stack, count = line.rstrip("\n").rsplit(" ", 1)
+                yield [frame for frame in stack.split(";") if frame], int(count)
+
+
+class Opened(Test):
+    def replay(self, path, *options):
+        """The stacks of a file as replay writes them: {(thread, names): samples}."""
+        output = file_in("opened.folded")
+        process = finished("replay", path, "--idle", "--waits=on", "--collapsed=" + output, *options)
+        self.assertEqual(process.wait(), 0, process.output())
+        stacks = collections.Counter()
+        for frames, count in folded_lines(output):
+            stacks[frames[0], tuple(name_of(frame) for frame in frames[1:])] += count
+        return stacks
+
+    def times(self, path):
+        """Nanoseconds of each thread, by the names of its stacks, as speedscope files have them."""
+        output = file_in("opened.speedscope.json")
+        process = finished("replay", path, "--idle", "--waits=on", "--speedscope=" + output)
+        self.assertEqual(process.wait(), 0, process.output())
+        return speedscope_times(output)
+
+    def summary(self, path):
+        process = finished("replay", path)
+        self.assertEqual(process.wait(), 0, process.output())
+        return process.output()
+
+    def refused(self, data, expected, status=1):
+        path = file_in("refused")
+        with open(path, "wb") as file:
+            file.write(data)
+        process = finished("replay", path)
+        self.assertEqual(process.wait(), status, process.output())
+        lines = process.output().split("stderr: ")[1].strip().split("\n")
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn(expected, lines[0])
+
+
+def peak_of(*arguments):
+    """The most memory, in bytes, that the program had."""
+    process = subprocess.Popen([PROGRAM, *arguments], stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise AssertionError("%s: exit code %d" % (arguments, process.returncode))
+    return usage.ru_maxrss << 10
+
+
+def name_of(label):
+    """The function of a frame of our collapsed stacks."""
+    match = re.match(r"([^:]*):(.*):(-?\d+)$", label)
+    return match.group(2) if match else label
+
+
+def speedscope_times(path):
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    names = [frame["name"] for frame in document["shared"]["frames"]]
+    times = {}
+    for profile in document["profiles"]:
+        self_times = times.setdefault(profile["name"], collections.Counter())
+        for stack, weight in zip(profile["samples"], profile["weights"]):
+            self_times[tuple(names[frame] for frame in stack)] += weight
+    return times
+
+
+class Collapsed(Opened):
+    FORMS = {
+        # Name, and what is before the frames; the name of a frame.
+        "py-spy.folded": (0, re.compile(r"(.*) \(.*\)$")),
+        "py-spy-threads.folded": (2, re.compile(r"(.*) \(.*\)$")),
+        "austin.folded": (2, re.compile(r".*:(.*):\d+$")),
+        "tachyon.folded": (1, re.compile(r".*:(.*):-?\d+$")),
+        "perf.folded": (0, re.compile(r"py::(.*):.*$")),
+        "async-profiler.folded": (1, None),
+    }
+
+    def test_stacks_are_those_of_the_file(self):
+        for name, (skipped, pattern) in self.FORMS.items():
+            expected = collections.Counter()
+            for frames, count in folded_lines(file_of(name)):
+                while skipped and frames and frames[0].startswith("process "):
+                    frames = frames[1:]
+                own = frames[1:] if name == "py-spy-threads.folded" else frames[skipped:]
+                matches = [pattern and pattern.match(frame) for frame in own]
+                expected[tuple(match.group(1) if match else frame for match, frame in zip(matches, own))] += count
+            with self.subTest(name=name):
+                found = collections.Counter()
+                for (_, stack), count in self.replay(file_of(name)).items():
+                    found[stack] += count
+                self.assertEqual(found, expected)
+
+    def test_threads_are_those_of_the_file(self):
+        threads = {thread for thread, _ in self.replay(file_of("async-profiler.folded"))}
+        self.assertEqual(threads, {"tid:4711 main", "tid:4713 GC Thread#0"})
+        threads = {thread.split(" ", 1)[-1] for thread, _ in self.replay(file_of("py-spy-threads.folded"))}
+        self.assertLessEqual({"MainThread", "hasher"}, threads)
+
+    def test_what_austin_counts_is_time(self):
+        total = sum(count for _, count in folded_lines(file_of("austin.folded")))
+        times = self.times(file_of("austin.folded"))
+        self.assertEqual(sum(sum(stacks.values()) for stacks in times.values()), total * 1000)
+        self.assertIn("a profile of Austin 3.7.0 (collapsed stacks), without states", self.summary(file_of("austin.folded")))
+
+    def test_what_is_unknown_is_said(self):
+        summary = self.summary(file_of("async-profiler.folded"))
+        self.assertIn("what threads did is unknown, and what a sample stands for", summary)
+        self.assertIn("without states, times of day, order, the time of a sample, files, lines", summary)
+        self.assertNotIn("0.00 s", summary)
+        self.assertNotIn("% exact", summary)
+
+    def test_damaged_ones_are_one_line(self):
+        good = b"main (a.py:1);work (a.py:2) 12\n"
+        self.refused(good + b"work (a.py:2)\n", "damaged collapsed stacks: line 2 does not end with a space and a number")
+        self.refused(good + b"x 99999999999999999999\n", "line 2 does not end with a space and a number")
+        self.refused(b"\n".join([b"a 999999999999999999"] * 4), "its values or its times are too large")
+        self.refused(good + b"a;" * (3 << 20) + b" 1\n", "a line is longer than 4 MiB")
+        self.refused(b"a;b 0\n", "it has no samples")
+        self.refused(b"", "it is empty")
+        self.refused(b"hello", "not a Pyrometer capture (.pyro), nor a profile of a known format")
+        self.refused(gzip.compress(good * 100)[:-20], "the end of what is packed is missing")
+
+    def test_a_deep_stack_is_whole(self):
+        path = file_in("deep.folded")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(";".join(["fall (a.py:1)"] * 100000) + " 3\n")
+        (_, stack), = self.replay(path)
+        self.assertEqual(stack, ("fall",) * 100000)
+
+    def test_names_are_what_they_were(self):
+        """Names with marks of the format come back through our own files."""
+        path, again = file_in("odd.folded"), file_in("again.folded")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("a \\x3b b (x:y.py:3);operator() 5\nlambda: 2 (<string>:1);x y (z.py) 7\nna\u00efve;\\\\n 9\n")
+        for source, target in ((path, again), (again, path)):
+            process = finished("replay", source, "--idle", "--waits=on", "--collapsed=" + target)
+            self.assertEqual(process.wait(), 0, process.output())
+        with open(path, encoding="utf-8") as one, open(again, encoding="utf-8") as other:
+            self.assertEqual(one.read(), other.read())
+
+    def test_compressed_ones_are_unpacked(self):
+        expected = self.replay(file_of("tachyon.folded"))
+        with open(file_of("tachyon.folded"), "rb") as file:
+            data = file.read()
+        for name, packed in (("one.gz", gzip.compress(data)), ("two.gz", gzip.compress(data[:1000]) + gzip.compress(data[1000:]))):
+            path = file_in(name)
+            with open(path, "wb") as file:
+                file.write(packed)
+            self.assertEqual(self.replay(path), expected)
+
+
+def without_threads(times):
+    """The stacks of all threads together."""
+    return sum(times.values(), collections.Counter())
+
+
+def file_of_text(name, text):
+    path = file_in(name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+class Speedscope(Opened):
+    def test_times_are_those_of_py_spy(self):
+        path = file_of("py-spy.speedscope.json")
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        names = [frame["name"] for frame in document["shared"]["frames"]]
+        expected = collections.Counter()
+        for profile in document["profiles"]:
+            for stack, weight in zip(profile["samples"], profile["weights"]):
+                expected[tuple(names[frame] for frame in stack)] += round(weight * 1e9)
+        times = self.times(path)
+        self.assertEqual(without_threads(times), expected)
+        self.assertTrue(any(name.startswith("hasher (") for name in times), list(times))
+        self.assertIn("a profile of py-spy", self.summary(path))
+
+    def test_events_are_the_time_of_the_innermost_frame(self):
+        frames = [{"name": "a", "file": "x.py", "line": 1}, {"name": "b"}]
+        events = [{"type": "O", "at": 1.5, "frame": 0}, {"type": "O", "frame": 1, "at": 2}, {"frame": 1, "at": 2.25e0, "type": "C"},
+                  {"type": "C", "at": 10, "frame": 0}]
+        document = {"profiles": [{"events": events, "type": "evented", "name": "main", "unit": "milliseconds", "startValue": 1.5,
+                                  "endValue": 10}],
+                    "shared": {"frames": frames}, "$schema": "https://www.speedscope.app/file-format-schema.json"}
+        times = self.times(file_of_text("events.json", json.dumps(document)))
+        self.assertEqual(without_threads(times), {("a",): 8250000, ("a", "b"): 250000})
+
+    def test_what_is_no_time_is_counted(self):
+        document = {"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "a"}, {"name": "b"}]},
+                    "profiles": [{"type": "sampled", "name": "heap", "unit": "bytes", "startValue": 0, "endValue": 8589934600,
+                                  "samples": [[0], [0, 1]], "weights": [8589934592, 8]}]}
+        path = file_of_text("bytes.json", json.dumps(document))
+        found = collections.Counter()
+        for (_, stack), count in self.replay(path).items():
+            found[stack] += count
+        self.assertEqual(found, {("a",): 8589934592, ("a", "b"): 8})
+        self.assertIn("that counts bytes", self.summary(path))
+
+    def test_damaged_ones_are_one_line(self):
+        with open(file_of("py-spy.speedscope.json"), "rb") as file:
+            data = file.read()
+        self.refused(data[:len(data) // 2], "damaged speedscope: it was cut at byte")
+        head = b'{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},"profiles":[{"unit":"none",'
+        self.refused(head + b'"samples":[[7]],"weights":[1]}]}', "a frame that is not in the table at byte")
+        self.refused(head + b'"samples":[[0]],"weights":[-1]}]}', "a weight is missing, or below 0")
+        self.refused(head + b'"samples":[[0],[0]],"weights":[1]}]}', "a weight is missing, or below 0")
+        self.refused(head + b'"events":[{"type":"C","at":1,"frame":0}]}]}', "closes a frame that is not the innermost one")
+        self.refused(head + b'"samples":' + b"[" * 1000 + b"]" * 1000 + b"}]}", "too many levels")
+        self.refused(head + b'"samples":[]}]}', "it has no samples")
+
+
+class RoundTrip(Opened):
+    def capture(self):
+        path = file_in("trip.pyro")
+        if not os.path.exists(path):
+            process = finished("record", "-o", path, "-d", "20", "--", sys.executable, file_of("program.py"), "1.5")
+            self.assertEqual(process.wait(), 0, process.output())
+        return path
+
+    def again(self, kind, name):
+        """The times of our own capture, and those after a way through another format."""
+        capture, other = self.capture(), file_in(name)
+        process = finished("replay", capture, "--idle", "--waits=on", "--%s=%s" % (kind, other))
+        self.assertEqual(process.wait(), 0, process.output())
+        return self.times(capture), self.times(other)
+
+    def test_speedscope(self):
+        before, after = self.again("speedscope", "trip.json")
+        self.assertEqual(without_threads(after), without_threads(before))
+        self.assertEqual(set(before), set(after))
+
+    def test_collapsed(self):
+        capture, other = self.capture(), file_in("trip.folded")
+        process = finished("replay", capture, "--idle", "--waits=on", "--collapsed=" + other)
+        self.assertEqual(process.wait(), 0, process.output())
+        self.assertEqual(self.replay(other), self.replay(capture))
+
+
+class Commands(Opened):
+    def test_diff_and_merge_take_them(self):
+        merged = file_in("merged.pyro")
+        files = [file_of("tachyon.folded"), file_of("async-profiler.folded")]
+        process = finished("merge", *files, "-o", merged)
+        self.assertEqual(process.wait(), 0, process.output())
+        found = self.replay(merged)
+        self.assertEqual(sum(found.values()), sum(count for name in files for _, count in folded_lines(name)))
+        output = file_in("diff.json")
+        process = finished("diff", files[0], files[0], "--json", "-o", output)
+        self.assertEqual(process.wait(), 0, process.output())
+        with open(output, encoding="utf-8") as file:
+            self.assertEqual({row["self"]["verdict"] for row in json.load(file)["functions"]} - {"same", "few"}, set())
+
+    def test_memory_is_bounded(self):
+        """A long file takes no more memory than its functions and stacks."""
+        path = file_in("many.folded")
+        line = ";".join("function_%d (file.py:%d)" % (i, i) for i in range(40))
+        with open(path, "w", encoding="utf-8") as file:
+            for i in range(150000):
+                file.write("%s;leaf_%d (file.py:%d) 1\n" % (line, i % 1000, i % 1000))
+        self.assertLess(peak_of("replay", path, "--summary=/dev/null"), os.path.getsize(path) // 2)
+        os.remove(path)
+
+
+if __name__ == "__main__":
+    main()
