@@ -352,7 +352,7 @@ enum { PACKED_BYTES = 1 << 16, PACKED_WINDOW_LOG = 27 };
 
 struct compress_reader {
     int fd;
-    uint64_t at; /* in the file */
+    uint64_t at, to; /* in the file */
     bool is_gzip, is_zstd;
     bool is_at_end;   /* of the file */
     bool is_in_frame; /* of what is packed: more must come */
@@ -362,17 +362,20 @@ struct compress_reader {
     unsigned char packed[PACKED_BYTES];
 };
 
-enum err_code compress_reader_create(int fd, struct compress_reader **out, struct err *err)
+enum err_code compress_reader_create(int fd, uint64_t from, uint64_t to,
+                                     struct compress_reader **out, struct err *err)
 {
     static const unsigned char gzip[] = { 0x1f, 0x8b }, zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
     unsigned char first[4] = { 0 };
-    const ssize_t n = pread(fd, first, sizeof first, 0);
+    const ssize_t n = pread(fd, first, sizeof first, (off_t)from);
     if (n < 0)
         return err_sys(err, errno, "cannot read");
     struct compress_reader *const reader = calloc(1, sizeof *reader);
     if (!reader)
         return err_nomem(err);
     reader->fd = fd;
+    reader->at = from;
+    reader->to = to;
     reader->in.src = reader->packed;
     const bool is_gzip = memcmp(first, gzip, sizeof gzip) == 0;
     reader->is_zstd = memcmp(first, zstd, sizeof zstd) == 0;
@@ -448,7 +451,9 @@ enum err_code compress_reader_read(struct compress_reader *reader, void *out, si
                                  "the file was cut: the end of what is packed is missing")
                        : ERR_OK;
         void *const to = is_plain ? out : reader->packed;
-        const size_t room = is_plain ? bytes : sizeof reader->packed;
+        const uint64_t left = reader->to - reader->at;
+        size_t room = is_plain ? bytes : sizeof reader->packed;
+        room = left < room ? (size_t)left : room;
         const ssize_t n = pread(reader->fd, to, room, (off_t)reader->at);
         if (n < 0)
             return err_sys(err, errno, "cannot read");

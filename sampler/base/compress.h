@@ -36,12 +36,12 @@ MUST_CHECK enum err_code compress_unzstd(const void *data, size_t bytes, void *o
 MUST_CHECK enum err_code compress_unzstd_file(
     int fd, bool (*take)(void *to, const char *data, size_t bytes), void *to, struct err *err);
 
-/* Reads a file from its start, as it is or unpacked: gzip and zstd are known by their first bytes. */
+/* Reads a part of a file, as it is or unpacked: gzip and zstd are known by their first bytes. */
 struct compress_reader;
 
-/* fd: stays the caller's, and must outlive the reader. */
-MUST_CHECK enum err_code compress_reader_create(int fd, struct compress_reader **out,
-                                                struct err *err);
+/* fd: stays the caller's, and must outlive the reader.  to: where the part ends; UINT64_MAX: with the file. */
+MUST_CHECK enum err_code compress_reader_create(int fd, uint64_t from, uint64_t to,
+                                                struct compress_reader **out, struct err *err);
 /* NULL is fine. */
 void compress_reader_destroy(struct compress_reader *reader);
 /* The next bytes, at most so many; *bytes_out 0: the end.  ERR_CORRUPT: what is packed is damaged, or its end is missing. */

@@ -20,6 +20,8 @@ static const struct {
     foreign_begins *begins;
     foreign_read *read;
 } formats[] = {
+    { "binary", tachyon_begins, tachyon_read },
+    { "pprof", pprof_begins, pprof_read },
     { "speedscope", speedscope_begins, speedscope_read },
     { "collapsed stacks", collapsed_begins, collapsed_read },
 };

@@ -19,7 +19,12 @@ typedef bool foreign_begins(const unsigned char *data, size_t bytes);
 
 foreign_read collapsed_read;
 foreign_begins collapsed_begins;
+foreign_read pprof_read;
+foreign_begins pprof_begins;
 foreign_read speedscope_read;
 foreign_begins speedscope_begins;
+
+foreign_read tachyon_read;
+foreign_begins tachyon_begins;
 
 #endif /* SAMPLER_FOREIGN_FORMATS_H */

@@ -10,8 +10,15 @@ enum { READ_BYTES = 1 << 18 };
 
 enum err_code input_open(struct input *input, int fd, struct err *err)
 {
+    return input_open_part(input, fd, 0, UINT64_MAX, err);
+}
+
+enum err_code input_open_part(struct input *input, int fd, uint64_t from, uint64_t to,
+                              struct err *err)
+{
     *input = (struct input){ .data = malloc(INPUT_BYTES) };
-    return input->data ? compress_reader_create(fd, &input->reader, err) : err_nomem(err);
+    return input->data ? compress_reader_create(fd, from, to, &input->reader, err)
+                       : err_nomem(err);
 }
 
 void input_close(struct input *input)

@@ -29,6 +29,9 @@ struct input {
 };
 
 MUST_CHECK enum err_code input_open(struct input *input, int fd, struct err *err);
+/* A part of the file. */
+MUST_CHECK enum err_code input_open_part(struct input *input, int fd, uint64_t from,
+                                         uint64_t to, struct err *err);
 void input_close(struct input *input);
 
 /* Has so many bytes, at most INPUT_BYTES, ready at input->data + input->at; false: fewer are left. */

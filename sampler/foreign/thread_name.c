@@ -40,24 +40,28 @@ enum err_code thread_name_gather(struct gather *gather, struct gather_text text,
         pid = number;
         at += at < end && *at == ' ';
     }
-    bool has_word = false;
-    for (size_t i = 0; i < sizeof words / sizeof *words && !has_word; i++)
-        has_word = take_word(&at, end, words[i], &tid);
-    if (has_word) {
+    /* A number in brackets is that of the thread, whatever is before it. */
+    bool has_number = false;
+    if (text.bytes > 3 && end[-1] == ')') {
+        const char *open = end - 1;
+        while (open > text.text && *open != '(')
+            open--;
+        const char *digits = open + 1;
+        if (open > text.text && open[-1] == ' ' && take_number(&digits, end, &number) &&
+            digits == end - 1) {
+            tid = number;
+            name.bytes = (size_t)(open - 1 - text.text);
+            has_number = true;
+        }
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words && !has_number; i++) {
+        has_number = take_word(&at, end, words[i], &tid);
+        if (!has_number)
+            continue;
         at += at < end && *at == ' ';
         name = (struct gather_text){ at, (size_t)(end - at) };
         if (name.bytes >= 2 && *at == '"' && end[-1] == '"')
             name = (struct gather_text){ at + 1, name.bytes - 2 };
-    } else if (text.bytes > 3 && end[-1] == ')') {
-        const char *open = end - 1;
-        while (open > text.text && *open != '(')
-            open--;
-        at = open + 1;
-        if (open > text.text && open[-1] == ' ' && take_number(&at, end, &number) &&
-            at == end - 1) {
-            tid = number;
-            name.bytes = (size_t)(open - 1 - text.text);
-        }
     }
     return gather_thread(gather, pid, none, tid, 0, name, out, err);
 }

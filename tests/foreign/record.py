@@ -31,7 +31,11 @@ def commands(tools, pythons, folder):
     yield py_spy("raw", "py-spy-threads.folded", "-t", "-s", "-i")
     yield py_spy("speedscope", "py-spy.speedscope.json", "-t")
     yield [os.path.join(tools, "austin"), "-i", "10000", "-o", to("austin.folded"), python, *target]
+    yield ["go", "run", "program.go", to("go-cpu.pb.gz"), to("go-heap.pb.gz")]
+    yield [os.path.join(tools, "austin2pprof"), to("austin.folded"), to("austin.pb")]
     yield tachyon("collapsed", "tachyon.folded")
+    yield tachyon("binary", "tachyon.bin")
+    yield [newest, "-m", "profiling.sampling", "replay", "--collapsed", "-o", to("tachyon.bin.folded"), to("tachyon.bin")]
 
 
 def main(arguments):

@@ -10,6 +10,9 @@ import sys
 
 from harness import PROGRAM, Test, file_in, main, run_program
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from protobuf import message, packed  # noqa: E402
+
 FILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "foreign")
 
 
@@ -49,9 +52,11 @@ class Opened(Test):
         return speedscope_times(output)
 
     def summary(self, path):
-        process = finished("replay", path)
+        output = file_in("opened.txt")
+        process = finished("replay", path, "--summary=" + output)
         self.assertEqual(process.wait(), 0, process.output())
-        return process.output()
+        with open(output, encoding="utf-8") as file:
+            return file.read()
 
     def refused(self, data, expected, status=1):
         path = file_in("refused")
@@ -238,6 +243,73 @@ class Speedscope(Opened):
         self.refused(head + b'"samples":[]}]}', "it has no samples")
 
 
+def pprof_values(path, number):
+    """The values of a sample type of a pprof file, by the names of the stack, as another reader finds them."""
+    with open(path, "rb") as file:
+        data = file.read()
+    profile = message(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    strings = [text.decode("utf-8") for text in profile[6]]
+    functions = {row[1][0]: strings[row[2][0]] for row in map(message, profile[5])}
+    places = {row[1][0]: [functions[message(line)[1][0]] for line in row[4]] for row in map(message, profile[4])}
+    values = collections.Counter()
+    for sample in map(message, profile[2]):
+        # Locations and values are packed, or one by one.
+        path, value = ([item for part in sample.get(field, []) for item in ([part] if isinstance(part, int) else packed(part))]
+                       for field in (1, 2))
+        names = [name for place in path for name in places[place]]
+        values[tuple(reversed(names))] += value[number]
+    return +values
+
+
+class Pprof(Opened):
+    def test_times_are_those_of_other_readers(self):
+        for name, number, scale in (("go-cpu.pb.gz", 1, 1), ("austin.pb", 0, 1000)):
+            with self.subTest(name=name):
+                expected = {stack: value * scale for stack, value in pprof_values(file_of(name), number).items()}
+                self.assertEqual(without_threads(self.times(file_of(name))), expected)
+        self.assertIn("1 other sample types are left out", self.summary(file_of("go-cpu.pb.gz")))
+
+    def test_what_is_no_time_is_counted(self):
+        found = collections.Counter()
+        for (_, stack), count in self.replay(file_of("go-heap.pb.gz")).items():
+            found[stack] += count
+        self.assertEqual(found, pprof_values(file_of("go-heap.pb.gz"), 3))
+        self.assertIn("that counts bytes (inuse_space)", self.summary(file_of("go-heap.pb.gz")))
+
+    def test_damaged_ones_are_one_line(self):
+        with open(file_of("austin.pb"), "rb") as file:
+            data = file.read()
+        self.refused(data[:len(data) // 2], "damaged pprof: ")
+        strings = b"".join(b"\x32" + bytes([len(text)]) + text for text in (b"", b"cpu", b"ns"))
+        kind = b"\x0a\x04\x08\x01\x10\x02"
+        self.refused(kind + strings + b"\x12\x04\x0a\x00\x12\x00", "a sample without its values")
+        self.refused(kind + strings + b"\x12\x06\x0a\x01\x07\x12\x01\x05", "a sample of location 7, which is not there")
+        self.refused(kind + strings + b"\x12\x0c\x12\x0a" + b"\xff" * 9 + b"\x01", "a value below 0")
+        self.refused(kind + strings + b"\x12\x7f", "a wrong field at byte")
+        self.refused(kind + strings, "it has no samples")
+
+
+class Tachyon(Opened):
+    def test_samples_are_those_of_its_own_replay(self):
+        # tachyon.bin.folded is what `profiling.sampling replay --collapsed` writes.
+        expected = collections.Counter()
+        for frames, count in folded_lines(file_of("tachyon.bin.folded")):
+            expected[frames[0], tuple(name_of(frame) for frame in frames[1:])] += count
+        self.assertEqual(self.replay(file_of("tachyon.bin")), expected)
+        times = without_threads(self.times(file_of("tachyon.bin")))
+        self.assertEqual(sum(times.values()), sum(expected.values()) * 2000000)
+        self.assertIn("a profile of profiling.sampling (binary), without times of day, names of threads", self.summary(file_of("tachyon.bin")))
+
+    def test_damaged_ones_are_one_line(self):
+        with open(file_of("tachyon.bin"), "rb") as file:
+            data = file.read()
+        self.refused(data[:60], "damaged binary: it was cut")
+        self.refused(data[:-10], "damaged binary: it was cut, or never finished")
+        self.refused(data[:4] + b"\7" + data[5:], "its version 7 is not known")
+        self.refused(data[:80] + b"\xff" * 40 + data[120:], "damaged binary: ")
+        self.refused(data[:20] + bytes(8) + data[28:], "its interval of 0 us is out of range")
+
+
 class RoundTrip(Opened):
     def capture(self):
         path = file_in("trip.pyro")
@@ -251,12 +323,21 @@ class RoundTrip(Opened):
         capture, other = self.capture(), file_in(name)
         process = finished("replay", capture, "--idle", "--waits=on", "--%s=%s" % (kind, other))
         self.assertEqual(process.wait(), 0, process.output())
+        self.paths = capture, other
         return self.times(capture), self.times(other)
 
     def test_speedscope(self):
         before, after = self.again("speedscope", "trip.json")
         self.assertEqual(without_threads(after), without_threads(before))
         self.assertEqual(set(before), set(after))
+
+    def test_pprof(self):
+        before, after = self.again("pprof", "trip.pb.gz")
+        self.assertEqual(without_threads(after), without_threads(before))
+        self.assertEqual(set(before), set(after))
+        # States are in the file, so the parts of time are.
+        parts = [re.search("^Time: .*$", self.summary(path), re.M).group() for path in self.paths]
+        self.assertEqual(parts[0], parts[1])
 
     def test_collapsed(self):
         capture, other = self.capture(), file_in("trip.folded")

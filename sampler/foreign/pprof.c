@@ -1,0 +1,618 @@
+/*
+ * pprof's profile.proto: a protocol buffer whose fields may come in any order; most writers put samples before the tables that they refer
+ * to. So the file is read three times: for strings; for functions and locations; for samples.
+ *
+ * A sample has a value of each sample type. The type that is shown is, in this order: the default one if it is time, `wall`, `cpu`, another one
+ * that is time, the default one, the last one, as pprof does it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/hash.h"
+#include "sampler/base/idmap.h"
+#include "sampler/base/vec.h"
+#include "sampler/foreign/formats.h"
+#include "sampler/foreign/gather.h"
+#include "sampler/foreign/input.h"
+#include "sampler/foreign/sample_stack.h"
+#include "sampler/profile/profile.h"
+
+/* Field numbers of perftools.profiles. */
+enum {
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLE = 2,
+    PROFILE_MAPPING = 3,
+    PROFILE_LOCATION = 4,
+    PROFILE_FUNCTION = 5,
+    PROFILE_STRING_TABLE = 6,
+    PROFILE_TIME_NANOS = 9,
+    PROFILE_PERIOD_TYPE = 11,
+    PROFILE_PERIOD = 12,
+    PROFILE_COMMENT = 13,
+    PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+    MAX_TYPES = 64,
+    MAX_LABELS = 64,
+    MAX_STRINGS = 1 << 22,
+    MAX_MESSAGE = INPUT_BYTES,
+};
+
+/* The fields of a message, one after the other. */
+struct message {
+    const unsigned char *at, *end;
+    unsigned field;
+    uint64_t number;          /* of a field that is a number */
+    struct gather_text bytes; /* of one that has bytes; bytes.text NULL: it has none */
+    bool is_bad;
+};
+
+struct pprof_label {
+    uint64_t key, text, number;
+};
+
+struct function_row {
+    uint64_t id, name, file;
+    int64_t first_line;
+};
+
+/* The frames of a place, those that are inlined first. */
+struct location_row {
+    uint64_t id;
+    uint32_t first, count; /* of the list of frames */
+};
+
+struct pprof {
+    struct gather *gather;
+    int fd;
+    str_id *strings;
+    size_t string_count, string_room;
+    struct function_row *functions;
+    size_t function_count, function_room;
+    struct location_row *locations;
+    size_t location_count, location_room;
+    frame_id *frames; /* of all locations */
+    size_t frame_count, frame_room;
+    struct idmap function_ids, location_ids;
+    struct value_type {
+        uint64_t type, unit;
+    } types[MAX_TYPES], period_type;
+    size_t type_count;
+    uint64_t period, default_type;
+    size_t chosen; /* type */
+    bool has_states;
+    int64_t scale;  /* of its values to nanoseconds; 0: they are no time */
+    uint64_t *path; /* locations of a sample, innermost first */
+    size_t path_room;
+    struct sample_stack stack;
+};
+
+static uint64_t take_varint(struct message *message)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 70 && message->at < message->end; shift += 7) {
+        const unsigned char byte = *message->at++;
+        if (shift < 64)
+            value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return value;
+    }
+    message->is_bad = true;
+    return 0;
+}
+
+static struct message message_of(struct gather_text bytes)
+{
+    const unsigned char *const at = (const unsigned char *)bytes.text;
+    return (struct message){ .at = at, .end = bytes.bytes ? at + bytes.bytes : at };
+}
+
+/* false: the end, or is_bad. */
+static bool next_field(struct message *message)
+{
+    if (message->at == message->end || message->is_bad)
+        return false;
+    const uint64_t key = take_varint(message);
+    const size_t left = (size_t)(message->end - message->at);
+    message->field = (unsigned)(key >> 3 & 0xffffffff);
+    message->number = 0;
+    message->bytes = (struct gather_text){ NULL, 0 };
+    switch (key & 7) {
+    case 0: message->number = take_varint(message); break;
+    case 2: {
+        const uint64_t bytes = take_varint(message);
+        message->is_bad |= bytes > (uint64_t)(message->end - message->at);
+        if (!message->is_bad) {
+            message->bytes = (struct gather_text){ (const char *)message->at, (size_t)bytes };
+            message->at += bytes;
+        }
+        break;
+    }
+    case 1:
+    case 5: {
+        const size_t bytes = (key & 7) == 1 ? 8 : 4;
+        message->is_bad |= left < bytes;
+        message->at += left < bytes ? left : bytes;
+        break;
+    }
+    default: message->is_bad = true;
+    }
+    return !message->is_bad;
+}
+
+/* The values of a repeated number, packed or one by one; calls `take` with each. */
+typedef bool take_number(void *context, uint64_t value);
+
+static bool each_number(const struct message *field, take_number *take, void *context)
+{
+    struct message packed = message_of(field->bytes);
+    if (!field->bytes.text)
+        return take(context, field->number);
+    while (packed.at < packed.end && !packed.is_bad)
+        if (!take(context, take_varint(&packed)))
+            return false;
+    return !packed.is_bad;
+}
+
+/* A field of the file: its number, and its message in memory. */
+static enum err_code next_top(struct input *input, struct message *out, bool *has_more,
+                              struct err *err)
+{
+    enum { HEAD_BYTES = 20 };
+    const bool is_long = input_ready(input, HEAD_BYTES);
+    const size_t there = is_long ? HEAD_BYTES : input->end - input->at;
+    *has_more = false;
+    if (there == 0)
+        return input_check(input, err);
+    struct message head = { .at = input->data + input->at,
+                            .end = input->data + input->at + there };
+    const uint64_t key = take_varint(&head);
+    uint64_t bytes = 0;
+    const unsigned kind = key & 7;
+    if (kind == 2)
+        bytes = take_varint(&head);
+    else if (kind == 0)
+        out->number = take_varint(&head);
+    else
+        bytes = kind == 1 ? 8 : kind == 5 ? 4 : MAX_MESSAGE + 1;
+    const size_t taken = (size_t)(head.at - (input->data + input->at));
+    if (head.is_bad || key >> 3 == 0 || bytes > MAX_MESSAGE - HEAD_BYTES ||
+        !input_ready(input, taken + (size_t)bytes))
+        return input->code ? input_check(input, err)
+                           : err_set(err, ERR_CORRUPT, "a wrong field at byte %" PRIu64,
+                                     input_offset(input));
+    out->field = (unsigned)(key >> 3 & 0xffffffff);
+    out->bytes =
+        (struct gather_text){ kind == 2 ? (const char *)input->data + input->at + taken : NULL,
+                              (size_t)bytes };
+    input->at += taken + (size_t)bytes;
+    *has_more = true;
+    return ERR_OK;
+}
+
+typedef enum err_code read_field(struct pprof *pprof, const struct message *field,
+                                 struct err *err);
+
+static enum err_code read_pass(struct pprof *pprof, read_field *read, struct err *err)
+{
+    struct input input;
+    struct message field = { .at = NULL };
+    bool has_more = true;
+    enum err_code rc = input_open(&input, pprof->fd, err);
+    while (!rc && has_more) {
+        rc = next_top(&input, &field, &has_more, err);
+        if (!rc && has_more)
+            rc = read(pprof, &field, err);
+    }
+    input_close(&input);
+    return rc;
+}
+
+static enum err_code check_message(const struct message *message, struct err *err)
+{
+    return message->is_bad ? err_set(err, ERR_CORRUPT, "a message that ends within a field")
+                           : ERR_OK;
+}
+
+static struct gather_text string_at(const struct pprof *pprof, uint64_t index)
+{
+    const struct profile_snapshot rows = { .profile = pprof->gather->profile };
+    if (index >= pprof->string_count)
+        return (struct gather_text){ "", 0 };
+    const struct strtab_string string = profile_string(&rows, pprof->strings[(size_t)index]);
+    return (struct gather_text){ string.text, string.length };
+}
+
+static enum err_code read_string(struct pprof *pprof, const struct message *field,
+                                 struct err *err)
+{
+    struct strtab *const strings = profile_strings(pprof->gather->profile);
+    if (field->field != PROFILE_STRING_TABLE || !field->bytes.text)
+        return ERR_OK;
+    if (pprof->string_count == MAX_STRINGS)
+        return err_set(err, ERR_LIMIT, "it has more than %d strings", MAX_STRINGS);
+    if (!VEC_RESERVE(pprof->strings, pprof->string_room, pprof->string_count + 1))
+        return err_nomem(err);
+    return strtab_intern(strings, field->bytes.text, field->bytes.bytes,
+                         &pprof->strings[pprof->string_count++], err);
+}
+
+static struct value_type read_type(struct gather_text bytes)
+{
+    struct message message = message_of(bytes);
+    struct value_type type = { 0, 0 };
+    while (next_field(&message)) {
+        type.type = message.field == 1 ? message.number : type.type;
+        type.unit = message.field == 2 ? message.number : type.unit;
+    }
+    return type;
+}
+
+static enum err_code read_function(struct pprof *pprof, const struct message *field,
+                                   struct err *err)
+{
+    struct message message = message_of(field->bytes);
+    struct function_row row = { .id = 0 };
+    while (next_field(&message))
+        switch (message.field) {
+        case 1: row.id = message.number; break;
+        case 2: row.name = message.number; break;
+        case 4: row.file = message.number; break;
+        case 5: row.first_line = (int64_t)message.number; break;
+        default: break;
+        }
+    if (!VEC_RESERVE(pprof->functions, pprof->function_room, pprof->function_count + 1))
+        return err_nomem(err);
+    pprof->functions[pprof->function_count] = row;
+    const enum err_code rc = check_message(&message, err);
+    return rc ? rc
+              : idmap_add(&pprof->function_ids, hash_mix(row.id, 0),
+                          (uint32_t)pprof->function_count++, err);
+}
+
+/* Settings, and functions, to which locations refer. */
+static enum err_code read_table(struct pprof *pprof, const struct message *field,
+                                struct err *err)
+{
+    struct gather *const gather = pprof->gather;
+    switch (field->field) {
+    case PROFILE_SAMPLE_TYPE:
+        if (pprof->type_count == MAX_TYPES)
+            return err_set(err, ERR_LIMIT, "it has more than %d sample types", MAX_TYPES);
+        pprof->types[pprof->type_count++] = read_type(field->bytes);
+        break;
+    case PROFILE_PERIOD_TYPE: pprof->period_type = read_type(field->bytes); break;
+    case PROFILE_PERIOD: pprof->period = field->number; break;
+    case PROFILE_DEFAULT_SAMPLE_TYPE: pprof->default_type = field->number; break;
+    case PROFILE_TIME_NANOS:
+        gather->started_at_ns = field->number < INT64_MAX ? field->number : 0;
+        break;
+    case PROFILE_FUNCTION: return read_function(pprof, field, err);
+    default: break;
+    }
+    return ERR_OK;
+}
+
+static enum err_code add_frame(struct pprof *pprof, struct gather_text name,
+                               struct gather_text file, int64_t first_line, int64_t line,
+                               struct err *err)
+{
+    if (!VEC_RESERVE(pprof->frames, pprof->frame_room, pprof->frame_count + 1))
+        return err_nomem(err);
+    return gather_frame(pprof->gather, name, file, first_line, line,
+                        &pprof->frames[pprof->frame_count++], err);
+}
+
+static enum err_code read_line(struct pprof *pprof, struct gather_text bytes, struct err *err)
+{
+    struct message message = message_of(bytes);
+    uint64_t id = 0, line = 0;
+    while (next_field(&message)) {
+        id = message.field == 1 ? message.number : id;
+        line = message.field == 2 ? message.number : line;
+    }
+    const enum err_code rc = check_message(&message, err);
+    if (rc)
+        return rc;
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &pprof->function_ids, hash_mix(id, 0), pprof->functions[at->id].id == id);
+    if (!at)
+        return err_set(err, ERR_CORRUPT,
+                       "a location of function %" PRIu64 ", which is not there", id);
+    const struct function_row *const row = &pprof->functions[at->id];
+    struct gather_text name = string_at(pprof, row->name);
+    if (name.bytes == 0)
+        name = (struct gather_text){ "?", 1 };
+    return add_frame(pprof, name, string_at(pprof, row->file), row->first_line, (int64_t)line,
+                     err);
+}
+
+static enum err_code read_location(struct pprof *pprof, const struct message *field,
+                                   struct err *err)
+{
+    if (field->field != PROFILE_LOCATION)
+        return ERR_OK;
+    struct message message = message_of(field->bytes);
+    struct location_row row = { .first = (uint32_t)pprof->frame_count };
+    uint64_t address = 0;
+    enum err_code rc = ERR_OK;
+    while (!rc && next_field(&message))
+        switch (message.field) {
+        case 1: row.id = message.number; break;
+        case 3: address = message.number; break;
+        case 4: rc = read_line(pprof, message.bytes, err); break;
+        default: break;
+        }
+    if (!rc)
+        rc = check_message(&message, err);
+    if (!rc && pprof->frame_count == row.first) {
+        char text[32];
+        const int bytes = snprintf(text, sizeof text, "0x%" PRIx64, address);
+        rc = add_frame(pprof, (struct gather_text){ text, (size_t)bytes },
+                       (struct gather_text){ "", 0 }, 0, 0, err);
+    }
+    row.count = (uint32_t)(pprof->frame_count - row.first);
+    if (!rc && !VEC_RESERVE(pprof->locations, pprof->location_room, pprof->location_count + 1))
+        rc = err_nomem(err);
+    if (rc)
+        return rc;
+    pprof->locations[pprof->location_count] = row;
+    return idmap_add(&pprof->location_ids, hash_mix(row.id, 0),
+                     (uint32_t)pprof->location_count++, err);
+}
+
+/* Nanoseconds of a unit of time; 0: it is none. */
+static int64_t scale_of(struct gather_text unit)
+{
+    static const struct {
+        const char *name;
+        int64_t scale;
+    } units[] = { { "nanoseconds", 1 },      { "ns", 1 },
+                  { "microseconds", 1000 },  { "us", 1000 },
+                  { "\u00b5s", 1000 },       { "\u03bcs", 1000 },
+                  { "ms", 1000000 },         { "milliseconds", 1000000 },
+                  { "seconds", 1000000000 }, { "s", 1000000000 } };
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (gather_text_is(unit, units[i].name))
+            return units[i].scale;
+    return 0;
+}
+
+static void choose_type(struct pprof *pprof)
+{
+    struct gather *const gather = pprof->gather;
+    int best = -1;
+    for (size_t i = 0; i < pprof->type_count; i++) {
+        const struct gather_text type = string_at(pprof, pprof->types[i].type);
+        const bool is_default =
+            pprof->default_type && pprof->types[i].type == pprof->default_type;
+        const bool is_time = scale_of(string_at(pprof, pprof->types[i].unit)) > 0;
+        const int worth = (is_time ? 4 : 0) + (is_default                     ? 3
+                                               : !is_time                     ? 0
+                                               : gather_text_is(type, "wall") ? 2
+                                               : gather_text_is(type, "cpu")  ? 1
+                                                                              : 0);
+        /* The last one of those that are no time. */
+        if (worth > best || (worth == 0 && best == 0)) {
+            best = worth;
+            pprof->chosen = i;
+        }
+    }
+    const struct value_type *const type = &pprof->types[pprof->chosen];
+    const struct gather_text name = string_at(pprof, type->type),
+                             unit = string_at(pprof, type->unit);
+    pprof->scale = scale_of(unit);
+    gather->is_time = pprof->scale > 0;
+    if (!gather->is_time && !gather_text_is(unit, "count"))
+        snprintf(gather->counts, sizeof gather->counts, "%.*s (%.*s)",
+                 (int)(unit.bytes < 40 ? unit.bytes : 40), unit.text,
+                 (int)(name.bytes < 40 ? name.bytes : 40), name.text);
+    else if (!gather->is_time)
+        snprintf(gather->counts, sizeof gather->counts, "%.*s",
+                 (int)(name.bytes < 40 ? name.bytes : 40), name.text);
+    const int64_t scale = scale_of(string_at(pprof, pprof->period_type.unit));
+    if (scale > 0 && pprof->period < (uint64_t)(INT64_MAX / scale))
+        gather->interval_ns = pprof->period * (uint64_t)scale;
+}
+
+struct pprof_sample {
+    struct pprof *pprof;
+    size_t depth, values;
+    int64_t value;
+    uint64_t labels[MAX_LABELS][3]; /* key, text, number */
+    size_t label_count;
+    bool is_full;
+};
+
+static bool take_location(void *context, uint64_t id)
+{
+    struct pprof_sample *const sample = context;
+    struct pprof *const pprof = sample->pprof;
+    if (sample->depth == GATHER_MAX_DEPTH ||
+        !VEC_RESERVE(pprof->path, pprof->path_room, sample->depth + 1)) {
+        sample->is_full = true;
+        return false;
+    }
+    pprof->path[sample->depth++] = id;
+    return true;
+}
+
+static bool take_value(void *context, uint64_t value)
+{
+    struct pprof_sample *const sample = context;
+    if (sample->values++ == sample->pprof->chosen)
+        sample->value = (int64_t)value;
+    return true;
+}
+
+static void take_label(struct pprof_sample *sample, struct gather_text bytes)
+{
+    struct message message = message_of(bytes);
+    uint64_t label[3] = { 0 };
+    while (next_field(&message))
+        if (message.field >= 1 && message.field <= 3)
+            label[message.field - 1] = message.number;
+    if (sample->label_count < MAX_LABELS)
+        memcpy(sample->labels[sample->label_count++], label, sizeof label);
+}
+
+static enum err_code find_thread(const struct pprof_sample *sample, thread_id *out,
+                                 struct err *err)
+{
+    const struct pprof *const pprof = sample->pprof;
+    struct gather_text process = { "", 0 }, name = { "", 0 };
+    uint64_t pid = 0, tid = 0;
+    for (size_t i = 0; i < sample->label_count; i++) {
+        const uint64_t *const label = sample->labels[i];
+        const struct gather_text key = string_at(pprof, label[0]);
+        const struct gather_text text = string_at(pprof, label[1]);
+        if (gather_text_is(key, "thread") || gather_text_is(key, "thread_name") ||
+            gather_text_is(key, "thread name"))
+            name = text;
+        else if (gather_text_is(key, "thread_id") || gather_text_is(key, "tid") ||
+                 gather_text_is(key, "thread id"))
+            tid = label[2];
+        else if (gather_text_is(key, "process") || gather_text_is(key, "process_name"))
+            process = text;
+        else if (gather_text_is(key, "process_id") || gather_text_is(key, "pid"))
+            pid = label[2];
+    }
+    return gather_thread(pprof->gather, (int64_t)(pid & INT32_MAX), process,
+                         (int64_t)(tid & INT32_MAX), 0, name, out, err);
+}
+
+/* The flags that our own files have as a text, "on_cpu,has_gil,(in_native)".  A sample without one has a part of time nevertheless, if it
+ * is of ours; of others all flags are unknown. */
+static state_bits find_state(const struct pprof_sample *sample)
+{
+    struct pprof *const pprof = sample->pprof;
+    bool is_ours = false;
+    for (size_t i = 0; i < sample->label_count; i++) {
+        is_ours |= gather_text_is(string_at(pprof, sample->labels[i][0]), "part");
+        if (!gather_text_is(string_at(pprof, sample->labels[i][0]), "state"))
+            continue;
+        const struct gather_text text = string_at(pprof, sample->labels[i][1]);
+        state_bits bits = 0;
+        for (enum state_flag flag = 0; flag < STATE_FLAG_COUNT; flag++) {
+            char unknown[40];
+            snprintf(unknown, sizeof unknown, "(%s)", state_flag_text(flag));
+            const unsigned char *const data = (const unsigned char *)text.text;
+            if (input_has(data, text.bytes, unknown))
+                bits |= state_flag_unknown(flag);
+            else if (input_has(data, text.bytes, state_flag_text(flag)))
+                bits |= state_flag_yes(flag);
+        }
+        pprof->has_states = true;
+        return bits;
+    }
+    return is_ours ? 0 : STATE_ALL_UNKNOWN;
+}
+
+static enum err_code read_sample(struct pprof *pprof, const struct message *field,
+                                 struct err *err)
+{
+    if (field->field != PROFILE_SAMPLE)
+        return ERR_OK;
+    struct message message = message_of(field->bytes);
+    struct pprof_sample sample = { .pprof = pprof };
+    bool is_good = true;
+    while (is_good && next_field(&message)) {
+        if (message.field == 1)
+            is_good = each_number(&message, take_location, &sample);
+        else if (message.field == 2)
+            is_good = each_number(&message, take_value, &sample);
+        else if (message.field == 3)
+            take_label(&sample, message.bytes);
+    }
+    if (sample.is_full)
+        return err_set(err, ERR_LIMIT, "a stack has more than %d frames", GATHER_MAX_DEPTH);
+    if (message.is_bad || !is_good || sample.values <= pprof->chosen)
+        return err_set(err, ERR_CORRUPT, "a sample without its values");
+    if (sample.value < 0)
+        return err_set(err, ERR_CORRUPT,
+                       "a value below 0: it is the difference of two profiles");
+    if (pprof->scale > 1 && sample.value > INT64_MAX / pprof->scale)
+        return err_set(err, ERR_LIMIT, "its values are too large");
+    enum err_code rc = ERR_OK;
+    size_t depth = 0;
+    for (size_t i = sample.depth; i-- > 0 && !rc;) {
+        const uint64_t id = pprof->path[i];
+        struct idmap_slot *at;
+        IDMAP_FIND(at, &pprof->location_ids, hash_mix(id, 0),
+                   pprof->locations[at->id].id == id);
+        if (!at)
+            return err_set(err, ERR_CORRUPT,
+                           "a sample of location %" PRIu64 ", which is not there", id);
+        const struct location_row *const row = &pprof->locations[at->id];
+        for (uint32_t j = row->count; j-- > 0 && !rc;)
+            rc = sample_stack_put(&pprof->stack, pprof->gather, depth++,
+                                  pprof->frames[row->first + j], err);
+    }
+    sample_stack_cut(&pprof->stack, depth);
+    thread_id thread = 0;
+    if (!rc)
+        rc = find_thread(&sample, &thread, err);
+    if (!rc)
+        rc = gather_sample(
+            pprof->gather, thread, find_state(&sample), sample_stack_node(&pprof->stack),
+            (uint64_t)sample.value * (uint64_t)(pprof->scale ? pprof->scale : 1), 0, err);
+    return rc;
+}
+
+/* Among the first fields is a sample type, and all of them have the kind that they have in such a file. */
+bool pprof_begins(const unsigned char *data, size_t bytes)
+{
+    enum { FIELDS = 16 };
+    struct message file = { .at = data, .end = data + bytes };
+    bool has_type = false;
+    for (int i = 0; i < FIELDS && next_field(&file); i++) {
+        const bool is_message =
+            (file.field >= PROFILE_SAMPLE_TYPE && file.field <= PROFILE_STRING_TABLE) ||
+            file.field == PROFILE_PERIOD_TYPE;
+        /* Comments may be packed. */
+        if (file.field == 0 || file.field > 15 ||
+            (is_message != (file.bytes.text != NULL) && file.field != PROFILE_COMMENT))
+            return false;
+        if (file.field != PROFILE_SAMPLE_TYPE)
+            continue;
+        struct message type = message_of(file.bytes);
+        while (next_field(&type))
+            if (type.field > 2 || type.bytes.text)
+                return false;
+        has_type |= !type.is_bad && file.bytes.bytes > 0;
+    }
+    return has_type;
+}
+
+enum err_code pprof_read(struct gather *gather, int fd, struct err *err)
+{
+    struct pprof pprof = { .gather = gather, .fd = fd };
+    idmap_init(&pprof.function_ids);
+    idmap_init(&pprof.location_ids);
+    enum err_code rc = read_pass(&pprof, read_string, err);
+    if (!rc)
+        rc = read_pass(&pprof, read_table, err);
+    if (!rc && pprof.type_count == 0)
+        rc = err_set(err, ERR_CORRUPT, "it has no sample type");
+    if (!rc)
+        rc = read_pass(&pprof, read_location, err);
+    if (!rc) {
+        choose_type(&pprof);
+        rc = read_pass(&pprof, read_sample, err);
+    }
+    snprintf(gather->lacks, sizeof gather->lacks, "%sthe order of samples",
+             pprof.has_states ? "" : "states, ");
+    const size_t length = strlen(gather->lacks);
+    if (pprof.type_count > 1)
+        snprintf(gather->lacks + length, sizeof gather->lacks - length,
+                 "; %zu other sample types are left out", pprof.type_count - 1);
+    sample_stack_deinit(&pprof.stack);
+    idmap_deinit(&pprof.function_ids);
+    idmap_deinit(&pprof.location_ids);
+    free(pprof.strings);
+    free(pprof.functions);
+    free(pprof.locations);
+    free(pprof.frames);
+    free(pprof.path);
+    return rc;
+}
