@@ -6,7 +6,7 @@ Usage: deceives.py MODE [SECONDS]
 `locks`: conditions whose locks are each other and themselves, a lock of a lying owner, classes that have the names of locks and none
 of their attributes, and attributes that have any type.
 `list`: the list of thread states, and that of the frames of a thread, lead back to themselves.
-`crowd`: a thousand threads, each with many active `with` blocks of the same objects, wait for one of these.
+`crowd`: 300 threads, each with many active `with` blocks of the same objects, wait for one of these.
 """
 
 import ctypes
@@ -112,7 +112,7 @@ def crowd():
                     with end:
                         pass
 
-    for _ in range(1000):
+    for _ in range(300):
         start("crowd", hold, 1)
 
 

@@ -74,7 +74,7 @@ class Corruption(Test):
                     self.check_deceived(target.pid, mode)
 
     def check_deceived(self, pid, mode):
-        for options in ((), ("--json",)):
+        for options in ((), ("--json",))[:1 if mode == "list" else 2]:
             peak, end = 0, time.monotonic() + 4 * DUMP_SECONDS
             with program("dump", str(pid), *options) as dump:
                 while dump.is_running():
