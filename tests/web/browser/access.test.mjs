@@ -31,7 +31,7 @@ const VIEWS = [
   ["GIL", "&view=gil", "document.querySelectorAll('[data-testid=gil-flame] g.frame').length > 3"],
   ["locks", "&view=locks", "document.querySelectorAll('[data-testid=lock]').length === 4"],
   ["requests", "&view=requests",
-    "(document.querySelector('.task-open[aria-expanded=false]')?.click(), document.querySelectorAll('.waterfall li').length === 3)"],
+    "(document.querySelector('.task-open[aria-expanded=true]') ?? document.querySelector('.task-open')?.click(), document.querySelectorAll('.waterfall li').length === 3)"],
   ["tasks", "&view=tasks",
     "(document.querySelector('.task-open[aria-expanded=false]')?.click(), document.querySelectorAll('.task-stack').length > 0)"],
   ["comparison", "&view=diff&baseline=0~2&range=2~4",
