@@ -34,7 +34,8 @@ def hold(lock, rlock, condition):
                 time.sleep(0.25)
 
 
-def hold_elsewhere(lock, ready, end):
+def hold_elsewhere(lock, ready, end, ends):
+    ends.close()
     with lock:
         ready.send_bytes(b".")
         try:
@@ -43,7 +44,8 @@ def hold_elsewhere(lock, ready, end):
             pass
 
 
-def wait_for_end(end):
+def wait_for_end(end, ends):
+    ends.close()
     try:
         end.recv_bytes()
     except EOFError:
@@ -106,8 +108,8 @@ def main():
     end, ends = FORK.Pipe(False)
     said, says = FORK.Pipe(False)
     elsewhere = FORK.Lock()
-    children = [FORK.Process(target=hold_elsewhere, args=(elsewhere, says, end), daemon=True),
-                FORK.Process(target=wait_for_end, args=(end,), daemon=True)]
+    children = [FORK.Process(target=hold_elsewhere, args=(elsewhere, says, end, ends), daemon=True),
+                FORK.Process(target=wait_for_end, args=(end, ends), daemon=True)]
     for child in children:
         child.start()
     said.recv_bytes()

@@ -9,6 +9,7 @@ Answer:
     ... wait:* ...
 """
 
+import contextlib
 import os
 import sys
 import threading
@@ -25,8 +26,11 @@ def say_ready():
         print("READY", flush=True)
         while os.getppid() == PARENT and time.monotonic() < END:
             time.sleep(0.25)
-        with open(PIPE, "w", encoding="ascii"):
-            os._exit(0)
+        # The child of vfork may have ended.
+        with contextlib.suppress(OSError):
+            os.open(PIPE, os.O_WRONLY | os.O_NONBLOCK)
+        os.unlink(PIPE)
+        os._exit(0)
 
 
 def start():
