@@ -32,6 +32,7 @@ export const QUALITY_TEXT = {
       ` The program has ${count} page faults a second. Stops come late, or at the next page fault, so stopped samples show page faults too often.`,
     refused: " The kernel did not let us stop threads of the target. Short calls may be seen too seldom.",
   },
+  foreign: ["exact", (foreign) => "How right it is, is unknown: this is " + foreign + "."],
   exact: ["exact", "Read in one piece; nothing moved."],
   retried: ["retried", "Read again because the first reading was inconsistent or not whole."],
   truncated: ["truncated", "The innermost frames are missing: they could not be read reliably."],

@@ -19,6 +19,15 @@ const QUALITY = {
 };
 const valueOf = (quality, key) => qualityValues(quality).find((value) => value.key === key);
 
+test("the quality of a profile of another tool is unknown", () => {
+  const values = qualityValues({ ...QUALITY, exact: 0 }, { engine: "auto" },
+    "a profile of py-spy (speedscope), without states");
+  assert.deepEqual(values.map(({ key, value }) => [key, value]), [["exact", "—"]]);
+  assert.equal(qualityVerdict(values),
+    "How right it is, is unknown: this is a profile of py-spy (speedscope), without states.");
+  assert.equal(qualityBadge(values).warning, "");
+});
+
 test("every value is there and says what it means", () => {
   const values = qualityValues(QUALITY);
   const keys = ["samples", "rate", "stopped", "exact", "retried", "truncated", "failed", "missed"];

@@ -101,10 +101,18 @@ export function warningsValue(targets = [], processes = {}) {
       level: "warn", meaning: said.slice(0, 8).join("; ") };
 }
 
-// -> [{key, label, value, meaning, level}]; `quality` and `settings` as in a SESSION, or null
-/** @param {{ engine: string } | null} settings */
-export function qualityValues(quality, settings = null) {
+// -> [{key, label, value, meaning, level}]; `quality`, `settings` and `foreign` as in a SESSION, or null
+/**
+ * @param {{ engine: string } | null} settings
+ * @param {string | null} foreign
+ */
+export function qualityValues(quality, settings = null, foreign = null) {
   const q = quality ?? {};
+  // A profile of another tool says nothing of how it was sampled.
+  if (foreign !== null) {
+    const [label, meaning] = QUALITY_TEXT.foreign;
+    return [{ key: "exact", label, value: formatShare(NaN), level: "plain", meaning: meaning(visibleText(foreign)) }];
+  }
   const { samples } = q;
   const failed = failedSamples(q.failed ?? null);
   const failures = shareValue("failed", failed, isKnown(samples) ? samples + failed : NaN, 0.01);
@@ -125,6 +133,8 @@ export function qualityValues(quality, settings = null) {
 // The values in one sentence: that of the first that is a warning, if there is one.
 export function qualityVerdict(values) {
   const warned = values.filter(({ level }) => level === "warn");
+  // That of a profile of another tool has no number of samples.
+  if (values[0]?.key === "exact") return values[0].meaning;
   if (values.every(({ key, value }) => key !== "samples" || value === formatShortCount(NaN) || value === "0"))
     return QUALITY_TEXT.verdict.none;
   return warned.length === 0

@@ -38,8 +38,8 @@ export function createQuality(root, dispatch) {
     update(state) {
       whole.hidden = (state.session?.selection ?? null) === null || state.session.selection.whole;
       const settings = state.session?.settings ?? null;
-      const values = [...qualityValues(state.session?.quality ?? null, settings), engineValue(settings),
-        warningsValue(state.session?.targets, state.session?.processes)].filter(Boolean);
+      const values = [...qualityValues(state.session?.quality ?? null, settings, state.session?.foreign ?? null),
+        engineValue(settings), warningsValue(state.session?.targets, state.session?.processes)].filter(Boolean);
       // Before the session is known, nobody knows its engine, and so which values it has.
       for (const [key, cell] of cells) cell.element.hidden = !values.some((shown) => shown.key === key);
       for (const shown of values) {
