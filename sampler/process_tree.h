@@ -40,6 +40,9 @@ struct process_facts {
 
 /* ERR_GONE: there is no such process. */
 MUST_CHECK enum err_code process_facts_read(pid_t pid, struct process_facts *out);
+typedef enum err_code process_facts_reader(pid_t pid, struct process_facts *out);
+/* Has another process read the facts from now on; before other threads start. */
+void process_facts_provide(process_facts_reader *read);
 
 /* The functions of the kernel that the thread is in, the innermost first, a line each: its stack, or only the one that it waits in.
  * "": it is in none.  ERR_PERM: the kernel shows neither. */

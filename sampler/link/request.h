@@ -43,6 +43,7 @@ enum {
     X(JOIN)                                                                  \
     X(CHECK_ENGINE) /* could a session with these options have an engine? */ \
     X(ADMIT)        /* may this process be read? */                          \
+    X(FACTS)        /* what the kernel says of it */                         \
     X(LIST)         /* the Python processes */                               \
     X(READ)         /* the source file of functions of a session */          \
     X(USAGE)        /* of the sampling process itself */                     \
@@ -58,7 +59,7 @@ enum link_kind {
 
 struct link_request {
     enum link_kind kind;
-    pid_t pid;                      /* of JOIN and ADMIT */
+    pid_t pid;                      /* of JOIN, ADMIT and FACTS */
     uint64_t session;               /* of STOP to JOIN, and READ */
     struct session_options options; /* of START and CHECK_ENGINE */
     bool paused;                    /* of PAUSE */

@@ -6,6 +6,7 @@
 #include "sampler/link/link.h"
 #include "sampler/link/remote_session.h"
 #include "sampler/link/request.h"
+#include "sampler/process_tree.h"
 #include "sampler/processes.h"
 #include "sampler/session_ops.h"
 
@@ -87,12 +88,27 @@ static enum err_code list(processes_visitor visit, void *context, struct process
     return rc;
 }
 
+static enum err_code read_facts(pid_t pid, struct process_facts *out)
+{
+    const struct link_request request = { .kind = LINK_FACTS, .pid = pid };
+    struct buffer answer = { 0 };
+    enum err_code rc = link_ask(&request, -1, LINK_WAIT_MS, &answer, NULL);
+    if (!rc)
+        rc = link_take(&answer, out, sizeof *out, NULL);
+    if (rc)
+        *out = (struct process_facts){ .state = '?', .rank = -1 };
+    out->name[sizeof out->name - 1] = out->wait[sizeof out->wait - 1] = '\0';
+    buffer_deinit(&answer);
+    return rc == ERR_GONE ? rc : ERR_OK;
+}
+
 void sampling_link_use(int socket, struct pulse *pulse)
 {
     static const struct session_provider provider = { remote_session_start, check_engine };
     link_open(socket, pulse);
     session_provide(&provider);
     processes_provide(list);
+    process_facts_provide(read_facts);
 }
 
 bool sampling_link_is_used(void)

@@ -20,6 +20,7 @@
 #include "sampler/link/answer.h"
 #include "sampler/link/request.h"
 #include "sampler/link/served_session.h"
+#include "sampler/process_tree.h"
 #include "sampler/processes.h"
 #include "sampler/session.h"
 
@@ -101,6 +102,7 @@ static enum err_code answer_session(const struct service *service,
     case LINK_START:
     case LINK_CHECK_ENGINE:
     case LINK_ADMIT:
+    case LINK_FACTS:
     case LINK_LIST:
     case LINK_USAGE:
     case LINK_NONE:
@@ -122,6 +124,14 @@ static enum err_code answer(struct service *service, const struct link_request *
     }
     if (request->kind == LINK_ADMIT)
         return served_session_admits(service->settings, request->pid, err);
+    if (request->kind == LINK_FACTS) {
+        struct process_facts facts = { .rank = -1 };
+        enum err_code rc = served_session_admits(service->settings, request->pid, err);
+        if (!rc && (rc = process_facts_read(request->pid, &facts)))
+            rc = err_set(err, rc, "no process %d", (int)request->pid);
+        buffer_append(out, &facts, sizeof facts);
+        return rc;
+    }
     if (request->kind == LINK_USAGE) {
         struct process_usage used;
         process_usage_read(&used);
@@ -195,7 +205,8 @@ static void take(struct job *job, size_t bytes, bool has_descriptors)
     /* Requests that start or ask something come with descriptors; those that end or change a session do not. */
     const enum link_kind kind = rc ? LINK_NONE : job->request.kind;
     const bool needs_descriptors = kind == LINK_START || kind == LINK_JOIN ||
-                                   kind == LINK_ADMIT || kind == LINK_LIST || kind == LINK_READ;
+                                   kind == LINK_ADMIT || kind == LINK_FACTS ||
+                                   kind == LINK_LIST || kind == LINK_READ;
     if (!rc && !has_descriptors && needs_descriptors)
         rc = err_sys(&err, EMFILE, "cannot take the request");
     if (rc) {

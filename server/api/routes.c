@@ -77,6 +77,8 @@ static const struct route routes[] = {
       SCOPE_SESSION | ROUTE_CACHED },
     { METHOD_GET, "/api/v1/sessions/*/runs", api_get_runs, SCOPE_SESSION | ROUTE_CACHED },
     { METHOD_GET, "/api/v1/sessions/*/gil", api_get_gil, SCOPE_SESSION | ROUTE_CACHED },
+    { METHOD_GET, "/api/v1/sessions/*/dump", api_dump_session,
+      SCOPE_OPERATOR | ROUTE_LONG | ROUTE_ACTS | ROUTE_DUMP },
     { METHOD_GET, "/api/v1/sessions/*/locks", api_get_locks, SCOPE_SESSION | ROUTE_CACHED },
     { METHOD_GET, "/api/v1/sessions/*/own-lines", api_get_own_lines,
       SCOPE_SESSION | ROUTE_CACHED },

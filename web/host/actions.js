@@ -4,10 +4,8 @@
 
 import { visibleText } from "../model/base/text.js";
 import { formatHostAddress, sortedBy } from "../model/host/address.js";
-import { DUMPED_MAX, dumpText } from "../model/host/dump.js";
 import { processKey, programName } from "../model/host/processes.js";
-import { captureTitle, defaultProfile, formatBytes, profileRequest, runningPids,
-  sessionTitle } from "../model/host/sessions.js";
+import { captureTitle, defaultProfile, formatBytes, profileRequest, sessionTitle } from "../model/host/sessions.js";
 import { nextTheme } from "../model/page/state.js";
 import { captureFile, sessionReport } from "../source/host.js";
 import { HOST_TEXT } from "../text/host.js";
@@ -85,22 +83,10 @@ function openShare(page, fragment, session) {
   openShareDialog(page.overlay, { send: page.source.send, copy: copyTo(page), fragment, session });
 }
 
-// The stacks of these processes, one after another: each may end meanwhile.
-function openDump(page, title, pids) {
-  async function read() {
-    const dumps = [];
-    let refused = new Error(HOST_TEXT.dump.none);
-    for (const pid of pids.slice(0, DUMPED_MAX)) {
-      try {
-        dumps.push(await page.source.send("GET", "/processes/" + pid + "/dump"));
-      } catch (problem) {
-        refused = problem;
-      }
-    }
-    if (dumps.length === 0) throw refused;
-    return dumpText(dumps, Math.max(0, pids.length - DUMPED_MAX));
-  }
-  return openDumpDialog(page.overlay, { title: HOST_TEXT.dump.title(title) }, read, copyTo(page));
+// path: of the process or the session.
+function openDump(page, title, path) {
+  return openDumpDialog(page.overlay, { title: HOST_TEXT.dump.title(title) }, () => page.source.readText(path),
+    copyTo(page));
 }
 
 export function listActions({ state, source, themes, setAddress, again }) {
@@ -166,7 +152,7 @@ export function processActions(page) {
       openProfileDialog(overlay, { pids: processes.map((process) => process.pid),
         title: HOST_TEXT.profile.title(what) }, (body) => asForm(startSession(body, what)));
     },
-    dump: (process) => openDump(page, titleOfProcess(process), [process.pid]),
+    dump: (process) => openDump(page, titleOfProcess(process), "/processes/" + process.pid + "/dump?format=text"),
     explain: (process) =>
       openReasonDialog(overlay, { title: HOST_TEXT.processes.named(titleOfProcess(process), process.pid),
         reason: process.reason ?? "" }),
@@ -195,7 +181,7 @@ export function sessionActions(page) {
       openConfirmDialog(overlay, { title: HOST_TEXT.sessions.stopTitle(titleOf(session)),
         text: HOST_TEXT.sessions.stopText, yes: HOST_TEXT.sessions.stop }, () =>
         trySend(page, "PATCH", pathOf(session), { state: "ended" })),
-    dumpSession: (session) => openDump(page, titleOf(session), runningPids(session)),
+    dumpSession: (session) => openDump(page, titleOf(session), pathOf(session) + "/dump"),
     sessionMenu(session, button) {
       const over = session.state === "ended" || session.state === "failed";
       menu.open(button, [

@@ -226,38 +226,6 @@ interface BothSums {
   current: { [column: string]: BlockSums };
 }
 
-interface DumpPlace {
-  function: string;
-  file: string;
-  line: number;
-}
-
-interface DumpLock extends DumpPlace {
-  type: string;
-  object: string;
-}
-
-interface DumpWait extends DumpLock {
-  holder?: ({ tid: number } & DumpPlace) | null;
-}
-
-interface DumpThread {
-  tid: number;
-  name: string;
-  states: string[];
-  waits_for: DumpWait | null;
-  holds: DumpLock[];
-  frames: DumpPlace[];
-}
-
-// What /processes/{pid}/dump answers.
-interface Dump {
-  pid: number;
-  python: string;
-  deadlocks: number[][];
-  threads: DumpThread[];
-}
-
 // A line at which threads waited for a lock, or held it.
 interface LockPlace {
   function: string;

@@ -1,5 +1,5 @@
 // The server's API for a whole host: polls its lists and sends changes.
-//   start(), hurry(), send(method, path, body) -> answer, watch(query of the captures, [{id, elapsed}] whose time lines are drawn)
+//   start(), hurry(), send(method, path, body) -> answer, readText(path), watch(query of the captures, [{id, elapsed}] whose time lines are drawn)
 // and calls its handlers onProcesses, onSessions, onActivity, onCaptures(answer, null: no folder), onSpark(id, {timeline, from, to}), onConnection.
 
 import { HOST_TEXT } from "../text/host.js";
@@ -116,5 +116,6 @@ export function createHostSource(handlers) {
       hurry();
       return response.status === 204 ? null : response.json();
     },
+    readText: async (path) => (await send("GET", path, undefined, { Accept: "text/plain" })).text(),
   };
 }

@@ -154,22 +154,6 @@ export const HOST_TEXT = {
     reading: "Reading the stacks…",
     again: "Read again",
     copy: "Copy",
-    none: "Its processes no longer run.",
-    process: (/** @type {number} */ pid, /** @type {string} */ python) => "process " + pid + ", Python " + python,
-    left: (number) => "and " + count(number, "more process", "more processes"),
-    deadlock: (/** @type {string[]} */ waits) => "deadlock: " + waits.join(", "),
-    waits: (thread, lock) => thread + " waits for " + lock,
-    waitsFor: (lock) => "waits for " + lock,
-    holds: (lock, place) => "holds " + lock + ": " + place,
-    lock: (type, object) => type + " at " + object,
-    heldBy: (thread, place) => ", held by " + thread + (place === "" ? "" : " at " + place),
-    thread: (/** @type {number} */ tid) => "thread " + tid,
-    threads: (number, names, more, states) =>
-      (number === "1" ? "thread " : number + " threads: ") + names + (more === "" ? "" : " and " + more + " more")
-      + (states === "" ? "" : ": " + states),
-    unknown: "a lock that is unknown",
-    unknownTid: "of unknown number",
-    noStack: "no frames",
   },
 
   sessions: {

@@ -166,7 +166,7 @@ export const VIEW_TEXT = {
     waited: "Threads waited ",
     forLocks: (count) => " for " + counted("lock")(count) + ", queues and the like included.",
     how:
-      "Of the whole session, whatever is selected; those first for which threads waited while another thread held them.",
+      "The table is of the whole session, whatever is selected. Locks that another thread held while threads waited for them come first.",
     waits: (count) => counted("wait")(count) + " seen",
     open: "Open in Source",
     ofProcess: (pid) => "of process " + pid,

@@ -344,6 +344,10 @@ static void try_kind(enum link_kind kind)
         note("admit_forbidden",
              is_done(&(struct link_request){ .kind = LINK_ADMIT, .pid = world.forbidden }));
         return;
+    case LINK_FACTS:
+        note("facts_of_forbidden",
+             is_done(&(struct link_request){ .kind = LINK_FACTS, .pid = world.forbidden }));
+        return;
     case LINK_LIST:
         note("list_arguments",
              says(ask(&(struct link_request){ .kind = LINK_LIST }), "threads.py"));

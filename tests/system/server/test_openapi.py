@@ -108,10 +108,10 @@ class Contract(unittest.TestCase):
         one = "/api/v1/sessions/1"
         for path in ("/", "/manual", "/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/processes", "/api/v1/activity", "/api/v1/sessions", one,
                      one + "/tree", one + "/view", one + "/view?hide=chain.py",
-                     one + "/view?state=on_cpu&from=0&to=1", one + "/threads", one + "/tasks", one + "/own-lines", one + "/waits", one + "/contexts", one + "/requests?limit=2", one + "/requests?slower_than=1ms", one + "/view?slowest=5", one + "/summary", one + "/summary?format=markdown", one + "/timeline", one + "/runs?thread=0", one + "/gil", one + "/locks?limit=3",
+                     one + "/view?state=on_cpu&from=0&to=1", one + "/threads", one + "/tasks", one + "/own-lines", one + "/waits", one + "/contexts", one + "/requests?limit=2", one + "/requests?slower_than=1ms", one + "/view?slowest=5", one + "/summary", one + "/summary?format=markdown", one + "/timeline", one + "/runs?thread=0", one + "/gil", one + "/locks?limit=3", one + "/dump",
                      one + "/heatmap", one + "/quality", one + "/export?format=collapsed", one + "/export?format=pprof",
                      one + "/report.html", "/debug/pprof/profile?seconds=1&pid=%d" % pid,
-                     "/api/v1/processes/%d/dump" % pid, "/api/v1/processes/%d/dump?tasks=1" % pid, "/api/v1/access"):
+                     "/api/v1/processes/%d/dump" % pid, "/api/v1/processes/%d/dump?tasks=1" % pid, "/api/v1/processes/%d/dump?format=text" % pid, "/api/v1/access"):
             answer = self.ask("GET", path, status=200)
             if "pprof/" not in path and path != "/healthz":
                 self.assertEqual(answer.headers.get("ETag") is not None, True, path)
@@ -125,7 +125,7 @@ class Contract(unittest.TestCase):
         tag = self.ask("GET", one + "/tree").headers["ETag"]
         self.ask("GET", one + "/tree", headers={"If-None-Match": tag}, status=304)
         for path, status in ((one + "/tree?since=x", 400), (one + "/runs", 400), ("/api/v1/sessions/99", 404), (one + "/export?format=pdf", 400),
-                             ("/api/v1/processes/0/dump", 404), ("/api/v1/processes/%d/dump?tasks=x" % pid, 400), ("/debug/pprof/profile?pid=0", 400), ("/api/v1/processes?limit=0", 400)):
+                             ("/api/v1/processes/0/dump", 404), ("/api/v1/sessions/99/dump", 404), ("/api/v1/processes/%d/dump?tasks=x" % pid, 400), ("/debug/pprof/profile?pid=0", 400), ("/api/v1/processes?limit=0", 400)):
             self.ask("GET", path, status=status)
         for body, status in (({"pids": []}, 400), ({"pids": [pid], "rate_hz": 1e9}, 400), ({"colour": 1}, 400), ({"pids": [pid], "context": "a b"}, 400)):
             self.ask("POST", "/api/v1/sessions", body, status=status)

@@ -136,6 +136,20 @@ class Locks(EachTest):
         said, = json.loads("\n".join(process.out))
         self.assertEqual(*({thread["name"]: (thread["waits_for"], thread["holds"]) for thread in one["threads"]} for one in (dump, said)))
 
+    def test_the_text_of_the_api_is_that_of_the_command_line(self):
+        with Host() as host, victim("ranks.py", "3", "1", "120") as target:
+            text = host.ask("/api/v1/processes/%d/dump?format=text" % target.pid).body.decode()
+            session = host.start(pids=[target.pid], subprocesses=True)
+            host.wait_until(lambda: host.get("/sessions/%s" % session)["processes"]["attached"] == 4)
+            merged = host.ask("/api/v1/sessions/%s/dump" % session).body.decode()
+            refused = host.ask("/api/v1/processes/%d/dump?format=xml" % target.pid)
+            process, _ = run_program("dump", str(target.pid), "--idle")
+        self.assertEqual(refused.status, 400)
+        self.assertEqual(waits_of(text.splitlines()), waits_of(process.out))
+        self.assertEqual(text.splitlines()[0], process.out[0])
+        self.assertIn("4 processes, Python ", merged)
+        self.assertRegex(merged, r"\n1 of 4 processes · MainThread: .*\n  rank 1\n")
+
     def test_a_session_counts_waits_by_lock_and_finds_the_deadlock(self):
         for engine in ["remote"] + ["kernel"] * (not why_no_kernel_engine()):
             with Host("--engine", engine) as host:

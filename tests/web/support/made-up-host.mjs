@@ -331,20 +331,18 @@ export function createHost(
     return processes.map((process, i) => ({ ...process, headline: headlineOf(process, i) }));
   }
 
-  // Three workers of one stack, one of another with a hostile name, and the main thread, which holds what the workers wait for.
+  // Two workers that wait for a lock of the main thread, and a thread with a hostile name.
   function dumpOf(pid) {
     if (!processes.some((process) => process.pid === pid)) throw new Problem(404, "no process " + pid);
-    const frames = (...names) => names.map((name, i) => ({ function: name, file: "/srv/shop/app.py", line: 10 + i }));
-    const thread = (tid, name, states, waits_for, holds, stack) => ({ tid, name, main: tid === pid, states, unknown: [],
-      waits_for, holds, frames: stack });
-    const lock = { type: "threading.Lock", object: "0x7f3c2a10b4c0" };
-    const held = { ...lock, function: "refresh", file: "/srv/shop/cache.py", line: 90 };
-    const waits = { ...held, function: "handle", holder: { tid: pid, ...held } };
-    return { pid, python: "3.13.1", sampled_at: at(now), samples: 5, deadlocks: [], threads: [
-      thread(pid, "MainThread", ["on_cpu", "has_gil"], null, [held], frames("refresh", "main")),
-      ...[1, 2, 3].map((i) => thread(pid + i, "worker-" + i, [], waits, [], frames("handle", "run"))),
-      thread(pid + 4, "<img src=x onerror=alert(1)>\u202e", [], null, [], frames("</pre><b>loop</b>")),
-    ] };
+    const lock = "threading.Lock at 0x7f3c2a10b4c0";
+    const place = "refresh (/srv/shop/cache.py:90)";
+    const worker = (i) => ["  thread " + (pid + i) + " worker-" + i + ": blocked: lock", "    waits for " + lock
+      + ", held by MainThread at " + place, "    handle (/srv/shop/app.py:10)", "    run (/srv/shop/app.py:11)"];
+    return ["process " + pid + ", Python 3.13.1", "  thread " + pid + " MainThread: running, holds the GIL",
+      "    holds " + lock + ": " + place, "    " + place, "    main (/srv/shop/app.py:11)", ...worker(1), ...worker(2),
+      "  thread " + (pid + 4) + " <img src=x onerror=alert(1)>: idle", "    </pre><b>loop</b> (/srv/shop/app.py:10)",
+      ""]
+      .join("\n");
   }
 
   function answerOne(method, [resource, name, part], query, body) {
@@ -354,7 +352,8 @@ export function createHost(
           host: true },
       };
     if (method !== "GET" && scope !== "operator") throw new Problem(403, "this link may read, and change nothing");
-    if (resource === "processes" && part === "dump") return { value: dumpOf(Number(name)) };
+    if (resource === "processes" && part === "dump") return { text: dumpOf(Number(name)) };
+    if (resource === "sessions" && part === "dump") return { text: dumpOf(processes[0].pid) };
     if (resource === "processes")
       return {
         value: { host: "build7", cpus: 4, scanned_at: at(now), examining: 0, not_permitted: 0, total: processes.length,

@@ -126,8 +126,9 @@ async function answerHost(host, request, response, url) {
   const body = unsafe ? await readBody(request) : undefined;
   const answer = host.answer(request.method, url.pathname.slice("/api/v1/".length), url.searchParams, body);
   if (answer === null) return false;
-  const { status = 200, value } = answer;
-  if (status === 200 && !unsafe) answerJson(request, response, value);
+  const { status = 200, value, text } = answer;
+  if (text !== undefined) response.writeHead(200, { "Content-Type": "text/plain; charset=utf-8" }).end(text);
+  else if (status === 200 && !unsafe) answerJson(request, response, value);
   else if (status === 204) response.writeHead(204).end();
   else response.writeHead(status, { "Content-Type": status < 400 ? "application/json" : "application/problem+json" })
       .end(JSON.stringify(value));

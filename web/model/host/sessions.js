@@ -18,12 +18,6 @@ export function isOver(session) {
   return session.state === "ended" || session.state === "failed";
 }
 
-// The processes of a session that still run.
-export function runningPids({ target, targets }) {
-  if (targets === undefined) return target?.pid === undefined ? [] : [target.pid];
-  return targets.filter(({ to_s: end }) => end === null).map(({ pid }) => pid);
-}
-
 export function sessionTitle(session) {
   if (session.name) return session.name;
   if (!session.target?.command?.length)
