@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "sampler/base/memory_group.h"
 #include "sampler/base/memory_limit.h"
 #include "sampler/debug_lines.h"
 #include "sampler/session.h"
@@ -45,7 +46,7 @@ int main(int argc, char **argv)
         completion_print(stdout, options.completion);
         return exit_with(ERR_OK, NULL);
     }
-    memory_limit_find(MEMORY_LIMIT_FOLDER, MEMORY_LIMIT_OWN);
+    memory_limit_find(MEMORY_GROUP_FOLDER, MEMORY_LIMIT_OWN);
     if (!options.has_memory)
         options.sampling.memory_bytes = memory_limit_scale(options.sampling.memory_bytes);
     limits_raise();

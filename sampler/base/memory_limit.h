@@ -22,12 +22,10 @@ enum {
     MEMORY_LIMIT_USUAL_BYTES = 1 << 30, /* with so much, everything has its usual size */
 };
 
-/* The folder of control groups, and the file with the one of this process; other files are for
- * tests. */
-#define MEMORY_LIMIT_FOLDER "/sys/fs/cgroup"
-#define MEMORY_LIMIT_OWN    "/proc/self/cgroup"
+/* The file with the control group of this process; another one is for tests. */
+#define MEMORY_LIMIT_OWN "/proc/self/cgroup"
 
-/* The smallest limit of the group and those around it. */
+/* folder: MEMORY_GROUP_FOLDER (memory_group.h). */
 void memory_limit_find(const char *folder, const char *own);
 /* Opens the files that tell how much is left; memory_limit_left and the calls after it know it from now on. */
 void memory_limit_begin(void);
