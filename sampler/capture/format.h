@@ -30,6 +30,7 @@ enum capture_kind {
     CAPTURE_WINDOWS = 'W',  /* samples, and the counters of quality after them */
     CAPTURE_END = 'E',      /* the last block */
     CAPTURE_SOURCE = 't',   /* texts of source files, before the end */
+    CAPTURE_MEMORY = 'm',   /* the memory of processes along time */
     CAPTURE_STATE = 's',    /* after each window of a live capture; no file has it */
 };
 

@@ -7,6 +7,7 @@
 #include "sampler/base/byte_reader.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/load.h"
+#include "sampler/capture/memory_block.h"
 #include "sampler/capture/rows.h"
 #include "sampler/profile/profile.h"
 
@@ -24,6 +25,7 @@ void growing_deinit(struct growing *growing)
 {
     metadata_deinit(&growing->metadata);
     windows_block_deinit(&growing->block);
+    memory_log_deinit(&growing->memory);
     windows_places_deinit(&growing->places);
     block_chain_deinit(&growing->chain);
     buffer_deinit(&growing->stored);
@@ -93,6 +95,10 @@ static enum err_code take_block(struct growing *growing, enum capture_kind kind,
         return windows_decode(&in, &growing->names, growing->metadata.unit_ns, &growing->sizes,
                               true, &growing->places, &growing->block, err);
     }
+    if (kind == CAPTURE_MEMORY) {
+        struct byte_reader in = byte_reader_over(&growing->raw);
+        return memory_block_decode(&in, growing->sizes.processes, &growing->memory, err);
+    }
     if (kind != CAPTURE_STATE && kind != CAPTURE_END)
         return err_set(err, ERR_CORRUPT, "a block is of an unknown kind");
     return ERR_OK;
@@ -120,7 +126,7 @@ enum err_code growing_seal(struct growing *growing, const struct quality *qualit
                            uint64_t end_ns, growing_take *take, void *context, struct err *err)
 {
     const struct windows_block *const block = &growing->block;
-    enum err_code rc = ERR_OK;
+    enum err_code rc = load_memory(growing->profile, &growing->memory, 0, 0, err);
     for (size_t i = 0; i < block->window_count && !rc; i++) {
         const struct block_window *const window = &block->windows[i];
         const struct capture_window loaded = {
@@ -137,6 +143,7 @@ enum err_code growing_seal(struct growing *growing, const struct quality *qualit
             take(context, &loaded);
     }
     windows_block_deinit(&growing->block);
+    memory_log_clear(&growing->memory);
     *profile_quality(growing->profile) = *quality;
     if (!rc && end_ns >= growing->last_ns) {
         growing->last_ns = end_ns;

@@ -26,6 +26,7 @@
 #include "sampler/capture/names.h"
 #include "sampler/capture/reader.h"
 #include "sampler/capture/windows.h"
+#include "sampler/profile/memory_log.h"
 
 struct growing {
     struct profile *profile;
@@ -37,6 +38,7 @@ struct growing {
     struct block_chain chain;
     struct buffer stored, raw, start_bytes;
     struct windows_block block; /* the last one, until growing_seal */
+    struct memory_log memory;   /* likewise */
     struct windows_places places;
     uint64_t last_ns;
 };
@@ -50,7 +52,7 @@ void growing_deinit(struct growing *growing);
 MUST_CHECK enum err_code growing_read(struct growing *growing, growing_fill *fill,
                                       void *context, enum capture_kind *kind_out,
                                       struct err *err);
-/* Adds the windows of the last block to the profile and publishes the counters of the state.  take: gets each
+/* Adds the memory of processes and the windows of the last block to the profile and publishes the counters of the state.  take: gets each
  * window after that; NULL: nobody. */
 typedef void growing_take(void *context, const struct capture_window *window);
 MUST_CHECK enum err_code growing_seal(struct growing *growing, const struct quality *quality,

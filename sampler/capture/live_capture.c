@@ -14,6 +14,7 @@
 #include "sampler/base/thread.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/writer.h"
+#include "sampler/profile/memory_log.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
 
@@ -25,6 +26,8 @@ struct chunk {
     uint64_t end_ns, period_ns;
     struct quality quality;
     uint64_t lost; /* samples lost so far */
+    struct memory_step memory;
+    struct memory_use *uses; /* of the step; NULL: there is none */
     struct run runs[LIVE_CAPTURE_CHUNK_RUNS];
 };
 
@@ -90,6 +93,7 @@ static bool has_room(struct live_capture *capture)
             chunk->next = NULL;
             chunk->count = 0;
             chunk->seals = false;
+            chunk->uses = NULL;
         }
         capture->filling = chunk;
     }
@@ -108,6 +112,19 @@ static void count_run(void *context, const struct run *run)
     chunk->runs[chunk->count++] = *run;
     if (chunk->count == LIVE_CAPTURE_CHUNK_RUNS)
         hand_over(capture);
+}
+
+/* A step for which there is no memory is left out. */
+static void take_memory(void *context, const struct memory_step *step,
+                        const struct memory_use *uses)
+{
+    struct live_capture *const capture = context;
+    const size_t bytes = step->count * sizeof *uses;
+    if (!has_room(capture) || capture->filling->uses ||
+        !(capture->filling->uses = malloc(bytes)))
+        return;
+    memcpy(capture->filling->uses, uses, bytes);
+    capture->filling->memory = *step;
 }
 
 /* If there is no chunk, the next seal closes this window too. */
@@ -130,8 +147,9 @@ enum err_code live_capture_create(struct live_capture **out, struct err *err)
     struct live_capture *const capture = calloc(1, sizeof *capture);
     if (!capture)
         return err_nomem(err);
-    capture->sink =
-        (struct sink){ .context = capture, .count = count_run, .seal = seal_window };
+    capture->sink = (struct sink){
+        .context = capture, .count = count_run, .memory = take_memory, .seal = seal_window
+    };
     pthread_mutex_init(&capture->lock, NULL);
     pthread_cond_init(&capture->changed, NULL);
     *out = capture;
@@ -185,6 +203,8 @@ static enum err_code take_chunk(struct live_capture *capture, const struct chunk
         for (size_t i = 0; i < chunk->count; i++)
             capture->dropped += chunk->runs[i].count;
     }
+    if (!rc && chunk->uses)
+        rc = writer_memory(writer, &chunk->memory, chunk->uses, err);
     if (rc || !chunk->seals)
         return rc;
     capture->sealed = (struct live_capture_seal){ .end_ns = chunk->end_ns,
@@ -229,6 +249,8 @@ static void *capture_main(void *context)
             if (capture->failed)
                 capture->failed(capture->context, &capture->err);
         }
+        free(chunk->uses);
+        chunk->uses = NULL;
         pthread_mutex_lock(&capture->lock);
         chunk->next = capture->free;
         capture->free = chunk;
@@ -344,6 +366,7 @@ enum err_code live_capture_finish(struct live_capture *capture,
         drop_rest(capture);
     if (capture->err.code) {
         /* The end is short: there may be room for it. */
+        memory_log_clear(&capture->writer.memory);
         written.has_failed = true;
         written.reason = capture->err.message;
     }
@@ -364,6 +387,7 @@ static void free_chunks(struct chunk *chunk)
 {
     while (chunk) {
         struct chunk *const next = chunk->next;
+        free(chunk->uses);
         free(chunk);
         chunk = next;
     }
@@ -377,6 +401,8 @@ void live_capture_destroy(struct live_capture *capture)
     writer_deinit(&capture->writer);
     free_chunks(capture->first);
     free_chunks(capture->free);
+    if (capture->filling)
+        free(capture->filling->uses);
     free(capture->filling);
     pthread_cond_destroy(&capture->changed);
     pthread_mutex_destroy(&capture->lock);

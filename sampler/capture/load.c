@@ -1,5 +1,6 @@
 #include "sampler/capture/load.h"
 
+#include "sampler/profile/memory_log.h"
 #include "sampler/profile/profile.h"
 
 static enum err_code load_run(struct profile *profile, const struct run *run, struct err *err)
@@ -16,6 +17,18 @@ static enum err_code load_run(struct profile *profile, const struct run *run, st
     if (!rc && profile_part_at(&rows, run->thread, run->state, run->node, &part))
         profile_tick(profile, run->first_ns, run->first_ns + run->step_ns * (run->count - 1),
                      part, run->count);
+    return rc;
+}
+
+enum err_code load_memory(struct profile *profile, const struct memory_log *log,
+                          uint64_t from_ns, uint64_t to_ns, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < log->step_count && !rc; i++) {
+        const struct memory_step *const step = &log->steps[i];
+        if (step->start_ns >= from_ns && (!to_ns || step->start_ns < to_ns))
+            rc = profile_add_memory(profile, step, memory_log_uses(log, step), err);
+    }
     return rc;
 }
 

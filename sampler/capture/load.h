@@ -12,6 +12,7 @@
 #include "sampler/profile/quality.h"
 #include "sampler/profile/run.h"
 
+struct memory_log;
 struct profile;
 
 struct capture_window {
@@ -23,6 +24,9 @@ struct capture_window {
     size_t run_count;
 };
 
+/* Adds the steps of memory that start from from_ns to before to_ns; to_ns 0: no end.  The profile has their rows. */
+MUST_CHECK enum err_code load_memory(struct profile *profile, const struct memory_log *log,
+                                     uint64_t from_ns, uint64_t to_ns, struct err *err);
 /* The profile has the rows of the window.  last_ns: 0 at first; when the last window ended. */
 MUST_CHECK enum err_code load_window(struct profile *profile,
                                      const struct capture_window *window, uint64_t *last_ns,

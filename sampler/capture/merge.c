@@ -11,6 +11,7 @@
 #include "sampler/capture/reader.h"
 #include "sampler/capture/recorded_filters.h"
 #include "sampler/capture/source_texts.h"
+#include "sampler/profile/memory_log.h"
 #include "sampler/profile/packages.h"
 #include "sampler/profile/profile.h"
 
@@ -319,6 +320,36 @@ static enum err_code write_source(struct merge *merge, const char **state_out, s
     return rc;
 }
 
+/* The memory of the processes of all captures. */
+static enum err_code write_memory(struct merge *merge, struct err *err)
+{
+    struct memory_log *const logs = calloc(merge->count, sizeof *logs);
+    struct memory_log merged = { .step_count = 0 };
+    enum err_code rc = logs ? ERR_OK : err_nomem(err);
+    for (size_t i = 0; i < merge->count && !rc; i++) {
+        const struct input *const input = &merge->inputs[i];
+        rc = profile_copy_memory(reader_profile(input->reader), input->range.from_ns,
+                                 input->range.to_ns, &logs[i], err);
+        for (size_t k = 0; !rc && k < logs[i].step_count; k++) {
+            logs[i].steps[k].start_ns = move_time(input, logs[i].steps[k].start_ns);
+            logs[i].steps[k].end_ns = move_time(input, logs[i].steps[k].end_ns);
+        }
+        for (size_t k = 0; !rc && k < logs[i].use_count; k++)
+            if (logs[i].uses[k].process != MEMORY_OTHERS)
+                logs[i].uses[k].process = input->processes[logs[i].uses[k].process];
+    }
+    if (!rc)
+        rc = memory_log_merge(logs, merge->count, &merged, err);
+    for (size_t i = 0; i < merged.step_count && !rc; i++)
+        rc = writer_memory(&merge->writer, &merged.steps[i],
+                           memory_log_uses(&merged, &merged.steps[i]), err);
+    for (size_t i = 0; logs && i < merge->count; i++)
+        memory_log_deinit(&logs[i]);
+    free(logs);
+    memory_log_deinit(&merged);
+    return rc;
+}
+
 static enum err_code end_merge(struct merge *merge, struct err *err)
 {
     char reason[64];
@@ -341,7 +372,9 @@ static enum err_code end_merge(struct merge *merge, struct err *err)
         if (ended_at_ns > metadata.ended_at_ns)
             metadata.ended_at_ns = ended_at_ns;
     }
-    enum err_code rc = flush_output(merge, err);
+    enum err_code rc = write_memory(merge, err);
+    if (!rc)
+        rc = flush_output(merge, err);
     if (!rc)
         rc = write_source(merge, &metadata.source_text, err);
     return rc ? rc : writer_finish(&merge->writer, &metadata, err);

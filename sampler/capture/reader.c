@@ -14,6 +14,7 @@
 #include "sampler/capture/block_reader.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/load.h"
+#include "sampler/capture/memory_block.h"
 #include "sampler/capture/names.h"
 #include "sampler/capture/rows.h"
 #include "sampler/capture/source_texts.h"
@@ -46,6 +47,8 @@ struct reader {
     struct windows_block block;
     struct windows_places places; /* of the stream of the block */
     size_t window;                /* index in the block of the next one */
+    const struct reader_part
+        *loaded; /* the memory of this part goes into the profile; NULL: none does */
     char missing[256];
     reader_watcher *watch; /* NULL: none */
     void *watch_context;
@@ -241,6 +244,18 @@ static enum err_code pass_end(struct reader *reader, struct err *err)
     return take_end(reader, err);
 }
 
+static enum err_code take_memory(struct reader *reader, struct err *err)
+{
+    const struct reader_part *const part = reader->loaded;
+    struct memory_log log = { .step_count = 0 };
+    struct byte_reader in = byte_reader_over(&reader->raw);
+    enum err_code rc = memory_block_decode(&in, reader->sizes.processes, &log, err);
+    if (!rc && part)
+        rc = load_memory(reader->profile, &log, part->from_ns, part->to_ns, err);
+    memory_log_deinit(&log);
+    return rc;
+}
+
 static enum err_code take_block(struct reader *reader, const struct block_head *head,
                                 uint64_t at, struct err *err)
 {
@@ -268,6 +283,8 @@ static enum err_code take_block(struct reader *reader, const struct block_head *
         reader->raw = reader->source_bytes;
         reader->source_bytes = raw;
         rc = source_texts_decode(raw.data, raw.length, &reader->texts, err);
+    } else if (head->kind == CAPTURE_MEMORY) {
+        rc = take_memory(reader, err);
     } else if (head->kind == CAPTURE_END)
         rc = pass_end(reader, err);
     else
@@ -396,7 +413,9 @@ enum err_code reader_load_part(struct reader *reader, const struct reader_part *
     reader_rewind(reader);
     if (part->from_ns || part->to_ns)
         pass_over(reader, part);
+    reader->loaded = part;
     enum err_code rc = load_windows(reader, part, err);
+    reader->loaded = NULL;
     /* A wrong index would leave out samples. */
     const struct wanted_blocks *const wanted = &reader->blocks.wanted;
     if (!rc && wanted->is_part && !(wanted->met_from && wanted->met_to && wanted->met_also))

@@ -4,6 +4,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/capture/format.h"
+#include "sampler/capture/memory_block.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/names.h"
 #include "sampler/capture/rows.h"
@@ -83,6 +84,7 @@ void writer_deinit(struct writer *writer)
 {
     windows_encoder_deinit(&writer->windows);
     block_chain_deinit(&writer->chain);
+    memory_log_deinit(&writer->memory);
     buffer_deinit(&writer->raw);
     buffer_deinit(&writer->out);
     buffer_deinit(&writer->index);
@@ -92,6 +94,12 @@ void writer_deinit(struct writer *writer)
 enum err_code writer_run(struct writer *writer, const struct run *run, struct err *err)
 {
     return run->count ? windows_encoder_add(&writer->windows, run, err) : ERR_OK;
+}
+
+enum err_code writer_memory(struct writer *writer, const struct memory_step *step,
+                            const struct memory_use *uses, struct err *err)
+{
+    return memory_log_add(&writer->memory, step, uses, err);
 }
 
 enum err_code writer_seal(struct writer *writer, uint64_t end_ns, uint64_t period_ns,
@@ -110,6 +118,25 @@ bool writer_is_due(const struct writer *writer)
            writer->now_ns >= windows_encoder_start_ns(windows) + WRITER_PATIENCE_NS;
 }
 
+static enum err_code add_memory(struct writer *writer, struct err *err)
+{
+    size_t next = 0;
+    enum err_code rc = ERR_OK;
+    while (!rc &&
+           memory_block_encode(&writer->memory, &next, writer->done.processes, &writer->raw))
+        rc = add_block(writer, CAPTURE_MEMORY, err);
+    memory_log_clear(&writer->memory);
+    return rc;
+}
+
+static bool is_memory_due(const struct writer *writer)
+{
+    const struct memory_log *const memory = &writer->memory;
+    return memory->step_count &&
+           (writer->is_live || memory->use_count >= MEMORY_BLOCK_MAX_USES ||
+            writer->now_ns >= memory->steps[0].start_ns + WRITER_MEMORY_NS);
+}
+
 enum err_code writer_flush(struct writer *writer, const struct profile_snapshot *snapshot,
                            const struct quality *quality, uint64_t lost, struct err *err)
 {
@@ -125,6 +152,8 @@ enum err_code writer_flush(struct writer *writer, const struct profile_snapshot 
             rc = send_output(writer, err);
     }
 
+    if (!rc && is_memory_due(writer))
+        rc = add_memory(writer, err);
     const uint64_t at = writer->at + writer->out.length;
     if (!rc && has_windows)
         rc = windows_encode(&writer->windows, quality, lost, &writer->raw, err);
@@ -171,7 +200,8 @@ enum err_code writer_source(struct writer *writer, const struct buffer *texts, s
 enum err_code writer_finish(struct writer *writer, const struct capture_metadata *end,
                             struct err *err)
 {
-    const uint64_t end_at = writer->at;
+    enum err_code rc = add_memory(writer, err);
+    const uint64_t end_at = writer->at + writer->out.length;
     const bool has_index = writer->index_count <= CAPTURE_MAX_INDEX;
     metadata_encode(end, &writer->raw);
     buffer_number(&writer->raw, writer->samples);
@@ -179,7 +209,8 @@ enum err_code writer_finish(struct writer *writer, const struct capture_metadata
     if (has_index)
         buffer_append(&writer->raw, writer->index.data, writer->index.length);
     writer->raw.failed |= writer->index.failed;
-    const enum err_code rc = add_block(writer, CAPTURE_END, err);
+    if (!rc)
+        rc = add_block(writer, CAPTURE_END, err);
     if (!rc) {
         buffer_u64(&writer->out, end_at);
         buffer_append(&writer->out, CAPTURE_MAGIC, sizeof CAPTURE_MAGIC - 1);

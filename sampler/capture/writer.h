@@ -28,6 +28,7 @@
 #include "sampler/base/err.h"
 #include "sampler/capture/block.h"
 #include "sampler/capture/windows.h"
+#include "sampler/profile/memory_log.h"
 #include "sampler/profile/profile.h"
 
 struct capture_metadata;
@@ -35,6 +36,8 @@ struct capture_metadata;
 /* A block is written once the start of its oldest window is this long ago.  With windows of a quarter of
  * a second each sample is written within a second. */
 #define WRITER_PATIENCE_NS 700000000ull
+/* The memory of processes is written once that of so much time waits: alone, a second of it would be larger than its samples. */
+#define WRITER_MEMORY_NS 8000000000ull
 
 typedef enum err_code (*writer_take)(void *to, const void *data, size_t bytes, struct err *err);
 
@@ -44,6 +47,7 @@ struct writer {
     bool is_live; /* for a process that waits for it: blocks are neither late nor compressed */
     struct windows_encoder windows;
     struct block_chain chain;  /* of blocks of samples */
+    struct memory_log memory;  /* not written yet */
     struct profile_sizes done; /* rows written */
     struct buffer raw;         /* a block before compression */
     struct buffer out;         /* whole blocks not written yet */
@@ -71,6 +75,9 @@ void writer_deinit(struct writer *writer);
 
 MUST_CHECK enum err_code writer_run(struct writer *writer, const struct run *run,
                                     struct err *err);
+/* Adds the memory of processes, whose rows the next snapshot has. */
+MUST_CHECK enum err_code writer_memory(struct writer *writer, const struct memory_step *step,
+                                       const struct memory_use *uses, struct err *err);
 MUST_CHECK enum err_code writer_seal(struct writer *writer, uint64_t end_ns, uint64_t period_ns,
                                      struct err *err);
 /* A block is full, or old enough to be written.  A block and the rows that it needs go to `take` in

@@ -148,6 +148,14 @@ static void pass_on(void *context, const struct capture_window *window)
         sink->seal(sink->context, window->end_ns, window->period_ns, &window->quality);
 }
 
+static void pass_memory(struct remote_session *remote)
+{
+    const struct sink *const sink = remote->base.options.sink;
+    const struct memory_log *const log = &remote->growing.memory;
+    for (size_t i = 0; i < log->step_count && sink && sink->memory; i++)
+        sink->memory(sink->context, &log->steps[i], memory_log_uses(log, &log->steps[i]));
+}
+
 /* The texts that a target gets later are copies, because readers may hold those that are there. */
 static void copy_once(const char *text, const char **out)
 {
@@ -235,6 +243,7 @@ static enum err_code take_state(struct remote_session *remote, struct err *err)
         profile_set_entry(remote->base.profile, row->function, row->entry);
     }
     remote->has_passed = false;
+    pass_memory(remote);
     rc = growing_seal(growing, &state->quality, state->end_ns, pass_on, remote, err);
     if (!rc && sink && !remote->has_passed && state->end_ns)
         sink->seal(sink->context, state->end_ns, 0, &state->quality);

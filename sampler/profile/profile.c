@@ -372,6 +372,24 @@ void profile_extend(struct profile *profile, uint64_t end_ns)
     publication_extend(&profile->published, end_ns);
 }
 
+enum err_code profile_add_memory(struct profile *profile, const struct memory_step *step,
+                                 const struct memory_use *uses, struct err *err)
+{
+    for (uint32_t i = 0; i < step->count; i++)
+        if (uses[i].process != MEMORY_OTHERS &&
+            uses[i].process >= table_count(&profile->tables.processes))
+            return err_set(err, ERR_INVALID, "there is no process %u", uses[i].process);
+    return profile->drops_samples
+               ? ERR_OK
+               : publication_add_memory(&profile->published, step, uses, err);
+}
+
+enum err_code profile_copy_memory(struct profile *profile, uint64_t from_ns, uint64_t to_ns,
+                                  struct memory_log *out, struct err *err)
+{
+    return publication_copy_memory(&profile->published, from_ns, to_ns, out, err);
+}
+
 enum err_code profile_copy_series(struct profile *profile, uint64_t first, uint64_t end,
                                   struct series *out, struct err *err)
 {

@@ -13,7 +13,8 @@
  * spot of its caller, so only the innermost spot of a stack is counted: (node, spot) -> count, for
  * all threads and states together.
  *
- * A series counts every 20 ms the parts that samples are in, without places (series.h).
+ * A series counts every 20 ms the parts that samples are in, without places (series.h).  A log has the memory of
+ * processes along time (memory_log.h).
  *
  * Old windows are merged into longer ones (history.h), and more of them if that is needed to stay
  * within the memory of the profile.  A merged window has the generations of all its parts.
@@ -41,6 +42,9 @@
 #include "sampler/profile/quality.h"
 #include "sampler/profile/state.h"
 
+struct memory_log;
+struct memory_step;
+struct memory_use;
 struct packages;
 struct profile;
 struct run;
@@ -118,6 +122,10 @@ void profile_keep_open(struct profile *profile);
  * counts.  If samples are added with profile_add_timed, change it only right after a seal.  0 (the
  * default): unknown. */
 void profile_set_period(struct profile *profile, uint64_t period_ns);
+/* Adds the memory of processes in a step of time (memory_log.h), whose rows the tables have.  Readers see it at once. */
+MUST_CHECK enum err_code profile_add_memory(struct profile *profile,
+                                            const struct memory_step *step,
+                                            const struct memory_use *uses, struct err *err);
 /* Closes the open window at now_ns and publishes it with all tables and the quality counters.
  * Makes no generation when neither samples nor rows were added; the counters and the time are
  * published all the same.  A now_ns before the last seal counts as the time of that seal. */
@@ -143,6 +151,11 @@ struct profile_sizes profile_snapshot_sizes_at(const struct profile_snapshot *sn
 /* A copy of the series from a second to before another; see series_copy.  series_deinit it. */
 MUST_CHECK enum err_code profile_copy_series(struct profile *profile, uint64_t first,
                                              uint64_t end, struct series *out, struct err *err);
+
+/* A copy of the steps of memory that start from from_ns to before to_ns (0: no end); memory_log_deinit it. */
+MUST_CHECK enum err_code profile_copy_memory(struct profile *profile, uint64_t from_ns,
+                                             uint64_t to_ns, struct memory_log *out,
+                                             struct err *err);
 
 /* Rows; ids must be below the snapshot's sizes. */
 struct strtab_string profile_string(const struct profile_snapshot *snapshot, str_id id);

@@ -19,6 +19,7 @@ void publication_deinit(struct publication *publication)
 {
     history_deinit(&publication->history);
     series_deinit(&publication->series);
+    memory_log_deinit(&publication->memory);
     pthread_mutex_destroy(&publication->lock);
 }
 
@@ -131,7 +132,8 @@ bool publication_drop_runs(struct publication *publication, size_t bytes)
 
 size_t publication_bytes(const struct publication *publication)
 {
-    return publication->history.bytes + series_bytes(&publication->series);
+    return publication->history.bytes + series_bytes(&publication->series) +
+           memory_log_bytes(&publication->memory);
 }
 
 enum err_code publication_copy(struct publication *publication, struct profile_snapshot *out,
@@ -165,6 +167,25 @@ enum err_code publication_copy_series(struct publication *publication, uint64_t 
 {
     pthread_mutex_lock(&publication->lock);
     const enum err_code rc = series_copy(&publication->series, first, end, out, err);
+    pthread_mutex_unlock(&publication->lock);
+    return rc;
+}
+
+enum err_code publication_add_memory(struct publication *publication,
+                                     const struct memory_step *step,
+                                     const struct memory_use *uses, struct err *err)
+{
+    pthread_mutex_lock(&publication->lock);
+    const enum err_code rc = memory_log_add(&publication->memory, step, uses, err);
+    pthread_mutex_unlock(&publication->lock);
+    return rc;
+}
+
+enum err_code publication_copy_memory(struct publication *publication, uint64_t from_ns,
+                                      uint64_t to_ns, struct memory_log *out, struct err *err)
+{
+    pthread_mutex_lock(&publication->lock);
+    const enum err_code rc = memory_log_copy(&publication->memory, from_ns, to_ns, out, err);
     pthread_mutex_unlock(&publication->lock);
     return rc;
 }

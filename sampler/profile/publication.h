@@ -18,6 +18,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/history.h"
+#include "sampler/profile/memory_log.h"
 #include "sampler/profile/profile_rows.h"
 #include "sampler/profile/quality.h"
 #include "sampler/profile/series.h"
@@ -31,6 +32,7 @@ struct publication {
     size_t table_bytes;
     struct history history;
     struct series series;
+    struct memory_log memory;
 };
 
 void publication_init(struct publication *publication);
@@ -53,8 +55,15 @@ bool publication_merge_old(struct publication *publication, uint64_t now_ns);
 /* Forgets when the oldest samples were taken, until that has freed so many bytes or has done a part of
  * the work.  false: there was nothing to forget. */
 bool publication_drop_runs(struct publication *publication, size_t bytes);
-/* Bytes held by windows and series.  The caller holds the lock, or is the writer. */
+/* Bytes held by windows, series and the log of memory.  The caller holds the lock, or is the writer. */
 size_t publication_bytes(const struct publication *publication);
+
+MUST_CHECK enum err_code publication_add_memory(struct publication *publication,
+                                                const struct memory_step *step,
+                                                const struct memory_use *uses, struct err *err);
+MUST_CHECK enum err_code publication_copy_memory(struct publication *publication,
+                                                 uint64_t from_ns, uint64_t to_ns,
+                                                 struct memory_log *out, struct err *err);
 
 /* Sets all of *out but its profile and its memory. */
 MUST_CHECK enum err_code publication_copy(struct publication *publication,

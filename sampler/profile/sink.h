@@ -15,11 +15,16 @@
 
 #include "sampler/profile/run.h"
 
+struct memory_step;
+struct memory_use;
 struct quality;
 
 struct sink {
     void *context;
     void (*count)(void *context, const struct run *run);
+    /* The memory of processes (memory_log.h), before the seal that publishes their rows to readers; NULL: not wanted. */
+    void (*memory)(void *context, const struct memory_step *step,
+                   const struct memory_use *uses);
     /* Closes the window of all runs since the last seal, at end_ns; each sample in it stands for
      * period_ns. */
     void (*seal)(void *context, uint64_t end_ns, uint64_t period_ns,

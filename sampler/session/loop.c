@@ -180,6 +180,8 @@ static enum err_code seal_window(struct loop *loop, uint64_t now_ns, bool is_las
     const uint64_t weight_ns = weigh_tick(loop, is_last);
     if (!rc && local->base.options.async != SESSION_ASYNC_OFF)
         rc = targets_show_tasks(&local->targets);
+    if (!rc && !atomic_load(&local->is_paused))
+        rc = targets_read_memory(&local->targets, now_ns);
     profile_set_period(local->targets.profile, weight_ns);
     if (!rc)
         rc = profile_seal(local->targets.profile, end_ns, NULL);

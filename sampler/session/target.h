@@ -34,6 +34,15 @@ struct strtab;
 struct thread_cpus;
 struct thread_reading;
 
+/* The memory of a target as memory_reader last read it. */
+struct target_memory {
+    uint64_t minor_faults, major_faults; /* so far */
+    uint64_t swap_bytes, limit_bytes;
+    uint32_t group; /* of the limit */
+    uint32_t turns; /* readings of all but its RSS */
+    bool knows_faults;
+};
+
 struct target {
     struct process process;
     struct permission_users users; /* with which it is permitted */
@@ -43,6 +52,7 @@ struct target {
     struct task_fold tasks;
     const struct session_options *options; /* NULL: has not joined */
     struct lock_board *locks;
+    struct target_memory memory;
     int parent; /* pid; 0: unknown */
     size_t row; /* in the target table */
     remote_addr

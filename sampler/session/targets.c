@@ -277,6 +277,13 @@ enum err_code targets_read_locks(struct targets *targets)
                             targets->items, targets->count);
 }
 
+enum err_code targets_read_memory(struct targets *targets, uint64_t now_ns)
+{
+    return memory_reader_read(&targets->memory_reader, targets->items, targets->count,
+                              targets->profile, targets->options->sink,
+                              since_begin(targets, now_ns), NULL);
+}
+
 enum err_code targets_flush(struct targets *targets, uint64_t now_ns, bool is_last)
 {
     enum err_code rc = targets->engine->ops->flush(targets->engine, now_ns, is_last);

@@ -22,6 +22,7 @@
 #include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/fold/waits.h"
 #include "sampler/session/lock_reader.h"
+#include "sampler/session/memory_reader.h"
 #include "sampler/session/origins.h"
 #include "sampler/session/target.h"
 #include "sampler/session/target_table.h"
@@ -37,6 +38,7 @@ struct targets {
     struct task_board board;
     struct lock_board locks;
     struct lock_reader lock_reader;
+    struct memory_reader memory_reader;
     struct target *items[SESSION_MAX_PROCESSES];
     size_t count;
     struct engine *engine; /* NULL: not chosen yet, or the targets are dismissed */
@@ -78,6 +80,8 @@ void targets_dismiss(struct targets *targets);
 MUST_CHECK enum err_code targets_show_tasks(struct targets *targets);
 /* Reads what threads wait for and hold, if that is due. */
 MUST_CHECK enum err_code targets_read_locks(struct targets *targets);
+/* Reads the memory of all processes, and adds it to the profile and the sink. */
+MUST_CHECK enum err_code targets_read_memory(struct targets *targets, uint64_t now_ns);
 /* Counts all waiting samples; call before the profile is sealed. */
 MUST_CHECK enum err_code targets_flush(struct targets *targets, uint64_t now_ns, bool is_last);
 

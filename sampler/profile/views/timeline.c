@@ -23,6 +23,17 @@ static uint64_t slots_of(uint64_t from_ns, uint64_t to_ns, uint64_t width_ns)
     return to_ns > from_ns ? (to_ns - 1) / width_ns - from_ns / width_ns + 1 : 1;
 }
 
+uint64_t timeline_width_ns(uint64_t from_ns, uint64_t to_ns, size_t slots)
+{
+    uint64_t width_ns = widths_ns[0];
+    slots = slots ? slots : 1;
+    for (size_t i = 1; i < WIDTHS && slots_of(from_ns, to_ns, width_ns) > slots; i++)
+        width_ns = widths_ns[i];
+    while (slots_of(from_ns, to_ns, width_ns) > slots && width_ns < UINT64_MAX / 4)
+        width_ns *= 2;
+    return width_ns;
+}
+
 static enum err_code fill_slots(struct timeline_slots *timeline,
                                 const struct cell_filter *filter, size_t first, struct err *err)
 {
@@ -78,13 +89,7 @@ enum err_code timeline_slots_init(struct timeline_slots *timeline,
     struct cell_filter filter;
     whole.since = 0;
 
-    slots = slots ? slots : 1;
-    uint64_t width_ns = widths_ns[0];
-    for (size_t i = 1; i < WIDTHS && slots_of(made.from_ns, made.to_ns, width_ns) > slots; i++)
-        width_ns = widths_ns[i];
-    while (slots_of(made.from_ns, made.to_ns, width_ns) > slots && width_ns < UINT64_MAX / 4)
-        width_ns *= 2;
-    made.width_ns = width_ns;
+    made.width_ns = timeline_width_ns(made.from_ns, made.to_ns, slots);
 
     enum err_code rc = cell_filter_init(&filter, snapshot, &whole, err);
     if (!rc) {

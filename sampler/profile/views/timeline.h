@@ -38,6 +38,8 @@ struct timeline_slots {
     } * rows;                     /* ascending */
 };
 
+/* The width of at most `slots` slots that hold the range. */
+uint64_t timeline_width_ns(uint64_t from_ns, uint64_t to_ns, size_t slots);
 /* Divides the query's range, as far as the session has it, into at most `slots` (1 to
  * TIMELINE_MAX_SLOTS).  With query->since: only slots with samples since then, each complete. */
 MUST_CHECK enum err_code timeline_slots_init(struct timeline_slots *timeline,

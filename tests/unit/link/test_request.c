@@ -34,6 +34,7 @@ static const struct link_request requests[] = {
     { .kind = LINK_RECORD_NATIVE, .session = 7 },
     { .kind = LINK_JOIN, .session = 7, .pid = 4711 },
     { .kind = LINK_ADMIT, .pid = 4711 },
+    { .kind = LINK_FACTS, .pid = 4711 },
     { .kind = LINK_LIST },
     { .kind = LINK_READ, .session = 7, .source = "source", .source_bytes = 6 },
     { .kind = LINK_USAGE },
