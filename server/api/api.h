@@ -61,6 +61,8 @@ enum err_code api_get_runs(const struct handler_context *handler, struct respons
                            struct err *err);
 enum err_code api_dump_session(const struct handler_context *handler, struct response *response,
                                struct err *err);
+enum err_code api_get_memory(const struct handler_context *handler, struct response *response,
+                             struct err *err);
 enum err_code api_get_locks(const struct handler_context *handler, struct response *response,
                             struct err *err);
 enum err_code api_get_gil(const struct handler_context *handler, struct response *response,

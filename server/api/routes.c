@@ -79,6 +79,7 @@ static const struct route routes[] = {
     { METHOD_GET, "/api/v1/sessions/*/gil", api_get_gil, SCOPE_SESSION | ROUTE_CACHED },
     { METHOD_GET, "/api/v1/sessions/*/dump", api_dump_session,
       SCOPE_OPERATOR | ROUTE_LONG | ROUTE_ACTS | ROUTE_DUMP },
+    { METHOD_GET, "/api/v1/sessions/*/memory", api_get_memory, SCOPE_SESSION | ROUTE_CACHED },
     { METHOD_GET, "/api/v1/sessions/*/locks", api_get_locks, SCOPE_SESSION | ROUTE_CACHED },
     { METHOD_GET, "/api/v1/sessions/*/own-lines", api_get_own_lines,
       SCOPE_SESSION | ROUTE_CACHED },

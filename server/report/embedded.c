@@ -2,12 +2,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/series.h"
+#include "sampler/profile/views/memory_slots.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/hotlines.h"
 #include "server/report/instructions.h"
@@ -15,6 +17,7 @@
 #include "server/source/source.h"
 #include "server/wire/heat.h"
 #include "server/wire/json.h"
+#include "server/wire/memory.h"
 #include "server/wire/session.h"
 
 const struct embedded_bounds embedded_hottest = {
@@ -53,6 +56,48 @@ enum err_code embedded_write_heat(struct json *json, const struct report_source 
         json_end(json);
     }
     series_deinit(&series);
+    return ERR_OK;
+}
+
+/* The processes of `from` that have the pids of the chosen ones: a report with filters has tables of its own.  Returns their number. */
+static size_t find_processes(const struct report_source *source,
+                             const struct profile_snapshot *from, process_id *out)
+{
+    const struct view_query *const query = source->query;
+    size_t count = 0;
+    for (process_id id = 0; id < from->sizes.processes; id++)
+        for (size_t i = 0; i < query->process_count; i++)
+            if (profile_process_at(source->snapshot, query->processes[i]).pid ==
+                profile_process_at(from, id).pid) {
+                out[count++] = id;
+                break;
+            }
+    return count;
+}
+
+enum err_code embedded_write_memory(struct json *json, const struct report_source *source,
+                                    struct err *err)
+{
+    const struct profile_snapshot *const from =
+        source->heat_of ? source->heat_of : source->snapshot;
+    struct view_query query = { .from_ns = source->query->from_ns,
+                                .to_ns = source->query->to_ns };
+    struct memory_slots memory;
+    process_id *const chosen = malloc(((size_t)from->sizes.processes + 1) * sizeof *chosen);
+    if (!chosen)
+        return err_nomem(err);
+    query.processes = chosen;
+    query.process_count = find_processes(source, from, chosen);
+    enum err_code rc = memory_slots_init(&memory, from, &query, EMBEDDED_MEMORY_SLOTS, err);
+    free(chosen);
+    if (rc)
+        return rc;
+    if (memory.count > 0) {
+        json_member_object(json, "memory");
+        memory_write_slots(json, &memory, from);
+        json_end(json);
+    }
+    memory_slots_deinit(&memory);
     return ERR_OK;
 }
 

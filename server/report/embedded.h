@@ -1,8 +1,8 @@
 /*
- * embedded - data in a report for views that otherwise ask the server: the bins of the heat map, the
- * text of source files and, if recorded, the instructions of their lines.
+ * embedded - data in a report for views that otherwise ask the server: the bins of the heat map, the memory of
+ * processes, the text of source files and, if recorded, the instructions of their lines.
  *
- * All are bounded: the heat map to the last EMBEDDED_HEAT_SECONDS of the range; files, text and
+ * All are bounded: the heat map to the last EMBEDDED_HEAT_SECONDS of the range; memory to EMBEDDED_MEMORY_SLOTS; files, text and
  * instructions by one of two bounds.  embedded_hottest adds less than 48 KiB to a report.  In a text
  * that is too long, only the lines around those with samples are kept; the others are empty.
  */
@@ -17,7 +17,7 @@
 struct json;
 struct report_source;
 
-enum { EMBEDDED_HEAT_SECONDS = 120, EMBEDDED_AROUND_LINES = 6 };
+enum { EMBEDDED_HEAT_SECONDS = 120, EMBEDDED_MEMORY_SLOTS = 240, EMBEDDED_AROUND_LINES = 6 };
 
 struct embedded_bounds {
     size_t files;
@@ -33,6 +33,10 @@ extern const struct embedded_bounds embedded_hottest, embedded_all;
 MUST_CHECK enum err_code embedded_write_heat(struct json *json,
                                              const struct report_source *source,
                                              struct err *err);
+/* Writes the member `memory`, if memory was read: the answer of /memory for the range, without `epoch` and `generation`. */
+MUST_CHECK enum err_code embedded_write_memory(struct json *json,
+                                               const struct report_source *source,
+                                               struct err *err);
 /* Writes up to three members: `holds_all_sources`, if true; `sources`, an array of {path, changed,
  * whole, text} or {path, error}, if there are any; `instructions` (instructions.h), if recorded. */
 MUST_CHECK enum err_code embedded_write_sources(struct json *json,

@@ -186,6 +186,8 @@ static enum err_code write_profile(const struct report_source *source, const str
     if (!rc)
         rc = embedded_write_heat(&json, source, err);
     if (!rc)
+        rc = embedded_write_memory(&json, source, err);
+    if (!rc)
         rc = embedded_write_sources(&json, source, page->bounds, err);
     json_end(&json);
     return rc ? rc : json_finish(&json, err);

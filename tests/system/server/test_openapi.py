@@ -108,7 +108,7 @@ class Contract(unittest.TestCase):
         one = "/api/v1/sessions/1"
         for path in ("/", "/manual", "/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/processes", "/api/v1/activity", "/api/v1/sessions", one,
                      one + "/tree", one + "/view", one + "/view?hide=chain.py",
-                     one + "/view?state=on_cpu&from=0&to=1", one + "/threads", one + "/tasks", one + "/own-lines", one + "/waits", one + "/contexts", one + "/requests?limit=2", one + "/requests?slower_than=1ms", one + "/view?slowest=5", one + "/summary", one + "/summary?format=markdown", one + "/timeline", one + "/runs?thread=0", one + "/gil", one + "/locks?limit=3", one + "/dump",
+                     one + "/view?state=on_cpu&from=0&to=1", one + "/threads", one + "/tasks", one + "/own-lines", one + "/waits", one + "/contexts", one + "/requests?limit=2", one + "/requests?slower_than=1ms", one + "/view?slowest=5", one + "/summary", one + "/summary?format=markdown", one + "/timeline", one + "/runs?thread=0", one + "/gil", one + "/locks?limit=3", one + "/memory?slots=8", one + "/dump",
                      one + "/heatmap", one + "/quality", one + "/export?format=collapsed", one + "/export?format=pprof",
                      one + "/report.html", "/debug/pprof/profile?seconds=1&pid=%d" % pid,
                      "/api/v1/processes/%d/dump" % pid, "/api/v1/processes/%d/dump?tasks=1" % pid, "/api/v1/processes/%d/dump?format=text" % pid, "/api/v1/access"):
