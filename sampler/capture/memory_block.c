@@ -37,8 +37,8 @@ bool memory_block_encode(const struct memory_log *log, size_t *next, uint32_t pr
     const size_t first = *next;
     size_t uses = 0, end = first;
     uint64_t last_ns = 0;
-    while (end < log->step_count && (end == first || uses + log->steps[end].count <=
-                                                         MEMORY_BLOCK_MAX_USES))
+    while (end < log->step_count &&
+           (end == first || uses + log->steps[end].count <= MEMORY_BLOCK_MAX_USES))
         uses += log->steps[end++].count;
     if (first == end)
         return false;

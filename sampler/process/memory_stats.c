@@ -22,9 +22,8 @@ bool memory_stats_parse_faults(const char *stat, uint64_t *minor_out, uint64_t *
 {
     /* The name of the process may hold spaces and parentheses. */
     const char *const end = strrchr(stat, ')');
-    return end && sscanf(end + 1,
-                         " %*c %*d %*d %*d %*d %*d %*u %" SCNu64 " %*u %" SCNu64, minor_out,
-                         major_out) == 2;
+    return end && sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %" SCNu64 " %*u %" SCNu64,
+                         minor_out, major_out) == 2;
 }
 
 bool memory_stats_parse_swap(const char *status, uint64_t *bytes_out)

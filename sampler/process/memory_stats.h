@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* false: it cannot be read, or the process has no memory any more. */
+/* false: it cannot be read, or the process has no memory, as a zombie. */
 bool memory_stats_rss(int pid, uint64_t *bytes_out);
 /* The page faults of all its threads so far, those that ended too. */
 bool memory_stats_faults(int pid, uint64_t *minor_out, uint64_t *major_out);

@@ -8,7 +8,7 @@
 
 /* Steps of the newest quarter stay as they are. */
 enum { OLD_PARTS = 3, PARTS = 4 };
-/* Of a merged log. */
+/* Steps that a merged log is made in. */
 enum { MAX_SLOTS = 1 << 16 };
 #define LEAST_WIDTH_NS 250000000ull
 
@@ -140,7 +140,8 @@ enum err_code memory_log_add(struct memory_log *log, const struct memory_step *s
 {
     const struct memory_step *const last =
         log->step_count ? &log->steps[log->step_count - 1] : NULL;
-    if (!step->count || step->end_ns <= step->start_ns || (last && step->start_ns < last->end_ns))
+    if (!step->count || step->end_ns <= step->start_ns ||
+        (last && step->start_ns < last->end_ns))
         return ERR_OK;
     while (log->use_count + step->count > MEMORY_LOG_MAX_USES && coarsen(log)) {
     }

@@ -1,11 +1,11 @@
-#include "sampler/profile/views/memory_slots.h"
+#include "server/wire/memory.h"
 
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/memory_slots.h"
 #include "sampler/profile/views/timeline.h"
 #include "server/api/api.h"
 #include "server/api/session_request.h"
 #include "server/http/document.h"
-#include "server/wire/memory.h"
 
 static enum err_code write_memory(const struct session_request *asked, struct json *json,
                                   struct err *err)
@@ -24,7 +24,6 @@ static enum err_code write_memory(const struct session_request *asked, struct js
 enum err_code api_get_memory(const struct handler_context *handler, struct response *response,
                              struct err *err)
 {
-    return session_request_answer(
-        handler, QUERY_FROM | QUERY_TO | QUERY_PROCESS | QUERY_SLOTS, write_memory, response,
-        err);
+    return session_request_answer(handler, QUERY_FROM | QUERY_TO | QUERY_PROCESS | QUERY_SLOTS,
+                                  write_memory, response, err);
 }

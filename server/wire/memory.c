@@ -29,9 +29,9 @@ static void write_amounts(struct json *json, const struct memory_slots *memory, 
         json_member_array(json, amount_names[amount]);
         for (size_t i = 0; i < memory->count; i++) {
             const struct memory_slot *const row = &memory->rows[i];
-            json_uint(json,
-                      amount_of(process == SIZE_MAX ? &row->all : &row->processes[process],
-                                amount));
+            json_uint(
+                json,
+                amount_of(process == SIZE_MAX ? &row->all : &row->processes[process], amount));
         }
         json_end(json);
     }

@@ -13,6 +13,7 @@
 #include "sampler/capture/reader.h"
 #include "sampler/capture/source_texts.h"
 #include "sampler/capture/writer.h"
+#include "sampler/profile/views/memory_slots.h"
 #include "sampler/profile/views/view.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -91,6 +92,20 @@ static void read_source(const struct reader *reader)
     buffer_deinit(&merged);
 }
 
+/* No process has more in a slot than all have together. */
+static void read_memory(const struct profile_snapshot *snapshot)
+{
+    const struct view_query everything = { 0 };
+    struct memory_slots memory;
+    if (memory_slots_init(&memory, snapshot, &everything, 16, NULL) != ERR_OK)
+        return;
+    fuzz_check(memory.count <= 17);
+    for (size_t i = 0; i < memory.count; i++)
+        for (size_t k = 0; k < memory.process_count; k++)
+            fuzz_check(memory.rows[i].processes[k].rss_bytes <= memory.rows[i].all.rss_bytes);
+    memory_slots_deinit(&memory);
+}
+
 static void read_file(const char *path)
 {
     struct reader *reader = NULL;
@@ -102,6 +117,7 @@ static void read_file(const char *path)
     read_source(reader);
     if (profile_snapshot(reader_profile(reader), &snapshot, NULL) == ERR_OK) {
         read_spots(&snapshot);
+        read_memory(&snapshot);
         fuzz_check(snapshot.bytes < (size_t)MEMORY_BYTES * 16);
         profile_snapshot_release(&snapshot);
     }

@@ -75,11 +75,20 @@ def samples_of_a_capture(spots):
     return counters + number(0) + places + windows + threads + runs
 
 
+def memory_of_a_capture():
+    """Two steps of a process, and of one with all others."""
+    use = lambda process, kib: b"".join(map(number, (process, 77, kib, 4, kib, 1 << 20, 250, 3)))
+    steps = [number(0) + number(10 ** 9) + number(9000) + number(2) + use(0, 1000) + use(1, 8000),
+             number(0) + number(10 ** 9) + number(9000) + number(1) + use(1, 9000)]
+    return number(len(steps)) + b"".join(steps)
+
+
 def captures():
     rows = piece(b"R", b"".join(rows_of_a_capture()))
     yield "rows", rows
     yield "samples", rows + piece(b"W", samples_of_a_capture(False))
     yield "spots", rows + piece(b"W", samples_of_a_capture(True)) * 2
+    yield "memory", rows + piece(b"m", memory_of_a_capture()) + piece(b"W", samples_of_a_capture(False))
     yield "kinds", piece(b"x", b"skipped") + rows + piece(b"Q", b"not known")
     yield "end", rows + piece(b"E", number(1) + number(6) + b"reason\0t" + number(4) + b"done\0" + b"\0\0")
     texts = bytes([3, 6]) + b"app.py" + number(10 ** 18) + number(12) + b"def work(): "
@@ -381,7 +390,7 @@ def links():
     for name, end in (("state", b"\0\0"), ("state_tasks", tasks + b"\0"), ("state_locks", b"\0" + locks)):
         yield name, bytes([3]) + status + bytes(48) + quality + number(10) + number(0) + targets + origins + end
     rows = b"".join(piece(b"R", row) for row in rows_of_a_capture())
-    yield "live", bytes([4]) + rows + piece(b"s", b"") + piece(b"E", b"")
+    yield "live", bytes([4]) + rows + piece(b"m", memory_of_a_capture()) + piece(b"s", b"") + piece(b"E", b"")
 
 
 def relayed():

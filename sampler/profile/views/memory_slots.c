@@ -156,8 +156,8 @@ enum err_code memory_slots_init(struct memory_slots *memory,
     made.width_ns = timeline_width_ns(made.from_ns, made.to_ns, slots);
     enum err_code rc = columns ? ERR_OK : err_nomem(err);
     if (!rc)
-        rc = profile_copy_memory(snapshot->profile, made.from_ns,
-                                 made.to_ns ? made.to_ns : 1, &log, err);
+        rc = profile_copy_memory(snapshot->profile, made.from_ns, made.to_ns ? made.to_ns : 1,
+                                 &log, err);
     if (!rc)
         rc = choose_processes(&made, &log, query, snapshot, columns, err);
     if (!rc) {

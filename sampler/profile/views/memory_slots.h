@@ -32,8 +32,9 @@ struct memory_slot {
     uint64_t slot; /* it begins at slot * width_ns */
     uint64_t start_ns, end_ns;
     struct memory_amounts all;
-    uint64_t peak_bytes;  /* the highest RSS of all; of chosen processes together at most that */
-    uint64_t limit_bytes; /* of all their control groups together; 0: one has none, or it is unknown */
+    uint64_t peak_bytes; /* the highest RSS of all; of chosen processes together at most that */
+    uint64_t
+        limit_bytes; /* of all their control groups together; 0: one has none, or it is unknown */
     struct memory_amounts processes[MEMORY_MAX_PROCESSES];
 };
 
@@ -43,9 +44,9 @@ struct memory_slots {
     size_t count;
     struct memory_slot *rows; /* ascending */
     size_t process_count;
-    process_id processes[MEMORY_MAX_PROCESSES];   /* the one with the highest peak first */
-    uint64_t peak_bytes[MEMORY_MAX_PROCESSES];    /* theirs */
-    size_t others;                                /* processes without rows */
+    process_id processes[MEMORY_MAX_PROCESSES]; /* the one with the highest peak first */
+    uint64_t peak_bytes[MEMORY_MAX_PROCESSES];  /* theirs */
+    size_t others;                              /* processes without rows */
 };
 
 /* Divides the query's range, as far as the session has it, into at most `slots`.  Of the query, the range and the processes count. */

@@ -81,7 +81,7 @@ class Memory(EachTest):
                 twice = embedded(file.read())
         self.assertGreaterEqual(late["start"][0], 2.25)
         self.assertTrue(is_near(late["rss"][-1], said["returned"]), late["rss"])
-        # The same capture twice is the same process at the same time, twice.
+        # A capture merged with itself has each process twice at a time.
         self.assert_follows(twice["rss"], [2 * said[name] for name in ("grown", "more", "returned")])
 
     def test_children_are_rows_of_their_own_and_leave(self):

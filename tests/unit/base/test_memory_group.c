@@ -1,8 +1,7 @@
-#include "sampler/base/memory_group.h"
-
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/base/memory_group.h"
 #include "tests/support/test.h"
 
 /* The limit of a process whose file of groups has this text. */

@@ -1,9 +1,8 @@
-#include "sampler/capture/memory_block.h"
-
 #include <string.h>
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/byte_reader.h"
+#include "sampler/capture/memory_block.h"
 #include "tests/support/test.h"
 #include "tests/unit/capture/made_capture.h"
 
@@ -49,8 +48,7 @@ static struct memory_log read_part(const struct made_capture *capture, uint64_t 
     struct memory_log log;
     struct err err = { 0 };
     assert_ok(reader_load_part(reader, &part, &err), &err);
-    assert_int_equal(
-        profile_copy_memory(reader_profile(reader), 0, 0, &log, NULL), ERR_OK);
+    assert_int_equal(profile_copy_memory(reader_profile(reader), 0, 0, &log, NULL), ERR_OK);
     reader_close(reader);
     return log;
 }

@@ -1,10 +1,9 @@
-#include "sampler/process/memory_stats.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "sampler/process/memory_stats.h"
 #include "tests/support/test.h"
 
 enum { MIB = 1 << 20 };

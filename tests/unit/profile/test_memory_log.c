@@ -1,8 +1,7 @@
-#include "sampler/profile/memory_log.h"
-
 #include <stdlib.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/profile/memory_log.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/test.h"
 
@@ -137,8 +136,8 @@ static void a_copy_has_the_steps_of_a_range(void **state)
         const struct memory_use uses[] = { use_of(1, i, 0), use_of(2, 10 + i, 0) };
         add(&log, i, uses, 2);
     }
-    assert_int_equal(
-        memory_log_copy(&log, 500 * NS_PER_MS, 1250 * NS_PER_MS, &copy, NULL), ERR_OK);
+    assert_int_equal(memory_log_copy(&log, 500 * NS_PER_MS, 1250 * NS_PER_MS, &copy, NULL),
+                     ERR_OK);
     assert_int_equal(copy.step_count, 3);
     assert_true(find(&copy, 0, 2)->rss_bytes == 12 * MIB);
     assert_true(find(&copy, 2, 1)->rss_bytes == 4 * MIB);

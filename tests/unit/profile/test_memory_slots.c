@@ -1,6 +1,5 @@
-#include "sampler/profile/views/memory_slots.h"
-
 #include "sampler/profile/memory_log.h"
+#include "sampler/profile/views/memory_slots.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
