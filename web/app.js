@@ -70,6 +70,7 @@ function sourceHandlers(dispatch, recorded) {
     onSession: (session) => dispatch({ type: "session", session }),
     onConnection: (connection) => dispatch({ type: "connection", connection }),
     onTimeline: (timeline) => dispatch({ type: "timeline", timeline }),
+    onMemory: (memory) => dispatch({ type: "memory", memory }),
     onLanes: (lanes) => dispatch({ type: "lanes", lanes }),
     onHeat: (heat) => dispatch({ type: "heat", heat }),
     onInstructions: (path, answer) => dispatch({ type: "instructions", path, answer }),

@@ -2,10 +2,11 @@
 //   {state, source, overlay, toasts, menu, themes, sessions(), setAddress(changes, how), again()},
 // and returns actions by name.
 
+import { formatBytes } from "../model/base/numbers.js";
 import { visibleText } from "../model/base/text.js";
 import { formatHostAddress, sortedBy } from "../model/host/address.js";
 import { processKey, programName } from "../model/host/processes.js";
-import { captureTitle, defaultProfile, formatBytes, profileRequest, sessionTitle } from "../model/host/sessions.js";
+import { captureTitle, defaultProfile, profileRequest, sessionTitle } from "../model/host/sessions.js";
 import { nextTheme } from "../model/page/state.js";
 import { captureFile, sessionReport } from "../source/host.js";
 import { HOST_TEXT } from "../text/host.js";

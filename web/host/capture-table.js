@@ -1,10 +1,10 @@
 // The saved captures: found by text, host, label and age; opened, compared, edited, downloaded, deleted.
 
 import { formatWhen } from "../model/base/instants.js";
-import { formatCount, formatDuration } from "../model/base/numbers.js";
+import { formatBytes, formatCount, formatDuration } from "../model/base/numbers.js";
 import { visibleText } from "../model/base/text.js";
 import { programName } from "../model/host/processes.js";
-import { captureTitle, formatBytes } from "../model/host/sessions.js";
+import { captureTitle } from "../model/host/sessions.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, icon, isolated, setAttribute, setText } from "../view/elements/dom.js";
 import { ICONS } from "../view/elements/icons.js";

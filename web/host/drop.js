@@ -1,7 +1,7 @@
 // Files dropped anywhere on the page, and the progress of their upload.
 
+import { formatBytes } from "../model/base/numbers.js";
 import { visibleText } from "../model/base/text.js";
-import { formatBytes } from "../model/host/sessions.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, isolated, setText } from "../view/elements/dom.js";
 

@@ -1,10 +1,10 @@
 // The Python processes of the host. Values change every second; rows keep their places while the pointer or the focus is on them.
 
-import { formatCount } from "../model/base/numbers.js";
+import { formatBytes, formatCount } from "../model/base/numbers.js";
 import { sentenceText, visibleText } from "../model/base/text.js";
 import { activityByPid, activityLink, startedSessions } from "../model/host/activity.js";
 import { arrangeProcesses, commonRefusal, placeName, processKey, programName } from "../model/host/processes.js";
-import { formatAge, formatBytes } from "../model/host/sessions.js";
+import { formatAge } from "../model/host/sessions.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, icon, isolated, setAttribute, setSentence, setText } from "../view/elements/dom.js";
 import { ICONS } from "../view/elements/icons.js";

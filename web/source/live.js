@@ -9,7 +9,7 @@
 // and calls its handlers
 //   onSession(session), onConnection({state, detail, retryAt}), onDelivery(delivery), onBaseline({trees, view}) and
 //   onRunning({recount, trees, view}) and onBlocks({trees, view}) and onRuns({trees, runs (runs.js)}) -> whether it fitted,
-//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onLanes(Map of joined ids -> timeline),
+//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onMemory(memory), onLanes(Map of joined ids -> timeline),
 //   onHeat(heat), onGil(what /gil answers), onLocks(what /locks answers), onDeadlocks(those in it), onTasks(what /tasks answers), onRequests(what /requests answers), onMatches({term, and what /matches answers} or
 //   {term, error}), onSummary(what /summary answers), onInstructions(path, what /lines answers or {error}), onQuality(what /quality answers)
 

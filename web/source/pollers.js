@@ -13,12 +13,14 @@ import { runsOfAnswer } from "../model/profile/runs.js";
 import { addThreads } from "../model/profile/states.js";
 import { emptyHeat, withHeat } from "../model/time/heatmap.js";
 import { emptyMatches, runsOf } from "../model/time/matches.js";
+import { memoryOfAnswer } from "../model/time/memory.js";
 import { continuesTimeline, emptyTimeline, withTimeline } from "../model/time/timeline.js";
 import { TEXT } from "../text/session.js";
 import { HttpProblem, queryText } from "./requests.js";
 
 const TIMELINE_SLOTS = 480;
 const LANE_SLOTS = 160;
+const MEMORY_SLOTS = 240;
 const LANES_AT_ONCE = 8;
 // Asked again after so long, and so many times what the answer took.
 const INSTRUCTIONS_MS = 5000;
@@ -123,6 +125,16 @@ const POLLERS = {
           ? view.generation
           : undefined;
       },
+    };
+  },
+
+  // The memory of all processes, whatever is selected.
+  memory({ range, get, handlers }) {
+    const query = queryText({ slots: MEMORY_SLOTS }, { ...range });
+    return {
+      question: query,
+      read: () => get("/memory" + query),
+      take: (answer) => passed(handlers.onMemory)(memoryOfAnswer(answer)),
     };
   },
 

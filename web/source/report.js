@@ -11,6 +11,7 @@ import { keptRuns } from "../model/profile/runs.js";
 import { gilOfCells } from "../model/threads/gil.js";
 import { emptyHeat, withHeat } from "../model/time/heatmap.js";
 import { emptyMatches, matchesOfCells } from "../model/time/matches.js";
+import { memoryOfAnswer } from "../model/time/memory.js";
 import { timelineOfCells } from "../model/time/timeline.js";
 import { BLOCKS_MAX } from "../model/trees/blocks.js";
 import { TEXT } from "../text/session.js";
@@ -149,6 +150,7 @@ export function createReportSource(base64, handlers) {
       handlers.onSession({ ...report.session, links: report.links, selection: report.selection ?? null,
         baseline: report.baseline === undefined ? null : { by, session, selection } });
       deliver(true);
+      if (report.memory !== undefined) handlers.onMemory?.(memoryOfAnswer(report.memory));
       handlers.onQuality(report.quality ?? report.session.quality);
       handlers.onConnection({ state: "ok", detail: "", retryAt: null });
     } catch (problem) {

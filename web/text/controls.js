@@ -1,6 +1,6 @@
 // The texts of what chooses a selection of a session: timeline, states, threads, filters, search and the buttons above a chart.
 
-import { functions, samples } from "./counts.js";
+import { counted, functions, samples } from "./counts.js";
 
 /** @satisfies {Texts} */
 export const CONTROL_TEXT = {
@@ -21,6 +21,20 @@ export const CONTROL_TEXT = {
     whole: "whole session",
     none: "no samples",
     now: "now",
+  },
+
+  memory: {
+    scale: (bytes) => "Memory, up to " + bytes,
+    inRange: (growth) => "; in the range " + growth,
+    rss: (bytes) => "RSS " + bytes,
+    swap: (bytes) => "swap " + bytes,
+    faults: counted("page fault"),
+    major: (number) => number + " from disk",
+    limit: (bytes) => "limit " + bytes,
+    of: (/** @type {number} */ pid, /** @type {string} */ bytes) => "process " + pid + ": " + bytes,
+    others: (number) => number + " more",
+    growth: (bytes, faults) => "RSS " + bytes + ", " + counted("page fault")(faults),
+    none: "no memory was read",
   },
 
   display: "Display",

@@ -302,6 +302,7 @@ export const VIEW_TEXT = {
   // Charts as tables.
   asTable: {
     strip: "Timeline as a table",
+    memory: "Memory as a table",
     heatmap: "Heat map as a table",
     flame: "Call tree",
     stacks: "Stack chart as a table",
@@ -331,6 +332,10 @@ export const VIEW_TEXT = {
     result: "result",
     percentOfEach: "; percent of each side, changes in percentage points (pp).",
     inGc: "Collecting garbage",
+    memoryColumns: ["RSS", "Highest RSS", "Swap", "Page faults", "From disk", "Limit"],
+    rssOf: (pid) => "RSS of process " + pid,
+    memoryCaption: "Memory at the end of each row, and page faults in it",
+    memoryOthers: (number) => "; without columns for " + number + " more",
     stripCaption: "Parts of time; percent of the samples of each row.",
     lanesCaption: "Share of each thread's samples that ran.",
     second: "Second",

@@ -225,6 +225,38 @@ test("a range is chosen on the strip, is in the address, narrows everything, and
   await page.close();
 });
 
+test("the lane below the timeline has the memory, and a range of it is one of everything", async () => {
+  const { page, program } = await live({ seconds: 8 });
+  await drawn(page);
+  await page.until(byId("memory-lane") + "?.checkVisibility()");
+  await page.until(byId("memory-scale") + ".textContent.endsWith('up to 133 MiB')");
+  const [left, width, middle] = await page.evaluate(
+    "(({ left, width, top, height }) => [left, width, top + height / 2])(" + byId("memory-lane")
+      + ".getBoundingClientRect())",
+  );
+  await page.point(left + width * 0.5005, middle);
+  await page.until(byId("strip-read") + ".textContent.includes('RSS 68 MiB · 256 page faults')");
+  const mouse = (type, share) =>
+    page.call("Input.dispatchMouseEvent", { type, x: left + width * share, y: middle, button: "left", clickCount: 1 });
+  await mouse("mousePressed", 0.2505);
+  await mouse("mouseMoved", 0.4);
+  await mouse("mouseMoved", 0.4995);
+  await mouse("mouseReleased", 0.4995);
+  await page.until("location.hash.includes('range=2~4')");
+  await page.until(shownNumber + " === " + program.view({ from: 2, to: 4 }).total);
+  assert.match(await textOf(page, "memory-scale"), /; in the range RSS \+8\.0 MiB, 2,048 page faults$/);
+  assert.match(await page.evaluate(byId("strip") + ".getAttribute('aria-valuetext')"),
+    /^0:02 – 0:04 {2}RSS \+8\.0 MiB/);
+  await click(page, "as-table-memory-open");
+  await page.until(byId("as-table-memory") + "?.querySelectorAll('tbody tr').length === 32");
+  assert.match(await page.evaluate(byId("as-table-memory") + ".querySelector('thead').textContent"),
+    /RSS of process 4711RSS of process 4712$/);
+  await page.evaluate("(location.hash += '&process=4712', 0)");
+  await page.until(byId("memory-scale") + ".textContent.startsWith('Memory, up to 20 MiB')");
+  assertQuiet(page);
+  await page.close();
+});
+
 test("frames are filtered by terms, which are chips and in the address", async () => {
   const { page, program } = await live();
   await drawn(page);

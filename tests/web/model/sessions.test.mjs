@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { formatWhen } from "../../../web/model/base/instants.js";
+import { formatBytes } from "../../../web/model/base/numbers.js";
 import { captureQuery, defaultHostAddress, formatHostAddress, parseHostAddress, sessionOf,
   sortedBy } from "../../../web/model/host/address.js";
 import { arrangeProcesses, commonRefusal, countProcesses, matchesProcess, programName,
   sortProcesses } from "../../../web/model/host/processes.js";
-import { captureTitle, defaultProfile, formatAge, formatBytes, openedFiles, orderSessions, parseDuration, parseLabels,
-  parseRate, profileRequest, rateRequest, sessionTitle, sparkSlots, sparkThreads,
+import { captureTitle, defaultProfile, formatAge, openedFiles, orderSessions, parseDuration, parseLabels, parseRate,
+  profileRequest, rateRequest, sessionTitle, sparkSlots, sparkThreads,
   wordsRequest } from "../../../web/model/host/sessions.js";
 
 const process = (pid, more = {}) => ({ pid, command: ["python3", "app" + pid + ".py"], python: "3.12.1", user: "ann",

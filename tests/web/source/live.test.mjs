@@ -41,6 +41,7 @@ function createScene({ threads = 4 } = {}) {
       view: () => scene.program.view(query),
       threads: () => scene.program.threadStates(query),
       timeline: () => scene.program.timeline(query),
+      memory: () => scene.program.memory(query),
       quality: scene.program.fullQuality,
       lines: () => scene.program.lines(Number(url.searchParams.get("function"))),
       matches: () => scene.program.matches(JSON.parse(body).functions),
@@ -55,6 +56,7 @@ function createScene({ threads = 4 } = {}) {
     onConnection: (connection) => scene.connections.push(connection),
     onThreadStates: (threads) => (scene.threads = threads),
     onTimeline: (timeline) => (scene.timeline = timeline),
+    onMemory: (memory) => (scene.memory = memory),
     onRunning: (running) => takeRunning(recording, running) ?? true,
     onQuality: (quality) => scene.qualities.push(quality),
     onInstructions: (path, answer) => scene.instructions.push([path, answer]),
@@ -99,6 +101,7 @@ test("the first round brings the session, its tree and its counts", async () => 
   assert.equal(scene.sessions.length, 1);
   assert.equal(scene.recording.counts.total, viewTotal(scene, {}));
   assert.equal(scene.recording.profile.threads.length, 4);
+  assert.ok(scene.memory.slots.length > 0);
   assert.equal(scene.connections.at(-1).state, "ok");
 });
 
@@ -255,7 +258,8 @@ test("a server that began again is read again", async () => {
   renewed.advance(1);
   const other = (answer) => (query) => ({ ...answer(query), epoch: "other" });
   scene.program = { ...renewed, session: other(renewed.session), tree: other(renewed.tree), view: other(renewed.view),
-    threadStates: other(renewed.threadStates), timeline: other(renewed.timeline), advance: old.advance };
+    threadStates: other(renewed.threadStates), timeline: other(renewed.timeline), memory: other(renewed.memory),
+    advance: old.advance };
   await scene.round();
   await scene.round();
   assert.equal(scene.recording.profile.epoch, "other");

@@ -313,6 +313,25 @@ export function createProgram(
     };
   }
 
+  // Two processes: one grows by a MiB a slot and gives back 8 MiB every 16 slots, the other stays. `limit`: of their control group.
+  function memory({ from = null, to = null }) {
+    const MIB = 1 << 20;
+    const starts = Array.from({ length: Math.floor(elapsed / WINDOW_SECONDS) }, (_, i) => i * WINDOW_SECONDS).filter((
+      start,
+    ) => start >= (from ?? 0) && (to === null || start < to));
+    const slots = starts.map((start) => Math.round(start / WINDOW_SECONDS));
+    const grown = slots.map((slot) => (40 + slot - 8 * Math.floor(slot / 16)) * MIB);
+    const zeros = slots.map(() => 0);
+    const row = (pid, rss, minor) => ({ pid, peak: Math.max(0, ...rss), rss, swap: zeros, minor_faults: minor,
+      major_faults: zeros });
+    const faults = slots.map(() => 256);
+    return { epoch, generation, from: from ?? 0, to: to ?? elapsed, width: WINDOW_SECONDS, start: starts,
+      end: starts.map((start) => start + WINDOW_SECONDS), rss: grown.map((bytes) => bytes + 20 * MIB), swap: zeros,
+      minor_faults: faults, major_faults: zeros, peak: grown.map((bytes) => bytes + 21 * MIB),
+      limit: slots.map(() => 128 * MIB),
+      processes: [row(4711, grown, faults), row(4712, slots.map(() => 20 * MIB), zeros)], others: 0 };
+  }
+
   // Each sample stands for the 20 ms before it; before `orderedFrom` the order is forgotten.
   function runs({ threads: wanted = [], from = null, to = null }) {
     const chosen = new Set(wanted);
@@ -450,6 +469,7 @@ export function createProgram(
         node: kept.map((cell) => cell[2]), slot: kept.map((cell) => cell[3]), count: kept.map((cell) => cell[4]) },
       slots: { width: WINDOW_SECONDS, start: starts, end: starts.map((start) => start + WINDOW_SECONDS) },
       heat: heatmap({}),
+      memory: memory({}),
     };
   }
 
@@ -550,6 +570,6 @@ export function createProgram(
     return { status: 201, value: note };
   }
 
-  return { advance, change, changeNotes, wantedFor, session, tasks, locks, tree, view, timeline, heatmap, gil, runs,
-    source, lines, matches, threadStates, fullQuality, report };
+  return { advance, change, changeNotes, wantedFor, session, tasks, locks, tree, view, timeline, memory, heatmap, gil,
+    runs, source, lines, matches, threadStates, fullQuality, report };
 }

@@ -156,6 +156,7 @@ export function createMockServer(program, page, host = null) {
     if (rest === "/tree") return answerJson(request, response, program.tree(readQuery(url).since));
     if (rest === "/threads") return answerJson(request, response, program.threadStates(readQuery(url)));
     if (rest === "/timeline") return answerJson(request, response, program.timeline(readQuery(url)));
+    if (rest === "/memory") return answerJson(request, response, program.memory(readQuery(url)));
     if (rest === "/runs") return answerJson(request, response, program.runs(readQuery(url)));
     if (rest === "/gil") return answerJson(request, response, program.gil(readQuery(url)));
     if (rest === "/locks") return answerJson(request, response, program.locks());

@@ -24,6 +24,17 @@ export function formatShortCount(value) {
   return (value / 1e9).toFixed(2) + " G";
 }
 
+// 1536 -> "1.5 KiB"
+/** @param {Maybe} bytes */
+export function formatBytes(bytes) {
+  if (!isKnown(bytes)) return UNKNOWN;
+  if (bytes < 1024) return bytes + " B";
+  let value = bytes / 1024;
+  let unit = 0;
+  for (; value >= 1023.5 && unit < 3; unit += 1) value /= 1024;
+  return value.toFixed(value < 9.95 ? 1 : 0) + " " + ["KiB", "MiB", "GiB", "TiB"][unit];
+}
+
 // A share of 1 as a percentage that never rounds to 0 % or 100 % what is neither.
 /** @param {Maybe} share */
 export function formatShare(share) {

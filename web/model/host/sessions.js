@@ -59,15 +59,6 @@ export function openedFiles(sessions, address, now) {
   );
 }
 
-export function formatBytes(bytes) {
-  if (typeof bytes !== "number" || !Number.isFinite(bytes)) return "—";
-  if (bytes < 1024) return bytes + " B";
-  let value = bytes / 1024;
-  let unit = 0;
-  for (; value >= 1023.5 && unit < 3; unit += 1) value /= 1024;
-  return value.toFixed(value < 9.95 ? 1 : 0) + " " + ["KiB", "MiB", "GiB", "TiB"][unit];
-}
-
 // How long something runs, in its largest unit: "4 d".
 export function formatAge(seconds) {
   if (typeof seconds !== "number" || !Number.isFinite(seconds)) return "—";

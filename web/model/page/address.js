@@ -44,7 +44,7 @@ export const ORDERS = ["name", "size"];
 export const ALL_OPEN = "all";
 
 // Charts that can be had as tables too (view/page/as-table.js).
-export const TABLES = ["strip", "heatmap", "flame", "stacks", "sandwich", "threads", "gil", "diff"];
+export const TABLES = ["strip", "memory", "heatmap", "flame", "stacks", "sandwich", "threads", "gil", "diff"];
 
 /** @returns {Address} */
 export function defaultAddress() {

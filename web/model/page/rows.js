@@ -4,7 +4,7 @@
 
 import { CHART_TEXT } from "../../text/charts.js";
 import { TEXT } from "../../text/session.js";
-import { formatCount, formatDuration, formatShare, ratio } from "../base/numbers.js";
+import { formatBytes, formatCount, formatDuration, formatShare, ratio } from "../base/numbers.js";
 import { NEEDS_GIL, RUNNING } from "../profile/parts.js";
 import { PART_LABELS } from "../threads/activity.js";
 import { HEAT_MEASURES, heatColumn } from "../time/heatmap.js";
@@ -146,6 +146,27 @@ export function stripRows(timeline, span, isWaitUnknown = false) {
     rows,
     caption: TEXT.asTable.stripCaption,
   };
+}
+
+// The memory: of all processes, and of each that has a row.
+export function memoryRows({ slots, processes, others }, span) {
+  const shown = slots.map((slot, i) => ({ ...slot, of: processes.map(({ rss }) => rss[i]) }))
+    .filter(({ start, end }) => end > span.from && start < span.to);
+  const each = Math.max(1, Math.ceil(shown.length / SPANS_MAX));
+  const spans = Array.from({ length: Math.ceil(shown.length / each) }, (_, i) => shown.slice(i * each, (i + 1) * each));
+  const names = spanTexts(spans.map((part) => ({ start: part[0].start, end: part[part.length - 1].end })));
+  const rows = spans.map((part, i) => {
+    const last = part[part.length - 1];
+    const sum = (valueOf) => part.reduce((all, slot) => all + valueOf(slot), 0);
+    return { level: 0, name: names[i],
+      cells: [formatBytes(last.rss), formatBytes(Math.max(...part.map((slot) => slot.peak))), formatBytes(last.swap),
+        formatCount(sum(({ minor, major }) => minor + major)), formatCount(sum(({ major }) => major)),
+        formatBytes(last.limit), ...(processes.length > 1 ? last.of.map(formatBytes) : [])] };
+  });
+  const columns = [...TEXT.asTable.memoryColumns,
+    ...(processes.length > 1 ? processes.map(({ pid }) => TEXT.asTable.rssOf(pid)) : [])];
+  return { columns: [TEXT.asTable.time, ...columns.map(numbered)], rows,
+    caption: TEXT.asTable.memoryCaption + (others > 0 ? TEXT.asTable.memoryOthers(formatCount(others)) : "") + "." };
 }
 
 // Threads over time: how much of each span they ran. lanes: [{name, place, timeline}]

@@ -8,6 +8,7 @@ import { emptyRequests } from "../threads/requests.js";
 import { emptyTasks } from "../threads/tasks.js";
 import { emptyHeat } from "../time/heatmap.js";
 import { emptyMatches } from "../time/matches.js";
+import { emptyMemory } from "../time/memory.js";
 import { emptyTimeline } from "../time/timeline.js";
 import { createRecording } from "../trees/recording.js";
 import { defaultAddress } from "./address.js";
@@ -25,6 +26,7 @@ export function createState(live) {
     threadStates: new Map(),
     timeline: emptyTimeline(),
     timelineZoom: null,
+    memory: emptyMemory(),
     stackSpan: null,
     heat: emptyHeat(),
     gil: emptyGil(),
@@ -154,6 +156,7 @@ const REDUCERS = new Map([
   ["filter", (state, action) => withFilter(state, action.text)],
   ["toggleLibraries", withLibraries],
   ["timeline", (state, action) => ({ ...state, timeline: action.timeline })],
+  ["memory", (state, action) => ({ ...state, memory: action.memory })],
   ["source", (state, action) => ({ ...state, sources: new Map(state.sources).set(action.path, action.source) })],
   ["instructions", (state, action) => ({ ...state, instructions: new Map([[action.path, action.answer]]) })],
   ["lanes", (state, action) => ({ ...state, lanes: action.lanes })],

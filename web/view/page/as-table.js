@@ -3,10 +3,12 @@
 import { formatDuration } from "../../model/base/numbers.js";
 import { isWaitUnknown } from "../../model/filters/selection.js";
 import { FLAME_VIEWS } from "../../model/page/address.js";
-import { diffRows, gilRows, heatRows, laneRows, sandwichRows, stackRows, stripRows } from "../../model/page/rows.js";
+import { diffRows, gilRows, heatRows, laneRows, memoryRows, sandwichRows, stackRows,
+  stripRows } from "../../model/page/rows.js";
 import { stackSpan } from "../../model/page/stack-span.js";
 import { threadPlace } from "../../model/threads/threads.js";
 import { foundMatches } from "../../model/time/matches.js";
+import { chosenMemory } from "../../model/time/memory.js";
 import { timelineSpan } from "../../model/time/timeline.js";
 import { TEXT } from "../../text/session.js";
 import { el, icon, isInUse, isolated, setAttribute, setText } from "../elements/dom.js";
@@ -38,6 +40,8 @@ function heatOf({ heat, matches, address }) {
 const CHARTS = [
   { key: "strip", of: (state) => (state.hasTimes ? state.timeline : null),
     read: (state) => stripRows(state.timeline, spanOf(state), isWaitUnknown(state.picture.sums)) },
+  { key: "memory", of: (state) => (state.hasTimes && state.memory.slots.length > 0 ? chosenMemory(state) : null),
+    read: (state) => memoryRows(chosenMemory(state), spanOf(state)) },
   { key: "heatmap",
     of: (state) => (state.address.view === "heatmap" && state.heat.columns.size > 0 ? heatOf(state) : null),
     read: (state) => heatRows(state.heat, heatOf(state).matches, isWaitUnknown(state.picture.sums)) },
@@ -163,11 +167,11 @@ function createOne(chart, dispatch) {
   };
 }
 
-// The strip's table stands below the strip, those of the others beneath the charts: above `foot`, which has their buttons.
+// The tables of the strip and of the memory stand below the strip, those of the others beneath the charts: above `foot`, which has their buttons.
 export function createAsTables(strip, foot, dispatch) {
   const tables = CHARTS.map((chart) => ({ key: chart.key, ...createOne(chart, dispatch) }));
   for (const { key, region, button } of tables) {
-    if (key === "strip") {
+    if (key === "strip" || key === "memory") {
       strip.querySelector(".strip-tools").prepend(button);
       strip.append(region);
       continue;

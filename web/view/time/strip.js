@@ -1,10 +1,13 @@
 // The timeline: the parts of time, stacked, with the range that everything else shows.
 
+import { formatBytes } from "../../model/base/numbers.js";
 import { visibleText } from "../../model/base/text.js";
 import { statusOf } from "../../model/page/state.js";
 import { PARTS } from "../../model/profile/parts.js";
 import { createSums } from "../../model/profile/states.js";
 import { partsText } from "../../model/threads/activity.js";
+import { chosenMemory, growthText, MEMORY_LAYERS, memoryBoxes, memoryText,
+  memoryTop } from "../../model/time/memory.js";
 import { notesAt, notesOf } from "../../model/time/range-notes.js";
 import { startsAt, startsOf, startText } from "../../model/time/starts.js";
 import { axisMarks, rangeText, slotAt, snapRange, stackedLayers, timeLabel,
@@ -27,11 +30,11 @@ function svg(tag, attributes) {
   return element;
 }
 
-// Layers of a timeline as an SVG that follows the theme: {root, draw(layers)}.
-export function createPlot() {
+// Layers of a chart over time as an SVG that follows the theme: {root, draw(layers)}. names: [attribute, a value for each layer]; without them, the parts of time.
+export function createPlot([attribute, values] = ["data-part", PARTS]) {
   const root = svg("svg", { viewBox: "0 0 " + WIDTH + " " + HEIGHT, preserveAspectRatio: "none", "aria-hidden": "true",
     class: "strip-svg" });
-  const paths = PARTS.map((part) => svg("path", { class: "strip-layer", "data-part": part }));
+  const paths = values.map((value) => svg("path", { class: "strip-layer", [attribute]: value }));
   root.append(...paths);
   const box = ({ x0, x1, y0, y1 }) =>
     "M" + Math.round(x0 * WIDTH) + " " + Math.round((1 - y0) * HEIGHT) + "H" + Math.round(x1 * WIDTH) + "V"
@@ -83,17 +86,40 @@ function pinsWithin(span, notes, starts, shareOf) {
   ];
 }
 
-// The plot of the strip, with the range on it: {element, axis, spanNow(), timeAt(x), pxOf(time), draw(timeline, span,
+// The lane of the memory below the plot of the strip: {element, draw(memory, span, range with both ends or null)}.
+function createMemoryLane() {
+  const plot = createPlot(["data-memory", MEMORY_LAYERS]);
+  const scale = el("span", { class: "memory-scale", "data-testid": "memory-scale" });
+  const element = el("div", { class: "memory-lane", "data-testid": "memory-lane", hidden: true }, plot.root, scale);
+  let [drawn, drawnSpan] = [null, ""];
+  return {
+    element,
+    draw(memory, span, range) {
+      const top = memoryTop(memory, span);
+      const grown = range === null ? "" : growthText(memory, range);
+      element.hidden = top === 0;
+      setText(scale, TEXT.memory.scale(formatBytes(top)) + (grown === "" ? "" : TEXT.memory.inRange(grown)));
+      const signature = span.from + " " + span.to;
+      if (element.hidden || (drawn === memory && drawnSpan === signature)) return;
+      [drawn, drawnSpan] = [memory, signature];
+      plot.draw(memoryBoxes(memory, span));
+    },
+  };
+}
+
+// The plot of the strip and the lane of the memory, with the range on both: {element, axis, spanNow(), timeAt(x), pxOf(time), isMemoryAt(y), draw({timeline, memory, range}, span,
 // is live, notes, starts), showRange(range with both ends or null, text)}.
 function createStripArea() {
   const plot = createPlot();
+  const lane = createMemoryLane();
   const before = el("i", { class: "strip-shade" });
   const after = el("i", { class: "strip-shade" });
   const brush = el("i", { class: "strip-brush" }, el("i", { class: "strip-edge" }), el("i", { class: "strip-edge" }));
   const edge = el("i", { class: "strip-live" });
   const pins = el("div", { class: "strip-notes" });
   const element = el("div", { class: "strip-plot", tabindex: "0", role: "slider", "aria-orientation": "horizontal",
-    "data-testid": "strip" }, plot.root, before, after, brush, edge, pins);
+    "data-testid": "strip" }, el("div", { class: "strip-parts" }, plot.root), lane.element, before, after, brush, edge,
+    pins);
   const axis = el("div", { class: "strip-axis", "aria-hidden": "true" });
   let span = { from: 0, to: 1 };
   let drawnTimeline = null;
@@ -149,10 +175,12 @@ function createStripArea() {
       const at = element.getBoundingClientRect();
       return at.left + shareOf(time) * at.width;
     },
-    draw(timeline, shown, isLive, notes, starts) {
+    isMemoryAt: (y) => !lane.element.hidden && y >= lane.element.getBoundingClientRect().top,
+    draw({ timeline, memory, range }, shown, isLive, notes, starts) {
       span = shown;
       edge.hidden = !isLive;
       drawLayers(timeline);
+      lane.draw(memory, span, range);
       drawAxis();
       drawPins(notes, starts);
     },
@@ -202,6 +230,12 @@ function keyedRange(event, { timeline, address }, span, range) {
     : snapRange(timeline, moved.from, moved.to);
 }
 
+// The range in words, with the memory that it has grown by. `end`: that of a range that goes on.
+function grownRangeText(state, { from, to }, end) {
+  const grown = growthText(chosenMemory(state), { from, to: to ?? end });
+  return rangeText({ from, to }) + (grown === "" ? "" : "  " + grown);
+}
+
 export function createStrip(root, dispatch) {
   const area = createStripArea();
   const tools = createStripTools(dispatch, zoom);
@@ -217,7 +251,7 @@ export function createStrip(root, dispatch) {
 
   function showRange() {
     const shown = drag?.range ?? state.address.range;
-    area.showRange(rangeNow(), shown === null ? TEXT.strip.whole : rangeText(shown));
+    area.showRange(rangeNow(), shown === null ? TEXT.strip.whole : grownRangeText(state, shown, area.spanNow().to));
   }
 
   function choose(range) {
@@ -256,7 +290,9 @@ export function createStrip(root, dispatch) {
     if (drag !== null && (drag.grabbed || Math.abs(event.clientX - drag.x) >= CLICK_PX))
       drag.range = snapRange(state.timeline, Math.min(drag.fixed, time), Math.max(drag.fixed, time));
     setText(readout, drag?.range
-      ? rangeText(drag.range)
+      ? grownRangeText(state, drag.range, drag.range.to)
+      : area.isMemoryAt(event.clientY)
+      ? timeLabel(time, 0.25) + "  " + memoryText(chosenMemory(state), time)
       : slotText(state.timeline, time, state.session, area.timeAt(event.clientX + START_PX) - time));
     showRange();
   });
@@ -292,8 +328,9 @@ export function createStrip(root, dispatch) {
       const span = drag === null ? state.timelineZoom ?? timelineSpan(state.timeline, null) : area.spanNow();
       tools.update(state);
       setAttribute(area.element, "aria-label", TEXT.strip.label);
-      area.draw(state.timeline, span, state.live && statusOf(state) === "running" && state.timelineZoom === null,
-        notesOf(state.session), startsOf(state.session));
+      area.draw({ timeline: state.timeline, memory: chosenMemory(state), range: rangeNow() }, span,
+        state.live && statusOf(state) === "running" && state.timelineZoom === null, notesOf(state.session),
+        startsOf(state.session));
       showRange();
     },
     focus: () => area.element.focus(),
