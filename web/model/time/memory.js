@@ -63,6 +63,7 @@ export function memoryBoxes(memory, span) {
   const rate = ({ minor, major, start, end }) => (minor + major) / Math.max(end - start, 1e-9);
   const mostFaults = shown.reduce((all, slot) => Math.max(all, rate(slot)), FAULTS_LEAST);
   const length = span.to - span.from;
+  /** @type {{ x0: number, x1: number, y0: number, y1: number }[][]} */
   const layers = MEMORY_LAYERS.map(() => []);
   for (const slot of shown) {
     const [x0, x1] = [slot.start, slot.end].map((at) => Math.min(1, Math.max(0, (at - span.from) / length)));
