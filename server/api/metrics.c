@@ -199,7 +199,7 @@ static const struct push_family {
       PUSH_COUNTER(sent_bytes) },
     { "pyrometer_push_retries_total", "counter", "Requests that were sent again", "",
       PUSH_COUNTER(retries) },
-    { "pyrometer_push_failed_windows_total", "counter", "Windows that could not be encoded", "",
+    { "pyrometer_push_failed_batches_total", "counter", "Batches that could not be encoded", "",
       PUSH_COUNTER(failed) },
     { "pyrometer_push_waiting_requests", "gauge", "Requests that wait to be sent", "",
       PUSH_COUNTER(waiting) },

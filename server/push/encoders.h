@@ -1,7 +1,7 @@
 /*
- * encoders - a function for each protocol, which turns a window into the bodies of requests.
+ * encoders - a function for each protocol, which turns a batch into the bodies of requests.
  *
- * A window whose profiles are too large for one request becomes several.  Sizes are those that the
+ * A batch whose profiles are too large for one request becomes several.  Sizes are those that the
  * receivers accept with their default limits.
  */
 #ifndef SERVER_PUSH_ENCODERS_H
@@ -10,7 +10,7 @@
 #include "sampler/base/err.h"
 
 struct buffer;
-struct push_window;
+struct push_batch;
 
 enum {
     PUSH_PROFILE_SAMPLES = 16000,           /* Pyroscope: of one profile */
@@ -24,11 +24,11 @@ enum {
 /* Takes the body of a request. */
 typedef enum err_code push_take(void *to, const struct buffer *body, struct err *err);
 
-enum err_code push_encode_pyroscope(const struct push_window *window, push_take *take, void *to,
+enum err_code push_encode_pyroscope(const struct push_batch *batch, push_take *take, void *to,
                                     struct err *err);
-enum err_code push_encode_parca(const struct push_window *window, push_take *take, void *to,
+enum err_code push_encode_parca(const struct push_batch *batch, push_take *take, void *to,
                                 struct err *err);
-enum err_code push_encode_otlp(const struct push_window *window, push_take *take, void *to,
+enum err_code push_encode_otlp(const struct push_batch *batch, push_take *take, void *to,
                                struct err *err);
 
 #endif /* SERVER_PUSH_ENCODERS_H */

@@ -12,9 +12,9 @@
 #include "sampler/base/random.h"
 #include "sampler/profile/context.h"
 #include "sampler/profile/wait.h"
+#include "server/push/batch.h"
 #include "server/push/encoders.h"
 #include "server/push/labels.h"
-#include "server/push/window.h"
 #include "server/report/chain.h"
 #include "server/report/encoding/numbered.h"
 #include "server/report/encoding/pprof.h"
@@ -80,7 +80,7 @@ enum { ATTRIBUTE_BYTES = 512 };
 enum { LINK_BYTES = (CONTEXT_TRACE_DIGITS + CONTEXT_SPAN_DIGITS) / 2 + 6 };
 
 struct otlp {
-    const struct push_window *window;
+    const struct push_batch *batch;
     push_take *take;
     void *to;
     struct numbered numbered;
@@ -95,7 +95,7 @@ struct otlp {
     struct random random;   /* of the ids of profiles */
 };
 
-/* The rest of a profile that is to be written: cells, and the part of the window that is theirs. */
+/* The rest of a profile that is to be written: cells, and the part of the batch that is theirs. */
 struct left {
     struct push_cells cells;
     uint64_t began_at_ns, duration_ns;
@@ -149,7 +149,7 @@ static void put_value_type(struct otlp *otlp, unsigned field, const char *type)
 /* The link to the span that the sample works for; 0: none.  Equal ones have the same number. */
 static uint32_t link_of(struct otlp *otlp, node_id node)
 {
-    const struct profile_snapshot *const snapshot = otlp->window->snapshot;
+    const struct profile_snapshot *const snapshot = otlp->batch->snapshot;
     const function_id function = context_function_of_node(snapshot, node);
     const uint32_t before = otlp->links.strings.count;
     struct context_text context;
@@ -171,8 +171,8 @@ static node_id stack_node(const struct profile_snapshot *snapshot, node_id node)
 
 static enum err_code chain_of(struct otlp *otlp, node_id node, struct err *err)
 {
-    const enum err_code rc = chain_up(&otlp->chain, otlp->window->snapshot, node, err);
-    chain_drop_context(&otlp->chain, otlp->window->snapshot);
+    const enum err_code rc = chain_up(&otlp->chain, otlp->batch->snapshot, node, err);
+    chain_drop_context(&otlp->chain, otlp->batch->snapshot);
     pprof_shorten(&otlp->chain, PUSH_DEPTH);
     return rc;
 }
@@ -184,7 +184,7 @@ static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
 
     /* Names all that the stack refers to, so that its size is known.  Its rows are written at the
      * end. */
-    const node_id node = stack_node(otlp->window->snapshot, cell->node);
+    const node_id node = stack_node(otlp->batch->snapshot, cell->node);
     const uint32_t before = otlp->numbered.nodes.count;
     const enum err_code rc = chain_of(otlp, node, err);
     if (rc)
@@ -197,20 +197,20 @@ static enum err_code put_sample(struct otlp *otlp, const struct view_cell *cell,
 
     protobuf_uint(&otlp->part, SAMPLE_STACK, stack);
 
-    const struct profile_snapshot *const snapshot = otlp->window->snapshot;
+    const struct profile_snapshot *const snapshot = otlp->batch->snapshot;
     const struct profile_thread thread = profile_thread_at(snapshot, cell->thread);
     const struct strtab_string name = profile_string(snapshot, thread.name);
     struct buffer state = { 0 };
     enum part part;
-    if ((otlp->window->sample_labels & PPROF_THREAD) && name.length > 0)
+    if ((otlp->batch->sample_labels & PPROF_THREAD) && name.length > 0)
         protobuf_varint(&otlp->packed,
                         attribute_number(otlp, "thread.name", name.text, name.length));
-    if ((otlp->window->sample_labels & PPROF_STATE) && cell->state != 0) {
+    if ((otlp->batch->sample_labels & PPROF_STATE) && cell->state != 0) {
         names_put_state(&state, cell->state);
         protobuf_varint(&otlp->packed, attribute_number(otlp, "pyrometer.thread.state",
                                                         state.data, state.length));
     }
-    if ((otlp->window->sample_labels & PPROF_PART) &&
+    if ((otlp->batch->sample_labels & PPROF_PART) &&
         profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
         protobuf_varint(&otlp->packed, word_attribute(otlp, "pyrometer.part", part_text(part)));
     if (otlp->packed.length > 0)
@@ -268,9 +268,8 @@ static void put_mappings(struct otlp *otlp, struct buffer *out)
         const library_id row = libraries->rows[i];
         struct profile_library library = { .flags = 0 };
         if (row > 0)
-            library = profile_library_at(otlp->window->snapshot, row);
-        const struct strtab_string id =
-            profile_string(otlp->window->snapshot, library.build_id);
+            library = profile_library_at(otlp->batch->snapshot, row);
+        const struct strtab_string id = profile_string(otlp->batch->snapshot, library.build_id);
         protobuf_uint(&otlp->part, MAPPING_FILENAME,
                       row > 0 ? numbered_string(&otlp->numbered, library.path)
                               : word_number(otlp, otlp->executable));
@@ -292,9 +291,9 @@ static void put_locations(struct otlp *otlp, struct buffer *out)
     protobuf_bytes(out, DICTIONARY_LOCATION, "", 0);
     for (uint32_t i = 1; i <= frames->count; i++) {
         const struct profile_frame frame =
-            profile_frame_at(otlp->window->snapshot, frames->rows[i]);
+            profile_frame_at(otlp->batch->snapshot, frames->rows[i]);
         const library_id library =
-            profile_function_at(otlp->window->snapshot, frame.function).library;
+            profile_function_at(otlp->batch->snapshot, frame.function).library;
         protobuf_uint(&otlp->part, LOCATION_MAPPING,
                       numbered_library(&otlp->numbered, library));
         protobuf_uint(&otlp->inner, LINE_FUNCTION,
@@ -345,7 +344,7 @@ static enum err_code put_dictionary(struct otlp *otlp, struct err *err)
     protobuf_bytes(&dictionary, DICTIONARY_FUNCTION, "", 0);
     for (uint32_t i = 1; i <= functions->count; i++) {
         const struct profile_function function =
-            profile_function_at(otlp->window->snapshot, functions->rows[i]);
+            profile_function_at(otlp->batch->snapshot, functions->rows[i]);
         protobuf_uint(&otlp->part, FUNCTION_NAME,
                       numbered_string(&otlp->numbered, function.name));
         protobuf_uint(&otlp->part, FUNCTION_FILENAME,
@@ -423,18 +422,18 @@ static enum err_code finish_request(struct otlp *otlp, struct err *err)
 static enum err_code put_values(struct otlp *otlp, const struct push_process *process,
                                 enum push_values values, struct err *err)
 {
-    struct left left = { process->values[values], otlp->window->began_at_ns,
-                         otlp->window->duration_ns };
+    struct left left = { process->values[values], otlp->batch->began_at_ns,
+                         otlp->batch->duration_ns };
     enum err_code rc = ERR_OK;
     while (left.cells.count > 0 && !rc) {
         /* Writes as many of the cells that are left as fit; at least one if there are any. */
-        const struct push_window *const window = otlp->window;
+        const struct push_batch *const batch = otlp->batch;
         const char *const type = values == PUSH_CPU ? "cpu" : "wall";
         const uint64_t id[] = { random_u64(&otlp->random), random_u64(&otlp->random) };
         size_t i = 0;
         put_value_type(otlp, PROFILE_SAMPLE_TYPE, type);
         put_value_type(otlp, PROFILE_PERIOD_TYPE, type);
-        protobuf_uint(&otlp->profile, PROFILE_PERIOD, window->period_ns);
+        protobuf_uint(&otlp->profile, PROFILE_PERIOD, batch->period_ns);
         protobuf_bytes(&otlp->profile, PROFILE_PROFILE_ID, id, sizeof id);
         while (i < left.cells.count && i < PUSH_PROFILE_SAMPLES && !rc &&
                (i == 0 || !is_full(otlp)))
@@ -459,8 +458,8 @@ static enum err_code put_values(struct otlp *otlp, const struct push_process *pr
 static enum err_code put_all(struct otlp *otlp, struct err *err)
 {
     enum err_code rc = begin_request(otlp, err);
-    for (size_t i = 0; i < otlp->window->process_count && !rc; i++) {
-        const struct push_process *const process = &otlp->window->processes[i];
+    for (size_t i = 0; i < otlp->batch->process_count && !rc; i++) {
+        const struct push_process *const process = &otlp->batch->processes[i];
         if (strcmp(otlp->executable, process->executable) != 0) {
             rc = finish_request(otlp, err);
             otlp->executable = process->executable;
@@ -473,11 +472,11 @@ static enum err_code put_all(struct otlp *otlp, struct err *err)
     return rc ? rc : finish_request(otlp, err);
 }
 
-enum err_code push_encode_otlp(const struct push_window *window, push_take *take, void *to,
+enum err_code push_encode_otlp(const struct push_batch *batch, push_take *take, void *to,
                                struct err *err)
 {
-    struct otlp otlp = { .window = window, .take = take, .to = to, .executable = "" };
-    enum err_code rc = numbered_init(&otlp.numbered, window->snapshot, err);
+    struct otlp otlp = { .batch = batch, .take = take, .to = to, .executable = "" };
+    enum err_code rc = numbered_init(&otlp.numbered, batch->snapshot, err);
     if (rc)
         return rc;
     random_init_any(&otlp.random);

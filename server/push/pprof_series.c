@@ -4,11 +4,11 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/compress.h"
-#include "server/push/window.h"
+#include "server/push/batch.h"
 #include "server/report/encoding/pprof.h"
 
 struct encoding {
-    const struct push_window *window;
+    const struct push_batch *batch;
     const struct pprof_series_form *form;
     push_take *take;
     void *to;
@@ -56,14 +56,14 @@ static enum err_code add_file(struct encoding *encoding, const struct push_proce
 static enum err_code encode_cells(struct encoding *encoding, const struct push_process *process,
                                   enum push_values values, struct err *err)
 {
-    const struct push_window *const window = encoding->window;
+    const struct push_batch *const batch = encoding->batch;
     const struct push_cells *const cells = &process->values[values];
     struct pprof_settings settings = {
         .values = values == PUSH_CPU ? PPROF_CPU : PPROF_WALL,
-        .labels = window->sample_labels | PPROF_SPANS,
-        .began_at_ns = window->began_at_ns,
-        .duration_ns = window->duration_ns,
-        .period_ns = window->period_ns,
+        .labels = batch->sample_labels | PPROF_SPANS,
+        .began_at_ns = batch->began_at_ns,
+        .duration_ns = batch->duration_ns,
+        .period_ns = batch->period_ns,
         .executable = process->executable,
         .max_samples = PUSH_PROFILE_SAMPLES,
         .max_bytes = PUSH_PROFILE_BYTES,
@@ -83,15 +83,15 @@ static enum err_code encode_cells(struct encoding *encoding, const struct push_p
     return rc;
 }
 
-enum err_code pprof_series_encode(const struct push_window *window,
+enum err_code pprof_series_encode(const struct push_batch *batch,
                                   const struct pprof_series_form *form, push_take *take,
                                   void *to, struct err *err)
 {
-    struct encoding encoding = { .window = window, .form = form, .take = take, .to = to };
-    enum err_code rc = pprof_create(window->snapshot, &encoding.pprof, err);
-    for (size_t i = 0; i < window->process_count && !rc; i++)
+    struct encoding encoding = { .batch = batch, .form = form, .take = take, .to = to };
+    enum err_code rc = pprof_create(batch->snapshot, &encoding.pprof, err);
+    for (size_t i = 0; i < batch->process_count && !rc; i++)
         for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && !rc; values++)
-            rc = encode_cells(&encoding, &window->processes[i], values, err);
+            rc = encode_cells(&encoding, &batch->processes[i], values, err);
     if (!rc)
         rc = finish_request(&encoding, err);
     pprof_destroy(encoding.pprof);

@@ -1,5 +1,5 @@
 /*
- * pprof_series - a window as requests that hold series of pprof files: what Pyroscope and Parca have in common.
+ * pprof_series - a batch as requests that hold series of pprof files: what Pyroscope and Parca have in common.
  *
  * Each process is two series, process_cpu and wall, which are the label __name__ too.  A profile that is too
  * large for one file becomes several.
@@ -22,7 +22,7 @@ struct pprof_series_form {
                 const char *name, const unsigned char *file, size_t bytes);
 };
 
-MUST_CHECK enum err_code pprof_series_encode(const struct push_window *window,
+MUST_CHECK enum err_code pprof_series_encode(const struct push_batch *batch,
                                              const struct pprof_series_form *form,
                                              push_take *take, void *to, struct err *err);
 

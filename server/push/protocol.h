@@ -24,7 +24,7 @@ struct push_protocol {
     const char *content_type;
     bool is_gzip;      /* bodies are compressed as a whole */
     bool is_divisible; /* push_divide can take a request apart */
-    enum err_code (*encode)(const struct push_window *window, push_take *take, void *to,
+    enum err_code (*encode)(const struct push_batch *batch, push_take *take, void *to,
                             struct err *err);
 };
 

@@ -15,7 +15,7 @@
 #include "sampler/base/random.h"
 #include "sampler/base/thread.h"
 #include "sampler/profile/profile.h"
-#include "server/push/window.h"
+#include "server/push/batch.h"
 #include "server/sessions/sessions.h"
 #include "server/wire/push_counters.h"
 
@@ -109,7 +109,7 @@ static bool is_over(struct session_entry *entry)
     return state == SESSION_ENDED || state == SESSION_FAILED;
 }
 
-/* Held; NULL: none.  One that has ended counts if there is no other: its last window may be left. */
+/* Held; NULL: none.  One that has ended counts if there is no other: its last batch may be left. */
 static struct session_entry *find_session(const struct push *push)
 {
     struct session_entry *entry = NULL, *ended = NULL;
@@ -159,17 +159,17 @@ static void push_session(struct push *push, struct session_entry *entry)
     if (snapshot.end_ns > from_ns) {
         /* Encodes it for each endpoint. */
         const uint64_t to_ns = snapshot.end_ns;
-        struct push_window window;
+        struct push_batch batch;
         const enum err_code rc =
-            push_window_init(&window, &info, from_ns, to_ns, push->host, &push->settings, NULL);
+            push_batch_init(&batch, &info, from_ns, to_ns, push->host, &push->settings, NULL);
         for (size_t i = 0; i < push->count; i++) {
             struct sender *const sender = push->senders[i];
             if (rc ||
-                sender_protocol(sender)->encode(&window, sender_add, sender, NULL) != ERR_OK)
+                sender_protocol(sender)->encode(&batch, sender_add, sender, NULL) != ERR_OK)
                 atomic_fetch_add(&push->counters.items[i].failed, 1);
         }
         if (!rc)
-            push_window_deinit(&window);
+            push_batch_deinit(&batch);
 
         push->until_ns = push->began_ns + snapshot.end_ns;
     }
@@ -187,15 +187,15 @@ static void push_now(struct push *push)
     push->last = entry;
 }
 
-/* The first window is shorter, each time by another part, so that many hosts do not push at once. */
+/* The first batch is shorter, each time by another part, so that many hosts do not push at once. */
 static void *run_push(void *context)
 {
     struct push *const push = context;
-    const uint64_t window_ns = push->settings.window_ns;
+    const uint64_t batch_ns = push->settings.batch_ns;
     struct random random;
     (void)setpriority(PRIO_PROCESS, 0, NICENESS);
     random_init_any(&random);
-    uint64_t next_ns = clock_now_ns() + window_ns - random_below(&random, window_ns / 2);
+    uint64_t next_ns = clock_now_ns() + batch_ns - random_below(&random, batch_ns / 2);
     for (;;) {
         const struct timespec until = clock_timespec(next_ns);
         int rc = 0;
@@ -208,9 +208,9 @@ static void *run_push(void *context)
             break;
         const uint64_t now_ns = clock_now_ns();
         push_now(push);
-        next_ns += window_ns;
+        next_ns += batch_ns;
         if (next_ns < now_ns)
-            next_ns = now_ns + window_ns;
+            next_ns = now_ns + batch_ns;
     }
 
     /* Its newest samples become a part of the profile only when it ends. */
@@ -275,7 +275,7 @@ enum err_code push_check(const struct push *push, struct err *err)
             continue;
         snprintf(text, sizeof text,
                  "%s did not take all: %" PRIu64 " requests sent, %" PRIu64 " lost, %" PRIu64
-                 " refused, %" PRIu64 " windows not encoded",
+                 " refused, %" PRIu64 " batches not encoded",
                  item->endpoint, atomic_load(&item->sent), lost, refused, failed);
         if (push->say)
             push->say(push->say_context, text);
@@ -287,22 +287,22 @@ enum err_code push_check(const struct push *push, struct err *err)
 enum err_code push_whole(struct push *push, const struct session_info *info,
                          uint64_t *samples_out, struct err *err)
 {
-    const uint64_t end_ns = info->snapshot->end_ns, window_ns = push->settings.window_ns;
+    const uint64_t end_ns = info->snapshot->end_ns, batch_ns = push->settings.batch_ns;
     enum err_code rc = ERR_OK;
     *samples_out = 0;
-    for (uint64_t from_ns = 0; from_ns < end_ns && !rc; from_ns += window_ns) {
-        const uint64_t to_ns = from_ns + window_ns < end_ns ? from_ns + window_ns : end_ns;
+    for (uint64_t from_ns = 0; from_ns < end_ns && !rc; from_ns += batch_ns) {
+        const uint64_t to_ns = from_ns + batch_ns < end_ns ? from_ns + batch_ns : end_ns;
 
-        struct push_window window;
-        rc = push_window_init(&window, info, from_ns, to_ns,
-                              info->host ? info->host : push->host, &push->settings, err);
+        struct push_batch batch;
+        rc = push_batch_init(&batch, info, from_ns, to_ns, info->host ? info->host : push->host,
+                             &push->settings, err);
         if (rc)
             return rc;
         for (size_t i = 0; i < push->count && !rc; i++)
             rc = sender_protocol(push->senders[i])
-                     ->encode(&window, sender_send_now, push->senders[i], err);
-        *samples_out += window.samples;
-        push_window_deinit(&window);
+                     ->encode(&batch, sender_send_now, push->senders[i], err);
+        *samples_out += batch.samples;
+        push_batch_deinit(&batch);
     }
     return rc;
 }

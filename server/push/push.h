@@ -1,13 +1,13 @@
 /*
- * push - sends what sessions sample to servers that keep profiles, window by window.
+ * push - sends what sessions sample to servers that keep profiles, batch by batch.
  *
  *     push_open      reads headers, starts libcurl, while all rights are held
  *     push_begin     starts the threads, once rights are dropped
- *     push_end       ends the session that is pushed, sends its last window
+ *     push_end       ends the session that is pushed, sends its last batch
  *     push_check     says what did not arrive
  *     push_close
  *
- * A thread takes a snapshot of the session's profile at the end of each window and encodes what is new for
+ * A thread takes a snapshot of the session's profile at the end of each batch and encodes what is new for
  * each endpoint.  Each endpoint has a queue and a sender.  None of them ever holds what the sampling
  * thread needs: it seals windows as without them.
  *
@@ -16,7 +16,7 @@
  * on.
  *
  * Ownership: push_open makes, push_close frees; borrows the sessions, which must outlive push_end.
- * Threads: one for windows, one for each endpoint; the functions: the main one.
+ * Threads: one for batches, one for each endpoint; the functions: the main one.
  */
 #ifndef SERVER_PUSH_PUSH_H
 #define SERVER_PUSH_PUSH_H
@@ -32,7 +32,7 @@ struct push;
 struct push_counters;
 struct sessions;
 
-/* The time for the last window, and of that the time until the session has ended. */
+/* The time for the last batch, and of that the time until the session has ended. */
 enum { PUSH_END_MS = 3000, PUSH_STOP_MS = 600 };
 
 /* headers: of each endpoint, NULL where it has none. */
@@ -50,7 +50,7 @@ void push_end(struct push *push);
 /* Says whether all requests were taken, after push_end.  ERR_SYS: no; the message says what became of them.  NULL is fine. */
 MUST_CHECK enum err_code push_check(const struct push *push, struct err *err);
 
-/* Without threads: sends a session that has ended, window by window.  samples_out: how many were sent. */
+/* Without threads: sends a session that has ended, batch by batch.  samples_out: how many were sent. */
 MUST_CHECK enum err_code push_whole(struct push *push, const struct session_info *info,
                                     uint64_t *samples_out, struct err *err);
 

@@ -62,9 +62,9 @@ static void put_series(struct buffer *out, bool is_first, const struct push_labe
     buffer_deinit(&series);
 }
 
-enum err_code push_encode_pyroscope(const struct push_window *window, push_take *take, void *to,
+enum err_code push_encode_pyroscope(const struct push_batch *batch, push_take *take, void *to,
                                     struct err *err)
 {
     static const struct pprof_series_form form = { "", "", put_series };
-    return pprof_series_encode(window, &form, take, to, err);
+    return pprof_series_encode(batch, &form, take, to, err);
 }

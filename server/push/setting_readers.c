@@ -11,7 +11,7 @@
 
 #define TLS_SUFFIX "+https"
 
-static const uint64_t MIN_WINDOW_NS = NS_PER_S, MAX_WINDOW_NS = 600 * NS_PER_S;
+static const uint64_t MIN_BATCH_NS = NS_PER_S, MAX_BATCH_NS = 600 * NS_PER_S;
 
 const char *const push_sample_labels_texts[] = { PUSH_SAMPLE_LABELS(ENUM_TEXT) NULL };
 
@@ -118,15 +118,15 @@ enum err_code push_read_label(const struct setting *setting, void *out, const ch
     return ERR_OK;
 }
 
-enum err_code push_read_window(const struct setting *setting, void *out, const char *text,
-                               struct err *why)
+enum err_code push_read_batch(const struct setting *setting, void *out, const char *text,
+                              struct err *why)
 {
     struct push_settings *const settings = out;
     double ns = 0;
     (void)setting;
-    if (!setting_number(SETTING_DURATION, text, &ns) || ns < (double)MIN_WINDOW_NS ||
-        ns > (double)MAX_WINDOW_NS)
+    if (!setting_number(SETTING_DURATION, text, &ns) || ns < (double)MIN_BATCH_NS ||
+        ns > (double)MAX_BATCH_NS)
         return err_set(why, ERR_INVALID, "want 1s to 10m");
-    settings->window_ns = (uint64_t)ns;
+    settings->batch_ns = (uint64_t)ns;
     return ERR_OK;
 }

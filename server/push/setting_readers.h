@@ -21,7 +21,7 @@ MUST_CHECK enum err_code push_read_ca_file(const struct setting *setting, void *
                                            const char *text, struct err *why);
 MUST_CHECK enum err_code push_read_label(const struct setting *setting, void *out,
                                          const char *text, struct err *why);
-MUST_CHECK enum err_code push_read_window(const struct setting *setting, void *out,
-                                          const char *text, struct err *why);
+MUST_CHECK enum err_code push_read_batch(const struct setting *setting, void *out,
+                                         const char *text, struct err *why);
 
 #endif /* SERVER_PUSH_SETTING_READERS_H */

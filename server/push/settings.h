@@ -19,7 +19,7 @@ struct push_protocol;
 
 enum { PUSH_MAX_ENDPOINTS = 4, PUSH_MAX_OWN_LABELS = 16, PUSH_MAX_URL = 1024 };
 
-#define PUSH_WINDOW_NS   15000000000ull
+#define PUSH_BATCH_NS    15000000000ull
 #define PUSH_SPOOL_BYTES (64ull << 20)
 
 /* Labels of the samples of a push. */
@@ -52,7 +52,7 @@ struct push_settings {
     } labels[PUSH_MAX_OWN_LABELS];
     size_t label_count;
     enum push_sample_labels sample_labels;
-    uint64_t window_ns, spool_bytes; /* of each endpoint */
+    uint64_t batch_ns, spool_bytes; /* of each endpoint */
     bool anonymizes;
 };
 

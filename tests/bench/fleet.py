@@ -6,8 +6,8 @@ Usage: fleet.py services [--program FILE] [--engine NAME] [--rate HZ] [--seconds
 
 services  Records three services at the same time, each into a capture, and pushes them (`record -o FILE --push`). Then the file that the
           Collector wrote must hold the same time of each stack, by service and type, as the captures.
-hosts     Takes one window as a host with eight Python processes pushes it, and what pushing costs that host. Gives it the names
-          of many hosts, and sends these windows to the Collector: all of them once, which must arrive; as fast as it
+hosts     Takes one batch as a host with eight Python processes pushes it, and what pushing costs that host. Gives it the names
+          of many hosts, and sends these batches to the Collector: all of them once, which must arrive; as fast as it
           takes them; and at the pace of so many hosts.
 
 scripts/get-consumers builds the Collector. Exit code: 0 all arrived, 1 not, 2 wrong usage, 77 the Collector is missing.
@@ -38,7 +38,7 @@ from receivers import PATHS, TYPES, Receiver, read_otlp  # noqa: E402, pylint: d
 VICTIMS = os.path.join(ROOT, "tests", "victims")
 SERVICES = {"checkout": ("threads.py", "6"), "search": ("recursion.py", "200"), "mail": ("asyncio_server.py",)}
 PROCESSES_OF_HOST = ("checkout", "checkout", "checkout", "search", "search", "mail", "mail", "mail")
-WINDOW_SECONDS = 15
+BATCH_SECONDS = 15
 SKIPPED = 77
 
 
@@ -84,18 +84,18 @@ def table(head, rows):
 
 
 def services(options):
-    window = min(WINDOW_SECONDS, max(1, options.seconds // 5))
+    batch = min(BATCH_SECONDS, max(1, options.seconds // 5))
     with tempfile.TemporaryDirectory(prefix="pyrometer-fleet-") as folder, contextlib.ExitStack() as stack:
         taken = os.path.join(folder, "taken.json")
         running = started(SERVICES, options.seconds + 60, stack)
         with otel_collector.running(taken) as (_, port):
             recordings = [record(options, service.pid, "-o", os.path.join(folder, service.name + ".pyro"), "--push",
-                                 "otlp://127.0.0.1:%d" % port, "--push-window", "%gs" % window) for service in running]
+                                 "otlp://127.0.0.1:%d" % port, "--push-batch", "%gs" % batch) for service in running]
             for recording in recordings:
                 end(recording, options)
-        found, windows = otel_collector.by_type_and("service.name", taken), collections.Counter()
+        found, batches = otel_collector.by_type_and("service.name", taken), collections.Counter()
         for profile in otel_collector.profiles(taken):
-            windows[profile.kind, profile.attributes["service.name"]] += 1
+            batches[profile.kind, profile.attributes["service.name"]] += 1
         rows, differing = [], 0
         for service in running:
             pprof = os.path.join(folder, service.name + ".pb.gz")
@@ -106,9 +106,9 @@ def services(options):
                 here, there = wanted[kind, str(service.pid)], found.pop((kind, service.name), collections.Counter())
                 count = sum(here[stack] != there[stack] for stack in {*here, *there})
                 differing += count + (not here)
-                rows.append([service.name, kind, str(windows[kind, service.name]), "%d" % len(here), "%.6f" % (sum(here.values()) / 1e9),
+                rows.append([service.name, kind, str(batches[kind, service.name]), "%d" % len(here), "%.6f" % (sum(here.values()) / 1e9),
                              "%.6f" % (sum(there.values()) / 1e9), "%d" % count])
-        table(["service", "type", "windows", "stacks", "recorded s", "arrived s", "stacks that differ"], rows)
+        table(["service", "type", "batches", "stacks", "recorded s", "arrived s", "stacks that differ"], rows)
         if found:
             print("of no service: %s" % sorted(found))
         return 1 if differing or found else 0
@@ -137,8 +137,8 @@ def renamed(body, names):
     return gzip.compress(b"".join(resources) + field(2, request[2][0]), 6)
 
 
-def window_of_host(options):
-    """A full window as it is sent, how many there were, and the CPU seconds of the host: of pushing, and of all."""
+def batch_of_host(options):
+    """A full batch as it is sent, how many there were, and the CPU seconds of the host: of pushing, and of all."""
     threads = {}
     with contextlib.ExitStack() as stack:
         receiver = stack.enter_context(Receiver("otlp"))
@@ -150,8 +150,8 @@ def window_of_host(options):
             time.sleep(0.1)
         end(recording, options)
         bodies = [request[3] for request in receiver.requests]
-    full = [body for body in bodies if read_otlp(body)[0].duration_ns > 0.99e9 * WINDOW_SECONDS]
-    assert full, "--seconds must leave room for a window of %d s that is not the first" % WINDOW_SECONDS
+    full = [body for body in bodies if read_otlp(body)[0].duration_ns > 0.99e9 * BATCH_SECONDS]
+    assert full, "--seconds must leave room for a batch of %d s that is not the first" % BATCH_SECONDS
     push_s = sum(cpu for is_push, cpu in threads.values() if is_push)
     return max(full, key=len), len(bodies), push_s, sum(cpu for _, cpu in threads.values())
 
@@ -214,7 +214,7 @@ def process_cpu_s(pid):
 
 
 def check_all_arrive(bodies, template, connections):
-    """Each host's time by service and type is that of the window. Counts what is not."""
+    """Each host's time by service and type is that of the batch. Counts what is not."""
     wanted = collections.Counter()
     for profile in read_otlp(template):
         wanted[{"process_cpu": "cpu"}.get(profile.name, profile.name)] += sum(profile.sums.values())
@@ -246,25 +246,25 @@ def measure(title, bodies, connections, seconds, per_second=None):
 
 
 def hosts(options):
-    template, count, push_s, all_s = window_of_host(options)
+    template, count, push_s, all_s = batch_of_host(options)
     profiles = read_otlp(template)
-    print("a window of a host: %d processes at %g Hz, %d profiles, %d stacks, %d bytes, %d before compression" % (
+    print("a batch of a host: %d processes at %g Hz, %d profiles, %d stacks, %d bytes, %d before compression" % (
         len(PROCESSES_OF_HOST), options.rate, len(profiles), sum(len(profile.sums) for profile in profiles), len(template),
         len(gzip.decompress(template))))
-    print("the host pays for it: %.1f ms of CPU in each window of %d s, %.3f %% of a processor, beside %.2f %% for sampling; %.0f bytes/s" % (
-        1000 * push_s / count, WINDOW_SECONDS, 100 * push_s / options.seconds, 100 * (all_s - push_s) / options.seconds,
-        len(template) / WINDOW_SECONDS))
+    print("the host pays for it: %.1f ms of CPU in each batch of %d s, %.3f %% of a processor, beside %.2f %% for sampling; %.0f bytes/s" % (
+        1000 * push_s / count, BATCH_SECONDS, 100 * push_s / options.seconds, 100 * (all_s - push_s) / options.seconds,
+        len(template) / BATCH_SECONDS))
     bodies = [renamed(template, {b"host.name": lambda _, host=host: b"host-%04d" % host,
                                  b"service.name": lambda name, host=host: name + b"-%02d" % (host % 100)})
               for host in range(options.hosts)]
     wrong, written = check_all_arrive(bodies, template, options.connections)
     print("%d hosts once: %d wrong; %d bytes sent, %d written as JSON" % (options.hosts, wrong, sum(map(len, bodies)), written))
     rows = []
-    for title, per_second in (("as fast as it can", None), ("%d hosts" % options.hosts, options.hosts / WINDOW_SECONDS)):
+    for title, per_second in (("as fast as it can", None), ("%d hosts" % options.hosts, options.hosts / BATCH_SECONDS)):
         row, refused = measure(title, bodies, options.connections, options.seconds, per_second)
         rows.append(row)
         wrong += refused
-    table(["load", "windows", "a second", "CPU", "CPU of one", "median", "99th", "memory"], rows)
+    table(["load", "batches", "a second", "CPU", "CPU of one", "median", "99th", "memory"], rows)
     return 1 if wrong else 0
 
 

@@ -43,7 +43,7 @@ def main():
         for name in ("now", "native"):
             taken, capture, pprof = (os.path.join(folder, name + end) for end in (".taken.json", ".pyro", ".pb.gz"))
             with otel_collector.running(taken) as (_, port):
-                run(program, "push", capture, "otlp://127.0.0.1:%d" % port, "--push-window", "2s")
+                run(program, "push", capture, "otlp://127.0.0.1:%d" % port, "--push-batch", "2s")
             run(program, "replay", capture, "--pprof=" + pprof)
             found, wanted = otel_collector.by_type_and("process.pid", taken), otel_collector.of_pprof(pprof)
             assert wanted and found == wanted, "%s: the Collector has %r, the capture %r" % (name, found, wanted)

@@ -307,7 +307,7 @@ enum err_code kernel_feed_drain(struct kernel_feed *feed)
         kernel_threads_clear_full(&feed->threads, &feed->threads.targets[i]);
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < feed->threads.target_count && !rc; i++)
-        rc = kernel_threads_follow_wishes(&feed->threads, &feed->threads.targets[i]);
+        rc = kernel_threads_update(&feed->threads, &feed->threads.targets[i]);
     if (!rc)
         rc = kernel_drain(feed->kernel, take_record, feed);
     if (feed->stacks.outer_parts.is_missed)

@@ -140,8 +140,7 @@ static enum err_code describe_interpreters(struct kernel_threads *threads,
     return is_same ? ERR_OK : describe_thread(threads, fed);
 }
 
-enum err_code kernel_threads_follow_wishes(struct kernel_threads *threads,
-                                           struct fed_target *fed)
+enum err_code kernel_threads_update(struct kernel_threads *threads, struct fed_target *fed)
 {
     const bool wants_native = fed->target->fold.native_stacks != NULL;
     struct kernel_context now;
@@ -179,7 +178,7 @@ enum err_code kernel_threads_list(struct kernel_threads *threads, struct fed_tar
     if (!fed->is_old)
         rc = describe_interpreters(threads, fed);
     if (!rc)
-        rc = kernel_threads_follow_wishes(threads, fed);
+        rc = kernel_threads_update(threads, fed);
     for (size_t i = 0; i < threads->count; i++)
         if (threads->items[i].target == target)
             threads->items[i].is_listed = false;

@@ -79,8 +79,8 @@ MUST_CHECK enum err_code kernel_threads_list(struct kernel_threads *threads,
                                              struct fed_target *fed);
 /* Gives the engine what is wanted of stacks, if that has changed: native ones, and the way to the value of a
  * ContextVar. */
-MUST_CHECK enum err_code kernel_threads_follow_wishes(struct kernel_threads *threads,
-                                                      struct fed_target *fed);
+MUST_CHECK enum err_code kernel_threads_update(struct kernel_threads *threads,
+                                               struct fed_target *fed);
 /* Has the engine describe all code objects of the target again if ours were cleared. */
 void kernel_threads_clear_full(struct kernel_threads *threads, struct fed_target *fed);
 

@@ -157,13 +157,13 @@ static const struct command commands[] = {
       " context engine max-rate max-sessions max-cpu allow-user allow-command no-source audit " },
     { "push", COMMAND_PUSH, "FILE URL...", "send a capture to a server that keeps profiles",
       "URL is pyroscope://HOST[:PORT], otlp://HOST[:PORT] or parca://HOST[:PORT]; with\n"
-      "TLS it is pyroscope+https://HOST.  Each profile is of 15 seconds (--push-window)\n"
+      "TLS it is pyroscope+https://HOST.  Each profile is of 15 seconds (--push-batch)\n"
       "and has the time at which it was recorded: a server may refuse what is too old.\n"
       "The exit status is 1 unless all of it was accepted.\n",
       " night.pyro pyroscope://pyroscope:4040\n"
       " night.pyro otlp://collector:4318 --label env=prod\n"
       " night.pyro parca+https://parca --push-headers token.txt\n",
-      " label sample-labels push-window push-headers push-ca anonymize " },
+      " label sample-labels push-batch push-headers push-ca anonymize " },
 };
 
 const struct command *command_at(size_t index)

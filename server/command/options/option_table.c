@@ -362,7 +362,7 @@ static const struct option table[] = {
       SHOWN(PUSHING | COMMAND_PUSH, "NAME=VALUE", "label what is pushed; NAME= removes") },
     LONG("sample-labels", "WHICH", CHOICE, push.sample_labels, PUSHING | COMMAND_PUSH,
          "also label samples: thread, state, thread,state", TEXTS(push_sample_labels_texts, 0)),
-    { SETTING("push-window", OTHER, struct options, push), READ(push_read_window),
+    { SETTING("push-batch", OTHER, struct options, push), READ(push_read_batch),
       SHOWN(PUSHING | COMMAND_PUSH, "TIME", "time of each pushed profile (default 15s)") },
     LONG("push-spool", "SIZE", SIZE, push.spool_bytes, PUSHING,
          "disk space for what waits (default 64m)"),

@@ -30,7 +30,7 @@ static const struct options defaults = {
                .max_upload = CAPTURES_MAX_UPLOAD },
     .watch = { .max_events = 100 },
     .dump = { .repeat = 1, .interval_ns = NS_PER_S },
-    .push = { .window_ns = PUSH_WINDOW_NS, .spool_bytes = PUSH_SPOOL_BYTES },
+    .push = { .batch_ns = PUSH_BATCH_NS, .spool_bytes = PUSH_SPOOL_BYTES },
 };
 
 /* Before the command is known, options that all of attach, run and record have are accepted too. */

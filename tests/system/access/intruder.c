@@ -250,21 +250,21 @@ static void hold_ended(void)
     note("held_ended_sessions", world.ended == MANY);
 }
 
-/* A request that names the file itself: origin, path, no build id, no wishes, no entries. */
+/* A request that names the file itself: origin, path, no build id, no requests, no entries. */
 static bool reads_path(uint64_t origin, const char *path)
 {
-    struct buffer wish = { 0 };
-    buffer_u64(&wish, origin);
-    buffer_number(&wish, strlen(path));
-    buffer_append(&wish, path, strlen(path));
+    struct buffer source = { 0 };
+    buffer_u64(&source, origin);
+    buffer_number(&source, strlen(path));
+    buffer_append(&source, path, strlen(path));
     for (int i = 0; i < 3; i++)
-        buffer_number(&wish, 0);
+        buffer_number(&source, 0);
     const struct link_request request = { .kind = LINK_READ,
                                           .session = world.session,
-                                          .source = wish.data,
-                                          .source_bytes = wish.length };
+                                          .source = source.data,
+                                          .source_bytes = source.length };
     const bool is_read = says(ask(&request), "root:");
-    buffer_deinit(&wish);
+    buffer_deinit(&source);
     return is_read;
 }
 

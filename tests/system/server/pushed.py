@@ -8,7 +8,7 @@ from protobuf import message, packed
 from receivers import text
 
 SCHEMES = ("pyroscope", "otlp", "parca")
-WINDOW = ("--push-window", "1s")
+BATCH = ("--push-batch", "1s")
 
 
 def stacks_of(path, index):

@@ -13,7 +13,7 @@ import tempfile
 import time
 
 from harness import FOLDER, ROOT, Live, SLOWNESS, Test, VICTIMS, file_in, main, program, run_program, victim
-from pushed import PushTest, SCHEMES, WINDOW, sums_of
+from pushed import BATCH, PushTest, SCHEMES, sums_of
 from receivers import Receiver
 
 # A program that publishes its context as OTEP 4719 says.
@@ -67,7 +67,7 @@ class Pushed(PushTest):
         for scheme in SCHEMES:
             capture = file_in("push-%s.pyro" % scheme)
             with victim("threads.py") as target, Receiver(scheme) as receiver:
-                process, code = run_program("record", target.pid, "-d", "3", "-r", "200", "-o", capture, "--push", receiver.url, *WINDOW,
+                process, code = run_program("record", target.pid, "-d", "3", "-r", "200", "-o", capture, "--push", receiver.url, *BATCH,
                                             "--label", "env=test")
                 self.assertEqual(code, 0, process.output())
                 profiles = receiver.profiles()
@@ -82,13 +82,13 @@ class Pushed(PushTest):
                 self.assertGreaterEqual(len(walls), 3)
                 self.check_follow(walls)
 
-    def test_a_capture_is_pushed_window_by_window(self):
+    def test_a_capture_is_pushed_batch_by_batch(self):
         capture = file_in("push-whole.pyro")
         with victim("threads.py") as target:
             process, code = run_program("record", target.pid, "-d", "3", "-r", "200", "-o", capture)
             self.assertEqual(code, 0, process.output())
         with Receiver("pyroscope") as one, Receiver("otlp") as two:
-            process, code = run_program("push", capture, one.url, two.url, *WINDOW, "--sample-labels", "thread,state")
+            process, code = run_program("push", capture, one.url, two.url, *BATCH, "--sample-labels", "thread,state")
             self.assertEqual(code, 0, process.output())
             for receiver in one, two:
                 profiles = receiver.profiles()
@@ -101,11 +101,11 @@ class Pushed(PushTest):
         capture = self.record_two("push-equal.pyro")
         for scheme in SCHEMES:
             with Receiver(scheme) as receiver:
-                process, code = run_program("push", capture, receiver.url, *WINDOW, "--label", "process_id=")
+                process, code = run_program("push", capture, receiver.url, *BATCH, "--label", "process_id=")
                 self.assertEqual(code, 0, process.output())
                 self.check_same(receiver.profiles(), capture)
 
-    def test_a_window_that_is_sent_in_parts_keeps_its_sum(self):
+    def test_a_batch_that_is_sent_in_parts_keeps_its_sum(self):
         capture, path = file_in("push-wide.pyro"), file_in("push_wide.py")
         pathlib.Path(path).write_text(WIDE, "utf-8")
         with victim(path) as target:
@@ -195,7 +195,7 @@ class Pushed(PushTest):
 
     def test_what_run_starts_is_pushed(self):
         with Receiver("pyroscope") as receiver, \
-                Live("run", "--push", receiver.url, *WINDOW, os.path.join(VICTIMS, "threads.py"), "2", "60") as live:
+                Live("run", "--push", receiver.url, *BATCH, os.path.join(VICTIMS, "threads.py"), "2", "60") as live:
             live.wait_until(lambda: "wall" in {profile.name for profile in receiver.profiles()})
             profiles = receiver.profiles()
             self.assertEqual({profile.labels["service_name"] for profile in profiles}, {"threads.py"})
@@ -212,7 +212,7 @@ class Pushed(PushTest):
 
     def test_a_service_is_named_by_the_process_that_reads(self):
         with victim("threads.py", env=dict(os.environ, OTEL_SERVICE_NAME="checkout")) as target, Receiver("otlp") as receiver:
-            with Live("attach", target.pid, "--push", receiver.url, *WINDOW):
+            with Live("attach", target.pid, "--push", receiver.url, *BATCH):
                 receiver.wait_for(lambda requests: len(requests) > 1, 60 * SLOWNESS)
             self.assertEqual({profile.labels["service.name"] for profile in receiver.profiles()}, {"checkout"})
 
@@ -280,7 +280,7 @@ class Tls(Test):
         with victim("threads.py") as target, Receiver("otlp") as receiver:
             receiver.server.socket = context.wrap_socket(receiver.server.socket, server_side=True)
             url = "otlp+https://localhost:%d" % receiver.port
-            process, code = run_program("record", target.pid, "-d", "%g" % SLOWNESS, *WINDOW, "--push", url)
+            process, code = run_program("record", target.pid, "-d", "%g" % SLOWNESS, *BATCH, "--push", url)
             self.assertEqual(code, 1, process.output())
             self.assertTrue([line for line in process.err if "refuses a profile" in line and "certificate" in line], process.err)
             self.assertNotIn("trying again", process.output())
@@ -290,7 +290,7 @@ class Tls(Test):
             self.assertTrue(receiver.profiles(), process.output())
             # The process that speaks HTTP may read few files.
             count = len(receiver.requests)
-            with Live("attach", target.pid, "--push", url, "--push-ca", certificate, *WINDOW):
+            with Live("attach", target.pid, "--push", url, "--push-ca", certificate, *BATCH):
                 receiver.wait_for(lambda requests: len(requests) > count, 60 * SLOWNESS)
             process, code = run_program("record", target.pid, "-d", "1", "--push", "otlp://localhost", "--push-ca", certificate)
             self.assertEqual(code, 2)
@@ -307,7 +307,7 @@ class Numbers(Test):
             manual = re.findall(r"`(pyrometer_\w+)", file.read())
         # The labels `job` and `instance` are Prometheus's own.
         labels = {name for query in queries for name in re.findall(r"by \((\w+)\)|([a-z]\w*)=", query) for name in name if name}
-        with victim("threads.py") as target, Receiver("pyroscope") as receiver, Live("attach", target.pid, "--push", receiver.url, *WINDOW) as live:
+        with victim("threads.py") as target, Receiver("pyroscope") as receiver, Live("attach", target.pid, "--push", receiver.url, *BATCH) as live:
             receiver.wait_for(lambda requests: len(requests) > 0, 60 * SLOWNESS)
             text_of_metrics = live.ask("/metrics").body.decode()
         counted = set(re.findall(r"^(\w+)[{ ]", text_of_metrics, re.M))
@@ -320,7 +320,7 @@ class Numbers(Test):
 class Host(PushTest):
     def test_the_continuous_session_is_pushed(self):
         with Receiver("pyroscope") as receiver, victim("threads.py") as target:
-            with Live("serve", "--no-data", "--continuous=100", "--engine", "remote", "--push", receiver.url, *WINDOW):
+            with Live("serve", "--no-data", "--continuous=100", "--engine", "remote", "--push", receiver.url, *BATCH):
                 def has_target(_requests):
                     return any(profile.labels["process_id"] == str(target.pid) for profile in receiver.profiles())
                 end = time.monotonic() + 60 * SLOWNESS
@@ -336,7 +336,7 @@ class Host(PushTest):
             data = tempfile.mkdtemp(dir=FOLDER)
             with Receiver("pyroscope") as receiver, victim("threads.py", "3"):
                 with Live("serve", "--data", data, "--continuous=100", "--engine", "remote", "--allow-command", "*/threads.py 3",
-                          "--push", receiver.url, "--push-window", "6s") as live:
+                          "--push", receiver.url, "--push-batch", "6s") as live:
                     live.wait_until(lambda: receiver.requests)
                     if sessions > 1:
                         live.change(state="ended")

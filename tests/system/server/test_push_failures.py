@@ -6,7 +6,7 @@ import re
 import time
 
 from harness import Live, SLOWNESS, file_in, main, program, run_program, script, victim
-from pushed import PushTest, SCHEMES, WINDOW
+from pushed import BATCH, PushTest, SCHEMES
 from receivers import READERS, Receiver
 
 
@@ -17,7 +17,7 @@ class OtherSide(PushTest):
         quality = file_in("push-quality.json")
         with victim("threads.py") as target:
             process, code = run_program("record", target.pid, "-d", seconds, "-r", "100", "--quality", quality, "--push", receiver.url,
-                                        *WINDOW, *options, seconds=60 * SLOWNESS)
+                                        *BATCH, *options, seconds=60 * SLOWNESS)
         with open(quality, encoding="utf-8") as file:
             return process, json.load(file), code
 
@@ -45,7 +45,7 @@ class OtherSide(PushTest):
         path = script("ends.py", "import sys, time\nend = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass\nsys.exit(5)\n")
         with victim("threads.py") as target:
             for words, status in (("run", path), 5), (("attach", str(target.pid)), 1):
-                with Live(words[0], "--push", "otlp://127.0.0.1:1", *WINDOW, *words[1:]) as live:
+                with Live(words[0], "--push", "otlp://127.0.0.1:1", *BATCH, *words[1:]) as live:
                     if words[0] == "run":
                         live.wait_ended()
                     else:
@@ -55,7 +55,7 @@ class OtherSide(PushTest):
 
     def test_after_a_failure_all_comes_in_order(self):
         with Receiver("pyroscope", mood="reset") as receiver, victim("threads.py") as target:
-            with Live("attach", target.pid, "-r", "100", "--push", receiver.url, *WINDOW) as live:
+            with Live("attach", target.pid, "-r", "100", "--push", receiver.url, *BATCH) as live:
                 live.wait_until(lambda: self.metric(live, "pyrometer_push_waiting_requests{") >= 2)
                 self.assertGreater(self.metric(live, "pyrometer_push_waiting_bytes{", 'place="memory"'), 0)
                 receiver.mood = None
@@ -68,7 +68,7 @@ class OtherSide(PushTest):
 
     def test_a_request_under_way_is_one_that_waits(self):
         with Receiver("pyroscope", mood="hang") as receiver, victim("threads.py") as target:
-            with Live("attach", target.pid, "-r", "100", "--push", receiver.url, "--push-window", "6s") as live:
+            with Live("attach", target.pid, "-r", "100", "--push", receiver.url, "--push-batch", "6s") as live:
                 live.wait_until(lambda: receiver.connections > 0)
                 self.assertGreaterEqual(self.metric(live, "pyrometer_push_waiting_requests{"), 1)
                 self.assertGreater(self.metric(live, "pyrometer_push_waiting_bytes{", 'place="memory"'), 0)
@@ -96,7 +96,7 @@ class OtherSide(PushTest):
         capture = self.record_two("push-limited.pyro")
         for scheme in SCHEMES:
             with Receiver(scheme, answers=[(429, {"Retry-After": 1}), (429, {})]) as receiver:
-                process, code = run_program("push", capture, receiver.url, *WINDOW)
+                process, code = run_program("push", capture, receiver.url, *BATCH)
                 self.assertEqual(code, 0, process.output())
                 self.check_same(receiver.profiles(), capture)
                 if scheme == "parca":
@@ -110,7 +110,7 @@ class OtherSide(PushTest):
     def test_a_server_that_starts_gets_all(self):
         capture = file_in("push-starts.pyro")
         with Receiver("otlp", mood="starts") as receiver, victim("threads.py") as target:
-            with program("record", target.pid, "-d", "6", "-r", "100", "-o", capture, "--push", receiver.url, *WINDOW) as process:
+            with program("record", target.pid, "-d", "6", "-r", "100", "-o", capture, "--push", receiver.url, *BATCH) as process:
                 receiver.wait_for(lambda requests: len(requests) > 1, 60 * SLOWNESS)
                 receiver.mood = None
                 self.assertEqual(process.wait(), 0, process.output())

@@ -64,7 +64,7 @@ class Jumps(Test):
         self.clock.set(-DAY)
         with victim("chain.py", LONG) as target, Receiver("pyroscope") as receiver, \
                 program("record", str(target.pid), "-r", "200", "-o", file_in("clock.pyro"), "--push", receiver.url,
-                        "--push-window", "1s", env=self.clock.environment):
+                        "--push-batch", "1s", env=self.clock.environment):
             receiver.wait_for(lambda requests: len(requests) > 1, WAIT_SECONDS)
             self.clock.set(0)
             # A window that was begun before may still come.

@@ -71,14 +71,14 @@ static void a_second_is_divided_into_parts(void **state)
 
 static void slots_are_never_more_than_requested_and_add_up(void **state)
 {
-    static const size_t wishes[] = { 1, 2, 3, 7, 100, 512, TIMELINE_MAX_SLOTS };
+    static const size_t counts[] = { 1, 2, 3, 7, 100, 512, TIMELINE_MAX_SLOTS };
     record(*state, 5000);
     struct profile_snapshot snapshot = made_snapshot(*state);
-    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         struct timeline_slots timeline =
-            slots_of(&snapshot, &(struct view_query){ 0 }, wishes[i]);
+            slots_of(&snapshot, &(struct view_query){ 0 }, counts[i]);
         uint64_t samples = 0;
-        assert_in_range(timeline.count, 1, wishes[i]);
+        assert_in_range(timeline.count, 1, counts[i]);
         for (size_t j = 0; j < timeline.count; j++)
             samples += timeline.rows[j].samples;
         assert_int_equal(samples, 5000 * 63);

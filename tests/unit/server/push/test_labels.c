@@ -134,8 +134,8 @@ static void malformed_options_say_what_is_wanted(void **state)
         assert_int_equal(push_read_endpoint(NULL, &settings, urls[i], &err), ERR_INVALID);
     assert_int_equal(push_read_headers_file(NULL, &settings, "file", &err), ERR_INVALID);
     assert_int_equal(push_read_ca_file(NULL, &settings, "file", &err), ERR_INVALID);
-    assert_int_equal(push_read_window(NULL, &settings, "0.5", &err), ERR_INVALID);
-    assert_int_equal(push_read_window(NULL, &settings, "11m", &err), ERR_INVALID);
+    assert_int_equal(push_read_batch(NULL, &settings, "0.5", &err), ERR_INVALID);
+    assert_int_equal(push_read_batch(NULL, &settings, "11m", &err), ERR_INVALID);
     assert_int_equal(settings.endpoint_count + settings.label_count, 0);
 }
 

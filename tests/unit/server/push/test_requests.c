@@ -6,15 +6,15 @@
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/profile/state.h"
+#include "server/push/batch.h"
 #include "server/push/protocol.h"
-#include "server/push/window.h"
 #include "tests/support/message.h"
 #include "tests/support/sample_session.h"
 #include "tests/support/test.h"
 
 enum { NODES = 60000, SAMPLES = 300000 };
 
-/* Contents of the requests of a window. */
+/* Contents of the requests of a batch. */
 struct taken {
     size_t requests, profiles, samples, largest_body, most_samples;
     uint64_t sums[PUSH_VALUES]; /* nanoseconds */
@@ -141,22 +141,22 @@ static enum err_code take_divided(void *to, const struct buffer *body, struct er
     return push_divide(dividing->protocol, body, dividing->take, dividing->taken, err);
 }
 
-static void make_window(struct sample_session *session, struct push_window *window)
+static void make_batch(struct sample_session *session, struct push_batch *batch)
 {
     static const struct push_settings settings = { .label_count = 0 };
     struct err err = { 0 };
     session->info.snapshot = &session->snapshot;
-    assert_ok(push_window_init(window, &session->info, 0, session->snapshot.end_ns, "host",
-                               &settings, &err),
+    assert_ok(push_batch_init(batch, &session->info, 0, session->snapshot.end_ns, "host",
+                              &settings, &err),
               &err);
 }
 
-static uint64_t time_of(const struct push_window *window, enum push_values values)
+static uint64_t time_of(const struct push_batch *batch, enum push_values values)
 {
     uint64_t ns = 0;
-    for (size_t i = 0; i < window->process_count; i++)
-        for (size_t k = 0; k < window->processes[i].values[values].count; k++)
-            ns += window->processes[i].values[values].cells[k].ns;
+    for (size_t i = 0; i < batch->process_count; i++)
+        for (size_t k = 0; k < batch->processes[i].values[values].count; k++)
+            ns += batch->processes[i].values[values].cells[k].ns;
     return ns;
 }
 
@@ -164,23 +164,23 @@ static uint64_t time_of(const struct push_window *window, enum push_values value
 static void a_stack_is_there_once(void **state)
 {
     struct sample_session *const session = sample_session_small();
-    struct push_window window;
+    struct push_batch batch;
     (void)state;
-    make_window(session, &window);
-    assert_int_equal(window.samples, SAMPLE_TOTAL);
-    assert_true(window.process_count > 1);
-    for (size_t i = 0; i < window.process_count; i++)
+    make_batch(session, &batch);
+    assert_int_equal(batch.samples, SAMPLE_TOTAL);
+    assert_true(batch.process_count > 1);
+    for (size_t i = 0; i < batch.process_count; i++)
         for (enum push_values values = PUSH_CPU; values < PUSH_VALUES; values++) {
-            const struct push_cells *const cells = &window.processes[i].values[values];
+            const struct push_cells *const cells = &batch.processes[i].values[values];
             for (size_t k = 1; k < cells->count; k++)
                 assert_true(cells->cells[k - 1].node < cells->cells[k].node);
         }
-    assert_true(time_of(&window, PUSH_CPU) < time_of(&window, PUSH_WALL));
-    push_window_deinit(&window);
+    assert_true(time_of(&batch, PUSH_CPU) < time_of(&batch, PUSH_WALL));
+    push_batch_deinit(&batch);
     sample_session_destroy(session);
 }
 
-static void a_large_window_is_several_requests(void **state)
+static void a_large_batch_is_several_requests(void **state)
 {
     static const struct {
         const char *scheme;
@@ -189,23 +189,23 @@ static void a_large_window_is_several_requests(void **state)
                  { "otlp", take_otlp },
                  { "parca", take_parca } };
     struct sample_session *const session = sample_session_big(NODES, SAMPLES);
-    struct push_window window;
+    struct push_batch batch;
     struct err err = { 0 };
     (void)state;
-    make_window(session, &window);
+    make_batch(session, &batch);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct push_protocol *const protocol =
             push_protocol_find(rows[i].scheme, strlen(rows[i].scheme));
         struct taken taken = { .requests = 0 };
-        assert_ok(protocol->encode(&window, rows[i].take, &taken, &err), &err);
+        assert_ok(protocol->encode(&batch, rows[i].take, &taken, &err), &err);
         assert_true(taken.requests > 1);
         assert_in_range(taken.largest_body, 1, PUSH_BODY_BYTES);
         assert_in_range(taken.most_samples, 0, PUSH_PROFILE_SAMPLES);
         for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && taken.samples;
              values++)
-            assert_int_equal(taken.sums[values], time_of(&window, values));
+            assert_int_equal(taken.sums[values], time_of(&batch, values));
     }
-    push_window_deinit(&window);
+    push_batch_deinit(&batch);
     sample_session_destroy(session);
 }
 
@@ -216,64 +216,64 @@ static void a_request_is_divided_into_its_series(void **state)
         push_take *take;
     } rows[] = { { "pyroscope", take_pyroscope }, { "otlp", take_otlp } };
     struct sample_session *const session = sample_session_small();
-    struct push_window window;
+    struct push_batch batch;
     struct err err = { 0 };
     (void)state;
-    make_window(session, &window);
+    make_batch(session, &batch);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct push_protocol *const protocol =
             push_protocol_find(rows[i].scheme, strlen(rows[i].scheme));
         const struct buffer damaged = { .data = (char[]){ "x" }, .length = 1 };
         struct taken whole = { .requests = 0 }, parts = { .requests = 0 };
         struct dividing dividing = { protocol, rows[i].take, &parts };
-        assert_ok(protocol->encode(&window, rows[i].take, &whole, &err), &err);
-        assert_ok(protocol->encode(&window, take_divided, &dividing, &err), &err);
+        assert_ok(protocol->encode(&batch, rows[i].take, &whole, &err), &err);
+        assert_ok(protocol->encode(&batch, take_divided, &dividing, &err), &err);
         assert_true(whole.requests < whole.profiles);
         assert_int_equal(parts.requests, whole.profiles);
         assert_int_equal(parts.profiles, whole.profiles);
         for (enum push_values values = PUSH_CPU; values < PUSH_VALUES; values++)
-            assert_int_equal(parts.sums[values], time_of(&window, values));
+            assert_int_equal(parts.sums[values], time_of(&batch, values));
         assert_int_not_equal(take_divided(&dividing, &damaged, &err), ERR_OK);
     }
-    push_window_deinit(&window);
+    push_batch_deinit(&batch);
     sample_session_destroy(session);
 }
 
-/* The last part of a window is never empty. */
-static void parts_of_a_window_follow_each_other(void **state)
+/* The last part of a batch is never empty. */
+static void parts_of_a_batch_follow_each_other(void **state)
 {
-    static const uint64_t windows[] = { 15 * NS_PER_S, NS_PER_S, 20 * NS_PER_MS, NS_PER_MS };
+    static const uint64_t batches[] = { 15 * NS_PER_S, NS_PER_S, 20 * NS_PER_MS, NS_PER_MS };
     (void)state;
-    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
-        uint64_t left_ns = windows[i];
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        uint64_t left_ns = batches[i];
         for (size_t part = 0; part < 8; part++) {
             const uint64_t ns = push_part_ns(left_ns);
             assert_in_range(ns, 1, left_ns - 1);
-            if (windows[i] >= 20 * NS_PER_MS)
+            if (batches[i] >= 20 * NS_PER_MS)
                 assert_true(ns >= NS_PER_MS);
             left_ns -= ns;
         }
     }
 }
 
-static void a_window_without_samples_is_no_request(void **state)
+static void a_batch_without_samples_is_no_request(void **state)
 {
     struct sample_session *const session = sample_session_empty();
-    struct push_window window;
+    struct push_batch batch;
     struct err err = { 0 };
     (void)state;
-    make_window(session, &window);
+    make_batch(session, &batch);
     for (size_t i = 0; push_protocol_at(i); i++) {
         struct taken taken = { .requests = 0 };
-        assert_ok(push_protocol_at(i)->encode(&window, take_parca, &taken, &err), &err);
+        assert_ok(push_protocol_at(i)->encode(&batch, take_parca, &taken, &err), &err);
         assert_int_equal(taken.requests, 0);
     }
-    push_window_deinit(&window);
+    push_batch_deinit(&batch);
     sample_session_destroy(session);
 }
 
 TEST_GROUP(cmocka_unit_test(a_stack_is_there_once),
-           cmocka_unit_test(a_large_window_is_several_requests),
+           cmocka_unit_test(a_large_batch_is_several_requests),
            cmocka_unit_test(a_request_is_divided_into_its_series),
-           cmocka_unit_test(parts_of_a_window_follow_each_other),
-           cmocka_unit_test(a_window_without_samples_is_no_request))
+           cmocka_unit_test(parts_of_a_batch_follow_each_other),
+           cmocka_unit_test(a_batch_without_samples_is_no_request))

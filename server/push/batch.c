@@ -1,4 +1,4 @@
-#include "server/push/window.h"
+#include "server/push/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static int by_process(const void *left, const void *right)
     return (a->cell.node > b->cell.node) - (a->cell.node < b->cell.node);
 }
 
-static size_t select_rows(const struct push_window *window, const struct view_cells *all,
+static size_t select_rows(const struct push_batch *batch, const struct view_cells *all,
                           enum push_values values, const process_id *leaders, thread_id *first,
                           struct row *rows)
 {
@@ -40,13 +40,13 @@ static size_t select_rows(const struct push_window *window, const struct view_ce
     for (size_t i = 0; i < all->count; i++) {
         struct row row = { .cell = all->cells[i] };
         if (row.cell.ns == 0)
-            row.cell.ns = row.cell.count * window->period_ns;
+            row.cell.ns = row.cell.count * batch->period_ns;
         if (values == PUSH_CPU && pprof_cpu_ns(&row.cell, row.cell.ns) == 0)
             continue;
 
         /* Threads and states that samples are not labelled with are all the same.  A thread still
          * says which process it is of, so the first one of the process stands for the others. */
-        const struct profile_snapshot *const snapshot = window->snapshot;
+        const struct profile_snapshot *const snapshot = batch->snapshot;
         row.process = leaders[profile_thread_at(snapshot, row.cell.thread).process];
         /* A receiver that makes a series of each label is not sent values without a bound; it knows
          * ids of spans. */
@@ -59,12 +59,12 @@ static size_t select_rows(const struct push_window *window, const struct view_ce
         /* The mark of a wait below that of a context stays. */
         if (!is_span && wait_unmarked(snapshot, node) == node)
             row.cell.node = context_unmarked(snapshot, node);
-        if (!(window->sample_labels & PPROF_THREAD)) {
+        if (!(batch->sample_labels & PPROF_THREAD)) {
             if (first[row.process] == UINT32_MAX)
                 first[row.process] = row.cell.thread;
             row.cell.thread = first[row.process];
         }
-        if (!(window->sample_labels & PPROF_STATE))
+        if (!(batch->sample_labels & PPROF_STATE))
             row.cell.state = values == PUSH_CPU ? STATE_ON_CPU : 0;
 
         rows[count++] = row;
@@ -84,12 +84,12 @@ static size_t select_rows(const struct push_window *window, const struct view_ce
 }
 
 /* Marks the processes that have samples, and names them in the order of their ids. */
-static enum err_code name_processes(struct push_window *window, const struct view_cells *all,
+static enum err_code name_processes(struct push_batch *batch, const struct view_cells *all,
                                     const struct session_info *info, const char *host,
                                     const struct push_settings *settings, process_id *leaders,
                                     struct err *err)
 {
-    const struct profile_snapshot *const snapshot = window->snapshot;
+    const struct profile_snapshot *const snapshot = batch->snapshot;
     size_t count = 0;
     for (size_t i = 0; i < all->count; i++) {
         process_id *const mark =
@@ -97,14 +97,14 @@ static enum err_code name_processes(struct push_window *window, const struct vie
         count += *mark == NO_PROCESS;
         *mark = 0;
     }
-    window->processes = calloc(count + 1, sizeof *window->processes);
-    if (!window->processes)
+    batch->processes = calloc(count + 1, sizeof *batch->processes);
+    if (!batch->processes)
         return err_nomem(err);
     for (process_id id = 0; id < snapshot->sizes.processes; id++) {
         const struct profile_process row = profile_process_at(snapshot, id);
         if (leaders[id] == NO_PROCESS)
             continue;
-        struct push_process *const process = &window->processes[window->process_count++];
+        struct push_process *const process = &batch->processes[batch->process_count++];
         process->first = id;
 
         const char *const name = profile_string(snapshot, row.name).text;
@@ -140,16 +140,16 @@ static int by_id(const void *left, const void *right)
 }
 
 /* The rows of a process are one range of the cells, and those of processes are in the order of their ids. */
-static enum err_code divide_cells(struct push_window *window, enum push_values values,
+static enum err_code divide_cells(struct push_batch *batch, enum push_values values,
                                   const struct row *rows, size_t count, struct err *err)
 {
     struct view_cell *const cells = calloc(count + 1, sizeof *cells);
     if (!cells)
         return err_nomem(err);
-    window->cells[values] = cells;
+    batch->cells[values] = cells;
     size_t at = 0;
-    for (size_t i = 0; i < window->process_count; i++) {
-        struct push_process *const process = &window->processes[i];
+    for (size_t i = 0; i < batch->process_count; i++) {
+        struct push_process *const process = &batch->processes[i];
         const size_t begin = at;
         for (; at < count && rows[at].process == process->first; at++)
             cells[at] = rows[at].cell;
@@ -166,73 +166,72 @@ static int by_executable(const void *left, const void *right)
     return order != 0 ? order : by_id(a, b);
 }
 
-static enum err_code fill_window(struct push_window *window, const struct session_info *info,
-                                 const struct view_cells *all, const char *host,
-                                 const struct push_settings *settings, struct err *err)
+static enum err_code fill_batch(struct push_batch *batch, const struct session_info *info,
+                                const struct view_cells *all, const char *host,
+                                const struct push_settings *settings, struct err *err)
 {
-    const size_t processes = (size_t)window->snapshot->sizes.processes + 1;
+    const size_t processes = (size_t)batch->snapshot->sizes.processes + 1;
     struct row *const rows = calloc(all->count + 1, sizeof *rows);
     thread_id *const first = calloc(processes, sizeof *first);
     process_id *const leaders = malloc(processes * sizeof *leaders);
     enum err_code rc = rows && first && leaders ? ERR_OK : err_nomem(err);
     if (!rc) {
         memset(leaders, 0xff, processes * sizeof *leaders);
-        rc = name_processes(window, all, info, host, settings, leaders, err);
+        rc = name_processes(batch, all, info, host, settings, leaders, err);
     }
     if (!rc) {
         /* Processes with equal labels become one, under the first of them: a receiver takes a
          * second profile of the same labels and time for the first one again, and drops it. */
-        struct push_process *const united = window->processes;
+        struct push_process *const united = batch->processes;
         size_t kept = 0;
-        qsort(united, window->process_count, sizeof *united, by_labels);
-        for (size_t i = 0; i < window->process_count; i++) {
+        qsort(united, batch->process_count, sizeof *united, by_labels);
+        for (size_t i = 0; i < batch->process_count; i++) {
             const process_id id = united[i].first;
             if (kept == 0 ||
                 push_labels_compare(&united[kept - 1].labels, &united[i].labels) != 0)
                 united[kept++] = united[i];
             leaders[id] = united[kept - 1].first;
         }
-        window->process_count = kept;
+        batch->process_count = kept;
         qsort(united, kept, sizeof *united, by_id);
     }
     for (enum push_values values = PUSH_CPU; values < PUSH_VALUES && !rc; values++) {
         memset(first, 0xff, processes * sizeof *first);
-        const size_t count = select_rows(window, all, values, leaders, first, rows);
-        rc = divide_cells(window, values, rows, count, err);
+        const size_t count = select_rows(batch, all, values, leaders, first, rows);
+        rc = divide_cells(batch, values, rows, count, err);
     }
     if (!rc)
-        qsort(window->processes, window->process_count, sizeof *window->processes,
-              by_executable);
+        qsort(batch->processes, batch->process_count, sizeof *batch->processes, by_executable);
     for (size_t i = 0; i < all->count; i++)
-        window->samples += all->cells[i].count;
+        batch->samples += all->cells[i].count;
     free(rows);
     free(first);
     free(leaders);
     return rc;
 }
 
-static enum err_code anonymize_window(struct push_window *window,
-                                      const struct session_info *info, struct err *err)
+static enum err_code anonymize_batch(struct push_batch *batch, const struct session_info *info,
+                                     struct err *err)
 {
     static const struct view_query everything = { 0 };
     struct report_header header;
-    struct report_source source = { .snapshot = window->snapshot,
+    struct report_source source = { .snapshot = batch->snapshot,
                                     .query = &everything,
                                     .session = info };
     enum err_code rc = report_header_init(&header, &source, err);
     if (rc)
         return rc;
     source.header = &header;
-    rc = anonymized_init(&window->anonymized, &source, err);
+    rc = anonymized_init(&batch->anonymized, &source, err);
     report_header_deinit(&header);
     if (!rc)
-        window->snapshot = &window->anonymized.snapshot;
+        batch->snapshot = &batch->anonymized.snapshot;
     return rc;
 }
 
-enum err_code push_window_init(struct push_window *window, const struct session_info *info,
-                               uint64_t from_ns, uint64_t to_ns, const char *host,
-                               const struct push_settings *settings, struct err *err)
+enum err_code push_batch_init(struct push_batch *batch, const struct session_info *info,
+                              uint64_t from_ns, uint64_t to_ns, const char *host,
+                              const struct push_settings *settings, struct err *err)
 {
     static const struct view_query everything = { 0 };
     static const unsigned labels[] = { [PUSH_SAMPLES_NONE] = 0,
@@ -243,10 +242,10 @@ enum err_code push_window_init(struct push_window *window, const struct session_
     const struct view_query range = { .from_ns = from_ns, .to_ns = to_ns };
     const struct session_info *named = info;
     struct view_cells cells;
-    memset(window, 0, sizeof *window);
-    window->began_at_ns = info->status.started_at_ns + from_ns;
-    window->duration_ns = to_ns - from_ns;
-    window->sample_labels = labels[settings->sample_labels];
+    memset(batch, 0, sizeof *batch);
+    batch->began_at_ns = info->status.started_at_ns + from_ns;
+    batch->duration_ns = to_ns - from_ns;
+    batch->sample_labels = labels[settings->sample_labels];
     /* The time that a sample of the range stands for, as in reports: a window of an older capture may not say it. */
     const struct report_source source = { .snapshot = info->snapshot,
                                           .query = &range,
@@ -255,29 +254,29 @@ enum err_code push_window_init(struct push_window *window, const struct session_
     enum err_code rc = report_header_init(&header, &source, err);
     if (rc)
         return rc;
-    window->period_ns = header.period_ns;
+    batch->period_ns = header.period_ns;
     report_header_deinit(&header);
     struct frame_filters filters = info->filters ? *info->filters : (struct frame_filters){ 0 };
     filters.shows_contexts = true;
     if (filters.waits == WAIT_MARKS_HIDDEN)
-        window->sample_labels &= ~(unsigned)PPROF_PART;
-    rc = reshaped_init(&window->reshaped, info->snapshot, &range, &filters, RESHAPED_SUM, err);
+        batch->sample_labels &= ~(unsigned)PPROF_PART;
+    rc = reshaped_init(&batch->reshaped, info->snapshot, &range, &filters, RESHAPED_SUM, err);
     if (rc)
         return rc;
-    window->snapshot = &window->reshaped.snapshot;
+    batch->snapshot = &batch->reshaped.snapshot;
     if (settings->anonymizes) {
-        rc = anonymize_window(window, info, err);
-        named = &window->anonymized.session;
+        rc = anonymize_batch(batch, info, err);
+        named = &batch->anonymized.session;
         host = NULL;
     }
     if (!rc)
-        rc = view_cells_init(&cells, window->snapshot, &everything, err);
+        rc = view_cells_init(&cells, batch->snapshot, &everything, err);
     if (!rc) {
-        rc = fill_window(window, named, &cells, host, settings, err);
+        rc = fill_batch(batch, named, &cells, host, settings, err);
         view_cells_deinit(&cells);
     }
     if (rc)
-        push_window_deinit(window);
+        push_batch_deinit(batch);
     return rc;
 }
 
@@ -288,13 +287,13 @@ uint64_t push_part_ns(uint64_t left_ns)
     return 2 * ns < left_ns ? ns : left_ns / 2;
 }
 
-void push_window_deinit(struct push_window *window)
+void push_batch_deinit(struct push_batch *batch)
 {
-    free(window->processes);
+    free(batch->processes);
     for (size_t i = 0; i < PUSH_VALUES; i++)
-        free(window->cells[i]);
-    anonymized_deinit(&window->anonymized);
-    if (window->reshaped.profile)
-        reshaped_deinit(&window->reshaped);
-    memset(window, 0, sizeof *window);
+        free(batch->cells[i]);
+    anonymized_deinit(&batch->anonymized);
+    if (batch->reshaped.profile)
+        reshaped_deinit(&batch->reshaped);
+    memset(batch, 0, sizeof *batch);
 }

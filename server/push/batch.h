@@ -1,5 +1,5 @@
 /*
- * window - the samples of a range of a session, by process: what is pushed at a time.
+ * batch - the samples of a range of a session, by process: what is pushed at a time.
  *
  * Samples are those between two snapshots, never since the start.  The frame filters of the session apply,
  * and where the settings ask for it names are replaced by hashes.
@@ -7,12 +7,12 @@
  * Each process has its CPU time and its wall time: cells sorted by stack.  Processes with equal labels become
  * one.  Cells that differ in nothing that labels of samples show are added up, so that each stack is there once.
  *
- * Ownership: the caller's storage, which must not move; push_window_deinit accepts a zeroed one.
+ * Ownership: the caller's storage, which must not move; push_batch_deinit accepts a zeroed one.
  * Threads: any, on a snapshot of one's own.
  * Cost: a copy of the samples, and a pass over the tables of the session.
  */
-#ifndef SERVER_PUSH_WINDOW_H
-#define SERVER_PUSH_WINDOW_H
+#ifndef SERVER_PUSH_BATCH_H
+#define SERVER_PUSH_BATCH_H
 
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
@@ -36,7 +36,7 @@ struct push_process {
     struct push_cells values[PUSH_VALUES];
 };
 
-struct push_window {
+struct push_batch {
     struct reshaped reshaped;
     struct anonymized anonymized;
     const struct profile_snapshot *snapshot; /* of the samples alone */
@@ -49,15 +49,14 @@ struct push_window {
 };
 
 /* from_ns to to_ns: since the start of the session; host: NULL: it is not to be named. */
-MUST_CHECK enum err_code push_window_init(struct push_window *window,
-                                          const struct session_info *info, uint64_t from_ns,
-                                          uint64_t to_ns, const char *host,
-                                          const struct push_settings *settings,
-                                          struct err *err);
-void push_window_deinit(struct push_window *window);
+MUST_CHECK enum err_code push_batch_init(struct push_batch *batch,
+                                         const struct session_info *info, uint64_t from_ns,
+                                         uint64_t to_ns, const char *host,
+                                         const struct push_settings *settings, struct err *err);
+void push_batch_deinit(struct push_batch *batch);
 
 /* The time of a part of a profile that is sent in several, but of the last one: the parts follow each other, because
  * receivers drop a second profile of the same labels and time.  left_ns: the time that the parts before have left. */
 uint64_t push_part_ns(uint64_t left_ns);
 
-#endif /* SERVER_PUSH_WINDOW_H */
+#endif /* SERVER_PUSH_BATCH_H */
