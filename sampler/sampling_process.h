@@ -40,6 +40,7 @@ struct sampling_process {
     /* The part of its time for which a session may stop a thread; 0: no bound, and sessions may stop all at each tick. */
     double max_stop_percent;
     bool hides_arguments;
+    bool allows_locals; /* sessions may read variables */
     pid_t launcher; /* only its descendants may be read, and it adopts them; 0: there is none */
     /* The only session that is wanted: no process may be read but its own, and what sessions sample already, and none are
      * listed.  NULL: any session is. */

@@ -105,6 +105,18 @@ enum session_stop {
 #undef X
 };
 
+/* Variables of frames, which are never in captures. */
+#define SESSION_LOCALS(X)               \
+    X(OFF, "off")                       \
+    X(NAMES, "names")   /* and types */ \
+    X(VALUES, "values") /* of built-in types */
+
+enum session_locals_mode {
+#define X(name, text) SESSION_LOCALS_##name,
+    SESSION_LOCALS(X)
+#undef X
+};
+
 struct session_options {
     pid_t pids[SESSION_MAX_PROCESSES]; /* each once */
     size_t pid_count;
@@ -129,6 +141,8 @@ struct session_options {
     bool
         threads_in_turn; /* ticks that cannot read all threads read them in turn, not a random part */
     bool locks;          /* read what threads wait for and hold at every tick, at any cost */
+    /* Read the variables of each thread once, when it first stands still, at any cost. */
+    enum session_locals_mode locals;
     enum session_engine engine;      /* once it has started: the one that samples */
     struct engines *engines;         /* session_open_engines; NULL: there are none */
     enum session_stop stop;          /* of the remote engine */
@@ -272,6 +286,24 @@ struct session_locks {
     uint64_t dropped, dropped_ns; /* locks beyond SESSION_MAX_LOCKS, and their waited_ns */
 };
 
+enum { SESSION_MAX_LOCALS_THREADS = 1 << 14, SESSION_MAX_LOCALS_BYTES = 16 << 20 };
+
+/* A thread whose variables have been read. */
+struct session_locals_thread {
+    pid_t pid;
+    int32_t tid;   /* native, on this host */
+    uint32_t node; /* of the profile: that of the sample that they belong to; 0: none yet */
+    size_t from, bytes; /* of its frames (frame_variables.h) */
+};
+
+struct session_locals {
+    struct session_locals_thread *threads;
+    size_t count;
+    unsigned char *frames;
+    size_t frame_bytes;
+    uint64_t left_out; /* threads that there was no room for */
+};
+
 /* Was the program built with the kernel engine? */
 bool session_has_kernel_engine(void);
 
@@ -342,12 +374,20 @@ MUST_CHECK enum err_code session_locks_copy(const struct session_locks *from,
                                             struct session_locks *out, struct err *err);
 void session_locks_deinit(struct session_locks *locks);
 
+/* A copy of the variables that have been read so far.  Free with session_locals_deinit. */
+MUST_CHECK enum err_code session_locals(struct session *session, struct session_locals *out,
+                                        struct err *err);
+MUST_CHECK enum err_code session_locals_copy(const struct session_locals *from,
+                                             struct session_locals *out, struct err *err);
+void session_locals_deinit(struct session_locals *locals);
+
 /* By value (base/enum_text.h). */
 extern const char *const session_engine_texts[];
 extern const char *const session_native_texts[];
 extern const char *const session_stop_texts[];
 extern const char *const session_mode_texts[];
 extern const char *const session_async_texts[];
+extern const char *const session_locals_texts[];
 extern const char *const session_state_texts[];
 
 #endif /* SAMPLER_SESSION_H */

@@ -26,6 +26,8 @@ struct session_ops {
                             struct session_origin *out, struct err *err);
     enum err_code (*tasks)(struct session *session, struct session_tasks *out, struct err *err);
     enum err_code (*locks)(struct session *session, struct session_locks *out, struct err *err);
+    enum err_code (*locals)(struct session *session, struct session_locals *out,
+                            struct err *err);
 };
 
 /* The first member of every sampler. */

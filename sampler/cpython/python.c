@@ -81,6 +81,7 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
     thread_list_init(&python->threads, memory, &python->runtime);
     os_threads_init(&python->os_threads, &python->threads, process->pid);
     locks_init(&python->locks, &python->codes, strings, &python->threads, &python->leaves);
+    locals_init(&python->locals, &python->codes);
     tasks_init(&python->tasks, process->pid, memory, &python->runtime, &python->threads,
                &python->codes, strings);
     if (code_table_set_command(&python->codes, process->argc, process->argv)) {
@@ -99,6 +100,7 @@ void python_detach(struct python *python)
     thread_contexts_destroy(python->thread_contexts);
     tasks_deinit(&python->tasks);
     locks_deinit(&python->locks);
+    locals_deinit(&python->locals);
     os_threads_deinit(&python->os_threads);
     thread_list_deinit(&python->threads);
     leaves_deinit(&python->leaves);
@@ -277,6 +279,12 @@ enum err_code python_read_moving_locks(struct python *python, const struct threa
                                        struct lock_use *uses, size_t *count_out)
 {
     return locks_read_moving(&python->locks, thread, uses, count_out);
+}
+
+enum err_code python_read_locals(struct python *python, const struct thread *thread,
+                                 const struct locals_request *request, struct buffer *out)
+{
+    return locals_read(&python->locals, thread, request, out);
 }
 
 struct tasks *python_tasks(struct python *python)

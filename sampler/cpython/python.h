@@ -28,9 +28,11 @@
 /* Threads sampled in one tick.  Of more threads a random part is sampled, all equally likely. */
 enum { PYTHON_MAX_THREADS_PER_TICK = 256 };
 
+struct buffer;
 struct context_value;
-struct task;
+struct locals_request;
 struct python;
+struct task;
 
 MUST_CHECK enum err_code python_attach(struct process *process, enum runtime_effort effort,
                                        struct strtab *strings, struct python **out,
@@ -82,6 +84,10 @@ struct context_value *python_task_context(struct python *python, const struct ta
 MUST_CHECK enum err_code python_read_locks(struct python *python, const struct thread *thread,
                                            enum three_valued runs, struct lock_use *uses,
                                            size_t *count_out);
+/* The variables of a thread that has just been read and stands still; see locals_read. */
+MUST_CHECK enum err_code python_read_locals(struct python *python, const struct thread *thread,
+                                            const struct locals_request *request,
+                                            struct buffer *out);
 /* Locks that a thread which moves holds; see locks_read_moving. */
 MUST_CHECK enum err_code python_read_moving_locks(struct python *python,
                                                   const struct thread *thread,

@@ -6,6 +6,7 @@
 #define SAMPLER_CPYTHON_PYTHON_PARTS_H
 
 #include "sampler/base/random.h"
+#include "sampler/cpython/locals/locals.h"
 #include "sampler/cpython/locks/locks.h"
 #include "sampler/cpython/python.h"
 #include "sampler/cpython/stack/leaf.h"
@@ -21,6 +22,7 @@ struct python {
     struct thread_list threads;
     struct tasks tasks;
     struct locks locks;
+    struct locals locals;
     struct contexts *contexts;               /* NULL: none is watched */
     struct thread_contexts *thread_contexts; /* NULL: spans are not watched, or have no such */
     struct os_threads os_threads;

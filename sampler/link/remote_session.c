@@ -56,6 +56,7 @@ struct remote_session {
     size_t target_count;
     struct session_tasks tasks;
     struct session_locks locks;
+    struct session_locals locals;
 };
 
 static struct remote_session *of(struct session *session)
@@ -85,6 +86,7 @@ static void free_session(struct remote_session *remote)
     }
     session_tasks_deinit(&remote->tasks);
     session_locks_deinit(&remote->locks);
+    session_locals_deinit(&remote->locals);
     state_deinit(&remote->state);
     growing_deinit(&remote->growing);
     profile_destroy(remote->base.profile);
@@ -213,6 +215,11 @@ static enum err_code publish(struct remote_session *remote, struct err *err)
         session_locks_deinit(&remote->locks);
         remote->locks = state->locks;
         state->locks = (struct session_locks){ 0 };
+    }
+    if (state->has_locals) {
+        session_locals_deinit(&remote->locals);
+        remote->locals = state->locals;
+        state->locals = (struct session_locals){ 0 };
     }
     remote->processes = state->processes;
     /* Requests since this record was written count. */
@@ -485,6 +492,16 @@ static enum err_code locks(struct session *session, struct session_locks *out, s
     return rc;
 }
 
+static enum err_code locals(struct session *session, struct session_locals *out,
+                            struct err *err)
+{
+    struct remote_session *const remote = of(session);
+    pthread_mutex_lock(&remote->mutex);
+    const enum err_code rc = session_locals_copy(&remote->locals, out, err);
+    pthread_mutex_unlock(&remote->mutex);
+    return rc;
+}
+
 static const struct session_ops ops = {
     .destroy = destroy,
     .stop = stop,
@@ -499,6 +516,7 @@ static const struct session_ops ops = {
     .origin = origin,
     .tasks = tasks,
     .locks = locks,
+    .locals = locals,
 };
 
 uint64_t remote_session_number(const struct session *session)

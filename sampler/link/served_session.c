@@ -221,6 +221,9 @@ static enum err_code restrict_options(struct served_session *served, struct err 
     if (options->rate_hz > settings->max_rate_hz)
         return err_set(err, ERR_INVALID, "the sampling rate is at most %g Hz on this server",
                        settings->max_rate_hz);
+    if (options->locals && !settings->allows_locals)
+        return err_set(err, ERR_PERM,
+                       "the server shows no variables: start it with --allow-locals");
     options->hides_arguments |= settings->hides_arguments;
     if (settings->memory_bytes &&
         (!options->memory_bytes || options->memory_bytes > settings->memory_bytes))

@@ -20,7 +20,8 @@ enum {
     LOCK_THREAD_BYTES = 4,
     USE_BYTES = 8,
     LOCK_BYTES = 12,
-    LINE_BYTES = 4
+    LINE_BYTES = 4,
+    LOCALS_THREAD_BYTES = 4
 };
 
 /* The locks of a session that goes on are sent so often. */
@@ -220,6 +221,31 @@ static void put_locks(struct state_writer *writer, struct session *session, uint
     session_locks_deinit(&locks);
 }
 
+static void put_locals(struct session *session, const struct profile_sizes *rows,
+                       bool has_ended, struct buffer *out)
+{
+    struct session_locals locals = { 0 };
+    bool has = has_ended && session_options(session)->locals &&
+               session_locals(session, &locals, NULL) == ERR_OK;
+    for (size_t i = 0; i < locals.count && has; i++)
+        has = locals.threads[i].node < rows->nodes;
+    buffer_u8(out, has);
+    if (has) {
+        buffer_number(out, locals.left_out);
+        buffer_number(out, locals.count);
+        for (size_t i = 0; i < locals.count; i++) {
+            const struct session_locals_thread *const thread = &locals.threads[i];
+            buffer_number(out, (uint64_t)thread->pid);
+            buffer_number(out, (uint64_t)thread->tid);
+            buffer_number(out, thread->node);
+            buffer_number(out, thread->bytes);
+        }
+        buffer_number(out, locals.frame_bytes);
+        buffer_append(out, locals.frames, locals.frame_bytes);
+    }
+    session_locals_deinit(&locals);
+}
+
 void state_writer_deinit(struct state_writer *writer)
 {
     free(writer->functions);
@@ -249,6 +275,7 @@ void state_encode(struct state_writer *writer, struct session *session,
     }
     put_tasks(writer, session, &seal->rows, out);
     put_locks(writer, session, seal->rows.strings, status.state >= SESSION_ENDED, out);
+    put_locals(session, &seal->rows, status.state >= SESSION_ENDED, out);
 }
 
 static enum err_code take_targets(struct byte_reader *in, struct state *out, struct err *err)
@@ -404,6 +431,37 @@ static enum err_code take_locks(struct byte_reader *in, const struct profile_siz
     return ERR_OK;
 }
 
+/* The frames of the threads lie one after the other. */
+static enum err_code take_locals(struct byte_reader *in, const struct profile_sizes *rows,
+                                 struct session_locals *out, struct err *err)
+{
+    size_t from = 0;
+    out->left_out = byte_reader_number(in);
+    out->count = byte_reader_count(in, LOCALS_THREAD_BYTES, SESSION_MAX_LOCALS_THREADS);
+    out->threads = calloc(out->count + 1, sizeof *out->threads);
+    if (!out->threads)
+        return err_nomem(err);
+    for (size_t i = 0; i < out->count && !in->is_bad; i++) {
+        struct session_locals_thread *const row = &out->threads[i];
+        row->pid = (pid_t)byte_reader_below(in, INT32_MAX);
+        row->tid = (int32_t)byte_reader_below(in, INT32_MAX);
+        row->node = (uint32_t)byte_reader_below(in, UINT32_MAX);
+        row->bytes = (size_t)byte_reader_below(in, SESSION_MAX_LOCALS_BYTES);
+        row->from = from;
+        from += row->bytes;
+        in->is_bad |= row->node >= rows->nodes;
+    }
+    out->frame_bytes = byte_reader_count(in, 1, SESSION_MAX_LOCALS_BYTES);
+    const unsigned char *const frames = byte_reader_take(in, out->frame_bytes);
+    in->is_bad |= from != out->frame_bytes;
+    out->frames = malloc(out->frame_bytes + 1);
+    if (!out->frames)
+        return err_nomem(err);
+    if (frames)
+        memcpy(out->frames, frames, out->frame_bytes);
+    return ERR_OK;
+}
+
 enum err_code state_decode(struct byte_reader *in, const struct profile_sizes *rows,
                            struct state *out, struct err *err)
 {
@@ -431,6 +489,10 @@ enum err_code state_decode(struct byte_reader *in, const struct profile_sizes *r
         out->has_locks = byte_reader_u8(in) != 0;
     if (!rc && out->has_locks)
         rc = take_locks(in, rows, &out->locks, err);
+    if (!rc)
+        out->has_locals = byte_reader_u8(in) != 0;
+    if (!rc && out->has_locals)
+        rc = take_locals(in, rows, &out->locals, err);
     if (!rc && (in->is_bad || byte_reader_left(in) > 0))
         rc = err_set(err, ERR_CORRUPT, "the state of a session is invalid");
     if (rc)
@@ -444,5 +506,6 @@ void state_deinit(struct state *state)
     free(state->origins);
     session_tasks_deinit(&state->tasks);
     session_locks_deinit(&state->locks);
+    session_locals_deinit(&state->locals);
     *state = (struct state){ .end_ns = 0 };
 }

@@ -1,15 +1,15 @@
 /*
  * state - what a live session is, beyond the samples in its capture: its status, counters, processes, asyncio tasks,
- * locks, and where its functions come from.
+ * locks, variables, and where its functions come from.
  *
  * A record follows each window.  It holds status and counters as a whole, and of everything else what has changed
- * since the record before.
+ * since the record before; variables are in the last one alone.
  *
  * Ownership: the caller's storage; state_decode allocates, state_deinit frees and accepts a zeroed one.  Decoded
  * texts point into the block.
  * Threads: one at a time.
  * Limits: STATE_MAX_ORIGINS functions in a record, the others are in later ones; SESSION_MAX_LISTED processes;
- * SESSION_MAX_TASKS; SESSION_MAX_LOCK_THREADS, SESSION_MAX_LOCKS.  Tasks, or locks, that refer to rows which are not written yet are left
+ * SESSION_MAX_TASKS; SESSION_MAX_LOCK_THREADS, SESSION_MAX_LOCKS; SESSION_MAX_LOCALS_THREADS, SESSION_MAX_LOCALS_BYTES.  Tasks, locks or variables that refer to rows which are not written yet are left
  * out of a record.
  */
 #ifndef SAMPLER_LINK_STATE_H
@@ -68,6 +68,8 @@ struct state {
     struct session_tasks tasks;
     bool has_locks;
     struct session_locks locks;
+    bool has_locals;
+    struct session_locals locals;
 };
 
 void state_writer_deinit(struct state_writer *writer);

@@ -277,6 +277,8 @@ enum err_code local_session_check_engine(const struct session_options *options, 
                        "the kernel engine does not stop threads (--stop always)");
     if (options->locks)
         return err_set(err, ERR_INVALID, "the kernel engine does not read locks at each tick");
+    if (options->locals)
+        return err_set(err, ERR_INVALID, "the kernel engine does not read variables");
     if (options->rate_hz > KERNEL_MAX_RATE_HZ)
         return err_set(err, ERR_INVALID, "the kernel engine samples at most %g times a second",
                        KERNEL_MAX_RATE_HZ);
@@ -416,6 +418,12 @@ static enum err_code locks(struct session *session, struct session_locks *out, s
     return lock_board_copy(&of(session)->targets.locks, out, err);
 }
 
+static enum err_code locals(struct session *session, struct session_locals *out,
+                            struct err *err)
+{
+    return locals_board_copy(&of(session)->targets.locals, out, err);
+}
+
 static const struct session_ops ops = {
     .destroy = destroy,
     .stop = stop,
@@ -430,6 +438,7 @@ static const struct session_ops ops = {
     .origin = origin,
     .tasks = tasks,
     .locks = locks,
+    .locals = locals,
 };
 
 enum err_code local_session_start(const struct session_options *options, struct session **out,

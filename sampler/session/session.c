@@ -113,6 +113,12 @@ enum err_code session_locks(struct session *session, struct session_locks *out, 
     return session->ops->locks(session, out, err);
 }
 
+enum err_code session_locals(struct session *session, struct session_locals *out,
+                             struct err *err)
+{
+    return session->ops->locals(session, out, err);
+}
+
 const struct session_options *session_options(const struct session *session)
 {
     return &session->options;

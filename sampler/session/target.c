@@ -7,11 +7,13 @@
 #include "sampler/base/clock.h"
 #include "sampler/base/open_files.h"
 #include "sampler/cpython/contexts/contexts.h"
+#include "sampler/cpython/locals/locals.h"
 #include "sampler/cpython/python.h"
 #include "sampler/process/procfs.h"
 #include "sampler/profile/profile.h"
 #include "sampler/session/fold/context_marks.h"
 #include "sampler/session/fold/fold_native.h"
+#include "sampler/session/fold/locals_board.h"
 #include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/origins.h"
@@ -19,6 +21,13 @@
 /* A target keeps two files open.  To examine it takes some more, and so do its threads, children and results.  One that
  * was named has less to spare: without it there is no result. */
 enum { LEAVE_FILES = 8, LEAVE_FILES_NAMED = 4 };
+
+/* The time that the variables of a thread may take: while it and others are stopped, from the begin of the tick on; while it waits; and of all
+ * threads of a session together. */
+static const uint64_t LOCALS_STOP_NS = 10 * NS_PER_MS, LOCALS_NS = 300 * NS_PER_MS,
+                      LOCALS_MOST_NS = 3 * NS_PER_S;
+/* Attempts to read all variables of a thread in time, before a part of them will do. */
+enum { LOCALS_TRIES = 3 };
 
 static enum err_code check_mode(const struct target *target, enum session_mode mode,
                                 struct err *err)
@@ -216,6 +225,45 @@ void target_read_context(struct target *target, struct thread_reading *reading,
             reading->context = context_marks_find(target->fold.contexts, value);
     }
     reading->is_in_new_context = reading->context != before;
+}
+
+enum err_code target_read_locals(struct target *target, const struct thread_reading *reading,
+                                 bool is_stopped)
+{
+    struct sampled_thread *const sampled = sampled_thread_of(reading->thread);
+    const enum session_locals_mode mode = target->options->locals;
+    const uint64_t began_ns = clock_now_ns();
+    const uint64_t stop_end_ns = reading->now_ns + LOCALS_STOP_NS;
+    const struct locals_request request = {
+        .has_values = mode == SESSION_LOCALS_VALUES,
+        .is_stopped = is_stopped,
+        .accepts_part = sampled->locals_tries >= LOCALS_TRIES,
+        .end_ns = is_stopped ? stop_end_ns : began_ns + LOCALS_NS
+    };
+    struct buffer frames = { 0 };
+    if (!mode || sampled->locals_row || reading->thread->host_tid <= 0 ||
+        target->locals->spent_ns > LOCALS_MOST_NS ||
+        (is_stopped && began_ns > stop_end_ns - LOCALS_STOP_NS / 2))
+        return ERR_OK;
+    enum err_code rc = python_read_locals(target->python, reading->thread, &request, &frames);
+    sampled->locals_tries += rc == ERR_LIMIT;
+    if (!rc && target_is_same(target))
+        rc = locals_board_add(target->locals, target->process.pid, reading->thread->host_tid,
+                              &frames, &sampled->locals_row);
+    sampled->lacks_locals_node = sampled->locals_row != 0;
+    buffer_deinit(&frames);
+    target->locals->spent_ns += clock_now_ns() - began_ns;
+    return rc == ERR_NOMEM ? rc : ERR_OK;
+}
+
+void target_place_locals(struct target *target, const struct thread_reading *reading)
+{
+    struct sampled_thread *const sampled = sampled_thread_of(reading->thread);
+    if (!sampled->lacks_locals_node)
+        return;
+    sampled->lacks_locals_node = false;
+    locals_board_place(target->locals, sampled->locals_row,
+                       thread_cpus_node(target->fold.cpus, reading->thread->tag - 1u));
 }
 
 enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t now_ns)

@@ -26,6 +26,7 @@
 #include "sampler/session/fold/task_fold.h"
 
 struct context_marks;
+struct locals_board;
 struct lock_board;
 struct origins;
 struct profile;
@@ -52,6 +53,7 @@ struct target {
     struct task_fold tasks;
     const struct session_options *options; /* NULL: has not joined */
     struct lock_board *locks;
+    struct locals_board *locals;
     struct target_memory memory;
     int parent; /* pid; 0: unknown */
     size_t row; /* in the target table */
@@ -99,6 +101,13 @@ MUST_CHECK enum err_code target_leave(struct target *target, uint64_t now_ns);
  * only what was copied counts. */
 void target_read_context(struct target *target, struct thread_reading *reading,
                          struct memory *copy);
+
+/* Reads the variables of a thread that stands still as long as this takes, if they are wanted and have not been read; target_place_locals
+ * follows once the reading has been folded. */
+MUST_CHECK enum err_code target_read_locals(struct target *target,
+                                            const struct thread_reading *reading,
+                                            bool is_stopped);
+void target_place_locals(struct target *target, const struct thread_reading *reading);
 
 /* Reads the asyncio tasks if that is wanted and due; `ticks` have passed since the last call.  ERR_OK also if
  * they cannot be read: threads are sampled nevertheless. */

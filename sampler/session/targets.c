@@ -58,6 +58,7 @@ enum err_code targets_init(struct targets *targets, const struct session_options
     origins_init(&targets->origins);
     task_board_init(&targets->board);
     lock_board_init(&targets->locks);
+    locals_board_init(&targets->locals);
     enum err_code rc = profile_create(&targets->profile, err);
     if (!rc)
         rc = waits_create(targets->profile, !options->hides_arguments, &targets->waits, err);
@@ -137,6 +138,7 @@ void targets_deinit(struct targets *targets)
     profile_destroy(targets->profile);
     task_board_deinit(&targets->board);
     lock_board_deinit(&targets->locks);
+    locals_board_deinit(&targets->locals);
     target_table_deinit(&targets->target_table);
     origins_deinit(&targets->origins);
     memset(targets, 0, sizeof *targets);
@@ -241,6 +243,7 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
         return rc;
     }
     target->locks = &targets->locks;
+    target->locals = &targets->locals;
     targets->items[targets->count++] = target;
     warn_of_version(targets, target);
     warn_of_another(targets, target);

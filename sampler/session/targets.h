@@ -17,6 +17,7 @@
 #include "sampler/base/err.h"
 #include "sampler/session.h"
 #include "sampler/session/engine.h"
+#include "sampler/session/fold/locals_board.h"
 #include "sampler/session/fold/lock_board.h"
 #include "sampler/session/fold/task_board.h"
 #include "sampler/session/fold/thread_cpu.h"
@@ -37,6 +38,7 @@ struct targets {
     struct origins origins;
     struct task_board board;
     struct lock_board locks;
+    struct locals_board locals;
     struct lock_reader lock_reader;
     struct memory_reader memory_reader;
     struct target *items[SESSION_MAX_PROCESSES];

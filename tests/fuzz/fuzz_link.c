@@ -5,6 +5,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/byte_reader.h"
+#include "sampler/base/frame_variables.h"
 #include "sampler/capture/block.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/growing.h"
@@ -98,6 +99,18 @@ static void read_state(struct byte_reader *in)
         for (uint32_t k = 0; k < lock->holder_count; k++)
             fuzz_check(lock->holders[k].function < rows.strings &&
                        lock->holders[k].file < rows.strings);
+    }
+    for (size_t i = 0; i < state.locals.count; i++) {
+        const struct session_locals_thread *const thread = &state.locals.threads[i];
+        struct byte_reader frames =
+            byte_reader_of(state.locals.frames + thread->from, thread->bytes);
+        struct variable_frame frame;
+        struct variable variable;
+        uint64_t left_out;
+        fuzz_check(thread->from + thread->bytes <= state.locals.frame_bytes);
+        while (frame_variables_next_frame(&frames, &frame))
+            while (frame_variables_next(&frames, &variable, &left_out))
+                fuzz_check(variable.name && variable.type && variable.kind <= VARIABLE_FREE);
     }
     state_deinit(&state);
 }

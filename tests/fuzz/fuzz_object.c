@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_check(bytes.count <= OBJECT_MAX_BYTES);
     object_bytes_deinit(&bytes);
     any_memory_init(&any, data + 1, size - 1);
-    if (!dict_read(&any.memory, &layout, addr, &entries)) {
+    if (!dict_read(&any.memory, &layout, addr, 0, &entries)) {
         fuzz_check(entries.count <= DICT_MAX_ENTRIES);
         dict_entries_deinit(&entries);
     }

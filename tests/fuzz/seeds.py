@@ -232,6 +232,16 @@ def objects():
     yield "keys", bytes([4]) + struct.pack("=6Q", 1, 2, 0, 0, 8192, 0) + bytes([0, 3, 3, 0, 0, 0, 0, 0]) + b"\0" * 200
 
 
+def object_texts():
+    """An object of each kind, whose members are itself (fuzz_object_text.c)."""
+    for kind in range(19):
+        head = struct.pack("=QQ", 1, 0x70000000 + 4096 * kind)
+        fields = struct.pack("=6Q", 1000000, 8192, 8192, 4096 * 64, 8192, 7)
+        yield "large_%d" % kind, bytes([4]) + (head + fields).ljust(256, b"\x7f")
+        # All words lead back to the begin of the object.
+        yield "itself_%d" % kind, bytes([kind % 4]) + head + struct.pack("=30Q", 3, *[4096 * 256] * 29)
+
+
 def stacks():
     read, pop = 200, 100
     for version in range(5):
@@ -387,7 +397,11 @@ def links():
     line = number(4) + number(5) + number(12) + number(10 ** 9)
     locks += number(1) + number(4711) + number(3) + number(0x7f3c2a10b4c0) + b"".join(map(number, (10 ** 9, 10 ** 9, 10 ** 8, 9, 1, 7, 2)))
     locks += number(2) + line + line + number(1) + line
-    for name, end in (("state", b"\0\0"), ("state_tasks", tasks + b"\0"), ("state_locks", b"\0" + locks)):
+    variable = b"\1\0" + text(b"amount") + text(b"int") + b"\1" + text(b"250")
+    frames = number(4) + number(5) + variable + b"\0" + number(2)
+    variables = b"\1" + number(0) + number(1) + number(4711) + number(4712) + number(1) + number(len(frames)) + number(len(frames)) + frames
+    for name, end in (("state", b"\0\0\0"), ("state_tasks", tasks + b"\0\0"), ("state_locks", b"\0" + locks + b"\0"),
+                      ("state_variables", b"\0\0" + variables)):
         yield name, bytes([3]) + status + bytes(48) + quality + number(10) + number(0) + targets + origins + end
     rows = b"".join(piece(b"R", row) for row in rows_of_a_capture())
     yield "live", bytes([4]) + rows + piece(b"m", memory_of_a_capture()) + piece(b"s", b"") + piece(b"E", b"")
@@ -503,7 +517,7 @@ def cores():
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
     for target, seeds in (("capture", captures), ("context", contexts), ("core_file", cores), ("demangle", mangled), ("elf", elves), ("link", links), ("location", locations),
-                          ("maps", maps), ("native_names", native_names), ("layout", layouts), ("object", objects),
+                          ("maps", maps), ("native_names", native_names), ("layout", layouts), ("object", objects), ("object_text", object_texts),
                           ("relay", relayed), ("stack", stacks), ("thread_contexts", thread_contexts), ("unwind/x86_64", unwinds),
                           ("unwind/aarch64", aarch64_unwinds)):
         os.makedirs(os.path.join(folder, target), exist_ok=True)

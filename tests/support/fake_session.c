@@ -361,6 +361,15 @@ enum err_code session_locks(struct session *session, struct session_locks *out, 
     return ERR_OK;
 }
 
+enum err_code session_locals(struct session *session, struct session_locals *out,
+                             struct err *err)
+{
+    (void)session;
+    (void)err;
+    *out = (struct session_locals){ .count = 0 };
+    return ERR_OK;
+}
+
 enum err_code session_origin(struct session *session, profile_origin number,
                              struct session_origin *out, struct err *err)
 {

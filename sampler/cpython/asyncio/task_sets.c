@@ -179,7 +179,7 @@ static enum err_code mark_running(struct task_sets *sets)
 {
     struct dict_entries entries;
     const enum err_code rc =
-        dict_read(sets->reads->memory, sets->layout, sets->current, &entries);
+        dict_read(sets->reads->memory, sets->layout, sets->current, 0, &entries);
     if (rc)
         return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
     for (size_t i = 0; i < entries.count; i++) {

@@ -6,19 +6,11 @@
 
 #include "sampler/base/utf8.h"
 #include "sampler/cpython/objects/dict.h"
+#include "sampler/cpython/objects/number.h"
 
 enum {
-    WORD = sizeof(uint64_t),
-    DIGIT_BITS = 30,
     MAX_DIGITS = 5,  /* of an int: 128 bits and more */
     MAX_ENTRIES = 64 /* of an OpenTelemetry context */
-};
-
-/* An int: its digits, the lowest first. */
-struct number {
-    bool is_negative;
-    unsigned count;
-    uint32_t digits[MAX_DIGITS];
 };
 
 static void put_text(const unsigned char *bytes, size_t length, char out[VALUE_MAX_TEXT])
@@ -64,55 +56,16 @@ static enum err_code read_bytes(struct memory *memory, const struct layout *layo
 static enum err_code read_int(struct memory *memory, const struct layout *layout,
                               remote_addr object, struct number *out)
 {
-    enum { TAG_SIGN = 3, TAG_NEGATIVE = 2, TAG_BITS = 3 };
-    uint64_t size;
-    const remote_addr fields = object + object_first_field(layout);
-    *out = (struct number){ 0 };
-    enum err_code rc = memory_read_u64(memory, fields, &size);
-    if (rc)
-        return rc;
-    const int64_t is_signed = (int64_t)size;
-    out->is_negative = layout->has_int_tag ? (size & TAG_SIGN) == TAG_NEGATIVE : is_signed < 0;
-    const uint64_t count = layout->has_int_tag ? size >> TAG_BITS
-                           : is_signed < 0     ? UINT64_C(0) - size
-                                               : size;
-    if (count > MAX_DIGITS)
-        return ERR_LIMIT;
-    out->count = (unsigned)count;
-    if (count)
-        rc = memory_read(memory, fields + WORD, out->digits, count * sizeof *out->digits);
-    for (size_t i = 0; i < count && !rc; i++)
-        if (out->digits[i] >> DIGIT_BITS)
-            rc = ERR_CORRUPT;
-    return rc;
-}
-
-/* Divides by `by`, and returns the rest. */
-static uint32_t divide_number(struct number *number, uint32_t by)
-{
-    uint64_t rest = 0;
-    for (unsigned i = number->count; i-- > 0;) {
-        const uint64_t part = rest << DIGIT_BITS | number->digits[i];
-        number->digits[i] = (uint32_t)(part / by);
-        rest = part % by;
-    }
-    return (uint32_t)rest;
-}
-
-static bool is_zero(const struct number *number)
-{
-    for (unsigned i = 0; i < number->count; i++)
-        if (number->digits[i])
-            return false;
-    return true;
+    const enum err_code rc = number_read(memory, layout, object, out);
+    return !rc && out->count > MAX_DIGITS ? ERR_LIMIT : rc;
 }
 
 /* In `count` hexadecimal digits.  ERR_CORRUPT: it does not fit. */
 static enum err_code put_hex(struct number *number, size_t count, char *out)
 {
     for (size_t at = count; at-- > 0;)
-        out[at] = "0123456789abcdef"[divide_number(number, 16)];
-    return number->is_negative || !is_zero(number) ? ERR_CORRUPT : ERR_OK;
+        out[at] = "0123456789abcdef"[number_divide(number, 16)];
+    return number->is_negative || !number_is_zero(number) ? ERR_CORRUPT : ERR_OK;
 }
 
 static enum err_code put_type(struct memory *memory, const struct layout *layout,
@@ -153,18 +106,11 @@ enum err_code value_read(struct memory *memory, const struct layout *layout, rem
     if (rc == ERR_LIMIT)
         return put_type(memory, layout, type, out);
     if (!rc && object_type_is(memory, layout, type, "bool"))
-        snprintf(out, VALUE_MAX_TEXT, "%s", is_zero(&number) ? "False" : "True");
+        snprintf(out, VALUE_MAX_TEXT, "%s", number_is_zero(&number) ? "False" : "True");
     else if (!rc) {
-        /* In decimal digits. */
-        char text[VALUE_MAX_TEXT];
-        size_t at = sizeof text - 1;
-        text[at] = '\0';
-        do {
-            text[--at] = (char)('0' + divide_number(&number, 10));
-        } while (!is_zero(&number));
-        if (number.is_negative)
-            text[--at] = '-';
-        memcpy(out, text + at, sizeof text - at);
+        char text[NUMBER_TEXT_BYTES];
+        number_put(&number, text);
+        snprintf(out, VALUE_MAX_TEXT, "%.*s", VALUE_MAX_TEXT - 1, text);
     }
     return rc;
 }
@@ -176,7 +122,7 @@ static enum err_code find_key(struct memory *memory, const struct layout *layout
 {
     struct dict_entries entries;
     const size_t length = strlen(begin);
-    enum err_code rc = dict_read(memory, layout, dict, &entries);
+    enum err_code rc = dict_read(memory, layout, dict, 0, &entries);
     if (rc)
         return rc;
     rc = ERR_NOT_FOUND;
@@ -219,7 +165,7 @@ static enum err_code read_ids(struct memory *memory, const struct layout *layout
         if (!rc)
             rc =
                 flags & OBJECT_IS_INT ? read_int(memory, layout, ids[i], &number) : ERR_CORRUPT;
-        if (!rc && is_zero(&number))
+        if (!rc && number_is_zero(&number))
             rc = ERR_NOT_FOUND; /* that of no span */
         if (!rc)
             rc = put_hex(&number, digits[i], out + i * (TRACE_DIGITS + 1));

@@ -22,12 +22,13 @@ enum { FRAME_HISTORY_BEFORE = 3, SKIP = UINT16_MAX };
     AT(tstate_bytes), SKIP, AT(tstate_next), AT(tstate_interp), AT(tstate_current_frame)
 #define TSTATE_TAIL_SLOTS \
     AT(tstate_thread_id), AT(tstate_native_thread_id), AT(tstate_datastack_chunk), SKIP
-#define FRAME_SLOTS                                                                   \
-    AT(frame_bytes), AT(frame_previous), AT(frame_executable), AT(frame_instr), SKIP, \
-        AT(frame_owner)
+#define FRAME_SLOTS                                                             \
+    AT(frame_bytes), AT(frame_previous), AT(frame_executable), AT(frame_instr), \
+        AT(frame_variables), AT(frame_owner)
 #define CODE_SLOTS                                                                  \
     AT(code_bytes), AT(code_filename), SKIP, AT(code_qualname), AT(code_linetable), \
-        AT(code_firstlineno), SKIP, SKIP, SKIP, AT(code_instructions)
+        AT(code_firstlineno), AT(code_argcount), AT(code_varnames), AT(code_kinds), \
+        AT(code_instructions)
 #define OBJECT_SLOTS     AT(object_bytes), AT(object_type)
 #define TYPE_SLOTS       SKIP, AT(type_name), SKIP, SKIP
 #define SEQUENCE_SLOTS   SKIP, SKIP, SKIP, SKIP, SKIP, SKIP
@@ -152,6 +153,10 @@ static void derive_fields(struct layout *layout)
 {
     enum {
         FRAMESIZE_AFTER_FIRSTLINENO = 8,
+        FLAGS_BEFORE_ARGCOUNT = 4,
+        KWONLYARGCOUNT_AFTER_ARGCOUNT = 8,
+        GLOBALS_AFTER_EXECUTABLE = 24,
+        LOCALS_AFTER_EXECUTABLE = 40,
         FIRSTTRACEABLE_BEFORE_INSTRUCTIONS = 16,
         UTF8_AND_ITS_LENGTH = 16,
         BASICSIZE_AFTER_NAME = 8,
@@ -164,6 +169,10 @@ static void derive_fields(struct layout *layout)
     };
     layout->tstate_datastack_top = layout->tstate_datastack_chunk + (uint32_t)sizeof(uint64_t);
     layout->code_framesize = layout->code_firstlineno + FRAMESIZE_AFTER_FIRSTLINENO;
+    layout->code_flags = layout->code_argcount - FLAGS_BEFORE_ARGCOUNT;
+    layout->code_kwonlyargcount = layout->code_argcount + KWONLYARGCOUNT_AFTER_ARGCOUNT;
+    layout->frame_globals = layout->frame_executable + GLOBALS_AFTER_EXECUTABLE;
+    layout->frame_locals = layout->frame_executable + LOCALS_AFTER_EXECUTABLE;
     /* 3.13 stores the depth of the value stack next to the instruction. */
     if (!layout->frame_stack)
         layout->frame_stack = layout->frame_instr + (uint32_t)sizeof(uint64_t);

@@ -38,7 +38,8 @@ enum {
     LAYOUT_DEBUG_OFFSETS_BYTES = 1024,
 };
 
-/* X(field, width in bytes, structure) */
+/* X(field, width in bytes, structure).  frame_variables: of a frame in the heap they lie behind what is read of it at once.
+ * code_varnames: from 3.11 on those of cells and free variables too, and code_kinds says which. */
 #define LAYOUT_FIELDS(X)                     \
     X(runtime_interpreters_head, 8, runtime) \
     X(runtime_gil_locked, 4, runtime)        \
@@ -81,11 +82,22 @@ enum {
     X(frame_lasti, 4, frame)                 \
     X(frame_executing, 1, frame)             \
     X(frame_values, 8, frame)                \
+    X(frame_globals, 8, frame)               \
+    X(frame_locals, 8, frame)                \
+    X(frame_variables, 8, object)            \
     X(code_filename, 8, code)                \
     X(code_qualname, 8, code)                \
     X(code_linetable, 8, code)               \
     X(code_firstlineno, 4, code)             \
     X(code_firsttraceable, 4, code)          \
+    X(code_flags, 4, code)                   \
+    X(code_argcount, 4, code)                \
+    X(code_kwonlyargcount, 4, code)          \
+    X(code_nlocals, 4, code)                 \
+    X(code_varnames, 8, code)                \
+    X(code_cellvars, 8, code)                \
+    X(code_freevars, 8, code)                \
+    X(code_kinds, 8, code)                   \
     X(code_nlocalsplus, 4, code)             \
     X(code_stacksize, 4, code)               \
     X(code_framesize, 4, code)               \
@@ -164,6 +176,8 @@ enum { LAYOUT_NO_LAST = UINT8_MAX };
     X(has_tuple_hash, 14, LAYOUT_NO_LAST)                                                        \
     /* An int has a word of size and sign, not a signed size. */                                 \
     X(has_int_tag, 12, LAYOUT_NO_LAST)                                                           \
+    /* Variables have tags in their low bits, and an int may be there itself. */                 \
+    X(has_tagged_variables, 14, LAYOUT_NO_LAST)                                                  \
     /* The states of coroutines begin at zero, not below. */                                     \
     X(has_states_from_zero, 15, LAYOUT_NO_LAST)                                                  \
     /* Another value is above the awaited object. */                                             \

@@ -47,7 +47,7 @@ static enum err_code read_old_keys(struct memory *memory, remote_addr addr, stru
     const uint64_t size = field_u64(head, OLD_KEYS_SIZE);
     const uint64_t count = field_u64(head, OLD_KEYS_ENTRY_COUNT);
     const uint64_t width = size <= UINT8_MAX ? 1 : size <= UINT16_MAX ? 2 : 4;
-    if (count > DICT_MAX_ENTRIES || size >> MAX_LOG2_INDEX_BYTES)
+    if (size >> MAX_LOG2_INDEX_BYTES)
         return ERR_CORRUPT;
     *out = (struct keys){ .entries = addr + OLD_KEYS_INDICES + size * width,
                           .count = (size_t)count,
@@ -63,8 +63,7 @@ static enum err_code read_keys(struct memory *memory, remote_addr addr, struct k
         return rc;
     const uint64_t count = field_u64(head, KEYS_ENTRY_COUNT);
     const unsigned log2_bytes = head[KEYS_LOG2_INDEX_BYTES];
-    if (count > DICT_MAX_ENTRIES || log2_bytes > MAX_LOG2_INDEX_BYTES ||
-        head[KEYS_KIND] > KIND_SPLIT)
+    if (log2_bytes > MAX_LOG2_INDEX_BYTES || head[KEYS_KIND] > KIND_SPLIT)
         return ERR_CORRUPT;
     *out = (struct keys){ .entries = addr + KEYS_INDICES + (1ull << log2_bytes),
                           .count = (size_t)count,
@@ -87,15 +86,19 @@ static enum err_code fill_values(struct memory *memory, remote_addr values,
     return rc;
 }
 
-/* values 0: the entries hold the values. */
+/* values 0: the entries hold the values.  most 0: all entries are wanted. */
 static enum err_code read_pairs(struct memory *memory, const struct layout *layout,
-                                remote_addr keys_addr, remote_addr values,
+                                remote_addr keys_addr, remote_addr values, size_t most,
                                 struct dict_entries *out)
 {
     struct keys keys;
     *out = (struct dict_entries){ 0 };
     enum err_code rc = layout->has_plain_keys ? read_old_keys(memory, keys_addr, &keys)
                                               : read_keys(memory, keys_addr, &keys);
+    if (!rc && most && keys.count > most)
+        keys.count = most;
+    if (!rc && keys.count > DICT_MAX_ENTRIES)
+        rc = ERR_CORRUPT;
     if (!rc) {
         /* All entries, deleted ones included. */
         const size_t words = keys.kind == KIND_GENERAL ? 3 : 2;
@@ -130,7 +133,7 @@ static enum err_code read_pairs(struct memory *memory, const struct layout *layo
 }
 
 enum err_code dict_read(struct memory *memory, const struct layout *layout, remote_addr dict,
-                        struct dict_entries *out)
+                        size_t most, struct dict_entries *out)
 {
     uint64_t keys, values;
     enum err_code rc = memory_read_u64(memory, dict + layout->dict_keys, &keys);
@@ -138,7 +141,8 @@ enum err_code dict_read(struct memory *memory, const struct layout *layout, remo
         rc = memory_read_u64(memory, dict + layout->dict_values, &values);
     if (rc)
         return rc;
-    return read_pairs(memory, layout, keys, values ? values + layout->values_bytes : 0, out);
+    return read_pairs(memory, layout, keys, values ? values + layout->values_bytes : 0, most,
+                      out);
 }
 
 /* Compares a batch of keys with `key`: the length and the characters of a compact ASCII str. */
@@ -189,8 +193,14 @@ static enum err_code find_entry(struct memory *memory, const struct layout *layo
 enum err_code dict_find(struct memory *memory, const struct layout *layout, remote_addr dict,
                         const char *key, remote_addr *out)
 {
+    return dict_find_early(memory, layout, dict, key, 0, out);
+}
+
+enum err_code dict_find_early(struct memory *memory, const struct layout *layout,
+                              remote_addr dict, const char *key, size_t most, remote_addr *out)
+{
     struct dict_entries entries;
-    enum err_code rc = dict_read(memory, layout, dict, &entries);
+    enum err_code rc = dict_read(memory, layout, dict, most, &entries);
     if (rc)
         return rc;
     rc = find_entry(memory, layout, &entries, key, out);
@@ -279,7 +289,8 @@ enum err_code object_attribute(struct memory *memory, const struct layout *layou
     struct dict_entries entries;
     rc = memory_read_u64(memory, type + layout->heap_type_cached_keys, &keys);
     if (!rc)
-        rc = read_pairs(memory, layout, keys, storage.values + layout->values_bytes, &entries);
+        rc = read_pairs(memory, layout, keys, storage.values + layout->values_bytes, 0,
+                        &entries);
     if (rc)
         return rc;
     rc = find_entry(memory, layout, &entries, name, out);

@@ -29,13 +29,18 @@ struct dict_entries {
     size_t count;
 };
 
+/* most: of its first entries, deleted ones included; 0: all are wanted. */
 MUST_CHECK enum err_code dict_read(struct memory *memory, const struct layout *layout,
-                                   remote_addr dict, struct dict_entries *out);
+                                   remote_addr dict, size_t most, struct dict_entries *out);
 void dict_entries_deinit(struct dict_entries *entries);
 
 /* The value of an ASCII str key.  ERR_NOT_FOUND: no such key. */
 MUST_CHECK enum err_code dict_find(struct memory *memory, const struct layout *layout,
                                    remote_addr dict, const char *key, remote_addr *out);
+/* A key that is among the first `most` entries. */
+MUST_CHECK enum err_code dict_find_early(struct memory *memory, const struct layout *layout,
+                                         remote_addr dict, const char *key, size_t most,
+                                         remote_addr *out);
 
 /* A global variable of an imported module.  ERR_NOT_FOUND: it is not imported, or has no such variable. */
 MUST_CHECK enum err_code dict_find_global(struct memory *memory, const struct layout *layout,

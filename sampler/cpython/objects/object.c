@@ -32,32 +32,49 @@ static struct str_form str_form(const struct layout *layout, uint32_t state)
         struct str_form){ .width = form & 7, .compact = form >> 3 & 1, .ascii = form >> 4 & 1 };
 }
 
+/* The characters of a str. */
+struct str_characters {
+    remote_addr addr;
+    uint64_t count;
+    size_t width;
+};
+
+static enum err_code find_characters(struct memory *memory, const struct layout *layout,
+                                     remote_addr addr, struct str_characters *out)
+{
+    unsigned char head[LAYOUT_MAX_STR_HEAD_BYTES];
+    if (addr == 0)
+        return ERR_CORRUPT;
+    /* Reads as much as the shortest form has: the bytes after it may not be mapped. */
+    const enum err_code rc = memory_read(memory, addr, head, layout->unicode_ascii_bytes);
+    if (rc)
+        return rc;
+    const struct str_form form = str_form(layout, field_u32(head, layout->unicode_state));
+    if (!form.compact || (form.width != 1 && form.width != 2 && form.width != 4))
+        return ERR_CORRUPT;
+    *out = (struct str_characters){ .addr = addr + (form.ascii ? layout->unicode_ascii_bytes
+                                                               : layout->unicode_compact_bytes),
+                                    .count = field_u64(head, layout->unicode_length),
+                                    .width = form.width };
+    return ERR_OK;
+}
+
 static enum err_code read_str(struct memory *memory, const struct layout *layout,
                               remote_addr addr, size_t most, bool is_file_name,
                               struct object_bytes *out)
 {
     enum { MAX_UTF8_BYTES = 4 };
-    unsigned char head[LAYOUT_MAX_STR_HEAD_BYTES];
-    if (addr == 0)
-        return ERR_CORRUPT;
-    /* Reads as much as the shortest form has: the bytes after it may not be mapped. */
-    enum err_code rc = memory_read(memory, addr, head, layout->unicode_ascii_bytes);
+    struct str_characters characters;
+    enum err_code rc = find_characters(memory, layout, addr, &characters);
     if (rc)
         return rc;
-    const struct str_form form = str_form(layout, field_u32(head, layout->unicode_state));
-    uint64_t count = field_u64(head, layout->unicode_length);
-    if (!form.compact || (form.width != 1 && form.width != 2 && form.width != 4))
-        return ERR_CORRUPT;
-    if (count > most)
-        count = most;
-    const remote_addr data =
-        addr + (form.ascii ? layout->unicode_ascii_bytes : layout->unicode_compact_bytes);
+    const uint64_t count = characters.count < most ? characters.count : most;
     /* The characters start after the largest size of the encoded text, so it never overwrites them. */
     const size_t text_room = (size_t)count * MAX_UTF8_BYTES;
-    const size_t raw_bytes = (size_t)count * form.width;
+    const size_t raw_bytes = (size_t)count * characters.width;
     rc = object_bytes_reserve(out, text_room + raw_bytes + 1);
     if (!rc && raw_bytes)
-        rc = memory_read(memory, data, out->bytes + text_room, raw_bytes);
+        rc = memory_read(memory, characters.addr, out->bytes + text_room, raw_bytes);
     if (!rc)
         rc = memory_confirm(memory);
     if (!rc) {
@@ -65,7 +82,7 @@ static enum err_code read_str(struct memory *memory, const struct layout *layout
         for (size_t i = 0; i < (size_t)count; i++) {
             uint32_t code = 0;
             char text[4];
-            memcpy(&code, out->bytes + text_room + i * form.width, form.width);
+            memcpy(&code, out->bytes + text_room + i * characters.width, characters.width);
             const size_t n = utf8_encode(is_file_name ? file_name_of_python(code) : code, text);
             memcpy(out->bytes + used, text, n);
             used += n;
@@ -91,6 +108,28 @@ enum err_code object_read_str_start(struct memory *memory, const struct layout *
                                     remote_addr addr, size_t most, struct object_bytes *out)
 {
     return read_str(memory, layout, addr, most, false, out);
+}
+
+enum err_code object_read_characters(struct memory *memory, const struct layout *layout,
+                                     remote_addr addr, size_t most, uint32_t *out,
+                                     uint64_t *count_out)
+{
+    unsigned char raw[OBJECT_MAX_SHOWN * sizeof *out];
+    struct str_characters characters;
+    enum err_code rc = most <= OBJECT_MAX_SHOWN
+                           ? find_characters(memory, layout, addr, &characters)
+                           : ERR_LIMIT;
+    if (rc)
+        return rc;
+    const size_t count = characters.count < most ? (size_t)characters.count : most;
+    if (count)
+        rc = memory_read(memory, characters.addr, raw, count * characters.width);
+    for (size_t i = 0; i < count && !rc; i++) {
+        out[i] = 0;
+        memcpy(&out[i], raw + i * characters.width, characters.width);
+    }
+    *count_out = characters.count;
+    return rc;
 }
 
 enum err_code object_read_bytes(struct memory *memory, const struct layout *layout,
@@ -142,7 +181,8 @@ bool object_text_is_plain(const char *text, size_t length)
 }
 
 /* A short read is fine: the next page may not be mapped. */
-enum err_code object_read_text(struct memory *memory, remote_addr addr, char *out, size_t room)
+enum err_code object_read_c_string(struct memory *memory, remote_addr addr, char *out,
+                                   size_t room)
 {
     enum { PAGE_BYTES = 4096 };
     const size_t left = PAGE_BYTES - (size_t)(addr % PAGE_BYTES);
@@ -157,10 +197,13 @@ enum err_code object_read_text(struct memory *memory, remote_addr addr, char *ou
     const enum err_code rc = memory_readv(memory, spans, first < room ? 2 : 1, &arrived);
     if (rc && rc != ERR_FAULT)
         return rc;
-    const char *const end = memchr(out, 0, arrived);
-    if (!end || !object_text_is_plain(out, (size_t)(end - out)))
-        return ERR_CORRUPT;
-    return memory_confirm(memory);
+    return memchr(out, 0, arrived) ? memory_confirm(memory) : ERR_CORRUPT;
+}
+
+enum err_code object_read_text(struct memory *memory, remote_addr addr, char *out, size_t room)
+{
+    const enum err_code rc = object_read_c_string(memory, addr, out, room);
+    return !rc && !object_text_is_plain(out, strlen(out)) ? ERR_CORRUPT : rc;
 }
 
 enum err_code object_read_int(struct memory *memory, const struct layout *layout,

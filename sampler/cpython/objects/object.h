@@ -3,7 +3,8 @@
  *
  * Ownership: struct object_bytes is the caller's storage and grows as needed; object_bytes_deinit
  * accepts a zeroed one.
- * Limits: OBJECT_MAX_CHARACTERS of a str (the rest is cut off), OBJECT_MAX_BYTES of a bytes object.
+ * Limits: OBJECT_MAX_CHARACTERS of a str (the rest is cut off), OBJECT_MAX_SHOWN of one that is read as it is; OBJECT_MAX_BYTES of a
+ * bytes object.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_OBJECT_H
 #define SAMPLER_CPYTHON_OBJECTS_OBJECT_H
@@ -15,7 +16,7 @@
 #include "sampler/cpython/layout/layout.h"
 #include "sampler/process/memory.h"
 
-enum { OBJECT_MAX_CHARACTERS = 1 << 17, OBJECT_MAX_BYTES = 16 << 20 };
+enum { OBJECT_MAX_CHARACTERS = 1 << 17, OBJECT_MAX_BYTES = 16 << 20, OBJECT_MAX_SHOWN = 128 };
 
 struct object_bytes {
     unsigned char *bytes;
@@ -36,6 +37,12 @@ MUST_CHECK enum err_code object_read_file_name(struct memory *memory,
 MUST_CHECK enum err_code object_read_str_start(struct memory *memory,
                                                const struct layout *layout, remote_addr addr,
                                                size_t most, struct object_bytes *out);
+/* Reads the first `most` characters of a string as they are, lone surrogates too, OBJECT_MAX_SHOWN or fewer; *count_out: how many
+ * it has. */
+MUST_CHECK enum err_code object_read_characters(struct memory *memory,
+                                                const struct layout *layout, remote_addr addr,
+                                                size_t most, uint32_t *out,
+                                                uint64_t *count_out);
 /* A bytes object.  ERR_LIMIT: longer than OBJECT_MAX_BYTES. */
 MUST_CHECK enum err_code object_read_bytes(struct memory *memory, const struct layout *layout,
                                            remote_addr addr, struct object_bytes *out);
@@ -46,6 +53,8 @@ MUST_CHECK enum err_code object_read_bytes(struct memory *memory, const struct l
 #define OBJECT_IS_BYTES (UINT64_C(1) << 27)
 #define OBJECT_IS_STR   (UINT64_C(1) << 28)
 #define OBJECT_IS_DICT  (UINT64_C(1) << 29)
+/* ... or that it was made while the program ran, as classes are. */
+#define OBJECT_IS_MADE (UINT64_C(1) << 9)
 MUST_CHECK enum err_code object_type_flags(struct memory *memory, const struct layout *layout,
                                            remote_addr type, uint64_t *out);
 
@@ -55,8 +64,10 @@ uint32_t object_type_flags_offset(const struct layout *layout);
 bool object_type_is(struct memory *memory, const struct layout *layout, remote_addr type,
                     const char *name);
 
-/* Reads a C string that ends within `room` bytes.  ERR_CORRUPT: it does not end there, is empty, or has
- * other than visible ASCII characters. */
+/* Reads a C string that ends within `room` bytes.  ERR_CORRUPT: it does not end there. */
+MUST_CHECK enum err_code object_read_c_string(struct memory *memory, remote_addr addr,
+                                              char *out, size_t room);
+/* Reads one of plain text.  ERR_CORRUPT also: it is empty, or has other than visible ASCII characters. */
 MUST_CHECK enum err_code object_read_text(struct memory *memory, remote_addr addr, char *out,
                                           size_t room);
 bool object_text_is_plain(const char *text, size_t length);

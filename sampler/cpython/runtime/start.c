@@ -43,7 +43,7 @@ void start_read_service(struct memory *memory, const struct layout *layout, remo
     struct service found;
     remote_addr environ;
     if (dict_find_global(memory, layout, interp, "posix", "environ", &environ) ||
-        dict_read(memory, layout, environ, &variables))
+        dict_read(memory, layout, environ, 0, &variables))
         return;
     for (size_t i = 0; i < variables.count && i < START_MAX_VARIABLES; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++) {

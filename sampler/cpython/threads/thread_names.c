@@ -19,7 +19,7 @@ static enum err_code read_active(struct thread_list *list, remote_addr interp,
     remote_addr active;
     const enum err_code rc =
         dict_find_global(list->memory, layout, interp, "threading", "_active", &active);
-    return rc ? rc : dict_read(list->memory, layout, active, out);
+    return rc ? rc : dict_read(list->memory, layout, active, 0, out);
 }
 
 static bool python_name(struct thread_list *list, const struct dict_entries *active,

@@ -27,6 +27,9 @@ struct sampled_thread {
     uint64_t native_key;
     struct native_outcome native;
     remote_addr asleep_sp, asleep_ip;
+    uint32_t locals_tries; /* in vain */
+    uint32_t locals_row;   /* of the locals board; 0: its variables have not been read */
+    bool lacks_locals_node;
 };
 
 static inline struct sampled_thread *sampled_thread_of(const struct thread *thread)

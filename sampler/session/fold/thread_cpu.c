@@ -378,6 +378,11 @@ uint64_t thread_cpus_arrivals(const struct thread_cpus *cpus, thread_id thread)
     return thread_cpu ? cpu_meter_arrivals(&thread_cpu->meter) : 0;
 }
 
+node_id thread_cpus_node(const struct thread_cpus *cpus, thread_id thread)
+{
+    return thread < cpus->count ? cpus->items[thread].node : 0;
+}
+
 /* Counts samples by thread_cpu->cpu; what is on a CPU or runnable is divided. */
 static enum err_code count_as_known(struct thread_cpus *cpus, thread_id thread,
                                     struct thread_cpu *thread_cpu, uint64_t now_ns,

@@ -114,6 +114,9 @@ void thread_cpus_note_hold(struct thread_cpus *cpus, thread_id thread, uint64_t 
 bool thread_cpus_processor(struct thread_cpus *cpus, thread_id thread, int *processor_out);
 uint64_t thread_cpus_arrivals(const struct thread_cpus *cpus, thread_id thread);
 
+/* The node of the last sample, without the mark of its wait. */
+node_id thread_cpus_node(const struct thread_cpus *cpus, thread_id thread);
+
 /* Counts one sample, now or later. */
 MUST_CHECK enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sample);
 

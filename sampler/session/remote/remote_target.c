@@ -116,7 +116,10 @@ static enum err_code count(struct target_tick *now, struct thread *thread)
     now->reading.failures[reading->failure] += reading->failure != ERR_OK;
     if (!reading->failure && reading->times > now->turn.ticks)
         quality->extrapolated += reading->times - now->turn.ticks;
-    return fold_reading(&target->fold, reading);
+    const enum err_code rc = fold_reading(&target->fold, reading);
+    if (!rc)
+        target_place_locals(target, reading);
+    return rc;
 }
 
 /* Reports the locks of a thread that stands still: that was stopped, waits, or has not moved since it was read last. */
@@ -146,6 +149,16 @@ static enum err_code report_locks(const struct target *target,
     return rc ? rc : lock_board_note(target->locks, &report, 0, reading->now_ns);
 }
 
+/* Reads the variables of a thread that stands still. */
+static enum err_code read_locals(struct target *target, const struct thread_reading *reading)
+{
+    const bool is_stopped = reading->is_stopped && reading->thread->stack.copy.is_still;
+    const bool waits = reading->is_asked && reading->runs == VALUE_NO;
+    return reading->failure || (reading->motion == THREAD_MOVING && !waits)
+               ? ERR_OK
+               : target_read_locals(target, reading, is_stopped);
+}
+
 static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
 {
     struct target_tick *const now = context;
@@ -159,6 +172,8 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
     if (!reading->failure)
         asleep_find(now->target, &now->tick->asleep, reading);
     enum err_code rc = report_locks(now->target, reading);
+    if (!rc)
+        rc = read_locals(now->target, reading);
     if (!rc)
         rc = count(now, thread);
     reading->native = NULL;
@@ -176,7 +191,9 @@ static enum err_code keep_thread(void *context, struct thread *thread, enum err_
     const struct thread_reading *const reading = take_reading(now, thread, failure);
     if (reading->failure)
         return ERR_OK;
-    const enum err_code rc = report_locks(now->target, reading);
+    enum err_code rc = report_locks(now->target, reading);
+    if (!rc)
+        rc = read_locals(now->target, reading);
     return rc ? rc : fold_read_leaf(&now->target->fold, thread);
 }
 

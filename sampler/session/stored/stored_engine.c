@@ -124,8 +124,12 @@ static enum err_code take_thread(void *context, struct thread *thread, enum err_
     if (!failure && target->fold.native_stacks)
         reading->native = copy_native(now, core_thread);
     enum err_code rc = report_locks(now, reading);
+    if (!rc && !failure)
+        rc = target_read_locals(target, reading, false);
     if (!rc)
         rc = fold_reading(&target->fold, reading);
+    if (!rc)
+        target_place_locals(target, reading);
     reading->native = NULL;
     return rc;
 }

@@ -26,6 +26,27 @@ enum err_code session_locks_copy(const struct session_locks *from, struct sessio
     return ERR_OK;
 }
 
+enum err_code session_locals_copy(const struct session_locals *from, struct session_locals *out,
+                                  struct err *err)
+{
+    struct session_locals copy = *from;
+    copy.threads = copy_of(from->threads, from->count, sizeof *copy.threads);
+    copy.frames = copy_of(from->frames, from->frame_bytes, 1);
+    if (!copy.threads || !copy.frames) {
+        session_locals_deinit(&copy);
+        return err_nomem(err);
+    }
+    *out = copy;
+    return ERR_OK;
+}
+
+void session_locals_deinit(struct session_locals *locals)
+{
+    free(locals->threads);
+    free(locals->frames);
+    *locals = (struct session_locals){ .threads = NULL };
+}
+
 void session_locks_deinit(struct session_locks *locks)
 {
     free(locks->threads);
