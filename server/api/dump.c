@@ -34,16 +34,20 @@ static const struct dump_view whole_view = { .shows_idle = true, .dumps = 1 };
 
 /* ERR_GONE, ERR_NOT_PYTHON, ERR_PERM and the like: there is no dump. */
 static enum err_code take_process(const struct handler_context *handler, pid_t pid,
-                                  bool wants_tasks, struct process_facts *facts,
-                                  struct dump *dump, struct err *err)
+                                  bool wants_tasks, enum session_locals_mode locals,
+                                  struct process_facts *facts, struct dump *dump,
+                                  struct err *err)
 {
+    const struct dump_request request = { .async = wants_tasks ? SESSION_ASYNC_RUNNING
+                                                               : SESSION_ASYNC_OFF,
+                                          .native = SESSION_NATIVE_LEAF,
+                                          .locals = locals };
     const enum err_code rc = permission_ask(pid, NULL, err);
     if (rc)
         return rc;
     if (process_facts_read(pid, facts))
         return err_set(err, ERR_GONE, "no process %d", (int)pid);
-    return dump_take(dump, pid, wants_tasks ? SESSION_ASYNC_RUNNING : SESSION_ASYNC_OFF,
-                     SESSION_NATIVE_LEAF, handler->request->is_ending, err);
+    return dump_take(dump, pid, &request, handler->request->is_ending, err);
 }
 
 static enum err_code send_text(struct buffer *text, struct response *response, struct err *err)
@@ -74,14 +78,17 @@ enum err_code api_dump_process(const struct handler_context *handler, struct res
     pid_t pid = 0;
     enum err_code rc = handler_dashboard(handler, &dashboard, err);
     if (!rc)
-        rc = query_read(handler->request, QUERY_TASKS | QUERY_FORMAT, &query, err);
+        rc = query_read(handler->request, QUERY_DUMP | QUERY_FORMAT, &query, err);
     const bool is_text = !rc && query.format && strcmp(query.format, "text") == 0;
     if (!rc && query.format && !is_text && strcmp(query.format, "json") != 0)
         rc = err_set(err, ERR_INVALID, "parameter \"format\" must be json or text");
+    if (!rc && query.locals && !dashboard->allows_locals)
+        rc = err_set(err, ERR_PERM,
+                     "this server shows no variables: start it with --allow-locals");
     if (!rc)
         rc = read_pid(handler->argument, &pid, err);
     if (!rc)
-        rc = take_process(handler, pid, query.wants_tasks, &facts, &dump, err);
+        rc = take_process(handler, pid, query.wants_tasks, query.locals, &facts, &dump, err);
     if (rc == ERR_NOT_PYTHON || rc == ERR_GONE) {
         response_problem(response, 404, "%s", err->message);
         return ERR_OK;
@@ -126,7 +133,7 @@ static enum err_code put_process(const struct handler_context *handler, pid_t pi
     enum err_code rc;
     struct process_facts facts;
     struct dump dump;
-    if ((rc = take_process(handler, pid, false, &facts, &dump, err)))
+    if ((rc = take_process(handler, pid, false, SESSION_LOCALS_OFF, &facts, &dump, err)))
         return rc;
     if (merge)
         rc = dump_text_merge(merge, &dump, &whole_view, &facts, err);

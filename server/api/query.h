@@ -17,6 +17,7 @@
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/request_choice.h"
 #include "sampler/profile/views/view.h"
+#include "sampler/session.h"
 #include "server/http/request.h"
 #include "server/settings/setting.h"
 
@@ -42,7 +43,7 @@ enum query_parameter {
     QUERY_FUNCTION = 1 << 18,
     QUERY_BASELINE = 1 << 19,
     QUERY_ANONYMIZE = 1 << 20,
-    QUERY_TASKS = 1 << 21,
+    QUERY_DUMP = 1 << 21, /* tasks, locals */
     QUERY_PID = 1 << 22,
     QUERY_SECONDS = 1 << 23,
     QUERY_RATE = 1 << 24,
@@ -74,6 +75,7 @@ struct query {
     uint32_t note;                                        /* so is this */
     bool anonymizes, wants_tasks, wants_blocks;
     struct request_choice requests;
+    enum session_locals_mode locals;
     struct frame_filters filters;
     struct setting_ids threads, processes;
     struct setting_texts own; /* patterns of paths */

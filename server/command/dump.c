@@ -117,7 +117,7 @@ static enum err_code dump_process(struct dumping *dumping, pid_t pid, struct dum
     memset(&out->err, 0, sizeof out->err);
     if (process_facts_read(pid, &facts))
         return err_set(&out->err, ERR_GONE, "no process %d", (int)pid);
-    enum err_code rc = dump_take_of(&dump, pid, &dumping->request, NULL, &out->err);
+    enum err_code rc = dump_take(&dump, pid, &dumping->request, NULL, &out->err);
     if (!rc && dump.count == 0) {
         dump_deinit(&dump);
         return err_set(&out->err, ERR_CORRUPT, "no thread of process %d can be read", (int)pid);
@@ -172,7 +172,7 @@ static enum err_code dump_core(struct dumping *dumping, const char *file, struct
     enum err_code rc = session_core_open(file, program, &core, &out->err);
     if (rc)
         return rc;
-    rc = dump_take_of(&dump, session_core_facts(core)->number, &dumping->request, NULL, &why);
+    rc = dump_take(&dump, session_core_facts(core)->number, &dumping->request, NULL, &why);
     if (!rc) {
         dump.core = core;
         rc = dump.count > 0 ? put_process(dumping, &dump, &facts, out)
@@ -361,7 +361,11 @@ int command_dump(const struct options *options)
                          options->sampling.async ? SESSION_ASYNC_RUNNING : SESSION_ASYNC_OFF,
                      .native =
                          options->shows_native ? SESSION_NATIVE_FULL : SESSION_NATIVE_LEAF,
-                     .instructions = options->dump.repeat > 1 },
+                     .instructions = options->dump.repeat > 1,
+                     .locals = options->dump.locals,
+                     .stop = options->shows_native || options->dump.locals
+                                 ? SESSION_STOP_ALWAYS
+                                 : SESSION_STOP_AUTO },
         .view = { .shows_idle = options->shows_idle,
                   .shows_tasks = lists_tasks(options),
                   .shows_kernel = options->dump.kernel,

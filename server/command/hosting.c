@@ -59,6 +59,7 @@ enum err_code hosting_open(struct dashboard *dashboard, struct live *live,
         dashboard_hide_arguments(dashboard);
     dashboard->say = note_fault;
     dashboard->say_context = live;
+    dashboard->allows_locals = options->access.allows_locals;
     dashboard->memory_bytes = options->sampling.memory_bytes;
     dashboard->max_rate_hz = settings->max_rate_hz;
     dashboard->max_stop_percent = options->sampling.max_stop_percent;

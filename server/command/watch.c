@@ -133,7 +133,7 @@ static void add_process(pid_t pid, struct dump_merge *merge, struct buffer *text
     struct err err = { 0 };
     if (process_facts_read(pid, &facts) != ERR_OK)
         return;
-    enum err_code rc = dump_take_of(&dump, pid, &request, NULL, &err);
+    enum err_code rc = dump_take(&dump, pid, &request, NULL, &err);
     if (!rc) {
         if (is_alone)
             dump_text_write(text, &dump, &view, &facts);

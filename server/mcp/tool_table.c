@@ -31,6 +31,7 @@
 static const char *const forms[] = { "markdown", "json", "text", NULL };
 static const char *const natives[] = { "off", "leaf", "full", NULL };
 static const char *const asyncs[] = { "off", "running", "all", NULL };
+static const char *const locals[] = { "names", "values", NULL };
 
 static const struct tool tools[] = {
     { .name = "list_processes",
@@ -70,7 +71,11 @@ static const struct tool tools[] = {
           "who holds that and where, and deadlocks. For a process that hangs. It takes a moment; the "
           "process is not changed.",
       .arguments = { { REQUIRED("pid", JSON_NUMBER, "process ID") },
-                     { OPTIONAL("tasks", JSON_FLAG, "asyncio tasks too") } },
+                     { OPTIONAL("tasks", JSON_FLAG, "asyncio tasks too") },
+                     { OPTIONAL("locals", JSON_TEXT,
+                                "variables of each frame, if the server was started with "
+                                "--allow-locals"),
+                       .choices = locals } },
       .path = "/api/v1/processes/{pid}/dump" },
     { .name = "list_sessions",
       .title = "List recordings",

@@ -44,6 +44,7 @@ struct dashboard {
     struct captures *captures; /* NULL: no folder of captures */
     struct sessions *sessions;
     bool hides_arguments;
+    bool allows_locals; /* dumps may show variables */
     double max_rate_hz;
     double max_stop_percent;            /* 0: no limit */
     size_t memory_bytes;                /* maximum size of the profile of a session */

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/vec.h"
 #include "sampler/profile/sink.h"
+#include "sampler/profile/wait.h"
 #include "sampler/session.h"
 #include "server/sessions/startup.h"
 
@@ -18,30 +20,46 @@ static const uint64_t TICK_NS = 30 * NS_PER_MS, MOST_NS = 2 * NS_PER_S;
 static const uint64_t MOST_IN_TURN_NS = 4 * NS_PER_S;
 /* To find its interpreter. */
 static const uint64_t START_NS = 10 * NS_PER_S;
+enum { DUMP_MAX_ROWS = 2 * DUMP_MAX_THREADS }; /* while there may be several of a thread */
 enum {
     RATE_HZ = 200,
     POLL_MS = 10,
     TASK_TRIES = 4,
     NATIVE_TRIES = 8,
     LOCK_TRIES = 4,
-    LOCK_READINGS = 3
+    LOCK_READINGS = 3,
+    LOCALS_TRIES = 6
+};
+
+/* The context of take_run. */
+struct taking {
+    struct dump *dump;
+    bool
+        takes_nodes; /* each node that a thread was at, as its variables were read at one of them */
+    size_t order; /* of the last sample */
 };
 
 /* On the sampling thread, which is the only one to touch the rows until it has ended. */
 static void take_run(void *context, const struct run *run)
 {
-    struct dump *const dump = context;
+    struct taking *const taking = context;
+    struct dump *const dump = taking->dump;
     size_t i = 0;
-    while (i < dump->count && dump->rows[i].thread != run->thread)
+    while (i < dump->count && (dump->rows[i].thread != run->thread ||
+                               (taking->takes_nodes && dump->rows[i].node != run->node)))
         i++;
-    if (i == DUMP_MAX_THREADS)
+    if (i == DUMP_MAX_ROWS)
         return;
     /* On a busy machine, a thread may stop in one tick, and not in the next one. */
     if (run->lacks_native && i < dump->count && !dump->rows[i].lacks_native)
         return;
     dump->count += i == dump->count;
-    dump->rows[i] =
-        (struct dump_row){ run->thread, run->node, run->state, run->spot, run->lacks_native };
+    dump->rows[i] = (struct dump_row){ .thread = run->thread,
+                                       .node = run->node,
+                                       .state = run->state,
+                                       .spot = run->spot,
+                                       .lacks_native = run->lacks_native,
+                                       .order = ++taking->order };
 }
 
 static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
@@ -73,6 +91,69 @@ static enum err_code start(const struct session_options *options, const atomic_b
         return err_set(err, ERR_LIMIT, "finding the interpreter takes too long");
     return err_set(err, ERR_LIMIT, "finding the interpreter of process %d takes too long",
                    (int)options->pids[0]);
+}
+
+/* Is it the node, or the mark of a wait below it? */
+static bool is_at(const struct profile_snapshot *snapshot, node_id at, node_id node)
+{
+    struct wait_text wait;
+    const struct profile_node row = profile_node_at(snapshot, at);
+    return at == node ||
+           (row.parent == node &&
+            wait_of_function(snapshot, profile_frame_at(snapshot, row.frame).function, &wait));
+}
+
+static bool has_python(const struct profile_snapshot *snapshot, node_id node)
+{
+    for (; node; node = profile_node_at(snapshot, node).parent) {
+        const frame_id frame = profile_node_at(snapshot, node).frame;
+        const function_id function = profile_frame_at(snapshot, frame).function;
+        const str_id file = profile_function_at(snapshot, function).file;
+        if (strcmp(profile_string(snapshot, file).text, "~") != 0)
+            return true;
+    }
+    return false;
+}
+
+static int by_tid(const void *left, const void *right)
+{
+    const struct session_locals_thread *const a = left, *const b = right;
+    return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static int by_thread(const void *left, const void *right)
+{
+    const struct dump_row *const a = left, *const b = right;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+/* Keeps one row of each thread: where its variables were read, or else the last. */
+static void choose_rows(struct dump *dump)
+{
+    struct session_locals *const locals = &dump->locals;
+    size_t kept = 0;
+    qsort(locals->threads, locals->count, sizeof *locals->threads, by_tid);
+    qsort(dump->rows, dump->count, sizeof *dump->rows, by_thread);
+    for (size_t i = 0, end; i < dump->count; i = end) {
+        const int32_t tid = profile_thread_at(&dump->snapshot, dump->rows[i].thread).tid;
+        size_t at, chosen = i;
+        LOWER_BOUND(at, locals->count, locals->threads[at].tid < tid);
+        const struct session_locals_thread *const thread =
+            at < locals->count && locals->threads[at].tid == tid ? &locals->threads[at] : NULL;
+        bool has_locals = false;
+        for (end = i; end < dump->count && dump->rows[end].thread == dump->rows[i].thread;
+             end++) {
+            const bool is_there = thread && thread->node &&
+                                  is_at(&dump->snapshot, dump->rows[end].node, thread->node);
+            chosen = is_there || !has_locals ? end : chosen;
+            has_locals |= is_there;
+        }
+        dump->rows[kept] = dump->rows[chosen];
+        dump->rows[kept++].locals = has_locals ? at + 1 : 0;
+    }
+    dump->count = kept;
 }
 
 static enum err_code take_locks(struct dump *dump, struct err *err)
@@ -128,6 +209,10 @@ static enum err_code sample(struct dump *dump, const struct session_options *opt
     dump->at_ns = clock_wall_ns();
     rc = profile_snapshot(session_profile(dump->session), &dump->snapshot, err);
     dump->has_snapshot = !rc;
+    if (!rc && options->locals)
+        rc = session_locals(dump->session, &dump->locals, err);
+    if (!rc && options->locals)
+        choose_rows(dump);
     dump->samples = dump->snapshot.quality.samples;
     /* A sample of a part of many threads stands for others. */
     const uint64_t threads =
@@ -147,6 +232,7 @@ static void drop_request(struct dump *dump)
         profile_snapshot_release(&dump->snapshot);
     session_tasks_deinit(&dump->tasks);
     lock_graph_deinit(&dump->locks);
+    session_locals_deinit(&dump->locals);
     session_destroy(dump->session);
     dump->session = NULL;
     dump->has_snapshot = false;
@@ -173,6 +259,18 @@ static bool lacks_locks(const struct dump *dump)
         const struct lock_thread *const thread =
             tid ? lock_graph_find(&dump->locks, pid, tid) : NULL;
         if (tid && (!thread || (lock_thread_wait(thread) && !lock_thread_stays(thread))))
+            return true;
+    }
+    return false;
+}
+
+/* A thread of Python whose variables could not be read: it did not stand still for long enough. */
+static bool lacks_locals(const struct dump *dump)
+{
+    for (size_t i = 0; i < dump->count; i++) {
+        const struct dump_row *const row = &dump->rows[i];
+        if (!row->locals && profile_thread_at(&dump->snapshot, row->thread).tid &&
+            has_python(&dump->snapshot, row->node))
             return true;
     }
     return false;
@@ -207,27 +305,19 @@ static uint64_t time_of_all(const struct dump *dump, uint64_t spent_ns)
     return needed_ns < MOST_IN_TURN_NS ? needed_ns : MOST_IN_TURN_NS;
 }
 
-enum err_code dump_take(struct dump *dump, pid_t pid, enum session_async async,
-                        enum session_native native, const atomic_bool *is_ending,
-                        struct err *err)
+enum err_code dump_take(struct dump *dump, pid_t pid, const struct dump_request *request,
+                        const atomic_bool *is_ending, struct err *err)
 {
-    const struct dump_request request = { .async = async, .native = native };
-    return dump_take_of(dump, pid, &request, is_ending, err);
-}
-
-enum err_code dump_take_of(struct dump *dump, pid_t pid, const struct dump_request *request,
-                           const atomic_bool *is_ending, struct err *err)
-{
-    const struct sink sink = { .context = dump, .count = take_run, .seal = take_seal };
+    struct taking taking = { .dump = dump, .takes_nodes = request->locals != 0 };
+    const struct sink sink = { .context = &taking, .count = take_run, .seal = take_seal };
     struct session_options options = { .pids = { pid },
                                        .pid_count = 1,
                                        .rate_hz = RATE_HZ,
                                        .duration_ns = MOST_IN_TURN_NS,
                                        .all_threads = true,
                                        .native = request->native,
-                                       .stop = request->native == SESSION_NATIVE_FULL
-                                                   ? SESSION_STOP_ALWAYS
-                                                   : SESSION_STOP_AUTO,
+                                       .stop = request->stop,
+                                       .locals = request->locals,
                                        .async = request->async,
                                        .tasks_each = true,
                                        .locks = true,
@@ -239,7 +329,7 @@ enum err_code dump_take_of(struct dump *dump, pid_t pid, const struct dump_reque
     uint64_t tick_ns = TICK_NS;
     unsigned tries = 0;
     memset(dump, 0, sizeof *dump);
-    dump->rows = calloc(DUMP_MAX_THREADS, sizeof *dump->rows);
+    dump->rows = calloc(DUMP_MAX_ROWS, sizeof *dump->rows);
     if (!dump->rows)
         return err_nomem(err);
     do {
@@ -256,7 +346,8 @@ enum err_code dump_take_of(struct dump *dump, pid_t pid, const struct dump_reque
         tries += has_scanned;
         is_poor = (has_moving(dump) && tries < TASK_TRIES) ||
                   (lacks_native(dump) && tries < NATIVE_TRIES) ||
-                  (lacks_locks(dump) && tries < LOCK_TRIES && tick_ns < MOST_NS) || is_partial;
+                  (lacks_locks(dump) && tries < LOCK_TRIES && tick_ns < MOST_NS) ||
+                  (request->locals && lacks_locals(dump) && tries < LOCALS_TRIES) || is_partial;
         /* A thread that cannot be stopped, because a debugger has it or nobody knows its number, is read as it is. */
         if (options.stop == SESSION_STOP_ALWAYS && dump->has_snapshot &&
             dump->snapshot.quality.failed_perm) {

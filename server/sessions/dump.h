@@ -31,6 +31,8 @@ struct dump_row {
     state_bits state;
     spot_id spot;      /* the innermost instruction, if requested; PROFILE_NO_SPOT: unknown */
     bool lacks_native; /* native frames were wanted, and the thread did not stop in time */
+    size_t order;      /* among the samples */
+    size_t locals;     /* of the dump's, plus 1; 0: its variables are unknown */
 };
 
 struct dump {
@@ -45,21 +47,22 @@ struct dump {
     size_t count, left_out;     /* threads that were not seen */
     struct session_tasks tasks; /* asyncio tasks, if requested */
     struct lock_graph locks;
+    struct session_locals locals; /* the threads by tid */
 };
 
 struct dump_request {
     enum session_async async;
     enum session_native native;
     bool instructions; /* what each frame executes */
+    enum session_locals_mode locals;
+    enum session_stop stop;
 };
 
-/* pid: or the number of a core (sampler/core.h).  Errors as of session_start.  native FULL: stops the threads at each tick.  is_ending: if it becomes true, dump_take returns early; may be NULL. */
-MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid, enum session_async async,
-                                   enum session_native native, const atomic_bool *is_ending,
-                                   struct err *err);
-MUST_CHECK enum err_code dump_take_of(struct dump *dump, pid_t pid,
-                                      const struct dump_request *request,
-                                      const atomic_bool *is_ending, struct err *err);
+/* pid: or the number of a core (sampler/core.h).  Errors as of session_start.  stop ALWAYS: a process whose threads cannot be stopped is read
+ * as it is.  is_ending: if it becomes true, dump_take returns early; may be NULL. */
+MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid,
+                                   const struct dump_request *request,
+                                   const atomic_bool *is_ending, struct err *err);
 void dump_deinit(struct dump *dump);
 
 enum { DUMP_WARNING_BYTES = SESSION_CORE_WARNING_BYTES };

@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/sessions/dump_locals.h"
 #include "server/sessions/kernel_stacks.h"
 #include "server/wire/rfc3339.h"
 #include "server/wire/task.h"
 
+/* locals: NULL: variables are not wanted. */
 static void write_frames(struct json *json, const struct profile_snapshot *snapshot,
-                         node_id node)
+                         node_id node, struct dump_locals *locals)
 {
     json_member_array(json, "frames");
     for (; node != 0; node = profile_node_at(snapshot, node).parent) {
@@ -20,6 +22,8 @@ static void write_frames(struct json *json, const struct profile_snapshot *snaps
         json_member_string(json, "function", profile_string(snapshot, function.name));
         json_member_string(json, "file", profile_string(snapshot, function.file));
         json_member_int(json, "line", frame.line);
+        if (locals)
+            dump_locals_write(json, locals, function.name, function.file);
         json_end(json);
     }
     json_end(json);
@@ -141,7 +145,9 @@ static void write_thread(struct json *json, const struct dump *dump, const struc
         write_motion(json, pid, thread.tid, view);
     if (view && view->shows_kernel)
         write_kernel(json, pid, thread.tid);
-    write_frames(json, &dump->snapshot, row->node);
+    struct dump_locals locals = dump_locals_of(dump, row);
+    write_frames(json, &dump->snapshot, row->node,
+                 session_options(dump->session)->locals ? &locals : NULL);
     json_end(json);
 }
 
@@ -155,7 +161,7 @@ static void write_task(struct json *json, const struct dump *dump,
     json_member_text(json, "state", task_state_text(task));
     json_key(json, "awaited_by");
     task_write_awaiters(json, &dump->tasks, task);
-    write_frames(json, &dump->snapshot, task->node);
+    write_frames(json, &dump->snapshot, task->node, NULL);
     json_end(json);
 }
 

@@ -171,12 +171,16 @@ enum err_code dump_merge_thread(struct dump_merge *merge,
         rc = err_nomem(err);
     if (rc)
         return rc;
-    merge->threads[merge->thread_count++] = row;
     struct merged_stack *const found = &merge->stacks[row.stack];
+    if (thread->detailed && !found->detailed) {
+        found->first = (uint32_t)merge->thread_count;
+        rc = add_lines(merge, thread->detailed, &found->detailed, err);
+    }
+    merge->threads[merge->thread_count++] = row;
     found->threads++;
     found->processes += found->last_process != row.process + 1;
     found->last_process = row.process + 1;
-    return ERR_OK;
+    return rc;
 }
 
 static const char *text_of(const struct dump_merge *merge, str_id id)
@@ -385,7 +389,15 @@ static void put_stack(struct buffer *out, const struct writing *writing, uint32_
     put_processes(out, writing->has_ranks, merge, writing->processes, processes,
                   writing->numbers);
     buffer_char(out, '\n');
-    for (uint32_t line = stack->innermost; line; line = merge->lines[line].outer)
+    if (stack->detailed && stack->threads > 1) {
+        const struct merged_thread *const first = &merge->threads[stack->first];
+        const uint32_t process = first->process;
+        buffer_printf(out, "  variables of %s in ", text_of(merge, first->name));
+        put_processes(out, writing->has_ranks, merge, &process, 1, writing->numbers);
+        buffer_char(out, '\n');
+    }
+    for (uint32_t line = stack->detailed ? stack->detailed : stack->innermost; line;
+         line = merge->lines[line].outer)
         buffer_printf(out, "%s\n", text_of(merge, merge->lines[line].text));
 }
 

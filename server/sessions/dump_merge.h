@@ -2,7 +2,7 @@
  * dump_merge - the stacks of many processes as one text: equal stacks are written once, with the processes that have them.
  *
  * Threads are equal if their role (their name without the number that a pool gives it), their state and all lines of their stacks
- * are.  Stacks that few processes have come first.
+ * are.  Stacks that few processes have come first.  Variables differ from thread to thread, so those of the first one stand for all.
  *
  * A caller adds a process when it has read it and forgets it: lines are kept once, and of each thread a few bytes.
  *
@@ -46,6 +46,8 @@ struct merged_thread {
 /* Equal threads. */
 struct merged_stack {
     uint32_t innermost;
+    uint32_t detailed; /* the lines of its first thread with variables; 0: it has none */
+    uint32_t first;    /* that thread */
     str_id role, state;
     bool is_main, is_idle_worker;
     uint32_t processes, threads; /* how many */
@@ -72,6 +74,8 @@ struct dump_merge_thread {
     const char *name;
     const char *state;
     const char *lines; /* innermost first, each ended by '\n' */
+    /* The lines with its variables, which are written in their place if it is the first of the threads that are equal; NULL: it has none. */
+    const char *detailed;
     bool is_main, is_idle_worker;
 };
 

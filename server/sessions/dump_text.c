@@ -11,6 +11,7 @@
 #include "sampler/process_tree.h"
 #include "sampler/profile/part.h"
 #include "sampler/profile/wait.h"
+#include "server/sessions/dump_locals.h"
 #include "server/sessions/dump_merge.h"
 #include "server/sessions/kernel_stacks.h"
 
@@ -33,8 +34,9 @@ static void put_mark(struct buffer *out, struct strtab_string name)
     buffer_char(out, '\n');
 }
 
+/* locals: NULL: variables are not wanted. */
 static void put_frames(struct buffer *out, const struct profile_snapshot *snapshot,
-                       node_id node)
+                       node_id node, struct dump_locals *locals)
 {
     for (; node != 0; node = profile_node_at(snapshot, node).parent) {
         const struct profile_frame frame =
@@ -51,6 +53,8 @@ static void put_frames(struct buffer *out, const struct profile_snapshot *snapsh
         if (frame.line > 0)
             buffer_printf(out, ":%d", (int)frame.line);
         buffer_text(out, ")\n");
+        if (locals)
+            dump_locals_put(out, locals, function.name, function.file);
     }
 }
 
@@ -214,6 +218,7 @@ static void put_motion(struct buffer *out, const struct dump *dump, int32_t tid,
 
 /* The doings of a thread of a dump. */
 struct thread_text {
+    const struct dump_row *row;
     struct profile_thread thread;
     struct wait_text wait;
     node_id node; /* without the mark of its wait */
@@ -224,7 +229,8 @@ static struct thread_text read_thread(const struct dump *dump, const struct dump
 {
     const struct profile_snapshot *const snapshot = &dump->snapshot;
     const frame_id leaf = profile_node_at(snapshot, row->node).frame;
-    struct thread_text text = { .thread = profile_thread_at(snapshot, row->thread),
+    struct thread_text text = { .row = row,
+                                .thread = profile_thread_at(snapshot, row->thread),
                                 .wait = { .cause = WAIT_UNKNOWN, .detail = "" },
                                 .node = row->node };
     if (wait_of_function(snapshot, profile_frame_at(snapshot, leaf).function, &text.wait))
@@ -248,13 +254,14 @@ static bool is_idle_worker(const struct dump *dump, const struct thread_text *te
 /* Writes all lines below that of the thread. */
 static void put_stack(struct buffer *out, const struct dump *dump,
                       const struct thread_text *text, const struct dump_view *view,
-                      bool has_address, bool *lacks_kernel)
+                      bool has_address, bool has_locals, bool *lacks_kernel)
 {
+    struct dump_locals locals = dump_locals_of(dump, text->row);
     const int32_t tid = text->thread.tid;
     put_locks(out, dump, tid, has_address);
     if (view->shows_kernel && tid && text->part != PART_RUNNING)
         *lacks_kernel |= !put_kernel(out, session_target(dump->session)->pid, tid);
-    put_frames(out, &dump->snapshot, text->node);
+    put_frames(out, &dump->snapshot, text->node, has_locals ? &locals : NULL);
 }
 
 static void put_thread(struct buffer *out, const struct dump *dump, const struct dump_row *row,
@@ -269,7 +276,7 @@ static void put_thread(struct buffer *out, const struct dump *dump, const struct
     put_state(out, dump, row->state, &text.wait, ": ");
     put_motion(out, dump, text.thread.tid, text.part, view);
     buffer_char(out, '\n');
-    put_stack(out, dump, &text, view, true, lacks_kernel);
+    put_stack(out, dump, &text, view, true, true, lacks_kernel);
 }
 
 static void put_name(struct buffer *out, const struct dump *dump,
@@ -302,7 +309,7 @@ static void put_task(struct buffer *out, const struct dump *dump,
     buffer_printf(out, " (thread %d) ", (int)task->tid);
     put_task_state(out, dump, task);
     buffer_char(out, '\n');
-    put_frames(out, &dump->snapshot, task->node);
+    put_frames(out, &dump->snapshot, task->node, NULL);
 }
 
 static void put_tasks(struct buffer *out, const struct dump *dump)
@@ -469,25 +476,31 @@ void dump_text_facts(struct buffer *out, const struct process_facts *facts)
     }
 }
 
-/* Three texts of a thread or task that is merged. */
+/* The texts of a thread or task that is merged. */
 struct merging {
     struct buffer name, state, lines;
+    struct buffer detailed; /* the lines with variables; empty: there are none */
 };
 
 static enum err_code merge_thread(struct dump_merge *merge, struct merging *merging,
                                   bool is_main, bool is_idle, struct err *err)
 {
-    const struct dump_merge_thread thread = { .name = buffer_string(&merging->name),
-                                              .state = buffer_string(&merging->state),
-                                              .lines = buffer_string(&merging->lines),
-                                              .is_main = is_main,
-                                              .is_idle_worker = is_idle };
-    const enum err_code rc = thread.name && thread.state && thread.lines
-                                 ? dump_merge_thread(merge, &thread, err)
-                                 : err_nomem(err);
+    const struct dump_merge_thread thread = {
+        .name = buffer_string(&merging->name),
+        .state = buffer_string(&merging->state),
+        .lines = buffer_string(&merging->lines),
+        .detailed = merging->detailed.length ? buffer_string(&merging->detailed) : NULL,
+        .is_main = is_main,
+        .is_idle_worker = is_idle
+    };
+    const enum err_code rc =
+        thread.name && thread.state && thread.lines && !merging->detailed.failed
+            ? dump_merge_thread(merge, &thread, err)
+            : err_nomem(err);
     buffer_clear(&merging->name);
     buffer_clear(&merging->state);
     buffer_clear(&merging->lines);
+    buffer_clear(&merging->detailed);
     return rc;
 }
 
@@ -507,7 +520,9 @@ static enum err_code merge_threads(struct dump_merge *merge, const struct dump *
         put_motion(&merging->state, dump, text.thread.tid, text.part, view);
         if (stopped)
             buffer_printf(&merging->state, ", %s", stopped);
-        put_stack(&merging->lines, dump, &text, view, false, &lacks_kernel);
+        put_stack(&merging->lines, dump, &text, view, false, false, &lacks_kernel);
+        if (text.row->locals)
+            put_stack(&merging->detailed, dump, &text, view, false, true, &lacks_kernel);
         if (lacks_kernel)
             buffer_printf(&merging->lines, "    %s", lacks_kernel_text);
         rc =
@@ -518,7 +533,7 @@ static enum err_code merge_threads(struct dump_merge *merge, const struct dump *
         buffer_text(&merging->name, "task ");
         put_name(&merging->name, dump, task);
         put_task_state(&merging->state, dump, task);
-        put_frames(&merging->lines, &dump->snapshot, task->node);
+        put_frames(&merging->lines, &dump->snapshot, task->node, NULL);
         rc = merge_thread(merge, merging, false, false, err);
     }
     return rc;
@@ -542,5 +557,6 @@ enum err_code dump_text_merge(struct dump_merge *merge, const struct dump *dump,
     buffer_deinit(&merging.name);
     buffer_deinit(&merging.state);
     buffer_deinit(&merging.lines);
+    buffer_deinit(&merging.detailed);
     return rc;
 }

@@ -25,7 +25,7 @@ enum {
 };
 
 static const char *const kind_names[] = { [OBJECT_OTHER] = "",
-#define X(kind, name) [OBJECT_##kind] = name,
+#define X(kind, name) [OBJECT_##kind] = (name),
                                           OBJECT_KINDS(X)
 #undef X
 };

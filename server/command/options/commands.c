@@ -115,6 +115,10 @@ static const struct command commands[] = {
       "that few have first.  --each prints every stack, process by process.\n\n"
       "With --repeat, a thread is stuck that is blocked or running, has the same frames\n"
       "at the same instructions in each reading, and began no other wait; others move.\n\n"
+      "--locals prints the arguments and variables of each frame, with the values of\n"
+      "built-in types; other objects are their type and address, as none of their code\n"
+      "is run.  A thread that runs is stopped once, for at most 10 ms.  Of equal stacks\n"
+      "the variables of the first are printed.\n\n"
       "A CORE is the core file of a process that ended, or that gcore wrote; one that\n"
       "systemd-coredump compressed (.zst) is unpacked to TMPDIR.  The dump begins with\n"
       "the signal.  Code is read from the program and its libraries where they are the\n"
@@ -122,7 +126,7 @@ static const struct command commands[] = {
       " 4711\n"
       " --command '*gunicorn*' --repeat 3\n"
       " core.4711 --fail-if deadlock\n",
-      " pid all command subprocesses each idle repeat kernel fail-if executable json native async-aware " },
+      " pid all command subprocesses locals each idle repeat kernel fail-if executable json native async-aware " },
     { "watch", COMMAND_WATCH, "PID... -o DIR",
       "wait until a program gets stuck, and dump it then",
       "Samples the processes and their children at a low rate for as long as they run.\n"
@@ -154,7 +158,7 @@ static const struct command commands[] = {
       "\n"
       " --no-source\n"
       " --allow-user $USER\n",
-      " context engine max-rate max-sessions max-cpu allow-user allow-command no-source audit " },
+      " context engine max-rate max-sessions max-cpu allow-user allow-command allow-locals no-source audit " },
     { "push", COMMAND_PUSH, "FILE URL...", "send a capture to a server that keeps profiles",
       "URL is pyroscope://HOST[:PORT], otlp://HOST[:PORT] or parca://HOST[:PORT]; with\n"
       "TLS it is pyroscope+https://HOST.  Each profile is of 15 seconds (--push-batch)\n"

@@ -85,6 +85,7 @@ struct options {
         bool kernel;
         uint32_t repeat;
         uint64_t interval_ns;
+        enum session_locals_mode locals;
     } dump;
     bool is_blocking, is_gil_only;
     bool has_listen;
@@ -97,6 +98,7 @@ struct options {
         const char *shares_file;        /* NULL: shared links end with the program */
         const char *audit_file;         /* "-": standard error; NULL: not given */
         struct admission admission;
+        bool allows_locals;
         struct process_user identity; /* of the HTTP process */
         bool has_identity;
         char base_path[OPTIONS_MAX_BASE_PATH + 1]; /* "/pyrometer"; "": none */

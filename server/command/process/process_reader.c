@@ -40,6 +40,7 @@ static enum err_code serve_requests(const struct process_reader *reader, struct 
         .max_cpu_percent = options->sampling.max_cpu_percent,
         .max_stop_percent = max_stop_percent(options),
         .hides_arguments = options->sampling.hides_arguments,
+        .allows_locals = options->access.allows_locals,
         .launcher = reader->launcher,
         .only = options->command->bit & HOSTING ? NULL : &options->sampling,
         .read = options->report.no_source ? NULL : relay_answer,

@@ -108,6 +108,9 @@ class Mcp(Test):
             dump = document_of(client.call("dump", pid=target.pid, tasks=True)[0])
             self.assertEqual((dump["pid"], dump["tasks"], dump["deadlocks"]), (target.pid, [], []))
             self.assertIn("<module>", {frame["function"] for thread in dump["threads"] for frame in thread["frames"]})
+            text, failed = client.call("dump", pid=target.pid, locals="values")
+            self.assertTrue(failed)
+            self.assertIn("--allow-locals", text)
             for wrong in (0, -1, 1.5, 4194300, 1e300):
                 self.assertTrue(client.call("dump", pid=wrong)[1], wrong)
             sessions = document_of(client.call("list_sessions")[0])

@@ -35,7 +35,7 @@ class Corruption(Test):
                 peak = max(peak, memory_of(recording_process.pid))
             except (OSError, StopIteration):
                 break
-            for options in ((), ("--async-aware",)):
+            for options in ((), ("--async-aware",), ("--locals",)):
                 pid = [line for line in target.out if re.fullmatch(r"\d+", line)][-1]
                 with program("dump", pid, *options) as dump:
                     code = dump.wait(DUMP_SECONDS)

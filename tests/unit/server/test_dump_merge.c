@@ -14,6 +14,15 @@ static void add(struct dump_merge *merge, const char *name, const char *state,
     assert_int_equal(dump_merge_thread(merge, &thread, NULL), ERR_OK);
 }
 
+static void add_detailed(struct dump_merge *merge, const char *name, const char *detailed)
+{
+    const struct dump_merge_thread thread = { .name = name,
+                                              .state = "running",
+                                              .lines = "    load (data.py:4)\n",
+                                              .detailed = detailed };
+    assert_int_equal(dump_merge_thread(merge, &thread, NULL), ERR_OK);
+}
+
 static void begin(struct dump_merge *merge, pid_t pid, int32_t rank)
 {
     assert_int_equal(dump_merge_process(merge, pid, rank, "3.13.5", NULL, NULL), ERR_OK);
@@ -26,6 +35,24 @@ static void assert_written(struct dump_merge *merge, bool shows_idle, const char
     assert_string_equal(buffer_string(&out), expected);
     buffer_deinit(&out);
     dump_merge_deinit(merge);
+}
+
+static void variables_are_those_of_the_first_that_has_some(void **state)
+{
+    struct dump_merge merge;
+    (void)state;
+    assert_int_equal(dump_merge_init(&merge, NULL), ERR_OK);
+    begin(&merge, 100, -1);
+    add_detailed(&merge, "worker-1", NULL);
+    add_detailed(&merge, "worker-2", "    load (data.py:4)\n      locals:\n        i: 2\n");
+    begin(&merge, 101, -1);
+    add_detailed(&merge, "worker-3", "    load (data.py:4)\n      locals:\n        i: 3\n");
+    assert_written(&merge, false,
+                   "2 processes, Python 3.13.5\n"
+                   "\n2 of 2 processes · worker-1 … -3 (3 threads): running\n"
+                   "  processes 100, 101\n"
+                   "  variables of worker-2 in process 100\n"
+                   "    load (data.py:4)\n      locals:\n        i: 2\n");
 }
 
 static void the_odd_one_of_eight_ranks_comes_first(void **state)
@@ -174,6 +201,7 @@ static void pools_are_named_without_the_numbers_of_their_threads(void **state)
 }
 
 TEST_GROUP(cmocka_unit_test(the_odd_one_of_eight_ranks_comes_first),
+           cmocka_unit_test(variables_are_those_of_the_first_that_has_some),
            cmocka_unit_test(workers_of_a_pool_stand_once_and_idle_ones_in_a_line),
            cmocka_unit_test(deadlocks_come_first_and_other_programs_last),
            cmocka_unit_test(stacks_that_differ_anywhere_are_two),

@@ -1,6 +1,4 @@
 #define _GNU_SOURCE
-#include "sampler/session/memory_reader.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +9,7 @@
 
 #include "sampler/profile/memory_log.h"
 #include "sampler/profile/sink.h"
+#include "sampler/session/memory_reader.h"
 #include "sampler/session/target.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"

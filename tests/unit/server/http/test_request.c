@@ -124,7 +124,7 @@ struct query_row {
     const char *fault; /* part of the message, NULL: accepted */
 };
 
-enum { ALL_PARAMETERS = QUERY_SINCE | QUERY_VIEW | QUERY_PAGE | QUERY_TASKS | QUERY_PULL };
+enum { ALL_PARAMETERS = QUERY_SINCE | QUERY_VIEW | QUERY_PAGE | QUERY_DUMP | QUERY_PULL };
 
 static void parameters_are_checked(void **state)
 {
