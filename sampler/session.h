@@ -214,9 +214,10 @@ enum { SESSION_MAX_TASKS = 1 << 14 };
 /* An asyncio task at the last reading; times are since the start of the session. */
 struct session_task {
     pid_t pid;
-    int32_t tid;     /* of the thread that runs its event loop; 0: unknown */
-    uint32_t name;   /* str_id of the profile; 0: it has no name */
-    uint64_t number; /* then it is named "Task-NUMBER"; 0: unknown */
+    int32_t tid;      /* of the thread that runs its event loop; 0: unknown */
+    uint64_t address; /* of the object */
+    uint32_t name;    /* str_id of the profile; 0: it has no name */
+    uint64_t number;  /* then it is named "Task-NUMBER"; 0: unknown */
     uint32_t
         node; /* of the profile: where it waits, below all its awaiters; its mark if it runs */
     bool is_running;
@@ -241,7 +242,7 @@ enum {
     SESSION_LOCK_LINES = 8,
 };
 
-/* The locks of a thread when it was last found at rest. */
+/* The locks of a thread, or of a task, when it was last found at rest. */
 struct session_lock_thread {
     pid_t pid;
     int32_t tid; /* native, on this host */
@@ -249,12 +250,14 @@ struct session_lock_thread {
     uint64_t from_ns,
         to_ns; /* the first and the last of the readings that found it in one and the
                                 same wait, since the start of the session */
+    struct lock_task task;
 };
 
 /* A line at which threads waited for a lock, or held it meanwhile. */
 struct session_lock_line {
     str_id function, file;
-    int32_t line; /* 0: unknown */
+    int32_t line;          /* 0: unknown */
+    struct lock_text text; /* that names the lock */
     uint64_t waited_ns;
 };
 
@@ -274,10 +277,10 @@ struct session_lock {
 };
 
 struct session_locks {
-    struct session_lock_thread *threads; /* by pid and tid */
+    struct session_lock_thread *threads; /* by pid, tid and task */
     size_t thread_count;
     struct lock_use *
-        uses; /* of a thread the wait first, then the innermost held one; texts of the profile */
+        uses; /* of a thread the waits first, then the innermost held one; texts of the profile */
     size_t use_count;
     uint64_t read_ns; /* the last reading, since the start of the session; 0: none yet */
     struct session_lock *items;

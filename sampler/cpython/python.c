@@ -80,7 +80,8 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
     leaves_init(&python->leaves, memory, &python->runtime.layout, &python->codes, strings);
     thread_list_init(&python->threads, memory, &python->runtime);
     os_threads_init(&python->os_threads, &python->threads, process->pid);
-    locks_init(&python->locks, &python->codes, strings, &python->threads, &python->leaves);
+    locks_init(&python->locks, &python->codes, strings, &python->threads, &python->tasks,
+               &python->leaves);
     locals_init(&python->locals, &python->codes);
     tasks_init(&python->tasks, process->pid, memory, &python->runtime, &python->threads,
                &python->codes, strings);
@@ -273,6 +274,12 @@ enum err_code python_read_locks(struct python *python, const struct thread *thre
                                 size_t *count_out)
 {
     return locks_read(&python->locks, thread, runs, uses, count_out);
+}
+
+enum err_code python_read_task_locks(struct python *python, const struct task *task,
+                                     struct lock_use *uses, size_t *count_out)
+{
+    return locks_read_task(&python->locks, task, uses, count_out);
 }
 
 enum err_code python_read_moving_locks(struct python *python, const struct thread *thread,

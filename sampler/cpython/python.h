@@ -88,6 +88,9 @@ MUST_CHECK enum err_code python_read_locks(struct python *python, const struct t
 MUST_CHECK enum err_code python_read_locals(struct python *python, const struct thread *thread,
                                             const struct locals_request *request,
                                             struct buffer *out);
+/* The locks of a task of the last reading; see locks_read_task. */
+MUST_CHECK enum err_code python_read_task_locks(struct python *python, const struct task *task,
+                                                struct lock_use *uses, size_t *count_out);
 /* Locks that a thread which moves holds; see locks_read_moving. */
 MUST_CHECK enum err_code python_read_moving_locks(struct python *python,
                                                   const struct thread *thread,

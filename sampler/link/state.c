@@ -16,11 +16,11 @@
 enum {
     TARGET_BYTES = 3,
     ORIGIN_BYTES = 10,
-    TASK_BYTES = 9,
-    LOCK_THREAD_BYTES = 4,
-    USE_BYTES = 8,
+    TASK_BYTES = 10,
+    LOCK_THREAD_BYTES = 8,
+    USE_BYTES = 13,
     LOCK_BYTES = 12,
-    LINE_BYTES = 4,
+    LINE_BYTES = 8,
     LOCALS_THREAD_BYTES = 4
 };
 
@@ -104,6 +104,7 @@ static void put_tasks(struct state_writer *writer, struct session *session,
             const struct session_task *const task = &tasks.items[i];
             buffer_number(out, (uint64_t)task->pid);
             buffer_number(out, (uint64_t)task->tid);
+            buffer_number(out, task->address);
             buffer_number(out, task->name);
             buffer_number(out, task->number);
             buffer_number(out, task->node);
@@ -126,6 +127,8 @@ static bool has_line(const struct session_lock_line *line, uint32_t strings)
 static bool has_texts(const struct session_locks *locks, uint32_t strings)
 {
     bool has_all = locks->use_count <= STATE_MAX_LOCK_USES;
+    for (size_t i = 0; i < locks->thread_count && has_all; i++)
+        has_all = locks->threads[i].task.name < strings;
     for (size_t i = 0; i < locks->use_count && has_all; i++) {
         const struct lock_use *const use = &locks->uses[i];
         has_all = use->type < strings && use->function < strings && use->file < strings;
@@ -141,6 +144,15 @@ static bool has_texts(const struct session_locks *locks, uint32_t strings)
     return has_all;
 }
 
+/* A column is one more than it is: -1 says that it is unknown. */
+static void put_text(const struct lock_text *text, struct buffer *out)
+{
+    buffer_number(out, text->line > 0 ? (uint64_t)text->line : 0);
+    buffer_number(out, text->end_line > 0 ? (uint64_t)text->end_line : 0);
+    buffer_number(out, text->column >= 0 ? (uint64_t)text->column + 1 : 0);
+    buffer_number(out, text->end_column >= 0 ? (uint64_t)text->end_column + 1 : 0);
+}
+
 static void put_use(const struct lock_use *use, struct buffer *out)
 {
     buffer_number(out, use->object);
@@ -150,8 +162,11 @@ static void put_use(const struct lock_use *use, struct buffer *out)
     buffer_number(out, use->file);
     buffer_number(out, use->line > 0 ? (uint64_t)use->line : 0);
     buffer_u8(out, (unsigned)use->is_waited | (unsigned)use->is_timed << 1 |
-                       (unsigned)use->is_joined << 2 | (unsigned)use->has_owner << 3);
+                       (unsigned)use->is_joined << 2 | (unsigned)use->has_owner << 3 |
+                       (unsigned)use->may_be_held << 4);
     buffer_number(out, use->owner_tid > 0 ? (uint64_t)use->owner_tid : 0);
+    buffer_number(out, use->owner_task);
+    put_text(&use->text, out);
 }
 
 static void put_lines(const struct session_lock_line *lines, uint32_t count, struct buffer *out)
@@ -161,6 +176,7 @@ static void put_lines(const struct session_lock_line *lines, uint32_t count, str
         buffer_number(out, lines[i].function);
         buffer_number(out, lines[i].file);
         buffer_number(out, lines[i].line > 0 ? (uint64_t)lines[i].line : 0);
+        put_text(&lines[i].text, out);
         buffer_number(out, lines[i].waited_ns);
     }
 }
@@ -195,6 +211,10 @@ static void put_all_locks(const struct session_locks *locks, struct buffer *out)
         buffer_number(out, (uint64_t)thread->tid);
         buffer_number(out, thread->from_ns);
         buffer_number(out, thread->to_ns);
+        buffer_number(out, thread->task.address);
+        buffer_number(out, thread->task.name);
+        buffer_number(out, thread->task.number);
+        buffer_u8(out, thread->task.is_running);
         buffer_number(out, thread->use_count);
         for (uint32_t k = 0; k < thread->use_count; k++)
             put_use(&locks->uses[thread->first_use + k], out);
@@ -322,6 +342,7 @@ static enum err_code take_tasks(struct byte_reader *in, const struct profile_siz
         struct session_task *const row = &out->items[i];
         row->pid = (pid_t)byte_reader_below(in, INT32_MAX);
         row->tid = (int32_t)byte_reader_below(in, INT32_MAX);
+        row->address = byte_reader_number(in);
         row->name = (uint32_t)byte_reader_below(in, UINT32_MAX);
         row->number = byte_reader_number(in);
         row->node = (uint32_t)byte_reader_below(in, UINT32_MAX);
@@ -345,6 +366,15 @@ static enum err_code take_tasks(struct byte_reader *in, const struct profile_siz
     return ERR_OK;
 }
 
+static struct lock_text take_text(struct byte_reader *in)
+{
+    struct lock_text text = { .line = (int32_t)byte_reader_below(in, INT32_MAX) };
+    text.end_line = (int32_t)byte_reader_below(in, INT32_MAX);
+    text.column = (int32_t)byte_reader_below(in, INT32_MAX) - 1;
+    text.end_column = (int32_t)byte_reader_below(in, INT32_MAX) - 1;
+    return text;
+}
+
 static struct lock_use take_use(struct byte_reader *in, const struct profile_sizes *rows)
 {
     struct lock_use use = { .object = byte_reader_number(in) };
@@ -358,7 +388,10 @@ static struct lock_use take_use(struct byte_reader *in, const struct profile_siz
     use.is_timed = (bits & 2) != 0;
     use.is_joined = (bits & 4) != 0;
     use.has_owner = (bits & 8) != 0;
+    use.may_be_held = (bits & 16) != 0;
     use.owner_tid = (int32_t)byte_reader_below(in, INT32_MAX);
+    use.owner_task = byte_reader_number(in);
+    use.text = take_text(in);
     in->is_bad |=
         use.type >= rows->strings || use.function >= rows->strings || use.file >= rows->strings;
     return use;
@@ -372,6 +405,7 @@ static uint32_t take_lines(struct byte_reader *in, const struct profile_sizes *r
         out[i].function = (str_id)byte_reader_below(in, UINT32_MAX);
         out[i].file = (str_id)byte_reader_below(in, UINT32_MAX);
         out[i].line = (int32_t)byte_reader_below(in, INT32_MAX);
+        out[i].text = take_text(in);
         out[i].waited_ns = byte_reader_below(in, WINDOWS_MAX_NS);
         in->is_bad |= !has_line(&out[i], rows->strings);
     }
@@ -414,6 +448,11 @@ static enum err_code take_locks(struct byte_reader *in, const struct profile_siz
         row->tid = (int32_t)byte_reader_below(in, INT32_MAX);
         row->from_ns = byte_reader_below(in, WINDOWS_MAX_NS);
         row->to_ns = byte_reader_below(in, WINDOWS_MAX_NS);
+        row->task.address = byte_reader_number(in);
+        row->task.name = (str_id)byte_reader_below(in, UINT32_MAX);
+        row->task.number = byte_reader_number(in);
+        row->task.is_running = byte_reader_u8(in) != 0;
+        in->is_bad |= row->task.name >= rows->strings;
         row->first_use = (uint32_t)out->use_count;
         row->use_count = (uint32_t)byte_reader_count(in, USE_BYTES, LOCK_USES_MAX);
         in->is_bad |= out->use_count + row->use_count > STATE_MAX_LOCK_USES;

@@ -20,7 +20,9 @@ static enum err_code note(const struct pass *pass, const struct target *target,
                           const struct thread *thread, uint64_t since_ns,
                           const struct lock_use *uses, size_t count)
 {
-    struct lock_report report = { target->process.pid, thread->host_tid, uses, count, 0 };
+    struct lock_report report = {
+        .pid = target->process.pid, .tid = thread->host_tid, .uses = uses, .count = count
+    };
     if (count && uses[0].is_waited)
         (void)process_thread_waits(report.pid, report.tid, &report.switches);
     return lock_board_note(pass->board, &report, since_ns, pass->now_ns);
@@ -36,7 +38,7 @@ static enum err_code read_still(const struct pass *pass, const struct target *ta
     size_t count = 0;
     bool stands = false;
     const bool is_late = clock_now_ns() > pass->end_ns;
-    if (lock_board_keep(pass->board, target->process.pid, thread->host_tid, since_ns,
+    if (lock_board_keep(pass->board, target->process.pid, thread->host_tid, 0, since_ns,
                         pass->now_ns, is_late) ||
         is_late)
         return ERR_OK;
@@ -77,6 +79,28 @@ static enum err_code read_waiting(const struct pass *pass, const struct target *
     return rc;
 }
 
+/* The tasks of the last reading; those that have moved since are left out. */
+static enum err_code read_tasks(const struct pass *pass, const struct target *target)
+{
+    const struct tasks *const tasks = target->fold.tasks ? target->tasks.tasks : NULL;
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; tasks && i < tasks->table.count && !rc; i++) {
+        const struct task *const task = &tasks->table.items[i];
+        struct lock_report report = target_task_report(target, task);
+        struct lock_use uses[LOCK_USES_MAX];
+        const bool is_late = clock_now_ns() > pass->end_ns;
+        if (lock_board_keep(pass->board, report.pid, report.tid, task->addr, task->since_ns,
+                            pass->now_ns, is_late) ||
+            is_late)
+            continue;
+        report.uses = uses;
+        rc = python_read_task_locks(target->python, task, uses, &report.count);
+        if (!rc && report.count)
+            rc = lock_board_note(pass->board, &report, task->since_ns, pass->now_ns);
+    }
+    return rc;
+}
+
 static enum err_code read_moving(const struct pass *pass, const struct target *target)
 {
     size_t count, left = LOCK_READER_MAX_MOVING;
@@ -105,6 +129,9 @@ static enum err_code read_all(const struct pass *pass, struct target *const *tar
     for (size_t i = 0; i < count && !rc; i++)
         if (target_is_same(targets[i]))
             rc = read_waiting(pass, targets[i]);
+    for (size_t i = 0; i < count && !rc; i++)
+        if (target_is_same(targets[i]))
+            rc = read_tasks(pass, targets[i]);
     if (!rc)
         rc = lock_board_find_held(pass->board);
     for (size_t i = 0; i < count && !rc; i++)

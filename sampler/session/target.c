@@ -14,6 +14,7 @@
 #include "sampler/session/fold/context_marks.h"
 #include "sampler/session/fold/fold_native.h"
 #include "sampler/session/fold/locals_board.h"
+#include "sampler/session/fold/lock_board.h"
 #include "sampler/session/fold/sampled_thread.h"
 #include "sampler/session/fold/thread_cpu.h"
 #include "sampler/session/origins.h"
@@ -274,6 +275,36 @@ enum err_code target_read_tasks(struct target *target, uint32_t ticks, uint64_t 
     if (rc || !target_is_same(target))
         return rc == ERR_NOMEM ? rc : ERR_OK;
     return task_fold_count(&target->tasks);
+}
+
+struct lock_report target_task_report(const struct target *target, const struct task *task)
+{
+    const struct thread *const thread = tasks_thread(target->tasks.tasks, task);
+    return (struct lock_report){ .pid = target->process.pid,
+                                 .switches = task->since_ns,
+                                 .tid = thread ? thread->host_tid : 0,
+                                 .task = { .address = task->addr,
+                                           .name = task->name,
+                                           .number = task->number,
+                                           .is_running = task->is_running } };
+}
+
+enum err_code target_settle_tasks(struct target *target, uint64_t now_ns)
+{
+    struct lock_use uses[LOCK_USES_MAX];
+    enum err_code rc = ERR_OK;
+    if (!target->fold.tasks)
+        return ERR_OK;
+    task_fold_settle(&target->tasks, now_ns);
+    const struct task_table *const table = &target->tasks.tasks->table;
+    for (size_t i = 0; i < table->count && target->options->locks && !rc; i++) {
+        struct lock_report report = target_task_report(target, &table->items[i]);
+        report.uses = uses;
+        rc = python_read_task_locks(target->python, &table->items[i], uses, &report.count);
+        if (!rc)
+            rc = lock_board_note(target->locks, &report, 0, now_ns);
+    }
+    return rc;
 }
 
 /* Returns false, so that a caller can return what this returns. */

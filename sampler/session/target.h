@@ -109,6 +109,11 @@ MUST_CHECK enum err_code target_read_locals(struct target *target,
                                             bool is_stopped);
 void target_place_locals(struct target *target, const struct thread_reading *reading);
 
+/* All that is known of the task but its uses of locks. */
+struct lock_report target_task_report(const struct target *target, const struct task *task);
+/* Threads have been sampled since the tasks were read: settles which tasks run, and reports what the others wait for and hold, if
+ * locks are read at every tick. */
+MUST_CHECK enum err_code target_settle_tasks(struct target *target, uint64_t now_ns);
 /* Reads the asyncio tasks if that is wanted and due; `ticks` have passed since the last call.  ERR_OK also if
  * they cannot be read: threads are sampled nevertheless. */
 MUST_CHECK enum err_code target_read_tasks(struct target *target, uint32_t ticks,

@@ -34,12 +34,10 @@ static const struct dump_view whole_view = { .shows_idle = true, .dumps = 1 };
 
 /* ERR_GONE, ERR_NOT_PYTHON, ERR_PERM and the like: there is no dump. */
 static enum err_code take_process(const struct handler_context *handler, pid_t pid,
-                                  bool wants_tasks, enum session_locals_mode locals,
-                                  struct process_facts *facts, struct dump *dump,
-                                  struct err *err)
+                                  enum session_locals_mode locals, struct process_facts *facts,
+                                  struct dump *dump, struct err *err)
 {
-    const struct dump_request request = { .async = wants_tasks ? SESSION_ASYNC_RUNNING
-                                                               : SESSION_ASYNC_OFF,
+    const struct dump_request request = { .async = SESSION_ASYNC_RUNNING,
                                           .native = SESSION_NATIVE_LEAF,
                                           .locals = locals };
     const enum err_code rc = permission_ask(pid, NULL, err);
@@ -88,7 +86,7 @@ enum err_code api_dump_process(const struct handler_context *handler, struct res
     if (!rc)
         rc = read_pid(handler->argument, &pid, err);
     if (!rc)
-        rc = take_process(handler, pid, query.wants_tasks, query.locals, &facts, &dump, err);
+        rc = take_process(handler, pid, query.locals, &facts, &dump, err);
     if (rc == ERR_NOT_PYTHON || rc == ERR_GONE) {
         response_problem(response, 404, "%s", err->message);
         return ERR_OK;
@@ -133,7 +131,7 @@ static enum err_code put_process(const struct handler_context *handler, pid_t pi
     enum err_code rc;
     struct process_facts facts;
     struct dump dump;
-    if ((rc = take_process(handler, pid, false, SESSION_LOCALS_OFF, &facts, &dump, err)))
+    if ((rc = take_process(handler, pid, SESSION_LOCALS_OFF, &facts, &dump, err)))
         return rc;
     if (merge)
         rc = dump_text_merge(merge, &dump, &whole_view, &facts, err);

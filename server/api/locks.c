@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/session.h"
 #include "server/api/api.h"
@@ -8,8 +9,18 @@
 #include "server/http/document.h"
 #include "server/sessions/lock_graph.h"
 #include "server/sessions/sessions.h"
+#include "server/source/expressions.h"
+#include "server/wire/task.h"
 
 static const double SECONDS = 1e-9;
+
+static void write_expression(struct json *json, struct expressions *expressions,
+                             const struct lock_use *use)
+{
+    const struct strtab_string text = expressions_find(expressions, use);
+    if (json_member_if(json, "expression", text.length > 0))
+        json_string(json, text.text, text.length);
+}
 
 /* A text that is newer than the snapshot is in the next one. */
 static struct strtab_string find_text(const struct session_request *asked, str_id id)
@@ -49,27 +60,43 @@ static void write_thread(struct json *json, const struct session_request *asked,
     json_member_string(json, "thread", profile_string(snapshot, name));
 }
 
+/* Writes the name of a task; null: it is the thread itself. */
+static void write_task(struct json *json, const struct session_request *asked,
+                       const struct lock_task *task)
+{
+    if (!json_member_if(json, "task", task && task->address))
+        return;
+    const struct session_task row = { .name = task->name, .number = task->number };
+    task_write_name(json, &asked->snapshot, &row);
+}
+
 static void write_waiter(struct json *json, const struct session_request *asked,
-                         const struct lock_graph *graph, const struct lock_thread *thread)
+                         struct expressions *expressions, const struct lock_graph *graph,
+                         const struct lock_thread *thread)
 {
     static const struct lock_use unknown = { .line = 0 };
     const struct lock_use *const wait = lock_thread_wait(thread);
     const struct lock_holder holder = lock_graph_holder(graph, thread);
     const struct lock_use *const held = holder.use ? holder.use : &unknown;
+    const struct lock_use *const use = wait ? wait : &unknown;
     json_object(json);
     json_member_int(json, "process", thread->pid);
     write_thread(json, asked, thread->pid, thread->tid);
-    write_object(json, asked, wait->type, wait->object);
-    write_place(json, asked, wait->function, wait->file, wait->line);
+    write_task(json, asked, &thread->task);
+    json_member_bool(json, "event_loop", thread->is_stuck_in_thread);
+    write_expression(json, expressions, use);
+    write_object(json, asked, use->type, use->object);
+    write_place(json, asked, use->function, use->file, use->line);
     json_member_object(json, "holder");
     write_thread(json, asked, thread->pid, holder.tid);
+    write_task(json, asked, holder.thread ? &holder.thread->task : NULL);
     write_place(json, asked, held->function, held->file, held->line);
     json_end(json);
     json_end(json);
 }
 
 static void write_deadlocks(struct json *json, const struct session_request *asked,
-                            const struct lock_graph *graph)
+                            struct expressions *expressions, const struct lock_graph *graph)
 {
     const struct lock_thread *cycle[LOCK_GRAPH_MAX_CYCLE];
     json_member_array(json, "deadlocks");
@@ -79,7 +106,7 @@ static void write_deadlocks(struct json *json, const struct session_request *ask
         if (count)
             json_array(json);
         for (size_t k = 0; k < count; k++)
-            write_waiter(json, asked, graph, cycle[k]);
+            write_waiter(json, asked, expressions, graph, cycle[k]);
         if (count)
             json_end(json);
     }
@@ -88,9 +115,10 @@ static void write_deadlocks(struct json *json, const struct session_request *ask
 
 /* Writes lines, those with the most time first, and the time of others. */
 static void write_lines(struct json *json, const struct session_request *asked,
-                        const char *const names[2], struct session_lock_line *lines,
-                        uint32_t count, uint64_t all_ns)
+                        struct expressions *expressions, const char *const names[2],
+                        struct session_lock_line *lines, uint32_t count, uint64_t all_ns)
 {
+    const bool is_waited = strcmp(names[0], "waiters") == 0;
     json_member_array(json, names[0]);
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = i + 1; k < count; k++)
@@ -101,6 +129,10 @@ static void write_lines(struct json *json, const struct session_request *asked,
             }
         json_object(json);
         write_place(json, asked, lines[i].function, lines[i].file, lines[i].line);
+        write_expression(json, expressions,
+                         &(struct lock_use){ .file = lines[i].file,
+                                             .text = lines[i].text,
+                                             .is_waited = is_waited });
         json_member_number(json, "waited_s", (double)lines[i].waited_ns * SECONDS);
         json_end(json);
         all_ns -= lines[i].waited_ns < all_ns ? lines[i].waited_ns : all_ns;
@@ -110,7 +142,7 @@ static void write_lines(struct json *json, const struct session_request *asked,
 }
 
 static void write_lock(struct json *json, const struct session_request *asked,
-                       struct session_lock *lock)
+                       struct expressions *expressions, struct session_lock *lock)
 {
     json_object(json);
     json_member_int(json, "process", lock->pid);
@@ -122,9 +154,9 @@ static void write_lock(struct json *json, const struct session_request *asked,
     json_member_uint(json, "waiting", lock->waiting);
     json_member_number(json, "first_s", (double)lock->first_ns * SECONDS);
     json_member_number(json, "last_s", (double)lock->last_ns * SECONDS);
-    write_lines(json, asked, (const char *const[]){ "waiters", "other_waiters_s" },
+    write_lines(json, asked, expressions, (const char *const[]){ "waiters", "other_waiters_s" },
                 lock->waiters, lock->waiter_count, lock->waited_ns);
-    write_lines(json, asked, (const char *const[]){ "holders", "other_holders_s" },
+    write_lines(json, asked, expressions, (const char *const[]){ "holders", "other_holders_s" },
                 lock->holders, lock->holder_count, lock->held_ns);
     json_end(json);
 }
@@ -141,6 +173,7 @@ static int by_time(const void *left, const void *right)
 static enum err_code write_locks(const struct session_request *asked, struct json *json,
                                  struct err *err)
 {
+    struct expressions expressions;
     struct session *const session = atomic_load(&asked->entry->session);
     const size_t limit = asked->query.limit ? asked->query.limit : SESSION_MAX_LOCKS;
     struct session_locks locks = { 0 };
@@ -148,6 +181,7 @@ static enum err_code write_locks(const struct session_request *asked, struct jso
     const enum err_code rc = session ? session_locks(session, &locks, err) : ERR_OK;
     if (rc)
         return rc;
+    expressions_init(&expressions, session_entry_files(asked->entry), &asked->snapshot);
     lock_graph_take(&graph, &locks);
     if (locks.count)
         qsort(locks.items, locks.count, sizeof *locks.items, by_time);
@@ -157,11 +191,12 @@ static enum err_code write_locks(const struct session_request *asked, struct jso
     json_member_bool(json, "limit_reached", locks.count > limit);
     json_member_uint(json, "dropped", locks.dropped);
     json_member_number(json, "dropped_s", (double)locks.dropped_ns * SECONDS);
-    write_deadlocks(json, asked, &graph);
+    write_deadlocks(json, asked, &expressions, &graph);
     json_member_array(json, "locks");
     for (size_t i = 0; i < locks.count && i < limit; i++)
-        write_lock(json, asked, &locks.items[i]);
+        write_lock(json, asked, &expressions, &locks.items[i]);
     json_end(json);
+    expressions_deinit(&expressions);
     lock_graph_deinit(&graph);
     session_locks_deinit(&locks);
     return ERR_OK;

@@ -22,6 +22,7 @@
 #include "server/sessions/dump_merge.h"
 #include "server/sessions/dump_motion.h"
 #include "server/sessions/dump_text.h"
+#include "server/source/helper.h"
 
 /* A reading is mostly waiting for ticks, so several are made at a time.  Those that are made and not printed yet are few as well. */
 enum { MAX_READERS = 24, MAX_UNPRINTED = 64 };
@@ -77,9 +78,7 @@ static enum err_code put_process(struct dumping *dumping, const struct dump *dum
         return buffer_check(&out->text, &out->err);
     }
     json_init(&json, &out->text);
-    dump_write_json_with(&json, dump,
-                         dumping->options->sampling.async && dumping->view.shows_tasks,
-                         &dumping->view, facts);
+    dump_write_json_with(&json, dump, dumping->view.shows_tasks, &dumping->view, facts);
     return json_finish(&json, &out->err);
 }
 
@@ -356,9 +355,10 @@ int command_dump(const struct options *options)
     struct err first = { 0 };
     struct dumping dumping = {
         .options = options,
-        /* Tasks that wait are listed, not sampled. */
-        .request = { .async =
-                         options->sampling.async ? SESSION_ASYNC_RUNNING : SESSION_ASYNC_OFF,
+        /* Tasks that wait are listed, not sampled; they may hold a lock, so they are read unless that is not wanted. */
+        .request = { .async = options->sampling.async || !options->names_async_mode
+                                  ? SESSION_ASYNC_RUNNING
+                                  : SESSION_ASYNC_OFF,
                      .native =
                          options->shows_native ? SESSION_NATIVE_FULL : SESSION_NATIVE_LEAF,
                      .instructions = options->dump.repeat > 1,
@@ -367,7 +367,7 @@ int command_dump(const struct options *options)
                                  ? SESSION_STOP_ALWAYS
                                  : SESSION_STOP_AUTO },
         .view = { .shows_idle = options->shows_idle,
-                  .shows_tasks = lists_tasks(options),
+                  .shows_tasks = options->sampling.async && lists_tasks(options),
                   .shows_kernel = options->dump.kernel,
                   .dumps = options->dump.repeat,
                   .apart_ns = (options->dump.repeat - 1) * options->dump.interval_ns },
@@ -377,6 +377,9 @@ int command_dump(const struct options *options)
     if (options->dump.repeat > 1)
         dumping.view.motion = &dumping.motion;
     enum err_code rc = check_conditions(options, &first);
+    /* Before the rights are dropped and threads begin.  It reads the source lines that name locks. */
+    if (!rc && !options->report.no_source)
+        rc = source_helper_start(&first);
     if (!rc)
         rc = privilege_drop(options, &first);
     if (!rc)
@@ -385,6 +388,7 @@ int command_dump(const struct options *options)
     dump_motion_deinit(&dumping.motion);
     dump_targets_deinit(&dumping.targets);
     free(dumping.items);
+    source_helper_stop();
     const int status = exit_with(rc, &first);
     return status == EXIT_DONE && dumping.deadlocks && options->fail_ifs.count ? EXIT_CONDITION
                                                                                : status;

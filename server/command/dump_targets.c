@@ -10,6 +10,7 @@
 #include "sampler/process_tree.h"
 #include "sampler/processes.h"
 #include "server/command/options/options.h"
+#include "server/source/helper.h"
 
 enum { POLL_MS = 10 };
 static const uint64_t MOST_NS = 60 * NS_PER_S;
@@ -106,6 +107,16 @@ static enum err_code add_children(struct dump_targets *targets, struct err *err)
     return ERR_OK;
 }
 
+/* The process that reads source files has our command line. */
+static void leave_out_helper(struct dump_targets *targets)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < targets->count; i++)
+        if (targets->pids[i] != source_helper_pid())
+            targets->pids[kept++] = targets->pids[i];
+    targets->count = kept;
+}
+
 enum err_code dump_targets_find(const struct options *options, struct dump_targets *out,
                                 struct err *err)
 {
@@ -121,6 +132,7 @@ enum err_code dump_targets_find(const struct options *options, struct dump_targe
     } else if (options->dump.commands.count) {
         rc = process_find_commands(is_wanted, &options->dump.commands, &out->pids, &out->count,
                                    err);
+        leave_out_helper(out);
     } else if (options->file_count == 0) {
         rc = list_python(out, err);
     }

@@ -253,6 +253,8 @@ static void choose_options(struct watch *watch, const struct options *given)
     sampling->engine = SESSION_ENGINE_REMOTE;
     if (!given->has_memory)
         sampling->memory_bytes = MEMORY_BYTES;
+    if (limits->deadlock && !given->names_async_mode)
+        sampling->async = SESSION_ASYNC_RUNNING;
 }
 
 /* The first event may come in weeks: what keeps its files from being written is said now. */

@@ -12,6 +12,7 @@
 #include "sampler/profile/wait.h"
 #include "sampler/session.h"
 #include "server/sessions/startup.h"
+#include "server/source/expressions.h"
 
 /* Some ticks, so that every thread is seen; the last counts.  On a busy machine there may be none in
  * that time, and it is tried again for longer. */
@@ -248,7 +249,7 @@ static bool has_moving(const struct dump *dump)
     return false;
 }
 
-/* A thread that ran at each tick, and was not stopped at any; or one whose wait was seen once. */
+/* A thread that ran at each tick, and was not stopped at any; or one, or a task, whose wait was seen once. */
 static bool lacks_locks(const struct dump *dump)
 {
     if (!dump->session)
@@ -259,6 +260,11 @@ static bool lacks_locks(const struct dump *dump)
         const struct lock_thread *const thread =
             tid ? lock_graph_find(&dump->locks, pid, tid) : NULL;
         if (tid && (!thread || (lock_thread_wait(thread) && !lock_thread_stays(thread))))
+            return true;
+    }
+    for (size_t i = 0; i < dump->locks.count; i++) {
+        const struct lock_thread *const task = &dump->locks.items[i];
+        if (task->task.address && lock_thread_wait(task) && !lock_thread_stays(task))
             return true;
     }
     return false;
@@ -282,6 +288,21 @@ static bool lacks_native(const struct dump *dump)
         if (dump->rows[i].lacks_native)
             return true;
     return false;
+}
+
+/* Reads the source text now: whoever writes the dump need not wait for it. */
+static enum err_code read_expressions(struct dump *dump, struct err *err)
+{
+    dump->expressions = calloc(1, sizeof *dump->expressions);
+    if (!dump->expressions)
+        return err_nomem(err);
+    expressions_init_session(dump->expressions, dump->session, &dump->snapshot);
+    for (size_t i = 0; i < dump->locks.count; i++) {
+        const struct lock_thread *const thread = &dump->locks.items[i];
+        for (size_t k = 0; k < thread->count; k++)
+            (void)expressions_find(dump->expressions, &thread->uses[k]);
+    }
+    return ERR_OK;
 }
 
 /* The main thread first. */
@@ -355,6 +376,8 @@ enum err_code dump_take(struct dump *dump, pid_t pid, const struct dump_request 
             is_poor = true;
         }
     } while (has_scanned ? is_poor : tick_ns < MOST_NS);
+    if (!rc)
+        rc = read_expressions(dump, err);
     if (rc)
         dump_deinit(dump);
     else
@@ -381,8 +404,19 @@ bool dump_warning(const struct dump *dump, size_t index, char out[DUMP_WARNING_B
     return true;
 }
 
+const struct session_task *dump_find_task(const struct dump *dump, uint64_t address)
+{
+    for (size_t i = 0; i < dump->tasks.count; i++)
+        if (dump->tasks.items[i].address == address)
+            return &dump->tasks.items[i];
+    return NULL;
+}
+
 void dump_deinit(struct dump *dump)
 {
+    if (dump->expressions)
+        expressions_deinit(dump->expressions);
+    free(dump->expressions);
     drop_request(dump);
     free(dump->rows);
     memset(dump, 0, sizeof *dump);

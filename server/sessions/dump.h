@@ -35,6 +35,8 @@ struct dump_row {
     size_t locals;     /* of the dump's, plus 1; 0: its variables are unknown */
 };
 
+struct expressions;
+
 struct dump {
     struct session *session;
     const struct session_core
@@ -47,7 +49,8 @@ struct dump {
     size_t count, left_out;     /* threads that were not seen */
     struct session_tasks tasks; /* asyncio tasks, if requested */
     struct lock_graph locks;
-    struct session_locals locals; /* the threads by tid */
+    struct session_locals locals;    /* the threads by tid */
+    struct expressions *expressions; /* of the locks; read when the dump was taken */
 };
 
 struct dump_request {
@@ -64,6 +67,8 @@ MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid,
                                    const struct dump_request *request,
                                    const atomic_bool *is_ending, struct err *err);
 void dump_deinit(struct dump *dump);
+/* The task at this address; NULL: it is not among the tasks. */
+const struct session_task *dump_find_task(const struct dump *dump, uint64_t address);
 
 enum { DUMP_WARNING_BYTES = SESSION_CORE_WARNING_BYTES };
 /* A sentence about a part of the process that its core lacks; false: there are no more than `index`. */

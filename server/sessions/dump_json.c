@@ -6,6 +6,7 @@
 
 #include "server/sessions/dump_locals.h"
 #include "server/sessions/kernel_stacks.h"
+#include "server/source/expressions.h"
 #include "server/wire/rfc3339.h"
 #include "server/wire/task.h"
 
@@ -41,10 +42,13 @@ static void write_states(struct json *json, const char *key, state_bits state, u
     json_end(json);
 }
 
-static void write_use(struct json *json, const struct profile_snapshot *snapshot,
-                      const struct lock_use *use)
+static void write_use(struct json *json, const struct dump *dump, const struct lock_use *use)
 {
+    const struct profile_snapshot *const snapshot = &dump->snapshot;
+    const struct strtab_string expression = expressions_find(dump->expressions, use);
     char address[2 + 16 + 1];
+    if (json_member_if(json, "expression", expression.length > 0))
+        json_string(json, expression.text, expression.length);
     snprintf(address, sizeof address, "%#" PRIx64, use->object);
     json_member_string(json, "type", profile_string(snapshot, use->type));
     json_member_text(json, "object", address);
@@ -53,43 +57,79 @@ static void write_use(struct json *json, const struct profile_snapshot *snapshot
     json_member_int(json, "line", use->line);
 }
 
+/* Writes the name of a task; null: it is the thread itself. */
+static void write_task_name(struct json *json, const struct dump *dump, uint64_t address)
+{
+    const struct session_task *const task = address ? dump_find_task(dump, address) : NULL;
+    if (!json_member_if(json, "task", address != 0))
+        return;
+    if (task)
+        task_write_name(json, &dump->snapshot, task);
+    else
+        json_text(json, "");
+}
+
 static void write_holder(struct json *json, const struct dump *dump,
                          const struct lock_holder *holder)
 {
-    if (!json_member_if(json, "holder", holder->tid != 0))
+    if (!json_member_if(json, "holder", !lock_holder_is_none(holder)))
         return;
     json_object(json);
     json_member_int(json, "tid", holder->tid);
+    write_task_name(json, dump, holder->task);
     if (holder->use)
-        write_use(json, &dump->snapshot, holder->use);
+        write_use(json, dump, holder->use);
     json_end(json);
 }
 
-static void write_locks(struct json *json, const struct dump *dump, int32_t tid)
+/* Writes the names of the tasks whose end is waited for. */
+static void write_awaited(struct json *json, const struct dump *dump,
+                          const struct lock_thread *thread)
+{
+    json_member_array(json, "tasks");
+    for (size_t i = 0; i < thread->count && thread->uses[i].is_waited; i++) {
+        const struct session_task *const task =
+            thread->uses[i].owner_task ? dump_find_task(dump, thread->uses[i].owner_task)
+                                       : NULL;
+        if (task)
+            task_write_name(json, &dump->snapshot, task);
+    }
+    json_end(json);
+}
+
+static void write_wait(struct json *json, const struct dump *dump,
+                       const struct lock_thread *thread)
+{
+    const struct lock_use *const wait = thread ? lock_thread_wait(thread) : NULL;
+    if (!json_member_if(json, "waits_for", wait != NULL))
+        return;
+    const struct lock_holder holder = lock_graph_holder(&dump->locks, thread);
+    json_object(json);
+    write_use(json, dump, wait);
+    json_member_bool(json, "timed", wait->is_timed);
+    write_holder(json, dump, &holder);
+    write_awaited(json, dump, thread);
+    json_end(json);
+}
+
+static void write_locks(struct json *json, const struct dump *dump, int32_t tid, uint64_t task)
 {
     const struct lock_thread *const thread =
-        lock_graph_find(&dump->locks, session_target(dump->session)->pid, tid);
-    const struct lock_use *const wait = thread ? lock_thread_wait(thread) : NULL;
-    if (json_member_if(json, "waits_for", wait != NULL)) {
-        const struct lock_holder holder = lock_graph_holder(&dump->locks, thread);
-        json_object(json);
-        write_use(json, &dump->snapshot, wait);
-        json_member_bool(json, "timed", wait->is_timed);
-        write_holder(json, dump, &holder);
-        json_end(json);
-    }
+        lock_graph_find_task(&dump->locks, session_target(dump->session)->pid, tid, task);
+    write_wait(json, dump, thread);
     json_member_array(json, "holds");
     for (size_t i = 0; thread && i < thread->count; i++)
         if (!thread->uses[i].is_waited) {
             json_object(json);
-            write_use(json, &dump->snapshot, &thread->uses[i]);
+            write_use(json, dump, &thread->uses[i]);
             json_end(json);
         }
     json_end(json);
 }
 
-static void write_deadlocks(struct json *json, const struct lock_graph *locks)
+static void write_deadlocks(struct json *json, const struct dump *dump)
 {
+    const struct lock_graph *const locks = &dump->locks;
     const struct lock_thread *cycle[LOCK_GRAPH_MAX_CYCLE];
     json_member_array(json, "deadlocks");
     for (size_t i = 0; i < locks->count; i++) {
@@ -97,8 +137,14 @@ static void write_deadlocks(struct json *json, const struct lock_graph *locks)
             lock_graph_cycle(locks, &locks->items[i], cycle, LOCK_GRAPH_MAX_CYCLE);
         if (count)
             json_array(json);
-        for (size_t k = 0; k < count; k++)
-            json_int(json, cycle[k]->tid);
+        for (size_t k = 0; k < count; k++) {
+            json_object(json);
+            json_member_int(json, "tid", cycle[k]->tid);
+            write_task_name(json, dump, cycle[k]->task.address);
+            json_member_bool(json, "event_loop", cycle[k]->is_stuck_in_thread);
+            write_wait(json, dump, cycle[k]);
+            json_end(json);
+        }
         if (count)
             json_end(json);
     }
@@ -140,7 +186,7 @@ static void write_thread(struct json *json, const struct dump *dump, const struc
     json_member_bool(json, "main", thread.is_main);
     write_states(json, "states", row->state, 0);
     write_states(json, "unknown", row->state, 8);
-    write_locks(json, dump, thread.tid);
+    write_locks(json, dump, thread.tid, 0);
     if (view && view->motion)
         write_motion(json, pid, thread.tid, view);
     if (view && view->shows_kernel)
@@ -161,6 +207,7 @@ static void write_task(struct json *json, const struct dump *dump,
     json_member_text(json, "state", task_state_text(task));
     json_key(json, "awaited_by");
     task_write_awaiters(json, &dump->tasks, task);
+    write_locks(json, dump, task->tid, task->address);
     write_frames(json, &dump->snapshot, task->node, NULL);
     json_end(json);
 }
@@ -226,7 +273,7 @@ void dump_write_json_with(struct json *json, const struct dump *dump, bool wants
     rfc3339_write(json, "sampled_at", dump->at_ns);
     json_member_uint(json, "samples", dump->samples);
     write_core(json, dump);
-    write_deadlocks(json, &dump->locks);
+    write_deadlocks(json, dump);
     json_member_array(json, "threads");
     for (size_t i = 0; i < dump->count; i++)
         write_thread(json, dump, &dump->rows[i], view);

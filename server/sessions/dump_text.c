@@ -14,6 +14,7 @@
 #include "server/sessions/dump_locals.h"
 #include "server/sessions/dump_merge.h"
 #include "server/sessions/kernel_stacks.h"
+#include "server/source/expressions.h"
 
 static void put_string(struct buffer *out, const struct profile_snapshot *snapshot, str_id id)
 {
@@ -104,6 +105,30 @@ static void put_thread_name(struct buffer *out, const struct dump *dump, int32_t
         buffer_printf(out, "thread %d", (int)tid);
 }
 
+/* Writes the name of a task; its number if it has none. */
+static void put_task_name(struct buffer *out, const struct dump *dump, str_id name,
+                          uint64_t number)
+{
+    if (name)
+        put_string(out, &dump->snapshot, name);
+    else if (number)
+        buffer_printf(out, "Task-%" PRIu64, number);
+    else
+        buffer_text(out, "without a name");
+}
+
+/* Writes the name of a thread, or of a task. */
+static void put_waiter(struct buffer *out, const struct dump *dump, int32_t tid, uint64_t task)
+{
+    if (!task) {
+        put_thread_name(out, dump, tid);
+        return;
+    }
+    const struct session_task *const found = dump_find_task(dump, task);
+    buffer_text(out, "task ");
+    put_task_name(out, dump, found ? found->name : 0, found ? found->number : 0);
+}
+
 static void put_place(struct buffer *out, const struct dump *dump, const struct lock_use *use)
 {
     put_string(out, &dump->snapshot, use->function);
@@ -114,40 +139,75 @@ static void put_place(struct buffer *out, const struct dump *dump, const struct 
     buffer_char(out, ')');
 }
 
-/* Writes the type of a lock, and its address, which differs from process to process. */
+/* Writes the expression that names a lock, its type, and its address, which differs from process to process. */
 static void put_lock(struct buffer *out, const struct dump *dump, const struct lock_use *use,
                      bool has_address)
 {
+    const struct strtab_string expression = expressions_find(dump->expressions, use);
+    plain_text_put(out, expression.text, expression.length);
+    buffer_text(out, expression.length ? " (" : "");
     put_string(out, &dump->snapshot, use->type);
     if (has_address)
         buffer_printf(out, " at %#" PRIx64, use->object);
+    buffer_text(out, expression.length ? ")" : "");
 }
 
-/* Writes what the thread waits for, and who has it. */
+/* Can one alone hold it?  Not so semaphores and queues. */
+static bool is_lock(const struct dump *dump, const struct lock_use *use)
+{
+    static const char end[] = "Lock";
+    const struct strtab_string type = profile_string(&dump->snapshot, use->type);
+    const size_t bytes = sizeof end - 1;
+    return type.length >= bytes && strcmp(type.text + type.length - bytes, end) == 0;
+}
+
+/* Writes the tasks that are waited for, of which a set may be long. */
+static void put_awaited(struct buffer *out, const struct dump *dump,
+                        const struct lock_thread *thread)
+{
+    enum { MAX_NAMES = 4 };
+    size_t count = 0;
+    while (count < thread->count && thread->uses[count].is_waited &&
+           thread->uses[count].owner_task)
+        count++;
+    for (size_t i = 0; i < count && i < MAX_NAMES; i++) {
+        buffer_text(out, i ? ", " : ", the end of ");
+        put_waiter(out, dump, thread->uses[i].owner_tid, thread->uses[i].owner_task);
+    }
+    if (count > MAX_NAMES)
+        buffer_printf(out, " and %zu more", count - MAX_NAMES);
+}
+
+/* Writes what the thread or task waits for, and who has it. */
 static void put_wait(struct buffer *out, const struct dump *dump,
                      const struct lock_thread *thread, bool has_address)
 {
     const struct lock_use *const wait = lock_thread_wait(thread);
     const struct lock_holder holder = lock_graph_holder(&dump->locks, thread);
     put_lock(out, dump, wait, has_address);
-    if (wait->is_joined && holder.tid) {
+    if (wait->owner_task) {
+        put_awaited(out, dump, thread);
+    } else if (wait->is_joined && holder.tid) {
         buffer_text(out, ", the end of ");
         put_thread_name(out, dump, holder.tid);
-    } else if (holder.tid) {
+    } else if (!lock_holder_is_none(&holder)) {
         buffer_text(out, ", held by ");
-        put_thread_name(out, dump, holder.tid);
+        put_waiter(out, dump, holder.tid, holder.task);
         if (holder.use) {
             buffer_text(out, " at ");
             put_place(out, dump, holder.use);
         }
+    } else if (wait->may_be_held && !wait->has_owner && is_lock(dump, wait)) {
+        /* It was taken by a call of acquire() alone, or by code that is not Python. */
+        buffer_text(out, ", holder unknown");
     }
 }
 
-static void put_locks(struct buffer *out, const struct dump *dump, int32_t tid,
+static void put_locks(struct buffer *out, const struct dump *dump, int32_t tid, uint64_t task,
                       bool has_address)
 {
     const struct lock_thread *const thread =
-        lock_graph_find(&dump->locks, session_target(dump->session)->pid, tid);
+        lock_graph_find_task(&dump->locks, session_target(dump->session)->pid, tid, task);
     if (!thread)
         return;
     if (lock_thread_wait(thread)) {
@@ -167,7 +227,7 @@ static void put_locks(struct buffer *out, const struct dump *dump, int32_t tid,
     }
 }
 
-/* Writes a line for each cycle of threads that wait for each other for ever. */
+/* Writes a line for each cycle of threads and tasks that wait for each other for ever. */
 static void put_deadlocks(struct buffer *out, const struct dump *dump)
 {
     const struct lock_thread *cycle[LOCK_GRAPH_MAX_CYCLE];
@@ -176,9 +236,14 @@ static void put_deadlocks(struct buffer *out, const struct dump *dump)
             lock_graph_cycle(&dump->locks, &dump->locks.items[i], cycle, LOCK_GRAPH_MAX_CYCLE);
         for (size_t k = 0; k < count; k++) {
             buffer_text(out, k ? ", " : "deadlock: ");
-            put_thread_name(out, dump, cycle[k]->tid);
-            buffer_text(out, " waits for ");
-            put_wait(out, dump, cycle[k], true);
+            put_waiter(out, dump, cycle[k]->tid, cycle[k]->task.address);
+            if (cycle[k]->is_stuck_in_thread) {
+                buffer_text(out, " waits for its event loop in ");
+                put_thread_name(out, dump, cycle[k]->tid);
+            } else {
+                buffer_text(out, " waits for ");
+                put_wait(out, dump, cycle[k], true);
+            }
         }
         if (count)
             buffer_char(out, '\n');
@@ -258,7 +323,7 @@ static void put_stack(struct buffer *out, const struct dump *dump,
 {
     struct dump_locals locals = dump_locals_of(dump, text->row);
     const int32_t tid = text->thread.tid;
-    put_locks(out, dump, tid, has_address);
+    put_locks(out, dump, tid, 0, has_address);
     if (view->shows_kernel && tid && text->part != PART_RUNNING)
         *lacks_kernel |= !put_kernel(out, session_target(dump->session)->pid, tid);
     put_frames(out, &dump->snapshot, text->node, has_locals ? &locals : NULL);
@@ -279,17 +344,6 @@ static void put_thread(struct buffer *out, const struct dump *dump, const struct
     put_stack(out, dump, &text, view, true, true, lacks_kernel);
 }
 
-static void put_name(struct buffer *out, const struct dump *dump,
-                     const struct session_task *task)
-{
-    if (task->name)
-        put_string(out, &dump->snapshot, task->name);
-    else if (task->number)
-        buffer_printf(out, "Task-%" PRIu64, task->number);
-    else
-        buffer_text(out, "without a name");
-}
-
 /* Writes whether the task waits, and which tasks wait for it. */
 static void put_task_state(struct buffer *out, const struct dump *dump,
                            const struct session_task *task)
@@ -297,7 +351,9 @@ static void put_task_state(struct buffer *out, const struct dump *dump,
     buffer_text(out, task->is_running ? "runs" : task->is_moving ? "moves" : "waits");
     for (uint32_t i = 0; i < task->awaiter_count; i++) {
         buffer_text(out, i ? ", " : "; awaited by ");
-        put_name(out, dump, &dump->tasks.items[dump->tasks.awaiters[task->first_awaiter + i]]);
+        const struct session_task *const awaiter =
+            &dump->tasks.items[dump->tasks.awaiters[task->first_awaiter + i]];
+        put_task_name(out, dump, awaiter->name, awaiter->number);
     }
 }
 
@@ -305,18 +361,38 @@ static void put_task(struct buffer *out, const struct dump *dump,
                      const struct session_task *task)
 {
     buffer_text(out, "  task ");
-    put_name(out, dump, task);
+    put_task_name(out, dump, task->name, task->number);
     buffer_printf(out, " (thread %d) ", (int)task->tid);
     put_task_state(out, dump, task);
     buffer_char(out, '\n');
+    put_locks(out, dump, task->tid, task->address, true);
     put_frames(out, &dump->snapshot, task->node, NULL);
 }
 
-static void put_tasks(struct buffer *out, const struct dump *dump)
+/* Does the task wait for a lock that somebody holds, or for ever, or hold one that is waited for? */
+static bool has_trouble(const struct dump *dump, const struct session_task *task)
+{
+    const struct lock_thread *const locks = lock_graph_find_task(
+        &dump->locks, session_target(dump->session)->pid, task->tid, task->address);
+    if (!locks)
+        return false;
+    const struct lock_holder holder = lock_graph_holder(&dump->locks, locks);
+    const struct lock_use *const wait = lock_thread_wait(locks);
+    bool has =
+        (locks->is_stuck && !locks->is_stuck_in_thread) ||
+        (wait && !wait->is_joined && (wait->may_be_held || !lock_holder_is_none(&holder)));
+    for (size_t i = 0; i < locks->count && !has; i++)
+        has = !locks->uses[i].is_waited &&
+              lock_graph_is_wanted(&dump->locks, locks, &locks->uses[i]);
+    return has;
+}
+
+static void put_tasks(struct buffer *out, const struct dump *dump, const struct dump_view *view)
 {
     for (size_t i = 0; i < dump->tasks.count; i++)
-        put_task(out, dump, &dump->tasks.items[i]);
-    if (dump->tasks.is_cut)
+        if (view->shows_tasks || has_trouble(dump, &dump->tasks.items[i]))
+            put_task(out, dump, &dump->tasks.items[i]);
+    if (dump->tasks.is_cut && view->shows_tasks)
         buffer_text(out, "  and more tasks\n");
 }
 
@@ -452,8 +528,7 @@ void dump_text_write(struct buffer *out, const struct dump *dump, const struct d
     put_threads(out, dump, view, &lacks_kernel);
     if (dump->left_out)
         buffer_printf(out, "  about %zu more threads were not read\n", dump->left_out);
-    if (view->shows_tasks)
-        put_tasks(out, dump);
+    put_tasks(out, dump, view);
     if (lacks_kernel)
         buffer_printf(out, "  %s", lacks_kernel_text);
     if (has_greenlets(&dump->snapshot))
@@ -528,11 +603,14 @@ static enum err_code merge_threads(struct dump_merge *merge, const struct dump *
         rc =
             merge_thread(merge, merging, text.thread.is_main, is_idle_worker(dump, &text), err);
     }
-    for (size_t i = 0; i < dump->tasks.count && view->shows_tasks && !rc; i++) {
+    for (size_t i = 0; i < dump->tasks.count && !rc; i++) {
         const struct session_task *const task = &dump->tasks.items[i];
+        if (!view->shows_tasks && !has_trouble(dump, task))
+            continue;
         buffer_text(&merging->name, "task ");
-        put_name(&merging->name, dump, task);
+        put_task_name(&merging->name, dump, task->name, task->number);
         put_task_state(&merging->state, dump, task);
+        put_locks(&merging->lines, dump, task->tid, task->address, false);
         put_frames(&merging->lines, &dump->snapshot, task->node, NULL);
         rc = merge_thread(merge, merging, false, false, err);
     }

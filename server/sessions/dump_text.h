@@ -18,7 +18,8 @@ struct dump_merge;
 /* The parts to show beside the stacks of all threads. */
 struct dump_view {
     bool shows_idle; /* the stacks of several idle workers of one pool */
-    bool shows_tasks;
+    bool
+        shows_tasks; /* all asyncio tasks; else those that a lock keeps waiting, or who hold it */
     bool shows_kernel;                /* what blocked threads do in the kernel */
     const struct dump_motion *motion; /* NULL: there is one dump */
     uint32_t dumps;

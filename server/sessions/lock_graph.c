@@ -20,25 +20,34 @@ void lock_graph_deinit(struct lock_graph *graph)
     *graph = (struct lock_graph){ .items = NULL };
 }
 
-static bool is_before(const struct lock_thread *thread, pid_t pid, int32_t tid)
+static bool is_before(const struct lock_thread *thread, pid_t pid, int32_t tid, uint64_t task)
 {
-    return thread->pid != pid ? thread->pid < pid : thread->tid < tid;
+    return thread->pid != pid   ? thread->pid < pid
+           : thread->tid != tid ? thread->tid < tid
+                                : thread->task.address < task;
 }
 
-static size_t place_of(const struct lock_graph *graph, pid_t pid, int32_t tid)
+static size_t place_of(const struct lock_graph *graph, pid_t pid, int32_t tid, uint64_t task)
 {
     size_t at;
-    LOWER_BOUND(at, graph->count, is_before(&graph->items[at], pid, tid));
+    LOWER_BOUND(at, graph->count, is_before(&graph->items[at], pid, tid, task));
     return at;
+}
+
+const struct lock_thread *lock_graph_find_task(const struct lock_graph *graph, pid_t pid,
+                                               int32_t tid, uint64_t task)
+{
+    const size_t at = place_of(graph, pid, tid, task);
+    return at < graph->count && graph->items[at].pid == pid && graph->items[at].tid == tid &&
+                   graph->items[at].task.address == task
+               ? &graph->items[at]
+               : NULL;
 }
 
 const struct lock_thread *lock_graph_find(const struct lock_graph *graph, pid_t pid,
                                           int32_t tid)
 {
-    const size_t at = place_of(graph, pid, tid);
-    return at < graph->count && graph->items[at].pid == pid && graph->items[at].tid == tid
-               ? &graph->items[at]
-               : NULL;
+    return lock_graph_find_task(graph, pid, tid, 0);
 }
 
 static uint32_t hash_lock(pid_t pid, uint64_t lock, bool is_waited)
@@ -47,30 +56,34 @@ static uint32_t hash_lock(pid_t pid, uint64_t lock, bool is_waited)
 }
 
 /* Notes once that the thread waits for the lock or holds it.  Its uses say whether that is still so. */
-static bool note_lock(struct lock_graph *graph, pid_t pid, int32_t tid,
+static bool note_lock(struct lock_graph *graph, const struct lock_report *report,
                       const struct lock_use *use)
 {
-    const uint64_t lock = use->lock;
+    const pid_t pid = report->pid;
+    const int32_t tid = report->tid;
+    const uint64_t lock = use->lock, task = report->task.address;
     const uint32_t hash = hash_lock(pid, lock, use->is_waited);
     struct idmap_slot *at;
     IDMAP_FIND(at, &graph->by_lock, hash,
                graph->notes[at->id].pid == pid && graph->notes[at->id].tid == tid &&
-                   graph->notes[at->id].lock == lock &&
+                   graph->notes[at->id].task == task && graph->notes[at->id].lock == lock &&
                    graph->notes[at->id].is_waited == use->is_waited);
     if (at)
         return true;
     if (!VEC_RESERVE(graph->notes, graph->note_room, graph->note_count + 1) ||
         idmap_add(&graph->by_lock, hash, (uint32_t)graph->note_count, NULL))
         return false;
-    graph->notes[graph->note_count++] = (struct lock_note){ lock, pid, tid, use->is_waited };
+    graph->notes[graph->note_count++] =
+        (struct lock_note){ lock, pid, tid, task, use->is_waited };
     return true;
 }
 
 void lock_graph_note(struct lock_graph *graph, const struct lock_report *report,
                      uint64_t from_ns, uint64_t to_ns)
 {
-    const size_t at = place_of(graph, report->pid, report->tid);
-    const bool is_known = lock_graph_find(graph, report->pid, report->tid) != NULL;
+    const uint64_t task = report->task.address;
+    const size_t at = place_of(graph, report->pid, report->tid, task);
+    const bool is_known = lock_graph_find_task(graph, report->pid, report->tid, task) != NULL;
     const size_t bytes = report->count * sizeof *report->uses;
     struct lock_use *const uses = malloc(bytes + 1);
     if (graph->count == LOCK_GRAPH_MAX_THREADS && !is_known) {
@@ -91,10 +104,15 @@ void lock_graph_note(struct lock_graph *graph, const struct lock_report *report,
                 (graph->count - at) * sizeof *graph->items);
         graph->count++;
     }
-    graph->items[at] =
-        (struct lock_thread){ report->pid, report->tid, uses, report->count, from_ns, to_ns };
+    graph->items[at] = (struct lock_thread){ .pid = report->pid,
+                                             .tid = report->tid,
+                                             .task = report->task,
+                                             .uses = uses,
+                                             .count = report->count,
+                                             .from_ns = from_ns,
+                                             .to_ns = to_ns };
     for (size_t i = 0; i < report->count; i++)
-        if (!note_lock(graph, report->pid, report->tid, &uses[i]))
+        if (!note_lock(graph, report, &uses[i]))
             graph->lacks_memory = true;
 }
 
@@ -102,11 +120,14 @@ void lock_graph_take(struct lock_graph *graph, const struct session_locks *locks
 {
     for (size_t i = 0; i < locks->thread_count; i++) {
         const struct session_lock_thread *const thread = &locks->threads[i];
-        const struct lock_report report = { thread->pid, thread->tid,
-                                            locks->uses + thread->first_use, thread->use_count,
-                                            0 };
+        const struct lock_report report = { .pid = thread->pid,
+                                            .tid = thread->tid,
+                                            .uses = locks->uses + thread->first_use,
+                                            .count = thread->use_count,
+                                            .task = thread->task };
         lock_graph_note(graph, &report, thread->from_ns, thread->to_ns);
     }
+    lock_graph_solve(graph);
 }
 
 bool lock_thread_stays(const struct lock_thread *thread)
@@ -127,35 +148,52 @@ static const struct lock_use *held_by(const struct lock_thread *thread, uint64_t
     return NULL;
 }
 
-struct lock_holder lock_graph_holder(const struct lock_graph *graph,
-                                     const struct lock_thread *thread)
+/* Gets one that holds what is waited for. */
+typedef void holder_found(void *context, struct lock_holder holder);
+
+static void find_holders(const struct lock_graph *graph, pid_t pid, const struct lock_use *wait,
+                         holder_found *found, void *context)
 {
-    const struct lock_use *const wait = lock_thread_wait(thread);
-    struct lock_holder holder = { .thread = NULL };
-    if (!wait)
-        return holder;
     if (wait->has_owner) {
-        holder.tid = wait->owner_tid;
-        holder.thread =
-            wait->owner_tid ? lock_graph_find(graph, thread->pid, wait->owner_tid) : NULL;
-        if (holder.thread)
+        struct lock_holder holder = { .tid = wait->owner_tid, .task = wait->owner_task };
+        if (lock_holder_is_none(&holder))
+            return;
+        holder.thread = lock_graph_find_task(graph, pid, holder.tid, holder.task);
+        if (holder.thread && !wait->is_joined)
             holder.use = held_by(holder.thread, wait->lock);
-        return holder;
+        found(context, holder);
+        return;
     }
-    const uint32_t hash = hash_lock(thread->pid, wait->lock, false);
+    const uint32_t hash = hash_lock(pid, wait->lock, false);
     /* Memory that a program has made up may say that all threads hold it. */
     size_t tries = MAX_HOLDERS;
     for (const struct idmap_slot *at = idmap_first(&graph->by_lock, hash); at && tries > 0;
          at = idmap_next(&graph->by_lock, at), tries--) {
         const struct lock_note *const note = &graph->notes[at->id];
-        if (at->hash != hash || note->is_waited || note->lock != wait->lock ||
-            note->pid != thread->pid || (holder.thread && note->tid > holder.tid))
+        if (at->hash != hash || note->is_waited || note->lock != wait->lock || note->pid != pid)
             continue;
-        const struct lock_thread *const other = lock_graph_find(graph, note->pid, note->tid);
+        const struct lock_thread *const other =
+            lock_graph_find_task(graph, pid, note->tid, note->task);
         const struct lock_use *const use = other ? held_by(other, wait->lock) : NULL;
         if (use)
-            holder = (struct lock_holder){ other, use, other->tid };
+            found(context, (struct lock_holder){ other, use, other->tid, other->task.address });
     }
+}
+
+static void keep_first(void *context, struct lock_holder holder)
+{
+    struct lock_holder *const first = context;
+    if (lock_holder_is_none(first) || holder.thread < first->thread)
+        *first = holder;
+}
+
+struct lock_holder lock_graph_holder(const struct lock_graph *graph,
+                                     const struct lock_thread *thread)
+{
+    const struct lock_use *const wait = lock_thread_wait(thread);
+    struct lock_holder holder = { .thread = NULL };
+    if (wait)
+        find_holders(graph, thread->pid, wait, keep_first, &holder);
     return holder;
 }
 
@@ -169,12 +207,170 @@ bool lock_graph_is_wanted(const struct lock_graph *graph, const struct lock_thre
         if (at->hash != hash || !note->is_waited || note->lock != use->lock ||
             note->pid != thread->pid)
             continue;
-        const struct lock_thread *const other = lock_graph_find(graph, note->pid, note->tid);
+        const struct lock_thread *const other =
+            lock_graph_find_task(graph, note->pid, note->tid, note->task);
         const struct lock_use *const wait = other ? lock_thread_wait(other) : NULL;
         if (wait && other != thread && wait->lock == use->lock)
             return true;
     }
     return false;
+}
+
+/* One that waits for another. */
+struct edge {
+    uint32_t from, to;
+    uint32_t next; /* edge to the same one, plus 1; 0: none */
+    bool is_of_loop;
+};
+
+/* The search for those that are stuck: all are taken to be, until something is found that lets them go on. */
+struct solving {
+    struct lock_graph *graph;
+    struct edge *edges;
+    size_t count, room;
+    uint32_t *first; /* edge to each item, plus 1; 0: none */
+    uint32_t *queue; /* items that go on */
+    size_t queued;
+    bool *waits_for_ever, *loop_stands; /* of each item, as far as is known */
+    uint32_t from;                      /* whose edges are added */
+    bool lacks_room;
+};
+
+static void add_edge(struct solving *solving, const struct lock_thread *to, bool is_of_loop)
+{
+    const uint32_t at = (uint32_t)(to - solving->graph->items);
+    if (solving->count == LOCK_GRAPH_MAX_EDGES ||
+        !VEC_RESERVE(solving->edges, solving->room, solving->count + 1)) {
+        solving->lacks_room = true;
+        return;
+    }
+    solving->edges[solving->count++] =
+        (struct edge){ solving->from, at, solving->first[at], is_of_loop };
+    solving->first[at] = (uint32_t)solving->count;
+}
+
+/* A task of which nothing is known goes on unless the thread of its loop is stuck. */
+static void add_holder(void *context, struct lock_holder holder)
+{
+    struct solving *const solving = context;
+    const struct lock_thread *const thread = &solving->graph->items[solving->from];
+    const struct lock_thread *const to =
+        holder.thread ? holder.thread
+                      : lock_graph_find(solving->graph, thread->pid, holder.tid);
+    if (to)
+        add_edge(solving, to, false);
+}
+
+/* Adds the edges of an item, and says whether its wait may last for ever. */
+static bool add_waits(struct solving *solving, uint32_t index)
+{
+    const struct lock_thread *const thread = &solving->graph->items[index];
+    bool may_last =
+        lock_thread_wait(thread) && lock_thread_stays(thread) && !thread->task.is_running;
+    solving->from = index;
+    for (size_t i = 0; i < thread->count && thread->uses[i].is_waited && may_last; i++) {
+        const size_t before = solving->count;
+        find_holders(solving->graph, thread->pid, &thread->uses[i], add_holder, solving);
+        may_last = solving->count > before && !thread->uses[i].is_timed;
+    }
+    return may_last;
+}
+
+static void go_on(struct solving *solving, uint32_t index)
+{
+    struct lock_thread *const thread = &solving->graph->items[index];
+    if (!thread->is_stuck || solving->waits_for_ever[index] || solving->loop_stands[index])
+        return;
+    thread->is_stuck = false;
+    solving->queue[solving->queued++] = index;
+}
+
+/* Tasks awaited by one that gives up after a time are cancelled then. */
+static void cancel_awaited(struct solving *solving)
+{
+    struct lock_graph *const graph = solving->graph;
+    size_t queued = 0;
+    for (uint32_t i = 0; i < graph->count; i++)
+        if (graph->items[i].task.address && lock_thread_wait(&graph->items[i]) &&
+            graph->items[i].uses[0].is_timed)
+            solving->queue[queued++] = i;
+    for (size_t i = 0; i < queued; i++) {
+        const struct lock_thread *const thread = &graph->items[solving->queue[i]];
+        for (size_t k = 0; k < thread->count && thread->uses[k].is_waited; k++) {
+            const struct lock_use *const use = &thread->uses[k];
+            const struct lock_thread *const to =
+                use->owner_task
+                    ? lock_graph_find_task(graph, thread->pid, use->owner_tid, use->owner_task)
+                    : NULL;
+            const size_t at = to ? (size_t)(to - graph->items) : 0;
+            if (!to || !solving->waits_for_ever[at])
+                continue;
+            solving->waits_for_ever[at] = false;
+            solving->queue[queued++] = (uint32_t)at;
+        }
+    }
+}
+
+/* The one that a stuck one waits for: the thread of its loop before all else. */
+static void find_next(const struct solving *solving)
+{
+    struct lock_graph *const graph = solving->graph;
+    for (size_t i = solving->count; i-- > 0;) {
+        const struct edge *const edge = &solving->edges[i];
+        struct lock_thread *const thread = &graph->items[edge->from];
+        if (!thread->is_stuck || (thread->is_stuck_in_thread && !edge->is_of_loop) ||
+            (edge->is_of_loop && !graph->items[edge->to].is_stuck))
+            continue;
+        thread->next = edge->to;
+        thread->is_stuck_in_thread = edge->is_of_loop;
+    }
+}
+
+void lock_graph_solve(struct lock_graph *graph)
+{
+    struct solving solving = { .graph = graph };
+    const size_t room = graph->count + 1;
+    solving.first = calloc(room, sizeof *solving.first);
+    /* An item may be queued once as cancelled and once as going on. */
+    solving.queue = calloc(2 * room, sizeof *solving.queue);
+    solving.waits_for_ever = calloc(room, sizeof *solving.waits_for_ever);
+    solving.loop_stands = calloc(room, sizeof *solving.loop_stands);
+    bool is_solved =
+        solving.first && solving.queue && solving.waits_for_ever && solving.loop_stands;
+    for (uint32_t i = 0; i < graph->count && is_solved; i++) {
+        const struct lock_thread *const item = &graph->items[i];
+        const struct lock_thread *const loop =
+            item->task.address && item->tid ? lock_graph_find(graph, item->pid, item->tid)
+                                            : NULL;
+        solving.waits_for_ever[i] = add_waits(&solving, i);
+        solving.loop_stands[i] = loop != NULL;
+        if (loop)
+            add_edge(&solving, loop, true);
+    }
+    is_solved = is_solved && !solving.lacks_room;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        graph->items[i].is_stuck = is_solved;
+        graph->items[i].is_stuck_in_thread = false;
+    }
+    if (is_solved)
+        cancel_awaited(&solving);
+    for (uint32_t i = 0; i < graph->count && is_solved; i++)
+        go_on(&solving, i);
+    for (size_t i = 0; i < solving.queued; i++)
+        for (uint32_t at = solving.first[solving.queue[i]]; at;
+             at = solving.edges[at - 1].next) {
+            const struct edge *const edge = &solving.edges[at - 1];
+            (edge->is_of_loop ? solving.loop_stands : solving.waits_for_ever)[edge->from] =
+                false;
+            go_on(&solving, edge->from);
+        }
+    if (is_solved)
+        find_next(&solving);
+    free(solving.edges);
+    free(solving.first);
+    free(solving.queue);
+    free(solving.waits_for_ever);
+    free(solving.loop_stands);
 }
 
 size_t lock_graph_cycle(const struct lock_graph *graph, const struct lock_thread *first,
@@ -183,16 +379,16 @@ size_t lock_graph_cycle(const struct lock_graph *graph, const struct lock_thread
     const struct lock_thread *at = first;
     uint64_t from_ns = 0, to_ns = UINT64_MAX;
     size_t count = 0;
-    while (at && count < most) {
-        const struct lock_use *const wait = lock_thread_wait(at);
-        from_ns = at->from_ns > from_ns ? at->from_ns : from_ns;
-        to_ns = at->to_ns < to_ns ? at->to_ns : to_ns;
-        if (!wait || wait->is_timed || from_ns >= to_ns || at->tid < first->tid)
-            return 0;
+    while (at->is_stuck && at >= first && count < most) {
+        /* A task need not wait for anything while the thread of its loop does. */
+        if (!at->is_stuck_in_thread) {
+            from_ns = at->from_ns > from_ns ? at->from_ns : from_ns;
+            to_ns = at->to_ns < to_ns ? at->to_ns : to_ns;
+        }
         out[count++] = at;
-        at = lock_graph_holder(graph, at).thread;
+        at = &graph->items[at->next];
         if (at == first)
-            return count;
+            return from_ns < to_ns ? count : 0;
     }
     return 0;
 }

@@ -231,6 +231,7 @@ interface LockPlace {
   function: string;
   file: string;
   line: number;
+  expression: string | null;
   waited_s: number;
 }
 
@@ -254,9 +255,12 @@ interface LockWait {
   process: number;
   tid: number;
   thread: string;
+  task: string | null;
+  event_loop: boolean;
+  expression: string | null;
   type: string;
   object: string;
-  holder: { tid: number; thread: string; file: string; line: number };
+  holder: { tid: number; thread: string; task: string | null; file: string; line: number };
 }
 
 // What /locks answers.

@@ -176,6 +176,8 @@ export const VIEW_TEXT = {
     thread: (/** @type {number} */ tid) => "thread " + tid,
     deadlock: "deadlock: ",
     next: "), ",
+    task: "task ",
+    loop: " waits for its event loop (in ",
     waitsFor: " waits for ",
     heldBy: " (held by ",
     at: " at ",

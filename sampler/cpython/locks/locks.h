@@ -22,41 +22,12 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/lock_use.h"
-#include "sampler/base/strtab.h"
 #include "sampler/base/three_valued.h"
-#include "sampler/cpython/objects/code_bytecode.h"
-#include "sampler/cpython/stack/leaf.h"
-#include "sampler/cpython/threads/threads.h"
-
-enum {
-    LOCKS_MAX_FRAMES = 256,
-    LOCKS_MAX_MOVING_FRAMES = 64,
-    LOCKS_MAX_BLOCKS = 20,
-    LOCKS_PLACES = 1024
-};
-
-/* The `with` blocks that are active at an instruction. */
-struct locks_place {
-    code_id code;
-    uint32_t unit;
-    bool is_known;
-    uint32_t depths[LOCKS_MAX_BLOCKS]; /* of the value stack, the innermost block first */
-    size_t count;
-};
-
-struct locks {
-    struct code_table *codes;
-    struct strtab *strings;
-    const struct thread_list *threads;
-    const struct leaves *leaves;
-    struct code_bytecode room;
-    size_t budget;              /* bytes of code that may still be read for this thread */
-    struct locks_place *places; /* LOCKS_PLACES of them, by a hash; NULL: not needed yet */
-    uint64_t clears;            /* of the code table, when they were found */
-};
+#include "sampler/cpython/locks/lock_state.h"
 
 void locks_init(struct locks *locks, struct code_table *codes, struct strtab *strings,
-                const struct thread_list *threads, const struct leaves *leaves);
+                const struct thread_list *threads, const struct tasks *tasks,
+                const struct leaves *leaves);
 void locks_deinit(struct locks *locks);
 
 /* Fills `uses` (LOCK_USES_MAX), the wait first, which a running thread does not have.  Returns ERR_NOMEM or ERR_OK; locks that
@@ -64,6 +35,11 @@ void locks_deinit(struct locks *locks);
 MUST_CHECK enum err_code locks_read(struct locks *locks, const struct thread *thread,
                                     enum three_valued runs, struct lock_use *uses,
                                     size_t *count_out);
+
+/* Reads what a task waits for and holds, as it was read last: the tasks that it waits for first.  Of a task that has moved since
+ * there is nothing. */
+MUST_CHECK enum err_code locks_read_task(struct locks *locks, const struct task *task,
+                                         struct lock_use *uses, size_t *count_out);
 
 /* Reads what a thread that moves holds. */
 MUST_CHECK enum err_code locks_read_moving(struct locks *locks, const struct thread *thread,

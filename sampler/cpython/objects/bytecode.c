@@ -171,8 +171,8 @@ static int64_t follow_jump_back(const struct bytecode *code, uint32_t unit)
     return unit;
 }
 
-size_t bytecode_with_blocks(const struct bytecode *code, uint32_t unit, uint32_t *depths,
-                            size_t most)
+size_t bytecode_with_blocks(const struct bytecode *code, uint32_t unit,
+                            struct with_block *blocks, size_t most)
 {
     enum { MAX_LEVELS = 64 };
     struct handler handler;
@@ -181,7 +181,8 @@ size_t bytecode_with_blocks(const struct bytecode *code, uint32_t unit, uint32_t
     for (int i = 0; i < MAX_LEVELS && count < most && find_handler(code, at, &handler); i++) {
         if ((handler.depth_lasti & 1) && is_with_handler(code, handler.target) &&
             handler.depth_lasti >> 1 <= MAX_DEPTH)
-            depths[count++] = (uint32_t)(handler.depth_lasti >> 1);
+            blocks[count++] = (struct with_block){ (uint32_t)(handler.depth_lasti >> 1),
+                                                   (uint32_t)handler.target };
         at = handler.target;
     }
     return count;

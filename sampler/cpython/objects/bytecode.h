@@ -41,11 +41,15 @@ struct instruction {
 MUST_CHECK enum err_code bytecode_position(const struct bytecode *code, uint32_t unit,
                                            struct instruction *out);
 
-/* The depths of the value stack at which the exit functions of the active `with` blocks lie, of the instruction at `unit`, the
- * innermost block first: each is the number of values up to and with the last one that belongs to the block.  Returns how many,
- * at most `most`. */
-size_t bytecode_with_blocks(const struct bytecode *code, uint32_t unit, uint32_t *depths,
-                            size_t most);
+struct with_block {
+    uint32_t
+        depth; /* of the value stack, up to and with the last value that belongs to the block */
+    uint32_t handler; /* the unit that an exception in the block leads to */
+};
+
+/* The active `with` blocks of the instruction at `unit`, the innermost one first.  Returns how many, at most `most`. */
+size_t bytecode_with_blocks(const struct bytecode *code, uint32_t unit,
+                            struct with_block *blocks, size_t most);
 
 /* How deep the value stack gets; -1: unknown. */
 int64_t bytecode_deepest(const struct bytecode *code);

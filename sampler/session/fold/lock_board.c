@@ -25,22 +25,27 @@ void lock_board_deinit(struct lock_board *board)
     pthread_mutex_destroy(&board->mutex);
 }
 
-static bool is_before(const struct lock_board_thread *thread, pid_t pid, int32_t tid)
+static bool is_before(const struct lock_board_thread *thread, pid_t pid, int32_t tid,
+                      uint64_t task)
 {
-    return thread->pid != pid ? thread->pid < pid : thread->tid < tid;
+    return thread->pid != pid   ? thread->pid < pid
+           : thread->tid != tid ? thread->tid < tid
+                                : thread->task.address < task;
 }
 
-/* The index of the thread, or of where it would be. */
-static size_t find_place(const struct lock_board *board, pid_t pid, int32_t tid)
+/* The index of the thread or task, or of where it would be. */
+static size_t find_place(const struct lock_board *board, pid_t pid, int32_t tid, uint64_t task)
 {
     size_t at;
-    LOWER_BOUND(at, board->count, is_before(&board->threads[at], pid, tid));
+    LOWER_BOUND(at, board->count, is_before(&board->threads[at], pid, tid, task));
     return at;
 }
 
-static bool is_at(const struct lock_board *board, size_t at, pid_t pid, int32_t tid)
+static bool is_at(const struct lock_board *board, size_t at, pid_t pid, int32_t tid,
+                  uint64_t task)
 {
-    return at < board->count && board->threads[at].pid == pid && board->threads[at].tid == tid;
+    return at < board->count && board->threads[at].pid == pid &&
+           board->threads[at].tid == tid && board->threads[at].task.address == task;
 }
 
 /* NULL: it waits for nothing that is known. */
@@ -54,11 +59,11 @@ void lock_board_begin(struct lock_board *board)
     board->reading++;
 }
 
-bool lock_board_keep(struct lock_board *board, pid_t pid, int32_t tid, uint64_t since_ns,
-                     uint64_t now_ns, bool is_late)
+bool lock_board_keep(struct lock_board *board, pid_t pid, int32_t tid, uint64_t task,
+                     uint64_t since_ns, uint64_t now_ns, bool is_late)
 {
-    const size_t at = find_place(board, pid, tid);
-    if (!is_at(board, at, pid, tid))
+    const size_t at = find_place(board, pid, tid, task);
+    if (!is_at(board, at, pid, tid, task))
         return false;
     struct lock_board_thread *const thread = &board->threads[at];
     const struct lock_use *const wait = wait_of(thread);
@@ -75,8 +80,8 @@ bool lock_board_keep(struct lock_board *board, pid_t pid, int32_t tid, uint64_t 
 
 bool lock_board_is_read(const struct lock_board *board, pid_t pid, int32_t tid)
 {
-    const size_t at = find_place(board, pid, tid);
-    return is_at(board, at, pid, tid) && board->threads[at].reading == board->reading;
+    const size_t at = find_place(board, pid, tid, 0);
+    return is_at(board, at, pid, tid, 0) && board->threads[at].reading == board->reading;
 }
 
 /* A thread that got the lock and waits for it again has begun to wait once more. */
@@ -90,13 +95,14 @@ static bool is_in_same_wait(const struct lock_board_thread *thread,
 }
 
 /* Makes room for a thread at its place. */
-static bool insert(struct lock_board *board, size_t at, pid_t pid, int32_t tid)
+static bool insert(struct lock_board *board, size_t at, pid_t pid, int32_t tid, uint64_t task)
 {
     if (!VEC_RESERVE(board->threads, board->room, board->count + 1))
         return false;
     memmove(board->threads + at + 1, board->threads + at,
             (board->count - at) * sizeof *board->threads);
-    board->threads[at] = (struct lock_board_thread){ .pid = pid, .tid = tid };
+    board->threads[at] =
+        (struct lock_board_thread){ .pid = pid, .tid = tid, .task.address = task };
     board->count++;
     return true;
 }
@@ -104,8 +110,9 @@ static bool insert(struct lock_board *board, size_t at, pid_t pid, int32_t tid)
 enum err_code lock_board_note(struct lock_board *board, const struct lock_report *report,
                               uint64_t since_ns, uint64_t now_ns)
 {
-    const size_t at = find_place(board, report->pid, report->tid);
-    const bool is_known = is_at(board, at, report->pid, report->tid);
+    const uint64_t task = report->task.address;
+    const size_t at = find_place(board, report->pid, report->tid, task);
+    const bool is_known = is_at(board, at, report->pid, report->tid, task);
     const size_t bytes = report->count * sizeof *report->uses;
     if (!is_known && board->count == SESSION_MAX_LOCK_THREADS)
         return ERR_OK;
@@ -115,7 +122,7 @@ enum err_code lock_board_note(struct lock_board *board, const struct lock_report
     if (bytes)
         memcpy(uses, report->uses, bytes);
     pthread_mutex_lock(&board->mutex);
-    const bool has_room = is_known || insert(board, at, report->pid, report->tid);
+    const bool has_room = is_known || insert(board, at, report->pid, report->tid, task);
     if (has_room) {
         struct lock_board_thread *const thread = &board->threads[at];
         const bool is_same = is_in_same_wait(thread, report);
@@ -126,6 +133,7 @@ enum err_code lock_board_note(struct lock_board *board, const struct lock_report
         }
         free(thread->uses);
         thread->uses = uses;
+        thread->task = report->task;
         thread->count = report->count;
         thread->since_ns = since_ns;
         thread->noted_ns = now_ns;
@@ -180,8 +188,8 @@ static const struct lock_use *find_holder(const struct lock_board *board, pid_t 
 
 bool lock_board_lacks_holder(const struct lock_board *board, pid_t pid)
 {
-    for (size_t i = find_place(board, pid, 0); i < board->count && board->threads[i].pid == pid;
-         i++) {
+    for (size_t i = find_place(board, pid, 0, 0);
+         i < board->count && board->threads[i].pid == pid; i++) {
         const struct lock_use *const wait = wait_of(&board->threads[i]);
         if (board->threads[i].reading == board->reading && wait && wait->may_be_held &&
             !find_holder(board, pid, wait))
@@ -252,7 +260,7 @@ static void count_line(struct session_lock_line *lines, uint32_t *count,
         return;
     if (i == *count)
         lines[(*count)++] =
-            (struct session_lock_line){ use->function, use->file, use->line, 0 };
+            (struct session_lock_line){ use->function, use->file, use->line, use->text, 0 };
     lines[i].waited_ns += step_ns;
 }
 
@@ -332,7 +340,8 @@ enum err_code lock_board_copy(struct lock_board *board, struct session_locks *ou
                                           .use_count = (uint32_t)thread->count,
                                           .from_ns =
                                               since_creation(board, thread->first_noted_ns),
-                                          .to_ns = since_creation(board, thread->noted_ns) };
+                                          .to_ns = since_creation(board, thread->noted_ns),
+                                          .task = thread->task };
         if (thread->count)
             memcpy(copy.uses + copy.use_count, thread->uses,
                    thread->count * sizeof *thread->uses);

@@ -1,12 +1,12 @@
 /*
- * lock_board - what the threads of a session wait for and hold, and how long they have waited for each lock, for readers.
+ * lock_board - what the threads and asyncio tasks of a session wait for and hold, and how long they have waited for each lock, for readers.
  *
  * Waits are counted at readings, each of which stands for the time since the one before.  What a thread waits for does not change
  * while it stands still, so it is read once.
  *
  * Ownership: the caller's storage; lock_board_deinit accepts a zeroed one.  The reader owns a copy.
  * Threads: the sampling thread writes; any thread copies.
- * Limits: SESSION_MAX_LOCK_THREADS threads, others are left out; SESSION_MAX_LOCKS locks, of which the least waited for make room;
+ * Limits: SESSION_MAX_LOCK_THREADS threads and tasks, others are left out; SESSION_MAX_LOCKS locks, of which the least waited for make room;
  * SESSION_LOCK_LINES lines of each.
  * Units: nanoseconds of CLOCK_MONOTONIC.
  */
@@ -25,6 +25,7 @@
 struct lock_board_thread {
     pid_t pid;
     int32_t tid;
+    struct lock_task task;
     struct lock_use *uses;
     size_t count;
     uint64_t since_ns;       /* it stands still; 0: it moves, or that is not known */
@@ -45,7 +46,7 @@ struct lock_board_held {
 
 struct lock_board {
     pthread_mutex_t mutex;             /* guards what follows, but for `held` and `reading` */
-    struct lock_board_thread *threads; /* by pid and tid */
+    struct lock_board_thread *threads; /* by pid, tid and task */
     size_t count, room;
     struct session_lock *locks; /* SESSION_MAX_LOCKS of them; NULL: none yet */
     size_t lock_count;
@@ -64,9 +65,9 @@ void lock_board_deinit(struct lock_board *board);
  * index of what is held, again when more was noted; count counts. */
 void lock_board_begin(struct lock_board *board);
 /* Is it known already what a thread waits for and holds that stands where it stands since then?  false: it has to be noted.
- * is_late: it can no longer be read, so that what was known last counts. */
-bool lock_board_keep(struct lock_board *board, pid_t pid, int32_t tid, uint64_t since_ns,
-                     uint64_t now_ns, bool is_late);
+ * task: its address; 0: the thread itself.  is_late: it can no longer be read, so that what was known last counts. */
+bool lock_board_keep(struct lock_board *board, pid_t pid, int32_t tid, uint64_t task,
+                     uint64_t since_ns, uint64_t now_ns, bool is_late);
 /* Replaces what is known of a thread that was read at `now_ns`.  since_ns: it stands still; 0: it moves, or that is not known. */
 MUST_CHECK enum err_code lock_board_note(struct lock_board *board,
                                          const struct lock_report *report, uint64_t since_ns,

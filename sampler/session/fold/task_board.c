@@ -35,6 +35,7 @@ static enum err_code add_row(struct task_board *board, struct task_fold *fold,
     const struct thread *const thread = tasks_thread(fold->tasks, task);
     struct session_task row = { .pid = fold->nodes->pid,
                                 .tid = thread ? thread->host_tid : 0,
+                                .address = task->addr,
                                 .name = task->name,
                                 .number = task->number,
                                 .is_running = task->is_running,

@@ -480,9 +480,8 @@ static enum err_code sample(struct target_tick *now)
         now->tick->now_ns = clock_now_ns();
         rc = read_unstopped(now, chosen, count);
     }
-    if (target->fold.tasks)
-        task_fold_settle(&target->tasks, now->tick->now_ns);
-    return rc;
+    const enum err_code settled = target_settle_tasks(target, now->tick->now_ns);
+    return rc ? rc : settled;
 }
 
 void remote_target_init(struct remote_target *remote, struct target *target)

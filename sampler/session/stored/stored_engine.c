@@ -154,10 +154,9 @@ static enum err_code sample(struct stored_tick *now)
     rc = target_read_tasks(target, 1, now->now_ns);
     if (!rc)
         rc = python_sample(target->python, threads, count, take_thread, now);
-    if (target->fold.tasks)
-        task_fold_settle(&target->tasks, now->now_ns);
+    const enum err_code settled = target_settle_tasks(target, now->now_ns);
     free(threads);
-    return rc;
+    return rc ? rc : settled;
 }
 
 static bool tick(struct engine *engine, struct engine_tick *instant, struct ending *out)

@@ -257,7 +257,8 @@ static const struct option table[] = {
            "in an SVG, a frame for each thread"),
     SWITCH("by-line", report.by_line, WRITING, "group by line instead of by function"),
     SWITCH("no-source", report.no_source,
-           SAMPLING | LOADING | COMMAND_MERGE | COMMAND_DIFF | COMMAND_MCP | COMMAND_WATCH,
+           SAMPLING | LOADING | COMMAND_MERGE | COMMAND_DIFF | COMMAND_MCP | COMMAND_WATCH |
+               COMMAND_DUMP,
            "leave out source code"),
     SWITCH("anonymize", report.anonymizes, WRITING | COMMAND_DIFF | COMMAND_PUSH,
            "hash your names; omit command, host and source"),

@@ -165,18 +165,20 @@ static void with_blocks_are_found_from_the_innermost_on(void **state)
         FIRST | 6, 2, 8, 2 << 1 | LASTI,
     };
     struct bytecode code = made(units, sizeof units);
-    uint32_t depths[4];
+    struct with_block blocks[4];
     (void)state;
     code.handlers = handlers;
     code.handler_bytes = sizeof handlers;
-    assert_int_equal(bytecode_with_blocks(&code, 0, depths, 4), 0);
-    assert_int_equal(bytecode_with_blocks(&code, 1, depths, 4), 2);
-    assert_int_equal(depths[0], 9);
-    assert_int_equal(depths[1], 2);
-    assert_int_equal(bytecode_with_blocks(&code, 1, depths, 1), 1);
-    assert_int_equal(bytecode_with_blocks(&code, 2, depths, 4), 1);
-    assert_int_equal(bytecode_with_blocks(&code, 3, depths, 4), 1);
-    assert_int_equal(bytecode_with_blocks(&code, 9, depths, 4), 0);
+    assert_int_equal(bytecode_with_blocks(&code, 0, blocks, 4), 0);
+    assert_int_equal(bytecode_with_blocks(&code, 1, blocks, 4), 2);
+    assert_int_equal(blocks[0].depth, 9);
+    assert_int_equal(blocks[0].handler, 4);
+    assert_int_equal(blocks[1].depth, 2);
+    assert_int_equal(blocks[1].handler, 8);
+    assert_int_equal(bytecode_with_blocks(&code, 1, blocks, 1), 1);
+    assert_int_equal(bytecode_with_blocks(&code, 2, blocks, 4), 1);
+    assert_int_equal(bytecode_with_blocks(&code, 3, blocks, 4), 1);
+    assert_int_equal(bytecode_with_blocks(&code, 9, blocks, 4), 0);
 }
 
 /* Compilers leave the jump out of the table. */
@@ -188,16 +190,16 @@ static void a_jump_back_is_in_the_blocks_of_its_loop(void **state)
     };
     const unsigned char handlers[] = { 0x80 | 1, 1, 4, 2 << 1 | 1 };
     struct bytecode code = made(units, sizeof units);
-    uint32_t depths[4];
+    struct with_block blocks[4];
     (void)state;
     code.handlers = handlers;
     code.handler_bytes = sizeof handlers;
     units[7] = (unsigned char)(3 + code.opcodes[number("JUMP_BACKWARD")].caches);
-    assert_int_equal(bytecode_with_blocks(&code, 1, depths, 4), 1);
-    assert_int_equal(bytecode_with_blocks(&code, 3, depths, 4), 1);
-    assert_int_equal(bytecode_with_blocks(&code, 2, depths, 4), 1);
-    assert_int_equal(depths[0], 2);
-    assert_int_equal(bytecode_with_blocks(&code, 0, depths, 4), 0);
+    assert_int_equal(bytecode_with_blocks(&code, 1, blocks, 4), 1);
+    assert_int_equal(bytecode_with_blocks(&code, 3, blocks, 4), 1);
+    assert_int_equal(bytecode_with_blocks(&code, 2, blocks, 4), 1);
+    assert_int_equal(blocks[0].depth, 2);
+    assert_int_equal(bytecode_with_blocks(&code, 0, blocks, 4), 0);
 }
 
 static void a_handler_of_itself_ends_the_search(void **state)
@@ -206,18 +208,18 @@ static void a_handler_of_itself_ends_the_search(void **state)
                                     0 };
     const unsigned char handlers[] = { 0x80, 2, 0, 3 };
     struct bytecode code = made(units, sizeof units);
-    uint32_t depths[256];
+    struct with_block blocks[256];
     (void)state;
     code.handlers = handlers;
     code.handler_bytes = sizeof handlers;
-    assert_true(bytecode_with_blocks(&code, 0, depths, 256) < 256);
+    assert_true(bytecode_with_blocks(&code, 0, blocks, 256) < 256);
 }
 
 static void any_bytes_can_be_walked(void **state)
 {
     unsigned char *const bytes = guard_alloc(512);
     struct instruction found;
-    uint32_t depths[8];
+    struct with_block blocks[8];
     (void)state;
     srand(1);
     for (int i = 0; i < 20000; i++) {
@@ -230,7 +232,7 @@ static void any_bytes_can_be_walked(void **state)
                                        .handlers = bytes + 256,
                                        .handler_bytes = 256 };
         (void)!bytecode_position(&code, (uint32_t)(i % 140), &found);
-        assert_true(bytecode_with_blocks(&code, (uint32_t)(i % 140), depths, 8) <= 8);
+        assert_true(bytecode_with_blocks(&code, (uint32_t)(i % 140), blocks, 8) <= 8);
     }
     guard_free(bytes, 512);
 }

@@ -3,7 +3,7 @@
 #include "server/sessions/lock_graph.h"
 #include "tests/support/test.h"
 
-enum { PID = 7 };
+enum { PID = 7, LOOP = 50 };
 
 /* A thread that was found in one wait by readings from from_ns to to_ns. */
 static void note_between(struct lock_graph *graph, int32_t tid, const struct lock_use *uses,
@@ -11,6 +11,7 @@ static void note_between(struct lock_graph *graph, int32_t tid, const struct loc
 {
     const struct lock_report report = { .pid = PID, .tid = tid, .uses = uses, .count = count };
     lock_graph_note(graph, &report, from_ns, to_ns);
+    lock_graph_solve(graph);
 }
 
 static void note(struct lock_graph *graph, int32_t tid, const struct lock_use *uses,
@@ -168,6 +169,126 @@ static void of_many_holders_the_first_counts(void **state)
     lock_graph_deinit(&graph);
 }
 
+static void note_task(struct lock_graph *graph, uint64_t task, const struct lock_use *uses,
+                      size_t count)
+{
+    const struct lock_report report = {
+        .pid = PID, .tid = LOOP, .uses = uses, .count = count, .task.address = task
+    };
+    lock_graph_note(graph, &report, 1, 2);
+    lock_graph_solve(graph);
+}
+
+static struct lock_use wait_for_task(uint64_t task, bool is_timed)
+{
+    return (struct lock_use){ .object = task,
+                              .lock = task,
+                              .is_waited = true,
+                              .is_timed = is_timed,
+                              .is_joined = true,
+                              .has_owner = true,
+                              .owner_tid = LOOP,
+                              .owner_task = task };
+}
+
+/* Three tasks of one event loop, each of which holds what the one before waits for. */
+static void note_cycle(struct lock_graph *graph)
+{
+    note(graph, LOOP, NULL, 0);
+    for (uint64_t task = 1; task <= 3; task++) {
+        const struct lock_use uses[] = {
+            { .object = task % 3 + 1, .lock = task % 3 + 1, .is_waited = true },
+            { .object = task, .lock = task },
+        };
+        note_task(graph, task, uses, 2);
+    }
+}
+
+static void tasks_that_wait_for_each_other_are_one_cycle(void **state)
+{
+    struct lock_graph graph = { 0 };
+    const struct lock_thread *cycle[8];
+    (void)state;
+    note_cycle(&graph);
+    assert_int_equal(lock_graph_count_cycles(&graph), 1);
+    assert_int_equal(
+        lock_graph_cycle(&graph, lock_graph_find_task(&graph, PID, LOOP, 1), cycle, 8), 3);
+    assert_int_equal(cycle[1]->task.address, 2);
+    assert_false(cycle[1]->is_stuck_in_thread);
+    assert_false(lock_graph_find(&graph, PID, LOOP)->is_stuck);
+    assert_int_equal(lock_graph_holder(&graph, cycle[0]).task, 2);
+    lock_graph_deinit(&graph);
+}
+
+/* asyncio.wait_for cancels what it waits for. */
+static void a_task_that_is_awaited_for_a_time_breaks_the_cycle(void **state)
+{
+    struct lock_graph graph = { 0 };
+    const struct lock_use forever = wait_for_task(2, false), timed = wait_for_task(2, true);
+    const struct lock_use outer = wait_for_task(9, true);
+    (void)state;
+    note_cycle(&graph);
+    note_task(&graph, 9, &forever, 1);
+    assert_int_equal(lock_graph_count_cycles(&graph), 1);
+    assert_true(lock_graph_find_task(&graph, PID, LOOP, 9)->is_stuck);
+    note_task(&graph, 9, &timed, 1);
+    assert_int_equal(lock_graph_count_cycles(&graph), 0);
+    note_task(&graph, 9, &forever, 1);
+    assert_int_equal(lock_graph_count_cycles(&graph), 1);
+    note_task(&graph, 10, &outer, 1);
+    assert_int_equal(lock_graph_count_cycles(&graph), 0);
+    lock_graph_deinit(&graph);
+}
+
+/* One of several tasks that goes on may raise an exception, and end the wait for all. */
+static void who_waits_for_several_is_stuck_if_all_of_them_are(void **state)
+{
+    struct lock_graph graph = { 0 };
+    const struct lock_use several[] = { wait_for_task(1, false), wait_for_task(20, false) };
+    const struct lock_use stuck = wait_for_task(2, false);
+    (void)state;
+    note_cycle(&graph);
+    note_task(&graph, 20, NULL, 0);
+    note_task(&graph, 21, several, 2);
+    assert_false(lock_graph_find_task(&graph, PID, LOOP, 21)->is_stuck);
+    note_task(&graph, 20, &stuck, 1);
+    assert_true(lock_graph_find_task(&graph, PID, LOOP, 21)->is_stuck);
+    lock_graph_deinit(&graph);
+}
+
+static void a_thread_that_waits_for_a_task_of_its_own_loop_is_a_cycle(void **state)
+{
+    struct lock_graph graph = { 0 };
+    const struct lock_use wait = wait_for_task(5, false);
+    const struct lock_thread *cycle[8];
+    (void)state;
+    note(&graph, LOOP, &wait, 1);
+    /* Nothing is known of the task. */
+    assert_int_equal(lock_graph_count_cycles(&graph), 1);
+    note_task(&graph, 5, NULL, 0);
+    assert_int_equal(lock_graph_cycle(&graph, lock_graph_find(&graph, PID, LOOP), cycle, 8), 2);
+    assert_true(cycle[1]->is_stuck_in_thread);
+    /* Another thread runs the loop. */
+    note(&graph, LOOP, NULL, 0);
+    assert_int_equal(lock_graph_count_cycles(&graph), 0);
+    lock_graph_deinit(&graph);
+}
+
+static void more_waits_than_there_is_room_for_are_no_deadlock(void **state)
+{
+    enum { THREADS = 1500 };
+    struct lock_graph graph = { 0 };
+    const struct lock_use uses[] = { { .lock = 1, .is_waited = true }, { .lock = 1 } };
+    (void)state;
+    for (int32_t tid = 1; tid <= THREADS; tid++)
+        lock_graph_note(
+            &graph, &(struct lock_report){ .pid = PID, .tid = tid, .uses = uses, .count = 2 },
+            1, 2);
+    lock_graph_solve(&graph);
+    assert_int_equal(lock_graph_count_cycles(&graph), 0);
+    lock_graph_deinit(&graph);
+}
+
 static void a_later_report_replaces_the_one_before(void **state)
 {
     struct lock_graph graph = { 0 };
@@ -179,7 +300,12 @@ static void a_later_report_replaces_the_one_before(void **state)
     lock_graph_deinit(&graph);
 }
 
-TEST_GROUP(cmocka_unit_test(threads_that_wait_for_each_other_are_one_cycle),
+TEST_GROUP(cmocka_unit_test(tasks_that_wait_for_each_other_are_one_cycle),
+           cmocka_unit_test(a_task_that_is_awaited_for_a_time_breaks_the_cycle),
+           cmocka_unit_test(who_waits_for_several_is_stuck_if_all_of_them_are),
+           cmocka_unit_test(a_thread_that_waits_for_a_task_of_its_own_loop_is_a_cycle),
+           cmocka_unit_test(more_waits_than_there_is_room_for_are_no_deadlock),
+           cmocka_unit_test(threads_that_wait_for_each_other_are_one_cycle),
            cmocka_unit_test(waits_without_a_common_instant_are_no_cycle),
            cmocka_unit_test(a_wait_that_ends_after_a_time_breaks_the_cycle),
            cmocka_unit_test(a_cycle_of_more_threads_than_there_is_room_is_none),

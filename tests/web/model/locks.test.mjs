@@ -5,7 +5,7 @@ import { deadlocksParts, emptyLocks, leftText, lockFiles, lockRows,
   locksReason } from "../../../web/model/threads/locks.js";
 import { TEXT } from "../../../web/text/session.js";
 
-const place = (name, file, line, waited) => ({ function: name, file, line, waited_s: waited });
+const place = (name, file, line, waited) => ({ function: name, file, line, expression: null, waited_s: waited });
 
 const lock = (changes = {}) => ({ process: 4711, type: "threading.Lock", object: "0x7f00", waited_s: 12, held_s: 11,
   longest_s: 1.5, waits: 8, waiting: 2, first_s: 0, last_s: 60, waiters: [place("handle", "/srv/app.py", 41, 12)],
@@ -21,6 +21,23 @@ test("a row has the lines of both sides, and the time in which nobody knows who 
     places: [{ path: "/srv/app.py", line: 41, waited: 12, name: "handle", place: "app.py:41" }] });
   assert.deepEqual(row.holders.places.map(({ place: at }) => at), ["cache.py:90", ""]);
   assert.equal(row.holders.unknown, 1);
+});
+
+test("a lock is called as the source calls it, if that is known", () => {
+  const waiters = [place("f", "/a.py", 1, 2), { ...place("g", "/a.py", 2, 1), expression: "self.<lock>" }];
+  assert.deepEqual(lockRows(answer(lock({ waiters }), lock())).map(({ expression }) => expression), ["self.<lock>",
+    ""]);
+});
+
+test("a task of a deadlock is called so, and one may wait for the thread of its loop", () => {
+  const cycle = [
+    { ...wait("MainThread", 1, 7, { tid: 2, thread: "outsider" }), expression: "block" },
+    wait("outsider", 2, 0, { tid: 1, thread: "MainThread", task: "mover", file: "" }),
+    { ...wait("MainThread", 1, 0, { tid: 1, thread: "MainThread" }), task: "mover", event_loop: true },
+  ];
+  assert.equal(deadlocksParts([cycle]).join(""),
+    "deadlock: MainThread waits for block 0x1 (held by outsider at bank.py:7), outsider waits for threading.Lock 0x2 "
+      + "(held by task mover), task mover waits for its event loop (in MainThread).");
 });
 
 test("of many lines the first are shown, and the time of the others is one", () => {
@@ -55,9 +72,9 @@ test("the reason why there are no locks is said", () => {
   assert.equal(leftText({ ...answer(), limit_reached: true }, ""), TEXT.locks.cut);
 });
 
-const wait = (thread, tid, line, holder) => ({ process: 1, tid, thread, type: "threading.Lock", object: "0x" + tid,
-  function: "move", file: "/srv/bank.py", line: 1,
-  holder: { function: "move", file: "/srv/bank.py", line, ...holder } });
+const wait = (thread, tid, line, holder) => ({ process: 1, tid, thread, task: null, event_loop: false, expression: null,
+  type: "threading.Lock", object: "0x" + tid, function: "move", file: "/srv/bank.py", line: 1,
+  holder: { task: null, function: "move", file: "/srv/bank.py", line, ...holder } });
 
 test("a deadlock is a sentence of who waits for whom", () => {
   const cycle = [wait("mover-1", 13, 7, { tid: 14, thread: "mover-2" }),

@@ -512,27 +512,29 @@ export function createProgram(
 
   // Locks of the shop, one with hostile names, and a queue that workers wait at without work. Threads that are deadlocked are two.
   function locks() {
-    const place = (of, line, waited) => ({ function: of[0], file: of[1], line, waited_s: waited });
+    const place = (of, line, waited, expression = null) => ({ function: of[0], file: of[1], line, expression,
+      waited_s: waited });
     const evil = HOSTILE_NAMES[0];
     const lock = (type, object, waited, held, waiters, holders, more = {}) => ({ process: 4711, type, object,
       waited_s: waited, held_s: held, longest_s: waited / 9, waits: 87, waiting: 3, first_s: 0.4, last_s: elapsed,
       waiters, other_waiters_s: 0, holders, other_holders_s: 0, ...more });
     const { price, tax, query, fetch, get, discount } = FUNCTIONS;
     const all = [
-      lock("threading.Lock", "0x7f3c2a10b4c0", 12.4, 11.9, [place(price, 20, 9), place(discount, 60, 3.4)], [
+      lock("threading.Lock", "0x7f3c2a10b4c0", 12.4, 11.9, [place(price, 20, 9, "self._price_lock"),
+        place(discount, 60, 3.4)], [
         place(tax, 131, 11.9),
       ]),
       lock("threading.RLock", "0x7f3c2a10c2d0", 4.2, 4.2, [place(query, 2110, 1), place(fetch, 1190, 0.9),
         place(fetch, 1191, 0.8), place(query, 2112, 0.7), place(query, 2120, 0.5)], [place(fetch, 1192, 3),
         place(["", "", 0], 0, 1.2)], { other_waiters_s: 0.3 }),
-      lock(evil, "0x7f3c2a10d3e0", 0.8, 0.2, [place([evil, "/tmp/" + evil + ".py", 1], 6, 0.8)], [
+      lock(evil, "0x7f3c2a10d3e0", 0.8, 0.2, [place([evil, "/tmp/" + evil + ".py", 1], 6, 0.8, evil)], [
         place(["invoice_\u202egnp.exe", "/srv/shop/<b>evil</b>.py", 1], 2, 0.2),
       ]),
       lock("queue.Queue", "0x7f3c2a10e4f0", 60, 0, [place(get, 171, 60)], []),
     ];
-    const wait = (tid, thread, object, line, holder) => ({ process: 4711, tid, thread, type: "threading.Lock", object,
-      function: "move", file: "/srv/shop/bank.py", line,
-      holder: { function: "move", file: "/srv/shop/bank.py", ...holder } });
+    const wait = (tid, thread, object, line, holder) => ({ process: 4711, tid, thread, task: null, event_loop: false,
+      expression: null, type: "threading.Lock", object, function: "move", file: "/srv/shop/bank.py", line,
+      holder: { task: null, function: "move", file: "/srv/shop/bank.py", ...holder } });
     return {
       epoch,
       generation,

@@ -36,6 +36,10 @@ function sideOf(places, others, unknown) {
 export function lockRows({ locks }) {
   const hasProcesses = new Set(locks.map(({ process }) => process)).size > 1;
   return locks.map((lock) => ({
+    expression: visibleText(
+      [...lock.waiters, ...lock.holders].find(({ expression }) => expression !== null)?.expression ?? "",
+      "",
+    ),
     type: visibleText(lock.type),
     object: visibleText(lock.object),
     process: hasProcesses ? lock.process : null,
@@ -75,6 +79,8 @@ export function locksReason({ available, locks }, session, live) {
 
 const threadName = (/** @type {{thread: string, tid: number}} */ { thread, tid }) =>
   visibleText(thread, TEXT.locks.thread(tid));
+const waiterName = (/** @type {{thread: string, tid: number, task: string | null}} */ waiter) =>
+  waiter.task === null ? threadName(waiter) : TEXT.locks.task + visibleText(waiter.task);
 
 // Deadlocks in sentences, in which every second part is a name from the target: the first one, and how many more there are.
 /** @param {LockWait[][]} deadlocks @returns {string[]} */
@@ -82,8 +88,10 @@ export function deadlocksParts([cycle, ...more]) {
   const parts = cycle.slice(0, CYCLE_SHOWN).flatMap((wait, i) => {
     const { file, line } = wait.holder;
     const place = file === "" ? [] : [TEXT.locks.at, visibleText(baseName(file)) + (line > 0 ? ":" + line : "")];
-    return [i === 0 ? TEXT.locks.deadlock : TEXT.locks.next, threadName(wait), TEXT.locks.waitsFor,
-      visibleText(wait.type) + " " + visibleText(wait.object), TEXT.locks.heldBy, threadName(wait.holder), ...place];
+    const begin = [i === 0 ? TEXT.locks.deadlock : TEXT.locks.next, waiterName(wait)];
+    if (wait.event_loop) return [...begin, TEXT.locks.loop, threadName(wait)];
+    return [...begin, TEXT.locks.waitsFor, visibleText(wait.expression ?? wait.type) + " " + visibleText(wait.object),
+      TEXT.locks.heldBy, waiterName(wait.holder), ...place];
   });
   const hidden = cycle.length - CYCLE_SHOWN;
   return [...parts, TEXT.locks.end + (hidden > 0 ? TEXT.locks.moreThreads(formatCount(hidden)) : "") + (more.length > 0

@@ -55,7 +55,8 @@ export function createLocks(root, dispatch) {
   function lockRow(row, sources) {
     const process = row.process === null ? "" : " " + TEXT.locks.ofProcess(row.process);
     return el("tr", { "data-testid": "lock" },
-      el("th", { scope: "row" }, isolated(row.type), " ", soft(row.object + process)),
+      el("th", { scope: "row" }, isolated(row.expression === "" ? row.type : row.expression), " ",
+        soft((row.expression === "" ? "" : row.type + " ") + row.object + process)),
       numberCell(1, formatDuration(row.waited)), numberCell(2, formatDuration(row.longest)),
       numberCell(3, formatCount(row.waiting), { title: TEXT.locks.waits(formatCount(row.waits)) }),
       placesCell(4, row.waiters, sources), placesCell(5, row.holders, sources));
