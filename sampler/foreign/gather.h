@@ -28,7 +28,7 @@
 
 struct scratch;
 
-enum { GATHER_MAX_DEPTH = 1 << 20, GATHER_TEXT_BYTES = 128, GATHER_FOREIGN_BYTES = 256 };
+enum { GATHER_MAX_DEPTH = 1 << 20, GATHER_TEXT_BYTES = 128, GATHER_FOREIGN_BYTES = 512 };
 
 struct gather {
     struct profile *profile;

@@ -175,10 +175,11 @@ class Collapsed(Opened):
         expected = self.replay(file_of("tachyon.folded"))
         with open(file_of("tachyon.folded"), "rb") as file:
             data = file.read()
-        for name, packed in (("one.gz", gzip.compress(data)), ("two.gz", gzip.compress(data[:1000]) + gzip.compress(data[1000:]))):
+        halves = gzip.compress(data[:1000]) + gzip.compress(data[1000:])
+        for name, compressed in (("one.gz", gzip.compress(data)), ("two.gz", halves)):
             path = file_in(name)
             with open(path, "wb") as file:
-                file.write(packed)
+                file.write(compressed)
             self.assertEqual(self.replay(path), expected)
 
 

@@ -133,7 +133,7 @@ export function qualityValues(quality, settings = null, foreign = null) {
 // The values in one sentence: that of the first that is a warning, if there is one.
 export function qualityVerdict(values) {
   const warned = values.filter(({ level }) => level === "warn");
-  // That of a profile of another tool has no number of samples.
+  // A profile of another tool has no number of samples.
   if (values[0]?.key === "exact") return values[0].meaning;
   if (values.every(({ key, value }) => key !== "samples" || value === formatShortCount(NaN) || value === "0"))
     return QUALITY_TEXT.verdict.none;

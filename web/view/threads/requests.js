@@ -55,6 +55,14 @@ function waterfallElement({ from, to, lanes }) {
     ));
 }
 
+function placeCell(column, place, change) {
+  if (place === null) return el("td", { "data-head": TEXT.requests.heads[column] }, soft("—"));
+  const open = () => change({ view: "source", file: place.path, line: place.line });
+  return el("td", { "data-head": TEXT.requests.heads[column] },
+    el("button", { type: "button", class: "row-name", on: { click: open } }, isolated(place.name), " ",
+      isolated(place.place, { class: "soft" })));
+}
+
 export function createRequestsView(root, dispatch) {
   const change = (changes) => dispatch({ type: "address", changes, how: "push" });
   const summary = el("p", { class: "gil-summary", "data-testid": "requests-summary" });
@@ -95,14 +103,6 @@ export function createRequestsView(root, dispatch) {
     return bar;
   }
 
-  function placeCell(column, place) {
-    if (place === null) return el("td", { "data-head": TEXT.requests.heads[column] }, soft("—"));
-    const open = () => change({ view: "source", file: place.path, line: place.line });
-    return el("td", { "data-head": TEXT.requests.heads[column] },
-      el("button", { type: "button", class: "row-name", on: { click: open } }, isolated(place.name), " ",
-        isolated(place.place, { class: "soft" })));
-  }
-
   function rowOf(row, waterfall, isOpen) {
     const open = () => dispatch({ type: "request", mark: isOpen ? 0 : row.mark });
     const only = () => change({ view: "flame", filters: ["focus " + row.term] });
@@ -112,8 +112,8 @@ export function createRequestsView(root, dispatch) {
           "aria-label": TEXT.requests.open, on: { click: open } }), " ",
         el("button", { type: "button", class: "row-name", "data-hint": TEXT.requests.only, on: { click: only } },
           isolated(row.value))), el("td", { class: "number", title: row.error }, row.duration),
-      el("td", { class: "number" }, row.running), el("td", {}, row.waits.join(", ")), placeCell(4, row.line),
-      placeCell(5, row.view));
+      el("td", { class: "number" }, row.running), el("td", {}, row.waits.join(", ")), placeCell(4, row.line, change),
+      placeCell(5, row.view, change));
     if (!isOpen) return [line];
     const detail = waterfall === null ? soft(TEXT.requests.reading) : waterfallElement(waterfall);
     return [line, el("tr", { class: "task-stack" }, el("td", { colspan: "6" }, detail))];
