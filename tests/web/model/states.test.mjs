@@ -219,7 +219,7 @@ test("the numbers of a session alone make a panel too, and none makes none", () 
 });
 
 test("idle is hidden; a comparison leaves out what needs a processor too, until parts are chosen", () => {
-  const shown = (view, parts = null, session = null) => shownParts({ address: { view, parts }, session });
+  const shown = (view, parts = null, session = null) => shownParts({ address: { view, parts, took: null }, session });
   assert.deepEqual([shown("flame"), shown("diff"), shown("diff", ["idle"])], [PARTS.slice(0, 4), ["running",
     "needs_gil", "blocked"], ["idle"]]);
   const ofReport = (view, parts) => usualParts({ address: { view }, session: { selection: { parts } } });
