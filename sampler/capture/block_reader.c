@@ -119,7 +119,8 @@ static enum err_code read_head(const struct block_reader *blocks, struct block_h
 static bool is_known(unsigned kind)
 {
     return kind == CAPTURE_METADATA || kind == CAPTURE_ROWS || kind == CAPTURE_WINDOWS ||
-           kind == CAPTURE_SOURCE || kind == CAPTURE_MEMORY || kind == CAPTURE_END;
+           kind == CAPTURE_MEASURED || kind == CAPTURE_SOURCE || kind == CAPTURE_MEMORY ||
+           kind == CAPTURE_END;
 }
 
 /* Is this block of samples wanted? */

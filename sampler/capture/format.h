@@ -11,7 +11,7 @@
 
 enum {
     CAPTURE_MAJOR = 4,
-    CAPTURE_MINOR = 4,
+    CAPTURE_MINOR = 5,
     CAPTURE_PREAMBLE_BYTES = 16,
     CAPTURE_BLOCK_HEAD_BYTES = 20,
     CAPTURE_TRAILER_BYTES = 16,
@@ -28,6 +28,7 @@ enum capture_kind {
     CAPTURE_METADATA = 'F', /* the first block */
     CAPTURE_ROWS = 'R',     /* new rows of the tables */
     CAPTURE_WINDOWS = 'W',  /* samples, and the counters of quality after them */
+    CAPTURE_MEASURED = 'M', /* samples of another measure than time */
     CAPTURE_END = 'E',      /* the last block */
     CAPTURE_SOURCE = 't',   /* texts of source files, before the end */
     CAPTURE_MEMORY = 'm',   /* the memory of processes along time */

@@ -26,6 +26,8 @@ void growing_deinit(struct growing *growing)
     metadata_deinit(&growing->metadata);
     windows_block_deinit(&growing->block);
     memory_log_deinit(&growing->memory);
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
+        windows_block_deinit(&growing->measured[i]);
     windows_places_deinit(&growing->places);
     block_chain_deinit(&growing->chain);
     buffer_deinit(&growing->stored);
@@ -99,6 +101,17 @@ static enum err_code take_block(struct growing *growing, enum capture_kind kind,
         struct byte_reader in = byte_reader_over(&growing->raw);
         return memory_block_decode(&in, growing->sizes.processes, &growing->memory, err);
     }
+    if (kind == CAPTURE_MEASURED) {
+        struct byte_reader in = byte_reader_over(&growing->raw);
+        struct windows_block block;
+        const enum err_code rc = windows_decode_measured(
+            &in, &growing->names, growing->metadata.unit_ns, &growing->sizes, &block, err);
+        if (rc)
+            return rc;
+        windows_block_deinit(&growing->measured[block.measure]);
+        growing->measured[block.measure] = block;
+        return ERR_OK;
+    }
     if (kind != CAPTURE_STATE && kind != CAPTURE_END)
         return err_set(err, ERR_CORRUPT, "a block is of an unknown kind");
     return ERR_OK;
@@ -122,11 +135,11 @@ enum err_code growing_read(struct growing *growing, growing_fill *fill, void *co
     return take_block(growing, *kind_out, err);
 }
 
-enum err_code growing_seal(struct growing *growing, const struct quality *quality,
-                           uint64_t end_ns, growing_take *take, void *context, struct err *err)
+static enum err_code load_block(struct growing *growing, struct windows_block *block,
+                                const struct quality *quality, growing_take *take,
+                                void *context, struct err *err)
 {
-    const struct windows_block *const block = &growing->block;
-    enum err_code rc = load_memory(growing->profile, &growing->memory, 0, 0, err);
+    enum err_code rc = ERR_OK;
     for (size_t i = 0; i < block->window_count && !rc; i++) {
         const struct block_window *const window = &block->windows[i];
         const struct capture_window loaded = {
@@ -134,19 +147,32 @@ enum err_code growing_seal(struct growing *growing, const struct quality *qualit
             .end_ns = window->end_ns,
             .period_ns = window->period_ns,
             .is_open = window->is_open,
+            .measure = block->measure,
             .quality = *quality,
             .runs = window->run_count ? block->runs + window->runs_at : NULL,
             .run_count = window->run_count,
         };
-        rc = load_window(growing->profile, &loaded, &growing->last_ns, err);
+        rc = load_window(growing->profile, &loaded, growing->last_ns, err);
         if (!rc && take)
             take(context, &loaded);
     }
-    windows_block_deinit(&growing->block);
+    windows_block_deinit(block);
+    return rc;
+}
+
+/* Windows of time come last, because they publish the others. */
+enum err_code growing_seal(struct growing *growing, const struct quality *quality,
+                           uint64_t end_ns, growing_take *take, void *context, struct err *err)
+{
+    enum err_code rc = load_memory(growing->profile, &growing->memory, 0, 0, err);
+    for (size_t i = 0; i < MEASURE_COUNT && !rc; i++)
+        rc = load_block(growing, &growing->measured[i], quality, take, context, err);
+    if (!rc)
+        rc = load_block(growing, &growing->block, quality, take, context, err);
     memory_log_clear(&growing->memory);
     *profile_quality(growing->profile) = *quality;
-    if (!rc && end_ns >= growing->last_ns) {
-        growing->last_ns = end_ns;
+    if (!rc && end_ns >= growing->last_ns[MEASURE_TIME]) {
+        growing->last_ns[MEASURE_TIME] = end_ns;
         rc = profile_seal(growing->profile, end_ns, err);
     }
     return rc;

@@ -37,10 +37,11 @@ struct growing {
     struct names names;
     struct block_chain chain;
     struct buffer stored, raw, start_bytes;
-    struct windows_block block; /* the last one, until growing_seal */
-    struct memory_log memory;   /* likewise */
+    struct windows_block block;                   /* the last one, until growing_seal */
+    struct windows_block measured[MEASURE_COUNT]; /* likewise, of other measures */
+    struct memory_log memory;                     /* likewise */
     struct windows_places places;
-    uint64_t last_ns;
+    uint64_t last_ns[MEASURE_COUNT];
 };
 
 /* Fills `out`.  Its errors are those above. */

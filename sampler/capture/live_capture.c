@@ -196,7 +196,7 @@ static enum err_code take_chunk(struct live_capture *capture, const struct chunk
 {
     struct writer *const writer = &capture->writer;
     enum err_code rc = ERR_OK;
-    if (writer->windows.run_count < LIVE_CAPTURE_MAX_OPEN_RUNS) {
+    if (writer_run_count(writer) < LIVE_CAPTURE_MAX_OPEN_RUNS) {
         for (size_t i = 0; i < chunk->count && !rc; i++)
             rc = writer_run(&capture->writer, &chunk->runs[i], err);
     } else {
@@ -210,7 +210,10 @@ static enum err_code take_chunk(struct live_capture *capture, const struct chunk
     capture->sealed = (struct live_capture_seal){ .end_ns = chunk->end_ns,
                                                   .quality = chunk->quality,
                                                   .lost = chunk->lost + capture->dropped };
-    rc = writer_seal(writer, chunk->end_ns, chunk->period_ns, err);
+    for (enum measure i = MEASURE_TIME + 1; i < MEASURE_COUNT && !rc; i++)
+        rc = writer_seal_measured(writer, i, chunk->end_ns, measure_period(i), err);
+    if (!rc)
+        rc = writer_seal(writer, chunk->end_ns, chunk->period_ns, err);
     return !rc && writer_is_due(writer) ? flush_chunk(capture, err) : rc;
 }
 

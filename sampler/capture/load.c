@@ -5,6 +5,9 @@
 
 static enum err_code load_run(struct profile *profile, const struct run *run, struct err *err)
 {
+    if (run->measure != MEASURE_TIME)
+        return profile_add_measured(profile, run->measure, run->thread, run->state, run->node,
+                                    run->count, err);
     enum err_code rc =
         profile_add(profile, run->thread, run->state, run->node, run->count, err);
     if (!rc && run->spot != PROFILE_NO_SPOT)
@@ -32,20 +35,30 @@ enum err_code load_memory(struct profile *profile, const struct memory_log *log,
     return rc;
 }
 
+static enum err_code seal_at(struct profile *profile, const struct capture_window *window,
+                             uint64_t now_ns, struct err *err)
+{
+    return window->measure == MEASURE_TIME
+               ? profile_seal(profile, now_ns, err)
+               : profile_seal_measured(profile, window->measure, now_ns, window->period_ns,
+                                       err);
+}
+
 enum err_code load_window(struct profile *profile, const struct capture_window *window,
-                          uint64_t *last_ns, struct err *err)
+                          uint64_t last_ns[MEASURE_COUNT], struct err *err)
 {
     enum err_code rc = ERR_OK;
     /* No window covers a time without samples. */
-    if (window->start_ns > *last_ns)
-        rc = profile_seal(profile, window->start_ns, err);
-    *last_ns = window->start_ns;
+    if (window->start_ns > last_ns[window->measure])
+        rc = seal_at(profile, window, window->start_ns, err);
+    last_ns[window->measure] = window->start_ns;
     for (size_t i = 0; i < window->run_count && !rc; i++)
         rc = load_run(profile, &window->runs[i], err);
     if (rc || window->is_open)
         return rc;
     *profile_quality(profile) = window->quality;
-    profile_set_period(profile, window->period_ns);
-    *last_ns = window->end_ns;
-    return profile_seal(profile, window->end_ns, err);
+    if (window->measure == MEASURE_TIME)
+        profile_set_period(profile, window->period_ns);
+    last_ns[window->measure] = window->end_ns;
+    return seal_at(profile, window, window->end_ns, err);
 }

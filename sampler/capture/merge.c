@@ -38,7 +38,7 @@ struct merge {
     struct profile *profile;
     struct profile_snapshot snapshot;
     struct writer writer;
-    uint64_t now_ns;
+    uint64_t now_ns[MEASURE_COUNT]; /* the end of the last window of each measure */
     bool drops_filters;
     size_t source_texts;
 };
@@ -350,12 +350,20 @@ static enum err_code write_memory(struct merge *merge, struct err *err)
     return rc;
 }
 
+static uint64_t last_end(const struct merge *merge)
+{
+    uint64_t end_ns = 0;
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
+        end_ns = merge->now_ns[i] > end_ns ? merge->now_ns[i] : end_ns;
+    return end_ns;
+}
+
 static enum err_code end_merge(struct merge *merge, struct err *err)
 {
     char reason[64];
     const char *paths[PACKAGES_MAX], *names[PACKAGES_MAX];
     const uint32_t packages = packages_list(profile_packages(merge->profile), paths, names);
-    struct capture_metadata metadata = { .elapsed_ns = merge->now_ns,
+    struct capture_metadata metadata = { .elapsed_ns = last_end(merge),
                                          .reason = reason,
                                          .package_paths = { packages, paths },
                                          .package_names = { packages, names } };
@@ -380,6 +388,16 @@ static enum err_code end_merge(struct merge *merge, struct err *err)
     return rc ? rc : writer_finish(&merge->writer, &metadata, err);
 }
 
+/* Closes the window of the measure of this one. */
+static enum err_code seal_output(struct merge *merge, const struct capture_window *window,
+                                 uint64_t end_ns, struct err *err)
+{
+    return window->measure == MEASURE_TIME
+               ? writer_seal(&merge->writer, end_ns, window->period_ns, err)
+               : writer_seal_measured(&merge->writer, window->measure, end_ns,
+                                      window->period_ns, err);
+}
+
 static enum err_code run_merge(struct merge *merge, size_t memory_bytes, writer_take take,
                                void *to, struct err *err)
 {
@@ -402,8 +420,8 @@ static enum err_code run_merge(struct merge *merge, size_t memory_bytes, writer_
         const uint64_t start_ns = move_time(input, window->start_ns);
         const uint64_t end_ns = move_time(input, window->end_ns);
         /* A gap without samples. */
-        if (start_ns > merge->now_ns)
-            rc = writer_seal(&merge->writer, start_ns, window->period_ns, err);
+        if (start_ns > merge->now_ns[window->measure])
+            rc = seal_output(merge, window, start_ns, err);
         for (size_t i = 0; i < window->run_count && !rc; i++) {
             struct run run_merge = window->runs[i];
             run_merge.thread = input->threads[run_merge.thread];
@@ -416,8 +434,8 @@ static enum err_code run_merge(struct merge *merge, size_t memory_bytes, writer_
             rc = writer_run(&merge->writer, &run_merge, err);
         }
         if (!rc && !window->is_open) {
-            rc = writer_seal(&merge->writer, end_ns, window->period_ns, err);
-            merge->now_ns = end_ns;
+            rc = seal_output(merge, window, end_ns, err);
+            merge->now_ns[window->measure] = end_ns;
         }
         /* The last flush has the counters of all blocks. */
         if (!rc)

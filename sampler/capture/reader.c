@@ -277,6 +277,12 @@ static enum err_code take_block(struct reader *reader, const struct block_head *
         reader->window = 0;
         rc = windows_decode(&in, &reader->names, reader->metadata.unit_ns, &reader->sizes,
                             is_piece, &reader->places, &reader->block, err);
+    } else if (head->kind == CAPTURE_MEASURED) {
+        struct byte_reader in = byte_reader_over(&reader->raw);
+        windows_block_deinit(&reader->block);
+        reader->window = 0;
+        rc = windows_decode_measured(&in, &reader->names, reader->metadata.unit_ns,
+                                     &reader->sizes, &reader->block, err);
     } else if (head->kind == CAPTURE_SOURCE) {
         const struct buffer raw = reader->raw;
         source_texts_deinit(&reader->texts);
@@ -333,6 +339,7 @@ enum err_code reader_next_window(struct reader *reader, struct capture_window *o
                                     .end_ns = window->end_ns,
                                     .period_ns = window->period_ns,
                                     .is_open = window->is_open,
+                                    .measure = reader->block.measure,
                                     .quality = reader->block.quality,
                                     .runs = window->run_count
                                                 ? reader->block.runs + window->runs_at
@@ -384,19 +391,29 @@ static enum err_code load_windows(struct reader *reader, const struct reader_par
     struct profile *const profile = reader->profile;
     struct capture_window window;
     struct quality quality = { 0 };
-    uint64_t last_ns = 0, end_ns = 0;
+    uint64_t last_ns[MEASURE_COUNT] = { 0 }, end_ns = 0;
     enum err_code rc;
     while (!(rc = reader_next_window(reader, &window, err))) {
-        if (is_in(part, &window) && (rc = load_window(profile, &window, &last_ns, err)))
+        if (is_in(part, &window) && (rc = load_window(profile, &window, last_ns, err)))
             return rc;
-        end_ns = window.is_open ? window.start_ns : window.end_ns;
+        const uint64_t known_ns = window.is_open ? window.start_ns : window.end_ns;
+        end_ns = known_ns > end_ns ? known_ns : end_ns;
         if (!window.is_open)
             quality = window.quality;
     }
     if (rc != ERR_NOT_FOUND)
         return rc;
     *profile_quality(profile) = quality;
-    rc = profile_seal(profile, last_ns, err);
+    rc = ERR_OK;
+    /* A window that was cut ends where its measure was closed last. */
+    uint64_t sealed_ns = last_ns[MEASURE_TIME];
+    for (enum measure i = MEASURE_TIME + 1; i < MEASURE_COUNT && !rc; i++) {
+        if (last_ns[i])
+            rc = profile_seal_measured(profile, i, last_ns[i], measure_period(i), err);
+        sealed_ns = last_ns[i] > sealed_ns ? last_ns[i] : sealed_ns;
+    }
+    if (!rc)
+        rc = profile_seal(profile, sealed_ns, err);
     if (!rc)
         profile_extend(profile, end_ns);
     return rc;

@@ -39,7 +39,7 @@ enum {
 #define WINDOWS_MAX_NS      (1ull << 61)
 #define WINDOWS_MAX_UNIT_NS 1000000000ull
 
-/* A window; runs_at and run_count choose runs of the block. */
+/* A window of one measure; runs_at and run_count choose runs of the block. */
 struct block_window {
     uint64_t start_ns, end_ns;
     uint64_t period_ns; /* what a sample stands for; 0: unknown */
@@ -50,6 +50,7 @@ struct block_window {
 /* Collects the runs of the next block. */
 struct windows_encoder {
     uint64_t unit_ns;
+    enum measure measure;
     bool marks_native; /* as names_set_live */
     uint64_t start_ns; /* of the open window */
     struct idmap index;
@@ -65,7 +66,8 @@ struct windows_encoder {
     size_t window_count, window_room;
 };
 
-void windows_encoder_init(struct windows_encoder *encoder, uint64_t unit_ns);
+void windows_encoder_init(struct windows_encoder *encoder, enum measure measure,
+                          uint64_t unit_ns);
 void windows_encoder_deinit(struct windows_encoder *encoder);
 /* Adds a run to the open window. */
 MUST_CHECK enum err_code windows_encoder_add(struct windows_encoder *encoder,
@@ -100,8 +102,9 @@ struct windows_places {
 
 void windows_places_deinit(struct windows_places *places);
 
-/* A decoded block. */
+/* A decoded block: the windows of one measure. */
 struct windows_block {
+    enum measure measure;
     struct quality quality; /* as of its end */
     uint64_t lost;          /* samples not written so far */
     struct block_window *windows;
@@ -112,11 +115,17 @@ struct windows_block {
 
 /* is_piece: the block is a piece of a stream: it refers to the places before it and adds to them;
  * another block has its own places.  ERR_CORRUPT: it is invalid, or refers to rows not below
- * `sizes`. */
+ * `sizes`.  Its measure is time. */
 MUST_CHECK enum err_code windows_decode(struct byte_reader *in, const struct names *names,
                                         uint64_t unit_ns, const struct profile_sizes *sizes,
                                         bool is_piece, struct windows_places *places,
                                         struct windows_block *out, struct err *err);
+/* Decodes a block of another measure, which begins with its name and has its own places.  ERR_UNSUPPORTED: there is no
+ * such measure. */
+MUST_CHECK enum err_code windows_decode_measured(struct byte_reader *in,
+                                                 const struct names *names, uint64_t unit_ns,
+                                                 const struct profile_sizes *sizes,
+                                                 struct windows_block *out, struct err *err);
 void windows_block_deinit(struct windows_block *block);
 
 #endif /* SAMPLER_CAPTURE_WINDOWS_H */

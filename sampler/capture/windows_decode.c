@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "sampler/base/byte_reader.h"
+#include "sampler/base/enum_text.h"
 #include "sampler/base/vec.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/names.h"
@@ -224,6 +225,30 @@ enum err_code windows_decode(struct byte_reader *in, const struct names *names,
     if (rc)
         windows_block_deinit(out);
     return rc;
+}
+
+enum err_code windows_decode_measured(struct byte_reader *in, const struct names *names,
+                                      uint64_t unit_ns, const struct profile_sizes *sizes,
+                                      struct windows_block *out, struct err *err)
+{
+    struct windows_places places = { 0 };
+    const char *const name = byte_reader_text(in);
+    const int measure = enum_find(measure_texts, name);
+    memset(out, 0, sizeof *out);
+    if (in->is_bad || measure == MEASURE_TIME)
+        return err_set(err, ERR_CORRUPT, "a block of samples is invalid");
+    if (measure < 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "it counts '%.32s', which this pyrometer does not know: use a newer one",
+                       name);
+    const enum err_code rc = windows_decode(in, names, unit_ns, sizes, true, &places, out, err);
+    windows_places_deinit(&places);
+    if (rc)
+        return rc;
+    out->measure = (enum measure)measure;
+    for (size_t i = 0; i < out->run_count; i++)
+        out->runs[i].measure = (uint8_t)measure;
+    return ERR_OK;
 }
 
 void windows_places_deinit(struct windows_places *places)

@@ -24,9 +24,11 @@ struct encoded_run {
     uint64_t first, last;
 };
 
-void windows_encoder_init(struct windows_encoder *encoder, uint64_t unit_ns)
+void windows_encoder_init(struct windows_encoder *encoder, enum measure measure,
+                          uint64_t unit_ns)
 {
     memset(encoder, 0, sizeof *encoder);
+    encoder->measure = measure;
     encoder->unit_ns = unit_ns;
     idmap_init(&encoder->index);
 }
@@ -248,6 +250,8 @@ enum err_code windows_encode(struct windows_encoder *encoder, const struct quali
         for (size_t i = 0; i < encoder->window_count; i++)
             qsort(encoder->runs + encoder->windows[i].runs_at, encoder->windows[i].run_count,
                   sizeof *encoder->runs, compare_runs);
+        if (encoder->measure != MEASURE_TIME)
+            buffer_sized_text(out, measure_texts[encoder->measure]);
         names_put_quality(quality, out);
         buffer_number(out, lost);
         buffer_number(out, encoder->known_places);

@@ -52,7 +52,9 @@ static enum err_code init_writer(struct writer *writer, const struct capture_met
     writer->to = to;
     writer->is_live = is_live;
     writer->done = rows_at_start();
-    windows_encoder_init(&writer->windows, metadata->unit_ns);
+    windows_encoder_init(&writer->windows, MEASURE_TIME, metadata->unit_ns);
+    for (enum measure i = MEASURE_TIME; i < MEASURE_COUNT; i++)
+        windows_encoder_init(&writer->measured[i], i, metadata->unit_ns);
     writer->windows.marks_native = is_live;
     (is_live ? names_set_live : names_set)(&named);
 
@@ -83,6 +85,8 @@ enum err_code writer_init_live(struct writer *writer, const struct capture_metad
 void writer_deinit(struct writer *writer)
 {
     windows_encoder_deinit(&writer->windows);
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
+        windows_encoder_deinit(&writer->measured[i]);
     block_chain_deinit(&writer->chain);
     memory_log_deinit(&writer->memory);
     buffer_deinit(&writer->raw);
@@ -93,7 +97,17 @@ void writer_deinit(struct writer *writer)
 
 enum err_code writer_run(struct writer *writer, const struct run *run, struct err *err)
 {
-    return run->count ? windows_encoder_add(&writer->windows, run, err) : ERR_OK;
+    struct windows_encoder *const windows =
+        run->measure == MEASURE_TIME ? &writer->windows : &writer->measured[run->measure];
+    return run->count ? windows_encoder_add(windows, run, err) : ERR_OK;
+}
+
+size_t writer_run_count(const struct writer *writer)
+{
+    size_t count = writer->windows.run_count;
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
+        count += writer->measured[i].run_count;
+    return count;
 }
 
 enum err_code writer_memory(struct writer *writer, const struct memory_step *step,
@@ -109,13 +123,44 @@ enum err_code writer_seal(struct writer *writer, uint64_t end_ns, uint64_t perio
     return windows_encoder_seal(&writer->windows, end_ns, period_ns, err);
 }
 
+enum err_code writer_seal_measured(struct writer *writer, enum measure measure, uint64_t end_ns,
+                                   uint64_t period, struct err *err)
+{
+    writer->now_ns = end_ns;
+    return windows_encoder_seal(&writer->measured[measure], end_ns, period, err);
+}
+
+static bool is_due(const struct writer *writer, const struct windows_encoder *windows)
+{
+    return windows_encoder_is_full(windows) ||
+           (!windows_encoder_is_empty(windows) &&
+            writer->now_ns >= windows_encoder_start_ns(windows) + WRITER_PATIENCE_NS);
+}
+
 bool writer_is_due(const struct writer *writer)
 {
-    const struct windows_encoder *const windows = &writer->windows;
-    if (writer->is_live || windows_encoder_is_full(windows))
-        return true;
-    return !windows_encoder_is_empty(windows) &&
-           writer->now_ns >= windows_encoder_start_ns(windows) + WRITER_PATIENCE_NS;
+    bool due = writer->is_live || is_due(writer, &writer->windows);
+    for (size_t i = 0; i < MEASURE_COUNT && !due; i++)
+        due = is_due(writer, &writer->measured[i]);
+    return due;
+}
+
+/* Blocks of other measures come before that of time, so that a reader has them when it publishes a window. */
+static enum err_code add_measured(struct writer *writer, const struct quality *quality,
+                                  uint64_t lost, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < MEASURE_COUNT && !rc; i++) {
+        struct windows_encoder *const windows = &writer->measured[i];
+        if (windows_encoder_is_empty(windows))
+            continue;
+        writer->samples += windows_encoder_samples(windows);
+        rc = windows_encode(windows, quality, lost, &writer->raw, err);
+        windows_encoder_forget(windows);
+        if (!rc)
+            rc = add_block(writer, CAPTURE_MEASURED, err);
+    }
+    return rc;
 }
 
 static enum err_code add_memory(struct writer *writer, struct err *err)
@@ -154,6 +199,8 @@ enum err_code writer_flush(struct writer *writer, const struct profile_snapshot 
 
     if (!rc && is_memory_due(writer))
         rc = add_memory(writer, err);
+    if (!rc)
+        rc = add_measured(writer, quality, lost, err);
     const uint64_t at = writer->at + writer->out.length;
     if (!rc && has_windows)
         rc = windows_encode(&writer->windows, quality, lost, &writer->raw, err);

@@ -45,12 +45,13 @@ struct writer {
     writer_take take;
     void *to;
     bool is_live; /* for a process that waits for it: blocks are neither late nor compressed */
-    struct windows_encoder windows;
-    struct block_chain chain;  /* of blocks of samples */
-    struct memory_log memory;  /* not written yet */
-    struct profile_sizes done; /* rows written */
-    struct buffer raw;         /* a block before compression */
-    struct buffer out;         /* whole blocks not written yet */
+    struct windows_encoder windows;                 /* of time */
+    struct windows_encoder measured[MEASURE_COUNT]; /* of other measures */
+    struct block_chain chain;                       /* of blocks of samples of time */
+    struct memory_log memory;                       /* not written yet */
+    struct profile_sizes done;                      /* rows written */
+    struct buffer raw;                              /* a block before compression */
+    struct buffer out;                              /* whole blocks not written yet */
     struct buffer index;
     size_t index_count;
     uint64_t at;      /* bytes written */
@@ -78,8 +79,15 @@ MUST_CHECK enum err_code writer_run(struct writer *writer, const struct run *run
 /* Adds the memory of processes, whose rows the next snapshot has. */
 MUST_CHECK enum err_code writer_memory(struct writer *writer, const struct memory_step *step,
                                        const struct memory_use *uses, struct err *err);
+/* The runs of the next blocks. */
+size_t writer_run_count(const struct writer *writer);
+/* Closes the window of time. */
 MUST_CHECK enum err_code writer_seal(struct writer *writer, uint64_t end_ns, uint64_t period_ns,
                                      struct err *err);
+/* Closes the window of another measure, whose samples stand for `period`.  Call it before writer_seal. */
+MUST_CHECK enum err_code writer_seal_measured(struct writer *writer, enum measure measure,
+                                              uint64_t end_ns, uint64_t period,
+                                              struct err *err);
 /* A block is full, or old enough to be written.  A block and the rows that it needs go to `take` in
  * one call (more calls if the rows are many), each with whole blocks, so that a killed writer leaves
  * whole blocks. */

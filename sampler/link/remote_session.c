@@ -143,9 +143,11 @@ static void pass_on(void *context, const struct capture_window *window)
 {
     struct remote_session *const remote = context;
     const struct sink *const sink = remote->base.options.sink;
-    remote->has_passed = true;
     for (size_t i = 0; i < window->run_count && sink; i++)
         sink->count(sink->context, &window->runs[i]);
+    if (window->measure != MEASURE_TIME)
+        return;
+    remote->has_passed = true;
     if (sink && !window->is_open)
         sink->seal(sink->context, window->end_ns, window->period_ns, &window->quality);
 }

@@ -46,6 +46,11 @@ void profile_destroy(struct profile *profile)
     if (!profile)
         return;
     open_window_deinit(&profile->open);
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
+        if (profile->measured[i]) {
+            open_window_deinit(profile->measured[i]);
+            free(profile->measured[i]);
+        }
     tables_deinit(&profile->tables);
     publication_deinit(&profile->published);
     packages_deinit(&profile->packages);
@@ -186,29 +191,58 @@ enum err_code profile_thread(struct profile *profile, const struct profile_threa
     return rc ? rc : table_intern(&profile->tables.threads, hash, thread, id_out, err);
 }
 
-static enum err_code add_samples(struct profile *profile, thread_id thread, state_bits state,
-                                 node_id node, uint32_t count, uint64_t ns, struct err *err)
+/* open: the window of the samples. */
+static enum err_code add_samples(struct profile *profile, struct open_window *open,
+                                 thread_id thread, state_bits state, node_id node,
+                                 uint32_t count, uint64_t ns, struct err *err)
 {
     enum err_code rc = check_id(thread, table_count(&profile->tables.threads), "thread", err);
     if (!rc)
         rc = check_id(node, table_count(&profile->tables.nodes), "node", err);
     if (rc || !count || profile->drops_samples)
         return rc;
-    return open_window_add(&profile->open, thread, state, node, count, ns, err);
+    return open_window_add(open, thread, state, node, count, ns, err);
 }
 
 enum err_code profile_add(struct profile *profile, thread_id thread, state_bits state,
                           node_id node, uint32_t count, struct err *err)
 {
-    return add_samples(profile, thread, state, node, count, count * profile->open.period_ns,
-                       err);
+    return add_samples(profile, &profile->open, thread, state, node, count,
+                       count * profile->open.period_ns, err);
 }
 
 enum err_code profile_add_timed(struct profile *profile, thread_id thread, state_bits state,
                                 node_id node, uint32_t count, uint64_t ns, struct err *err)
 {
     profile->open.is_timed |= ns != count * profile->open.period_ns;
-    return add_samples(profile, thread, state, node, count, ns, err);
+    return add_samples(profile, &profile->open, thread, state, node, count, ns, err);
+}
+
+/* Makes the open window of a measure when it is first used. */
+static enum err_code find_measured(struct profile *profile, enum measure measure,
+                                   struct open_window **out, struct err *err)
+{
+    if (measure == MEASURE_TIME || measure >= MEASURE_COUNT)
+        return err_set(err, ERR_INVALID, "there is no such measure");
+    if (!profile->measured[measure]) {
+        struct open_window *const open = malloc(sizeof *open);
+        if (!open)
+            return err_nomem(err);
+        open_window_init(open);
+        open->start_ns = profile->open.start_ns;
+        profile->measured[measure] = open;
+    }
+    *out = profile->measured[measure];
+    return ERR_OK;
+}
+
+enum err_code profile_add_measured(struct profile *profile, enum measure measure,
+                                   thread_id thread, state_bits state, node_id node,
+                                   uint32_t count, struct err *err)
+{
+    struct open_window *open;
+    const enum err_code rc = find_measured(profile, measure, &open, err);
+    return rc ? rc : add_samples(profile, open, thread, state, node, count, 0, err);
 }
 
 void profile_order(struct profile *profile, const struct run *run)
@@ -322,7 +356,8 @@ static size_t excess_of(const struct profile *profile)
 static bool has_news(const struct profile *profile)
 {
     const struct profile_sizes now = tables_sizes(&profile->tables);
-    return profile->open.cells.count || memcmp(&now, &profile->sealed, sizeof now) != 0;
+    return profile->open.cells.count || profile->has_measured ||
+           memcmp(&now, &profile->sealed, sizeof now) != 0;
 }
 
 enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err *err)
@@ -351,6 +386,7 @@ enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err 
         return rc;
     }
     profile->sealed = tables_sizes(&profile->tables);
+    profile->has_measured = false;
     open_window_clear(&profile->open, now_ns);
 
     close_tables(profile);
@@ -362,8 +398,34 @@ enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err 
     const size_t above = profile->memory_bytes && bytes > room ? bytes - room : 0;
     const size_t runs = above > excess ? above : excess;
     if ((!runs || !publication_drop_runs(&profile->published, runs)) && is_merged &&
-        excess_of(profile) && profile->published.history.ages > 0)
-        history_halve_ages(&profile->published.history);
+        excess_of(profile))
+        (void)publication_halve_ages(&profile->published);
+    return ERR_OK;
+}
+
+enum err_code profile_seal_measured(struct profile *profile, enum measure measure,
+                                    uint64_t now_ns, uint64_t period, struct err *err)
+{
+    struct open_window *open;
+    struct window *window = NULL;
+    enum err_code rc = find_measured(profile, measure, &open, err);
+    if (rc)
+        return rc;
+    if (now_ns < open->start_ns)
+        now_ns = open->start_ns;
+    open->period_ns = period;
+    if (open->cells.count)
+        rc = open_window_close(open, now_ns, &window, err);
+    if (window) {
+        window->sizes = tables_sizes(&profile->tables);
+        rc = publication_add_measured(&profile->published, measure, window, err);
+    }
+    if (rc) {
+        window_unref(window);
+        return rc;
+    }
+    profile->has_measured |= window != NULL;
+    open_window_clear(open, now_ns);
     return ERR_OK;
 }
 

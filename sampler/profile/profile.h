@@ -16,6 +16,9 @@
  * A series counts every 20 ms the parts that samples are in, without places (series.h).  A log has the memory of
  * processes along time (memory_log.h).
  *
+ * All of this is time.  Other measures (measure.h) have windows of their own over the same tables, whose cells are
+ * counted by profile_add_measured and closed by profile_seal_measured.
+ *
  * Old windows are merged into longer ones (history.h), and more of them if that is needed to stay
  * within the memory of the profile.  A merged window has the generations of all its parts.
  *
@@ -92,7 +95,11 @@ MUST_CHECK enum err_code profile_add(struct profile *profile, thread_id thread,
 MUST_CHECK enum err_code profile_add_timed(struct profile *profile, thread_id thread,
                                            state_bits state, node_id node, uint32_t count,
                                            uint64_t ns, struct err *err);
-/* Says when samples were taken that one of the two has added.  The runs of a thread come in the order of
+/* Counts samples of another measure than time.  `state` only says what the thread was doing. */
+MUST_CHECK enum err_code profile_add_measured(struct profile *profile, enum measure measure,
+                                              thread_id thread, state_bits state, node_id node,
+                                              uint32_t count, struct err *err);
+/* Says when samples of time were taken that one of the first two has added.  The runs of a thread come in the order of
  * time.  A window that knows it of all its samples keeps it until memory is short: see window.h. */
 void profile_order(struct profile *profile, const struct run *run);
 MUST_CHECK enum err_code profile_spot(struct profile *profile, const struct profile_spot *spot,
@@ -131,12 +138,22 @@ MUST_CHECK enum err_code profile_add_memory(struct profile *profile,
  * published all the same.  A now_ns before the last seal counts as the time of that seal. */
 MUST_CHECK enum err_code profile_seal(struct profile *profile, uint64_t now_ns,
                                       struct err *err);
+/* Closes the open window of another measure than time at now_ns; each of its samples stands for `period`.  Readers see
+ * it with the next generation, which profile_seal makes.  Makes no window without samples. */
+MUST_CHECK enum err_code profile_seal_measured(struct profile *profile, enum measure measure,
+                                               uint64_t now_ns, uint64_t period,
+                                               struct err *err);
 
 /* For readers. */
 
 /* Costs a lock, a copy of the window list, and nothing per row. */
 MUST_CHECK enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot *out,
                                           struct err *err);
+/* A snapshot with the windows of that measure. */
+MUST_CHECK enum err_code profile_snapshot_measured(struct profile *profile,
+                                                   enum measure measure,
+                                                   struct profile_snapshot *out,
+                                                   struct err *err);
 void profile_snapshot_release(struct profile_snapshot *snapshot);
 
 /* The generation after which a client that has `generation` needs data: that generation itself, or 0

@@ -19,7 +19,9 @@
 struct profile {
     /* Used by the writer only, except rows below published.sizes. */
     struct tables tables;
-    struct open_window open;
+    struct open_window open;                     /* of time */
+    struct open_window *measured[MEASURE_COUNT]; /* of other measures; NULL: never used */
+    bool has_measured; /* a window of one of them was added since the last generation */
     struct series_pending pending;
     size_t memory_bytes;   /* 0: no bound */
     atomic_bool is_closed; /* the tables take no new rows for places */

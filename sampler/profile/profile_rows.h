@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "sampler/base/strtab.h"
+#include "sampler/profile/measure.h"
 #include "sampler/profile/part.h"
 #include "sampler/profile/quality.h"
 #include "sampler/profile/state.h"
@@ -119,6 +120,8 @@ struct profile_snapshot {
     uint64_t end_ns;         /* when the last window was sealed */
     size_t bytes;            /* held by tables, windows and series */
     size_t memory_bytes;     /* they may take; 0: no bound */
+    enum measure measure;    /* of the windows */
+    measure_set measures;    /* that have samples */
     struct window **windows; /* oldest first */
     size_t window_count;
 };

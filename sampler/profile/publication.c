@@ -12,12 +12,16 @@ void publication_init(struct publication *publication)
     *publication = (struct publication){ 0 };
     pthread_mutex_init(&publication->lock, NULL);
     history_init(&publication->history);
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
+        history_init(&publication->measured[i]);
     series_init(&publication->series);
 }
 
 void publication_deinit(struct publication *publication)
 {
     history_deinit(&publication->history);
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
+        history_deinit(&publication->measured[i]);
     series_deinit(&publication->series);
     memory_log_deinit(&publication->memory);
     pthread_mutex_destroy(&publication->lock);
@@ -33,6 +37,7 @@ enum err_code publication_add(struct publication *publication, struct window *wi
         rc = history_append(&publication->history, window, err);
     if (window && !rc) {
         window->generation = window->first_generation = ++publication->generation;
+        publication->measures |= window->samples ? MEASURE_SET(MEASURE_TIME) : 0;
         publication->sizes = window->sizes;
         publication->end_ns = window->end_ns;
     }
@@ -40,6 +45,19 @@ enum err_code publication_add(struct publication *publication, struct window *wi
     publication->quality = *quality;
     if (!rc)
         series_flush(&publication->series, pending, publication->generation);
+    pthread_mutex_unlock(&publication->lock);
+    return rc;
+}
+
+enum err_code publication_add_measured(struct publication *publication, enum measure measure,
+                                       struct window *window, struct err *err)
+{
+    pthread_mutex_lock(&publication->lock);
+    const enum err_code rc = history_append(&publication->measured[measure], window, err);
+    if (!rc) {
+        window->generation = window->first_generation = publication->generation + 1;
+        publication->measures |= MEASURE_SET(measure);
+    }
     pthread_mutex_unlock(&publication->lock);
     return rc;
 }
@@ -79,15 +97,15 @@ static size_t cells_of(const struct history *history, const struct history_run *
     return cells;
 }
 
-bool publication_merge_old(struct publication *publication, uint64_t now_ns)
+/* *cells: merged so far. */
+static bool merge_history(struct publication *publication, struct history *history,
+                          uint64_t now_ns, size_t *cells)
 {
-    struct history *const history = &publication->history;
     struct history_run run;
-    size_t cells = 0;
-    while (cells < MERGED_CELLS) {
+    while (*cells < MERGED_CELLS) {
         if (!history_find_run(history, now_ns, &run))
             return true;
-        cells += cells_of(history, &run);
+        *cells += cells_of(history, &run);
         /* If memory runs out, a later seal tries again. */
         struct window **const old = malloc(run.count * sizeof(struct window *));
         struct window *merged;
@@ -104,6 +122,25 @@ bool publication_merge_old(struct publication *publication, uint64_t now_ns)
         free(old);
     }
     return false;
+}
+
+bool publication_merge_old(struct publication *publication, uint64_t now_ns)
+{
+    size_t cells = 0;
+    bool is_done = merge_history(publication, &publication->history, now_ns, &cells);
+    for (size_t i = 0; i < MEASURE_COUNT && is_done; i++)
+        is_done = merge_history(publication, &publication->measured[i], now_ns, &cells);
+    return is_done;
+}
+
+bool publication_halve_ages(struct publication *publication)
+{
+    if (publication->history.ages == 0)
+        return false;
+    history_halve_ages(&publication->history);
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
+        history_halve_ages(&publication->measured[i]);
+    return true;
 }
 
 bool publication_drop_runs(struct publication *publication, size_t bytes)
@@ -132,28 +169,35 @@ bool publication_drop_runs(struct publication *publication, size_t bytes)
 
 size_t publication_bytes(const struct publication *publication)
 {
-    return publication->history.bytes + series_bytes(&publication->series) +
-           memory_log_bytes(&publication->memory);
+    size_t bytes = publication->history.bytes + series_bytes(&publication->series) +
+                   memory_log_bytes(&publication->memory);
+    for (size_t i = 0; i < MEASURE_COUNT; i++)
+        bytes += publication->measured[i].bytes;
+    return bytes;
 }
 
-enum err_code publication_copy(struct publication *publication, struct profile_snapshot *out,
-                               struct err *err)
+enum err_code publication_copy(struct publication *publication, enum measure measure,
+                               struct profile_snapshot *out, struct err *err)
 {
     enum err_code rc = ERR_OK;
+    const struct history *const history =
+        measure == MEASURE_TIME ? &publication->history : &publication->measured[measure];
     pthread_mutex_lock(&publication->lock);
-    const size_t count = publication->history.count;
+    const size_t count = history->count;
     struct window **const windows = count ? malloc(count * sizeof(struct window *)) : NULL;
     if (count && !windows) {
         rc = err_nomem(err);
     } else {
         for (size_t i = 0; i < count; i++)
-            windows[i] = window_ref(publication->history.windows[i]);
+            windows[i] = window_ref(history->windows[i]);
         *out = (struct profile_snapshot){
             .generation = publication->generation,
             .sizes = publication->sizes,
             .quality = publication->quality,
             .end_ns = publication->end_ns,
             .bytes = publication->table_bytes + publication_bytes(publication),
+            .measure = measure,
+            .measures = publication->measures,
             .windows = windows,
             .window_count = count,
         };

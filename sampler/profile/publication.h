@@ -30,7 +30,9 @@ struct publication {
     struct quality quality;
     uint64_t end_ns;
     size_t table_bytes;
-    struct history history;
+    struct history history;                 /* of time */
+    struct history measured[MEASURE_COUNT]; /* of other measures */
+    measure_set measures;                   /* that have samples */
     struct series series;
     struct memory_log memory;
 };
@@ -43,6 +45,10 @@ void publication_deinit(struct publication *publication);
 MUST_CHECK enum err_code publication_add(struct publication *publication, struct window *window,
                                          const struct quality *quality, size_t table_bytes,
                                          struct series_pending *pending, struct err *err);
+/* Takes a window of another measure over, unless it fails.  It belongs to the next generation. */
+MUST_CHECK enum err_code publication_add_measured(struct publication *publication,
+                                                  enum measure measure, struct window *window,
+                                                  struct err *err);
 /* Publishes counters and the sizes of tables, as a generation without a window. */
 void publication_add_rows(struct publication *publication, const struct profile_sizes *sizes,
                           uint64_t end_ns, const struct quality *quality, size_t table_bytes);
@@ -52,6 +58,8 @@ void publication_extend(struct publication *publication, uint64_t end_ns);
 
 /* Merges windows that are old enough, a part of them at a time.  true: no more are left. */
 bool publication_merge_old(struct publication *publication, uint64_t now_ns);
+/* Merges windows of all measures at half the age from now on.  false: they are as few as possible. */
+bool publication_halve_ages(struct publication *publication);
 /* Forgets when the oldest samples were taken, until that has freed so many bytes or has done a part of
  * the work.  false: there was nothing to forget. */
 bool publication_drop_runs(struct publication *publication, size_t bytes);
@@ -65,8 +73,8 @@ MUST_CHECK enum err_code publication_copy_memory(struct publication *publication
                                                  uint64_t from_ns, uint64_t to_ns,
                                                  struct memory_log *out, struct err *err);
 
-/* Sets all of *out but its profile and its memory. */
-MUST_CHECK enum err_code publication_copy(struct publication *publication,
+/* Sets all of *out but its profile and its memory; its windows are those of the measure. */
+MUST_CHECK enum err_code publication_copy(struct publication *publication, enum measure measure,
                                           struct profile_snapshot *out, struct err *err);
 MUST_CHECK enum err_code publication_copy_series(struct publication *publication,
                                                  uint64_t first, uint64_t end,

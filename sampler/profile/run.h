@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sampler/profile/measure.h"
 #include "sampler/profile/profile_rows.h"
 #include "sampler/profile/state.h"
 
@@ -21,6 +22,7 @@ struct run {
     uint32_t count;
     state_bits state;
     bool lacks_native; /* native frames were wanted, and could not be copied */
+    uint8_t measure;   /* enum measure */
     uint64_t first_ns;
     uint64_t step_ns;
 };

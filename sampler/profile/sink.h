@@ -25,8 +25,8 @@ struct sink {
     /* The memory of processes (memory_log.h), before the seal that publishes their rows to readers; NULL: not wanted. */
     void (*memory)(void *context, const struct memory_step *step,
                    const struct memory_use *uses);
-    /* Closes the window of all runs since the last seal, at end_ns; each sample in it stands for
-     * period_ns. */
+    /* Closes the windows of all runs since the last seal, at end_ns; each sample of time in it stands for
+     * period_ns, each of another measure for what measure.h says. */
     void (*seal)(void *context, uint64_t end_ns, uint64_t period_ns,
                  const struct quality *quality);
 };

@@ -5,15 +5,21 @@
 #include "sampler/profile/profile_parts.h"
 #include "sampler/profile/window.h"
 
-enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot *out,
-                               struct err *err)
+enum err_code profile_snapshot_measured(struct profile *profile, enum measure measure,
+                                        struct profile_snapshot *out, struct err *err)
 {
-    const enum err_code rc = publication_copy(&profile->published, out, err);
+    const enum err_code rc = publication_copy(&profile->published, measure, out, err);
     if (rc)
         return rc;
     out->profile = profile;
     out->memory_bytes = profile->memory_bytes;
     return ERR_OK;
+}
+
+enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot *out,
+                               struct err *err)
+{
+    return profile_snapshot_measured(profile, MEASURE_TIME, out, err);
 }
 
 void profile_snapshot_release(struct profile_snapshot *snapshot)

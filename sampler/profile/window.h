@@ -9,7 +9,8 @@
  * memory is short.
  *
  * Every sample of a window stands for period_ns, unless windows of different periods were merged
- * into it: then each cell has its own time.
+ * into it: then each cell has its own time.  What is a time here is, of another measure than time, a value in the unit
+ * of that measure (measure.h).
  *
  * Ownership: shared by reference; the last window_unref frees.
  * Threads: window_ref and window_unref may be called from any thread.

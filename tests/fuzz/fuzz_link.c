@@ -162,7 +162,8 @@ static void grow(struct byte_reader *input)
     growing_init(&growing, profile, TABLE_BYTES);
     while (growing_read(&growing, fill, &from, &kind, NULL) == ERR_OK)
         if (kind == CAPTURE_STATE &&
-            growing_seal(&growing, &quality, growing.last_ns + 1, NULL, NULL, NULL) != ERR_OK)
+            growing_seal(&growing, &quality, growing.last_ns[MEASURE_TIME] + 1, NULL, NULL,
+                         NULL) != ERR_OK)
             break;
     growing_deinit(&growing);
     profile_destroy(profile);

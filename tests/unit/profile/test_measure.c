@@ -1,0 +1,151 @@
+#include <string.h>
+
+#include "sampler/profile/measure.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/views/view.h"
+#include "sampler/profile/window.h"
+#include "tests/support/made_profile.h"
+#include "tests/support/test.h"
+
+enum { PAGE = 4096 };
+
+static void add_pages(struct profile *profile, const char *stack, uint32_t pages)
+{
+    struct err err = { 0 };
+    assert_ok(profile_add_measured(profile, MEASURE_PAGE_FAULTS, made_thread(profile, 1, 1),
+                                   STATE_ON_CPU, made_node(profile, stack), pages, &err),
+              &err);
+}
+
+static void seal_all(struct profile *profile, uint64_t seconds)
+{
+    struct err err = { 0 };
+    assert_ok(
+        profile_seal_measured(profile, MEASURE_PAGE_FAULTS, seconds * NS_PER_S, PAGE, &err),
+        &err);
+    made_seal(profile, seconds);
+}
+
+static struct profile_snapshot snapshot_of(struct profile *profile, enum measure measure)
+{
+    struct profile_snapshot snapshot;
+    struct err err = { 0 };
+    assert_ok(profile_snapshot_measured(profile, measure, &snapshot, &err), &err);
+    return snapshot;
+}
+
+static void measures_are_never_added_up(void **state)
+{
+    const struct view_query everything = { 0 };
+    struct profile *const profile = made_profile();
+    (void)state;
+    profile_set_period(profile, NS_PER_MS);
+    made_add(profile, made_thread(profile, 1, 1), STATE_ON_CPU, "main;busy", 7);
+    add_pages(profile, "main;grows", 3);
+    add_pages(profile, "main;busy", 2);
+    seal_all(profile, 1);
+
+    struct profile_snapshot time = made_snapshot(profile);
+    struct profile_snapshot pages = snapshot_of(profile, MEASURE_PAGE_FAULTS);
+    assert_int_equal(time.measure, MEASURE_TIME);
+    assert_int_equal(pages.measure, MEASURE_PAGE_FAULTS);
+    assert_int_equal(time.measures, MEASURE_SET_ALL);
+    struct view busy = made_view(&time, &everything), grown = made_view(&pages, &everything);
+    assert_int_equal(busy.total, 7);
+    assert_int_equal(busy.total_ns, 7 * NS_PER_MS);
+    assert_int_equal(grown.total, 5);
+    assert_int_equal(grown.total_ns, 5 * PAGE);
+    assert_int_equal(made_self(&busy, made_node(profile, "main;grows")), 0);
+    assert_int_equal(made_self(&grown, made_node(profile, "main;grows")), 3);
+    view_deinit(&busy);
+    view_deinit(&grown);
+    profile_snapshot_release(&time);
+    profile_snapshot_release(&pages);
+    profile_destroy(profile);
+}
+
+static void a_session_of_time_has_nothing_of_others(void **state)
+{
+    struct profile *const profile = made_profile();
+    (void)state;
+    made_add(profile, made_thread(profile, 1, 1), STATE_ON_CPU, "main", 1);
+    made_seal(profile, 1);
+    struct profile_snapshot pages = snapshot_of(profile, MEASURE_PAGE_FAULTS);
+    assert_int_equal(pages.measures, MEASURE_SET(MEASURE_TIME));
+    assert_int_equal(pages.window_count, 0);
+    profile_snapshot_release(&pages);
+    profile_destroy(profile);
+}
+
+static void windows_of_a_measure_come_with_a_generation(void **state)
+{
+    struct profile *const profile = made_profile();
+    (void)state;
+    add_pages(profile, "main", 1);
+    seal_all(profile, 1);
+    seal_all(profile, 2);
+    add_pages(profile, "main", 1);
+    seal_all(profile, 3);
+    struct profile_snapshot pages = snapshot_of(profile, MEASURE_PAGE_FAULTS);
+    assert_int_equal(pages.generation, 2);
+    assert_int_equal(pages.window_count, 2);
+    assert_int_equal(pages.windows[0]->generation, 1);
+    assert_int_equal(pages.windows[1]->generation, 2);
+    assert_int_equal(pages.windows[1]->start_ns, 2 * NS_PER_S);
+    assert_int_equal(pages.windows[1]->end_ns, 3 * NS_PER_S);
+    profile_snapshot_release(&pages);
+    profile_destroy(profile);
+}
+
+static void old_windows_of_a_measure_are_merged(void **state)
+{
+    enum { SECONDS = 2 * 3600 };
+    struct profile *const profile = made_profile();
+    uint64_t sum = 0;
+    (void)state;
+    for (unsigned second = 1; second <= SECONDS; second++) {
+        add_pages(profile, "main", 1);
+        seal_all(profile, second);
+    }
+    struct profile_snapshot pages = snapshot_of(profile, MEASURE_PAGE_FAULTS);
+    assert_in_range(pages.window_count, 1, SECONDS / 3 * 2);
+    for (size_t i = 0; i < pages.window_count; i++)
+        sum += pages.windows[i]->samples;
+    assert_int_equal(sum, SECONDS);
+    profile_snapshot_release(&pages);
+    profile_destroy(profile);
+}
+
+static void only_known_measures_and_rows_are_taken(void **state)
+{
+    struct profile *const profile = made_profile();
+    const thread_id thread = made_thread(profile, 1, 1);
+    (void)state;
+    assert_int_equal(profile_add_measured(profile, MEASURE_TIME, thread, 0, 0, 1, NULL),
+                     ERR_INVALID);
+    assert_int_equal(profile_add_measured(profile, MEASURE_COUNT, thread, 0, 0, 1, NULL),
+                     ERR_INVALID);
+    assert_int_equal(profile_add_measured(profile, MEASURE_PAGE_FAULTS, 99, 0, 0, 1, NULL),
+                     ERR_INVALID);
+    profile_destroy(profile);
+}
+
+static void a_set_of_one_measure_is_of_that(void **state)
+{
+    (void)state;
+    assert_int_equal(measure_set_main(0), MEASURE_TIME);
+    assert_int_equal(measure_set_main(MEASURE_SET(MEASURE_PAGE_FAULTS)), MEASURE_PAGE_FAULTS);
+    assert_int_equal(measure_set_main(MEASURE_SET_ALL), MEASURE_TIME);
+    assert_true(measure_set_has(0, MEASURE_TIME));
+    assert_false(measure_set_has(MEASURE_SET(MEASURE_PAGE_FAULTS), MEASURE_TIME));
+    assert_false(measure_set_has_events(MEASURE_SET(MEASURE_TIME)));
+    assert_string_equal(measure_facts_of(MEASURE_PAGE_FAULTS)->unit, "bytes");
+    assert_string_equal(measure_texts[MEASURE_PAGE_FAULTS], "page-faults");
+}
+
+TEST_GROUP(cmocka_unit_test(measures_are_never_added_up),
+           cmocka_unit_test(a_session_of_time_has_nothing_of_others),
+           cmocka_unit_test(windows_of_a_measure_come_with_a_generation),
+           cmocka_unit_test(old_windows_of_a_measure_are_merged),
+           cmocka_unit_test(only_known_measures_and_rows_are_taken),
+           cmocka_unit_test(a_set_of_one_measure_is_of_that))
