@@ -29,6 +29,7 @@
 #include "sampler/capture/target_record.h"
 #include "sampler/owner.h"
 #include "sampler/profile/context.h"
+#include "sampler/profile/measure.h"
 #include "sampler/profile/profile.h"
 
 struct engines;
@@ -130,6 +131,7 @@ struct session_options {
         since_ns; /* from then on (CLOCK_MONOTONIC) ticks are due, though none is taken yet; 0: from the start on */
     bool all_threads; /* false: only the main thread of the main interpreter */
     enum session_mode mode;
+    measure_set measures; /* what is counted; other measures than time need the kernel engine */
     enum session_native native;
     bool no_gc;           /* leave out the mark of the garbage collector */
     bool hides_arguments; /* keep only the first word of each command line */

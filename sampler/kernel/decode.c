@@ -31,7 +31,8 @@ bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
     if (!is_number(head.pid) || !is_number(head.tid) || head.bytes > KERNEL_AREA_BYTES ||
         head.native_bytes > KERNEL_NATIVE_BYTES || head.bytes + head.native_bytes != rest)
         return false;
-    const bool has_stack = head.kind == KERNEL_TICK || head.kind == KERNEL_LEFT;
+    const bool has_stack =
+        head.kind == KERNEL_TICK || head.kind == KERNEL_LEFT || head.kind == KERNEL_FAULT;
     if (head.native_bytes && !has_stack)
         return false;
     if (head.kind != KERNEL_RETURNED && head.same_ns &&
@@ -42,6 +43,10 @@ bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
     switch (head.kind) {
     case KERNEL_TICK:
         if (!head.instants || head.instants > KERNEL_MAX_INSTANTS)
+            return false;
+        break;
+    case KERNEL_FAULT:
+        if (!head.instants || head.instants > KERNEL_MAX_PAGES)
             return false;
         break;
     case KERNEL_LEFT: break;

@@ -28,6 +28,12 @@
 
 struct kernel;
 
+/* Events that a session has the engine count; bits. */
+enum kernel_events {
+    KERNEL_EVENT_TIME = 1,   /* the clocks, and switches of threads */
+    KERNEL_EVENT_FAULTS = 2, /* page faults */
+};
+
 struct kernel_counts {
     uint64_t ticks;    /* instants at which a known process ran */
     uint64_t lost;     /* records of known threads for which the ring buffer had no room */
@@ -44,7 +50,9 @@ bool kernel_is_built(void);
 MUST_CHECK enum err_code kernel_open(const struct kernel *lender, struct kernel **out,
                                      struct err *err);
 void kernel_close(struct kernel *kernel);
-MUST_CHECK enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *err);
+/* events: KERNEL_EVENT_ bits. */
+MUST_CHECK enum err_code kernel_start(struct kernel *kernel, double rate_hz, unsigned events,
+                                      struct err *err);
 void kernel_stop(struct kernel *kernel);
 
 /* Describes a process that was added already again, and all of its code objects too. */
@@ -62,6 +70,7 @@ uint64_t kernel_woken_ns(const struct kernel *kernel, int tid);
  * that it was away. */
 struct kernel_losses {
     uint64_t instants, away_ns;
+    uint64_t pages; /* that it made resident */
 };
 struct kernel_losses kernel_losses(const struct kernel *kernel, int tid);
 

@@ -33,7 +33,7 @@ static size_t next_descriptor(void)
     return fd < 0 ? SIZE_MAX / 2 : (size_t)fd;
 }
 
-/* An engine has a descriptor for each clock of each processor.  Half of all are for others. */
+/* An engine has a descriptor for each clock of each processor, and for its page faults.  Half of all are for others. */
 static bool may_open_more(size_t before)
 {
     struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
@@ -110,8 +110,8 @@ static void set_idle(struct engines *engines, size_t index)
     pthread_mutex_unlock(&engines->lock);
 }
 
-enum err_code engines_take(struct engines *engines, double rate_hz, struct kernel **out,
-                           struct err *err)
+enum err_code engines_take(struct engines *engines, double rate_hz, unsigned events,
+                           struct kernel **out, struct err *err)
 {
     size_t index = 0;
     pthread_mutex_lock(&engines->lock);
@@ -121,7 +121,7 @@ enum err_code engines_take(struct engines *engines, double rate_hz, struct kerne
     pthread_mutex_unlock(&engines->lock);
     if (rc)
         return rc;
-    rc = kernel_start(engines->items[index], rate_hz, err);
+    rc = kernel_start(engines->items[index], rate_hz, events, err);
     if (rc)
         set_idle(engines, index);
     else

@@ -29,8 +29,8 @@ void engines_close(struct engines *engines);
 /* Checks that engines_take would find an engine. ERR_LIMIT: all are in use; ERR_PERM,
  * ERR_UNSUPPORTED: there is none. The message says why. */
 MUST_CHECK enum err_code engines_check(struct engines *engines, struct err *err);
-/* Takes an idle engine and starts it.  Errors as those of engines_check. */
-MUST_CHECK enum err_code engines_take(struct engines *engines, double rate_hz,
+/* Takes an idle engine and starts it with these KERNEL_EVENT_ bits.  Errors as those of engines_check. */
+MUST_CHECK enum err_code engines_take(struct engines *engines, double rate_hz, unsigned events,
                                       struct kernel **out, struct err *err);
 /* Makes the engine idle.  NULL is fine. */
 void engines_give_back(struct engines *engines, struct kernel *kernel);

@@ -22,10 +22,12 @@ void kernel_close(struct kernel *kernel)
     (void)kernel;
 }
 
-enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *err)
+enum err_code kernel_start(struct kernel *kernel, double rate_hz, unsigned events,
+                           struct err *err)
 {
     (void)kernel;
     (void)rate_hz;
+    (void)events;
     (void)err;
     return ERR_UNSUPPORTED;
 }

@@ -88,8 +88,9 @@ enum err_code program_load(struct program *program, const struct program *lender
     program->counters = find_map(program, "counters", sizeof(uint64_t));
     program->areas = bpf_object__find_map_by_name(program->object, "areas");
     program->on_tick = bpf_object__find_program_by_name(program->object, "on_tick");
+    program->on_fault = bpf_object__find_program_by_name(program->object, "on_fault");
     if (!constants || !switches || !program->processes || !program->threads || !program->ring ||
-        !program->counters || !program->areas || !program->on_tick)
+        !program->counters || !program->areas || !program->on_tick || !program->on_fault)
         return err_set(err, ERR_CORRUPT, "%s is not that of this build", WHAT);
     int sys = bpf_map__set_initial_value(constants, &namespace, sizeof namespace);
     if (!sys)

@@ -20,7 +20,7 @@
 
 struct program {
     struct bpf_object *object;
-    struct bpf_program *on_tick; /* to be attached to perf events */
+    struct bpf_program *on_tick, *on_fault; /* to be attached to perf events */
     struct bpf_link *links[2];
     struct bpf_map *processes, *threads, *ring, *counters, *areas;
     struct kernel_switches *switches; /* which the program reads at any time */

@@ -43,6 +43,11 @@
  * From 3.13 on a thread has a state of its own in each interpreter that it has entered, so the program searches it in
  * the sub-interpreters that it knows, and copies the innermost state that runs something.
  *
+ * Memory becomes resident at a page fault.  The program is called at each one, or at one of several (fault_events.h), before
+ * the kernel handles it, and sends a stack for as many pages as the thread has faulted since the last one that was
+ * sampled, if that page was not there at all: a fault at memory that is there, but must not be written, makes nothing
+ * resident.  Where the kernel will give a huge page, the fault stands for as many pages.
+ *
  * Included by the BPF program too, so it has neither types nor includes of libc.
  * Units: bytes; nanoseconds of CLOCK_MONOTONIC.
  */
@@ -62,6 +67,7 @@ enum {
     KERNEL_MAX_INTERPRETERS = 16,   /* of one process, in which threads are searched */
     KERNEL_MAX_FIELDS_AT = 1 << 11, /* of offsets in a thread state */
     KERNEL_MAX_INSTANTS = 1 << 16,
+    KERNEL_MAX_PAGES = 1 << 30, /* that a fault stands for */
     KERNEL_RED_ZONE_BYTES =
         128, /* of x86-64: a function may use them without moving its stack pointer */
     KERNEL_MAX_SAVED = 12, /* registers that a function must preserve */
@@ -84,6 +90,7 @@ enum kernel_record_kind {
     KERNEL_RETURNED, /* it is back; no stack */
     KERNEL_UNKNOWN,  /* a thread of a known process is not in the map; no stack */
     KERNEL_CODE,     /* a code object: the first span is it, the others are its parts */
+    KERNEL_FAULT,    /* the thread makes memory resident; its stack */
 };
 
 /* Why a stack is not whole. */
@@ -109,8 +116,8 @@ struct kernel_record {
     unsigned long long left_ns; /* of KERNEL_RETURNED */
     int system_call;            /* of KERNEL_LEFT: its number; -1: none */
     unsigned int bytes;         /* of all spans */
-    unsigned int instants;      /* of KERNEL_TICK: how many it stands for */
-    unsigned int native_bytes;  /* of the native part, which follows the spans; 0: none */
+    unsigned int instants; /* of KERNEL_TICK: how many it stands for; of KERNEL_FAULT: pages */
+    unsigned int native_bytes; /* of the native part, which follows the spans; 0: none */
     union {
         unsigned long long same_ns; /* 0: the stack is whole */
         /* KERNEL_RETURNED: when the thread began to lack only a processor; 0: unknown, or when it left. */
@@ -262,6 +269,11 @@ struct kernel_thread {
     /* Instants at which it ran, and time that it was away, whose records were lost since it was added.  An absence that
      * is reported by chance is a period. */
     unsigned long long lost_instants, lost_away_ns;
+    /* Page faults of the thread up to the last one that was sampled, and when that was; 0: none yet.  What is left of
+     * the time that samples of faults may take in quick succession, and the faults that the next one stands for. */
+    unsigned long long faults, fault_ns, fault_room_ns, fault_gap;
+    unsigned long long
+        lost_pages; /* of faults whose records were lost, or that have no stack */
 };
 
 /* The program's variables, which the profiler sets while it runs. */
@@ -271,6 +283,13 @@ struct kernel_switches {
     unsigned long long forgets; /* how often the profiler has forgotten stacks */
     unsigned int is_on;         /* a session uses the engine */
     unsigned int is_woken;      /* the profiler, since it last took records: why */
+    unsigned long long
+        fault_ns; /* between two samples of page faults of a thread, in the long run */
+    unsigned int fault_period;       /* of the events of page faults */
+    unsigned int huge_pages;         /* pages of a huge one; 0: there are none */
+    unsigned int is_huge_everywhere; /* not only where the process asks for it */
+    unsigned int counts_faults;
+    unsigned int page_bytes;
 };
 
 enum kernel_counter {
@@ -278,6 +297,7 @@ enum kernel_counter {
     KERNEL_COUNT_LOST,    /* records of known threads that had no room in the ring buffer */
     KERNEL_COUNT_FAULTED, /* instants without a thread state */
     KERNEL_COUNT_NS,      /* that the program took of known processes */
+    KERNEL_COUNT_FAULTS,  /* events of page faults, of all processes */
     KERNEL_COUNTERS,
 };
 

@@ -1,11 +1,12 @@
 /*
- * The BPF program: copies the Python stacks of known threads when they run and when they leave their
- * processor.  See record.h.  What changes in a loop is kept in map memory, because the verifier does
+ * The BPF program: copies the Python stacks of known threads when they run, when they leave their
+ * processor, and when they make memory resident.  See record.h.  What changes in a loop is kept in map memory, because the verifier does
  * not follow that.  A function that is not static is verified once, for all arguments, instead of at each
  * call: the larger ones are, or loading would take twice as long.
  */
 #include "sampler/kernel/area.bpf.h"
 #include "sampler/kernel/context.bpf.h"
+#include "sampler/kernel/fault.bpf.h"
 #include "sampler/kernel/frames.bpf.h"
 #include "sampler/kernel/instants.h"
 #include "sampler/kernel/native.bpf.h"
@@ -44,7 +45,7 @@ static void set_generation(struct area *a)
         bpf_probe_read_user(&a->generation, sizeof a->generation, (void *)a->generation_at);
         return;
     }
-    a->innermost = a->record.kind == KERNEL_TICK ? INNERMOST : 0;
+    a->innermost = a->record.kind == KERNEL_LEFT ? 0 : INNERMOST;
     a->generation = changed_ns && now_ns - changed_ns < 1ULL << SECOND_SHIFT
                         ? now_ns
                         : now_ns >> SECOND_SHIFT;
@@ -169,6 +170,43 @@ int on_tick(void *context)
         send_stack(a, thread, process, a->record.instants);
     else
         add(KERNEL_COUNT_FAULTED, a->record.instants);
+    count_ns(a);
+    return 0;
+}
+
+/* A fault interrupts neither a tick nor a switch, and while it is handled here, a tick is left out: the kernel runs no
+ * program of an event within another.  The time of that tick counts with the next one. */
+SEC("perf_event")
+int on_fault(void *context)
+{
+    struct task_struct *const task = (void *)bpf_get_current_task();
+    add(KERNEL_COUNT_FAULTS, 1);
+    __u32 pid = process_of(task);
+    const struct kernel_process *const process = bpf_map_lookup_elem(&processes, &pid);
+    if (!process || !switches.counts_faults)
+        return 0;
+    __u32 tid = number_of(task);
+    if (process->only_tid && process->only_tid != tid)
+        return 0;
+    struct kernel_thread *const thread = bpf_map_lookup_elem(&threads, &tid);
+    if (!thread || thread->pid != pid) {
+        report_unknown(pid, tid);
+        return 0;
+    }
+    const __u64 due = faults_due(thread);
+    const __u64 pages = due ? due * fault_pages(fault_addr(context), switches.page_bytes) : 0;
+    struct area *const a = own_area();
+    if (!pages || !a)
+        return 0;
+    begin(a, KERNEL_FAULT, pid, tid);
+    a->process = *process;
+    a->record.instants = pages > KERNEL_MAX_PAGES ? KERNEL_MAX_PAGES : pages;
+    if (!take(a, thread)) {
+        add(KERNEL_COUNT_LOST, 1);
+        thread->lost_pages += pages;
+    } else if (!send_stack(a, thread, process, 0)) {
+        thread->lost_pages += pages;
+    }
     count_ns(a);
     return 0;
 }

@@ -34,6 +34,12 @@ struct pid {
 struct mm_struct {
     unsigned long start_stack;
 };
+struct vm_operations_struct;
+struct vm_area_struct {
+    unsigned long vm_start, vm_end;
+    const struct vm_operations_struct *vm_ops;
+    unsigned long vm_flags;
+};
 struct thread_struct {
     unsigned long fsbase;
 };
@@ -48,6 +54,7 @@ struct task_struct {
     struct task_struct *group_leader;
     unsigned int __state;
     struct mm_struct *mm;
+    unsigned long min_flt, maj_flt;
     struct thread_struct thread;
 };
 struct task_struct___aarch64 {

@@ -76,9 +76,10 @@ static bool check_options(struct session_options *options)
     };
     bool is_valid =
         options->pid_count <= SESSION_MAX_PROCESSES &&
-        options->mode <= SESSION_MODE_EXCEPTION && options->native <= SESSION_NATIVE_FULL &&
-        options->async <= SESSION_ASYNC_ALL && options->engine <= SESSION_ENGINE_REMOTE &&
-        options->stop <= SESSION_STOP_ALWAYS && options->locals <= SESSION_LOCALS_VALUES &&
+        options->mode <= SESSION_MODE_EXCEPTION && !(options->measures & ~MEASURE_SET_ALL) &&
+        options->native <= SESSION_NATIVE_FULL && options->async <= SESSION_ASYNC_ALL &&
+        options->engine <= SESSION_ENGINE_REMOTE && options->stop <= SESSION_STOP_ALWAYS &&
+        options->locals <= SESSION_LOCALS_VALUES &&
         memchr(options->context, '\0', sizeof options->context);
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         is_valid = is_valid && is_bool(flags[i]);

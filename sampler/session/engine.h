@@ -20,6 +20,7 @@
 #include "sampler/base/three_valued.h"
 #include "sampler/cpython/threads/thread_state.h"
 #include "sampler/process/system_call.h"
+#include "sampler/profile/measure.h"
 
 struct ending;
 struct engine;
@@ -45,6 +46,7 @@ struct thread_reading {
     struct thread_state state; /* as the interpreter has it */
     uint64_t since_ns, now_ns; /* the first and the last of the instants */
     uint32_t times;            /* samples that it counts as */
+    enum measure measure;      /* whose samples these are */
     enum thread_motion motion;
     bool
         is_stopped; /* it stood still by an act of ours, or was copied: `runs` was known before that */

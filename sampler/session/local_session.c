@@ -42,6 +42,10 @@ static enum err_code check_options(const struct session_options *options, struct
     if (!(options->max_stop_percent >= 0 && options->max_stop_percent <= 100))
         return err_set(err, ERR_INVALID,
                        "the limit of stops must be between 0 and 100 percent");
+    if (measure_set_has_events(options->measures) && options->engine == SESSION_ENGINE_REMOTE)
+        return err_set(
+            err, ERR_INVALID,
+            "events other than time need the kernel engine: leave out --engine remote");
     if (options->native == SESSION_NATIVE_FULL && !machine_is_supported())
         return err_set(err, ERR_UNSUPPORTED,
                        "native stacks need an x86-64 or aarch64 processor: use --native=leaf");
@@ -73,10 +77,14 @@ static bool is_cancelled(const struct local_session *local)
     return local->base.options.is_cancelled && atomic_load(local->base.options.is_cancelled);
 }
 
-/* The remote engine samples instead of the kernel engine.  *before_out: as targets_use_engine. */
+/* The remote engine samples instead of the kernel engine.  *before_out: as targets_use_engine.  ERR_UNSUPPORTED: it does
+ * not count what is wanted. */
 static enum err_code use_remote(struct local_session *local, const char *why,
                                 struct engine **before_out, struct err *err)
 {
+    if (measure_set_has_events(local->base.options.measures))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "events other than time need the kernel engine: %s", why);
     const enum err_code rc =
         targets_use_engine(&local->targets, &remote_engine_ops, before_out, err);
     if (rc)

@@ -183,6 +183,11 @@ static enum err_code seal_window(struct loop *loop, uint64_t now_ns, bool is_las
     if (!rc && !atomic_load(&local->is_paused))
         rc = targets_read_memory(&local->targets, now_ns);
     profile_set_period(local->targets.profile, weight_ns);
+    const measure_set measures = local->base.options.measures;
+    for (enum measure i = MEASURE_TIME + 1; i < MEASURE_COUNT && !rc; i++)
+        if (measure_set_has(measures, i))
+            rc = profile_seal_measured(local->targets.profile, i, end_ns, measure_period(i),
+                                       NULL);
     if (!rc)
         rc = profile_seal(local->targets.profile, end_ns, NULL);
     /* Ticks took their time also where all samples failed, or were left out. */

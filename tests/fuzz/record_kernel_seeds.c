@@ -167,7 +167,7 @@ int main(int argc, char **argv)
     if (!rc)
         rc = kernel_open(NULL, &kernel, &err);
     if (!rc)
-        rc = kernel_start(kernel, RATE_HZ, &err);
+        rc = kernel_start(kernel, RATE_HZ, KERNEL_EVENT_TIME, &err);
     if (!rc)
         rc = record_all(&recording, kernel, &options);
     if (rc)

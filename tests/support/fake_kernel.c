@@ -38,8 +38,10 @@ enum err_code kernel_open(const struct kernel *lender, struct kernel **out, stru
     return ERR_OK;
 }
 
-enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *err)
+enum err_code kernel_start(struct kernel *kernel, double rate_hz, unsigned events,
+                           struct err *err)
 {
+    (void)events;
     (void)err;
     kernel_set_rate(kernel, rate_hz);
     return ERR_OK;
@@ -121,6 +123,12 @@ void fake_kernel_lose(struct kernel *kernel, uint64_t instants, uint64_t away_ns
     kernel->counts.lost++;
     kernel->losses.instants += instants;
     kernel->losses.away_ns += away_ns;
+}
+
+void fake_kernel_lose_pages(struct kernel *kernel, uint64_t pages)
+{
+    kernel->counts.lost++;
+    kernel->losses.pages += pages;
 }
 
 void fake_kernel_set_most(struct kernel *kernel, size_t records)

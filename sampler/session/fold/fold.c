@@ -242,6 +242,47 @@ static struct sample sample_of(const struct fold *fold, const struct thread_read
                             .now_ns = reading->now_ns };
 }
 
+/* Counts samples of another measure than time: when they were counted, the thread ran. */
+static enum err_code count_measured(struct fold *fold, enum measure measure,
+                                    const struct sample *sample)
+{
+    const struct thread_cpus *const cpus = fold->cpus;
+    const unsigned waits = STATE_UNKNOWN_ON_CPU | STATE_RUNNABLE | STATE_UNKNOWN_RUNNABLE |
+                           STATE_WAITS_GIL | STATE_UNKNOWN_WAITS_GIL;
+    const struct run run = {
+        .thread = sample->thread,
+        .state = (state_bits)((sample->state & ~waits) | STATE_ON_CPU),
+        .node = sample->node,
+        .spot = PROFILE_NO_SPOT,
+        .count = sample->times,
+        .measure = (uint8_t)measure,
+        .first_ns = sample->now_ns > cpus->created_ns ? sample->now_ns - cpus->created_ns : 0,
+    };
+    const enum err_code rc = profile_add_measured(fold->nodes.profile, measure, run.thread,
+                                                  run.state, run.node, run.count, NULL);
+    if (!rc && cpus->sink)
+        cpus->sink->count(cpus->sink->context, &run);
+    return rc;
+}
+
+enum err_code fold_unattributed(struct fold *fold, enum measure measure, uint32_t times,
+                                uint64_t now_ns)
+{
+    static const char name[] = "not attributed";
+    struct sample sample = { .times = times, .now_ns = now_ns, .state = STATE_ALL_UNKNOWN };
+    struct profile_thread row = { .process = fold->nodes.process };
+    frame_id mark = 0;
+    enum err_code rc = strtab_intern(profile_strings(fold->nodes.profile), name,
+                                     sizeof name - 1, &row.name, NULL);
+    if (!rc)
+        rc = profile_thread(fold->nodes.profile, &row, &sample.thread, NULL);
+    if (!rc)
+        rc = frame_nodes_mark(&fold->nodes, "<not attributed>", &mark, NULL);
+    if (!rc)
+        rc = frame_nodes_add_mark(&fold->nodes, mark, &sample.node);
+    return rc && rc != ERR_LIMIT ? rc : count_measured(fold, measure, &sample);
+}
+
 enum err_code fold_unknown_stack(struct fold *fold, const struct thread_reading *reading)
 {
     const struct thread_state unknown = { .has_gil = VALUE_UNKNOWN };
@@ -256,7 +297,10 @@ enum err_code fold_unknown_stack(struct fold *fold, const struct thread_reading 
         return rc;
     rc = frame_nodes_add_mark(&fold->nodes, fold->nodes.truncated, &sample.node);
     sample.is_overflowed = rc == ERR_LIMIT;
-    return rc && !sample.is_overflowed ? rc : thread_cpus_add(fold->cpus, &sample);
+    if (rc && !sample.is_overflowed)
+        return rc;
+    return reading->measure == MEASURE_TIME ? thread_cpus_add(fold->cpus, &sample)
+                                            : count_measured(fold, reading->measure, &sample);
 }
 
 enum err_code fold_reading(struct fold *fold, const struct thread_reading *reading)
@@ -265,6 +309,9 @@ enum err_code fold_reading(struct fold *fold, const struct thread_reading *readi
     struct sampled_thread *const sampled = sampled_thread_of(thread);
     struct stack *const stack = &thread->stack;
     struct thread_state info = reading->state;
+    const bool is_time = reading->measure == MEASURE_TIME;
+    if (reading->failure && !is_time)
+        return fold_unknown_stack(fold, reading);
     if (reading->failure) {
         fold_count_failure(fold, reading->failure, reading->times);
         return ERR_OK;
@@ -279,7 +326,7 @@ enum err_code fold_reading(struct fold *fold, const struct thread_reading *readi
     sample.stack = stack;
     sample.leaf = &sampled->leaf;
     enum err_code rc = find_thread(fold, thread, &sample.thread);
-    if (!rc && thread_cpus_may_keep(fold->cpus, sample.state)) {
+    if (!rc && (!is_time || thread_cpus_may_keep(fold->cpus, sample.state))) {
         rc = place_sample(fold, reading, fold->no_gc ? NOWHERE : gc, &sample);
         sample.state = state_of(fold, &info, sampled->leaf.in_native);
         if (sample.native.in_jit != VALUE_UNKNOWN)
@@ -289,5 +336,8 @@ enum err_code fold_reading(struct fold *fold, const struct thread_reading *readi
             sample.node = context_marks_node(fold->contexts, reading->context, sample.node);
     }
     sampled->has_leaf = false;
-    return rc ? rc : thread_cpus_add(fold->cpus, &sample);
+    if (rc)
+        return rc;
+    return is_time ? thread_cpus_add(fold->cpus, &sample)
+                   : count_measured(fold, reading->measure, &sample);
 }

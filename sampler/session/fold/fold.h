@@ -4,6 +4,7 @@
  * Marks that a stack may end with:
  *     the C function that the innermost frame calls, where its name is known
  *     <GC>       above the frame in which the garbage collector was started
+ *     <not attributed>  alone: samples of a measure of which only the process is known
  *     <native>   with options.native: where C code called back into Python, and where a C function
  *                without a known name is called
  *
@@ -52,5 +53,8 @@ MUST_CHECK enum err_code fold_reading(struct fold *fold, const struct thread_rea
 /* Counts a thread whose stack nobody has seen.  The stack that was read last stays. */
 MUST_CHECK enum err_code fold_unknown_stack(struct fold *fold,
                                             const struct thread_reading *reading);
+/* Counts samples of a measure of which only their process is known. */
+MUST_CHECK enum err_code fold_unattributed(struct fold *fold, enum measure measure,
+                                           uint32_t times, uint64_t now_ns);
 
 #endif /* SAMPLER_SESSION_FOLD_FOLD_H */

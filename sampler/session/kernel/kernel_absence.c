@@ -90,6 +90,7 @@ static struct kernel_losses take_losses(struct kernel_feed *feed, struct fed_thr
     const struct kernel_losses taken = {
         .instants = fed->losses.instants - before.instants,
         .away_ns = away_ns > fed->overcounted_ns ? away_ns - fed->overcounted_ns : 0,
+        .pages = fed->losses.pages - before.pages,
     };
     fed->overcounted_ns = 0;
     return taken;
@@ -104,6 +105,25 @@ static bool has_losses(struct kernel_feed *feed)
     feed->lost = counts.lost;
     feed->has_unseen_left = false;
     return has_any;
+}
+
+/* Counts pages that a thread made resident, and nobody knows where. */
+static enum err_code count_lost_pages(struct kernel_feed *feed, struct fed_thread *fed,
+                                      uint64_t pages, uint64_t now_ns)
+{
+    struct fed_target *const target =
+        kernel_threads_find_target(&feed->threads, (uint32_t)fed->target->process.pid);
+    const struct kernel_instants instants = {
+        .since_ns = now_ns,
+        .until_ns = now_ns,
+        .times = pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX,
+        .measure = MEASURE_PAGE_FAULTS,
+        .runs = VALUE_YES,
+        .runnable = VALUE_NO,
+    };
+    if (target)
+        target->growth.attributed += pages;
+    return kernel_absence_count_unseen(fed, &instants);
 }
 
 enum err_code kernel_losses_count(struct kernel_feed *feed, uint64_t now_ns)
@@ -122,6 +142,8 @@ enum err_code kernel_losses_count(struct kernel_feed *feed, uint64_t now_ns)
         instants.runs = VALUE_YES;
         instants.runnable = VALUE_NO;
         rc = kernel_absence_count_unseen(fed, &instants);
+        if (!rc && losses.pages)
+            rc = count_lost_pages(feed, fed, losses.pages, now_ns);
         if (rc || !losses.away_ns)
             continue;
         instants.times = kernel_absence_instants(feed, losses.away_ns);

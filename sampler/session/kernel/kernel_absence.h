@@ -15,6 +15,7 @@
 #include "sampler/base/err.h"
 #include "sampler/base/random.h"
 #include "sampler/kernel/engine.h"
+#include "sampler/profile/measure.h"
 #include "sampler/session/kernel/kernel_stack.h"
 #include "sampler/session/kernel/kernel_threads.h"
 #include "sampler/session/native/native_copies.h"
@@ -24,6 +25,7 @@ struct kernel_instants;
 
 struct kernel_feed {
     struct kernel *kernel;
+    measure_set measures;
     struct kernel_stacks stacks;
     struct kernel_threads threads;
     struct native_copies waiting; /* of a thread that has slept since before the session */

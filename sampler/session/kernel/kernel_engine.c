@@ -4,6 +4,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python_copies.h"
+#include "sampler/kernel/engine.h"
 #include "sampler/kernel/engines.h"
 #include "sampler/kernel/record.h"
 #include "sampler/profile/profile.h"
@@ -60,9 +61,14 @@ static enum err_code create(const struct engine_session *session, struct engine 
     if (!kernel)
         return err_nomem(err);
     kernel->engine = (struct engine){ &kernel_engine_ops, session };
-    enum err_code rc = engines_take(options->engines, options->rate_hz, &kernel->kernel, err);
+    const measure_set measures = options->measures;
+    const unsigned events =
+        (measure_set_has(measures, MEASURE_TIME) ? KERNEL_EVENT_TIME : 0u) |
+        (measure_set_has(measures, MEASURE_PAGE_FAULTS) ? KERNEL_EVENT_FAULTS : 0u);
+    enum err_code rc =
+        engines_take(options->engines, options->rate_hz, events, &kernel->kernel, err);
     if (!rc)
-        rc = kernel_feed_create(kernel->kernel, &kernel->feed, err);
+        rc = kernel_feed_create(kernel->kernel, measures, &kernel->feed, err);
     if (rc)
         destroy(&kernel->engine);
     else

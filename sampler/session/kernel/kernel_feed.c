@@ -1,10 +1,13 @@
 #include "sampler/session/kernel/kernel_feed.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python_copies.h"
 #include "sampler/kernel/copy_memory.h"
+#include "sampler/process/process.h"
+#include "sampler/process/process_stats.h"
 #include "sampler/profile/quality.h"
 #include "sampler/session/kernel/kernel_absence.h"
 #include "sampler/session/kernel/kernel_reading.h"
@@ -29,13 +32,14 @@ static const uint64_t MIN_FILLING_DRAIN_NS = NS_PER_MS;
 /* Records that are only counted come faster than they are made. */
 enum { MAX_LAST_DRAINS = 10 };
 
-enum err_code kernel_feed_create(struct kernel *kernel, struct kernel_feed **out,
-                                 struct err *err)
+enum err_code kernel_feed_create(struct kernel *kernel, measure_set measures,
+                                 struct kernel_feed **out, struct err *err)
 {
     struct kernel_feed *const feed = calloc(1, sizeof *feed);
     if (!feed)
         return err_nomem(err);
     feed->kernel = kernel;
+    feed->measures = measures;
     feed->begun_ns = feed->ticked_ns = feed->lost_ns = clock_now_ns();
     copy_memory_init(&feed->stacks.copy);
     kernel_threads_init(&feed->threads, kernel);
@@ -101,7 +105,8 @@ static enum err_code learn_code(struct kernel_feed *feed, const struct kernel_re
 
 static bool has_stack(const struct kernel_record *record)
 {
-    return record->kind == KERNEL_TICK || record->kind == KERNEL_LEFT;
+    return record->kind == KERNEL_TICK || record->kind == KERNEL_LEFT ||
+           record->kind == KERNEL_FAULT;
 }
 
 static enum err_code skip_record(void *context, const struct kernel_record *record,
@@ -122,7 +127,7 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
         return leave_feed(feed, fed, record, spans);
     /* Later records may repeat its stack. */
     const enum err_code rc =
-        record->kind == KERNEL_TICK
+        record->kind == KERNEL_TICK || record->kind == KERNEL_FAULT
             ? kernel_stack_keep(&feed->stacks, &fed->stack, fed->current, record, spans)
             : ERR_OK;
     if (rc == ERR_GONE)
@@ -161,6 +166,40 @@ static enum err_code count_tick(struct kernel_feed *feed, struct fed_thread *fed
     return kernel_absence_count_unseen(fed, &instants);
 }
 
+static struct kernel_instants fault_of(const struct kernel_record *record)
+{
+    return (struct kernel_instants){ .since_ns = record->time_ns,
+                                     .until_ns = record->time_ns,
+                                     .times = record->instants,
+                                     .measure = MEASURE_PAGE_FAULTS,
+                                     .runs = VALUE_YES,
+                                     .runnable = VALUE_NO };
+}
+
+/* spans: NULL: the stack is not read. */
+static enum err_code count_fault(struct kernel_feed *feed, struct fed_thread *fed,
+                                 const struct kernel_record *record, const void *spans)
+{
+    const struct kernel_instants instants = fault_of(record);
+    struct fed_target *const target = kernel_threads_find_target(&feed->threads, record->pid);
+    if (target)
+        target->growth.attributed += record->instants;
+    const enum err_code rc =
+        spans ? kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target, fed->current,
+                                          record, spans, &instants)
+              : ERR_GONE;
+    if (rc != ERR_GONE)
+        return rc;
+    if (spans)
+        kernel_forget(feed->kernel);
+    return kernel_absence_count_unseen(fed, &instants);
+}
+
+static bool counts_time(const struct kernel_feed *feed)
+{
+    return measure_set_has(feed->measures, MEASURE_TIME);
+}
+
 static enum err_code take_record(void *context, const struct kernel_record *record,
                                  const void *spans)
 {
@@ -185,7 +224,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     if (record->time_ns < feed->begun_ns)
         return skip_record(feed, record, spans);
     /* It slept, or waited for a processor, from its listing or the last flush on; nobody knows where. */
-    if (!fed->has_moved &&
+    if (!fed->has_moved && counts_time(feed) &&
         record->time_ns > fed->counted_ns + kernel_min_away_ns(feed->kernel)) {
         feed->missed += kernel_absence_instants(feed, record->time_ns - fed->counted_ns);
         fed->counted_ns = record->time_ns;
@@ -197,6 +236,7 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     case KERNEL_TICK: return count_tick(feed, fed, record, spans);
     case KERNEL_LEFT: return leave_feed(feed, fed, record, spans);
     case KERNEL_RETURNED: return kernel_absence_come_back(feed, fed, record);
+    case KERNEL_FAULT: return count_fault(feed, fed, record, spans);
     default: return ERR_OK;
     }
 }
@@ -213,6 +253,8 @@ static enum err_code count_unread(void *context, const struct kernel_record *rec
         record->time_ns < feed->begun_ns)
         return ERR_OK;
     fed->has_moved = true;
+    if (record->kind == KERNEL_FAULT)
+        return count_fault(feed, fed, record, NULL);
     if (record->kind == KERNEL_RETURNED)
         return kernel_absence_come_back(feed, fed, record);
     if (record->kind == KERNEL_LEFT) {
@@ -256,7 +298,8 @@ static enum err_code count_sleeper(struct kernel_feed *feed, struct fed_thread *
 static enum err_code count_first_sleepers(struct kernel_feed *feed, uint64_t now_ns)
 {
     enum err_code rc = ERR_OK;
-    if (now_ns - feed->begun_ns > FIRST_NS || feed->threads.count > MAX_FIRST_SLEEPERS)
+    if (!counts_time(feed) || now_ns - feed->begun_ns > FIRST_NS ||
+        feed->threads.count > MAX_FIRST_SLEEPERS)
         return ERR_OK;
     for (size_t i = 0; i < feed->threads.count && !rc; i++)
         if (!feed->threads.items[i].has_moved)
@@ -273,7 +316,7 @@ static enum err_code count_unknown(struct kernel_feed *feed, struct fed_target *
     const uint64_t weight = unknown > MAX_UNKNOWN ? unknown / MAX_UNKNOWN : 1;
     const uint64_t since_ns = fed->counted_ns;
     fed->counted_ns = now_ns;
-    if (!unknown || now_ns <= since_ns)
+    if (!unknown || now_ns <= since_ns || !counts_time(feed))
         return ERR_OK;
     const struct kernel_instants instants = {
         .since_ns = since_ns,
@@ -369,6 +412,28 @@ void kernel_feed_begin(struct kernel_feed *feed)
     feed->begun_ns = clock_now_ns();
 }
 
+/* Counts what the targets have grown by beside what was sampled.  A target that has ended shows nothing. */
+static enum err_code count_growth(struct kernel_feed *feed, uint64_t now_ns, bool is_last)
+{
+    const uint64_t page_bytes = measure_period(MEASURE_PAGE_FAULTS);
+    const long processors = sysconf(_SC_NPROCESSORS_CONF);
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < feed->threads.target_count && !rc; i++) {
+        struct fed_target *const fed = &feed->threads.targets[i];
+        struct process_stats stats;
+        if (process_stats_read(fed->target->process.pid, &stats, NULL) ||
+            process_has_exited(&fed->target->process) || !stats.rss_bytes)
+            continue;
+        const uint64_t pages =
+            growth_settle(&fed->growth, stats.rss_bytes / page_bytes,
+                          processors > 0 ? (unsigned)processors : 1, is_last);
+        if (pages)
+            rc = fold_unattributed(&fed->target->fold, MEASURE_PAGE_FAULTS,
+                                   pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX, now_ns);
+    }
+    return rc;
+}
+
 enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *quality,
                                 uint64_t now_ns, bool is_last)
 {
@@ -391,7 +456,7 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
     feed->counts = counts;
 
     quality->ticks += kernel_feed_ticks(feed, now_ns);
-    for (size_t i = 0; i < feed->threads.count && !rc; i++) {
+    for (size_t i = 0; i < feed->threads.count && !rc && counts_time(feed); i++) {
         struct fed_thread *const fed = &feed->threads.items[i];
         if (!fed->has_moved) {
             rc = count_sleeper(feed, fed, now_ns);
@@ -406,7 +471,11 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
                     kernel_absence_instants(feed, now_ns - fed->counted_ns));
         }
     }
-    return rc ? rc : kernel_losses_count(feed, now_ns);
+    if (!rc)
+        rc = kernel_losses_count(feed, now_ns);
+    return !rc && measure_set_has(feed->measures, MEASURE_PAGE_FAULTS)
+               ? count_growth(feed, now_ns, is_last)
+               : rc;
 }
 
 /* A thread that waits in another call than a futex waits for no lock. */

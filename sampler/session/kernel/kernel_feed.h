@@ -7,6 +7,9 @@
  *
  * What a thread does counts in full though records of it are lost: those samples are of an unknown stack.
  *
+ * A record of a page fault is as many samples of that measure as it stands for pages.  What the process has grown by
+ * beside that is not attributed (growth.h).
+ *
  * Ownership: kernel_feed_create makes, kernel_feed_destroy frees; NULL is fine.  Borrows the engine and
  * the targets, which leave with kernel_feed_remove before they are closed.
  * Threads: the profile's writer.
@@ -19,6 +22,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/measure.h"
 
 struct kernel;
 struct kernel_feed;
@@ -26,8 +30,9 @@ struct quality;
 struct target;
 struct thread;
 
-MUST_CHECK enum err_code kernel_feed_create(struct kernel *kernel, struct kernel_feed **out,
-                                            struct err *err);
+/* measures: that the engine was started for. */
+MUST_CHECK enum err_code kernel_feed_create(struct kernel *kernel, measure_set measures,
+                                            struct kernel_feed **out, struct err *err);
 void kernel_feed_destroy(struct kernel_feed *feed);
 
 MUST_CHECK enum err_code kernel_feed_add(struct kernel_feed *feed, struct target *target,

@@ -14,6 +14,7 @@
 #include "sampler/base/err.h"
 #include "sampler/base/three_valued.h"
 #include "sampler/process/system_call.h"
+#include "sampler/profile/measure.h"
 
 struct copy_memory;
 struct native_copies;
@@ -25,6 +26,7 @@ struct thread;
 struct kernel_instants {
     uint64_t since_ns, until_ns;
     uint32_t times;
+    enum measure measure;       /* whose samples these are */
     enum three_valued runs;     /* did it run, or was it ready to? */
     enum three_valued runnable; /* if so, was it without a processor? */
     struct system_call call;    /* if not, where it waited */

@@ -192,7 +192,7 @@ static enum err_code count_whole(struct kernel_stacks *stacks, struct kernel_sta
         return taken;
     if (show_stack(&stacks->copy, &stack->tail, record, spans) ||
         (record->native_bytes && !has_native)) {
-        stacks->damaged += instants->times;
+        stacks->damaged += instants->measure == MEASURE_TIME ? instants->times : 0;
         return ERR_OK;
     }
     if (outer.ns)
@@ -222,7 +222,7 @@ enum err_code kernel_stack_count(struct kernel_stacks *stacks, struct kernel_sta
         return rc;
     }
     if (!thread->stack.is_placed || copy_memory_show(&stacks->copy, stack->copy, kept->bytes)) {
-        stacks->damaged += instants->times;
+        stacks->damaged += instants->measure == MEASURE_TIME ? instants->times : 0;
         return ERR_OK;
     }
     const enum err_code rc = kernel_reading_take_same(target, thread, &stacks->copy, instants);

@@ -22,6 +22,7 @@
 #include "sampler/kernel/record.h"
 #include "sampler/process/memory.h"
 #include "sampler/process/system_call.h"
+#include "sampler/session/kernel/growth.h"
 #include "sampler/session/kernel/kernel_stack.h"
 
 struct kernel_record;
@@ -55,6 +56,7 @@ struct fed_target {
     bool is_old;         /* its list of threads */
     uint64_t counted_ns; /* up to here, threads that the engine cannot know have been counted */
     struct kernel_process described;
+    struct growth growth;
     uint64_t clears; /* of the table of code objects, when the engine described all last */
 };
 

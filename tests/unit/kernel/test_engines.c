@@ -36,8 +36,10 @@ void kernel_close(struct kernel *kernel)
     free(kernel);
 }
 
-enum err_code kernel_start(struct kernel *kernel, double rate_hz, struct err *err)
+enum err_code kernel_start(struct kernel *kernel, double rate_hz, unsigned events,
+                           struct err *err)
 {
+    (void)events;
     if (refuses_start)
         return err_set(err, ERR_UNSUPPORTED, "made up: no ring");
     assert_false(kernel->is_running);
@@ -68,17 +70,17 @@ static void each_session_has_an_engine_of_its_own(void **state)
     struct err err = { 0 };
     (void)state;
     assert_int_equal(opened, 2);
-    assert_int_equal(engines_take(engines, 100, &first, NULL), ERR_OK);
+    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &first, NULL), ERR_OK);
     assert_int_equal(engines_check(engines, NULL), ERR_OK);
-    assert_int_equal(engines_take(engines, 200, &second, NULL), ERR_OK);
+    assert_int_equal(engines_take(engines, 200, KERNEL_EVENT_TIME, &second, NULL), ERR_OK);
     assert_ptr_not_equal(first, second);
     assert_true(first->rate_hz == 100 && second->rate_hz == 200);
     assert_int_equal(engines_check(engines, NULL), ERR_LIMIT);
-    assert_int_equal(engines_take(engines, 100, &third, &err), ERR_LIMIT);
+    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &third, &err), ERR_LIMIT);
     assert_string_equal(err.message, "other sessions use all 2 kernel engines");
     engines_give_back(engines, first);
     assert_false(first->is_running);
-    assert_int_equal(engines_take(engines, 300, &third, NULL), ERR_OK);
+    assert_int_equal(engines_take(engines, 300, KERNEL_EVENT_TIME, &third, NULL), ERR_OK);
     assert_ptr_equal(third, first);
     engines_give_back(engines, second);
     engines_give_back(engines, third);
@@ -91,8 +93,8 @@ static void the_first_engine_lends_its_room(void **state)
     struct engines *const engines = open_engines(2, 8);
     struct kernel *first = NULL, *second = NULL;
     (void)state;
-    assert_int_equal(engines_take(engines, 100, &first, NULL), ERR_OK);
-    assert_int_equal(engines_take(engines, 100, &second, NULL), ERR_OK);
+    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &first, NULL), ERR_OK);
+    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &second, NULL), ERR_OK);
     assert_null(first->lender);
     assert_ptr_equal(second->lender, first);
     engines_give_back(engines, first);
@@ -106,7 +108,7 @@ static void fewer_engines_than_wanted_will_do(void **state)
     struct kernel *first = NULL;
     struct err err = { 0 };
     (void)state;
-    assert_int_equal(engines_take(engines, 100, &first, NULL), ERR_OK);
+    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &first, NULL), ERR_OK);
     assert_int_equal(engines_check(engines, &err), ERR_LIMIT);
     assert_string_equal(err.message, "another session uses the kernel engine");
     engines_give_back(engines, first);
@@ -120,7 +122,7 @@ static void without_engines_the_reason_is_that_of_the_kernel(void **state)
     struct err err = { 0 };
     (void)state;
     assert_int_equal(engines_check(engines, NULL), ERR_PERM);
-    assert_int_equal(engines_take(engines, 100, &kernel, &err), ERR_PERM);
+    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &kernel, &err), ERR_PERM);
     assert_string_equal(err.message, "made up: not permitted");
     engines_give_back(engines, kernel);
     engines_close(engines);
@@ -133,9 +135,10 @@ static void an_engine_that_does_not_start_stays_idle(void **state)
     struct kernel *kernel = NULL;
     (void)state;
     refuses_start = true;
-    assert_int_equal(engines_take(engines, 100, &kernel, NULL), ERR_UNSUPPORTED);
+    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &kernel, NULL),
+                     ERR_UNSUPPORTED);
     refuses_start = false;
-    assert_int_equal(engines_take(engines, 100, &kernel, NULL), ERR_OK);
+    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &kernel, NULL), ERR_OK);
     engines_give_back(engines, kernel);
     engines_close(engines);
 }
@@ -146,11 +149,11 @@ static void an_engine_that_is_given_up_is_closed_and_says_why(void **state)
     struct kernel *first = NULL, *second = NULL, *third = NULL;
     struct err err = { 0 };
     (void)state;
-    assert_int_equal(engines_take(engines, 100, &first, NULL), ERR_OK);
+    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &first, NULL), ERR_OK);
     engines_give_up(engines, first, "made up: files");
     assert_int_equal(opened, 1);
-    assert_int_equal(engines_take(engines, 100, &second, NULL), ERR_OK);
-    assert_int_equal(engines_take(engines, 100, &third, &err), ERR_LIMIT);
+    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &second, NULL), ERR_OK);
+    assert_int_equal(engines_take(engines, 100, KERNEL_EVENT_TIME, &third, &err), ERR_LIMIT);
     assert_string_equal(err.message, "another session uses the kernel engine");
     engines_give_up(engines, second, "made up: more files");
     assert_int_equal(opened, 0);

@@ -79,6 +79,16 @@ enum err_code kernel_reading_take_same(struct target *target, struct thread *thr
     return ERR_OK;
 }
 
+enum err_code fold_unattributed(struct fold *fold, enum measure measure, uint32_t times,
+                                uint64_t now_ns)
+{
+    (void)fold;
+    (void)measure;
+    (void)times;
+    (void)now_ns;
+    return ERR_OK;
+}
+
 enum err_code kernel_reading_take_unknown(struct target *target, struct thread *thread,
                                           const struct kernel_instants *instants)
 {
@@ -221,7 +231,8 @@ void fed_put(struct fed_world *world, struct kernel_record record, uint64_t word
         struct kernel_span head;
         uint64_t word;
     } span = { { .addr = the_thread.head.addr, .bytes = sizeof word }, word };
-    const bool has_stack = record.kind == KERNEL_TICK || record.kind == KERNEL_LEFT;
+    const bool has_stack =
+        record.kind == KERNEL_TICK || record.kind == KERNEL_LEFT || record.kind == KERNEL_FAULT;
     record.pid = record.pid ? record.pid : PID;
     record.tid = record.tid ? record.tid : TID;
     record.instants = record.instants ? record.instants : 1;
@@ -325,8 +336,8 @@ struct fed_world *fed_create(void)
     assert_true(world.target.process.pidfd >= 0);
     world.target.options = &world.options;
     assert_ok(kernel_open(NULL, &world.kernel, &err), &err);
-    assert_ok(kernel_start(world.kernel, RATE_HZ, &err), &err);
-    assert_ok(kernel_feed_create(world.kernel, &world.feed, &err), &err);
+    assert_ok(kernel_start(world.kernel, RATE_HZ, KERNEL_EVENT_TIME, &err), &err);
+    assert_ok(kernel_feed_create(world.kernel, 0, &world.feed, &err), &err);
     assert_ok(kernel_feed_add(world.feed, &world.target, &err), &err);
     kernel_feed_begin(world.feed);
     begin_ns = clock_now_ns();

@@ -40,6 +40,48 @@ static void a_late_instant_is_as_many_samples_as_it_stands_for(void **state)
     fed_destroy(world);
 }
 
+static void a_fault_is_as_many_samples_as_it_has_pages(void **state)
+{
+    struct fed_world *const world = fed_create();
+    (void)state;
+    fed_put(world,
+            (struct kernel_record){
+                .kind = KERNEL_FAULT, .time_ns = begin_ns + PERIOD_NS, .instants = 70000 },
+            42);
+    fed_drain(world);
+    assert_int_equal(taken_count, 1);
+    assert_int_equal(taken[0].instants.measure, MEASURE_PAGE_FAULTS);
+    assert_int_equal(taken[0].instants.times, 70000);
+    assert_int_equal(taken[0].instants.runs, VALUE_YES);
+    assert_int_equal(taken[0].word, 42);
+    fed_destroy(world);
+}
+
+static void a_fault_whose_stack_is_not_here_has_an_unknown_one(void **state)
+{
+    struct fed_world *const world = fed_create();
+    (void)state;
+    fed_put_same(world, KERNEL_FAULT, PERIOD_NS, 1, 42);
+    fed_drain(world);
+    assert_int_equal(taken_count, 0);
+    assert_int_equal(last_unknown.measure, MEASURE_PAGE_FAULTS);
+    assert_int_equal(fake_kernel_forgets(world->kernel), 1);
+    fed_destroy(world);
+}
+
+static void pages_whose_records_were_lost_have_an_unknown_stack(void **state)
+{
+    struct fed_world *const world = fed_create();
+    (void)state;
+    fake_kernel_lose_pages(world->kernel, 4000);
+    fed_flush(world, begin_ns + PERIOD_NS);
+    assert_int_equal(last_unknown.measure, MEASURE_PAGE_FAULTS);
+    assert_int_equal(last_unknown.times, 4000);
+    fed_flush(world, begin_ns + 2 * PERIOD_NS);
+    assert_int_equal(last_unknown.times, 4000);
+    fed_destroy(world);
+}
+
 static void times_that_go_backwards_count_nothing(void **state)
 {
     struct fed_world *const world = fed_create();
@@ -404,6 +446,9 @@ TEST_GROUP(cmocka_unit_test(a_stack_belongs_to_the_interpreter_that_the_thread_h
            cmocka_unit_test(a_ring_buffer_that_fills_brings_it_further_forward),
            cmocka_unit_test(drains_are_rarer_once_a_session_is_not_young),
            cmocka_unit_test(an_instant_of_a_running_thread_is_one_sample),
+           cmocka_unit_test(a_fault_is_as_many_samples_as_it_has_pages),
+           cmocka_unit_test(a_fault_whose_stack_is_not_here_has_an_unknown_one),
+           cmocka_unit_test(pages_whose_records_were_lost_have_an_unknown_stack),
            cmocka_unit_test(times_that_go_backwards_count_nothing),
            cmocka_unit_test(records_of_others_count_nothing),
            cmocka_unit_test(an_unknown_thread_calls_for_a_listing),
