@@ -124,6 +124,8 @@ static enum err_code finish_recording(struct record *record, struct err *err)
                                           .settings = record->options->report,
                                           .files = session_entry_files(entry) };
     rc = driver_finish(&record->driver, err);
+    if (!rc && snapshot.measures)
+        rc = exports_take_measure(&record->exports, record->options, &snapshot, err);
     if (exports_write(&record->exports, &source, &record->driver.written, !rc ? err : NULL) !=
             ERR_OK &&
         !rc)
@@ -138,7 +140,7 @@ static enum err_code finish_recording(struct record *record, struct err *err)
         states_deinit(&states);
     }
 
-    if (!rc && snapshot.quality.samples == 0) {
+    if (!rc && !snapshot.measures) {
         rc = err_set(err, ERR_NOT_FOUND, "no samples were captured%s",
                      snapshot.quality.filtered > 0        ? ": --mode left out every sample"
                      : snapshot.quality.stops_refused > 0 ? ": the kernel refused every stop"

@@ -45,6 +45,8 @@ static enum err_code write_query(struct replay *replay, struct session_entry *en
     if (!rc && replay->options->quality_file)
         rc = exports_check(&replay->exports, &replay->quality.place, err);
     if (!rc)
+        rc = exports_take_measure(&replay->exports, replay->options, snapshot, err);
+    if (!rc)
         rc = exports_write(&replay->exports, &source, &written, err);
     written_say(&written);
     report_header_deinit(&header);

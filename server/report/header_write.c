@@ -93,7 +93,11 @@ void report_header_put_text(const struct report_header *header, struct buffer *o
     if (count > TEXT_MAX_NAMED)
         buffer_printf(out, " and %zu more", count - TEXT_MAX_NAMED);
 
-    state_words_put_phrases(out, "; ", &header->states);
+    if (header->measure != MEASURE_TIME)
+        buffer_printf(out, "; %s in %s", measure_facts_of(header->measure)->title,
+                      measure_facts_of(header->measure)->unit);
+    else
+        state_words_put_phrases(out, "; ", &header->states);
     for (size_t i = 0; i < filter_count(header); i++) {
         buffer_printf(out, "; %s ", frame_filter_name(header->filters->items[i].kind));
         put_pattern(header, i, out);
@@ -123,7 +127,17 @@ void report_header_write(const struct report_header *header, struct json *json)
     rfc3339_write_ms(json, "started_at", header->began_at_ns);
     rfc3339_write_ms(json, "ended_at", header->ended_at_ns);
     json_member_uint(json, "samples", header->samples);
-    json_member_ns(json, "seconds", header->ns);
+    if (header->measure == MEASURE_TIME) {
+        json_member_ns(json, "seconds", header->ns);
+    } else {
+        const struct measure_facts *const facts = measure_facts_of(header->measure);
+        json_member_object(json, "measure");
+        json_member_text(json, "name", facts->name);
+        json_member_text(json, "title", facts->title);
+        json_member_text(json, "unit", facts->unit);
+        json_member_uint(json, "value", header->ns);
+        json_end(json);
+    }
 
     json_member_uint(json, "process_count", header->process_count);
     json_member_array(json, "processes");

@@ -229,6 +229,6 @@ export const CONTROL_TEXT = {
     reset: "Reset zoom",
     noFrame: (live) => "The linked frame has no samples" + (live ? " yet." : "."),
     noThread: (live) => "The linked thread has no samples" + (live ? " yet." : "."),
-    zoomed: (count, share) => samples(count) + ", " + share + " of all",
+    zoomed: (count, share) => count + ", " + share + " of all",
   },
 };

@@ -16,6 +16,7 @@ export const TEXT = {
   unnamed: "(unnamed)",
   samples,
   noSamples: "No samples.",
+  measured: (amount, title) => amount + " of " + title + ". Memory that is used again is not counted.",
 
   status: {
     running: "Live",
@@ -148,8 +149,7 @@ export const TEXT = {
     viaHint: "Samples of the running function that came through these callers",
     timeHint: "Time of all threads that these samples stand for",
     intervalHint: "95 % confidence interval of the share",
-    scope: (count, who, state, range) =>
-      "of " + samples(count) + " of " + [who, state, range].filter(Boolean).join(", "),
+    scope: (count, who, state, range) => "of " + count + " of " + [who, state, range].filter(Boolean).join(", "),
     allThreads: "all threads",
     oneThread: "the selected thread",
     someThreads: (count) => "the " + count + " selected threads",

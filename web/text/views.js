@@ -39,7 +39,7 @@ export const VIEW_TEXT = {
     choose: "The hottest function. Click a frame, or choose a function in any view.",
     missing: (live) => "The linked function has no samples" + (live ? " yet." : "."),
     numbers: (total, self, count, time) =>
-      total + " total  ·  " + self + " self  ·  " + samples(count) + "  ·  ≈ " + time,
+      [total + " total", self + " self", count, time].filter(Boolean).join("  ·  "),
     frame: (ofAll, ofThis, count) => [ofAll + " of all", ofThis + " of this function", samples(count)],
     callersLabel: (name) =>
       "Callers of " + name

@@ -52,6 +52,34 @@ enum err_code option_read_pid(const struct setting *setting, void *sampling, con
     return ERR_OK;
 }
 
+/* "time,page-faults" */
+static enum err_code read_events(const struct setting *setting, void *out, const char *text,
+                                 struct err *why)
+{
+    measure_set *const measures = out;
+    (void)setting;
+    *measures = 0;
+    for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        const size_t length = strcspn(at, ",");
+        enum measure measure = MEASURE_TIME;
+        while (measure < MEASURE_COUNT && (strlen(measure_texts[measure]) != length ||
+                                           memcmp(measure_texts[measure], at, length) != 0))
+            measure++;
+        if (measure < MEASURE_COUNT) {
+            *measures |= MEASURE_SET(measure);
+            continue;
+        }
+        struct buffer known = { 0 };
+        for (size_t i = 0; i < MEASURE_COUNT; i++)
+            buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", measure_texts[i]);
+        err_set(why, ERR_INVALID, "'%.*s' is no event: want some of %s",
+                length < 32 ? (int)length : 32, at, buffer_string(&known));
+        buffer_deinit(&known);
+        return ERR_INVALID;
+    }
+    return ERR_OK;
+}
+
 static enum err_code read_listen(const struct setting *setting, void *address, const char *text,
                                  struct err *why)
 {
@@ -176,6 +204,8 @@ static const struct option table[] = {
     LONG("mode", "MODE", CHOICE, sampling.mode, SAMPLING | SELECTING,
          "what to record: wall, cpu, gil or exception", TEXTS(session_mode_texts, 0),
          GIVEN(names_mode)),
+    OPTION('e', "event", "NAME", OTHER, sampling.measures, LOGGING,
+           "count time (default), page-faults; NAME,NAME", READ(read_events)),
     OPTION('g', "gil", NULL, FLAG, is_gil_only, SAMPLING, "the same as --mode gil"),
     OPTION('n', "native", "=WHAT", CHOICE, sampling.native, SAMPLING,
            "native code: leaf (without WHAT), full (-n), off", TEXTS(session_native_texts, 0),
@@ -227,6 +257,8 @@ static const struct option table[] = {
       SHOWN(WRITING, "NAME", "a format, such as svg or pprof") },
     LONG("binary", "=FILE", TEXT, capture_file, SAMPLING, "write a capture for replay",
          GIVEN(wants_capture)),
+    LONG("measure", "NAME", CHOICE, measure, WRITING, "what reports show, of several events",
+         TEXTS(measure_texts, 0), GIVEN(names_measure)),
     SWITCH("split", splits, WRITING, "write one file per process: NAME_PID.html"),
     LONG("quality", "FILE", TEXT, quality_file, SAMPLING | COMMAND_REPLAY,
          "write data quality to FILE as JSON"),

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sampler/profile/measure.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/request_choice.h"
 #include "sampler/profile/views/view.h"
@@ -126,6 +127,8 @@ struct options {
     } view;
     bool chooses_parts, shows_idle; /* else a format or command has its usual parts of time */
     bool names_mode;
+    enum measure measure; /* of the reports */
+    bool names_measure;
     struct options_format {
         const struct report_format *format;
         const char *output;         /* as in --collapsed=FILE; NULL: not given */

@@ -333,6 +333,12 @@ static enum err_code complete_formats(struct options *options, struct err *err)
         return err_set(
             err, ERR_INVALID,
             "--anonymize needs a format, such as --flamegraph: a capture holds the real names");
+    for (size_t i = 0; i < options->format_count && options->measure != MEASURE_TIME; i++)
+        if (!options->formats[i].format->takes_measures)
+            return err_set(err, ERR_INVALID,
+                           "--%s is of time alone: with --measure %s, use --collapsed, "
+                           "--flamegraph, --pprof or --speedscope",
+                           options->formats[i].format->name, measure_texts[options->measure]);
     if (options->chooses_parts && options->view.query.states.parts &&
         options->format_count == 0 && is_record)
         return err_set(
@@ -525,6 +531,11 @@ static enum err_code complete_options(struct options *options, struct err *err)
         return ERR_INVALID;
     if (options->command->bit == COMMAND_DIFF)
         return complete_sides(options, err);
+    if (options->command->bit & (COMMAND_ATTACH | COMMAND_RUN) &&
+        !measure_set_has(options->sampling.measures, MEASURE_TIME))
+        return err_set(err, ERR_INVALID,
+                       "the page of %s shows time: count it too (-e time,...), or use record",
+                       options->command->name);
     if (options->command->bit & SAMPLING && options->output && is_capture_name(options->output))
         options->wants_capture = true;
     if (options->capture_file && options->output &&

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/profile/profile.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/session.h"
@@ -144,8 +145,22 @@ enum err_code exports_check(const struct exports *exports, const struct output_p
     return ERR_OK;
 }
 
+enum err_code exports_take_measure(struct exports *exports, const struct options *options,
+                                   const struct profile_snapshot *session, struct err *err)
+{
+    const enum measure measure =
+        options->names_measure ? options->measure : measure_set_main(session->measures);
+    if (measure == MEASURE_TIME)
+        return ERR_OK;
+    if (!(session->measures & MEASURE_SET(measure)))
+        return err_set(err, ERR_NOT_FOUND, "it has no %s: record with --event %s",
+                       measure_texts[measure], measure_texts[measure]);
+    return profile_snapshot_measured(session->profile, measure, &exports->measured, err);
+}
+
 void exports_close(struct exports *exports)
 {
+    profile_snapshot_release(&exports->measured);
     for (size_t i = 0; i < exports->count; i++)
         output_deinit(&exports->items[i].output);
     exports->count = 0;
@@ -217,21 +232,23 @@ static enum err_code write_part(const struct exports *exports, const struct expo
     return rc;
 }
 
-static bool is_of(const struct export *item, enum group group, part_set parts)
+/* Are both made of the same samples and stacks? */
+static bool is_like(const struct export *item, const struct export *other)
 {
-    return group_of(item->format) == group && item->parts == parts;
+    return group_of(item->format) == group_of(other->format) && item->parts == other->parts &&
+           item->format->takes_measures == other->format->takes_measures;
 }
 
 static enum err_code write_parts(const struct exports *exports,
-                                 const struct report_source *source, enum group group,
-                                 part_set parts, struct err *err)
+                                 const struct report_source *source, const struct export *like,
+                                 struct err *err)
 {
     struct split split;
     enum err_code first = split_init(&split, source->snapshot, source->query, err);
     if (first != ERR_OK)
         return first;
     for (size_t i = 0; i < exports->count; i++)
-        for (size_t j = 0; j < split.count && is_of(&exports->items[i], group, parts); j++) {
+        for (size_t j = 0; j < split.count && is_like(&exports->items[i], like); j++) {
             const enum err_code rc = write_part(exports, &exports->items[i], source, &split,
                                                 &split.parts[j], first == ERR_OK ? err : NULL);
             if (first == ERR_OK)
@@ -241,15 +258,15 @@ static enum err_code write_parts(const struct exports *exports,
     return first;
 }
 
-/* Writes the reports of a group that have these parts of time. */
+/* Writes the reports that are like this one. */
 static enum err_code write_some(struct exports *exports, const struct report_source *source,
-                                enum group group, part_set parts, struct err *err)
+                                const struct export *like, struct err *err)
 {
     if (exports->splits)
-        return write_parts(exports, source, group, parts, err);
+        return write_parts(exports, source, like, err);
     enum err_code first = ERR_OK;
     for (size_t i = 0; i < exports->count; i++) {
-        if (!is_of(&exports->items[i], group, parts))
+        if (!is_like(&exports->items[i], like))
             continue;
         const enum err_code rc =
             write_one(exports, &exports->items[i], source, first == ERR_OK ? err : NULL);
@@ -260,8 +277,8 @@ static enum err_code write_some(struct exports *exports, const struct report_sou
 }
 
 static enum err_code write_filtered(struct exports *exports, const struct report_source *source,
-                                    const struct frame_filters *filters, enum group group,
-                                    part_set parts, struct err *err)
+                                    const struct frame_filters *filters,
+                                    const struct export *like, struct err *err)
 {
     const struct report_selection selection = { .snapshot = source->snapshot,
                                                 .query = source->query,
@@ -283,7 +300,7 @@ static enum err_code write_filtered(struct exports *exports, const struct report
     filtered.session = &info;
     filtered.selection = &selection;
     filtered.header = NULL;
-    rc = write_some(exports, &filtered, group, parts, err);
+    rc = write_some(exports, &filtered, like, err);
     reshaped_deinit(&reshaped);
     return rc;
 }
@@ -304,9 +321,11 @@ static enum err_code write_like(struct exports *exports, const struct report_sou
     query.states.parts = item->parts;
     selected.query = &query;
     selected.header = NULL;
+    if (exports->measured.profile && item->format->takes_measures)
+        selected.snapshot = &exports->measured;
     return reshape_is_needed(source->snapshot, filters_of[group])
-               ? write_filtered(exports, &selected, filters_of[group], group, item->parts, err)
-               : write_some(exports, &selected, group, item->parts, err);
+               ? write_filtered(exports, &selected, filters_of[group], item, err)
+               : write_some(exports, &selected, item, err);
 }
 
 enum err_code exports_write(struct exports *exports, const struct report_source *source,
@@ -317,7 +336,7 @@ enum err_code exports_write(struct exports *exports, const struct report_source 
     for (size_t i = 0; i < exports->count; i++) {
         const struct export *const item = &exports->items[i];
         size_t alike = 0;
-        while (!is_of(&exports->items[alike], group_of(item->format), item->parts))
+        while (!is_like(&exports->items[alike], item))
             alike++;
         const enum err_code rc =
             alike < i ? ERR_OK

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/profile_rows.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "server/command/options/options.h"
 #include "server/command/output/capture_input.h"
@@ -31,7 +32,8 @@ struct exports {
     bool
         splits; /* one file per process; the opened files only prove that the folder is writable */
     struct capture_input baseline;
-    struct written *written; /* while reports are written */
+    struct profile_snapshot measured; /* for formats that take measures; zeroed: time */
+    struct written *written;          /* while reports are written */
     struct export
     {
         const struct report_format *format;
@@ -48,6 +50,12 @@ MUST_CHECK enum err_code exports_open(struct exports *exports, const struct opti
 /* ERR_INVALID: one of them is written to the place of this other output. */
 MUST_CHECK enum err_code exports_check(const struct exports *exports,
                                        const struct output_place *other, struct err *err);
+/* Chooses the measure of the reports: the one that was named, or the only one of the session.  ERR_NOT_FOUND: it was not
+ * counted. */
+MUST_CHECK enum err_code exports_take_measure(struct exports *exports,
+                                              const struct options *options,
+                                              const struct profile_snapshot *session,
+                                              struct err *err);
 void exports_close(struct exports *exports);
 
 /* Applies the filters, writes all reports and adds their names to `written`.  Continues after a failure, and

@@ -12,6 +12,7 @@
 #include "sampler/profile/part.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/states.h"
+#include "sampler/profile/views/view.h"
 #include "sampler/session.h"
 #include "server/command/output/written.h"
 #include "server/command/process/exit.h"
@@ -455,6 +456,26 @@ static void say_problems(const struct session_info *info, const struct states *s
             info->status.rate_hz);
 }
 
+/* " and 62.4 MB of memory growth", of each measure that has samples; the first one has no "and" if `is_first`. */
+static void put_measured(const struct session_info *info, bool is_first, struct buffer *line)
+{
+    const struct view_query everything = { 0 };
+    for (enum measure i = MEASURE_TIME + 1; i < MEASURE_COUNT; i++) {
+        struct profile_snapshot snapshot;
+        struct view view;
+        if (!(info->snapshot->measures & MEASURE_SET(i)) ||
+            profile_snapshot_measured(info->snapshot->profile, i, &snapshot, NULL))
+            continue;
+        if (!view_init(&view, &snapshot, &everything, NULL)) {
+            buffer_printf(line, "%s%.1f MB of %s", is_first ? " " : " and ",
+                          (double)view.total_ns / 1e6, measure_facts_of(i)->title);
+            view_deinit(&view);
+            is_first = false;
+        }
+        profile_snapshot_release(&snapshot);
+    }
+}
+
 void run_summary_say_end(const struct session_info *info, const struct states *states,
                          const struct written *written)
 {
@@ -468,12 +489,16 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
         threads += !profile_is_waiting_tasks(info->snapshot, states->rows[i].thread);
     struct session_processes processes;
     session_processes(info->session, &processes);
-    buffer_printf(&line, "captured %" PRIu64 " sample%s", quality->samples,
-                  quality->samples == 1 ? "" : "s");
+    const bool has_time = quality->samples || !info->snapshot->measures;
+    buffer_text(&line, "captured");
+    if (has_time)
+        buffer_printf(&line, " %" PRIu64 " sample%s", quality->samples,
+                      quality->samples == 1 ? "" : "s");
     if (states->tasks)
         buffer_printf(&line, ", %" PRIu64 " of waiting tasks,", states->tasks);
     if (threads)
         buffer_printf(&line, " of %zu thread%s", threads, threads == 1 ? "" : "s");
+    put_measured(info, !has_time, &line);
     if (processes.joined > 1)
         buffer_printf(&line, " in %" PRIu64 " processes", processes.joined);
     buffer_printf(&line, " in %.2f s", (double)info->snapshot->end_ns / (double)NS_PER_S);

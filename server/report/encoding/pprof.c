@@ -210,7 +210,7 @@ static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cel
         protobuf_varint(&pprof->inner, cell->count);
     if (settings->values != PPROF_CPU)
         protobuf_varint(&pprof->inner, wall_ns);
-    if (settings->values != PPROF_WALL)
+    if (settings->values == PPROF_ALL || settings->values == PPROF_CPU)
         protobuf_varint(&pprof->inner, pprof_cpu_ns(cell, wall_ns));
     put_inner(pprof, SAMPLE_VALUE);
 
@@ -316,14 +316,17 @@ enum err_code pprof_write(struct pprof *pprof, const struct pprof_settings *sett
     pprof->state = 0;
     numbered_clear(&pprof->numbered);
 
+    const struct measure_facts *const facts = measure_facts_of(
+        settings->values == PPROF_MEASURED ? pprof->snapshot->measure : MEASURE_TIME);
     const bool is_cpu = settings->values == PPROF_CPU;
     if (settings->values == PPROF_ALL)
         put_value_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
     if (settings->values != PPROF_CPU)
-        put_value_type(pprof, PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
-    if (settings->values != PPROF_WALL)
+        put_value_type(pprof, PROFILE_SAMPLE_TYPE, facts->pprof_type, facts->pprof_unit);
+    if (settings->values == PPROF_ALL || is_cpu)
         put_value_type(pprof, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
-    put_value_type(pprof, PROFILE_PERIOD_TYPE, is_cpu ? "cpu" : "wall", "nanoseconds");
+    put_value_type(pprof, PROFILE_PERIOD_TYPE, is_cpu ? "cpu" : facts->pprof_type,
+                   facts->pprof_unit);
     protobuf_uint(pprof->out, PROFILE_PERIOD, settings->period_ns);
     for (size_t i = 0; i < 2; i++)
         if (settings->comments[i])

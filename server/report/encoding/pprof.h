@@ -24,9 +24,10 @@ struct pprof;
 
 /* The values of each sample. */
 enum pprof_values {
-    PPROF_ALL,  /* samples, wall time and CPU time; wall time is the default */
-    PPROF_CPU,  /* CPU time, whose period is of CPU time too */
-    PPROF_WALL, /* wall time */
+    PPROF_ALL,      /* samples, wall time and CPU time; wall time is the default */
+    PPROF_CPU,      /* CPU time, whose period is of CPU time too */
+    PPROF_WALL,     /* wall time */
+    PPROF_MEASURED, /* what the snapshot counts, which is not time */
 };
 
 enum {

@@ -240,7 +240,8 @@ static enum err_code take_lines(struct folding *folding, const struct view_query
             (struct line){ .thread = folding->thread_label[cell->thread],
                            .path = folding->path_of[cell->node],
                            .node = cell->node,
-                           .count = cell->count };
+                           .count = folding->snapshot->measure == MEASURE_TIME ? cell->count
+                                                                               : cell->ns };
     }
     view_cells_deinit(&cells);
     if (!folding->lines)

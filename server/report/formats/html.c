@@ -171,7 +171,8 @@ static enum err_code write_profile(const struct report_source *source, const str
     if (!rc && timed.slots.count > 0)
         rc = kept_runs_write(&json, source, err);
     timed_deinit(&timed);
-    if (!rc) {
+    const bool is_time = source->snapshot->measure == MEASURE_TIME;
+    if (!rc && is_time) {
         /* Writes what the panel of the page shows, and the Markdown that it copies. */
         struct buffer text = { 0 };
         json_key(&json, "summary");
@@ -183,7 +184,7 @@ static enum err_code write_profile(const struct report_source *source, const str
     }
     if (!rc && page->has_baseline)
         rc = write_baseline(&json, source->baseline, source->settings.by_time, err);
-    if (!rc)
+    if (!rc && is_time)
         rc = embedded_write_heat(&json, source, err);
     if (!rc)
         rc = embedded_write_memory(&json, source, err);

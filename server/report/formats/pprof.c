@@ -54,8 +54,11 @@ static enum err_code write_texts(const struct report_source *source, struct buff
     }
 
     report_header_put_text(header, &selection);
+    const bool is_time = source->snapshot->measure == MEASURE_TIME;
     struct pprof_settings settings = {
-        .labels = has_marks(source) ? PPROF_EVERY_LABEL : PPROF_EVERY_LABEL & ~PPROF_PART,
+        .values = is_time ? PPROF_ALL : PPROF_MEASURED,
+        .labels =
+            has_marks(source) && is_time ? PPROF_EVERY_LABEL : PPROF_EVERY_LABEL & ~PPROF_PART,
         .began_at_ns = header->began_at_ns,
         .duration_ns = report_header_duration_ns(header),
         .period_ns = source->header->period_ns,

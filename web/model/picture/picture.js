@@ -2,9 +2,10 @@
 // is first asked for, of those other members that its selector names, and is the same object in the next picture if
 // nothing that it shows has changed.
 
+import { TEXT } from "../../text/session.js";
 import { lazyPrototype } from "../base/lazy.js";
 import { memoise } from "../base/memoise.js";
-import { isKnown, ratio } from "../base/numbers.js";
+import { formatBytes, formatCount, formatDuration, isKnown, ratio } from "../base/numbers.js";
 import { tableRows } from "../code/table.js";
 import { emptyReason } from "../page/empty.js";
 import { createFollowedThread } from "../page/stack-span.js";
@@ -58,6 +59,16 @@ function sumSelectors() {
         ? ratio(counts.seconds, counts.total)
         : 1 / (session?.quality?.achieved_hz || NaN);
     },
+    // The measure that is counted, if not time: {title, unit, value}, or null.
+    measure: ({ state: { session } }) => session?.selection?.measure ?? null,
+    // Samples as text: of another measure than time, what they stand for.
+    countText: ({ measure, state: { session } }) => (samples) =>
+      measure === null
+        ? TEXT.samples(formatCount(samples))
+        : formatBytes(Math.round(samples * ratio(measure.value, session.selection.samples))),
+    // The time that samples stand for; "" where they are not of time.
+    timeText: ({ measure, secondsPerSample }) => (samples) =>
+      measure === null ? "≈ " + formatDuration(samples * secondsPerSample) : "",
     // Why there is nothing to see, or null.
     empty: ({ state, sum, sums, diff }) => emptyReason(state, sum, sums, diff !== null),
   };

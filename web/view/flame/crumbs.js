@@ -45,8 +45,9 @@ export function createCrumbs(root, dispatch) {
     if (focus.missing > 0) return TEXT.crumbs.noFrame(state.live);
     if (drawing === null) return "";
     if (state.picture.chosen.missing > 0) return TEXT.crumbs.noThread(state.live);
-    if (focus.id !== 0) return TEXT.crumbs.zoomed(formatCount(focusTotal), formatShare(ratio(focusTotal, sum)));
-    return TEXT.samples(formatCount(sum));
+    if (focus.id !== 0)
+      return TEXT.crumbs.zoomed(state.picture.countText(focusTotal), formatShare(ratio(focusTotal, sum)));
+    return state.picture.countText(sum);
   }
 
   return {

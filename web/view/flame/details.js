@@ -1,6 +1,6 @@
 // Everything about one frame: the hovered one, else the selected one, else the zoomed one.
 
-import { formatCount, formatDuration, formatInterval, formatShare, ratio } from "../../model/base/numbers.js";
+import { formatCount, formatInterval, formatShare, ratio } from "../../model/base/numbers.js";
 import { visibleText } from "../../model/base/text.js";
 import { nativePath } from "../../model/code/lines.js";
 import { exactPattern, FILTER_VERBS } from "../../model/filters/filter.js";
@@ -25,12 +25,11 @@ const CONTEXTS_MAX = 12;
 
 const UNKNOWN_INTERVAL = { low: NaN, high: NaN };
 
-function measure(name, meaning, samples, interval, { sum, secondsPerSample }, testid) {
+function measure(name, meaning, samples, interval, { sum, countText, timeText }, testid) {
   return el("div", { class: "measure" }, el("dt", { "data-hint": meaning, tabindex: "0" }, name),
     el("dd", {}, el("strong", { "data-testid": testid + "-share" }, formatShare(ratio(samples, sum))),
-      el("span", { "data-testid": testid + "-samples" }, TEXT.samples(formatCount(samples))),
-      el("span", { class: "soft", "data-hint": TEXT.details.timeHint },
-        "≈ " + formatDuration(samples * secondsPerSample)),
+      el("span", { "data-testid": testid + "-samples" }, countText(samples)),
+      el("span", { class: "soft", "data-hint": TEXT.details.timeHint }, timeText(samples)),
       el("span", { class: "soft", "data-hint": TEXT.details.intervalHint }, formatInterval(interval))));
 }
 
@@ -51,7 +50,7 @@ function scopeText(state) {
     : TEXT.details.someThreads(chosen.length);
   const doing = selectionLabel(shownParts(state), state.address.states);
   const when = state.address.range === null ? "" : rangeText(state.address.range);
-  return TEXT.details.scope(formatCount(state.picture.sum), who, doing, when);
+  return TEXT.details.scope(state.picture.countText(state.picture.sum), who, doing, when);
 }
 
 function callerStep(frame, dispatch, keys) {

@@ -44,7 +44,7 @@ function createFlameTip() {
       const self = frame.remainder || address.bottomUp
         ? ""
         : "  ·  " + TEXT.flame.self(formatShare(ratio(frame.self, picture.sum)));
-      const numbers = formatShare(ratio(frame.total, picture.sum)) + "  ·  " + TEXT.samples(formatCount(frame.total))
+      const numbers = formatShare(ratio(frame.total, picture.sum)) + "  ·  " + picture.countText(frame.total)
         + self;
       element.replaceChildren(el("bdi", { class: "tip-name" }, frame.label),
         el("span", { class: "tip-numbers" }, numbers),

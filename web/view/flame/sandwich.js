@@ -1,6 +1,6 @@
 // One function between its callers, above it, and its callees, below it.
 
-import { formatCount, formatDuration, formatShare, ratio } from "../../model/base/numbers.js";
+import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
 import { TEXT } from "../../text/session.js";
 import { el, isolated, placeNear, setAttribute, setText } from "../elements/dom.js";
 import { listenForFrameKeys } from "./chart-keys.js";
@@ -105,13 +105,13 @@ export function createSandwich(root, dispatch) {
       element.hidden = state.address.view !== "sandwich" || state.picture.sum === 0;
       if (element.hidden) tip.hidden = true;
       if (element.hidden || showNone()) return;
-      const { sandwich, sum, secondsPerSample } = state.picture;
+      const { sandwich, sum, countText, timeText } = state.picture;
       setText(name, sandwich.label.name);
       setText(place, sandwich.label.near);
       setAttribute(place, "title", sandwich.label.place);
       setText(numbers,
         TEXT.sandwich.numbers(formatShare(ratio(sandwich.total, sum)), formatShare(ratio(sandwich.self, sum)),
-          formatCount(sandwich.total), formatDuration(sandwich.total * secondsPerSample)));
+          countText(sandwich.total), timeText(sandwich.total)));
       if (awaitsWidth(state, () => element.clientWidth - 2 * parseFloat(getComputedStyle(element).paddingInlineStart),
         dispatch)) return;
       setText(titles.callers,

@@ -39,7 +39,12 @@ export function createHeadline(root, dispatch) {
   root.append(text, offer.element);
   return {
     update(state) {
-      const said = isOfMore(state) ? "" : state.summary?.headline ?? "";
+      const { measure, countText, sum } = state.picture;
+      const said = measure !== null
+        ? TEXT.measured(countText(sum), measure.title)
+        : isOfMore(state)
+        ? ""
+        : state.summary?.headline ?? "";
       // Live it is there before it says something, as what comes later would move all below.
       root.hidden = !PANEL_VIEWS.includes(state.address.view) || (said === "" && !state.live);
       offer.update(state);

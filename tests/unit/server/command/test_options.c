@@ -75,6 +75,42 @@ static void what_is_recorded_is_chosen_for_every_command(void **state)
     }
 }
 
+static void events_are_chosen_by_name(void **state)
+{
+    enum { PAGES = MEASURE_SET(MEASURE_PAGE_FAULTS), TIME = MEASURE_SET(MEASURE_TIME) };
+    static const struct {
+        const char *line;
+        measure_set measures;
+        const char *error; /* NULL: the line is right */
+    } rows[] = {
+        { "record 1", 0, NULL },
+        { "record 1 -e time", TIME, NULL },
+        { "record 1 --event page-faults", PAGES, NULL },
+        { "record 1 -e page-faults,time", PAGES | TIME, NULL },
+        { "attach 1 -e time,page-faults", PAGES | TIME, NULL },
+        { "run -e page-faults -o x.html app.py", PAGES, NULL },
+        { "attach 1 -e page-faults", 0, "-e time,..." },
+        { "run -e page-faults app.py", 0, "-e time,..." },
+        { "record 1 -e faults", 0, "time, page-faults" },
+        { "record 1 -e time,", 0, "time, page-faults" },
+        { "record 1 -e page-faultsy", 0, "'page-faultsy'" },
+        { "record 1 --measure page-faults --collapsed", 0, NULL },
+        { "record 1 --measure page-faults --pstats", 0, "--pstats is of time alone" },
+        { "replay x.pyro --measure page-faults", 0, "--summary is of time alone" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct options options;
+        struct err err = { 0 };
+        const enum err_code rc = parse_text(rows[i].line, &options, &err);
+        assert_int_equal(rc, rows[i].error ? ERR_INVALID : ERR_OK);
+        if (rows[i].error)
+            assert_non_null(strstr(err.message, rows[i].error));
+        else
+            assert_int_equal(options.sampling.measures, rows[i].measures);
+    }
+}
+
 static void serving_settings_are_read_and_have_defaults(void **state)
 {
     struct options options;
@@ -512,6 +548,7 @@ static void threads_are_stopped_as_needed_never_or_always(void **state)
 TEST_GROUP(cmocka_unit_test(a_capture_is_written_to_the_named_file),
            cmocka_unit_test(defaults_are_a_kilohertz_of_all_threads_on_loopback),
            cmocka_unit_test(what_is_recorded_is_chosen_for_every_command),
+           cmocka_unit_test(events_are_chosen_by_name),
            cmocka_unit_test(nothing_special_is_recorded_unasked),
            cmocka_unit_test(serving_settings_are_read_and_have_defaults),
            cmocka_unit_test(asyncio_is_off_running_or_all),

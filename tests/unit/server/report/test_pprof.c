@@ -158,6 +158,26 @@ static void cpu_and_wall_are_profiles_of_their_own(void **state)
     }
 }
 
+static void another_measure_has_its_type_and_unit(void **state)
+{
+    struct fixture *const fixture = *state;
+    const struct pprof_settings settings = { .values = PPROF_MEASURED,
+                                             .period_ns = 4096,
+                                             .executable = "/usr/bin/python3" };
+    uint64_t wanted = 0;
+    fixture->session->snapshot.measure = MEASURE_PAGE_FAULTS;
+    for (size_t i = 0; i < fixture->cells.count; i++)
+        wanted += fixture->cells.cells[i].ns > 0 ? fixture->cells.cells[i].ns
+                                                 : fixture->cells.cells[i].count * 4096;
+    assert_int_equal(write(fixture, &settings, 0), fixture->cells.count);
+    const struct message profile = message_of(fixture);
+    assert_int_equal(message_count(profile, SAMPLE_TYPE), 1);
+    check_type(profile, SAMPLE_TYPE, 0, "rss_growth", "bytes");
+    check_type(profile, PERIOD_TYPE, 0, "rss_growth", "bytes");
+    assert_int_equal(message_number(profile, PERIOD), 4096);
+    assert_int_equal(sum_of(profile), wanted);
+}
+
 static void samples_have_the_labels_that_were_chosen(void **state)
 {
     struct fixture *const fixture = *state;
@@ -225,10 +245,10 @@ static void deep_stacks_keep_both_ends(void **state)
     assert_memory_equal(frames, ((frame_id[]){ 1, 2, 3, 6, 7 }), 5 * sizeof *frames);
 }
 
-TEST_GROUP(cmocka_unit_test_setup_teardown(cpu_and_wall_are_profiles_of_their_own, set_up,
-                                           tear_down),
-           cmocka_unit_test_setup_teardown(samples_have_the_labels_that_were_chosen, set_up,
-                                           tear_down),
-           cmocka_unit_test_setup_teardown(what_does_not_fit_is_in_other_messages, set_up,
-                                           tear_down),
-           cmocka_unit_test(deep_stacks_keep_both_ends))
+TEST_GROUP(
+    cmocka_unit_test_setup_teardown(cpu_and_wall_are_profiles_of_their_own, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(another_measure_has_its_type_and_unit, set_up, tear_down),
+    cmocka_unit_test_setup_teardown(samples_have_the_labels_that_were_chosen, set_up,
+                                    tear_down),
+    cmocka_unit_test_setup_teardown(what_does_not_fit_is_in_other_messages, set_up, tear_down),
+    cmocka_unit_test(deep_stacks_keep_both_ends))
