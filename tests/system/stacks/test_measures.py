@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import signal
+import time
 import unittest
 
 from folded import read_folded
@@ -116,13 +117,16 @@ def jemalloc():
 class Grown:
     """A recording of a program that grew at a signal, and what it says itself."""
 
-    def __init__(self, target, *options, pid=None, seconds=3):
-        self.folded, self.pprof = file_in("grown.folded"), file_in("grown.pb.gz")
-        with program("record", str(pid or target.pid), "-d", str(seconds), *options, "--engine", "kernel", "--realtime-stats",
+    def __init__(self, target, *options, pid=None):
+        name = "grown-%d" % target.pid
+        self.folded, self.pprof = file_in(name + ".folded"), file_in(name + ".pb.gz")
+        with program("record", str(pid or target.pid), "-d", "60", *options, "--engine", "kernel", "--realtime-stats",
                      "--collapsed=" + self.folded, "--pprof=" + self.pprof) as recording:
             recording.wait_line(r" samples", recording.err)
             os.kill(pid or target.pid, signal.SIGUSR1)
             self.said = json.loads(target.wait_line("^GROWN (.*)").group(1))
+            time.sleep(0.5)
+            recording.signal(signal.SIGINT)
             code = recording.wait()
         assert code == 0, recording.output()
         self.stacks = read_folded(self.folded)

@@ -95,13 +95,3 @@ export function formatClock(seconds) {
 export function formatPoints(change) {
   return (change > 0 ? "+" : change < 0 ? "−" : "") + formatShare(Math.abs(change)).replace(" %", " pp");
 }
-
-/** @param {Maybe} bytes */
-export function formatBytes(bytes) {
-  if (!isKnown(bytes)) return UNKNOWN;
-  if (bytes < 1024) return bytes + " B";
-  let value = bytes / 1024;
-  let unit = 0;
-  for (; value >= 1023.5 && unit < 3; unit += 1) value /= 1024;
-  return value.toFixed(value < 9.95 ? 1 : 0) + " " + ["KiB", "MiB", "GiB", "TiB"][unit];
-}
