@@ -149,8 +149,11 @@ class Grown:
 
 
 class PageFaults(EachTest):
+    def setUp(self):
+        self.grows = script("grows", GROWS)
+
     def check(self, python, **environment):
-        with victim(script("grows", GROWS), python=python.path, env=dict(os.environ, **environment)) as target:
+        with victim(self.grows, python=python.path, env=dict(os.environ, **environment)) as target:
             Grown(target, "--event", "page-faults").check(self)
 
     def test_bytes_are_of_the_functions_that_made_them_resident(self):
