@@ -54,7 +54,7 @@ signal.pause()
 
 # A child writes what its parent has made: its pages become its own, but it does not grow.
 FORKS = """
-import os, signal
+import os, signal, time
 PAGE = os.sysconf("SC_PAGE_SIZE")
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
 memory = bytearray(48 << 20)
@@ -63,6 +63,7 @@ def unshares():
         memory[at] = 1
 def grows():
     return bytearray(24 << 20)
+parent = os.getpid()
 child = os.fork()
 if child:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
@@ -74,7 +75,8 @@ else:
     unshares()
     kept = grows()
     print("GROWN {}", flush=True)
-    signal.pause()
+    while os.getppid() == parent:
+        time.sleep(0.05)
 """
 
 
