@@ -2,13 +2,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 #include "sampler/session.h"
 
-/* Slots that are searched for the holder of a lock; those of other locks may lie among its own. */
-enum { MAX_HOLDERS = 4096 };
+/* Slots that are searched for those that hold a lock or wait for it: memory that a program has made up may say that all threads do. */
+enum { MAX_TRIES = 4096 };
 
 void lock_graph_deinit(struct lock_graph *graph)
 {
@@ -50,9 +51,10 @@ const struct lock_thread *lock_graph_find(const struct lock_graph *graph, pid_t 
     return lock_graph_find_task(graph, pid, tid, 0);
 }
 
-static uint32_t hash_lock(pid_t pid, uint64_t lock, bool is_waited)
+static uint32_t hash_lock(const struct lock_graph *graph, pid_t pid, uint64_t lock,
+                          bool is_waited)
 {
-    return hash_mix(lock, (uint64_t)pid << 1 | is_waited);
+    return hash_mix(lock, graph->secret ^ ((uint64_t)pid << 1 | is_waited));
 }
 
 /* Notes once that the thread waits for the lock or holds it.  Its uses say whether that is still so. */
@@ -62,7 +64,7 @@ static bool note_lock(struct lock_graph *graph, const struct lock_report *report
     const pid_t pid = report->pid;
     const int32_t tid = report->tid;
     const uint64_t lock = use->lock, task = report->task.address;
-    const uint32_t hash = hash_lock(pid, lock, use->is_waited);
+    const uint32_t hash = hash_lock(graph, pid, lock, use->is_waited);
     struct idmap_slot *at;
     IDMAP_FIND(at, &graph->by_lock, hash,
                graph->notes[at->id].pid == pid && graph->notes[at->id].tid == tid &&
@@ -86,6 +88,9 @@ void lock_graph_note(struct lock_graph *graph, const struct lock_report *report,
     const bool is_known = lock_graph_find_task(graph, report->pid, report->tid, task) != NULL;
     const size_t bytes = report->count * sizeof *report->uses;
     struct lock_use *const uses = malloc(bytes + 1);
+    /* A program chooses the addresses of its locks, but not their hashes. */
+    if (graph->note_count == 0)
+        (void)!getrandom(&graph->secret, sizeof graph->secret, 0);
     if (graph->count == LOCK_GRAPH_MAX_THREADS && !is_known) {
         free(uses);
         return;
@@ -164,9 +169,8 @@ static void find_holders(const struct lock_graph *graph, pid_t pid, const struct
         found(context, holder);
         return;
     }
-    const uint32_t hash = hash_lock(pid, wait->lock, false);
-    /* Memory that a program has made up may say that all threads hold it. */
-    size_t tries = MAX_HOLDERS;
+    const uint32_t hash = hash_lock(graph, pid, wait->lock, false);
+    size_t tries = MAX_TRIES;
     for (const struct idmap_slot *at = idmap_first(&graph->by_lock, hash); at && tries > 0;
          at = idmap_next(&graph->by_lock, at), tries--) {
         const struct lock_note *const note = &graph->notes[at->id];
@@ -200,9 +204,10 @@ struct lock_holder lock_graph_holder(const struct lock_graph *graph,
 bool lock_graph_is_wanted(const struct lock_graph *graph, const struct lock_thread *thread,
                           const struct lock_use *use)
 {
-    const uint32_t hash = hash_lock(thread->pid, use->lock, true);
-    for (const struct idmap_slot *at = idmap_first(&graph->by_lock, hash); at;
-         at = idmap_next(&graph->by_lock, at)) {
+    const uint32_t hash = hash_lock(graph, thread->pid, use->lock, true);
+    size_t tries = MAX_TRIES;
+    for (const struct idmap_slot *at = idmap_first(&graph->by_lock, hash); at && tries > 0;
+         at = idmap_next(&graph->by_lock, at), tries--) {
         const struct lock_note *const note = &graph->notes[at->id];
         if (at->hash != hash || !note->is_waited || note->lock != use->lock ||
             note->pid != thread->pid)
@@ -337,7 +342,7 @@ void lock_graph_solve(struct lock_graph *graph)
     solving.loop_stands = calloc(room, sizeof *solving.loop_stands);
     bool is_solved =
         solving.first && solving.queue && solving.waits_for_ever && solving.loop_stands;
-    for (uint32_t i = 0; i < graph->count && is_solved; i++) {
+    for (uint32_t i = 0; i < graph->count && is_solved && !solving.lacks_room; i++) {
         const struct lock_thread *const item = &graph->items[i];
         const struct lock_thread *const loop =
             item->task.address && item->tid ? lock_graph_find(graph, item->pid, item->tid)

@@ -11,7 +11,8 @@
  *
  * Ownership: the caller's storage; lock_graph_deinit accepts a zeroed one.
  * Threads: none.
- * Limits: LOCK_GRAPH_MAX_THREADS threads and tasks; LOCK_GRAPH_MAX_EDGES waits for one of them, and no deadlocks if there are more; LOCK_GRAPH_MAX_CYCLE threads of a cycle that a caller has room for.
+ * Limits: LOCK_GRAPH_MAX_THREADS threads and tasks; LOCK_GRAPH_MAX_EDGES waits for one of them, and no deadlocks if there are more;
+ * LOCK_GRAPH_MAX_CYCLE threads of a cycle that a caller has room for.
  */
 #ifndef SERVER_SESSIONS_LOCK_GRAPH_H
 #define SERVER_SESSIONS_LOCK_GRAPH_H
@@ -40,14 +41,14 @@ struct lock_thread {
     size_t count;
     uint64_t from_ns, to_ns; /* the first and the last reading that found it in the same wait */
     bool is_stuck;
-    bool
-        is_stuck_in_thread; /* a task that cannot go on because the thread of its loop cannot */
-    uint32_t next;          /* of a stuck one: the item that it waits for */
+    bool is_stuck_in_thread; /* of a task: the thread of its loop cannot go on */
+    uint32_t next;           /* of a stuck one: the item that it waits for */
 };
 
 struct lock_graph {
     struct lock_thread *items; /* by pid, tid and task */
     size_t count, room;
+    uint64_t secret;      /* part of each hash */
     struct idmap by_lock; /* of the notes */
     struct lock_note {
         uint64_t lock;
