@@ -50,6 +50,6 @@ bool kernel_stacks_answer(int socket)
     struct answer answer = { 0 };
     if (channel_read(socket, (char *)&request, sizeof request) != sizeof request)
         return false;
-    answer.code = process_kernel_stack(request.pid, request.tid, answer.text);
+    answer.code = (int32_t)process_kernel_stack(request.pid, request.tid, answer.text);
     return send(socket, &answer, sizeof answer, MSG_NOSIGNAL) == sizeof answer;
 }
