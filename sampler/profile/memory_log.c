@@ -64,7 +64,8 @@ static uint32_t tidy_uses(struct memory_use *uses, uint32_t count)
         others->limit_bytes = 0;
         count = MEMORY_STEP_MAX_USES;
     }
-    qsort(uses, count, sizeof *uses, by_process);
+    if (count)
+        qsort(uses, count, sizeof *uses, by_process);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++)
         if (kept && uses[kept - 1].process == uses[i].process)

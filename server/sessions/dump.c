@@ -135,8 +135,10 @@ static void choose_rows(struct dump *dump)
 {
     struct session_locals *const locals = &dump->locals;
     size_t kept = 0;
-    qsort(locals->threads, locals->count, sizeof *locals->threads, by_tid);
-    qsort(dump->rows, dump->count, sizeof *dump->rows, by_thread);
+    if (locals->count)
+        qsort(locals->threads, locals->count, sizeof *locals->threads, by_tid);
+    if (dump->count)
+        qsort(dump->rows, dump->count, sizeof *dump->rows, by_thread);
     for (size_t i = 0, end; i < dump->count; i = end) {
         const int32_t tid = profile_thread_at(&dump->snapshot, dump->rows[i].thread).tid;
         size_t at, chosen = i;

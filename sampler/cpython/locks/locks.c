@@ -28,7 +28,7 @@ enum err_code locks_read(struct locks *locks, const struct thread *thread,
 {
     const struct stack *const stack = &thread->stack;
     size_t count = 0;
-    bool is_timed;
+    bool is_timed = false;
     *count_out = 0;
     if (!stack->count || stack->certainty == STACK_TRUNCATED)
         return ERR_OK;
@@ -70,7 +70,7 @@ enum err_code locks_read_moving(struct locks *locks, const struct thread *thread
          i-- > stack->count - frames && !rc && count < LOCK_USES_MAX;) {
         struct walk_frame frame = stack->frames[i];
         struct locks_block before[LOCKS_MAX_BLOCKS], after[LOCKS_MAX_BLOCKS];
-        bool is_timed;
+        bool is_timed = false;
         const size_t held = count;
         if (!follow_frame(locks, &frame))
             continue;

@@ -174,7 +174,9 @@ static void count_requests(struct requests *requests)
         if (!request->is_cut && !request->is_rough)
             requests->whole_ns[requests->whole++] = request->duration_ns;
     }
-    qsort(requests->whole_ns, requests->whole, sizeof *requests->whole_ns, compare_durations);
+    if (requests->whole)
+        qsort(requests->whole_ns, requests->whole, sizeof *requests->whole_ns,
+              compare_durations);
 }
 
 static enum err_code finish_requests(struct requests *requests,
@@ -192,7 +194,8 @@ static enum err_code finish_requests(struct requests *requests,
         request->is_cut = request->first_ns <= begin_ns + near_ns ||
                           request->last_ns + near_ns >= snapshot->end_ns;
     }
-    qsort(requests->items, requests->count, sizeof *requests->items, compare_requests);
+    if (requests->count)
+        qsort(requests->items, requests->count, sizeof *requests->items, compare_requests);
     count_requests(requests);
     return ERR_OK;
 }

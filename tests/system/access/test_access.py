@@ -85,7 +85,7 @@ class OneSession(Test):
     # Operations that such a viewer may use; a route that is not here must be closed.
     OPEN = {"get_page", "get_manual", "get_health", "get_openapi", "list_sessions", "get_session", "get_tree", "get_view", "get_threads",
             "get_tasks", "get_timeline", "get_gil", "get_locks", "get_memory", "get_heatmap", "get_runs", "find_matches", "get_lines", "get_own_lines", "get_summary", "get_waits", "get_source",
-            "get_contexts", "get_quality", "get_export", "get_report", "get_access", "end_access"}
+            "get_contexts", "get_requests", "get_quality", "get_export", "get_report", "get_access", "end_access"}
     OF_SESSION = "/api/v1/sessions/{id}"
 
     @classmethod

@@ -91,8 +91,8 @@ class Servers(Test):
             process, code = run_program("dump", "-s", str(server.pid), "--fail-if", "deadlock")
         self.assertEqual(code, 5, process.output())
         text = "\n".join(process.out)
-        self.assertRegex(text, r"\A4 processes, Python [^\n]*\nprocess \d+: deadlock: MainThread waits for threading\.Lock at \S+, held by MainThread at hang ")
-        self.assertRegex(text, r"\n1 of 4 processes · MainThread: blocked: lock\n  process \d+\n    waits for threading\.Lock, held by MainThread at hang ")
+        self.assertRegex(text, r"\A4 processes, Python [^\n]*\nprocess \d+: deadlock: MainThread waits for LOCK \(threading\.Lock at \S+\), held by MainThread at hang ")
+        self.assertRegex(text, r"\n1 of 4 processes · MainThread: blocked: lock\n  process \d+\n    waits for LOCK \(threading\.Lock\), held by MainThread at hang ")
         self.assertRegex(text, r"\n2 of 4 processes · MainThread: idle: [a-z ]+\n  processes ")
 
     def test_greenlets_of_gevent_that_wait_are_said_to_be_missing(self):

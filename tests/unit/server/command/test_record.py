@@ -168,7 +168,8 @@ class Record(unittest.TestCase):
         process.send_signal(signal.SIGINT)
         err = process.communicate(timeout=TIMEOUT_S)[1]
         self.assertEqual(process.returncode, 1)
-        self.assertIn("pyrometer: no samples were captured\n", err)
+        # A busy machine may not have begun to sample by then.
+        self.assertRegex(err, "pyrometer: (no samples were captured|stopped before the first sample)\n")
 
 
 if __name__ == "__main__":
