@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import sys
 import urllib.parse
 
 from harness import SLOWNESS, VICTIMS, Live, Test, file_in, kinds, main, run_program, victim
@@ -39,11 +40,22 @@ def kept(output):
     return [int("".join(filter(str.isdigit, word))) for word in line.split() if word.isdigit()]
 
 
+def tried(check, again=lambda: None):
+    """Calls check() up to three times: what a machine is busy with may make requests slow that are not, and hide samples."""
+    for _ in range(2):
+        try:
+            return check()
+        except AssertionError as error:
+            print("tried again: %.300s" % error, file=sys.stderr)
+            again()
+    return check()
+
+
 class Slow(Test):
     def check_each(self, mode, *options):
         for python in kinds():
             with self.subTest(python.version):
-                self.check(python, mode, *options)
+                tried(lambda python=python: self.check(python, mode, *options))
 
     def check(self, python, mode, *options):
         name = "requests-%s-%s" % (mode, python.version)
@@ -117,6 +129,9 @@ class Choice(Test):
 
     def test_the_slowest_are_compared_with_the_rest(self):
         """fetch is what the slowest do and the others do not, and significantly."""
+        tried(self.check_comparison, self.setUpClass)
+
+    def check_comparison(self):
         output, text = self.replay("--slowest", "5%", "--json", command="diff")
         rest, slowest = [line for line in output.splitlines() if " requests, " in line]
         self.assertIn("the rest: ", rest)
@@ -145,6 +160,9 @@ class Choice(Test):
 
     def test_the_interface(self):
         """GET /requests has the slow ones as its first rows, and /view keeps their samples."""
+        tried(self.check_interface, self.setUpClass)
+
+    def check_interface(self):
         with Live("serve", self.capture) as live:
             found = live.get("/sessions/1/requests?limit=4&context_value=" + urllib.parse.quote(VALUE))
             slowest = max(self.durations.values())
