@@ -29,6 +29,13 @@ TASKS = {
     "member": (WAITS, [], ["group"]),
 }
 NAMELESS = [["main", "wait", "_wait"], WAITS, ["deep", "deep"] + SLEEPS]
+# The text of what a task waits for, by the name of the task; the main task waits for all of them.
+WAITS_FOR = {
+    "parent": r"waits for asyncio\.Task at 0x[0-9a-f]+, the end of task child$",
+    "gatherer": r"waits for asyncio\.gather at 0x[0-9a-f]+, the end of task Task-\d+, task Task-\d+$",
+    "group": r"waits for asyncio\.TaskGroup\(\) \(asyncio\.TaskGroup at 0x[0-9a-f]+\), the end of task member$",
+    "": r"waits for asyncio\.wait at 0x[0-9a-f]+, the end of (task \w+, ){3}task \w+ and [12] more$",
+}
 
 
 def last(name):
@@ -49,7 +56,7 @@ def frames_of(labels):
 
 
 def dumped(python, pid):
-    """Tasks that `dump` lists: (name, doing, awaiters, labels outermost first)."""
+    """Tasks that `dump` lists: [name, thread, doing, awaiters, labels outermost first, what it waits for]."""
     process, code = run_program("dump", str(pid), "--async-aware")
     if code != 0:
         raise AssertionError(process.output())
@@ -59,7 +66,9 @@ def dumped(python, pid):
         frame = re.match(r"    (.*?)(?: \([^()]*\))?$", line)
         if task:
             name = "" if re.match(r"Task-\d+$|without a name$", task.group(1)) else task.group(1)
-            rows.append((name, int(task.group(2)), task.group(3), task.group(4), []))
+            rows.append([name, int(task.group(2)), task.group(3), task.group(4), [], None])
+        elif rows and line.startswith("    waits for "):
+            rows[-1][5] = line.strip()
         elif frame and rows:
             rows[-1][4].insert(0, frame.group(1))
         elif line.startswith("  thread"):
@@ -71,7 +80,7 @@ def check_dump(python):
     problems = []
     with victim("tasks.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
         rows = dumped(python, target.pid)
-        if any(thread != target.pid for _, thread, _, _, _ in rows):
+        if any(row[1] != target.pid for row in rows):
             problems.append("tasks of another thread: %s" % sorted({row[1] for row in rows}))
     seen = {row[0]: row for row in rows if row[0]}
     expected = {name: task for name, task in TASKS.items()
@@ -80,7 +89,7 @@ def check_dump(python):
         problems.append("tasks: %s" % sorted(seen))
     for name in set(seen) & set(expected):
         frames, awaiters, awaiters_of_new = expected[name]
-        _, _, doing, by, labels = seen[name]
+        _, _, doing, by, labels, _ = seen[name]
         known = awaiters + (awaiters_of_new if python.minor >= FIRST_AWAITED_BY else [])
         # The task without known frames runs nearly always; where it has just come back it is on its way.
         if frames is None:
@@ -91,6 +100,10 @@ def check_dump(python):
             problems.append("%s %s at %s" % (name, doing, labels))
         if len((by or "").split(", ")) != max(1, len(known)) or (known and known[0] and by != known[0]):
             problems.append("%s is awaited by %s" % (name, by))
+    waits = {row[0]: row[5] for row in rows if row[5]}
+    wanted = {name: text for name, text in WAITS_FOR.items() if not name or name in expected}
+    if set(waits) != set(wanted) or not all(re.match(wanted[name], text) for name, text in waits.items()):
+        problems.append("tasks wait for %s" % waits)
     nameless = sorted(frames_of(row[4])[1] for row in rows if not row[0])
     if nameless != sorted(NAMELESS):
         problems.append("tasks without a name: %s" % nameless)

@@ -170,7 +170,10 @@ class Locks(EachTest):
         names = {thread["tid"]: thread["name"] for thread in dump["threads"]}
         self.assertEqual([sorted(names[one["tid"]] for one in cycle) for cycle in dump["deadlocks"]], [CYCLE])
         said, = json.loads("\n".join(process.out))
-        self.assertEqual(*({thread["name"]: (thread["waits_for"], thread["holds"]) for thread in one["threads"]} for one in (dump, said)))
+        # The line of the frame that runs is another one in each reading.
+        self.assertEqual(*(json.loads(json.dumps({thread["name"]: (thread["waits_for"], thread["holds"]) for thread in one["threads"]}),
+                                      object_hook=lambda use: {**use, "line": None} if use.get("function") == "hold_running" else use)
+                           for one in (dump, said)))
 
     def test_the_text_of_the_api_is_that_of_the_command_line(self):
         with Host() as host, victim("ranks.py", "3", "1", "120") as target:
