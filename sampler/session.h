@@ -139,7 +139,8 @@ struct session_options {
     enum session_async async;
     /* Name of the ContextVar whose value says what a thread works for (profile/context.h); "": none. */
     char context[CONTEXT_MAX_VARIABLE];
-    bool tasks_each; /* read tasks at every tick, at any cost */
+    bool tasks_each;   /* read tasks at every tick, at any cost */
+    bool tasks_beside; /* tasks are read, and stacks of threads stay whole */
     bool
         threads_in_turn; /* ticks that cannot read all threads read them in turn, not a random part */
     bool locks;          /* read what threads wait for and hold at every tick, at any cost */

@@ -160,6 +160,7 @@ enum err_code target_join(struct target *target, struct profile *profile,
         task_fold_init(&target->tasks, &target->fold.nodes, cpus, python_tasks(target->python),
                        options->async == SESSION_ASYNC_ALL, err);
     target->tasks.is_each = options->tasks_each;
+    target->tasks.is_beside = options->tasks_beside;
     target->tasks.contexts = contexts;
     target->tasks.python = target->python;
     return made;

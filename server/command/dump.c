@@ -359,6 +359,7 @@ int command_dump(const struct options *options)
         .request = { .async = options->sampling.async || !options->names_async_mode
                                   ? SESSION_ASYNC_RUNNING
                                   : SESSION_ASYNC_OFF,
+                     .shows_tasks = options->sampling.async,
                      .native =
                          options->shows_native ? SESSION_NATIVE_FULL : SESSION_NATIVE_LEAF,
                      .instructions = options->dump.repeat > 1,

@@ -343,6 +343,7 @@ enum err_code dump_take(struct dump *dump, pid_t pid, const struct dump_request 
                                        .locals = request->locals,
                                        .async = request->async,
                                        .tasks_each = true,
+                                       .tasks_beside = !request->shows_tasks,
                                        .locks = true,
                                        .threads_in_turn = true,
                                        .opcodes = request->instructions,

@@ -55,6 +55,8 @@ struct dump {
 
 struct dump_request {
     enum session_async async;
+    bool
+        shows_tasks; /* stacks of threads begin with the tasks they run; false: with the event loop */
     enum session_native native;
     bool instructions; /* what each frame executes */
     enum session_locals_mode locals;

@@ -166,11 +166,11 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
         if (!task)
             continue;
         base_at(fold, task)->run_reading = fold->is_fresh ? fold->readings : 0;
-        if (!innermost)
+        if (!innermost && !fold->is_beside)
             *first = i;
         innermost = innermost ? innermost : task;
     }
-    return innermost ? base_of(fold, innermost, node) : ERR_OK;
+    return innermost && !fold->is_beside ? base_of(fold, innermost, node) : ERR_OK;
 }
 
 /* A task cannot change its context while it stands still.  left: how many may still be read. */

@@ -60,6 +60,7 @@ struct task_fold {
     uint64_t readings, ways, read_ns, every_ns, counted_ns;
     uint32_t owed;                  /* ticks since the tasks were counted last */
     bool is_each;                   /* tasks are read at every tick */
+    bool is_beside;                 /* stacks do not show tasks */
     bool is_fresh;                  /* tasks have been read since the last tick */
     struct context_marks *contexts; /* of the session; NULL: not wanted */
     struct python *python;          /* that is asked for them */
@@ -81,7 +82,7 @@ void task_fold_settle(struct task_fold *fold, uint64_t now_ns);
 MUST_CHECK enum err_code task_fold_flush(struct task_fold *fold, uint64_t now_ns);
 
 /* Finds where the stack of a thread begins: add its frames from *first on to *node.  0 and the
- * root: the thread runs no task. */
+ * root: the thread runs no task, or stacks do not show it. */
 MUST_CHECK enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
                                          size_t *first, node_id *node);
 
