@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct buffer;
+
 /* X(name, as in options, files and JSON; title; unit; its type in pprof; its unit there; what it counts) */
 #define PROFILE_MEASURES(X)                                                               \
     X(TIME, "time", "time", "ns", "wall", "nanoseconds", "where time goes (the default)") \
@@ -61,5 +63,8 @@ static inline bool measure_set_has_events(measure_set set)
 
 /* The only measure of the set, or time. */
 enum measure measure_set_main(measure_set set);
+
+/* "time, page-faults" */
+void measure_set_put(measure_set set, struct buffer *out);
 
 #endif /* SAMPLER_PROFILE_MEASURE_H */

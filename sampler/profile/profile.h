@@ -154,6 +154,9 @@ MUST_CHECK enum err_code profile_snapshot_measured(struct profile *profile,
                                                    enum measure measure,
                                                    struct profile_snapshot *out,
                                                    struct err *err);
+/* Says of a copy of the samples of `from` what they count: a copy has them as if they were of time. */
+void profile_snapshot_count_as(struct profile_snapshot *copy,
+                               const struct profile_snapshot *from);
 void profile_snapshot_release(struct profile_snapshot *snapshot);
 
 /* The generation after which a client that has `generation` needs data: that generation itself, or 0

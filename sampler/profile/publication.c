@@ -1,6 +1,7 @@
 #include "sampler/profile/publication.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/profile/window.h"
 
@@ -38,6 +39,7 @@ enum err_code publication_add(struct publication *publication, struct window *wi
     if (window && !rc) {
         window->generation = window->first_generation = ++publication->generation;
         publication->measures |= window->samples ? MEASURE_SET(MEASURE_TIME) : 0;
+        publication->sums[MEASURE_TIME] += window_sum(window);
         publication->sizes = window->sizes;
         publication->end_ns = window->end_ns;
     }
@@ -57,6 +59,7 @@ enum err_code publication_add_measured(struct publication *publication, enum mea
     if (!rc) {
         window->generation = window->first_generation = publication->generation + 1;
         publication->measures |= MEASURE_SET(measure);
+        publication->sums[measure] += window_sum(window);
     }
     pthread_mutex_unlock(&publication->lock);
     return rc;
@@ -183,7 +186,10 @@ enum err_code publication_copy(struct publication *publication, enum measure mea
     const struct history *const history =
         measure == MEASURE_TIME ? &publication->history : &publication->measured[measure];
     pthread_mutex_lock(&publication->lock);
-    const size_t count = history->count;
+    size_t count = history->count;
+    /* Windows of other measures wait for that of time, with which their rows are published. */
+    while (count && history->windows[count - 1]->generation > publication->generation)
+        count--;
     struct window **const windows = count ? malloc(count * sizeof(struct window *)) : NULL;
     if (count && !windows) {
         rc = err_nomem(err);
@@ -201,6 +207,7 @@ enum err_code publication_copy(struct publication *publication, enum measure mea
             .windows = windows,
             .window_count = count,
         };
+        memcpy(out->sums, publication->sums, sizeof out->sums);
     }
     pthread_mutex_unlock(&publication->lock);
     return rc;

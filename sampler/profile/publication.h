@@ -33,6 +33,7 @@ struct publication {
     struct history history;                 /* of time */
     struct history measured[MEASURE_COUNT]; /* of other measures */
     measure_set measures;                   /* that have samples */
+    uint64_t sums[MEASURE_COUNT];           /* of all windows, in the unit of the measure */
     struct series series;
     struct memory_log memory;
 };

@@ -22,6 +22,14 @@ enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot 
     return profile_snapshot_measured(profile, MEASURE_TIME, out, err);
 }
 
+void profile_snapshot_count_as(struct profile_snapshot *copy,
+                               const struct profile_snapshot *from)
+{
+    copy->measure = from->measure;
+    copy->measures = from->measures;
+    memcpy(copy->sums, from->sums, sizeof copy->sums);
+}
+
 void profile_snapshot_release(struct profile_snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->window_count; i++)

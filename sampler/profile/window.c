@@ -119,6 +119,16 @@ size_t window_bytes(const struct window *window)
            window->spot_count * sizeof(struct spot_cell) + window_run_bytes(window);
 }
 
+uint64_t window_sum(const struct window *window)
+{
+    uint64_t sum = 0;
+    if (!window->cell_ns)
+        return window->samples * window->period_ns;
+    for (size_t i = 0; i < window->cell_count; i++)
+        sum += window->cell_ns[i];
+    return sum;
+}
+
 uint64_t window_run_ns(const struct window *window, const struct window_run *run)
 {
     size_t at;

@@ -88,6 +88,8 @@ static inline uint64_t window_cell_ns(const struct window *window, size_t cell)
     return window->cell_ns ? window->cell_ns[cell]
                            : window->cells[cell].count * window->period_ns;
 }
+/* The sum of what its samples stand for. */
+uint64_t window_sum(const struct window *window);
 /* The time that the samples of a run stand for: its part of that of their cell. */
 uint64_t window_run_ns(const struct window *window, const struct window_run *run);
 /* Is it known when all of its samples were taken? */

@@ -73,7 +73,7 @@ enum err_code anonymized_init(struct anonymized *anonymized, const struct report
         anonymized->query =
             (struct view_query){ .from_ns = from->query->from_ns, .to_ns = from->query->to_ns };
         rc = profile_snapshot(anonymized->profile, &anonymized->snapshot, err);
-        anonymized->snapshot.measure = from->snapshot->measure;
+        profile_snapshot_count_as(&anonymized->snapshot, from->snapshot);
     }
 
     if (!rc)

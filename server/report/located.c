@@ -127,7 +127,7 @@ static enum err_code copy_windows(struct located *located, struct search *search
             ? *from->selection
             : (struct report_selection){ .snapshot = from->snapshot, .query = from->query };
     rc = profile_snapshot(located->profile, &located->snapshot, err);
-    located->snapshot.measure = from->snapshot->measure;
+    profile_snapshot_count_as(&located->snapshot, from->snapshot);
     located->source.snapshot = &located->snapshot;
     located->source.query = &located->query;
     located->source.selection = &located->selection;

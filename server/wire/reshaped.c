@@ -26,7 +26,7 @@ enum err_code reshaped_init(struct reshaped *reshaped, const struct profile_snap
         profile_extend(reshaped->profile, from->end_ns);
         rc = profile_snapshot(reshaped->profile, &reshaped->snapshot, err);
     }
-    reshaped->snapshot.measure = from->measure;
+    profile_snapshot_count_as(&reshaped->snapshot, from);
     if (rc)
         reshaped_deinit(reshaped);
     return rc;

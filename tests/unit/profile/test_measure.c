@@ -97,6 +97,46 @@ static void windows_of_a_measure_come_with_a_generation(void **state)
     profile_destroy(profile);
 }
 
+/* A reader between the two seals would have nodes that its tables lack, and would have them twice with the next one. */
+static void a_window_waits_for_the_generation_that_has_its_rows(void **state)
+{
+    struct profile *const profile = made_profile();
+    struct err err = { 0 };
+    (void)state;
+    add_pages(profile, "main", 1);
+    seal_all(profile, 1);
+    add_pages(profile, "main;grows", 2);
+    assert_ok(profile_seal_measured(profile, MEASURE_PAGE_FAULTS, 2 * NS_PER_S, PAGE, &err),
+              &err);
+    struct profile_snapshot pages = snapshot_of(profile, MEASURE_PAGE_FAULTS);
+    assert_int_equal(pages.window_count, 1);
+    profile_snapshot_release(&pages);
+    made_seal(profile, 2);
+    pages = snapshot_of(profile, MEASURE_PAGE_FAULTS);
+    assert_int_equal(pages.window_count, 2);
+    assert_int_equal(pages.windows[1]->generation, pages.generation);
+    profile_snapshot_release(&pages);
+    profile_destroy(profile);
+}
+
+static void a_snapshot_has_the_sum_of_each_measure(void **state)
+{
+    struct profile *const profile = made_profile();
+    (void)state;
+    profile_set_period(profile, NS_PER_MS);
+    for (unsigned second = 1; second <= 100; second++) {
+        made_add(profile, made_thread(profile, 1, 1), STATE_ON_CPU, "main", 3);
+        add_pages(profile, "main", 2);
+        profile_set_period(profile, second % 2 ? NS_PER_MS : 2 * NS_PER_MS);
+        seal_all(profile, second);
+    }
+    struct profile_snapshot time = made_snapshot(profile);
+    assert_int_equal(time.sums[MEASURE_PAGE_FAULTS], 100 * 2 * PAGE);
+    assert_int_equal(time.sums[MEASURE_TIME], 50 * 3 * NS_PER_MS + 50 * 3 * 2 * NS_PER_MS);
+    profile_snapshot_release(&time);
+    profile_destroy(profile);
+}
+
 static void old_windows_of_a_measure_are_merged(void **state)
 {
     enum { SECONDS = 2 * 3600 };
@@ -146,6 +186,8 @@ static void a_set_of_one_measure_is_of_that(void **state)
 TEST_GROUP(cmocka_unit_test(measures_are_never_added_up),
            cmocka_unit_test(a_session_of_time_has_nothing_of_others),
            cmocka_unit_test(windows_of_a_measure_come_with_a_generation),
+           cmocka_unit_test(a_window_waits_for_the_generation_that_has_its_rows),
+           cmocka_unit_test(a_snapshot_has_the_sum_of_each_measure),
            cmocka_unit_test(old_windows_of_a_measure_are_merged),
            cmocka_unit_test(only_known_measures_and_rows_are_taken),
            cmocka_unit_test(a_set_of_one_measure_is_of_that))
