@@ -12,7 +12,7 @@
 #include "server/wire/session.h"
 
 /* Query parameters that all files take. */
-enum { QUERY_EXPORT = QUERY_VIEW | QUERY_FILTERS | QUERY_ANONYMIZE };
+enum { QUERY_EXPORT = QUERY_VIEW | QUERY_FILTERS | QUERY_ANONYMIZE | QUERY_MEASURE };
 
 struct sending {
     const struct report_format *format;
@@ -82,7 +82,8 @@ static enum err_code compare_with(const struct session_request *asked,
     struct request_set requests = { 0 };
     struct profile_snapshot snapshot;
     struct reshaped reshaped = { 0 };
-    enum err_code rc = profile_snapshot(session_entry_profile(base), &snapshot, err);
+    enum err_code rc = profile_snapshot_measured(session_entry_profile(base),
+                                                 asked->snapshot.measure, &snapshot, err);
     if (rc)
         return rc;
     if (request_choice_is_set(&choice)) {
@@ -113,6 +114,18 @@ static void choose_frames(const struct report_format *format, struct frame_filte
     filters->shows_contexts = true;
     if (filters->native == NATIVE_FRAMES_DEFAULT)
         filters->native = NATIVE_FRAMES_EVERYTHING;
+}
+
+/* A format of time alone is of time, unless another measure was named. */
+static enum err_code check_measure(struct session_request *asked,
+                                   const struct report_format *format, struct err *err)
+{
+    if (format->takes_measures || asked->snapshot.measure == MEASURE_TIME)
+        return ERR_OK;
+    if (asked->query.measure)
+        return err_set(err, ERR_INVALID,
+                       "format \"%s\" is of time alone: leave out \"measure\"", format->name);
+    return session_request_count(asked, MEASURE_TIME, err);
 }
 
 static enum err_code unknown_format(struct err *err)
@@ -160,14 +173,14 @@ enum err_code api_get_export(const struct handler_context *handler, struct respo
         return rc;
     const struct report_format *const format =
         report_find(asked.query.format ? asked.query.format : "");
-    if (format)
+    rc = format ? check_measure(&asked, format, err) : unknown_format(err);
+    if (!rc)
         choose_frames(format, &asked.query.filters);
-    if (format && format->needs_baseline && !asked.query.view.states.parts)
+    if (!rc && format->needs_baseline && !asked.query.view.states.parts)
         asked.query.view.states.parts = report_usual_parts(format);
-    if (format && format->needs_baseline)
-        rc = answer_comparison(handler, &asked, format, response, err);
-    else
-        rc = format ? answer_export(&asked, format, NULL, response, err) : unknown_format(err);
+    if (!rc)
+        rc = format->needs_baseline ? answer_comparison(handler, &asked, format, response, err)
+                                    : answer_export(&asked, format, NULL, response, err);
     session_request_end(&asked);
     return rc;
 }

@@ -57,12 +57,13 @@ static const struct parameter parameters[] = {
     PARAMETER("label", TEXT, label, QUERY_LABEL),
     PARAMETER("title", TEXT, title, QUERY_TITLE),
     PARAMETER("format", TEXT, format, QUERY_FORMAT),
+    PARAMETER("measure", TEXT, measure, QUERY_MEASURE),
     PARAMETER("baseline", TEXT, baseline, QUERY_BASELINE),
     PARAMETER("own", TEXTS, own, QUERY_OWN),
-    PARAMETER("pid", NUMBER, pid, QUERY_PID, RANGE(1, INT32_MAX)),
+    PARAMETER("pid", NUMBER, pid, QUERY_PULL, RANGE(1, INT32_MAX)),
     PARAMETER("note", NUMBER, note, QUERY_NOTE, RANGE(1, INT32_MAX)),
-    PARAMETER("seconds", NUMBER, seconds, QUERY_SECONDS, RANGE(1, QUERY_MAX_SECONDS)),
-    PARAMETER("rate_hz", NUMBER, pull_hz, QUERY_RATE, RANGE(1, QUERY_MAX_PULL_HZ)),
+    PARAMETER("seconds", NUMBER, seconds, QUERY_PULL, RANGE(1, QUERY_MAX_SECONDS)),
+    PARAMETER("rate_hz", NUMBER, pull_hz, QUERY_PULL, RANGE(1, QUERY_MAX_PULL_HZ)),
 };
 
 static int compare_ids(const void *a, const void *b)
@@ -137,5 +138,7 @@ uint64_t query_hash(const struct query *query)
     hash = hash_bytes(&query->wants_blocks, sizeof query->wants_blocks, hash);
     hash = request_choice_hash(&query->requests, hash);
     hash = frame_filters_hash(&query->filters, hash);
+    if (query->measure)
+        hash = hash_bytes(query->measure, strlen(query->measure) + 1, hash);
     return query->format ? hash_bytes(query->format, strlen(query->format), hash) : hash;
 }

@@ -44,9 +44,8 @@ enum query_parameter {
     QUERY_BASELINE = 1 << 19,
     QUERY_ANONYMIZE = 1 << 20,
     QUERY_DUMP = 1 << 21, /* tasks, locals */
-    QUERY_PID = 1 << 22,
-    QUERY_SECONDS = 1 << 23,
-    QUERY_RATE = 1 << 24,
+    QUERY_PULL = 1 << 22, /* pid, seconds, rate_hz */
+    QUERY_MEASURE = 1 << 23,
     QUERY_SHOW_FROM = 1 << 25,
     QUERY_NATIVE = 1 << 26,
     QUERY_OWN = 1 << 27,
@@ -58,7 +57,6 @@ enum query_parameter {
         QUERY_PAGE | QUERY_SEARCH | QUERY_HOST | QUERY_LABEL | QUERY_FROM | QUERY_TO,
     QUERY_FILTERS = QUERY_FOCUS | QUERY_IGNORE | QUERY_HIDE | QUERY_SHOW | QUERY_SHOW_FROM |
                     QUERY_NATIVE | QUERY_MARKS,
-    QUERY_PULL = QUERY_PID | QUERY_SECONDS | QUERY_RATE,
     QUERY_VIEW = QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS | QUERY_STATE,
 };
 
@@ -68,6 +66,7 @@ struct query {
     struct view_query view;
     const char *format;                                   /* NULL: not given */
     const char *search, *host, *label, *title, *baseline; /* so are these */
+    const char *measure;                                  /* its name; so is this */
     uint32_t offset, limit;                               /* of a list; limit 0: not given */
     uint32_t slots;                                       /* 0: not given */
     function_id function;                                 /* 0: not given */

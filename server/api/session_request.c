@@ -1,9 +1,41 @@
 #include "server/api/session_request.h"
 
+#include "sampler/base/buffer.h"
+#include "sampler/base/enum_text.h"
 #include "sampler/session.h"
 #include "server/api/handler_context.h"
 #include "server/http/document.h"
 #include "server/sessions/sessions.h"
+
+/* Takes a snapshot of the measure that was asked for, or of the only one. */
+static enum err_code choose_measure(struct session_request *asked, struct err *err)
+{
+    const char *const name = asked->query.measure;
+    struct session_info info;
+    session_entry_describe(asked->entry, &asked->snapshot, &info);
+    const measure_set measures = session_info_measures(&info);
+    const int found = name ? enum_find(measure_texts, name) : (int)measure_set_main(measures);
+    if (found < 0 || !measure_set_has(measures, (enum measure)found)) {
+        struct buffer names = { 0 };
+        measure_set_put(measures, &names);
+        err_set(err, ERR_INVALID,
+                "invalid parameter \"measure\" (\"%.64s\"): the session has %s", name,
+                buffer_string(&names));
+        buffer_deinit(&names);
+        return ERR_INVALID;
+    }
+    return session_request_count(asked, (enum measure)found, err);
+}
+
+enum err_code session_request_count(struct session_request *asked, enum measure measure,
+                                    struct err *err)
+{
+    struct profile *const profile = asked->snapshot.profile;
+    if (asked->snapshot.measure == measure)
+        return ERR_OK;
+    profile_snapshot_release(&asked->snapshot);
+    return profile_snapshot_measured(profile, measure, &asked->snapshot, err);
+}
 
 enum err_code session_request_begin(struct session_request *asked,
                                     const struct handler_context *handler, unsigned accepted,
@@ -20,10 +52,12 @@ enum err_code session_request_begin(struct session_request *asked,
     asked->links = handler->links;
     if (rc)
         return rc;
+    if (accepted & QUERY_MEASURE)
+        rc = choose_measure(asked, err);
     const bool chooses = request_choice_is_set(&asked->query.requests);
     if (chooses || asked->query.view.since > asked->snapshot.generation)
         asked->query.view.since = 0;
-    if (chooses)
+    if (!rc && chooses)
         rc = request_set_init(&asked->requests, &asked->snapshot, &asked->query.requests, err);
     if (rc)
         profile_snapshot_release(&asked->snapshot);

@@ -39,13 +39,17 @@ struct session_request {
     const struct source_links *links;
 };
 
-/* accepted: the parameters that the route takes (query.h).  ERR_NOT_FOUND: no such session;
+/* accepted: the parameters that the route takes (query.h).  With QUERY_MEASURE, the snapshot is of the measure that was
+ * asked for, or of the only one of the session.  ERR_NOT_FOUND: no such session;
  * ERR_INVALID: a bad parameter.  A `since` later than the snapshot belongs to
  * another run and becomes 0; so does one of chosen requests, as these change while they last. */
 MUST_CHECK enum err_code session_request_begin(struct session_request *asked,
                                                const struct handler_context *handler,
                                                unsigned accepted, struct err *err);
 void session_request_end(struct session_request *asked);
+/* Takes a snapshot of another measure. */
+MUST_CHECK enum err_code session_request_count(struct session_request *asked,
+                                               enum measure measure, struct err *err);
 
 /* handler_is_fresh, by run, generation and query. */
 bool session_request_is_fresh(const struct session_request *asked,

@@ -119,6 +119,8 @@ static const struct setting post_members[] = {
     MEMBER("threads", threads, SETTING_CHOICE, TEXTS(threads_texts)),
     MEMBER("mode", options.mode, SETTING_CHOICE, TEXTS(session_mode_texts)),
     MEMBER("native", options.native, SETTING_CHOICE, TEXTS(session_native_texts)),
+    MEMBER("events", options.measures, SETTING_OTHER, .read = setting_read_events,
+           .is_repeatable = true),
     MEMBER("gc", marks_gc, SETTING_FLAG),
     MEMBER("opcodes", options.opcodes, SETTING_FLAG),
     MEMBER("async", options.async, SETTING_CHOICE, TEXTS(session_async_texts)),

@@ -8,6 +8,7 @@
 #include "server/http/document.h"
 #include "server/report/diff/blocks.h"
 #include "server/sessions/sessions.h"
+#include "server/wire/measure.h"
 #include "server/wire/reshaped.h"
 #include "server/wire/tree.h"
 
@@ -84,14 +85,22 @@ static void write_view(struct json *json, const struct session_request *asked,
     write_column(json, "node", view, 1, node_of);
     write_column(json, "self", view, 1, self_of);
 
-    /* Writes the time that samples stand for: all the same, or each row something else. */
-    json_member_ns(json, "seconds", view->total_ns);
+    /* Writes what samples stand for: all the same, or each row something else. */
+    const enum measure measure = asked->snapshot.measure;
+    const bool is_time = measure == MEASURE_TIME;
+    const unsigned decimals = is_time ? NS_DECIMALS : 0;
+    if (is_time) {
+        json_member_ns(json, "seconds", view->total_ns);
+    } else {
+        json_key(json, "measure");
+        measure_write(json, measure, view->total_ns);
+    }
     if (json_member_if(json, "period", view->period_ns))
-        json_decimal(json, view->period_ns, NS_DECIMALS);
+        json_decimal(json, view->period_ns, decimals);
     if (view->self_ns) {
-        json_member_array(json, "self_seconds");
+        json_member_array(json, is_time ? "self_seconds" : "self_value");
         for (size_t i = 0; i < view->count; i++)
-            json_decimal(json, view->self_ns[i], NS_DECIMALS);
+            json_decimal(json, view->self_ns[i], decimals);
         json_end(json);
     }
 
@@ -159,9 +168,11 @@ enum err_code api_get_view(const struct handler_context *handler, struct respons
                            struct err *err)
 {
     struct session_request asked;
-    enum err_code rc = session_request_begin(
-        &asked, handler,
-        QUERY_SINCE | QUERY_VIEW | (QUERY_FILTERS & ~QUERY_MARKS) | QUERY_BLOCKS, err);
+    enum err_code rc =
+        session_request_begin(&asked, handler,
+                              QUERY_SINCE | QUERY_VIEW | (QUERY_FILTERS & ~QUERY_MARKS) |
+                                  QUERY_BLOCKS | QUERY_MEASURE,
+                              err);
     if (rc)
         return rc;
     /* Nodes are those of /tree. */

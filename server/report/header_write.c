@@ -10,6 +10,7 @@
 #include "server/report/names.h"
 #include "server/settings/state_words.h"
 #include "server/wire/json.h"
+#include "server/wire/measure.h"
 #include "server/wire/rfc3339.h"
 
 /* The sentence names so many processes or threads, and counts the others. */
@@ -130,13 +131,8 @@ void report_header_write(const struct report_header *header, struct json *json)
     if (header->measure == MEASURE_TIME) {
         json_member_ns(json, "seconds", header->ns);
     } else {
-        const struct measure_facts *const facts = measure_facts_of(header->measure);
-        json_member_object(json, "measure");
-        json_member_text(json, "name", facts->name);
-        json_member_text(json, "title", facts->title);
-        json_member_text(json, "unit", facts->unit);
-        json_member_uint(json, "value", header->ns);
-        json_end(json);
+        json_key(json, "measure");
+        measure_write(json, header->measure, header->ns);
     }
 
     json_member_uint(json, "process_count", header->process_count);

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/enum_text.h"
+#include "sampler/profile/measure.h"
 #include "sampler/session.h"
 
 struct unit {
@@ -232,6 +234,31 @@ enum err_code setting_read_context(const struct setting *setting, void *out, con
                        "colons and angle brackets, or " CONTEXT_OPENTELEMETRY,
                        CONTEXT_MAX_VARIABLE - 1);
     snprintf(out, CONTEXT_MAX_VARIABLE, "%s", text);
+    return ERR_OK;
+}
+
+enum err_code setting_read_events(const struct setting *setting, void *out, const char *text,
+                                  struct err *why)
+{
+    measure_set *const measures = out;
+    (void)setting;
+    for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        const size_t length = strcspn(at, ",");
+        enum measure measure = MEASURE_TIME;
+        while (measure < MEASURE_COUNT && (strlen(measure_texts[measure]) != length ||
+                                           memcmp(measure_texts[measure], at, length) != 0))
+            measure++;
+        if (measure < MEASURE_COUNT) {
+            *measures |= MEASURE_SET(measure);
+            continue;
+        }
+        struct buffer known = { 0 };
+        measure_set_put(MEASURE_SET_ALL, &known);
+        err_set(why, ERR_INVALID, "'%.*s' is no event: want some of %s",
+                length < 32 ? (int)length : 32, at, buffer_string(&known));
+        buffer_deinit(&known);
+        return ERR_INVALID;
+    }
     return ERR_OK;
 }
 

@@ -73,6 +73,9 @@ MUST_CHECK enum err_code setting_read_number(const struct setting *setting, void
 /* A `read` for the name of a ContextVar, char[CONTEXT_MAX_VARIABLE]; "": none. */
 MUST_CHECK enum err_code setting_read_context(const struct setting *setting, void *out,
                                               const char *text, struct err *why);
+/* A `read` for names of measures, as in "time,page-faults": adds them to a measure_set. */
+MUST_CHECK enum err_code setting_read_events(const struct setting *setting, void *out,
+                                             const char *text, struct err *why);
 bool setting_is_number(const struct setting *setting);
 bool setting_is_repeatable(const struct setting *setting);
 

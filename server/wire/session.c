@@ -9,6 +9,7 @@
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/states.h"
 #include "server/wire/json.h"
+#include "server/wire/measure.h"
 #include "server/wire/retention.h"
 #include "server/wire/rfc3339.h"
 #include "server/wire/service_name.h"
@@ -102,6 +103,12 @@ bool session_info_has_gil(const struct session_info *info, const struct state_su
     const char *const python = info->target ? info->target->python : NULL;
     const size_t length = python ? strlen(python) : 0;
     return length == 0 || python[length - 1] != 't' || sums->yes[STATE_FLAG_HAS_GIL] > 0;
+}
+
+measure_set session_info_measures(const struct session_info *info)
+{
+    const measure_set measures = info->options->measures | info->snapshot->measures;
+    return measures ? measures : MEASURE_SET(MEASURE_TIME);
 }
 
 double session_info_requested_hz(const struct session_info *info)
@@ -259,6 +266,8 @@ void session_info_write(struct json *json, const struct session_info *info)
     json_member_uint(json, "generation", info->snapshot->generation);
     json_key(json, "quality");
     write_quality(json, info);
+    json_key(json, "measures");
+    measures_write(json, session_info_measures(info), info->snapshot);
     json_key(json, "retention");
     retention_write(json, info->snapshot);
     write_words(json, info);

@@ -23,6 +23,9 @@ bool session_info_target_at(const struct session_info *info, size_t index,
 /* Does its first process have a GIL?  One without has the GIL in no sample of these. */
 bool session_info_has_gil(const struct session_info *info, const struct state_sums *sums);
 
+/* The measures that the session was started for, or that its capture has. */
+measure_set session_info_measures(const struct session_info *info);
+
 /* The requested rate. */
 double session_info_requested_hz(const struct session_info *info);
 

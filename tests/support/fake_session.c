@@ -127,6 +127,19 @@ static void add_stacks(struct session *session)
     fake_session_seal(session);
 }
 
+/* Their window comes with the next one of time. */
+static void add_pages(struct session *session)
+{
+    static const struct fake_frame frames[] = { { "/srv/app.py", "main", 10, 14 },
+                                                { "/srv/grow.py", "keeps", 5, 7 } };
+    const node_id node = add_frame(session, add_frame(session, 0, &frames[0]), &frames[1]);
+    must(profile_add_measured(session->profile, MEASURE_PAGE_FAULTS, add_thread(session, 4711),
+                              STATE_ON_CPU, node, FAKE_PAGES, NULL));
+    must(profile_seal_measured(session->profile, MEASURE_PAGE_FAULTS,
+                               session->now_ns + ELAPSED_PER_SEAL_MS * NS_PER_MS,
+                               FAKE_PAGE_BYTES, NULL));
+}
+
 void fake_session_end(struct session *session, const char *reason)
 {
     pthread_mutex_lock(&session->lock);
@@ -225,14 +238,17 @@ enum err_code session_start(const struct session_options *options, struct sessio
     case FAKE_PID_EMPTY:
     case FAKE_PID_STILL:
     case FAKE_PID_LIVE:
-    case FAKE_PID_NEWER: break;
+    case FAKE_PID_NEWER:
+    case FAKE_PID_GROWS: break;
     default:
         process = options->pids[0];
         if (!exists(process))
             return err_set(err, ERR_GONE, "no process %d", (int)options->pids[0]);
     }
     struct session *const session = create(options, process);
-    if (options->pids[0] == FAKE_PID_STILL)
+    if (options->pids[0] == FAKE_PID_GROWS)
+        add_pages(session);
+    if (options->pids[0] == FAKE_PID_STILL || options->pids[0] == FAKE_PID_GROWS)
         add_stacks(session);
     else if (options->pids[0] != FAKE_PID_EMPTY)
         start_thread(session);

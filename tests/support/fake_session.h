@@ -27,6 +27,7 @@ enum fake_pid {
     FAKE_PID_DENIED = 2000000004, /* ERR_PERM */
     FAKE_PID_SHELL = 2000000005,  /* ERR_NOT_PYTHON */
     FAKE_PID_NEWER = 2000000006,  /* live, of an unknown version */
+    FAKE_PID_GROWS = 2000000007,  /* still, with fake_stacks, and with page faults */
     /* A pid that exists: live until it ends.  Any other: ERR_GONE. */
 };
 
@@ -51,5 +52,8 @@ double fake_session_max_cpu(struct session *session);
  * handles an exception; for the 5 of the other one the CPU is unknown. Whether C code runs is
  * always unknown. */
 enum { FAKE_STACK_COUNT = 4, FAKE_TOTAL = 100 };
+
+/* Those with FAKE_PID_GROWS: in /srv/grow.py, called by main of /srv/app.py; pages of 4096 bytes. */
+enum { FAKE_PAGES = 12000, FAKE_PAGE_BYTES = 4096 };
 
 #endif /* TESTS_SUPPORT_FAKE_SAMPLER_H */

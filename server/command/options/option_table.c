@@ -52,34 +52,6 @@ enum err_code option_read_pid(const struct setting *setting, void *sampling, con
     return ERR_OK;
 }
 
-/* "time,page-faults" */
-static enum err_code read_events(const struct setting *setting, void *out, const char *text,
-                                 struct err *why)
-{
-    measure_set *const measures = out;
-    (void)setting;
-    *measures = 0;
-    for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        const size_t length = strcspn(at, ",");
-        enum measure measure = MEASURE_TIME;
-        while (measure < MEASURE_COUNT && (strlen(measure_texts[measure]) != length ||
-                                           memcmp(measure_texts[measure], at, length) != 0))
-            measure++;
-        if (measure < MEASURE_COUNT) {
-            *measures |= MEASURE_SET(measure);
-            continue;
-        }
-        struct buffer known = { 0 };
-        for (size_t i = 0; i < MEASURE_COUNT; i++)
-            buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", measure_texts[i]);
-        err_set(why, ERR_INVALID, "'%.*s' is no event: want some of %s",
-                length < 32 ? (int)length : 32, at, buffer_string(&known));
-        buffer_deinit(&known);
-        return ERR_INVALID;
-    }
-    return ERR_OK;
-}
-
 static enum err_code read_listen(const struct setting *setting, void *address, const char *text,
                                  struct err *why)
 {
@@ -205,7 +177,8 @@ static const struct option table[] = {
          "what to record: wall, cpu, gil or exception", TEXTS(session_mode_texts, 0),
          GIVEN(names_mode)),
     OPTION('e', "event", "NAME", OTHER, sampling.measures, LOGGING,
-           "count time (default), page-faults; NAME,NAME", READ(read_events)),
+           "what to count: time, page-faults", READ(setting_read_events),
+           .setting.is_repeatable = true),
     OPTION('g', "gil", NULL, FLAG, is_gil_only, SAMPLING, "the same as --mode gil"),
     OPTION('n', "native", "=WHAT", CHOICE, sampling.native, SAMPLING,
            "native code: leaf (without WHAT), full (-n), off", TEXTS(session_native_texts, 0),

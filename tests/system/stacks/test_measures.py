@@ -14,6 +14,7 @@ import unittest
 from folded import read_folded
 from harness import (EachTest, Test, file_in, main, newest_python, program, run_program, skip_without_kernel_engine,
                      victim)
+from host import Host
 from kernel import script
 
 MIB = 1 << 20
@@ -211,6 +212,55 @@ class Reports(Test):
             grown = Grown(target, "-e", "page-faults", pid=child)
         self.assertLess(grown.bytes_of("unshares"), 2 * MIB)
         self.assertAlmostEqual(grown.bytes_of("grows") / (24 * MIB), 1, delta=0.1)
+
+
+class Served(Test):
+    def test_the_api_answers_for_each_measure_of_a_session_and_of_its_capture(self):
+        with victim(script("grows", GROWS)) as target, Host("--engine", "kernel", "--no-continuous") as host:
+            session = host.start(pids=[target.pid], events=["time", "page-faults"])
+            host.running(session)
+            os.kill(target.pid, signal.SIGUSR1)
+            said = json.loads(target.wait_line("^GROWN (.*)").group(1))
+            grown = sum(said.values())
+            value = lambda found: {one["name"]: one["value"] for one in found["measures"]}["page-faults"]
+            host.until("/sessions/" + session, lambda found: value(found) > 0.9 * grown)
+            capture = host.capture_of(session)
+            host.send("PATCH", "/sessions/" + session, {"state": "ended"})
+            host.until("/sessions/" + session, lambda found: found["state"] == "ended")
+            self.check(host, session, said)
+            data = host.ask("/api/v1/captures/%s/file" % capture).body
+        path = file_in("served.pyro")
+        pathlib.Path(path).write_bytes(data)
+        with Host(path) as host:
+            host.until("/sessions/1", lambda found: found["state"] == "ended")
+            self.check(host, "1", said)
+
+    def check(self, host, session, said):
+        path, grown = "/sessions/" + session, sum(said.values())
+        names = {one["name"]: one["unit"] for one in host.get(path)["measures"]}
+        self.assertEqual(names, {"time": "seconds", "page-faults": "bytes"})
+        time_view, pages = (host.get(path + "/view?measure=" + name) for name in ("time", "page-faults"))
+        self.assertNotIn("measure", time_view)
+        self.assertAlmostEqual(pages["measure"]["value"] / grown, 1, delta=0.1)
+        self.assertEqual(pages["total"] * pages["period"], pages["measure"]["value"])
+        focused = host.get(path + "/view?measure=page-faults&focus=function:keeps")
+        self.assertAlmostEqual(focused["measure"]["value"] / said["keeps"], 1, delta=0.1)
+        hottest = host.get(path + "/own-lines?measure=page-faults")
+        self.assertIn("keeps", hottest["lines"][0]["name"])
+        self.assertGreater(hottest["functions"][0]["samples"], 0)
+        folded = host.ask("/api/v1%s/export?format=collapsed&measure=page-faults" % path).body.decode()
+        self.assertEqual(sum(int(line.rpartition(" ")[2]) for line in folded.splitlines() if not line.startswith("#")),
+                         pages["measure"]["value"])
+        refused = host.ask("/api/v1%s/view?measure=cycles" % path)
+        self.assertEqual(refused.status, 400)
+        self.assertIn("the session has time, page-faults", refused.json()["detail"])
+
+    def test_events_that_nobody_knows_are_refused(self):
+        with Host("--no-continuous") as host:
+            for events in (["faults"], "time", [1], [""]):
+                answer = host.send("POST", "/sessions", {"pids": [1], "events": events})
+                self.assertEqual(answer.status, 400, events)
+                self.assertIn("events", answer.json()["detail"])
 
 
 class Refused(Test):

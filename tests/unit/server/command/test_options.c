@@ -88,6 +88,7 @@ static void events_are_chosen_by_name(void **state)
         { "record 1 --event page-faults", PAGES, NULL },
         { "record 1 -e page-faults,time", PAGES | TIME, NULL },
         { "attach 1 -e time,page-faults", PAGES | TIME, NULL },
+        { "attach 1 -e time --event page-faults", PAGES | TIME, NULL },
         { "run -e page-faults -o x.html app.py", PAGES, NULL },
         { "attach 1 -e page-faults", 0, "-e time,..." },
         { "run -e page-faults app.py", 0, "-e time,..." },
