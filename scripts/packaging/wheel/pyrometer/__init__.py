@@ -6,15 +6,22 @@
     @pyrometer.record("function.html")        # a report, as one HTML file
     def work(): ...
 
+    with pyrometer.span("checkout"):          # for pyrometer record --context pyrometer_span
+        work()
+
+    app = pyrometer.middleware(app)           # ASGI or WSGI: for --context pyrometer_request
+
     %load_ext pyrometer                       # in IPython and Jupyter: then %%pyrometer profiles a cell
 
 `python -m pyrometer` is the command line, `pytest --pyrometer` profiles tests.
 """
 
+from .context import span
 from .program import Error, path, run
 from .recording import record
+from .web import middleware
 
-__all__ = ["Error", "load_ipython_extension", "path", "record", "run"]
+__all__ = ["Error", "load_ipython_extension", "middleware", "path", "record", "run", "span"]
 
 
 def load_ipython_extension(shell):
