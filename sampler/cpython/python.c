@@ -211,7 +211,8 @@ void python_refresh_context(struct python *python, uint64_t now_ns)
 }
 
 struct context_value *python_context(struct python *python, const struct thread *thread,
-                                     struct memory *memory, bool is_copy, uint64_t now_ns)
+                                     struct memory *memory, enum context_source source,
+                                     uint64_t now_ns)
 {
     struct context_value *const published =
         python->thread_contexts
@@ -219,7 +220,7 @@ struct context_value *python_context(struct python *python, const struct thread 
             : NULL;
     if (published || !python->contexts)
         return published;
-    return contexts_read(python->contexts, thread, memory, is_copy, now_ns);
+    return contexts_read(python->contexts, thread, memory, source, now_ns);
 }
 
 struct context_value *python_task_context(struct python *python, const struct task *task,

@@ -19,6 +19,7 @@
 #include "sampler/base/strtab.h"
 #include "sampler/base/three_valued.h"
 #include "sampler/cpython/asyncio/tasks.h"
+#include "sampler/cpython/contexts/contexts.h"
 #include "sampler/cpython/objects/code.h"
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/cpython/threads/thread_state.h"
@@ -29,7 +30,6 @@
 enum { PYTHON_MAX_THREADS_PER_TICK = 256 };
 
 struct buffer;
-struct context_value;
 struct locals_request;
 struct python;
 struct task;
@@ -57,9 +57,10 @@ MUST_CHECK enum err_code python_watch_context(struct python *python, const char 
                                               struct err *err);
 /* To be called now and then, between ticks: finds what publishes spans in libraries that are new. */
 void python_refresh_context(struct python *python, uint64_t now_ns);
-/* The value for a thread that has just been read from this memory, which is a copy or not.  NULL: none is watched. */
+/* The value for a thread, from the memory of this source.  NULL: none is watched. */
 struct context_value *python_context(struct python *python, const struct thread *thread,
-                                     struct memory *memory, bool is_copy, uint64_t now_ns);
+                                     struct memory *memory, enum context_source source,
+                                     uint64_t now_ns);
 
 /* Can the state of a thread be read in this version: does it hold the GIL, does it handle an exception?
  * false: the state is VALUE_UNKNOWN for all threads. */

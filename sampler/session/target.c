@@ -203,30 +203,41 @@ bool target_is_same(struct target *target)
     return true;
 }
 
-/* A thread that waits stays in its context, but may have been away and come back to the same place in another one.
- * One that runs may be in another context at the same place. */
-static bool keeps_context(const struct thread_reading *reading)
-{
-    enum { MOVING_READINGS = 4, READINGS = 64 };
-    const struct stack *const stack = &reading->thread->stack;
-    return reading->context && stack->is_unchanged && stack->still > MOVING_READINGS &&
-           stack->still % READINGS != 0 && reading->state.has_gil == VALUE_NO;
-}
-
 void target_read_context(struct target *target, struct thread_reading *reading,
                          struct memory *copy)
 {
     struct memory *const process = &target->process.memory.memory;
     const uint32_t before = reading->context;
-    if (target->fold.contexts && (copy || !keeps_context(reading))) {
+    /* A thread at the same place as before may have been away, and come back to it for something else. */
+    if (target->fold.contexts) {
         struct context_value *const value =
-            python_context(target->python, reading->thread, copy ? copy : process, copy != NULL,
-                           reading->now_ns);
+            python_context(target->python, reading->thread, copy ? copy : process,
+                           copy ? CONTEXT_OF_COPY : CONTEXT_OF_READING, reading->now_ns);
         const bool is_new = value->kind == CONTEXT_SET && !value->tag;
         if (!is_new || memory_confirm(process) == ERR_OK)
             reading->context = context_marks_find(target->fold.contexts, value);
     }
     reading->is_in_new_context = reading->context != before;
+}
+
+bool target_has_new_context(struct target *target, uint64_t now_ns)
+{
+    enum { MOST_THREADS = 32 };
+    const struct thread_list *const list = target->fold.threads;
+    if (!target->fold.contexts || list->count > MOST_THREADS)
+        return false;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct thread_reading *const reading = reading_of(list->items[i]);
+        if (!reading->now_ns)
+            continue;
+        struct context_value *const value =
+            python_context(target->python, list->items[i], &target->process.memory.memory,
+                           CONTEXT_OF_NOW, now_ns);
+        if ((value->kind == CONTEXT_SET && !value->tag) ||
+            context_marks_find(target->fold.contexts, value) != reading->context)
+            return true;
+    }
+    return false;
 }
 
 enum err_code target_read_locals(struct target *target, const struct thread_reading *reading,

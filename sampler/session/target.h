@@ -102,6 +102,9 @@ MUST_CHECK enum err_code target_leave(struct target *target, uint64_t now_ns);
 void target_read_context(struct target *target, struct thread_reading *reading,
                          struct memory *copy);
 
+/* Does a thread work for something else than when it was read last?  false, too, where there are too many threads to ask. */
+bool target_has_new_context(struct target *target, uint64_t now_ns);
+
 /* Reads the variables of a thread that stands still as long as this takes, if they are wanted and have not been read; target_place_locals
  * follows once the reading has been folded. */
 MUST_CHECK enum err_code target_read_locals(struct target *target,

@@ -404,16 +404,17 @@ static struct context_value *read_context(struct contexts *contexts, remote_addr
 }
 
 struct context_value *contexts_read(struct contexts *contexts, const struct thread *thread,
-                                    struct memory *memory, bool is_copy, uint64_t now_ns)
+                                    struct memory *memory, enum context_source source,
+                                    uint64_t now_ns)
 {
     const struct copy *const copy = &thread->stack.copy;
     const uint32_t place = contexts->layout->tstate_context;
     remote_addr context;
-    contexts->is_copy = is_copy;
+    contexts->is_copy = source == CONTEXT_OF_COPY;
     if (!place)
         return contexts->has_none ? &contexts->unset : &contexts->unknown;
     /* A copy that repeats a stack has no thread state. */
-    if (!is_copy && place + WORD <= copy->tstate_bytes)
+    if (source == CONTEXT_OF_READING && place + WORD <= copy->tstate_bytes)
         context = field_u64(copy->tstate, place);
     else if (memory_read_u64(memory, thread->head.addr + place, &context))
         return &contexts->unknown;

@@ -58,6 +58,13 @@ struct context_value {
     char text[VALUE_MAX_TEXT];
 };
 
+/* The source of a thread's value. */
+enum context_source {
+    CONTEXT_OF_READING, /* the process, whose thread state has just been read */
+    CONTEXT_OF_COPY,    /* memory of one instant, see above */
+    CONTEXT_OF_NOW,     /* the process; what was read of the thread may be old */
+};
+
 struct contexts;
 
 /* name NULL: the current span of OpenTelemetry.  layout: its tstate_context is set once that is known.  Borrows
@@ -76,10 +83,10 @@ void contexts_read_places(struct contexts *contexts);
 void contexts_search(struct contexts *contexts, uint64_t now_ns);
 void contexts_trail(const struct contexts *contexts, struct contexts_trail *out);
 
-/* The value for a thread whose state has just been read.  memory: what it was read from.  is_copy: of an instant, see
- * above.  Valid until the next call. */
+/* The value for a thread.  memory: of the source.  Valid until the next call. */
 struct context_value *contexts_read(struct contexts *contexts, const struct thread *thread,
-                                    struct memory *memory, bool is_copy, uint64_t now_ns);
+                                    struct memory *memory, enum context_source source,
+                                    uint64_t now_ns);
 
 /* The value for an asyncio task that waits: its context is named behind its coroutine, whose place in a task is given.
  * Valid until the next call. */

@@ -173,11 +173,12 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
     return innermost && !fold->is_beside ? base_of(fold, innermost, node) : ERR_OK;
 }
 
-/* A task cannot change its context while it stands still.  left: how many may still be read. */
+/* A task that waits where it did may be another one, whose frames lie where those of one that ended were.  left: how many may
+ * still be read. */
 static void read_context(struct task_fold *fold, struct task *task, uint64_t now_ns,
                          size_t *left)
 {
-    if (!fold->contexts || (task->context && task->context_ns == task->since_ns) || !*left)
+    if (!fold->contexts || !*left)
         return;
     struct context_value *const value = python_task_context(fold->python, task, now_ns);
     (*left)--;
@@ -226,14 +227,18 @@ enum err_code task_fold_flush(struct task_fold *fold, uint64_t now_ns)
 {
     const struct tasks *const all = fold->tasks;
     const double share = all->covered ? (double)all->wanted / (double)all->covered : 1;
+    const size_t task_count = all->table.count;
+    /* Others come first each time. */
+    const size_t first =
+        task_count ? (size_t)(fold->readings * TASK_FOLD_CONTEXTS % task_count) : 0;
     double due = 0.5;
     uint64_t counted = 0;
     size_t contexts_left = TASK_FOLD_CONTEXTS;
     enum err_code rc = ERR_OK;
     if (!fold->readings || !fold->owed)
         return ERR_OK;
-    for (size_t i = 0; i < all->table.count && !rc && fold->counts_waiting; i++) {
-        struct task *const task = &all->table.items[i];
+    for (size_t i = 0; i < task_count && !rc && fold->counts_waiting; i++) {
+        struct task *const task = &all->table.items[(first + i) % task_count];
         if (!is_counted(task))
             continue;
         const double stands_for = !task->is_awaiter ? share * task->times

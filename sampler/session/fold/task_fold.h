@@ -12,8 +12,8 @@
  * the other's stack and not counted for itself, unless they wait for each other.  Of very many
  * tasks, those that were read count for the others, too.
  *
- * A waiting task has the value of its context, which is read when the task comes to where it waits: of TASK_FOLD_CONTEXTS tasks
- * at a time, the others follow at the next readings.
+ * A waiting task has the value of its context, which is read with the tasks: of TASK_FOLD_CONTEXTS of them at a time, the
+ * others follow at the next readings, and have the value they had meanwhile if they still wait where they did.
  *
  * Tasks are read every TASK_FOLD_EVERY_NS, and less often if that takes more than a twentieth of
  * the time.
@@ -35,7 +35,7 @@
 #include "sampler/session/fold/frame_nodes.h"
 
 #define TASK_FOLD_EVERY_NS 10000000ull
-enum { TASK_FOLD_MAX_AWAITERS = 256, TASK_FOLD_CONTEXTS = 256 };
+enum { TASK_FOLD_MAX_AWAITERS = 256, TASK_FOLD_CONTEXTS = 128 };
 
 struct task_base {
     node_id node;

@@ -114,7 +114,8 @@ static bool skip(struct engine *engine, uint64_t instant_ns)
     if (!remote->count || remote->tick.weight > 1 || remote->tick.stopper.count)
         return false;
     for (size_t i = 0; i < remote->count; i++)
-        if (instant_ns >= stops_idle_until(&remote->targets[i]->stops))
+        if (instant_ns >= stops_idle_until(&remote->targets[i]->stops) ||
+            remote->targets[i]->target->fold.contexts)
             return false;
     for (size_t i = 0; i < remote->count; i++)
         remote_target_skip(remote->targets[i], instant_ns);

@@ -555,6 +555,14 @@ enum err_code remote_target_sample(struct remote_target *remote, struct remote_t
                                .turn = stops_next(&remote->stops, tick->now_ns) };
     if (tick->stopper.count)
         resume_threads(&now, &(struct sampled){ .count = 0 });
+    /* The value that a thread works for is known without a stop. */
+    if (now.turn.step == STOPS_SKIP && !remote->stops.needs_stops &&
+        target_has_new_context(remote->target, tick->now_ns)) {
+        now.turn = stops_take_back(&remote->stops, tick->now_ns);
+        const enum err_code repeated = remote_target_repeat(remote, tick->now_ns);
+        if (repeated)
+            return repeated;
+    }
     if (now.turn.step == STOPS_SKIP) {
         remote_target_pass(remote);
         return ERR_OK;

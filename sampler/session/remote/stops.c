@@ -147,6 +147,12 @@ struct stops_turn stops_next(struct stops *stops, uint64_t now_ns)
     return turn;
 }
 
+struct stops_turn stops_take_back(struct stops *stops, uint64_t now_ns)
+{
+    stops->skipped.ticks--;
+    return (struct stops_turn){ STOPS_MOVING, 1, now_ns };
+}
+
 bool stops_wants_probe(struct stops *stops)
 {
     return stops->is_still && !stops->needs_stops && stops->policy == SESSION_STOP_AUTO &&

@@ -89,6 +89,8 @@ struct stops_turn stops_next(struct stops *stops, uint64_t now_ns);
 uint64_t stops_idle_until(const struct stops *stops);
 /* Counts a tick before that instant as stops_next does. */
 void stops_skip(struct stops *stops, uint64_t now_ns);
+/* The turn of a tick that stops_next has skipped, and that is read after all, without stops, for itself alone. */
+struct stops_turn stops_take_back(struct stops *stops, uint64_t now_ns);
 /* A reading stands for all ticks up to now.  Without this call, what stops_next returned was not read. */
 void stops_stood(struct stops *stops);
 /* Are threads to be read while they move, after this stop? */

@@ -1,12 +1,13 @@
 """Requests: how long each value of a ContextVar lasts, and which samples a choice of them keeps, on every interpreter."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
 import sys
 import urllib.parse
 
-from harness import SLOWNESS, VICTIMS, Live, Test, file_in, kinds, main, run_program, victim
+from harness import ENGINE, SLOWNESS, VICTIMS, Live, Test, file_in, kinds, main, run_program, victim
 
 SLOW_S, REQUESTS = 0.1, 400
 # A share of the samples of slow requests, of which 94 % are in fetch by their time.
@@ -53,9 +54,15 @@ def tried(check, again=lambda: None):
 
 class Slow(Test):
     def check_each(self, mode, *options):
-        for python in kinds():
-            with self.subTest(python.version):
-                tried(lambda python=python: self.check(python, mode, *options))
+        pythons = kinds()
+        if ENGINE == "kernel":
+            pythons = [pythons[0], pythons[len(pythons) // 2], pythons[-1]]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            checks = {python.version: pool.submit(tried, lambda python=python: self.check(python, mode, *options))
+                      for python in pythons}
+        for version, done in checks.items():
+            with self.subTest(version):
+                done.result()
 
     def check(self, python, mode, *options):
         name = "requests-%s-%s" % (mode, python.version)

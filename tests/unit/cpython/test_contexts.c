@@ -171,8 +171,8 @@ static struct context_value *read_copy_of(struct context_world *world, struct in
 {
     instant->memory = (struct memory){ .readv = read_instant };
     instant->process = &world->python.memory.memory;
-    return contexts_read(world->contexts, world->list.items[0], &instant->memory, true,
-                         CONTEXT_WORLD_NOW_NS);
+    return contexts_read(world->contexts, world->list.items[0], &instant->memory,
+                         CONTEXT_OF_COPY, CONTEXT_WORLD_NOW_NS);
 }
 
 static void test_copies(struct context_world *world)

@@ -265,6 +265,24 @@ static void every_tick_is_stood_for_once(void **state)
         assert_true(world.steps[step] > 0);
 }
 
+/* A skipped tick that is read after all stands for itself, and those before it are left to be repeated. */
+static void a_skipped_tick_is_taken_back(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SESSION_STOP_AUTO);
+    world.uncertain = 1;
+    run(&world, 3);
+    while (world.stops.skipped.ticks < 2)
+        tick(&world);
+    const uint32_t skipped = world.stops.skipped.ticks;
+    const struct stops_turn turn = stops_take_back(&world.stops, world.now_ns);
+    assert_int_equal(turn.step, STOPS_MOVING);
+    assert_int_equal(turn.ticks, 1);
+    assert_int_equal(turn.since_ns, world.now_ns);
+    assert_int_equal(world.stops.skipped.ticks, skipped - 1);
+}
+
 /* A reading that failed stands for nothing: the next one stands for what was skipped before both. */
 static void a_reading_that_failed_takes_no_skipped_ticks(void **state)
 {
@@ -441,6 +459,7 @@ TEST_GROUP(cmocka_unit_test(never_and_always_are_kept),
            cmocka_unit_test(quick_stops_are_no_more_frequent_than_others),
            cmocka_unit_test(what_was_not_used_is_not_saved_up),
            cmocka_unit_test(every_tick_is_stood_for_once),
+           cmocka_unit_test(a_skipped_tick_is_taken_back),
            cmocka_unit_test(a_reading_that_failed_takes_no_skipped_ticks),
            cmocka_unit_test(waiting_counts_for_what_it_is),
            cmocka_unit_test(a_long_rest_changes_no_gap),

@@ -161,7 +161,7 @@ struct context_value *context_world_read_at(struct context_world *world, uint64_
     assert_int_equal(memory_read(memory, thread->head.addr, thread->stack.copy.tstate,
                                  thread->stack.copy.tstate_bytes),
                      ERR_OK);
-    return contexts_read(world->contexts, thread, memory, false, now_ns);
+    return contexts_read(world->contexts, thread, memory, CONTEXT_OF_READING, now_ns);
 }
 
 struct context_value *context_world_read(struct context_world *world)
