@@ -21,6 +21,7 @@ static const struct {
     foreign_read *read;
 } formats[] = {
     { "binary", tachyon_begins, tachyon_read },
+    { "pstats", pstats_begins, pstats_read },
     { "pprof", pprof_begins, pprof_read },
     { "speedscope", speedscope_begins, speedscope_read },
     { "collapsed stacks", collapsed_begins, collapsed_read },

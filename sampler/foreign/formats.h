@@ -21,9 +21,10 @@ foreign_read collapsed_read;
 foreign_begins collapsed_begins;
 foreign_read pprof_read;
 foreign_begins pprof_begins;
+foreign_read pstats_read;
+foreign_begins pstats_begins;
 foreign_read speedscope_read;
 foreign_begins speedscope_begins;
-
 foreign_read tachyon_read;
 foreign_begins tachyon_begins;
 

@@ -3,6 +3,7 @@
 import collections
 import gzip
 import json
+import marshal
 import os
 import re
 import subprocess
@@ -312,6 +313,81 @@ class Tachyon(Opened):
         self.refused(data[:20] + bytes(8) + data[28:], "its interval of 0 us is out of range")
 
 
+class Pstats(Opened):
+    """A call graph: own times are exact, and divided among direct callers as the file says; what is above these is an estimate."""
+
+    def stats(self, name):
+        with open(file_of(name), "rb") as file:
+            return marshal.load(file)
+
+    def made(self, stats):
+        path = file_in("made.pstats")
+        with open(path, "wb") as file:
+            marshal.dump(stats, file)
+        return without_threads(self.times(path))
+
+    def test_own_times_are_those_of_the_tool(self):
+        for name in ("cprofile-3.8.pstats", "cprofile-3.13.pstats", "profile.pstats", "tachyon.pstats"):
+            expected = collections.Counter()
+            for key, row in self.stats(name).items():
+                # Tachyon says in a key of its own that it sampled; what `profile` runs has its code object for a name.
+                if len(key) == 3:
+                    expected[getattr(key[2], "co_name", key[2])] += round(row[2] * 1e9)
+            with self.subTest(name=name):
+                found = collections.Counter()
+                for stack, ns in without_threads(self.times(file_of(name))).items():
+                    found[stack[-1]] += ns
+                self.assertEqual(found, +expected)
+        self.assertIn("stacks (estimated from callers)", self.summary(file_of("cprofile-3.8.pstats")))
+        self.assertIn("stacks (estimated from numbers of calls)", self.summary(file_of("profile.pstats")))
+
+    def test_time_is_divided_among_callers(self):
+        a, b, leaf, below = ("x.py", 1, "a"), ("x.py", 2, "b"), ("x.py", 3, "leaf"), ("~", 0, "<built-in method time.sleep>")
+        stats = {a: (1, 1, 0.5, 5.5, {}), b: (1, 1, 0.25, 2.25, {}),
+                 leaf: (4, 4, 4.0, 6.0, {a: (2, 2, 3.0, 4.5), b: (2, 2, 1.0, 1.5)}),
+                 below: (8, 8, 2.0, 2.0, {leaf: (8, 8, 2.0, 2.0)})}
+        name = below[2]
+        expected = {("a",): 500000000, ("b",): 250000000, ("a", "leaf"): 3000000000, ("b", "leaf"): 1000000000,
+                    # Three quarters of the time of `leaf` are below `a`.
+                    ("a", "leaf", name): 1500000000, ("b", "leaf", name): 500000000}
+        self.assertEqual(self.made(stats), expected)
+        # A file of `profile` has the calls of a caller, not its time.
+        stats[leaf] = (4, 4, 4.0, 6.0, {a: 1, b: 3})
+        self.assertEqual(self.made(stats)["b", "leaf"], 3000000000)
+
+    def test_recursion_ends_a_stack(self):
+        root, fall, other = ("x.py", 1, "root"), ("x.py", 2, "fall"), ("x.py", 3, "other")
+        stats = {root: (1, 1, 0.0, 3.0, {}), fall: (1, 5, 3.0, 3.0, {root: (1, 1, 1.0, 3.0), fall: (4, 1, 2.0, 2.0)})}
+        self.assertEqual(self.made(stats), {("root", "fall"): 1000000000, ("root", "fall", "fall"): 2000000000})
+        # A cycle that nobody began.
+        stats = {fall: (3, 3, 1.0, 3.0, {other: (3, 3, 1.0, 3.0)}), other: (3, 3, 2.0, 3.0, {fall: (3, 3, 2.0, 3.0)})}
+        self.assertEqual(self.made(stats), {("fall", "other", "fall"): 1000000000, ("fall", "other"): 2000000000})
+
+    def test_a_large_graph_is_bounded(self):
+        """Some of too many stacks are shown, and own times are whole nevertheless."""
+        functions = [("x.py", i, "function %d" % i) for i in range(300)]
+        stats = {function: (299, 299, 0.001 * (i + 1), 1.0, {caller: (1, 1, 0.001 * (i + 1) / 299, 1.0 / 299) for caller in functions})
+                 for i, function in enumerate(functions)}
+        found = collections.Counter()
+        for stack, ns in self.made(stats).items():
+            found[stack[-1]] += ns
+        self.assertEqual(found, {function[2]: 1000000 * (i + 1) for i, function in enumerate(functions)})
+
+    def test_damaged_ones_are_one_line(self):
+        with open(file_of("cprofile-3.13.pstats"), "rb") as file:
+            data = file.read()
+        self.refused(data[:len(data) // 2], "damaged pstats: ")
+        self.refused(marshal.dumps({}), "it has no samples")
+        key = ("x.py", 1, "a")
+        self.refused(marshal.dumps({key: (1, 1, 0.5, 5.5)}), "the numbers of a function are no tuple of five at byte")
+        self.refused(marshal.dumps({key: (1, 1, float("nan"), 5.5, {})}), "a number is missing at byte")
+        self.refused(marshal.dumps({key: (1, 1, 1e12, 1e12, {})}), "its times are too large")
+        self.refused(marshal.dumps({key: (1, 1, 0.5, 5.5, {key: "x"})}), "a caller without times or a number of calls at byte")
+        self.refused(marshal.dumps({key: (1, 1, 0.5, 5.5, {("x.py", "a"): 1})}), "a function is no tuple of three at byte")
+        self.refused(b"{)\3r\7\0\0\0" + b"z\1x" * 3, "not a Pyrometer capture")
+        self.refused(b"{)\3z\1xr\7\0\0\0", "a reference to an object that is not there at byte")
+
+
 class RoundTrip(Opened):
     def capture(self):
         path = file_in("trip.pyro")
@@ -340,6 +416,14 @@ class RoundTrip(Opened):
         # States are in the file, so the parts of time are.
         parts = [re.search("^Time: .*$", self.summary(path), re.M).group() for path in self.paths]
         self.assertEqual(parts[0], parts[1])
+
+    def test_pstats(self):
+        before, after = self.again("pstats", "trip.pstats")
+        own = [collections.Counter(), collections.Counter()]
+        for times, kept in zip((before, after), own):
+            for stack, ns in without_threads(times).items():
+                kept[stack[-1]] += ns
+        self.assertEqual(own[0], own[1])
 
     def test_collapsed(self):
         capture, other = self.capture(), file_in("trip.folded")
