@@ -19,6 +19,8 @@ typedef bool foreign_begins(const unsigned char *data, size_t bytes);
 
 foreign_read collapsed_read;
 foreign_begins collapsed_begins;
+foreign_read gecko_read;
+foreign_begins gecko_begins;
 foreign_read pprof_read;
 foreign_begins pprof_begins;
 foreign_read pstats_read;

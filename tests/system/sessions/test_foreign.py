@@ -388,6 +388,73 @@ class Pstats(Opened):
         self.refused(b"{)\3z\1xr\7\0\0\0", "a reference to an object that is not there at byte")
 
 
+def gecko_stacks(path):
+    """Samples of each stack of a processed profile whose threads have tables of their own."""
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    counts = collections.Counter()
+    for thread in document["threads"]:
+        stacks, frames, functions = thread["stackTable"], thread["frameTable"]["func"], thread["funcTable"]["name"]
+        strings = thread.get("stringArray") or document["shared"]["stringArray"]
+        for stack in thread["samples"]["stack"]:
+            names = []
+            while stack is not None:
+                names.append(strings[functions[frames[stacks["frame"][stack]]]])
+                stack = stacks["prefix"][stack]
+            counts[tuple(reversed(names))] += 1
+    return counts, round(document["meta"]["interval"] * 1e6)
+
+
+class Gecko(Opened):
+    @staticmethod
+    def made(samples, **more):
+        tables = {"stringArray": ["main", "x.py", "work", "<GC>"], "sources": {"filename": [1]},
+                  "funcTable": {"name": [0, 2, 3], "source": [0, 0, None], "lineNumber": [1, 5, None]},
+                  "frameTable": {"func": [0, 1, 2], "line": [2, 6, None]}, "stackTable": {"frame": [0, 1, 2], "prefix": [None, 0, 1]}}
+        return {"threads": [{"name": "a", "pid": "12.1", "tid": 14, "processName": "app", "samples": samples}], "shared": tables,
+                "meta": {"interval": 2.5, "preprocessedProfileVersion": 61, "product": "app", **more}}
+
+    def test_samples_are_those_of_tachyon(self):
+        path = file_of("tachyon.gecko.json")
+        counts, interval_ns = gecko_stacks(path)
+        self.assertEqual(without_threads(self.times(path)), {stack: count * interval_ns for stack, count in counts.items()})
+        self.assertIn("a profile of Tachyon Sampling Profiler (Firefox Profiler), without states, times of day", self.summary(path))
+
+    def test_weights_are_what_they_are(self):
+        stacks = ("main",), ("main", "work"), ("main", "work", "<GC>")
+        for samples, expected in (
+                ({"weight": None, "stack": [0, 2, 1, 2], "timeDeltas": [0, 1, 2, 3]}, (2500000, 2500000, 5000000)),
+                ({"weight": [1, 2, 3, 0], "stack": [0, 1, 2, None], "time": [1, 2, 3, 4]}, (2500000, 5000000, 7500000)),
+                ({"weightType": "tracing-ms", "weight": [0.25, 1e-6, 3], "stack": [0, 1, 2], "time": [1, 2, 3]}, (250000, 1, 3000000))):
+            path = file_of_text("made.gecko.json", json.dumps(self.made(samples)))
+            times = self.times(path)
+            self.assertEqual(times, {"a (14)": dict(zip(stacks, expected))})
+        path = file_of_text("made.gecko.json", json.dumps(self.made({"weightType": "bytes", "weight": [7, 9], "stack": [0, 1]})))
+        found = collections.Counter({stack: count for (_, stack), count in self.replay(path).items()})
+        self.assertEqual(found, {stacks[0]: 7, stacks[1]: 9})
+        self.assertIn("that counts bytes", self.summary(path))
+
+    def test_damaged_ones_are_one_line(self):
+        with open(file_of("tachyon.gecko.json"), "rb") as file:
+            data = file.read()
+        self.refused(data[:len(data) // 2], "damaged Firefox Profiler: it was cut at byte")
+
+        def refused(document, expected):
+            self.refused(json.dumps(document).encode(), expected)
+
+        refused(self.made({"stack": [3], "time": [1]}), "a stack that is not in the table at byte")
+        refused(self.made({"stack": [0, 1], "time": [1]}), "a time is missing, or too large, at byte")
+        refused(self.made({"stack": [0], "weight": [-1]}), "a weight is missing, or below 0, at byte")
+        refused(self.made({"stack": []}), "it has no samples")
+        document = self.made({"stack": [0]})
+        document["shared"]["stackTable"]["prefix"][0] = 1
+        refused(document, "stack 0 is below a later one")
+        document["shared"]["stackTable"] = {"frame": [9], "prefix": [None]}
+        refused(document, "stack 0 has no function")
+        document["shared"]["stackTable"] = {"frame": [1 << 40], "prefix": [None]}
+        refused(document, "a number of a table is out of range at byte")
+
+
 class RoundTrip(Opened):
     def capture(self):
         path = file_in("trip.pyro")
@@ -416,6 +483,11 @@ class RoundTrip(Opened):
         # States are in the file, so the parts of time are.
         parts = [re.search("^Time: .*$", self.summary(path), re.M).group() for path in self.paths]
         self.assertEqual(parts[0], parts[1])
+
+    def test_gecko(self):
+        before, after = self.again("gecko", "trip.gecko.json")
+        self.assertEqual(without_threads(after), without_threads(before))
+        self.assertEqual(set(before), set(after))
 
     def test_pstats(self):
         before, after = self.again("pstats", "trip.pstats")
