@@ -9,7 +9,7 @@
  * The value of a sample without such a mark is unknown.  Views leave the mark out unless it is asked for
  * (frame_filters.h); filters see it all the same.
  *
- * Limits: CONTEXT_MAX_NAME bytes of a mark's name.
+ * Limits: CONTEXT_MAX_NAME bytes of a mark's name; CONTEXT_VALUES_MAX values of a session.
  */
 #ifndef SAMPLER_PROFILE_CONTEXT_H
 #define SAMPLER_PROFILE_CONTEXT_H
@@ -19,7 +19,7 @@
 
 #include "sampler/profile/profile.h"
 
-enum { CONTEXT_MAX_VARIABLE = 64, CONTEXT_MAX_NAME = 192 };
+enum { CONTEXT_MAX_VARIABLE = 64, CONTEXT_MAX_NAME = 192, CONTEXT_VALUES_MAX = 1 << 16 };
 
 /* The variable that stands for the current span of OpenTelemetry: its values are the ids of the trace and the span,
  * with a space between. */

@@ -218,7 +218,7 @@ export const VIEW_TEXT = {
       "A request is a value of the recorded ContextVar, and lasts from its first to its last sample. Those of the selected range of time; rows: of the selected durations, the slowest first.",
     cut: (count) => counted("request")(count) + " began before the recording or ended after it.",
     rough: (count) => "Of " + counted("request")(count) + " only the window is known.",
-    other: (count) => samples(count) + " are of requests beyond those that are kept.",
+    other: (count) => samples(count) + " are of requests beyond the first 65,536, which are only counted.",
     inReport: "Reports have no list of requests: open the capture with pyrometer serve.",
     none: "No requests were recorded: start with --context NAME, a ContextVar such as request_id.",
   },

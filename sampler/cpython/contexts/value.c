@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/base/utf8.h"
 #include "sampler/cpython/objects/dict.h"
 #include "sampler/cpython/objects/number.h"
@@ -13,29 +14,52 @@ enum {
     MAX_ENTRIES = 64 /* of an OpenTelemetry context */
 };
 
-static void put_text(const unsigned char *bytes, size_t length, char out[VALUE_MAX_TEXT])
+#define CUT_MARK "\xe2\x80\xa6" /* U+2026, an ellipsis */
+
+/* The first `room` bytes or fewer; returns how many. */
+static size_t put_text(const unsigned char *bytes, size_t length, size_t room,
+                       char out[VALUE_MAX_TEXT])
 {
-    const size_t cut = utf8_cut((const char *)bytes, length, VALUE_MAX_TEXT - 1);
+    const size_t cut = utf8_cut((const char *)bytes, length, room);
     for (size_t i = 0; i < cut; i++)
         out[i] = bytes[i] < ' ' || bytes[i] == 0x7f ? '?' : (char)bytes[i];
     out[cut] = '\0';
+    return cut;
+}
+
+/* The begin of a text that is longer than is shown. */
+static void put_cut_text(const unsigned char *bytes, size_t length, uint64_t hash,
+                         char out[VALUE_MAX_TEXT])
+{
+    enum { HASH_DIGITS = 16 };
+    const size_t used =
+        put_text(bytes, length, VALUE_MAX_TEXT - sizeof CUT_MARK - HASH_DIGITS, out);
+    snprintf(out + used, VALUE_MAX_TEXT - used, CUT_MARK "%016" PRIx64, hash);
 }
 
 static enum err_code read_str(struct memory *memory, const struct layout *layout,
                               remote_addr object, struct object_bytes *scratch,
                               char out[VALUE_MAX_TEXT])
 {
-    const enum err_code rc =
+    uint64_t count = 0, hash = 0;
+    enum err_code rc =
         object_read_str_start(memory, layout, object, VALUE_MAX_CHARACTERS, scratch);
-    if (!rc)
-        put_text(scratch->bytes, scratch->count, out);
-    return rc;
+    /* A character has a byte or more. */
+    if (!rc && scratch->count >= VALUE_MAX_CHARACTERS)
+        rc = object_hash_str(memory, layout, object, VALUE_HASHED_BYTES, &count, &hash);
+    if (rc)
+        return rc;
+    if (count > VALUE_MAX_CHARACTERS || scratch->count >= VALUE_MAX_TEXT)
+        put_cut_text(scratch->bytes, scratch->count, hash, out);
+    else
+        put_text(scratch->bytes, scratch->count, VALUE_MAX_TEXT - 1, out);
+    return ERR_OK;
 }
 
 static enum err_code read_bytes(struct memory *memory, const struct layout *layout,
                                 remote_addr object, char out[VALUE_MAX_TEXT])
 {
-    unsigned char bytes[VALUE_MAX_CHARACTERS];
+    unsigned char bytes[VALUE_HASHED_BYTES];
     uint64_t length;
     enum err_code rc = memory_read_u64(memory, object + layout->bytes_length, &length);
     if (rc)
@@ -45,10 +69,15 @@ static enum err_code read_bytes(struct memory *memory, const struct layout *layo
         rc = memory_read(memory, object + layout->bytes_data, bytes, count);
     if (rc)
         return rc;
+    const uint64_t hash =
+        hash_bytes(bytes, count, hash_bytes(&length, sizeof length, HASH_SEED));
     for (size_t i = 0; i < count; i++)
         if (bytes[i] > '~')
             bytes[i] = '?';
-    put_text(bytes, count, out);
+    if (length <= VALUE_MAX_CHARACTERS)
+        put_text(bytes, count, VALUE_MAX_TEXT - 1, out);
+    else
+        put_cut_text(bytes, VALUE_MAX_CHARACTERS, hash, out);
     return ERR_OK;
 }
 

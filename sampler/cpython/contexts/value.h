@@ -5,9 +5,12 @@
  * name of its type, in angle brackets.  An OpenTelemetry context has the ids of its span: 32 and 16 hexadecimal digits,
  * with a space between.
  *
+ * A text that is too long is cut, and ends with a hash of its length and its first VALUE_HASHED_BYTES: longer ones that are
+ * equal in both are one value.
+ *
  * Ownership: the caller's storage.
  * Threads: none.
- * Limits: VALUE_MAX_TEXT bytes, VALUE_MAX_CHARACTERS of a str or bytes; the rest is cut off.
+ * Limits: VALUE_MAX_TEXT bytes, VALUE_MAX_CHARACTERS of a str or bytes.
  */
 #ifndef SAMPLER_CPYTHON_CONTEXTS_VALUE_H
 #define SAMPLER_CPYTHON_CONTEXTS_VALUE_H
@@ -17,7 +20,7 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/process/memory.h"
 
-enum { VALUE_MAX_CHARACTERS = 64, VALUE_MAX_TEXT = 96 };
+enum { VALUE_MAX_CHARACTERS = 64, VALUE_MAX_TEXT = 96, VALUE_HASHED_BYTES = 256 };
 
 /* Control characters become '?'.  scratch: grows as needed.  ERR_NOT_FOUND: the value stands for none (Ellipsis). */
 MUST_CHECK enum err_code value_read(struct memory *memory, const struct layout *layout,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/base/file_name.h"
+#include "sampler/base/hash.h"
 #include "sampler/base/utf8.h"
 #include "sampler/base/vec.h"
 
@@ -130,6 +131,29 @@ enum err_code object_read_characters(struct memory *memory, const struct layout 
     }
     *count_out = characters.count;
     return rc;
+}
+
+enum err_code object_hash_str(struct memory *memory, const struct layout *layout,
+                              remote_addr addr, size_t most, uint64_t *count_out,
+                              uint64_t *hash_out)
+{
+    unsigned char raw[OBJECT_MAX_HASHED];
+    struct str_characters characters;
+    enum err_code rc =
+        most <= sizeof raw ? find_characters(memory, layout, addr, &characters) : ERR_LIMIT;
+    if (rc)
+        return rc;
+    const uint64_t whole = most / characters.width;
+    const size_t bytes =
+        (size_t)(characters.count < whole ? characters.count : whole) * characters.width;
+    if (bytes)
+        rc = memory_read(memory, characters.addr, raw, bytes);
+    if (rc)
+        return rc;
+    *count_out = characters.count;
+    *hash_out = hash_bytes(raw, bytes,
+                           hash_bytes(&characters.count, sizeof characters.count, HASH_SEED));
+    return ERR_OK;
 }
 
 enum err_code object_read_bytes(struct memory *memory, const struct layout *layout,

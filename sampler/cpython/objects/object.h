@@ -3,8 +3,8 @@
  *
  * Ownership: struct object_bytes is the caller's storage and grows as needed; object_bytes_deinit
  * accepts a zeroed one.
- * Limits: OBJECT_MAX_CHARACTERS of a str (the rest is cut off), OBJECT_MAX_SHOWN of one that is read as it is; OBJECT_MAX_BYTES of a
- * bytes object.
+ * Limits: OBJECT_MAX_CHARACTERS of a str (the rest is cut off), OBJECT_MAX_SHOWN of one that is read as it is;
+ * OBJECT_MAX_HASHED bytes of one that is hashed; OBJECT_MAX_BYTES of a bytes object.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_OBJECT_H
 #define SAMPLER_CPYTHON_OBJECTS_OBJECT_H
@@ -16,7 +16,12 @@
 #include "sampler/cpython/layout/layout.h"
 #include "sampler/process/memory.h"
 
-enum { OBJECT_MAX_CHARACTERS = 1 << 17, OBJECT_MAX_BYTES = 16 << 20, OBJECT_MAX_SHOWN = 128 };
+enum {
+    OBJECT_MAX_CHARACTERS = 1 << 17,
+    OBJECT_MAX_BYTES = 16 << 20,
+    OBJECT_MAX_SHOWN = 128,
+    OBJECT_MAX_HASHED = 256
+};
 
 struct object_bytes {
     unsigned char *bytes;
@@ -43,6 +48,11 @@ MUST_CHECK enum err_code object_read_characters(struct memory *memory,
                                                 const struct layout *layout, remote_addr addr,
                                                 size_t most, uint32_t *out,
                                                 uint64_t *count_out);
+/* Hashes how many characters a string has, *count_out, and the first `most` bytes that they take in memory, OBJECT_MAX_HASHED or
+ * fewer. */
+MUST_CHECK enum err_code object_hash_str(struct memory *memory, const struct layout *layout,
+                                         remote_addr addr, size_t most, uint64_t *count_out,
+                                         uint64_t *hash_out);
 /* A bytes object.  ERR_LIMIT: longer than OBJECT_MAX_BYTES. */
 MUST_CHECK enum err_code object_read_bytes(struct memory *memory, const struct layout *layout,
                                            remote_addr addr, struct object_bytes *out);

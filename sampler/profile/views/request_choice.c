@@ -85,6 +85,7 @@ static enum err_code choose_requests(struct request_set *set,
         set->kept_samples += *is_chosen ? request->samples : 0;
     }
     set->requests = requests->count;
+    set->other_samples = requests->samples_by_mark[CONTEXT_MARK_OTHER];
     return rc;
 }
 

@@ -81,7 +81,7 @@ static context_id find_mark(struct context_marks *marks, enum context_mark mark,
     if (at)
         return at->id + 1;
     /* The marks that are no values have room too. */
-    if (mark == CONTEXT_MARK_VALUE && marks->count >= CONTEXT_MARKS_MAX)
+    if (mark == CONTEXT_MARK_VALUE && marks->count >= CONTEXT_VALUES_MAX)
         return 0;
     return add_mark(marks, name, hash) ? 0 : (context_id)marks->count;
 }

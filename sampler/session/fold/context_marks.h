@@ -3,7 +3,7 @@
  *
  * Ownership: context_marks_destroy accepts NULL.
  * Threads: the profile's writer.
- * Limits: CONTEXT_MARKS_MAX values; samples with further ones count as "other".
+ * Limits: CONTEXT_VALUES_MAX values; samples with further ones count as "other".
  */
 #ifndef SAMPLER_SESSION_FOLD_CONTEXT_MARKS_H
 #define SAMPLER_SESSION_FOLD_CONTEXT_MARKS_H
@@ -14,8 +14,6 @@
 #include "sampler/profile/profile.h"
 
 struct context_value;
-
-enum { CONTEXT_MARKS_MAX = 1 << 16 };
 
 /* 0: the value is unknown. */
 typedef uint32_t context_id;

@@ -5,6 +5,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/capture/reader.h"
+#include "sampler/profile/context.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "server/command/options/options.h"
 #include "server/command/options/selection.h"
@@ -138,10 +139,14 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
 void capture_input_say_requests(const struct selection *selection, bool is_rest)
 {
     const struct request_set *const set = selection->query.requests;
-    if (set)
-        say("%s%zu of %zu requests, %llu of their %llu samples", is_rest ? "the rest: " : "",
-            set->kept, set->requests, (unsigned long long)set->kept_samples,
-            (unsigned long long)set->samples);
+    if (!set)
+        return;
+    say("%s%zu of %zu requests, %llu of their %llu samples", is_rest ? "the rest: " : "",
+        set->kept, set->requests, (unsigned long long)set->kept_samples,
+        (unsigned long long)set->samples);
+    if (set->other_samples)
+        say("%llu samples are of requests beyond the first %d values, which are only counted",
+            (unsigned long long)set->other_samples, CONTEXT_VALUES_MAX);
 }
 
 enum err_code capture_input_select(struct capture_input *capture, const struct options *options,

@@ -6,7 +6,7 @@ import pathlib
 import re
 import unittest
 
-from harness import ENGINE, Live, Test, ends, file_in, kinds, main, run_program, victim
+from harness import ENGINE, Live, Test, ends, file_in, kinds, main, run_program, script, victim
 from protobuf import labels_of
 
 SECONDS = 1
@@ -36,6 +36,21 @@ def values_of(path):
         value = None if not mark else mark.group(2) if mark.group(3) is None else "(%s)" % mark.group(3)
         found[handler.group(1), value] = found.get((handler.group(1), value), 0) + int(count)
     return found
+
+LONG = """
+import contextvars, time
+request_id = contextvars.ContextVar("request_id")
+values = [100 * "x" + name + 10**7 * "x" for name in ("one", "two")]
+def handle(value):
+    request_id.set(value)
+    end = time.monotonic() + 0.05
+    while time.monotonic() < end:
+        pass
+print("READY", flush=True)
+while True:
+    for value in values:
+        handle(value)
+"""
 
 
 class Values(Test):
@@ -218,6 +233,18 @@ class Uses(Test):
     def test_what_cannot_be_is_refused(self):
         with victim("contexts.py", "threads", "600") as target:
             self.assert_refused(*run_program("record", str(target.pid), "-d", "1", "--context", "a b"), 2, "want the name of a ContextVar")
+
+
+class Long(Test):
+    def test_long_values_with_one_beginning_are_two(self):
+        for python in ends():
+            with self.subTest(python.version), victim(script("long_values.py", LONG), python=python.path) as target:
+                path = file_in("long-values.txt")
+                process, code = run_program("record", str(target.pid), "-d", "2", "--context", "request_id", "--contexts", "--collapsed", "-o", path)
+                self.assertEqual(code, 0, process.output())
+                found = set(re.findall(r"<context request_id: (x+)\u2026([0-9a-f]{16})>", pathlib.Path(path).read_text("utf-8")))
+                self.assertEqual({text for text, _ in found}, {64 * "x"}, found)
+                self.assertEqual(len(found), 2, found)
 
 
 if __name__ == "__main__":

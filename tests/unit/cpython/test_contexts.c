@@ -1,5 +1,6 @@
 /* Contexts made of bytes: tries of variables and values, the objects that values are, and a thread that moves while
  * it is read. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "sampler/cpython/objects/hamt.h"
@@ -288,16 +289,46 @@ static void values_of_every_type_have_a_text(void **state)
     context_world_in_every_version(test_values);
 }
 
-static void long_values_are_cut(void **state)
+/* Reads a str of so many characters, all 'x' but the one at `at`; SIZE_MAX: all. */
+static void read_long_value(struct context_world *world, size_t count, size_t at,
+                            char out[VALUE_MAX_TEXT])
 {
-    struct context_world *const world = context_world_begin(14);
-    char text[1000];
-    (void)state;
-    memset(text, 'x', sizeof text - 1);
-    text[sizeof text - 1] = '\0';
+    char *const text = malloc(count + 1);
+    assert_non_null(text);
+    memset(text, 'x', count);
+    text[count] = '\0';
+    if (at < count)
+        text[at] = 'y';
     context_world_set_value(world, context_world_str(world, text));
-    assert_int_equal(context_world_read(world)->kind, CONTEXT_SET);
-    assert_int_equal(strlen(context_world_read(world)->text), VALUE_MAX_CHARACTERS);
+    const struct context_value *const value = context_world_read(world);
+    assert_int_equal(value->kind, CONTEXT_SET);
+    strcpy(out, value->text);
+    free(text);
+}
+
+static void long_values_are_cut_and_hashed(void **state)
+{
+    static const struct {
+        size_t count, at;
+    } others[] = { { 1000, VALUE_MAX_CHARACTERS },
+                   { 1000, VALUE_HASHED_BYTES - 1 },
+                   { 1001, SIZE_MAX } };
+    struct context_world *const world = context_world_begin(14);
+    char whole[VALUE_MAX_TEXT], first[VALUE_MAX_TEXT], other[VALUE_MAX_TEXT];
+    (void)state;
+    read_long_value(world, VALUE_MAX_CHARACTERS, SIZE_MAX, whole);
+    assert_int_equal(strlen(whole), VALUE_MAX_CHARACTERS);
+    read_long_value(world, 1000, SIZE_MAX, first);
+    assert_memory_equal(first, whole, VALUE_MAX_CHARACTERS);
+    assert_true(strlen(first) > VALUE_MAX_CHARACTERS);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        read_long_value(world, others[i].count, others[i].at, other);
+        assert_memory_equal(other, whole, VALUE_MAX_CHARACTERS);
+        assert_string_not_equal(other, first);
+    }
+    /* Characters that nobody has read. */
+    read_long_value(world, 1000, VALUE_HASHED_BYTES, other);
+    assert_string_equal(other, first);
     context_world_end(world);
 }
 
@@ -436,7 +467,7 @@ TEST_GROUP(cmocka_unit_test(a_context_may_lie_at_any_address_of_48_bits),
            cmocka_unit_test(copies_have_the_value_of_their_instant),
            cmocka_unit_test(a_copy_has_no_value_where_nobody_has_the_variable),
            cmocka_unit_test(values_of_every_type_have_a_text),
-           cmocka_unit_test(long_values_are_cut),
+           cmocka_unit_test(long_values_are_cut_and_hashed),
            cmocka_unit_test(what_changes_while_it_is_read_is_unknown),
            cmocka_unit_test(a_value_that_is_known_costs_one_call_more),
            cmocka_unit_test(a_tag_stays_while_the_value_does),

@@ -51,11 +51,11 @@ static void a_million_values_are_bounded(void **state)
         snprintf(text, sizeof text, "value-%u", i);
         const context_id id = find(marks, text);
         assert_int_not_equal(id, 0);
-        if (i == CONTEXT_MARKS_MAX) {
+        if (i == CONTEXT_VALUES_MAX) {
             bytes = profile_table_bytes(profile);
             other = id;
         }
-        if (i >= CONTEXT_MARKS_MAX && id != other)
+        if (i >= CONTEXT_VALUES_MAX && id != other)
             fail();
     }
     assert_int_not_equal(other, 0);
