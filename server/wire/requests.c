@@ -155,6 +155,7 @@ static void write_row(struct json *json, const struct profile_snapshot *snapshot
     }
     if (json_member_if(json, "view", detail->view)) {
         write_function(json, snapshot, detail->view, 0);
+        json_member_bool(json, "guessed", true);
         json_end(json);
     }
     json_end(json);

@@ -1,9 +1,9 @@
 """A server with two routes, of which one is slow: it waits in a function that the other does not call.
 
-Usage: web_routes.py flask|django|django-asgi|fastapi|starlette|aiohttp|wsgi plain|middleware
+Usage: web_routes.py flask|django|django-asgi|fastapi|starlette|wsgi plain|middleware
 
     wsgi        a plain application; /lazy makes its body while it is sent, /fails raises
-    middleware  below pyrometer.middleware, which PYTHONPATH has; not for aiohttp
+    middleware  below pyrometer.middleware, which PYTHONPATH has
 
 Prints READY and its port.  Every answer has the query that the application was asked with.
 """
@@ -145,33 +145,9 @@ def serve_asgi(app):
     server.run(sockets=[listener])
 
 
-def serve_aiohttp():
-    from aiohttp import web
-
-    async def quick(request):
-        return web.Response(text=request.query_string)
-
-    async def slow(request):
-        await fetch_later()
-        return web.Response(text=request.query_string)
-
-    async def run():
-        app = web.Application()
-        app.add_routes([web.get("/quick", quick), web.get("/slow", slow)])
-        runner = web.AppRunner(app)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        announce(runner.addresses[0][1])
-        await asyncio.Event().wait()
-    asyncio.run(run())
-
-
 def main():
     name = sys.argv[1]
-    if name == "aiohttp":
-        serve_aiohttp()
-    elif name in ("fastapi", "starlette", "django-asgi"):
+    if name in ("fastapi", "starlette", "django-asgi"):
         serve_asgi({"fastapi": fastapi_app, "starlette": starlette_app, "django-asgi": lambda: django_app(True)}[name]())
     else:
         serve_wsgi({"flask": flask_app, "django": lambda: django_app(False), "wsgi": lambda: plain_app}[name]())
