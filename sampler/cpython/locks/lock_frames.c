@@ -80,7 +80,10 @@ static size_t find_old_blocks(const struct locks *locks, const struct walk_frame
     for (uint32_t i = count; i-- > 0;) {
         const uint32_t level = field_u32(blocks, i * OLD_BLOCK_BYTES + OLD_BLOCK_LEVEL);
         const uint32_t handler = field_u32(blocks, i * OLD_BLOCK_BYTES + OLD_BLOCK_HANDLER);
-        if (level > 0)
+        /* A `try` in a `with` begins as high as that. */
+        const bool is_try =
+            i > 0 && field_u32(blocks, (i - 1) * OLD_BLOCK_BYTES + OLD_BLOCK_LEVEL) == level;
+        if (level > 0 && !is_try)
             out[found++] = (struct locks_block){ values + (remote_addr)(level - 1) * WORD,
                                                  handler / unit_steps };
     }
