@@ -51,7 +51,7 @@ static void write_use(struct json *json, const struct dump *dump, const struct l
         json_string(json, expression.text, expression.length);
     snprintf(address, sizeof address, "%#" PRIx64, use->object);
     json_member_string(json, "type", profile_string(snapshot, use->type));
-    json_member_text(json, "object", address);
+    json_member_text(json, "object", use->object ? address : NULL);
     json_member_string(json, "function", profile_string(snapshot, use->function));
     json_member_string(json, "file", profile_string(snapshot, use->file));
     json_member_int(json, "line", use->line);

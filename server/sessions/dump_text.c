@@ -147,7 +147,7 @@ static void put_lock(struct buffer *out, const struct dump *dump, const struct l
     plain_text_put(out, expression.text, expression.length);
     buffer_text(out, expression.length ? " (" : "");
     put_string(out, &dump->snapshot, use->type);
-    if (has_address)
+    if (has_address && use->object)
         buffer_printf(out, " at %#" PRIx64, use->object);
     buffer_text(out, expression.length ? ")" : "");
 }
@@ -155,7 +155,7 @@ static void put_lock(struct buffer *out, const struct dump *dump, const struct l
 /* Can one alone hold it?  Not so semaphores and queues. */
 static bool is_lock(const struct dump *dump, const struct lock_use *use)
 {
-    static const char end[] = "Lock";
+    static const char end[] = "ock"; /* of "Lock", or "lock" */
     const struct strtab_string type = profile_string(&dump->snapshot, use->type);
     const size_t bytes = sizeof end - 1;
     return type.length >= bytes && strcmp(type.text + type.length - bytes, end) == 0;

@@ -23,6 +23,8 @@ enum { OLD_BLOCK_BYTES = 12, OLD_BLOCK_HANDLER = 4, OLD_BLOCK_LEVEL = 8 };
 static const struct old_frame FRAME_38 = { 64, 112, 120, 360 },
                               FRAME_310 = { 64, 104, 112, 352 };
 
+const struct lock_text locks_no_text = { .column = -1, .end_column = -1 };
+
 enum err_code locks_add_use(struct locks *locks, const struct walk_frame *frame,
                             const struct lock_text *text, const char *name, struct lock_use use,
                             struct lock_use *uses, size_t *count)
@@ -244,10 +246,22 @@ static struct lock_text find_text(struct locks *locks, const struct walk_frame *
     return text;
 }
 
-enum err_code locks_add_held(struct locks *locks, const struct walk_frame *frame,
+size_t locks_importer(const struct locks *locks, const struct walk_frame *frames, size_t at)
+{
+    static const char start[] = "<frozen importlib.";
+    while (
+        at > 0 &&
+        strncmp(strtab_get(locks->strings, code_at(locks->codes, frames[at].code)->file).text,
+                start, sizeof start - 1) == 0)
+        at--;
+    return at;
+}
+
+enum err_code locks_add_held(struct locks *locks, const struct walk_frame *frames, size_t at,
                              uint64_t let_go, struct lock_use *uses, size_t *count,
                              bool *is_timed)
 {
+    const struct walk_frame *const frame = &frames[at];
     struct locks_block blocks[MAX_BLOCKS];
     const size_t found = locks_find_blocks(locks, frame, blocks);
     enum err_code rc = ERR_OK;
@@ -259,12 +273,50 @@ enum err_code locks_add_held(struct locks *locks, const struct walk_frame *frame
             *is_timed |= object && is_timeout(locks, object);
             continue;
         }
-        const struct lock_text text = find_text(locks, frame, (uint32_t)blocks[i].handler);
+        char name[LOCK_NAME_BYTES];
+        const struct lock_text text =
+            kind->imports ? locks_no_text
+                          : find_text(locks, frame, (uint32_t)blocks[i].handler);
         lock_object_describe(locks, object, kind, &use);
+        lock_object_name(locks, kind, &use, name);
         if (use.lock != let_go)
-            rc = locks_add_use(locks, frame, &text, kind->name, use, uses, count);
+            rc = locks_add_use(
+                locks, kind->imports ? &frames[locks_importer(locks, frames, at)] : frame,
+                &text, name, use, uses, count);
     }
     return rc;
+}
+
+enum err_code locks_add_import(struct locks *locks, const struct thread *thread, size_t at,
+                               struct lock_use *uses, size_t *count)
+{
+    enum { MAX_VARIABLES = 16 };
+    const struct walk_frame *const frames = thread->stack.frames;
+    const size_t importer = locks_importer(locks, frames, at);
+    const struct code *const code = code_at(locks->codes, frames[at].code);
+    const uint32_t variables =
+        code_variables(code) < MAX_VARIABLES ? code_variables(code) : MAX_VARIABLES;
+    uint64_t values[MAX_VARIABLES];
+    if (importer == at ||
+        strcmp(strtab_get(locks->strings, code->name).text, "_find_and_load") != 0 ||
+        memory_read(locks->codes->memory, locks_variables(locks, &frames[at]), values,
+                    variables * WORD))
+        return ERR_OK;
+    for (uint32_t i = 0; i < variables; i++) {
+        const remote_addr object = values[i] & ~LOCK_TAG_MASK;
+        const struct lock_kind *const kind = object ? lock_object_kind(locks, object) : NULL;
+        struct lock_use use = { 0 };
+        char name[LOCK_NAME_BYTES];
+        if (!kind || kind->imports != IMPORTS_MODULE)
+            continue;
+        lock_object_describe(locks, object, kind, &use);
+        lock_object_name(locks, kind, &use, name);
+        return use.owner_tid == thread->host_tid
+                   ? locks_add_use(locks, &frames[importer], &locks_no_text, name, use, uses,
+                                   count)
+                   : ERR_OK;
+    }
+    return ERR_OK;
 }
 
 uint64_t locks_find_let_go(const struct locks *locks, const struct lock_use *wait)

@@ -1,5 +1,6 @@
 #include "sampler/cpython/locks/lock_objects.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "sampler/cpython/objects/dict.h"
@@ -43,8 +44,15 @@ static const struct lock_kind kinds[] = {
       .name = "multiprocessing.Lock",
       .structure = OWNER_SEMAPHORE },
     { .type = "_queue.SimpleQueue", .name = "queue.SimpleQueue" },
-    { .type = "_ModuleLockManager", .name = "import of a module", .inner = "_lock" },
-    { .type = "_ModuleLock", .name = "import of a module", .owner = "owner" },
+    { .type = "_ModuleLockManager",
+      .name = "import of module",
+      .inner = "_lock",
+      .imports = IMPORTS_MODULE },
+    { .type = "_ModuleLock",
+      .name = "import of module",
+      .owner = "owner",
+      .imports = IMPORTS_MODULE },
+    { .type = "_ImportLockContext", .name = "the import lock", .imports = IMPORTS_ALL },
 };
 
 uint32_t lock_object_shifted(const struct locks *locks, uint32_t offset)
@@ -106,6 +114,14 @@ const struct lock_kind *lock_object_kind(const struct locks *locks, remote_addr 
     return NULL;
 }
 
+const struct lock_kind *lock_object_import_kind(void)
+{
+    size_t i = 0;
+    while (kinds[i].imports != IMPORTS_ALL)
+        i++;
+    return &kinds[i];
+}
+
 /* The thread with this ident. */
 static int32_t tid_of(const struct locks *locks, uint64_t ident)
 {
@@ -125,6 +141,20 @@ void lock_object_read_owner(const struct locks *locks, remote_addr object,
     use->has_owner = true;
     if (!object_read_int(locks->codes->memory, locks->codes->layout, owner, &ident))
         use->owner_tid = tid_of(locks, ident);
+}
+
+void lock_object_name(const struct locks *locks, const struct lock_kind *kind,
+                      const struct lock_use *use, char out[LOCK_NAME_BYTES])
+{
+    const struct code_table *const codes = locks->codes;
+    struct object_bytes name = { 0 };
+    remote_addr str;
+    snprintf(out, LOCK_NAME_BYTES, "%s", kind->name);
+    if (kind->imports == IMPORTS_MODULE && read_attribute(locks, use->lock, "name", &str) &&
+        !object_read_str_start(codes->memory, codes->layout, str, LOCK_TYPE_BYTES, &name))
+        snprintf(out, LOCK_NAME_BYTES, "%s %.*s", kind->name, (int)name.count,
+                 (const char *)name.bytes);
+    object_bytes_deinit(&name);
 }
 
 const char *lock_object_name_taken(const struct locks *locks, remote_addr object,
@@ -147,6 +177,11 @@ void lock_object_describe(const struct locks *locks, remote_addr object,
 {
     uint64_t ident, counts;
     use->object = use->lock = object;
+    if (kind && kind->imports == IMPORTS_ALL) {
+        use->object = 0;
+        use->lock = LOCK_OF_IMPORTS;
+        return;
+    }
     for (int i = 0; i < MAX_INNER && kind && kind->inner; i++) {
         remote_addr inner;
         if (!read_attribute(locks, use->lock, kind->inner, &inner))

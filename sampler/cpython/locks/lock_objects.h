@@ -13,7 +13,13 @@
 
 #include "sampler/cpython/locks/lock_state.h"
 
-enum { LOCK_TYPE_BYTES = 64 };
+enum {
+    LOCK_TYPE_BYTES = 64,
+    LOCK_NAME_BYTES = 5 * LOCK_TYPE_BYTES /* with the name of a module */
+};
+
+/* The lock of all imports, which is no object. */
+enum { LOCK_OF_IMPORTS = 1 };
 
 /* The bits of a pointer that the interpreter may use as tags. */
 #define LOCK_TAG_MASK UINT64_C(7)
@@ -24,6 +30,7 @@ struct lock_kind {
     const char *owner;       /* the attribute that says who has it; NULL: none */
     const char *mark; /* an attribute that others of that name lack; NULL: none is needed */
     const char *inner_mark; /* the same of the lock that it takes */
+    enum { IMPORTS_NOTHING, IMPORTS_MODULE, IMPORTS_ALL } imports; /* whose import it guards */
     enum {
         OWNER_NONE,
         OWNER_RECURSIVE,
@@ -40,6 +47,11 @@ remote_addr lock_object_bound(const struct locks *locks, uint64_t value);
 /* NULL: it is no lock. */
 const struct lock_kind *lock_object_kind(const struct locks *locks, remote_addr object);
 
+/* The kind of the lock of all imports. */
+const struct lock_kind *lock_object_import_kind(void);
+/* Names a lock: that of a module by the module. */
+void lock_object_name(const struct locks *locks, const struct lock_kind *kind,
+                      const struct lock_use *use, char out[LOCK_NAME_BYTES]);
 /* The name of a lock that a C function takes: a semaphore does not say by which class of multiprocessing the program made it. */
 const char *lock_object_name_taken(const struct locks *locks, remote_addr object,
                                    const struct lock_kind *kind);

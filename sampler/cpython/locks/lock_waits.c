@@ -60,6 +60,9 @@ static const struct waiting_function functions[] = {
     { "/subprocess.py", "Popen", "_try_wait", "subprocess", WAITS_FOR_OBJECT },
     { "<frozen importlib._bootstrap>", "_ModuleLock", "acquire", "importlib",
       WAITS_FOR_OBJECT },
+    { "<frozen importlib._bootstrap>", "", "_get_module_lock", "importlib", WAITS_FOR_IMPORTS },
+    { "<frozen importlib._bootstrap>", "_ImportLockContext", "__enter__", "importlib",
+      WAITS_FOR_IMPORTS },
     { "asyncio/locks.py", "Lock", "acquire", "asyncio", WAITS_FOR_OBJECT },
     { "asyncio/locks.py", "Semaphore", "acquire", "asyncio", WAITS_FOR_OBJECT },
     { "asyncio/locks.py", "_ContextManagerMixin", "__aenter__", "asyncio", WAITS_FOR_OBJECT },
@@ -106,13 +109,13 @@ const struct waiting_function *locks_waiting_function(const struct locks *locks,
 }
 
 void locks_name_waited(const struct waiting_function *waiting, const char *type,
-                       char out[2 * LOCK_TYPE_BYTES])
+                       char out[LOCK_NAME_BYTES])
 {
     bool is_of_library = false;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         is_of_library |= strcmp(functions[i].module, waiting->module) == 0 &&
                          strcmp(functions[i].class, type) == 0;
-    snprintf(out, 2 * LOCK_TYPE_BYTES, "%s%s%s", is_of_library ? waiting->module : "",
+    snprintf(out, LOCK_NAME_BYTES, "%s%s%s", is_of_library ? waiting->module : "",
              is_of_library ? "." : "", type);
 }
 
@@ -237,17 +240,21 @@ enum err_code locks_add_wait(struct locks *locks, const struct thread *thread,
     if (!lock_object_word(locks, locks_variables(locks, &stack->frames[at]), &self))
         return ERR_OK;
     self &= ~LOCK_TAG_MASK;
-    char type[LOCK_TYPE_BYTES], name[2 * LOCK_TYPE_BYTES];
+    char type[LOCK_TYPE_BYTES], name[LOCK_NAME_BYTES];
     lock_object_type(locks, self, type);
-    const struct lock_kind *const kind = lock_object_kind(locks, self);
+    const struct lock_kind *const kind = waiting->kind == WAITS_FOR_IMPORTS
+                                             ? lock_object_import_kind()
+                                             : lock_object_kind(locks, self);
+    lock_object_describe(locks, self, kind, &use);
     if (kind)
-        snprintf(name, sizeof name, "%s", kind->name);
+        lock_object_name(locks, kind, &use, name);
     else
         locks_name_waited(waiting, type, name);
-    lock_object_describe(locks, self, kind, &use);
     if (waiting->kind == WAITS_FOR_THREAD) {
         use.is_joined = true;
         lock_object_read_owner(locks, self, "_ident", &use);
+    } else if (kind && kind->imports) {
+        use.may_be_held = true;
     } else if (taken && object != use.lock) {
         /* A lock that only this wait knows: who has it means nothing. */
         use.lock = self;
@@ -258,6 +265,9 @@ enum err_code locks_add_wait(struct locks *locks, const struct thread *thread,
     } else {
         use.may_be_held = taken != NULL;
     }
+    if (kind && kind->imports)
+        return locks_add_use(locks, &stack->frames[locks_importer(locks, stack->frames, at)],
+                             &locks_no_text, name, use, uses, count);
     return locks_add_use(locks, &stack->frames[at > 0 ? at - 1 : 0], NULL, name, use, uses,
                          count);
 }

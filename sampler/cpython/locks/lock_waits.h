@@ -14,12 +14,13 @@
 #include "sampler/cpython/locks/lock_state.h"
 
 enum waiting_kind {
-    WAITS_FOR_OBJECT, /* its first variable */
-    WAITS_FOR_THREAD, /* the same, until it ends */
-    WAITS_FOR_FUTURE, /* the same, which a task may set */
-    AWAITS_ONE,       /* its first variable is a task or a future; its second one a time */
-    AWAITS_SET,       /* the same, a set of these */
-    AWAITS_GROUP,     /* its first variable is a task group */
+    WAITS_FOR_OBJECT,  /* its first variable */
+    WAITS_FOR_THREAD,  /* the same, until it ends */
+    WAITS_FOR_FUTURE,  /* the same, which a task may set */
+    WAITS_FOR_IMPORTS, /* of other threads, for a moment */
+    AWAITS_ONE,        /* its first variable is a task or a future; its second one a time */
+    AWAITS_SET,        /* the same, a set of these */
+    AWAITS_GROUP,      /* its first variable is a task group */
 };
 
 /* A function of the standard library that waits.  Until 3.10 code has no qualified names. */
@@ -35,7 +36,7 @@ const struct waiting_function *locks_waiting_function(const struct locks *locks,
                                                       const struct walk_frame *frame);
 /* Names what a method waits for: a class of the library has its module before its name. */
 void locks_name_waited(const struct waiting_function *waiting, const char *type,
-                       char out[2 * LOCK_TYPE_BYTES]);
+                       char out[LOCK_NAME_BYTES]);
 /* Adds what a thread that stands still waits for. */
 MUST_CHECK enum err_code locks_add_wait(struct locks *locks, const struct thread *thread,
                                         struct lock_use *uses, size_t *count);

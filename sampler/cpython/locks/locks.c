@@ -36,8 +36,12 @@ enum err_code locks_read(struct locks *locks, const struct thread *thread,
     enum err_code rc = runs == VALUE_YES ? ERR_OK : locks_add_wait(locks, thread, uses, &count);
     const uint64_t let_go = count ? locks_find_let_go(locks, &uses[0]) : 0;
     const size_t frames = stack->count < LOCKS_MAX_FRAMES ? stack->count : LOCKS_MAX_FRAMES;
-    for (size_t i = stack->count; i-- > stack->count - frames && !rc && count < LOCK_USES_MAX;)
-        rc = locks_add_held(locks, &stack->frames[i], let_go, uses, &count, &is_timed);
+    for (size_t i = stack->count;
+         i-- > stack->count - frames && !rc && count < LOCK_USES_MAX;) {
+        rc = locks_add_held(locks, stack->frames, i, let_go, uses, &count, &is_timed);
+        if (!rc)
+            rc = locks_add_import(locks, thread, i, uses, &count);
+    }
     *count_out = count;
     return rc;
 }
@@ -75,7 +79,7 @@ enum err_code locks_read_moving(struct locks *locks, const struct thread *thread
         if (!follow_frame(locks, &frame))
             continue;
         const size_t blocks = locks_find_blocks(locks, &frame, before);
-        rc = blocks ? locks_add_held(locks, &frame, 0, uses, &count, &is_timed) : ERR_OK;
+        rc = blocks ? locks_add_held(locks, &frame, 0, 0, uses, &count, &is_timed) : ERR_OK;
         if (count > held && (!follow_frame(locks, &frame) ||
                              locks_find_blocks(locks, &frame, after) != blocks ||
                              memcmp(before, after, blocks * sizeof *before) != 0))

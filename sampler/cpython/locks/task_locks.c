@@ -88,9 +88,8 @@ static enum err_code add_use(struct locks *locks, const struct walk_frame *calle
                              const char *name, struct lock_use use, struct lock_use *uses,
                              size_t *count)
 {
-    static const struct lock_text none = { .column = -1, .end_column = -1 };
-    return locks_add_use(locks, caller, is_of_asyncio(locks, caller) ? &none : NULL, name, use,
-                         uses, count);
+    return locks_add_use(locks, caller, is_of_asyncio(locks, caller) ? &locks_no_text : NULL,
+                         name, use, uses, count);
 }
 
 /* Adds a use for each task that is waited for, or one without an owner. */
@@ -198,7 +197,7 @@ static enum err_code add_wait(struct locks *locks, const struct task *task,
         return add_awaited_by(locks, innermost, &frames[at], caller, uses, count);
     }
     struct lock_use use = { .is_waited = true };
-    char type[LOCK_TYPE_BYTES], name[2 * LOCK_TYPE_BYTES];
+    char type[LOCK_TYPE_BYTES], name[LOCK_NAME_BYTES];
     uint64_t self;
     if (!lock_object_word(locks, locks_variables(locks, &frames[at]), &self))
         return ERR_OK;
@@ -247,7 +246,7 @@ enum err_code locks_read_task(struct locks *locks, const struct task *task,
     const size_t waits = count;
     const uint64_t let_go = waits ? locks_find_let_go(locks, &uses[0]) : 0;
     for (size_t i = frame_count; i-- > 0 && !rc && count < LOCK_USES_MAX;)
-        rc = locks_add_held(locks, &frames[i], let_go, uses, &count, &is_timed);
+        rc = locks_add_held(locks, frames, i, let_go, uses, &count, &is_timed);
     for (size_t i = 0; i < frame_count; i++)
         if (!is_same(locks, &frames[i]))
             return rc;
