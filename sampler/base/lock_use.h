@@ -2,7 +2,7 @@
  * lock_use - a lock that a thread or an asyncio task waits for or holds at the instant of a sample.
  *
  * A lock is any object that threads or tasks wait for: of threading, queue, concurrent.futures, multiprocessing, asyncio, or a thread
- * or task whose end is waited for.
+ * or task whose end is waited for; the GIL of an interpreter; or a mutex of native code.
  */
 #ifndef SAMPLER_BASE_LOCK_USE_H
 #define SAMPLER_BASE_LOCK_USE_H
@@ -36,6 +36,8 @@ struct lock_use {
     bool has_owner;        /* the object says who has it */
     int32_t owner_tid;     /* native, on this host; 0: none, or unknown */
     uint64_t owner_task;   /* the task in that thread; 0: the thread itself */
+    uint64_t
+        gil_turn; /* of the GIL: how often it has gone from thread to thread, plus 1; 0: it is another lock */
 };
 
 /* An asyncio task. */
@@ -53,7 +55,8 @@ struct lock_report {
     const struct lock_use
         *uses; /* the waits first, then the innermost held one; a thread has one wait */
     size_t count;
-    /* How often the thread began to wait until after the reading; of a task, since when it waits; 0: unknown. */
+    /* How often the thread began to wait until after the reading; of one that waits for the GIL, which wakes up now and then, gil_turn; of
+     * a task, since when it waits; 0: unknown. */
     uint64_t switches;
     struct lock_task task;
 };

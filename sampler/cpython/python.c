@@ -270,11 +270,11 @@ enum err_code python_read_tasks(struct python *python, uint64_t now_ns)
     return rc ? rc : tasks_read(&python->tasks, now_ns);
 }
 
-enum err_code python_read_locks(struct python *python, const struct thread *thread,
-                                enum three_valued runs, struct lock_use *uses,
-                                size_t *count_out)
+enum err_code python_read_locks(struct python *python, struct thread *thread,
+                                enum three_valued runs, const struct system_call *call,
+                                struct lock_use *uses, size_t *count_out)
 {
-    return locks_read(&python->locks, thread, runs, uses, count_out);
+    return locks_read(&python->locks, thread, runs, call, uses, count_out);
 }
 
 enum err_code python_read_task_locks(struct python *python, const struct task *task,

@@ -25,6 +25,7 @@
 #include "sampler/cpython/threads/thread_state.h"
 #include "sampler/cpython/threads/threads.h"
 #include "sampler/process/process.h"
+#include "sampler/process/system_call.h"
 
 /* Threads sampled in one tick.  Of more threads a random part is sampled, all equally likely. */
 enum { PYTHON_MAX_THREADS_PER_TICK = 256 };
@@ -82,9 +83,10 @@ struct tasks *python_tasks(struct python *python);
 struct context_value *python_task_context(struct python *python, const struct task *task,
                                           uint64_t now_ns);
 /* The locks of a thread that has just been read and stands still; see locks_read. */
-MUST_CHECK enum err_code python_read_locks(struct python *python, const struct thread *thread,
-                                           enum three_valued runs, struct lock_use *uses,
-                                           size_t *count_out);
+MUST_CHECK enum err_code python_read_locks(struct python *python, struct thread *thread,
+                                           enum three_valued runs,
+                                           const struct system_call *call,
+                                           struct lock_use *uses, size_t *count_out);
 /* The variables of a thread that has just been read and stands still; see locals_read. */
 MUST_CHECK enum err_code python_read_locals(struct python *python, const struct thread *thread,
                                             const struct locals_request *request,

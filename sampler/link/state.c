@@ -18,7 +18,7 @@ enum {
     ORIGIN_BYTES = 10,
     TASK_BYTES = 10,
     LOCK_THREAD_BYTES = 8,
-    USE_BYTES = 13,
+    USE_BYTES = 14,
     LOCK_BYTES = 12,
     LINE_BYTES = 8,
     LOCALS_THREAD_BYTES = 4
@@ -166,6 +166,7 @@ static void put_use(const struct lock_use *use, struct buffer *out)
                        (unsigned)use->may_be_held << 4);
     buffer_number(out, use->owner_tid > 0 ? (uint64_t)use->owner_tid : 0);
     buffer_number(out, use->owner_task);
+    buffer_number(out, use->gil_turn);
     put_text(&use->text, out);
 }
 
@@ -391,6 +392,7 @@ static struct lock_use take_use(struct byte_reader *in, const struct profile_siz
     use.may_be_held = (bits & 16) != 0;
     use.owner_tid = (int32_t)byte_reader_below(in, INT32_MAX);
     use.owner_task = byte_reader_number(in);
+    use.gil_turn = byte_reader_number(in);
     use.text = take_text(in);
     in->is_bad |=
         use.type >= rows->strings || use.function >= rows->strings || use.file >= rows->strings;

@@ -24,13 +24,15 @@ static enum err_code note(const struct pass *pass, const struct target *target,
         .pid = target->process.pid, .tid = thread->host_tid, .uses = uses, .count = count
     };
     if (count && uses[0].is_waited)
+        report.switches = uses[0].gil_turn;
+    if (count && uses[0].is_waited && !uses[0].gil_turn)
         (void)process_thread_waits(report.pid, report.tid, &report.switches);
     return lock_board_note(pass->board, &report, since_ns, pass->now_ns);
 }
 
 /* Reads a thread that has stood still since then, unless that is known already. */
 static enum err_code read_still(const struct pass *pass, const struct target *target,
-                                const struct thread *thread, uint64_t since_ns)
+                                struct thread *thread, uint64_t since_ns)
 {
     const struct engine_ops *const ops = pass->engine->ops;
     struct lock_use uses[LOCK_USES_MAX];
@@ -48,13 +50,11 @@ static enum err_code read_still(const struct pass *pass, const struct target *ta
                         thread->host_tid, &call) != VALUE_NO ||
         (call.is_known && system_call_kind(call.number) != CALL_FUTEX))
         return rc;
-    rc = python_read_locks(target->python, thread, VALUE_NO, uses, &count);
+    rc = python_read_locks(target->python, thread, VALUE_NO, &call, uses, &count);
     if (!rc)
         rc = ops->check_stands(pass->engine, target, thread, clock_now_ns(), &stands);
     if (rc || !stands)
         return rc;
-    if (count && uses[0].is_waited)
-        uses[0].is_timed = call.is_timed;
     return note(pass, target, thread, since_ns, uses, count);
 }
 

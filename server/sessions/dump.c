@@ -251,6 +251,17 @@ static bool has_moving(const struct dump *dump)
     return false;
 }
 
+/* Was it found only once in a wait that may be part of a deadlock?  A thread that needs the GIL is not, unless the one that has it waits. */
+static bool is_seen_once(const struct dump *dump, const struct lock_thread *thread)
+{
+    const struct lock_use *const wait = lock_thread_wait(thread);
+    if (!wait || lock_thread_stays(thread))
+        return false;
+    const struct lock_thread *const owner =
+        wait->gil_turn ? lock_graph_find(&dump->locks, thread->pid, wait->owner_tid) : NULL;
+    return !wait->gil_turn || (owner && lock_thread_wait(owner));
+}
+
 /* A thread that ran at each tick, and was not stopped at any; or one, or a task, whose wait was seen once. */
 static bool lacks_locks(const struct dump *dump)
 {
@@ -261,14 +272,12 @@ static bool lacks_locks(const struct dump *dump)
         const int32_t tid = profile_thread_at(&dump->snapshot, dump->rows[i].thread).tid;
         const struct lock_thread *const thread =
             tid ? lock_graph_find(&dump->locks, pid, tid) : NULL;
-        if (tid && (!thread || (lock_thread_wait(thread) && !lock_thread_stays(thread))))
+        if (tid && (!thread || is_seen_once(dump, thread)))
             return true;
     }
-    for (size_t i = 0; i < dump->locks.count; i++) {
-        const struct lock_thread *const task = &dump->locks.items[i];
-        if (task->task.address && lock_thread_wait(task) && !lock_thread_stays(task))
+    for (size_t i = 0; i < dump->locks.count; i++)
+        if (dump->locks.items[i].task.address && is_seen_once(dump, &dump->locks.items[i]))
             return true;
-    }
     return false;
 }
 

@@ -147,7 +147,7 @@ static void put_lock(struct buffer *out, const struct dump *dump, const struct l
     plain_text_put(out, expression.text, expression.length);
     buffer_text(out, expression.length ? " (" : "");
     put_string(out, &dump->snapshot, use->type);
-    if (has_address && use->object)
+    if (has_address && use->object && !use->gil_turn)
         buffer_printf(out, " at %#" PRIx64, use->object);
     buffer_text(out, expression.length ? ")" : "");
 }
@@ -193,7 +193,7 @@ static void put_wait(struct buffer *out, const struct dump *dump,
     } else if (!lock_holder_is_none(&holder)) {
         buffer_text(out, ", held by ");
         put_waiter(out, dump, holder.tid, holder.task);
-        if (holder.use) {
+        if (holder.use && holder.use->file) {
             buffer_text(out, " at ");
             put_place(out, dump, holder.use);
         }
@@ -221,8 +221,10 @@ static void put_locks(struct buffer *out, const struct dump *dump, int32_t tid, 
             continue;
         buffer_text(out, "    holds ");
         put_lock(out, dump, use, has_address);
-        buffer_text(out, ": ");
-        put_place(out, dump, use);
+        if (use->file) {
+            buffer_text(out, ": ");
+            put_place(out, dump, use);
+        }
         buffer_char(out, '\n');
     }
 }

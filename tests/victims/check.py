@@ -32,9 +32,9 @@ ARGUMENTS = {"descent.py": ["20", "1"], "recursion.py": ["20", "1"], "threads.py
 # execs.py replaces the process that watches it; shared_gil.py and subinterp.py have threads of an interpreter that this one cannot
 # see; secretive.py has names to hide; contexts.py, slow_requests.py, thread_contexts.py and variables.py have values to
 # find, and no answer; memory.py stays until it is killed;
-# the threads of locks.py and shared_locks.py and the tasks of task_locks.py wait without end, those of crowd.py for nothing,
-# collective.py and ranks.py are many processes, and uninterruptible.py cannot read itself.
-UNWATCHED = {"collective.py", "contexts.py", "crowd.py", "execs.py", "locks.py", "memory.py", "ranks.py", "secretive.py", "shared_gil.py", "shared_locks.py", "slow_requests.py", "subinterp.py", "task_locks.py", "thread_contexts.py", "uninterruptible.py", "variables.py"}
+# the threads of imports.py, locks.py and shared_locks.py and the tasks of task_locks.py wait without end, those of crowd.py for nothing,
+# collective.py and ranks.py are many processes, and gil.py and uninterruptible.py cannot read themselves.
+UNWATCHED = {"collective.py", "contexts.py", "crowd.py", "execs.py", "gil.py", "imports.py", "locks.py", "memory.py", "ranks.py", "secretive.py", "shared_gil.py", "shared_locks.py", "slow_requests.py", "subinterp.py", "task_locks.py", "thread_contexts.py", "uninterruptible.py", "variables.py"}
 # Functions that are too short to be interrupted: the GIL is free only before and after a call.
 UNSEEN = {"compare"}
 # Long enough to walk a stack before the victim moves on, short enough to interrupt it in all places.

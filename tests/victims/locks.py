@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 
+LONG = 1000000
 MODE = sys.argv[1] if len(sys.argv) > 1 else "deadlock"
 END = time.monotonic() + float(sys.argv[2]) if len(sys.argv) > 2 else float("inf")
 
@@ -55,8 +56,7 @@ def hold_more():
 def hold_all():
     with HELD["condition"]:
         READY.release()
-        while time.monotonic() < END:
-            time.sleep(0.25)
+        time.sleep(LONG)
 
 
 def hold_running():

@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 
+LONG = 1000000
 END = time.monotonic() + float(sys.argv[1]) if len(sys.argv) > 1 else float("inf")
 FORK = multiprocessing.get_context("fork")
 READY = threading.Semaphore(0)
@@ -30,8 +31,7 @@ def hold(lock, rlock, condition):
     with lock, rlock:
         with condition:
             READY.release()
-            while time.monotonic() < END:
-                time.sleep(0.25)
+            time.sleep(LONG)
 
 
 def hold_elsewhere(lock, ready, end, ends):

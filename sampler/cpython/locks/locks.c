@@ -6,6 +6,7 @@
 #include "sampler/cpython/locks/lock_frames.h"
 #include "sampler/cpython/locks/lock_objects.h"
 #include "sampler/cpython/locks/lock_waits.h"
+#include "sampler/cpython/locks/native_waits.h"
 
 void locks_init(struct locks *locks, struct code_table *codes, struct strtab *strings,
                 const struct thread_list *threads, const struct tasks *tasks,
@@ -23,18 +24,37 @@ void locks_deinit(struct locks *locks)
     *locks = (struct locks){ .codes = locks->codes };
 }
 
-enum err_code locks_read(struct locks *locks, const struct thread *thread,
-                         enum three_valued runs, struct lock_use *uses, size_t *count_out)
+/* Adds what a thread waits for.  One that got the lock of a call may need the GIL to return from it. */
+static enum err_code add_wait(struct locks *locks, struct thread *thread, bool runs,
+                              const struct system_call *call, struct lock_use *uses,
+                              size_t *count)
+{
+    enum err_code rc = locks_add_gil_wait(locks, thread, call, uses, count);
+    if (!rc && !*count && !runs && thread->stack.count)
+        rc = locks_add_wait(locks, thread, uses, count);
+    if (!rc && !*count && !runs)
+        rc = locks_add_mutex_wait(locks, thread, call, uses, count);
+    /* Who waits for the GIL wakes up now and then, and goes on waiting. */
+    if (!rc && *count)
+        uses[0].is_timed = call->is_timed && !uses[0].gil_turn;
+    return rc;
+}
+
+enum err_code locks_read(struct locks *locks, struct thread *thread, enum three_valued runs,
+                         const struct system_call *call, struct lock_use *uses,
+                         size_t *count_out)
 {
     const struct stack *const stack = &thread->stack;
     size_t count = 0;
     bool is_timed = false;
     *count_out = 0;
-    if (!stack->count || stack->certainty == STACK_TRUNCATED)
+    if (stack->certainty == STACK_TRUNCATED)
         return ERR_OK;
     locks->budget = LOCKS_MAX_CODE_BYTES;
-    enum err_code rc = runs == VALUE_YES ? ERR_OK : locks_add_wait(locks, thread, uses, &count);
-    const uint64_t let_go = count ? locks_find_let_go(locks, &uses[0]) : 0;
+    enum err_code rc = add_wait(locks, thread, runs == VALUE_YES, call, uses, &count);
+    if (!rc)
+        rc = locks_add_gil(locks, thread, uses, &count);
+    const uint64_t let_go = count && uses[0].is_waited ? locks_find_let_go(locks, &uses[0]) : 0;
     const size_t frames = stack->count < LOCKS_MAX_FRAMES ? stack->count : LOCKS_MAX_FRAMES;
     for (size_t i = stack->count;
          i-- > stack->count - frames && !rc && count < LOCK_USES_MAX;) {

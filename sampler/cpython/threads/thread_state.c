@@ -74,18 +74,66 @@ static bool is_at_gil(const struct thread_list *list, remote_addr locked, remote
            is_queued_at_gil(list, locked, word, sp, left);
 }
 
-bool thread_state_is_gil(const struct thread_list *list, remote_addr word, remote_addr sp)
+/* A GIL is that of the runtime, or of one interpreter. */
+static size_t count_gils(const struct thread_list *list)
 {
     const struct layout *const layout = &list->runtime->layout;
+    return layout->runtime_gil_locked  ? 1
+           : layout->interp_gil_locked ? list->interpreter_count
+                                       : 0;
+}
+
+/* The place of its field `locked`. */
+static remote_addr find_locked(const struct thread_list *list, size_t index)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    return layout->runtime_gil_locked
+               ? list->runtime->addr + layout->runtime_gil_locked
+               : list->interpreters[index].addr + layout->interp_gil_locked;
+}
+
+static bool read_gil(const struct thread_list *list, size_t index, struct gil *out)
+{
+    enum { SWITCHES = 8 };
+    const struct layout *const layout = &list->runtime->layout;
+    const bool is_of_runtime = layout->runtime_gil_locked != 0;
+    const remote_addr locked = find_locked(list, index);
+    const remote_addr holder = is_of_runtime
+                                   ? list->runtime->addr + layout->runtime_gil_holder
+                                   : list->interpreters[index].addr + layout->interp_gil_holder;
+    uint32_t is_locked;
+    *out = (struct gil){ .addr = locked,
+                         .interp_id = is_of_runtime ? 0 : list->interpreters[index].id };
+    if (memory_read_u64(list->memory, locked + SWITCHES, &out->switches) ||
+        memory_read_u64(list->memory, holder, &out->holder) ||
+        memory_read(list->memory, locked, &is_locked, sizeof is_locked))
+        return false;
+    if (is_locked != 1)
+        out->holder = 0;
+    return true;
+}
+
+/* SIZE_MAX: none. */
+static size_t find_gil(const struct thread_list *list, remote_addr word, remote_addr sp)
+{
     unsigned left = MAX_QUEUED;
-    if (layout->runtime_gil_locked)
-        return is_at_gil(list, list->runtime->addr + layout->runtime_gil_locked, word, sp,
-                         &left);
-    for (size_t i = 0; i < list->interpreter_count && layout->interp_gil_locked; i++)
-        if (is_at_gil(list, list->interpreters[i].addr + layout->interp_gil_locked, word, sp,
-                      &left))
-            return true;
-    return false;
+    const size_t count = count_gils(list);
+    for (size_t i = 0; i < count; i++)
+        if (is_at_gil(list, find_locked(list, i), word, sp, &left))
+            return i;
+    return SIZE_MAX;
+}
+
+bool thread_state_is_gil(const struct thread_list *list, remote_addr word, remote_addr sp)
+{
+    return find_gil(list, word, sp) != SIZE_MAX;
+}
+
+bool thread_state_waited_gil(const struct thread_list *list, remote_addr word, remote_addr sp,
+                             struct gil *out)
+{
+    const size_t found = find_gil(list, word, sp);
+    return found != SIZE_MAX && read_gil(list, found, out);
 }
 
 /* An interpreter may have its own GIL or share the main one's; a GIL names the thread that holds it. */
@@ -107,6 +155,25 @@ static enum three_valued has_gil(const struct thread_list *list, const struct th
             return VALUE_YES;
     }
     return VALUE_NO;
+}
+
+bool thread_state_read_gil(const struct thread_list *list, remote_addr addr, struct gil *out)
+{
+    const size_t count = count_gils(list);
+    for (size_t i = 0; i < count; i++)
+        if (find_locked(list, i) == addr)
+            return read_gil(list, i, out);
+    return false;
+}
+
+bool thread_state_held_gil(const struct thread_list *list, const struct thread *thread,
+                           struct gil *out)
+{
+    const size_t count = is_without_gil(list, thread) ? 0 : count_gils(list);
+    for (size_t i = 0; i < count; i++)
+        if (read_gil(list, i, out) && out->holder == thread->head.addr)
+            return true;
+    return false;
 }
 
 /* There is one None, and it is never freed: an object at another address is not None. */

@@ -54,6 +54,8 @@ struct thread {
     struct thread *earlier, *later;
     /* host_tid is that of another thread than the one that made the state. */
     bool is_lent;
+    remote_addr waited_gil;           /* that it waited for when its locks were read; 0: none */
+    uint64_t waited_switches;         /* of that */
     remote_addr c_stack, c_stack_end; /* of host_tid; 0: unknown */
     struct thread *visit;             /* thread_list_visit */
     struct stack stack;

@@ -126,7 +126,7 @@ static enum err_code count(struct target_tick *now, struct thread *thread)
 static enum err_code report_locks(const struct target *target,
                                   const struct thread_reading *reading)
 {
-    const struct thread *const thread = reading->thread;
+    struct thread *const thread = reading->thread;
     const bool waits = reading->is_asked && reading->runs == VALUE_NO;
     struct lock_use uses[LOCK_USES_MAX];
     struct lock_report report = { .pid = target->process.pid,
@@ -135,15 +135,15 @@ static enum err_code report_locks(const struct target *target,
     if (!target->options->locks || thread->host_tid <= 0 || reading->failure ||
         (reading->motion == THREAD_MOVING && !waits))
         return ERR_OK;
+    struct system_call call = { 0 };
+    (void)thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
+                          thread->host_tid, &call);
     const enum err_code rc =
-        python_read_locks(target->python, thread, reading->runs, uses, &report.count);
+        python_read_locks(target->python, thread, reading->runs, &call, uses, &report.count);
     if (!rc && report.count && uses[0].is_waited) {
-        struct system_call call = { 0 };
-        (void)thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
-                              thread->host_tid, &call);
-        uses[0].is_timed = call.is_timed;
+        report.switches = uses[0].gil_turn;
         /* To stop a thread makes it wait once more. */
-        if (!reading->is_stopped)
+        if (!uses[0].gil_turn && !reading->is_stopped)
             (void)process_thread_waits(report.pid, report.tid, &report.switches);
     }
     return rc ? rc : lock_board_note(target->locks, &report, 0, reading->now_ns);

@@ -77,11 +77,10 @@ static enum err_code report_locks(const struct stored_tick *now,
     if (!target->options->locks || report.tid <= 0 || reading->failure)
         return ERR_OK;
     /* A thread that was in no system call did not wait for a lock. */
-    const enum err_code rc = python_read_locks(
-        target->python, reading->thread,
-        reading->runs == VALUE_UNKNOWN ? VALUE_YES : reading->runs, uses, &report.count);
-    if (!rc && report.count && uses[0].is_waited)
-        uses[0].is_timed = reading->call.is_timed;
+    const enum err_code rc =
+        python_read_locks(target->python, reading->thread,
+                          reading->runs == VALUE_UNKNOWN ? VALUE_YES : reading->runs,
+                          &reading->call, uses, &report.count);
     return rc ? rc : lock_board_note(target->locks, &report, 0, reading->now_ns);
 }
 

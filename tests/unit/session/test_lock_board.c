@@ -133,6 +133,27 @@ static void what_is_known_of_a_thread_is_kept_until_it_moves_or_is_old(void **st
     lock_board_deinit(&board);
 }
 
+/* Samples count its time. */
+static void the_gil_is_known_but_not_counted(void **state)
+{
+    struct lock_board board;
+    struct session_locks locks;
+    struct lock_use wait = wait_for(0x10, 10);
+    (void)state;
+    lock_board_init(&board);
+    wait.gil_turn = 1;
+    wait.may_be_held = false;
+    lock_board_begin(&board);
+    note(&board, WAITER, &wait, 1, 0, BEGIN_NS);
+    assert_false(lock_board_lacks_holder(&board, PID));
+    assert_ok(lock_board_count(&board, BEGIN_NS, STEP_NS), NULL);
+    assert_ok(lock_board_copy(&board, &locks, NULL), NULL);
+    assert_int_equal(locks.count, 0);
+    assert_int_equal(locks.use_count, 1);
+    session_locks_deinit(&locks);
+    lock_board_deinit(&board);
+}
+
 static void the_least_waited_for_makes_room_and_is_counted(void **state)
 {
     struct lock_board board;
@@ -169,7 +190,8 @@ static void lines_beyond_the_limit_count_as_time_alone(void **state)
     lock_board_deinit(&board);
 }
 
-TEST_GROUP(cmocka_unit_test(waits_count_for_the_time_between_readings_and_by_line),
+TEST_GROUP(cmocka_unit_test(the_gil_is_known_but_not_counted),
+           cmocka_unit_test(waits_count_for_the_time_between_readings_and_by_line),
            cmocka_unit_test(a_thread_that_went_on_waits_again),
            cmocka_unit_test(a_lock_that_was_taken_between_two_readings_is_waited_for_again),
            cmocka_unit_test(what_is_known_of_a_thread_is_kept_until_it_moves_or_is_old),
