@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 
 from harness import WAIT_SECONDS, EachTest, Test, main, newest, pythons, run_program, script, victim
-from test_locks import DEADLOCK, MOVERS, WAITS, waits_of
+from test_locks import DEADLOCK, golden_waits, waits_of
 
 CRASH = """
 import ctypes
@@ -61,20 +61,20 @@ class Folder(Test):
 class Deadlock(EachTest, Folder):
     maxDiff = None
 
-    def check(self, core, first):
+    def check(self, core, first, python):
         process, code = run_program("dump", core, "--fail-if", "deadlock")
         self.assertEqual(code, DEADLOCK, process.output())
         self.assertRegex(process.out[0], first)
         self.assertRegex(process.out[1], r"^process \d+, Python 3\.")
         self.assertRegex(process.out[2], "^deadlock: mover-")
-        self.assertEqual(waits_of(process.out), {**WAITS, **MOVERS}, process.output())
+        self.assertEqual(waits_of(process.out), golden_waits(python.minor), process.output())
 
     def test_is_named_from_the_core_that_the_kernel_wrote(self):
         self.each(self.check_kernel)
 
     def check_kernel(self, python):
         core, target = self.end_with_core("locks.py", "deadlock", "120", python=python.path, number=signal.SIGABRT)
-        self.check(core, r"^core of PID %d \(.*python.*\), killed by SIGABRT from process %d$" % (target.pid, os.getpid()))
+        self.check(core, r"^core of PID %d \(.*python.*\), killed by SIGABRT from process %d$" % (target.pid, os.getpid()), python)
         os.remove(core)
 
     def test_is_named_from_the_core_that_gcore_wrote(self):
@@ -95,7 +95,7 @@ class Deadlock(EachTest, Folder):
         core = os.path.join(self.folder, "core.%d" % target.pid)
         if not os.path.exists(core):
             self.skipTest("gcore wrote none: " + wrote)
-        self.check(core, r"^core of PID %d \(.*python.*\), written while it ran$" % target.pid)
+        self.check(core, r"^core of PID %d \(.*python.*\), written while it ran$" % target.pid, python)
         os.remove(core)
 
     def test_a_wait_that_ends_after_a_time_is_none(self):

@@ -9,87 +9,105 @@ import re
 import signal
 import subprocess
 
+from golden import Golden
 from harness import FOLDER, VICTIMS, EachTest, Process, kinds, main, run_program, victim, why_no_kernel_engine
 from host import Host
 
-# Waits of locks.py by the name of the thread: the type of what it waits for, and who holds it in which function; nobody knows the
-# others.
-WAITS = {
-    "with lock": ("threading.Lock", "hold", "hold"),
-    "with rlock": ("threading.RLock", "hold", "hold"),
-    "rlock.acquire": ("threading.RLock", "hold", "hold_more"),
-    "with condition": ("threading.Condition", "hold", "hold_all"),
-    "lock.acquire": ("threading.Lock", "hold_running", "hold_running"),
-    "event": ("threading.Event", None, None),
-    "barrier": ("threading.Barrier", None, None),
-    "queue": ("queue.Queue", None, None),
-    "inbox": ("Inbox", None, None),
-    "semaphore": ("threading.Semaphore", None, None),
-    "future": ("concurrent.futures.Future", None, None),
-    "condition": ("threading.Condition", None, None),
-    "join": ("threading.Thread", "hold", None),
-}
 MOVERS = {"mover-%d" % i: ("threading.Lock", "mover-%d" % ((i + 1) % 3), "move") for i in range(3)}
-# Waits of shared_locks.py, likewise.
-SHARED_WAITS = {
-    "with lock": ("multiprocessing.Lock", "hold", "hold"),
-    "lock.acquire": ("multiprocessing.Lock", "hold", "hold"),
-    "with rlock": ("multiprocessing.RLock", "hold", "hold"),
-    "with condition": ("multiprocessing.Condition", "hold", "hold"),
-    "elsewhere": ("multiprocessing.Lock", None, None),
-    "condition": ("multiprocessing.Condition", None, None),
-    "semaphore": ("multiprocessing.Semaphore", None, None),
-    "bounded": ("multiprocessing.Lock", "MainThread", None),
-    "event": ("multiprocessing.Event", None, None),
-    "barrier": ("threading.Barrier", None, None),
-    "queue": ("multiprocessing.Queue", None, None),
-    "room": ("multiprocessing.Queue", None, None),
-    "simple": ("multiprocessing.SimpleQueue", None, None),
-    "joined": ("multiprocessing.JoinableQueue", None, None),
-    "message": ("multiprocessing.Connection", None, None),
-    "process": ("ForkProcess", None, None),
-    "program": ("subprocess.Popen", None, None),
-    "simple queue": ("queue.SimpleQueue", None, None),
-    "as_completed": ("threading.Event", None, None),
-    "wait": ("threading.Event", None, None),
-    "barrier of threads": ("threading.Barrier", None, None),
-}
-EXPRESSIONS = {"event": "event", "barrier": "event", "queue": "one", "inbox": "one", "future": "future", "condition": "condition",
-               "join": "thread"}
+# Objects that threads of locks.py wait for, besides those of the deadlock.
+WAITED = 13
 CYCLE = ["mover-0", "mover-1", "mover-2"]
 DEADLOCK = 5
 
 
-# Waits of task_locks.py: the expression, the type, the tasks that hold or that are waited for, and the function; a group is there from 3.11 on.
-TASK_WAITS = {
-    "with lock": ("lock", "asyncio.Lock", ["holder"], "hold"),
-    "lock.acquire": ("lock", "asyncio.Lock", ["holder"], "hold"),
-    "timed acquire": ("lock", "asyncio.Lock", ["holder"], "hold"),
-    "bare": ("lock", "asyncio.Lock", None, None),
-    "semaphore": ("lock", "asyncio.Semaphore", ["semaphore holder"], "hold"),
-    "event": ("event", "asyncio.Event", None, None),
-    "get": ("queue", "asyncio.Queue", None, None),
-    "put": ("queue", "asyncio.Queue", None, None),
-    "join": ("queue", "asyncio.Queue", None, None),
-    "condition": ("condition", "asyncio.Condition", None, None),
-    "task": ("task", "asyncio.Task", ["holder"], None),
-    "gather": (None, "asyncio.gather", ["holder", "semaphore holder"], None),
-    "wait": (None, "asyncio.wait", ["holder", "semaphore holder"], None),
-    "group": ("asyncio.TaskGroup()", "asyncio.TaskGroup", ["member"], None),
-}
+# Threads of the victims that move: what they wait for changes.
+MOVING = ("MainThread", "hold_running", "QueueFeederThread")
+# Threads of gil.py that have the GIL or need it for ever.
+OF_GIL = ("holder", "mutex", "needs")
+# The threads and tasks in which modes of a victim differ.
+OF_MODE = r"deadlock|outsider|(task )?(mover-\d|blocker)"
 
 
+def plain(text):
+    """Without addresses, numbers of tasks, folders of victims, files of the library, and lines of functions that run."""
+    text = re.sub(r"Task-\d+", "Task-…", re.sub(r"0x[0-9a-f]+", "0x…", text))
+    text = re.sub(r"[^\s(]*/victims/(\w+\.py)", r"\1", text)
+    text = re.sub(r"/[^\s(]*/(\w+\.py):\d+", r"\1", text)
+    return re.sub(r"(hold_running \(locks\.py):\d+", r"\1", text)
 
-def task_waits_of(dump):
-    """The waits of the tasks as the JSON of a dump says them."""
-    found = {}
-    for task in dump["tasks"]:
-        wait = task["waits_for"]
-        if wait:
-            holder = wait["holder"] or {}
-            names = sorted(wait["tasks"]) or ([holder["task"]] if holder.get("task") else None)
-            found[task["name"]] = (wait["expression"], wait["type"], names, holder.get("function"))
-    return found
+
+def is_noise(name, use):
+    """All threads have and need the GIL now and then."""
+    return name not in OF_GIL and re.match(r"the GIL|    (waits for|holds) the GIL", use) is not None
+
+
+def rotated(cycle, name_of):
+    """A cycle from the first by name on: which one has the lowest number is chance."""
+    at = min(range(len(cycle)), key=lambda i: name_of(cycle[i]))
+    return cycle[at:] + cycle[:at]
+
+
+def text_parts(lines, wanted):
+    """The lines of a dump about locks and functions of the victim, by thread and task."""
+    parts, name, head_is_task = {}, None, False
+    for line in lines:
+        head = re.match(r"  (?:thread \d+|(task)) (.*?)(?:: | \()", line)
+        frame = re.match(r"    (\S+ \(\S*/victims/\S+\))$", line)
+        if line.startswith("deadlock: "):
+            cycle = re.split(r", (?=(?:task )?[\w-]+ waits for )", plain(line[len("deadlock: "):]))
+            parts.setdefault("deadlock", []).extend(rotated(cycle, lambda one: one))
+        elif head:
+            name = " ".join(filter(None, head.groups()))
+            # Below a task stand the tasks that await it, of which there may be several.
+            head_is_task = head.group(1) is not None
+            parts[plain(name)] = []
+        elif name and re.match("    (waits for|holds) ", line) and not is_noise(name, line):
+            # The tasks of a set have no order.
+            line, end, awaited = plain(line[4:]).partition(", the end of ")
+            parts[plain(name)].append(line + end + ", ".join(sorted(awaited.split(", "))))
+        elif name and frame and parts[plain(name)] and not head_is_task:
+            parts[plain(name)].append(plain(frame.group(1)))
+    return {name: part for name, part in parts.items() if part and name not in MOVING and re.fullmatch(wanted, name)}
+
+
+def plain_use(use, names):
+    """A use of a lock in JSON as a file can have it."""
+    if not use:
+        return use
+    use = {key: plain(value) if isinstance(value, str) and key != "file" else value for key, value in use.items()}
+    if "file" in use:
+        is_own = os.path.dirname(use["file"]) == VICTIMS
+        use["file"] = os.path.basename(use["file"])
+        if not is_own or use["function"] == "hold_running":
+            del use["line"]
+        if not is_own:
+            use["function"] = use["function"].rsplit(".", 1)[-1]
+    if "tid" in use:
+        use["tid"] = names.get(use["tid"], use["tid"])
+    if "holder" in use:
+        use["holder"] = plain_use(use["holder"], names)
+    if "tasks" in use:
+        use["tasks"] = sorted(map(plain, use["tasks"]))
+    return use
+
+
+def json_parts(dump, wanted):
+    """The locks in the JSON of a dump, likewise."""
+    names = {thread["tid"]: thread["name"] for thread in dump["threads"]}
+    parts = {}
+    for prefix, rows in (("", dump["threads"]), ("task ", dump.get("tasks", []))):
+        for row in rows:
+            wait, *holds = [use and not is_noise(row["name"], use["type"]) and plain_use(use, names) or None
+                            for use in [row["waits_for"], *row["holds"]]]
+            holds = list(filter(None, holds))
+            if wait or holds:
+                parts[plain(prefix + row["name"])] = {"waits_for": wait, "holds": holds}
+    cycles = [rotated([{"tid": names[one["tid"]], "task": one["task"] and plain(one["task"]), "event_loop": one["event_loop"],
+                        "waits_for": plain_use(one["waits_for"], names)} for one in cycle], lambda one: (one["task"] or "", one["tid"]))
+              for cycle in dump["deadlocks"]]
+    if cycles:
+        parts["deadlock"] = cycles
+    return {name: part for name, part in parts.items() if name not in MOVING and re.fullmatch(wanted, name)}
 
 
 def waits_of(lines):
@@ -105,59 +123,70 @@ def waits_of(lines):
     return found
 
 
+def golden_waits(minor):
+    """The waits of all threads of locks.py, as waits_of has them."""
+    waits = {name: part["waits_for"] for name, part in Golden("locks/threads.json").parts(minor).items() if name != "deadlock"}
+    return {name: (wait["type"], (wait["holder"] or {}).get("tid"), (wait["holder"] or {}).get("function")) for name, wait in waits.items() if wait}
+
+
 class Locks(EachTest):
     maxDiff = None
 
-    def dump(self, python, words, expected):
-        """Dumps up to three times: on a busy machine, one dump may not see a thread that runs stand still."""
+    def test_three_threads_in_a_deadlock_and_every_kind_of_lock(self):
+        self.each(lambda python: self.check(python, ("locks.py", "deadlock"), "threads", DEADLOCK))
+
+    def test_one_that_gives_up_after_a_time_makes_no_deadlock(self):
+        self.each(lambda python: self.check(python, ("locks.py", "timed"), "timed", 0, OF_MODE))
+
+    def test_a_mutex_of_one_that_needs_the_gil(self):
+        self.each(lambda python: self.check(python, ("gil.py", "deadlock"), "gil", DEADLOCK))
+
+    def test_one_that_keeps_the_gil_and_is_blocked(self):
+        self.each(lambda python: self.check(python, ("gil.py", "blocked"), "gil-blocked", 0))
+
+    def test_imports_of_modules_that_others_import(self):
+        self.each(lambda python: self.check(python, ("imports.py",), "imports", 0))
+
+    def test_objects_of_other_modules_and_other_processes(self):
+        self.each(lambda python: self.check(python, ("shared_locks.py",), "shared", 0))
+
+    def test_every_kind_of_lock_of_tasks(self):
+        self.each(lambda python: self.check(python, ("task_locks.py", "free"), "tasks", 0))
+
+    def test_three_tasks_in_a_deadlock(self):
+        self.each(lambda python: self.check(python, ("task_locks.py", "deadlock"), "tasks-deadlock", DEADLOCK, OF_MODE))
+
+    def test_tasks_of_which_one_gives_up_make_no_deadlock(self):
+        self.each(lambda python: self.check(python, ("task_locks.py", "timed"), "tasks-timed", 0, OF_MODE))
+
+    def test_tasks_of_which_one_is_cancelled_make_no_deadlock(self):
+        self.each(lambda python: self.check(python, ("task_locks.py", "cancelled"), "tasks-cancelled", 0, OF_MODE))
+
+    def test_threads_and_tasks_that_wait_for_each_other(self):
+        self.each(lambda python: self.check(python, ("task_locks.py", "threads"), "tasks-threads", DEADLOCK, OF_MODE))
+
+    def test_a_loop_that_waits_for_its_own_task(self):
+        self.each(lambda python: self.check(python, ("task_locks.py", "loop"), "tasks-loop", DEADLOCK, OF_MODE))
+
+    def check(self, python, words, name, wanted, which=".*"):
+        """Compares text and JSON of dumps with the golden files: what they say of the threads and tasks that are meant. In up to three
+        victims: on a busy machine, one dump may not see a thread that runs stand still, or a wait twice."""
+        text, value = Golden("locks/%s.txt" % name), Golden("locks/%s.json" % name)
         for _ in range(3):
             with victim(*words, "120", python=python.path) as target:
-                process, code = run_program("dump", str(target.pid), "--fail-if", "deadlock")
-            waits = waits_of(process.out)
-            if waits == expected:
+                said = [run_program("dump", str(target.pid), "--async-aware", "--fail-if", "deadlock", *more)
+                        for more in ([], ["--json"])]
+            lines, (dump,) = said[0][0].out, json.loads("\n".join(said[1][0].out))
+            found = text_parts(lines, which), json_parts(dump, which), said[0][1], said[1][1]
+            if "GOLDEN_REFRESH" in os.environ:
+                text.refresh(python.minor, found[0])
+                value.refresh(python.minor, found[1])
+            golden = text.parts(python.minor), value.parts(python.minor), wanted, wanted
+            if found == golden:
                 break
-        self.assertEqual(waits, expected, process.output())
-        return process.out, code
-
-    def test_every_wait_is_named_with_its_holder(self):
-        self.each(lambda python: self.dump(python, ("locks.py", "free"), WAITS))
-
-    def test_objects_of_other_modules_and_other_processes_are_named(self):
-        self.each(lambda python: self.dump(python, ("shared_locks.py",), SHARED_WAITS))
-
-    def test_a_deadlock_is_said_first(self):
-        self.each(self.check_deadlock)
-
-    def check_deadlock(self, python):
-        lines, code = self.dump(python, ("locks.py", "deadlock"), {**WAITS, **MOVERS})
-        self.assertEqual(code, DEADLOCK)
-        deadlocks = [line for line in lines if line.startswith("deadlock: ")]
-        self.assertEqual(len(deadlocks), 1, lines)
-        self.assertEqual(lines.index(deadlocks[0]), 1)
-        waiters = re.findall(r"([^ ,]+) waits for second\.lock \(threading\.Lock at 0x[0-9a-f]+\), held by (\S+) at move ", deadlocks[0])
-        # Which thread has the lowest number is chance.
-        first = waiters[0][0]
-        at = CYCLE.index(first)
-        self.assertEqual(waiters, [(CYCLE[(at + i) % 3], CYCLE[(at + i + 1) % 3]) for i in range(3)])
-
-    def test_json_says_the_same(self):
-        self.each(self.check_json)
-
-    def check_json(self, python):
-        with victim("locks.py", "deadlock", "120", python=python.path) as target:
-            process, code = run_program("dump", str(target.pid), "--json", "--fail-if", "deadlock")
-        dump, = json.loads("\n".join(process.out))
-        names = {thread["tid"]: thread["name"] for thread in dump["threads"]}
-        waits = {thread["name"]: (wait["type"], wait["holder"] and names[wait["holder"]["tid"]], wait["timed"])
-                 for thread in dump["threads"] for wait in [thread["waits_for"]] if wait}
-        self.assertEqual(waits, {name: (kind, holder, False) for name, (kind, holder, _) in {**WAITS, **MOVERS}.items()})
-        expressions = {thread["name"]: thread["waits_for"]["expression"] for thread in dump["threads"] if thread["waits_for"]}
-        self.assertEqual(expressions, {**{name: "lock" for name in WAITS}, **EXPRESSIONS, **{name: "second.lock" for name in MOVERS}})
-        holds = {thread["name"]: sorted(use["type"] for use in thread["holds"]) for thread in dump["threads"] if thread["holds"]}
-        self.assertEqual(holds["hold"], ["threading.Condition", "threading.Lock"] + 3 * ["threading.RLock"])
-        self.assertEqual(holds["mover-0"], ["threading.Lock"])
-        self.assertEqual([sorted(names[one["tid"]] for one in cycle) for cycle in dump["deadlocks"]], [CYCLE])
-        self.assertEqual(code, DEADLOCK)
+        self.assertEqual(found, golden)
+        # A deadlock is said first.
+        self.assertEqual(lines[1].startswith("deadlock: "), wanted == DEADLOCK)
 
     def test_the_api_says_the_same_of_what_the_sampling_process_reads(self):
         with Host() as host:
@@ -165,13 +194,18 @@ class Locks(EachTest):
 
     def check_api(self, python, host):
         with victim("locks.py", "deadlock", "120", python=python.path) as target:
-            dump = host.get("/processes/%d/dump" % target.pid)
+            # A busy machine may leave time for one reading.
+            for _ in range(3):
+                dump = host.get("/processes/%d/dump" % target.pid)
+                if dump["deadlocks"]:
+                    break
             process, _ = run_program("dump", str(target.pid), "--json")
         names = {thread["tid"]: thread["name"] for thread in dump["threads"]}
         self.assertEqual([sorted(names[one["tid"]] for one in cycle) for cycle in dump["deadlocks"]], [CYCLE])
         said, = json.loads("\n".join(process.out))
-        # The line of the frame that runs is another one in each reading.
-        self.assertEqual(*(json.loads(json.dumps({thread["name"]: (thread["waits_for"], thread["holds"]) for thread in one["threads"]}),
+        # The line of the frame that runs is another one in each reading, and the GIL goes from thread to thread.
+        self.assertEqual(*(json.loads(json.dumps({thread["name"]: [use for use in [thread["waits_for"], *thread["holds"]] if use and use["type"] != "the GIL"]
+                                                  for thread in one["threads"] if thread["name"] not in MOVING}),
                                       object_hook=lambda use: {**use, "line": None} if use.get("function") == "hold_running" else use)
                            for one in (dump, said)))
 
@@ -204,7 +238,7 @@ class Locks(EachTest):
             session = host.start(pids=[target.pid], rate_hz=200)
             # The least time for which each of them waits, until then, and of which the holder is known.
             found = host.until("/sessions/%s/locks" % session,
-                               lambda found: found["deadlocks"] and len(found["locks"]) > len(WAITS) and found["locks"][len(WAITS) - 5]["held_s"] > 0)
+                               lambda found: found["deadlocks"] and len(found["locks"]) > WAITED and found["locks"][WAITED - 5]["held_s"] > 0)
             host.send("DELETE", "/sessions/" + session)
         self.assertEqual([sorted(wait["thread"] for wait in cycle) for cycle in found["deadlocks"]], [CYCLE])
         for cycle in found["deadlocks"]:
@@ -224,80 +258,11 @@ class Locks(EachTest):
             self.assertLessEqual(lock["waited_s"], found["measured_s"] + 1e-6)
             self.assertGreaterEqual(lock["waits"], 1)
 
-    def test_one_that_gives_up_after_a_time_makes_no_deadlock(self):
-        self.each(self.check_timed)
-
-    def check_timed(self, python):
-        lines, code = self.dump(python, ("locks.py", "timed"), {**WAITS, **MOVERS})
-        self.assertEqual([line for line in lines if "deadlock" in line], [])
-        self.assertEqual(code, 0)
-
 
 class Tasks(EachTest):
     """Asyncio tasks."""
 
     maxDiff = None
-
-    def dump(self, python, mode, expected):
-        """Dumps up to three times: on a busy machine, one dump may not see a wait twice."""
-        for _ in range(3):
-            with victim("task_locks.py", mode, "120", python=python.path) as target:
-                process, code = run_program("dump", str(target.pid), "--async-aware", "--json", "--fail-if", "deadlock")
-            if code == expected:
-                break
-        self.assertEqual(code, expected, mode)
-        dump, = json.loads("\n".join(process.out))
-        return dump
-
-    def test_every_wait_is_named_with_its_expression_and_holder(self):
-        self.each(self.check_waits)
-
-    def check_waits(self, python):
-        dump = self.dump(python, "free", 0)
-        waits, minor = task_waits_of(dump), python.minor
-        expected = dict(TASK_WAITS)
-        if minor < 12:
-            inner, = {name for name in waits if name not in TASK_WAITS}
-            expected[inner] = (None, *TASK_WAITS["with lock"][1:])
-            # The line alone may be the name of a module.
-            expected["timed acquire"] = ("lock" if minor == 11 else None, "asyncio.wait_for", [inner], None)
-        if minor < 11:
-            del expected["group"]
-        self.assertEqual(waits, expected)
-        self.assertEqual(dump["deadlocks"], [])
-        self.assertEqual({task["name"] for task in dump["tasks"] if task["holds"]}, {"holder", "semaphore holder"})
-
-    def test_tasks_that_wait_for_each_other_are_a_deadlock(self):
-        self.each(self.check_deadlock)
-
-    def check_deadlock(self, python):
-        dump = self.dump(python, "deadlock", DEADLOCK)
-        cycle, = dump["deadlocks"]
-        self.assertEqual(sorted(one["task"] for one in cycle), CYCLE)
-        for one, following in zip(cycle, cycle[1:] + cycle[:1]):
-            wait = one["waits_for"]
-            self.assertEqual((wait["expression"], wait["type"], wait["holder"]["task"], wait["holder"]["expression"], one["event_loop"]),
-                             ("second.lock", "asyncio.Lock", following["task"], "first.lock", False))
-
-    def test_one_that_gives_up_after_a_time_makes_no_deadlock(self):
-        self.each(self.check_timed)
-
-    def check_timed(self, python):
-        for mode in ("timed", "cancelled"):
-            dump = self.dump(python, mode, 0)
-            self.assertEqual(dump["deadlocks"], [], mode)
-            self.assertLessEqual(set(CYCLE), set(task_waits_of(dump)), mode)
-
-    def test_threads_and_tasks_that_wait_for_each_other_are_one(self):
-        self.each(self.check_threads)
-
-    def check_threads(self, python):
-        for mode, names in (("threads", ["MainThread", "outsider"]), ("loop", ["MainThread"])):
-            dump = self.dump(python, mode, DEADLOCK)
-            threads = {thread["tid"]: thread["name"] for thread in dump["threads"]}
-            cycle, = dump["deadlocks"]
-            self.assertEqual(sorted(threads[one["tid"]] for one in cycle if one["task"] is None), names)
-            self.assertEqual([threads[one["tid"]] for one in cycle if one["event_loop"]], ["MainThread"])
 
     def test_a_text_has_the_tasks_of_a_deadlock_without_being_asked(self):
         with victim("task_locks.py", "deadlock", "120") as target:
@@ -418,7 +383,7 @@ class Processes(EachTest):
         text = process.output()
         self.assertRegex(text, r"MainThread: blocked(: [a-z ]+)?, holds the GIL" if "t" not in python.version else "MainThread: blocked")
         self.assertRegex(text, r"    start \(")
-        self.assertRegex(text, r"    waits for \S+ \(threading\.Lock at 0x[0-9a-f]+\)(, holder unknown)?(\n|$)")
+        self.assertRegex(text, r"    waits for (\S+ \(threading\.Lock at 0x[0-9a-f]+\)(, holder unknown)?|the GIL, held by MainThread at start \(.*\))(\n|$)")
         self.assertRegex(text, r"    kernel: ")
 
     def test_a_process_in_a_container_is_read_from_outside(self):

@@ -55,9 +55,9 @@ static size_t read_uses(struct waiting *waiting, struct thread *thread, int32_t 
         .number = number, .is_known = word != 0, .args = { word }, .is_timed = true
     };
     size_t count;
-    assert_ok(locks_read(&waiting->locks, thread, word ? VALUE_NO : VALUE_YES, &call, uses,
-                         &count),
-              NULL);
+    assert_ok(
+        locks_read(&waiting->locks, thread, word ? VALUE_NO : VALUE_YES, &call, uses, &count),
+        NULL);
     return count;
 }
 
@@ -78,8 +78,8 @@ static void who_waits_at_the_gil_waits_for_the_thread_that_has_it(void **state)
         struct lock_use uses[LOCK_USES_MAX];
         begin(&waiting, minor);
         put_gil(&waiting, 1, waiting.holder->head.addr, 7);
-        assert_int_equal(
-            read_uses(&waiting, waiting.waiter, SYS_futex, waiting.gil + 16, uses), 1);
+        assert_int_equal(read_uses(&waiting, waiting.waiter, SYS_futex, waiting.gil + 16, uses),
+                         1);
         assert_true(uses[0].is_waited && uses[0].has_owner && !uses[0].is_timed);
         assert_int_equal(uses[0].owner_tid, 101);
         assert_int_equal(uses[0].gil_turn, 8);
@@ -88,12 +88,12 @@ static void who_waits_at_the_gil_waits_for_the_thread_that_has_it(void **state)
         assert_int_equal(read_uses(&waiting, waiting.holder, SYS_read, 1, uses), 1);
         assert_true(!uses[0].is_waited && uses[0].lock == waiting.gil);
         /* It lets the GIL go, and waits until it is taken. */
-        assert_int_equal(
-            read_uses(&waiting, waiting.holder, SYS_futex, waiting.gil + 16, uses), 1);
+        assert_int_equal(read_uses(&waiting, waiting.holder, SYS_futex, waiting.gil + 16, uses),
+                         1);
         assert_false(uses[0].is_waited);
         put_gil(&waiting, 0, waiting.holder->head.addr, 7);
-        assert_int_equal(
-            read_uses(&waiting, waiting.holder, SYS_futex, waiting.gil + 16, uses), 0);
+        assert_int_equal(read_uses(&waiting, waiting.holder, SYS_futex, waiting.gil + 16, uses),
+                         0);
         end(&waiting);
     }
 }
