@@ -161,6 +161,15 @@ static bool is_lock(const struct dump *dump, const struct lock_use *use)
     return type.length >= bytes && strcmp(type.text + type.length - bytes, end) == 0;
 }
 
+/* Does another process hold it?  A lock of multiprocessing says which thread of this process has it. */
+static bool is_held_elsewhere(const struct dump *dump, const struct lock_use *wait)
+{
+    static const char start[] = "multiprocessing.";
+    return wait->may_be_held && wait->has_owner &&
+           strncmp(profile_string(&dump->snapshot, wait->type).text, start, sizeof start - 1) ==
+               0;
+}
+
 /* Writes the tasks that are waited for, of which a set may be long. */
 static void put_awaited(struct buffer *out, const struct dump *dump,
                         const struct lock_thread *thread)
@@ -197,6 +206,8 @@ static void put_wait(struct buffer *out, const struct dump *dump,
             buffer_text(out, " at ");
             put_place(out, dump, holder.use);
         }
+    } else if (is_held_elsewhere(dump, wait)) {
+        buffer_text(out, ", held by another process");
     } else if (wait->may_be_held && !wait->has_owner && is_lock(dump, wait)) {
         /* It was taken by a call of acquire() alone, or by code that is not Python. */
         buffer_text(out, ", holder unknown");
