@@ -117,7 +117,7 @@ static void step_over(struct trace *trace, const struct slice_part *part)
         const struct slice_time *const time = &part->times[i];
         if (time->start_ns > trace->now_ns + 2 * trace->slices.period_ns)
             close_below(trace, 0); /* nothing was seen in between */
-        if (time->start_ns > trace->now_ns || trace->depth == 0)
+        if (time->start_ns > trace->now_ns)
             trace->now_ns = time->start_ns;
 
         const struct view_cell *const cell = &part->cells.cells[i];
@@ -139,7 +139,8 @@ static void step_over(struct trace *trace, const struct slice_part *part)
             open_frame(trace, trace->path[trace->depth]);
         for (uint32_t level = 0; level < depth; level++)
             trace->open[level].samples += cell->count;
-        trace->now_ns = time->end_ns;
+        if (time->end_ns > trace->now_ns)
+            trace->now_ns = time->end_ns;
     }
 }
 
