@@ -21,9 +21,11 @@ static const struct {
     foreign_read *read;
 } formats[] = {
     { "binary", tachyon_begins, tachyon_read },
+    { "MOJO", mojo_begins, mojo_read },
     { "pstats", pstats_begins, pstats_read },
     { "pprof", pprof_begins, pprof_read },
     { "speedscope", speedscope_begins, speedscope_read },
+    { "Chrome trace", chrome_trace_begins, chrome_trace_read },
     { "Firefox Profiler", gecko_begins, gecko_read },
     { "collapsed stacks", collapsed_begins, collapsed_read },
 };

@@ -17,10 +17,14 @@ typedef enum err_code foreign_read(struct gather *gather, int fd, struct err *er
 /* Does a file that begins so have this format?  The bytes are unpacked. */
 typedef bool foreign_begins(const unsigned char *data, size_t bytes);
 
+foreign_read chrome_trace_read;
+foreign_begins chrome_trace_begins;
 foreign_read collapsed_read;
 foreign_begins collapsed_begins;
 foreign_read gecko_read;
 foreign_begins gecko_begins;
+foreign_read mojo_read;
+foreign_begins mojo_begins;
 foreign_read pprof_read;
 foreign_begins pprof_begins;
 foreign_read pstats_read;

@@ -313,6 +313,32 @@ class Tachyon(Opened):
         self.refused(data[:20] + bytes(8) + data[28:], "its interval of 0 us is out of range")
 
 
+class Mojo(Opened):
+    def test_times_are_those_of_its_own_converter(self):
+        # austin.mojo.folded is what mojo2austin writes of it, in microseconds.
+        expected = collections.Counter()
+        for frames, count in folded_lines(file_of("austin.mojo.folded")):
+            expected[tuple(frame.split(":")[-2] for frame in frames[2:])] += count * 1000
+        times = self.times(file_of("austin.mojo"))
+        self.assertEqual(without_threads(times), expected)
+        self.assertEqual(len(times), len({frames[1] for frames, _ in folded_lines(file_of("austin.mojo.folded"))}))
+        self.assertIn("a profile of Austin 3.7.0 (MOJO), without states, times of day, order, names of threads", self.summary(file_of("austin.mojo")))
+
+    def test_damaged_ones_are_one_line(self):
+        with open(file_of("austin.mojo"), "rb") as file:
+            data = file.read()
+        self.refused(data[:40], "damaged MOJO: ")
+        self.refused(b"MOJ\7" + data[4:], "its version 7 is not known")
+        sample = b"MOJ\3\2\1\0" + b"1f\0"
+        self.refused(sample + b"\5\7", "a frame that is not there at byte")
+        self.refused(sample + b"\3\1\2\2\1\1\1\1", "a string that is not there at byte")
+        self.refused(sample + b"\x63", "an event of an unknown kind at byte")
+        self.refused(sample + b"\x09" + b"\xff" * 12, "a number is too long, or was cut, at byte")
+        self.refused(b"MOJ\3\7", "a frame without a sample at byte")
+        self.refused(b"MOJ\3\1" + b"x" * 70000, "a text is too long, or was cut, at byte")
+        self.refused(sample, "it has no samples")
+
+
 class Pstats(Opened):
     """A call graph: own times are exact, and divided among direct callers as the file says; what is above these is an estimate."""
 
@@ -455,6 +481,69 @@ class Gecko(Opened):
         refused(document, "a number of a table is out of range at byte")
 
 
+def trace_times(path):
+    """Nanoseconds of each stack of Chrome trace events: of a pair or a complete event without what is within it."""
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    times, threads = collections.Counter(), {}
+    for event in document if isinstance(document, list) else document["traceEvents"]:
+        events, open_ones = threads.setdefault((event["pid"], event["tid"]), ([], []))
+        start = round(event.get("ts", 0) * 1000)
+        if event["ph"] == "X":
+            events.append((start, -start - round(event["dur"] * 1000), -len(events), re.sub(r" \(.*:\d+\)$", "", event["name"])))
+        elif event["ph"] == "B":
+            open_ones.append((start, event["name"]))
+        elif event["ph"] == "E":
+            begun, name = open_ones.pop()
+            events.append((begun, -start, len(open_ones), name))
+    for events, _ in threads.values():
+        stack = []
+        for start, end, _, name in sorted(events):
+            while stack and -stack[-1][0] <= start:
+                stack.pop()
+            if stack:
+                # A thread that got its name late has two tracks under one number, and what overlaps is cut.
+                end = max(end, stack[-1][0])
+                times[tuple(name for _, name in stack)] -= -end - start
+            stack.append((end, name))
+            times[tuple(name for _, name in stack)] += -end - start
+    return +times
+
+
+class ChromeTrace(Opened):
+    def test_times_are_those_of_the_events(self):
+        for name in ("viztracer.json", "py-spy.trace.json"):
+            with self.subTest(name=name):
+                self.assertEqual(without_threads(self.times(file_of(name))), trace_times(file_of(name)))
+        self.assertIn("a profile of another tool (Chrome trace), without states, times of day", self.summary(file_of("viztracer.json")))
+        with open(file_of("viztracer.json"), encoding="utf-8") as file:
+            pid = json.load(file)["traceEvents"][0]["pid"]
+        self.assertIn("MainThread (%d)" % pid, self.times(file_of("viztracer.json")))
+
+    def test_events_are_nested(self):
+        def event(phase, name, start, **more):
+            return {"ph": phase, "name": name, "ts": start, "pid": 7, "tid": 8, **more}
+
+        # A pair that does not end, events of no length and of other kinds, names that come last, and one that ends too late.
+        events = [event("B", "a", 0), event("X", "b", 1, dur=2), event("X", "nothing", 1, dur=0), event("i", "mark", 2), event("B", "c", 4.5),
+                  event("E", "c", 6), event("X", "d", 8, dur=1), event("X", "e", 8.5, dur=7), event("C", "memory", 9, args={"bytes": 1}),
+                  event("E", "a", 10), event("E", "no such", 11), event("B", "f", 12), event("X", "g", 14, dur=0.001),
+                  event("M", "thread_name", 0, args={"name": "worker"})]
+        expected = {("a",): 5500, ("a", "b"): 2000, ("a", "c"): 1500, ("a", "d"): 500, ("a", "d", "e"): 500, ("f",): 2000, ("g",): 1}
+        for document in (events, {"otherData": {}, "traceEvents": events}):
+            self.assertEqual(self.times(file_of_text("made.trace.json", json.dumps(document))), {"worker (8)": expected})
+
+    def test_damaged_ones_are_one_line(self):
+        with open(file_of("viztracer.json"), "rb") as file:
+            data = file.read()
+        self.refused(data[:len(data) // 2], "damaged Chrome trace: it was cut at byte")
+        self.refused(b'[{"ph":"X","ts":-1,"dur":3,"name":"a"}]', "an event has a time below 0, or too large")
+        self.refused(b'[{"ph":"X","ts":9e15,"dur":9e15,"name":"a"}]', "an event has a time below 0, or too large")
+        self.refused(b'[{"ph":"X","ts":4e15,"dur":3,"name":"a"}]', "its values or its times are too large")
+        self.refused(b'{"traceEvents":[7]}', "an event is no object at byte")
+        self.refused(b'{"traceEvents":[]}', "it has no samples")
+
+
 class RoundTrip(Opened):
     def capture(self):
         path = file_in("trip.pyro")
@@ -488,6 +577,13 @@ class RoundTrip(Opened):
         before, after = self.again("gecko", "trip.gecko.json")
         self.assertEqual(without_threads(after), without_threads(before))
         self.assertEqual(set(before), set(after))
+
+    def test_chrome_trace(self):
+        before, after = self.again("chrome-trace", "trip.trace.json")
+        # Its events last from one sample to the next, so times are those of the file.
+        self.assertEqual(without_threads(after), trace_times(self.paths[1]))
+        # A thread of which no frame is known has no event.
+        self.assertLessEqual(set(after), set(before))
 
     def test_pstats(self):
         before, after = self.again("pstats", "trip.pstats")
