@@ -110,7 +110,7 @@ function watchFor(source, state, picture, selected) {
   source.watch("running", view === "flame" && isRunningAPart(state));
   source.watch("runs", wantedRuns(state, picture));
   source.watch("quality", state.qualityOpen);
-  source.watch("summary", PANEL_VIEWS.includes(view) ? ofAllParts(selected) : null);
+  source.watch("summary", PANEL_VIEWS.includes(view) && !selected.measure ? ofAllParts(selected) : null);
 }
 
 // All views of a session, in the order in which they are updated: {all, beside: those beside a chart, which cost as much as it does and may follow it}.
@@ -363,7 +363,9 @@ function startPage() {
         ...(picture.native === null ? [] : [["native", picture.native]])] };
     watchFor(source, state, picture, selected);
     const downloads = source.downloads({ ...selected, shown: asked.parts });
-    shown = { ...state, picture, hasTimes: source.hasTimes(), downloads,
+    // The summary is of time.
+    const summary = picture.measure === null ? state.summary : null;
+    shown = { ...state, picture, summary, hasTimes: source.hasTimes(), downloads,
       notApplied: source.live ? [] : state.address.filters };
     for (const view of views.all) if (!follows.includes(view)) view.update(shown);
     if (follows.length > 0) afterPaint(updateBeside);

@@ -21,6 +21,7 @@ interface Address {
   processes: number[];
   parts: string[] | null;
   states: string[];
+  measure: string | null;
   range: TimeRange | null;
   took: TimeRange | null;
   at: TimeRange | null;

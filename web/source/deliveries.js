@@ -5,9 +5,9 @@ import { queryText } from "./requests.js";
 const TREES_MAX = 64;
 
 // A query being followed: how far it was read, and whether it ever was.
-function createFollowed({ threads, states, parts, from, to, took, until, baseline, against }) {
-  return { threads, states, parts, from: from ?? null, to: to ?? null, took: took ?? null, until: until ?? null,
-    baseline: baseline ?? null, against: against ?? null, since: 0, isAnswered: false };
+function createFollowed({ measure, threads, states, parts, from, to, took, until, baseline, against }) {
+  return { measure: measure ?? null, threads, states, parts, from: from ?? null, to: to ?? null, took: took ?? null,
+    until: until ?? null, baseline: baseline ?? null, against: against ?? null, since: 0, isAnswered: false };
 }
 
 // feed: see pollers.js; its `followed`, `recounts` and `epoch` are kept here.

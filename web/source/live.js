@@ -1,5 +1,5 @@
 // The server's API as a source: polls, and reads only what changed. A source is
-//   start(), retry(), pause(on), ask({threads, states, parts, from, to, until, baseline, against}),
+//   start(), retry(), pause(on), ask({measure (null: time), threads, states, parts, from, to, until, baseline, against}),
 //     `from` and `to` the chosen range, `until` the moment of a pause, `baseline` the range to compare with, `against` another session; null is none
 //   watch(what, wanted): heat, gil, locks, tasks, quality, running, blocks (true or false), lanes (lists of thread ids), matches (null or {term,
 //     matched: by function id}), instructions (null or {path, function}), runs (null or {ids (of one thread), from, to (null: it goes on), slots}),
@@ -23,6 +23,9 @@ import { createRounds } from "./rounds.js";
 // The formats of server/report that a session can be downloaded in, beside the report.
 export const FORMATS = ["summary", "summary-markdown", "summary-json", "collapsed", "heatmap", "svg", "pstats-text",
   "pstats", "pprof", "speedscope", "gecko", "chrome-trace", "jsonl"];
+
+// Those that can be of another measure than time.
+const WITH_MEASURES = ["collapsed", "pprof", "speedscope"];
 
 // Those that distinguish the parts of time, and have all of them unless some are chosen.
 const WITH_PARTS = ["summary", "summary-markdown", "summary-json", "heatmap", "gecko", "jsonl"];
@@ -74,8 +77,8 @@ function downloadsOf(session, query) {
   return [
     { key: "report", label: TEXT.download.report, hint: TEXT.download.reportHint,
       href: base + "/report.html" + queryText({}, asked) },
-    ...FORMATS.map((format) => ({ key: format, label: TEXT.download.formats[format][0],
-      hint: TEXT.download.formats[format][1], href: base + "/export"
+    ...(query.measure ? WITH_MEASURES : FORMATS).map((format) => ({ key: format,
+      label: TEXT.download.formats[format][0], hint: TEXT.download.formats[format][1], href: base + "/export"
         + queryText({ format }, WITH_PARTS.includes(format) ? asked : { ...asked, parts: query.shown }) })
     ),
   ];

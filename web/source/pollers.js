@@ -69,10 +69,10 @@ const POLLERS = {
   },
 
   // The baseline of a comparison; read once unless it has no end.
-  baseline({ followed: { baseline, against, threads, states, parts, took }, get, handlers, readTrees }) {
+  baseline({ followed: { measure, baseline, against, threads, states, parts, took }, get, handlers, readTrees }) {
     if (baseline === null || against !== null) return null;
-    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, parts, took, from: baseline.from,
-      to: baseline.to });
+    const query = queryText({ native: "everything", blocks: 1 }, { measure, threads, states, parts, took,
+      from: baseline.from, to: baseline.to });
     return {
       question: query,
       once: baseline.to !== null,
@@ -86,18 +86,19 @@ const POLLERS = {
 
   // Another session to compare with, read once: all threads of it, of all its time or of the range that is the baseline. Null: it is gone.
   against(feed) {
-    const { followed: { against, baseline, states, parts, took }, getOther, handlers } = feed;
+    const { followed: { measure, against, baseline, states, parts, took }, getOther, handlers } = feed;
     if (against === null) return null;
     // Against itself, chosen requests are compared with the rest.
     const rest = took !== null && against === feed.session.id ? { rest: 1 } : {};
-    const query = queryText({ native: "everything", blocks: 1, ...rest }, { states, parts, took, from: baseline?.from,
-      to: baseline?.to });
+    const query = queryText({ native: "everything", blocks: 1, ...rest }, { measure, states, parts, took,
+      from: baseline?.from, to: baseline?.to });
+    const counts = (session) => measure === null || session.measures.some(({ name }) => name === measure);
     return {
       question: against + query,
       once: true,
       async read() {
         const session = await getOther(against, "").catch(nullIfGone);
-        if (session === null) return { session };
+        if (session === null || !counts(session)) return { session: null };
         const view = await getOther(against, "/view" + query);
         const tree = feed.other?.session.id === against ? feed.other.tree : await getOther(against, "/tree");
         return { session, tree, view };
@@ -113,9 +114,11 @@ const POLLERS = {
   },
 
   // The running samples of the current query, where they are a part of it: from the start where that is.
-  running({ watched, followed: { threads, states, from, to, took, until }, recounts, get, handlers, readTrees }) {
+  running(
+    { watched, followed: { measure, threads, states, from, to, took, until }, recounts, get, handlers, readTrees },
+  ) {
     if (!watched.running) return null;
-    const asked = { threads, states, parts: [PARTS[RUNNING]], from, to, took, until };
+    const asked = { measure, threads, states, parts: [PARTS[RUNNING]], from, to, took, until };
     return {
       question: queryText({}, asked) + " " + recounts,
       read: (since) => get("/view" + queryText({ since, native: "everything" }, asked)),
@@ -139,9 +142,9 @@ const POLLERS = {
   },
 
   // The slices of time of the current query, for intervals and comparisons.
-  blocks({ watched, followed: { threads, states, parts, from, to, took }, get, handlers, readTrees }) {
+  blocks({ watched, followed: { measure, threads, states, parts, from, to, took }, get, handlers, readTrees }) {
     if (!watched.blocks) return null;
-    const query = queryText({ native: "everything", blocks: 1 }, { threads, states, parts, from, to, took });
+    const query = queryText({ native: "everything", blocks: 1 }, { measure, threads, states, parts, from, to, took });
     return {
       question: query,
       once: to !== null && took === null,

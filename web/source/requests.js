@@ -55,10 +55,11 @@ export function createRequests() {
   };
 }
 
-// asked: {threads, states, parts, from, to, until, took (durations of requests: {from, to}), filters: [[parameter, pattern]]}, each of which may be missing
+// asked: {measure, threads, states, parts, from, to, until, took (durations of requests: {from, to}), filters: [[parameter, pattern]]}, each of which may be missing
 export function queryText(parameters, asked = {}) {
   const query = new URLSearchParams(parameters);
   for (const thread of asked.threads ?? []) query.append("thread", String(thread));
+  if (asked.measure) query.set("measure", asked.measure);
   if (asked.states?.length > 0) query.set("state", asked.states.join());
   // Without any the server answers for all.
   if (asked.parts?.length > 0 && asked.parts.length < PARTS.length) query.set("parts", asked.parts.join());

@@ -35,6 +35,13 @@ export const CONTROL_TEXT = {
     others: (number) => number + " more",
     growth: (bytes, faults) => "RSS " + bytes + ", " + counted("page fault")(faults),
     none: "no memory was read",
+    grew: "What grew here",
+    grewHint: "Show the lines that made the program larger in this range",
+  },
+
+  measure: {
+    label: "What is counted",
+    choices: { time: ["Time", "Samples of time"], "page-faults": ["Memory growth", "Bytes that became resident"] },
   },
 
   display: "Display",

@@ -4,6 +4,7 @@ export const nounOf = (/** @type {string} */ noun) => (/** @type {string} */ cou
   noun + (count === "1" ? "" : "s");
 export const counted = (/** @type {string} */ noun) => (/** @type {string} */ count) =>
   count + " " + nounOf(noun)(count);
-export const samples = counted("sample");
+// Amounts with a unit stand for themselves.
+export const samples = (/** @type {string} */ amount) => (amount.endsWith("B") ? amount : counted("sample")(amount));
 export const functions = counted("function");
 export const frames = counted("frame");

@@ -284,6 +284,7 @@ export const HOST_TEXT = {
       subprocesses: ["Include child processes", "those running now and those started later"],
       gc: ["Garbage collection", "show it as <GC> frames"],
       opcodes: ["Bytecode", "record the instruction of each frame"],
+      growth: ["Memory growth", "also count the bytes that become resident; needs the kernel engine"],
     },
     name: "Name",
     nameHint: "shown in lists",

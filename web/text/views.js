@@ -22,7 +22,7 @@ export const VIEW_TEXT = {
     totalHint: "Samples in the function and in everything it called; recursion counts once",
     function: "Function",
     library: "Library",
-    units: { share: "share", samples: "samples", time: "≈ time", interval: "95 % interval" },
+    units: { share: "share", samples: "samples", amount: "amount", time: "≈ time", interval: "95 % interval" },
     intervals: "95 % intervals",
     find: "Details, in the flame graph",
     sandwich: "Callers and callees",
@@ -62,7 +62,7 @@ export const VIEW_TEXT = {
     code: "source",
     linesLabel:
       "Lines of the file. N goes to the next line with samples, Shift+N to the previous one, Enter shows the bytecode of the selected line.",
-    lineSamples: (self, total) => self + " self samples, " + total + " in total",
+    lineSamples: (self, total) => samples(self) + " self, " + samples(total) + " in total",
     reading: "Reading the source…",
     missing: (problem) => "Source not available: " + problem,
     native: "The line is where the function begins. ",
@@ -272,7 +272,7 @@ export const VIEW_TEXT = {
     opening: "Opening the capture …",
     none: "There is nothing else to compare with: only `pyrometer serve` keeps sessions and captures.",
     noMatch: "No session or capture matches the search.",
-    gone: "The session to compare with is gone. Choose another one.",
+    gone: "The session to compare with is gone, or does not count this. Choose another one.",
   },
 
   tasks: {

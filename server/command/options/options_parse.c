@@ -531,11 +531,6 @@ static enum err_code complete_options(struct options *options, struct err *err)
         return ERR_INVALID;
     if (options->command->bit == COMMAND_DIFF)
         return complete_sides(options, err);
-    if (options->command->bit & (COMMAND_ATTACH | COMMAND_RUN) &&
-        !measure_set_has(options->sampling.measures, MEASURE_TIME))
-        return err_set(err, ERR_INVALID,
-                       "the page of %s shows time: count it too (-e time,...), or use record",
-                       options->command->name);
     if (options->command->bit & SAMPLING && options->output && is_capture_name(options->output))
         options->wants_capture = true;
     if (options->capture_file && options->output &&

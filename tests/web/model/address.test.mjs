@@ -19,6 +19,7 @@ test("what is written is read back", () => {
     processes: [4711, 12],
     parts: ["running", "idle"],
     states: ["!has_gil", "on_cpu"],
+    measure: "page-faults",
     range: { from: 12.25, to: 20 },
     took: { from: 0.1, to: 0.25 },
     at: null,

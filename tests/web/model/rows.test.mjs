@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { formatCount } from "../../../web/model/base/numbers.js";
 import { defaultAddress, formatAddress, parseAddress } from "../../../web/model/page/address.js";
 import { diffRows, heatRows, laneRows, ROWS_SHOWN_MAX, sandwichRows, stackRows,
   stripRows } from "../../../web/model/page/rows.js";
@@ -24,7 +25,7 @@ test("of many frames the heaviest are rows, each after the frame it stands on", 
   const state = { ...stateOf(lines, {}), width: 4000 };
   const about = compute(state).functions.find(({ label }) => label.name === "f").key;
   const { sandwich, sum } = compute({ ...state, address: { ...state.address, view: "sandwich", about } });
-  const { rows, caption } = sandwichRows(sandwich, sum);
+  const { rows, caption } = sandwichRows({ sandwich, sum, amountText: formatCount });
   const callees = rows.filter(({ side }) => side === "callees");
   assert.equal(callees.length, ROWS_SHOWN_MAX);
   assert.deepEqual(callees.slice(0, 2).map((row) => row.level), [0, 1]);
@@ -51,7 +52,7 @@ test("a sandwich is both sides, each beginning with the function itself", () => 
   const compute = createPicture();
   const about = compute(state).functions.find(({ label }) => label.name === "f").key;
   const { sandwich, sum } = compute({ ...state, address: { ...state.address, view: "sandwich", about } });
-  const { rows } = sandwichRows(sandwich, sum);
+  const { rows } = sandwichRows({ sandwich, sum, amountText: formatCount });
   assert.deepEqual(rows.map((row) => [row.side, row.level, row.name.split(" ")[0], row.cells[1]]), [
     ["callers", 0, "f", "100 %"],
     ["callers", 1, "a", "75.0 %"],

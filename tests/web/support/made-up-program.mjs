@@ -68,7 +68,7 @@ function columns(rows, first, names) {
 export function createProgram(
   { threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, locks: hasLocks = false,
     deadlocked = false, exceptions = true, gilWaits = true, mode = "wall", filters = [], waiting = 0, orderedFrom = 0,
-    failing = 0.0002, cFunction = null, seed = 7, now = () => Date.now() / 1000 } = {},
+    failing = 0.0002, cFunction = null, grows = false, seed = 7, now = () => Date.now() / 1000 } = {},
 ) {
   const tables = createTables();
   const random = createRandom(seed);
@@ -187,6 +187,9 @@ export function createProgram(
   let lastNote = 0;
   let native = "off";
 
+  // Page faults: of every third node, as many as it has samples.
+  const measured = (total) => ({ name: "page-faults", title: "memory growth", unit: "bytes", value: total * 4096 });
+
   function session() {
     return {
       id: "1",
@@ -202,6 +205,8 @@ export function createProgram(
       elapsed_s: elapsed,
       epoch,
       generation,
+      measures: [{ name: "time", title: "time", unit: "seconds", value: log.length / 50 },
+        ...(grows ? [measured(view({ measure: "page-faults" }).total)] : [])],
       quality: structuredClone(quality),
       notes: structuredClone(notes),
       pyrometer: "0.1.0",
@@ -245,7 +250,11 @@ export function createProgram(
       node: views.flatMap(({ node }) => node), self: views.flatMap(({ self }) => self) };
   }
 
-  function view({ since = 0, threads: wanted = [], states = [], parts = [], from = null, to = null, blocks = false }) {
+  function view(
+    { since = 0, measure = null, threads: wanted = [], states = [], parts = [], from = null, to = null,
+      blocks = false },
+  ) {
+    const ofPages = measure === "page-faults";
     const chosen = new Set(wanted);
     const query = stateQuery(states);
     const within = partSet(parts);
@@ -253,12 +262,14 @@ export function createProgram(
     let total = 0;
     for (const sample of log) {
       if (!isAsked(sample, since, from, to, query, within) || (chosen.size > 0 && !chosen.has(sample.thread))) continue;
+      if (ofPages && sample.node % 3 !== 0) continue;
       perNode.set(sample.node, (perNode.get(sample.node) ?? 0) + 1);
       total += 1;
     }
     const node = Array.from(perNode.keys()).sort((a, b) => a - b);
-    const answer = { epoch, generation, since, total, node, self: node.map((id) => perNode.get(id)) };
-    return blocks ? { ...answer, blocks: blocksOf({ threads: wanted, states, parts, from, to }) } : answer;
+    const answer = { epoch, generation, since, total, node, self: node.map((id) => perNode.get(id)),
+      ...(ofPages ? { measure: measured(total), period: 4096 } : {}) };
+    return blocks ? { ...answer, blocks: blocksOf({ measure, threads: wanted, states, parts, from, to }) } : answer;
   }
 
   // Numbers of one sums, or of many as columns.

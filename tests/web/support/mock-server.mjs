@@ -1,7 +1,7 @@
 // A server that speaks the wire contract with a made-up program, to see the page without a build:
 //
 //   node tests/web/support/mock-server.mjs [--port 8765] [--ends SECONDS] [--threads N] [--deep LEVELS] [--quiet SECONDS]
-//                                  [--exceptions unknown] [--mode cpu] [--locks yes|deadlock] [--page FILE.html] [--report FILE.html]
+//                                  [--exceptions unknown] [--mode cpu] [--grows yes] [--locks yes|deadlock] [--page FILE.html] [--report FILE.html]
 //                                  [--host PROCESSES [--sessions N] [--hostile yes] [--scope viewer] [--continuous yes] [--age SECONDS]]
 //
 // With --host it is the server of a whole host. Without --page the page is bundled again on every load. --report also writes a standalone report when it ends or stops.
@@ -101,6 +101,7 @@ function readQuery(url) {
   const numbers = (name) => url.searchParams.getAll(name).map(Number);
   return {
     since: Number(url.searchParams.get("since") ?? 0),
+    measure: url.searchParams.get("measure"),
     threads: numbers("thread"),
     states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean),
     parts: (url.searchParams.get("parts") ?? "").split(",").filter(Boolean),
@@ -214,6 +215,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     exceptions: option("exceptions", "known") !== "unknown",
     mode: option("mode", "wall"),
     waiting: Number(option("tasks", 0)),
+    grows: option("grows", null) !== null,
     locks: option("locks", null) !== null,
     deadlocked: option("locks", null) === "deadlock",
   });

@@ -62,6 +62,7 @@ export function defaultAddress() {
     processes: [],
     parts: null,
     states: [],
+    measure: null,
     range: null,
     took: null,
     at: null,
@@ -158,6 +159,7 @@ export function formatAddress(address) {
   for (const pid of address.processes) out.append("process", String(pid));
   if (address.parts !== null) out.set("parts", address.parts.join());
   if (address.states.length > 0) out.set("state", address.states.join());
+  if (address.measure !== null) out.set("measure", address.measure);
   if (address.range !== null) out.set("range", formatRange(address.range));
   if (address.took !== null) out.set("took", formatRange(address.took));
   if (address.baseline !== null) out.set("baseline", formatRange(address.baseline));
@@ -199,6 +201,7 @@ export function parseAddress(text, view = "flame") {
   ).map(Number);
   address.parts = readParts(listOf(given.get("parts")));
   address.states = cleanWords(listOf(given.get("state")));
+  address.measure = /^[a-z-]{1,32}$/.exec(given.get("measure") ?? "")?.[0] ?? null;
   address.range = parseRange(given.get("range") ?? "");
   address.took = parseRange(given.get("took") ?? "");
   address.at = parseInstants(given.get("at") ?? "");

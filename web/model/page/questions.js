@@ -2,13 +2,17 @@
 
 import { chosenFile } from "../code/lines.js";
 import { shownParts } from "../profile/parts.js";
+import { chosenMeasure } from "./measures.js";
 
 // threads: ids; none is all. `until` is the moment at which the page was paused.
-export function questionOf({ address, paused, session }, threads) {
-  const { range, took, baseline, view, states } = address;
-  const parts = shownParts({ address, session });
+export function questionOf({ address, paused, session, live }, threads) {
+  const { range, took, baseline, view } = address;
+  const measure = chosenMeasure({ address, session, live });
+  // Parts and marks are of time.
+  const parts = measure === null ? shownParts({ address, session }) : [];
+  const states = measure === null ? address.states : [];
   const until = paused ? session?.elapsed_s ?? null : null;
-  return { threads, states, parts, from: range?.from ?? null, to: range?.to ?? null, took, until,
+  return { measure, threads, states, parts, from: range?.from ?? null, to: range?.to ?? null, took, until,
     baseline: view === "diff" ? baseline : null, against: view === "diff" ? address.against : null };
 }
 
@@ -25,7 +29,7 @@ export function isBaselineComing({ address, missing, recording }) {
 
 // True if both have one answer; a pause alone asks nothing.
 export function isSameQuestion(a, b) {
-  return ["threads", "states", "parts", "from", "to", "took", "baseline", "against"].every((part) =>
+  return ["measure", "threads", "states", "parts", "from", "to", "took", "baseline", "against"].every((part) =>
     JSON.stringify(a[part]) === JSON.stringify(b[part])
   );
 }

@@ -47,8 +47,8 @@ function frameRows(drawing, what, columns, cellsOf) {
 
 const SHARES = TEXT.asTable.shares.map(numbered);
 const sharesOf =
-  (sum) => ({ total, self }) => [formatShare(ratio(total, sum)), formatCount(total), formatShare(ratio(self, sum)),
-    formatCount(self)];
+  ({ sum, amountText }) => ({ total, self }) => [formatShare(ratio(total, sum)), amountText(total),
+    formatShare(ratio(self, sum)), amountText(self)];
 
 // The runs of a stack chart within a span: the longest, in the order of time.
 export function stackRows({ layout: { shown, runs, grouping }, faceOf }, span) {
@@ -69,16 +69,16 @@ export function stackRows({ layout: { shown, runs, grouping }, faceOf }, span) {
 }
 
 // Callers and callees of one function, one side behind the other.
-export function sandwichRows(sandwich, sum) {
+export function sandwichRows({ sandwich, sum, amountText }) {
   const sides = ["callers", "callees"].filter((side) => sandwich[side] !== null).map((side) => ({ side,
-    ...frameRows(sandwich[side], TEXT.asTable.ofSides[side], SHARES, sharesOf(sum)) })
+    ...frameRows(sandwich[side], TEXT.asTable.ofSides[side], SHARES, sharesOf({ sum, amountText })) })
   );
   const rows = sides.flatMap(({ side, rows: shown }) =>
     shown.map((row) => ({ ...row, side, cells: [TEXT.asTable.sides[side], ...row.cells] }))
   );
   const captions = sides.map(({ caption }) => caption);
   return { columns: [numbered(TEXT.asTable.level), TEXT.asTable.function, TEXT.asTable.side, ...SHARES], rows,
-    caption: captions.join("; ") + TEXT.asTable.percentOf(formatCount(sum)) + TEXT.asTable.levelZero };
+    caption: captions.join("; ") + TEXT.asTable.percentOf(amountText(sum)) + TEXT.asTable.levelZero };
 }
 
 // Stacks that held the GIL; `secondsText(samples)` is how long others waited.

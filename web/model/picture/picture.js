@@ -59,13 +59,17 @@ function sumSelectors() {
         ? ratio(counts.seconds, counts.total)
         : 1 / (session?.quality?.achieved_hz || NaN);
     },
-    // The measure that is counted, if not time: {title, unit, value}, or null.
-    measure: ({ state: { session } }) => session?.selection?.measure ?? null,
-    // Samples as text: of another measure than time, what they stand for.
-    countText: ({ measure, state: { session } }) => (samples) =>
+    // The measure of the samples that are here, if not time: {title, unit, value}, or null.
+    measure: ({ recording: { counts }, state: { session, live } }) =>
+      (live ? counts.measure : session?.selection?.measure) ?? null,
+    // Samples as a number: of another measure than time, what they stand for, with its unit.
+    amountText: ({ measure, recording: { counts }, state: { session, live } }) => (samples) =>
       measure === null
-        ? TEXT.samples(formatCount(samples))
-        : formatBytes(Math.round(samples * ratio(measure.value, session.selection.samples))),
+        ? formatCount(samples)
+        : formatBytes(
+          Math.round(samples * (ratio(measure.value, live ? counts.total : session.selection.samples) || 0)),
+        ),
+    countText: ({ amountText }) => (samples) => TEXT.samples(amountText(samples)),
     // The time that samples stand for; "" where they are not of time.
     timeText: ({ measure, secondsPerSample }) => (samples) =>
       measure === null ? "≈ " + formatDuration(samples * secondsPerSample) : "",

@@ -35,12 +35,12 @@ export function createSourceIndex(change) {
   let shown = "";
 
   // most: the self samples of the longest bar; go: the changes that a press makes to the address
-  function row({ text, title, self, total, go }, most, sum) {
+  function row({ text, title, self, total, go }, most, { sum, amountText }) {
     const fill = el("i", {});
     fill.style.width = 100 * (ratio(self, most) || 0) + "%";
     return el("li", {},
       el("button", { type: "button", class: "source-file",
-        title: title + "\n" + TEXT.source.lineSamples(formatCount(self), formatCount(total)),
+        title: title + "\n" + TEXT.source.lineSamples(amountText(self), amountText(total)),
         on: { click: () => change(go) } }, isolated(text, { class: "hottest-name" }),
         el("span", { class: "share" }, formatShare(ratio(self, sum))),
         el("span", { class: "share soft" }, formatShare(ratio(total, sum))),
@@ -48,7 +48,8 @@ export function createSourceIndex(change) {
   }
 
   function fill(state, files, rest) {
-    const { source, sum } = state.picture;
+    const { source, sum, amountText } = state.picture;
+    const counted = { sum, amountText };
     const most = Math.max(source.files[0]?.self ?? 0, source.others[0]?.self ?? 0);
     const nameOf = (path) => visibleText(source.names.get(path));
     const more = (all, some) => (all.length > some.length
@@ -56,7 +57,7 @@ export function createSourceIndex(change) {
       : []);
     const fileRow = (file) =>
       row({ ...file, text: nameOf(file.path), title: visibleText(file.path), go: { file: file.path, line: 0 } }, most,
-        sum);
+        counted);
     buttons = new Map(files.map((file) => [file.path, fileRow(file)]));
     for (const [kind, part] of parts)
       part.fill(
@@ -67,7 +68,7 @@ export function createSourceIndex(change) {
     top.fill(
       source.top.map((line) =>
         row({ ...line, text: nameOf(line.path) + ":" + line.line, title: visibleText(line.path),
-          go: { file: line.path, line: line.line } }, source.top[0].self, sum)
+          go: { file: line.path, line: line.line } }, source.top[0].self, counted)
       ),
     );
     // The source of native code is searched when somebody asks for it.
@@ -78,7 +79,7 @@ export function createSourceIndex(change) {
       : { view: "sandwich", about: source.describe(other.frame).key });
     const otherRow = (other) =>
       row({ ...other, text: visibleText(other.name), title: visibleText(other.file?.path ?? other.name),
-        go: goTo(other) }, most, sum);
+        go: goTo(other) }, most, counted);
     others.fill([...rest.map(otherRow), ...more(source.others, rest)]);
   }
 
@@ -89,8 +90,8 @@ export function createSourceIndex(change) {
       const most = state.live ? INDEX_ROWS_MAX.live : INDEX_ROWS_MAX.report;
       const files = source.files.slice(0, most);
       const rest = source.others.slice(0, most);
-      const signature = [...files.map((file) => file.path + file.self), ...rest.map((other) => other.name + other.self),
-        ...source.top.map((line) => line.path + line.line)].join("\n");
+      const signature = [state.picture.measure?.title, ...files.map((file) => file.path + file.self),
+        ...rest.map((other) => other.name + other.self), ...source.top.map((line) => line.path + line.line)].join("\n");
       if (signature !== shown && !element.contains(document.activeElement)) {
         fill(state, files, rest);
         shown = signature;

@@ -96,14 +96,14 @@ export function createSourceLines(toggle, choose) {
       for (const { text: code } of rows.values()) longest = Math.max(longest, Math.min(code.length, CODE_LENGTH_MAX));
       list.style.setProperty("--columns", longest);
     },
-    fill(file, sum, chosen) {
+    fill(file, { sum, amountText }, chosen) {
       const hot = new Map(file.lines.map((line) => [line.line, line]));
       for (const [number, row] of rows) {
         const line = hot.get(number);
         setText(row.self, line?.self > 0 ? formatShare(ratio(line.self, sum)) : "");
         setText(row.total, line === undefined ? "" : formatShare(ratio(line.total, sum)));
         setAttribute(row.self, "title",
-          line === undefined ? null : TEXT.source.lineSamples(formatCount(line.self), formatCount(line.total)));
+          line === undefined ? null : TEXT.source.lineSamples(amountText(line.self), amountText(line.total)));
         setAttribute(row.total, "data-heat", line === undefined ? null : "h" + heatLevel(line.total / sum));
         setAttribute(row.row, "data-heat", line === undefined ? null : "h" + heatLevel(line.self / sum));
         setAttribute(row.code, "data-jit", inJitBadge(line?.inJit, line?.self));

@@ -39,8 +39,8 @@ const CAUSES_NAMED = 2;
 // The parts of time of causes that are not blocked.
 const PART_OF_CAUSE = { GIL: "needs_gil", processor: "needs_processor" };
 
-function noteOf({ samples }, sum, text) {
-  return text(formatShare(ratio(samples, sum)), TEXT.samples(formatCount(sum)));
+function noteOf({ samples }, sum, text, countText) {
+  return text(formatShare(ratio(samples, sum)), countText(sum));
 }
 
 // The text of what the threads waited for there, the most first.
@@ -100,11 +100,11 @@ export function createOwnLinesView(root, dispatch) {
           code === "" ? null : el("code", {}, isolated(code)))));
   }
 
-  function show({ head, title, note, list, testid }, heading, shown, codes, names, sum, text) {
+  function show({ head, title, note, list, testid }, heading, shown, codes, names, { sum, countText }, text) {
     for (const part of [head, list]) part.hidden = shown === null;
     if (shown === null) return;
     setText(title, heading);
-    setText(note, shown.rows.length === 0 ? TEXT.own.none : noteOf(shown, sum, text));
+    setText(note, shown.rows.length === 0 ? TEXT.own.none : noteOf(shown, sum, text, countText));
     list.replaceChildren(
       ...shown.rows.map((row) => rowOf(row, testid, names, codes.get(row), sum, shown.rows[0].samples)),
     );
@@ -112,7 +112,7 @@ export function createOwnLinesView(root, dispatch) {
 
   return {
     update(state) {
-      const { picture: { sum }, sources } = state;
+      const { picture: { sum, measure, countText }, sources } = state;
       // Tasks are in no part of time; the summary has their lines.
       const { lines, samples } = (isOfMore(state) ? null : state.summary?.tasks) ?? { lines: [] };
       const isNone = state.address.view !== "flame" || sum + lines.length === 0;
@@ -134,7 +134,7 @@ export function createOwnLinesView(root, dispatch) {
         if (!sources.has(row.path)) dispatch({ type: "wantSource", path: row.path, function: row.function });
       const codes = new Map(latest.map((row) => [row, codeOf(row, sources.get(row.path))]));
       const signature = latest.map((row) => [row.path, row.line, row.samples, codes.get(row)].join(":")).join("\n")
-        + [sum, own.running?.level.kind, ...found.map((one) => one?.rows.length)];
+        + [sum, measure?.title, own.running?.level.kind, ...found.map((one) => one?.rows.length)];
       // Another number of rows would move the frame that is pointed at.
       const wouldMove = state.hover !== null && latest.length !== element.querySelectorAll("li").length;
       if (signature === shown || (shown !== "" && (wouldMove || lists.some(({ list }) => isInUse(list))))) return;
@@ -142,8 +142,8 @@ export function createOwnLinesView(root, dispatch) {
       const names = distinctNames(Array.from(new Set(latest.map((row) => row.path))));
       const title = visibleText(TEXT.own.title(state.ownPatterns === "" ? (own.running?.level ?? {}) : {}));
       [title, TEXT.own.waiting, TEXT.own.tasks].forEach((heading, i) =>
-        show(lists[i], heading, found[i], codes, names, i < 2 ? sum : samples,
-          i === 0 ? TEXT.own.note : TEXT.own.waitingNote)
+        show(lists[i], heading, found[i], codes, names, { sum: i < 2 ? sum : samples, countText },
+          i > 0 ? TEXT.own.waitingNote : measure === null ? TEXT.own.note : TEXT.own.grownNote)
       );
     },
   };

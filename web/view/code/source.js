@@ -23,8 +23,7 @@ function createNeighbours(change) {
     return el("li", {},
       el("button", { type: "button", class: "link", on: { click: () => change(go) } },
         isolated(label.synthetic ? label.name : label.label)), " ",
-      el("span", { class: "soft", title: TEXT.samples(formatCount(samples)) },
-        formatShare(ratio(samples, picture.sum))));
+      el("span", { class: "soft", title: picture.countText(samples) }, formatShare(ratio(samples, picture.sum))));
   }
 
   function list(name, edges, none, state) {
@@ -38,12 +37,12 @@ function createNeighbours(change) {
 
   // The panel about what `title` names: {self, total, inC, frames}.
   function about(title, { self, total, inC = 0, frames }, state) {
-    const { source, sum } = state.picture;
+    const { source, sum, amountText } = state.picture;
     const { callers, callees } = source.neighbours({ frames });
     return [
       el("p", {}, isolated(title), ": ", el("strong", {}, formatShare(ratio(self, sum))),
-        TEXT.source.selfShare(formatCount(self)), el("strong", {}, formatShare(ratio(total, sum))),
-        TEXT.source.totalShare(formatCount(total)), inC > 0 ? TEXT.source.inC(formatCount(inC)) : ""),
+        TEXT.source.selfShare(amountText(self)), el("strong", {}, formatShare(ratio(total, sum))),
+        TEXT.source.totalShare(amountText(total)), inC > 0 ? TEXT.source.inC(amountText(inC)) : ""),
       list(TEXT.source.callers, callers, TEXT.source.noCallers, state),
       list(TEXT.source.callees, callees, TEXT.source.noCallees, state),
     ];
@@ -72,9 +71,8 @@ function createOutline(change) {
     el("table", {}, head, body));
   let shown = "";
 
-  function row({ name, line, self, inJit, total }, sum) {
-    const cell = (count) =>
-      el("td", { class: "number", title: TEXT.samples(formatCount(count)) }, formatShare(ratio(count, sum)));
+  function row({ name, line, self, inJit, total }, { sum, countText }) {
+    const cell = (count) => el("td", { class: "number", title: countText(count) }, formatShare(ratio(count, sum)));
     return el("tr", {},
       el("th", { scope: "row" },
         el("button", { type: "button", class: "row-name", "data-jit": inJitBadge(inJit, self),
@@ -84,12 +82,12 @@ function createOutline(change) {
   return {
     element,
     update({ picture, address }, file) {
-      const signature = [file.path,
+      const signature = [file.path, picture.measure?.title,
         ...file.functions.map((one) => one.line + " " + one.self + " " + one.inJit + " " + one.total)].join("\n");
       setText(summary, TEXT.source.outline(formatCount(file.functions.length)));
       if (signature === shown || element.contains(document.activeElement)) return;
       shown = signature;
-      body.replaceChildren(...file.functions.map((one) => row(one, picture.sum)));
+      body.replaceChildren(...file.functions.map((one) => row(one, picture)));
     },
   };
 }
@@ -132,9 +130,9 @@ function linesKey({ path, lines }, hasText, hotOnly, isEmpty) {
   return [path, hasText, hotOnly, isPart ? lines.map((line) => line.line).join() : ""].join("\n");
 }
 
-function sumsText({ self, total }, sum) {
-  return TEXT.source.sums(formatShare(ratio(self, sum)), formatShare(ratio(total, sum)), formatCount(self),
-    formatCount(total), formatCount(sum));
+function sumsText({ self, total }, { sum, amountText }) {
+  return TEXT.source.sums(formatShare(ratio(self, sum)), formatShare(ratio(total, sum)), amountText(self),
+    amountText(total), amountText(sum));
 }
 
 export function createSource(root, dispatch) {
@@ -195,7 +193,7 @@ export function createSource(root, dispatch) {
       instructions.forget();
     }
     shownText = key;
-    lines.fill(file, state.picture.sum, state.address.line);
+    lines.fill(file, state.picture, state.address.line);
     return isNew;
   }
 
@@ -214,7 +212,7 @@ export function createSource(root, dispatch) {
     const path = visibleText(file.kind === "native" && text?.path !== undefined ? text.path : file.path);
     setAttribute(title, "title", path);
     if (title.textContent !== path) title.replaceChildren(pathText(path));
-    setText(sums, sumsText(file, state.picture.sum));
+    setText(sums, sumsText(file, state.picture));
     setText(note, noteText(text, file, state));
     hotOnly.checked = state.address.hotOnly;
     const isNew = showLines(file, text);

@@ -44,23 +44,27 @@ function createTableRow(find, about) {
   return row;
 }
 
-function fillCell(cell, samples, interval, { sum, secondsPerSample }) {
+function fillCell(cell, samples, interval, { sum, measure, amountText, secondsPerSample }) {
   const share = ratio(samples, sum);
   cell.fill.style.width = (share || 0) * 100 + "%";
   setText(cell.share, formatShare(share));
-  setText(cell.samples, formatCount(samples));
-  setText(cell.time, formatDuration(samples * secondsPerSample));
+  setText(cell.samples, amountText(samples));
+  setText(cell.time, measure === null ? formatDuration(samples * secondsPerSample) : "");
   setText(cell.interval, formatInterval(interval));
 }
 
-// The heads of the columns: [{key, element}].
+// The heads of the columns: {heads: [{key, element}], setMeasure(of another measure than time?)}.
 function createTableHeads(dispatch) {
+  const counted = [];
   const sortBy = (key) => () => dispatch({ type: "sort", sort: key });
-  const units = () =>
-    el("span", { class: "measured units", "aria-hidden": "true" }, el("span", {}),
-      el("span", { class: "share" }, TEXT.table.units.share),
-      el("span", { class: "samples" }, TEXT.table.units.samples), el("span", { class: "time" }, TEXT.table.units.time),
+  const units = () => {
+    const samples = el("span", { class: "samples" });
+    const time = el("span", { class: "time" });
+    counted.push({ samples, time });
+    return el("span", { class: "measured units", "aria-hidden": "true" }, el("span", {}),
+      el("span", { class: "share" }, TEXT.table.units.share), samples, time,
       el("span", { class: "interval" }, TEXT.table.units.interval));
+  };
   const heads = [{ key: "name",
     element: el("th", { scope: "col" },
       el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } },
@@ -73,7 +77,15 @@ function createTableHeads(dispatch) {
   })));
   heads.push({ key: "library",
     element: el("th", { scope: "col", class: "row-library", "data-testid": "library-head" }, TEXT.table.library) });
-  return heads;
+  return {
+    heads,
+    setMeasure(isOther) {
+      for (const { samples, time } of counted) {
+        setText(samples, isOther ? TEXT.table.units.amount : TEXT.table.units.samples);
+        setText(time, isOther ? "" : TEXT.table.units.time);
+      }
+    },
+  };
 }
 
 // The part of the rows in view, as last laid out: asking before a change would have them laid out twice.
@@ -116,10 +128,10 @@ function createTableCaption(dispatch) {
     on: { click: () => dispatch({ type: "intervals" }) } }, TEXT.table.intervals);
   return {
     element: el("caption", {}, counted, " ", intervals),
-    update({ picture: { table, sum }, table: order, address: { by } }) {
+    update({ picture: { table, sum, amountText }, table: order, address: { by } }) {
       setAttribute(intervals, "aria-pressed", String(order.intervals));
       setText(counted,
-        TEXT.table.caption(formatCount(table.count), formatCount(table.functions), by === "line", formatCount(sum)));
+        TEXT.table.caption(formatCount(table.count), formatCount(table.functions), by === "line", amountText(sum)));
     },
   };
 }
@@ -138,7 +150,7 @@ function fillRow(row, shown, index, picture) {
 }
 
 export function createTable(root, dispatch) {
-  const heads = createTableHeads(dispatch);
+  const { heads, setMeasure } = createTableHeads(dispatch);
   const body = el("tbody", {});
   const caption = createTableCaption(dispatch);
   const table = el("table", { class: "functions", "data-testid": "table" }, caption.element,
@@ -223,6 +235,7 @@ export function createTable(root, dispatch) {
         setAttribute(head.element, "aria-sort",
           head.key !== order.sort ? null : order.descending ? "descending" : "ascending");
       }
+      setMeasure(picture.measure !== null);
       caption.update(state);
       arrange();
       fillInView();

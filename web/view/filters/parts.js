@@ -1,11 +1,13 @@
-// The bar of the five parts of time, which choose what is shown, and the chips of the marks among the filters.
+// The choice of what is counted, the bar of the five parts of time, which choose what is shown, and the chips of the marks among the
+// filters.
 
 import { formatCount } from "../../model/base/numbers.js";
 import { markChips, partItems, partsAfter } from "../../model/filters/selection.js";
+import { chosenMeasure, MEASURED_VIEWS, measuresOf, TIME } from "../../model/page/measures.js";
 import { PARTS, shownParts, usualParts } from "../../model/profile/parts.js";
 import { isWithoutGil } from "../../model/threads/activity.js";
 import { TEXT } from "../../text/session.js";
-import { el, setAttribute, setText } from "../elements/dom.js";
+import { el, segmented, setAttribute, setText } from "../elements/dom.js";
 
 // A part: its piece of the bar, and its button below.
 function createPartButton(key, choose) {
@@ -34,6 +36,21 @@ function recordedText(session) {
   return mode === "wall" ? "" : TEXT.states.recordedMode(mode, formatCount(session.quality?.filtered ?? NaN));
 }
 
+// Time, or another measure, where the session has several: {element, update(state)}.
+function createMeasureChoice(change) {
+  const names = Object.keys(TEXT.measure.choices);
+  const group = segmented(TEXT.measure.label, "measure",
+    names.map((value) => ({ value, label: TEXT.measure.choices[value][0], hint: TEXT.measure.choices[value][1] })),
+    (value) => change({ measure: value === TIME ? null : value }));
+  return {
+    element: group.element,
+    update(state) {
+      group.element.hidden = measuresOf(state).length < 2 || !MEASURED_VIEWS.includes(state.address.view);
+      group.set(chosenMeasure(state) ?? TIME);
+    },
+  };
+}
+
 export function createPartsBar(root, dispatch, marks) {
   let state = null;
   const change = (changes) => dispatch({ type: "address", changes, how: "push" });
@@ -42,11 +59,10 @@ export function createPartsBar(root, dispatch, marks) {
   const parts = PARTS.map((key) => createPartButton(key, choose));
   const bar = el("div", { class: "part-bar", "aria-hidden": "true" }, ...parts.map(({ piece }) => piece));
   const note = el("span", { class: "states-note", "data-testid": "recorded-mode" });
-  root.append(
-    el("div", { class: "parts", role: "group", "aria-label": TEXT.parts.label, "data-testid": "parts" }, bar,
-      el("div", { class: "chips" }, ...parts.map(({ button }) => button))),
-    note,
-  );
+  const measure = createMeasureChoice(change);
+  const ofTime = el("div", { class: "parts", role: "group", "aria-label": TEXT.parts.label, "data-testid": "parts" },
+    bar, el("div", { class: "chips" }, ...parts.map(({ button }) => button)));
+  root.append(measure.element, ofTime, note);
   let shownMarks = "";
 
   function showMarks(chips) {
@@ -69,6 +85,8 @@ export function createPartsBar(root, dispatch, marks) {
     update(next) {
       state = next;
       const { sums } = state.picture;
+      measure.update(state);
+      ofTime.hidden = state.picture.measure !== null;
       partItems(sums, shownParts(state), isWithoutGil(state.session, sums)).forEach((item, i) => {
         const { piece, share, hidden, button } = parts[i];
         piece.style.width = (item.share || 0) * 100 + "%";
@@ -79,7 +97,7 @@ export function createPartsBar(root, dispatch, marks) {
         setAttribute(button, "aria-pressed", String(item.isShown));
         setAttribute(button, "data-hint", item.hint);
       });
-      showMarks(markChips(sums, state.address.states));
+      showMarks(state.picture.measure === null ? markChips(sums, state.address.states) : []);
       setText(note, recordedText(state.session));
       note.hidden = note.textContent === "";
     },

@@ -5,8 +5,8 @@ import { TEXT } from "../../text/session.js";
 import { el, icon, setAttribute, setText } from "../elements/dom.js";
 import { ICONS } from "../elements/icons.js";
 
-function resultText(matches) {
-  return TEXT.search.found(formatCount(matches.samples), formatCount(matches.functions));
+function resultText(matches, amountText) {
+  return TEXT.search.found(amountText(matches.samples), formatCount(matches.functions));
 }
 
 export function createSearch(dispatch) {
@@ -43,14 +43,14 @@ export function createSearch(dispatch) {
       input.select();
     },
     update(state) {
-      const { matches } = state.picture;
+      const { matches, amountText } = state.picture;
       if (document.activeElement !== input && input.value !== state.address.search) input.value = state.address.search;
       setAttribute(input, "aria-invalid", matches.error === null ? null : "true");
       setText(share, matches.active ? formatShare(matches.share) : "");
       setText(word, matches.active ? TEXT.search.matched : "");
-      setText(count, matches.active ? TEXT.search.samples(formatCount(matches.samples)) : "");
+      setText(count, matches.active ? TEXT.search.samples(amountText(matches.samples)) : "");
       setText(error, matches.error ?? "");
-      setAttribute(result, "data-hint", matches.active ? resultText(matches) : null);
+      setAttribute(result, "data-hint", matches.active ? resultText(matches, amountText) : null);
       setAttribute(result, "data-error", matches.error !== null || null);
       result.hidden = !matches.active && matches.error === null;
     },

@@ -22,11 +22,11 @@ function createTreeCell() {
       el("div", { class: "measured" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), share, samples)) };
 }
 
-function fillTreeCell(cell, samples, sum) {
+function fillTreeCell(cell, samples, { sum, amountText }) {
   const share = ratio(samples, sum);
   cell.fill.style.width = (share || 0) * 100 + "%";
   setText(cell.share, formatShare(share));
-  setText(cell.samples, formatCount(samples));
+  setText(cell.samples, amountText(samples));
 }
 
 function createTreeRow(index) {
@@ -86,8 +86,8 @@ function createTreeGrid() {
       "aria-expanded": shown.hasChildren ? String(shown.isOpen) : null, "aria-rowindex": index + 2,
       "aria-selected": String(shown.id === current), "data-mark": markOf(shown.id) };
     for (const [name, value] of Object.entries(attributes)) setAttribute(row.element, name, value);
-    fillTreeCell(row.total, total, picture.sum);
-    fillTreeCell(row.self, self, picture.sum);
+    fillTreeCell(row.total, total, picture);
+    fillTreeCell(row.self, self, picture);
   }
 
   return {
@@ -182,7 +182,7 @@ export function createCallTree(scroller, dispatch) {
   }
 
   function fill() {
-    setText(count, CHART_TEXT.tree.caption(formatCount(rows.length), formatCount(state.picture.sum)));
+    setText(count, CHART_TEXT.tree.caption(formatCount(rows.length), state.picture.amountText(state.picture.sum)));
     grid.fill(rows, state, currentId(), scroller, markOf);
   }
 

@@ -234,7 +234,7 @@ export function createDetails(root, dispatch) {
     const rows = hottest.map((row) => hottestRow(row, state.picture.sum, hottest[0].self, about));
     return [
       el("h2", { class: "plain" }, byLine ? TEXT.details.hottestLines : TEXT.details.hottestFunctions),
-      el("p", { class: "soft" }, TEXT.details.bySelf),
+      el("p", { class: "soft" }, state.picture.measure === null ? TEXT.details.bySelf : TEXT.details.bySelfAmount),
       el("ol", { class: "hottest-list", "data-testid": "hottest" }, ...rows),
       ...summaryParts(state, dispatch),
       ...waitsList(state, dispatch),

@@ -26,9 +26,9 @@ export function zoomOfDiff({ picture }, id) {
 }
 
 // The text about a side of a report with a baseline of its own.
-function sideText({ session, selection }, samples) {
+function sideText({ session, selection }, samples, amountText) {
   const part = selection.whole ? "" : TEXT.compare.selected(visibleText(selection.text));
-  return TEXT.compare.side(formatCount(samples), formatDuration(selection.duration_s), session.target.pid,
+  return TEXT.compare.side(amountText(samples), formatDuration(selection.duration_s), session.target.pid,
     visibleText(shortCommand(session.target))) + part;
 }
 
@@ -69,17 +69,17 @@ function createSides(change, stateOf, pickOther) {
     pickFirst,
     update(state) {
       pickFirst.hidden = !state.live;
-      const { address: { baseline, range }, session, picture: { diff } } = state;
+      const { address: { baseline, range }, session, picture: { diff, amountText } } = state;
       const other = otherBaseline(state);
       element.hidden = baseline === null && range === null && other === null;
       const ofRange = range === null ? TEXT.compare.whole : rangeText(range);
       setText(baselineText, other !== null
-        ? sideText(other, diff?.baselineSum)
+        ? sideText(other, diff?.baselineSum, amountText)
         : baseline === null
         ? TEXT.compare.notChosen
         : rangeText(baseline));
       setText(currentText, other !== null && range === null
-        ? sideText({ session, selection: session.selection }, diff?.currentSum)
+        ? sideText({ session, selection: session.selection }, diff?.currentSum, amountText)
         : ofRange);
       set.hidden = range === null;
       swap.hidden = baseline === null || other !== null;
@@ -124,10 +124,10 @@ function changeText({ baselineShare, currentShare, half }) {
   return formatPoints(change) + (isKnown(half) ? " ± " + formatShare(half).replace(" %", "") : "");
 }
 
-function numbersText(number, { baseline, current, baselineShare, currentShare, half, q, verdict }) {
+function numbersText(number, { baseline, current, baselineShare, currentShare, half, q, verdict }, amountText) {
   const certainty = q === null ? "" : ", q " + qText(q);
-  return number + ": " + formatShare(baselineShare) + " (" + formatCount(baseline) + ") → " + formatShare(currentShare)
-    + " (" + formatCount(current) + "), " + changeText({ baselineShare, currentShare, half }) + ", "
+  return number + ": " + formatShare(baselineShare) + " (" + amountText(baseline) + ") → " + formatShare(currentShare)
+    + " (" + amountText(current) + "), " + changeText({ baselineShare, currentShare, half }) + ", "
     + TEXT.compare.verdicts[verdict] + certainty;
 }
 
@@ -136,12 +136,14 @@ function createDiffTip() {
   const element = el("div", { class: "tip", hidden: true, "data-testid": "diff-tip" });
   return {
     element,
-    show(frame, place) {
+    show(frame, place, amountText) {
       element.hidden = frame === null || frame.changes === undefined;
       if (element.hidden) return;
       const lines = [[TEXT.table.total, frame.changes.total], [TEXT.table.self, frame.changes.self]];
       element.replaceChildren(el("bdi", { class: "tip-name" }, frame.label),
-        ...lines.map(([number, change]) => el("span", { class: "tip-numbers" }, numbersText(number, change))));
+        ...lines.map(([number, change]) =>
+          el("span", { class: "tip-numbers" }, numbersText(number, change, amountText))
+        ));
       placeNear(element, place);
     },
   };
@@ -188,9 +190,9 @@ function createRows(change) {
     element: el("div", {},
       el("table", { class: "diff-table", "data-testid": "diff-table" }, caption,
         el("thead", {}, el("tr", {}, ...heads)), body), more),
-    update(diff) {
+    update({ diff, amountText }) {
       setText(caption,
-        TEXT.compare.caption(formatCount(diff.count), formatCount(diff.baselineSum), formatCount(diff.currentSum)));
+        TEXT.compare.caption(formatCount(diff.count), amountText(diff.baselineSum), amountText(diff.currentSum)));
       if (shown === diff.rows) return;
       shown = diff.rows;
       fill();
@@ -221,7 +223,8 @@ export function createDiff(root, dispatch) {
 
   plot.addEventListener("pointermove", (event) => {
     const under = event.pointerType === "touch" ? null : chart?.frameAt(event.target) ?? null;
-    tip.show(under === null ? null : chart.dataOf(under), { x: event.clientX, y: event.clientY });
+    tip.show(under === null ? null : chart.dataOf(under), { x: event.clientX, y: event.clientY },
+      state.picture.amountText);
   });
   plot.addEventListener("pointerleave", () => tip.show(null));
   watchWidth(holder, holder, dispatch,
@@ -256,7 +259,7 @@ export function createDiff(root, dispatch) {
       if (awaitsWidth(state, () => holder.clientWidth, dispatch)) return undefined;
       options.update(state);
       draw(diff);
-      return rows.update(diff);
+      return rows.update(state.picture);
     },
   };
 }

@@ -64,9 +64,9 @@ export function createSandwich(root, dispatch) {
   }
 
   function numbersOf(frame) {
-    const { sandwich, sum } = state.picture;
+    const { sandwich, sum, amountText } = state.picture;
     return TEXT.sandwich.frame(formatShare(ratio(frame.total, sum)), formatShare(ratio(frame.total, sandwich.total)),
-      formatCount(frame.total));
+      amountText(frame.total));
   }
 
   const textOf = (frame) => [frame.label, ...numbersOf(frame)].join(", ");

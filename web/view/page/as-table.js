@@ -59,7 +59,7 @@ const CHARTS = [
   {
     key: "sandwich",
     of: (state) => state.picture.sandwich?.callees?.root,
-    read: (state) => sandwichRows(state.picture.sandwich, state.picture.sum),
+    read: (state) => sandwichRows(state.picture),
     choose: (state, { side, id }) => ({ about: state.picture.sandwich.keyOf(side, id) }),
   },
   { key: "threads", of: (

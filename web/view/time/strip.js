@@ -2,6 +2,7 @@
 
 import { formatBytes } from "../../model/base/numbers.js";
 import { visibleText } from "../../model/base/text.js";
+import { growthChanges, offersGrowth } from "../../model/page/measures.js";
 import { statusOf } from "../../model/page/state.js";
 import { PARTS } from "../../model/profile/parts.js";
 import { createSums } from "../../model/profile/states.js";
@@ -47,8 +48,12 @@ export function createPlot([attribute, values] = ["data-part", PARTS]) {
   };
 }
 
-// The buttons beside the strip: {element, update(state)}.
+// The buttons beside the strip, and on it the one that shows what grew in the range: {element, grew, update(state)}.
 function createStripTools(dispatch, zoom) {
+  let state = null;
+  const grew = el("button", { type: "button", class: "choice strip-grew", "data-testid": "strip-grew",
+    "data-hint": TEXT.memory.grewHint,
+    on: { click: () => dispatch({ type: "address", changes: growthChanges(state), how: "push" }) } }, TEXT.memory.grew);
   const hold = el("button", { type: "button", class: "quiet wide", "data-testid": "hold",
     "data-hint": TEXT.strip.freezeHint, on: { click: () => dispatch({ type: "toggleHold" }) } }, icon(ICONS.hold),
     el("span", {}, TEXT.strip.freeze));
@@ -59,7 +64,10 @@ function createStripTools(dispatch, zoom) {
     icon(ICONS.minus));
   return {
     element: el("span", { class: "strip-tools" }, hold, closer, wider),
-    update(state) {
+    grew,
+    update(next) {
+      state = next;
+      grew.hidden = state.address.range === null || !offersGrowth(state);
       hold.hidden = !state.live;
       wider.hidden = state.timelineZoom === null;
       setAttribute(hold, "aria-pressed", String(state.holdsOnHover));
@@ -240,7 +248,7 @@ export function createStrip(root, dispatch) {
   const area = createStripArea();
   const tools = createStripTools(dispatch, zoom);
   const readout = el("span", { class: "strip-read", "data-testid": "strip-read" });
-  root.append(area.element, readout, area.axis, tools.element);
+  root.append(area.element, readout, area.axis, tools.element, tools.grew);
   let state = null;
   let drag = null;
 

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { defaultAddress } from "../../../web/model/page/address.js";
+import { chosenMeasure, growthChanges, measuresOf, offersGrowth } from "../../../web/model/page/measures.js";
+import { isSameQuestion, questionOf } from "../../../web/model/page/questions.js";
+import { applyView, createCounts } from "../../../web/model/trees/recording.js";
+
+const TIME = { name: "time", title: "time", unit: "seconds", value: 2 };
+const GROWTH = { name: "page-faults", title: "memory growth", unit: "bytes", value: 8192 };
+
+const stateOf = (measures, changes, live = true) => ({ live, paused: false, session: { measures, elapsed_s: 4 },
+  address: { ...defaultAddress(), ...changes } });
+
+test("time is shown unless another measure of the session is chosen, in views that can show it", () => {
+  const both = [TIME, GROWTH];
+  const rows = [
+    [both, {}, null],
+    [both, { measure: "page-faults" }, "page-faults"],
+    [both, { measure: "page-faults", view: "table" }, "page-faults"],
+    [both, { measure: "page-faults", view: "threads" }, null],
+    [both, { measure: "page-faults", view: "heatmap" }, null],
+    [both, { measure: "cycles" }, null],
+    [[TIME], { measure: "page-faults" }, null],
+    [[GROWTH], {}, "page-faults"],
+    [[GROWTH], { measure: "time", view: "heatmap" }, "page-faults"],
+    [undefined, { measure: "page-faults" }, null],
+  ];
+  for (const [measures, changes, wanted] of rows)
+    assert.equal(chosenMeasure(stateOf(measures, changes)), wanted, JSON.stringify([measures, changes]));
+  assert.equal(chosenMeasure(stateOf(both, { measure: "page-faults" }, false)), null);
+  assert.deepEqual(measuresOf({ live: true, session: null }), []);
+});
+
+test("what grew is offered where it is counted, and opens a view that shows it", () => {
+  assert.ok(offersGrowth(stateOf([TIME, GROWTH], {})));
+  assert.ok(offersGrowth(stateOf([TIME, GROWTH], { view: "threads", measure: "page-faults" })));
+  assert.ok(!offersGrowth(stateOf([TIME, GROWTH], { measure: "page-faults" })));
+  assert.ok(!offersGrowth(stateOf([TIME], {})));
+  assert.deepEqual(growthChanges({ address: { view: "threads" } }), { measure: "page-faults", view: "flame" });
+  assert.deepEqual(growthChanges({ address: { view: "table" } }), { measure: "page-faults", view: "table" });
+});
+
+test("another measure is another question, without parts of time and marks", () => {
+  const changes = { parts: ["idle"], states: ["in_gc"] };
+  const time = questionOf(stateOf([TIME, GROWTH], changes), []);
+  const growth = questionOf(stateOf([TIME, GROWTH], { ...changes, measure: "page-faults" }), []);
+  assert.ok(!isSameQuestion(time, growth));
+  assert.deepEqual([time.measure, time.parts, time.states], [null, ["idle"], ["in_gc"]]);
+  assert.deepEqual([growth.measure, growth.parts, growth.states], ["page-faults", [], []]);
+});
+
+test("answers of one measure add up", () => {
+  const counts = createCounts();
+  const view = (total, generation) => ({ generation, node: [1], self: [total],
+    measure: { ...GROWTH, value: total * 4096 } });
+  applyView(counts, view(2, 1), 2);
+  applyView(counts, view(3, 2), 2);
+  assert.equal(counts.total, 5);
+  assert.equal(counts.measure.value, 5 * 4096);
+  const time = createCounts();
+  applyView(time, { generation: 1, node: [1], self: [1], seconds: 0.5 }, 2);
+  assert.equal(time.measure, null);
+});
