@@ -36,7 +36,8 @@ struct comparing {
     struct comparison comparison;
     struct frame_filters filters; /* of all */
     struct condition conditions[SETTING_MAX_TEXTS];
-    bool holds; /* one of the conditions */
+    bool holds;           /* one of the conditions */
+    enum measure measure; /* that is compared */
 };
 
 enum { MAX_NAME = 200 };
@@ -98,6 +99,36 @@ static enum err_code write_form(const struct comparing *comparing, enum form for
     return diff_write_text(&diff, out, err);
 }
 
+/* The measure that was named, that of a condition, or the only one of all captures. */
+static enum err_code choose_measure(struct comparing *comparing, struct err *err)
+{
+    const struct options *const options = comparing->options;
+    bool is_chosen = options->names_measure;
+    comparing->measure = options->measure;
+    for (size_t i = 0; i < options->fail_ifs.count; i++) {
+        const struct condition *const condition = &comparing->conditions[i];
+        if (condition->measure == MEASURE_TIME)
+            continue;
+        if (is_chosen && comparing->measure != condition->measure)
+            return err_set(err, ERR_INVALID, "--fail-if '%.64s' needs --measure %s",
+                           condition->text, measure_texts[condition->measure]);
+        comparing->measure = condition->measure;
+        is_chosen = true;
+    }
+    measure_set all = 0;
+    for (size_t i = 0; i < comparing->count; i++)
+        all |= session_info_measures(&comparing->captures[i].input.info);
+    if (!is_chosen)
+        comparing->measure = measure_set_main(all);
+    if (options->diff_by_time && comparing->measure != MEASURE_TIME)
+        return err_set(err, ERR_INVALID, "--by-time compares time: leave it out with %s",
+                       measure_texts[comparing->measure]);
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < comparing->count && !rc; i++)
+        rc = capture_input_count(&comparing->captures[i].input, comparing->measure, err);
+    return rc;
+}
+
 /* Captures with different filters cannot be compared. */
 static enum err_code choose_filters(struct comparing *comparing, struct err *err)
 {
@@ -148,6 +179,8 @@ static enum err_code open_captures(struct comparing *comparing, struct err *err)
         rc = capture_input_open(&comparing->captures[i].input, path_of(comparing, i),
                                 options->sampling.memory_bytes,
                                 options->sampling.hides_arguments, err);
+    if (!rc)
+        rc = choose_measure(comparing, err);
     return rc ? rc : choose_filters(comparing, err);
 }
 
@@ -219,6 +252,10 @@ static enum err_code compare_captures(struct comparing *comparing, struct err *e
         return rc;
 
     for (size_t i = 0; i < comparing->options->fail_ifs.count && !rc; i++) {
+        if (condition_holds(&comparing->conditions[i], &comparing->baseline, &comparing->now)) {
+            comparing->holds = true;
+            say("%.64s", comparing->conditions[i].text);
+        }
         function_id id = 0;
         rc = condition_check(&comparing->conditions[i], &comparing->comparison, &id, err);
         if (rc || id == 0)

@@ -73,6 +73,12 @@ static void write_settings(struct json *json, const struct call *call, double se
                      json_value_flag(json_value_member(given, "subprocesses")));
     if (call_number(call, "rate_hz", 0) > 0)
         json_member_number(json, "rate_hz", call_number(call, "rate_hz", 0));
+    if (json_value_flag(json_value_member(given, "memory"))) {
+        json_member_array(json, "events");
+        json_text(json, "time");
+        json_text(json, "page-faults");
+        json_end(json);
+    }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (call_text(call, texts[i]))
             json_member_text(json, texts[i], call_text(call, texts[i]));

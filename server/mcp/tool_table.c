@@ -59,6 +59,9 @@ static const struct tool tools[] = {
                      { OPTIONAL("all_threads", JSON_FLAG,
                                 "default true; false: the main thread only") },
                      { OPTIONAL("subprocesses", JSON_FLAG, "profile child processes too") },
+                     { OPTIONAL("memory", JSON_FLAG,
+                                "also count the bytes that become resident, for memory_growth; "
+                                "needs the kernel engine") },
                      { OPTIONAL("native", JSON_TEXT, "stacks of native code"),
                        .choices = natives },
                      { OPTIONAL("async", JSON_TEXT, "asyncio tasks that are recorded"),
@@ -103,6 +106,21 @@ static const struct tool tools[] = {
       .path = "/api/v1/sessions/{session}/summary?format=json",
       .members = "samples=hot.samples seconds=hot.seconds functions=hot.functions" ROW
                  " lines_of_your_code=hot.lines" ROW },
+    { .name = "memory_growth",
+      .title = "List what made a program larger",
+      .description =
+          "List the functions and the lines of your code where memory became resident, of a recording "
+          "made with memory: samples of equal bytes, and the bytes of all.",
+      .arguments = { { SESSION },
+                     { OPTIONAL("limit", JSON_NUMBER, "maximum number of rows; default 20"),
+                       .usual = "20" },
+                     { OPTIONAL("from", JSON_NUMBER,
+                                "seconds since the start: leave out samples before") },
+                     { OPTIONAL("to", JSON_NUMBER,
+                                "seconds since the start: leave out samples from there on") } },
+      .path = "/api/v1/sessions/{session}/own-lines?measure=page-faults",
+      .members = "bytes=measure.value samples functions[name file line function samples "
+                 "total_samples] lines_of_your_code=lines[name file line function samples]" },
     { .name = "waits",
       .title = "List what threads wait for",
       .description =

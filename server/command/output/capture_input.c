@@ -136,6 +136,22 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
     return rc;
 }
 
+enum err_code capture_input_count(struct capture_input *capture, enum measure measure,
+                                  struct err *err)
+{
+    struct profile *const profile = capture->snapshot.profile;
+    if (!(session_info_measures(&capture->info) & MEASURE_SET(measure)))
+        return err_set(err, ERR_NOT_FOUND, "%.200s has no %s: record with --event %s",
+                       capture->opened->path, measure_texts[measure], measure_texts[measure]);
+    if (capture->snapshot.measure == measure)
+        return ERR_OK;
+    profile_snapshot_release(&capture->snapshot);
+    const enum err_code rc =
+        profile_snapshot_measured(profile, measure, &capture->snapshot, err);
+    report_header_deinit(&capture->header);
+    return rc ? rc : report_header_init(&capture->header, &capture->source, err);
+}
+
 void capture_input_say_requests(const struct selection *selection, bool is_rest)
 {
     const struct request_set *const set = selection->query.requests;

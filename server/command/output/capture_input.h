@@ -54,6 +54,9 @@ MUST_CHECK enum err_code capture_input_show(struct sessions *sessions,
 MUST_CHECK enum err_code capture_input_open(struct capture_input *capture, const char *path,
                                             size_t memory_bytes, bool hides_arguments,
                                             struct err *err);
+/* Takes the samples of another measure.  ERR_NOT_FOUND: the capture has none.  Call it before capture_input_select. */
+MUST_CHECK enum err_code capture_input_count(struct capture_input *capture,
+                                             enum measure measure, struct err *err);
 /* Chooses a part of the capture: --from, --to, --thread, --process, --state and requests; wants_rest: the others of
  * these (selection.h).  Call it before capture_input_reshape. */
 MUST_CHECK enum err_code capture_input_select(struct capture_input *capture,

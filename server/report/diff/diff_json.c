@@ -49,7 +49,11 @@ static void put_side(struct json *json, const char *key, const struct comparison
 {
     json_member_object(json, key);
     json_member_uint(json, "samples", samples);
-    json_member_number(json, "sample_s", sample_s);
+    const struct report_source *const first = side->captures[0];
+    if (first->snapshot->measure == MEASURE_TIME)
+        json_member_number(json, "sample_s", sample_s);
+    else
+        json_member_uint(json, "sample_value", first->header->period_ns);
     json_member_array(json, "captures");
     for (size_t i = 0; i < side->count; i++) {
         const struct report_source *const source = side->captures[i];
@@ -74,6 +78,8 @@ enum err_code diff_write_json(const struct diff *diff, struct buffer *out, struc
     json_init(&json, out);
     json_object(&json);
     json_member_uint(&json, "version", FORMAT_VERSION);
+    json_member_text(&json, "measure",
+                     measure_texts[diff->now->captures[0]->snapshot->measure]);
     json_member_text(&json, "by", comparison->basis == COMPARISON_BY_TIME ? "time" : "samples");
     json_member_number(&json, "max_q", COMPARE_MAX_Q);
     json_member_number(&json, "least_change", COMPARE_LEAST_CHANGE);

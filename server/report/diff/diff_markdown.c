@@ -91,6 +91,11 @@ static void put_side(const struct comparison_side *side, const char *name, struc
                       (unsigned long long)source->header->samples,
                       (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
         report_header_put_process(source->header, source->session->target, out);
+        if (source->snapshot->measure != MEASURE_TIME)
+            buffer_printf(out, "; of %s: %llu %s",
+                          measure_facts_of(source->snapshot->measure)->title,
+                          (unsigned long long)source->header->ns,
+                          measure_facts_of(source->snapshot->measure)->unit);
         if (!source->header->is_whole) {
             buffer_text(out, "; selected: ");
             report_header_put_text(source->header, out);

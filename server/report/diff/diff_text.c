@@ -187,12 +187,26 @@ static void put_side(const struct comparison_side *side, const char *name, struc
     }
 }
 
+static uint64_t sum_of(const struct comparison_side *side)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < side->count; i++)
+        sum += side->captures[i]->header->ns;
+    return sum;
+}
+
 enum err_code diff_write_text(const struct diff *diff, struct buffer *out, struct err *err)
 {
     const struct comparison *const comparison = diff->comparison;
     enum err_code rc = ERR_OK;
     put_side(diff->baseline, "baseline:", out);
     put_side(diff->now, "now:", out);
+    const enum measure measure = diff->now->captures[0]->snapshot->measure;
+    if (measure != MEASURE_TIME)
+        buffer_printf(out,
+                      "Samples are of %s: %" PRIu64 " %s in the baseline, %" PRIu64 " now.\n",
+                      measure_facts_of(measure)->title, sum_of(diff->baseline),
+                      measure_facts_of(measure)->unit, sum_of(diff->now));
     buffer_text(out, comparison->basis == COMPARISON_BY_TIME
                          ? "Compared by time: shares are of each second.\n"
                          : "Compared by samples: shares are of all samples of each side.\n");

@@ -88,6 +88,8 @@ class Mcp(Test):
             self.assertFalse(failed, again)
             self.assertIn(again.partition("\n\n")[2].strip().splitlines()[0], text)
             found = document_of(client.call("top_functions", session="1", limit=50)[0])
+            growth, failed = client.call("memory_growth", session="1")
+            self.assertTrue(failed and "the session has time" in growth, growth)
             waits = document_of(client.call("waits", session="1")[0])
             self.assertGreater(waits["waiting_share"], 0)
             self.assertIn("sleep", {row["cause"] for row in waits["idle_causes"]})

@@ -214,6 +214,29 @@ class Reports(Test):
         self.assertAlmostEqual(grown.bytes_of("grows") / (24 * MIB), 1, delta=0.1)
 
 
+class Compared(Test):
+    def test_captures_are_compared_by_bytes(self):
+        captures = [file_in("grown.%d.pyro" % number) for number in range(2)]
+        said = []
+        for capture, code in zip(captures, (GROWS, GROWS.replace("48 << 20", "140 << 20"))):
+            with victim(script("grows" + pathlib.Path(capture).stem, code)) as target:
+                said.append(sum(Grown(target, "-e", "time,page-faults", "--binary=" + capture).said.values()))
+        more = said[1] - said[0]
+        for least, expected in ((0.8 * more, 5), (1.2 * more, 0)):
+            process, code = run_program("diff", *captures, "--json", "--fail-if", "page-faults>%d" % least)
+            self.assertEqual(code, expected, process.output())
+            found = json.loads("\n".join(process.out))
+            self.assertEqual(found["measure"], "page-faults")
+            values = [found[side]["captures"][0]["selection"]["measure"]["value"] for side in ("baseline", "now")]
+            self.assertAlmostEqual((values[1] - values[0]) / more, 1, delta=0.15)
+        process, code = run_program("diff", *captures, "--json")
+        self.assertEqual(json.loads("\n".join(process.out))["measure"], "time")
+        process, code = run_program("diff", *captures, "--measure", "time", "--fail-if", "page-faults>5MB")
+        self.assert_refused(process, code, 2, "needs --measure page-faults")
+        process, code = run_program("diff", *captures, "--by-time", "--measure", "page-faults")
+        self.assert_refused(process, code, 2, "--by-time compares time")
+
+
 class Served(Test):
     def test_the_api_answers_for_each_measure_of_a_session_and_of_its_capture(self):
         with victim(script("grows", GROWS)) as target, Host("--engine", "kernel", "--no-continuous") as host:

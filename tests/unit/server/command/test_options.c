@@ -425,6 +425,12 @@ static void two_captures_are_compared(void **state)
                                 &options, NULL),
                      ERR_OK);
     assert_int_equal(options.fail_ifs.count, 2);
+    assert_false(options.names_measure);
+    assert_int_equal(parse_text("diff a.pyro b.pyro --measure page-faults --fail-if self>5% "
+                                "--fail-if total(x)>1%",
+                                &options, NULL),
+                     ERR_OK);
+    assert_int_equal(options.measure, MEASURE_PAGE_FAULTS);
     assert_string_equal(options.fail_ifs.items[1], "total(x)>1%");
     assert_int_equal(parse_text("record 1 --diff-flamegraph a.pyro -o x.html", &options, NULL),
                      ERR_OK);

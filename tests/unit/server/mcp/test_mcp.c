@@ -480,6 +480,10 @@ static void tools_take_what_they_name_of_an_answer(void **state)
         "\\\"share\\\":null,\\\"peers\\\":[]}],\\\"idle_causes\\\":[],\\\"functions\\\":[],"
         "\\\"lines_of_your_code\\\":[]}"));
     assert_non_null(strstr(client.api.asked, "limit=3"));
+    call(&client, "memory_growth", "{\"session\":\"1\",\"to\":4}");
+    assert_string_equal(
+        client.api.asked,
+        "GET /api/v1/sessions/1/own-lines?measure=page-faults&limit=20&to=4 \n");
     assert_non_null(strstr(call(&client, "list_sessions", "{}"), "instructions.\\n\\n[]"));
     disconnect(&client);
 }

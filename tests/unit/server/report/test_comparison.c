@@ -196,13 +196,59 @@ static void a_condition_holds_for_significant_growth_only(void **state)
     sample_session_destroy(baseline);
 }
 
+/* Sides of captures with these bytes. */
+static bool holds(const char *text, uint64_t before, uint64_t first, uint64_t second)
+{
+    const struct report_header headers[] = { { .ns = before },
+                                             { .ns = first },
+                                             { .ns = second } };
+    const struct report_source sources[] = { { .header = &headers[0] },
+                                             { .header = &headers[1] },
+                                             { .header = &headers[2] } };
+    const struct comparison_side baseline = { .captures = { &sources[0] }, .count = 1 };
+    const struct comparison_side now = { .captures = { &sources[1], &sources[2] }, .count = 2 };
+    struct condition condition;
+    struct err err = { 0 };
+    assert_ok(condition_init(&condition, text, &err), &err);
+    const bool result = condition_holds(&condition, &baseline, &now);
+    condition_deinit(&condition);
+    return result;
+}
+
+static void a_condition_of_an_amount_is_of_the_means_of_sums(void **state)
+{
+    enum { MIB = 1 << 20 };
+    (void)state;
+    assert_true(holds("page-faults>50MB", 10 * MIB, 61 * MIB, 61 * MIB));
+    assert_true(holds("page-faults>50MB", 0, 0, 101 * MIB));
+    assert_false(holds("page-faults>50MB", 0, 0, 100 * MIB));
+    assert_false(holds("page-faults>50MB", 100 * MIB, 0, 0));
+    assert_true(holds("page-faults>1g", 0, 2049LL * MIB, 0));
+    assert_false(holds("self>5%", 0, 100 * MIB, 100 * MIB));
+}
+
 static void what_is_no_condition_is_refused(void **state)
 {
-    static const char *const wrong[] = {
-        "",           "self",         "self>5",    "self>%",     "self>x%",
-        "selfish>5%", "self()>5%",    "self(a>5%", "total>101%", "self>5.5.5%",
-        ">5%",        "self(/(/)>5%", "self<5%",   "self>-5%"
-    };
+    static const char *const wrong[] = { "",
+                                         "self",
+                                         "self>5",
+                                         "self>%",
+                                         "self>x%",
+                                         "selfish>5%",
+                                         "self()>5%",
+                                         "self(a>5%",
+                                         "total>101%",
+                                         "self>5.5.5%",
+                                         ">5%",
+                                         "self(/(/)>5%",
+                                         "self<5%",
+                                         "self>-5%",
+                                         "page-faults>5%",
+                                         "page-faults>",
+                                         "page-faults>-1MB",
+                                         "page-faults",
+                                         "time>5MB",
+                                         "page-faultsy>5MB" };
     char large[CONDITION_MAX_PATTERN + 32];
     struct condition condition;
     (void)state;
@@ -303,6 +349,7 @@ TEST_GROUP(cmocka_unit_test(blocks_are_whole_windows_and_have_no_gaps),
            cmocka_unit_test(new_gone_grown_and_shrunk_functions_are_listed),
            cmocka_unit_test(what_says_how_stacks_were_read_does_not_differ),
            cmocka_unit_test(a_condition_holds_for_significant_growth_only),
+           cmocka_unit_test(a_condition_of_an_amount_is_of_the_means_of_sums),
            cmocka_unit_test(what_is_no_condition_is_refused),
            cmocka_unit_test(a_profile_does_not_differ_from_itself),
            cmocka_unit_test(by_time_what_only_ran_longer_is_the_same),
