@@ -169,10 +169,16 @@ bool thread_state_read_gil(const struct thread_list *list, remote_addr addr, str
 bool thread_state_held_gil(const struct thread_list *list, const struct thread *thread,
                            struct gil *out)
 {
-    const size_t count = is_without_gil(list, thread) ? 0 : count_gils(list);
+    const struct layout *const layout = &list->runtime->layout;
+    /* A hostile process may have many: only that is read which the last tick saw in the thread's hands. */
+    if (has_gil(list, thread) != VALUE_YES)
+        return false;
+    const size_t count = count_gils(list);
     for (size_t i = 0; i < count; i++)
-        if (read_gil(list, i, out) && out->holder == thread->head.addr)
-            return true;
+        if (layout->runtime_gil_locked ||
+            thread_list_u64(list, &list->interpreters[i], layout->interp_gil_holder) ==
+                thread->head.addr)
+            return read_gil(list, i, out) && out->holder == thread->head.addr;
     return false;
 }
 

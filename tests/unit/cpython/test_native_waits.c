@@ -61,6 +61,7 @@ static size_t read_uses(struct waiting *waiting, struct thread *thread, int32_t 
     return count;
 }
 
+/* Changes the GIL, and has the next tick see it. */
 static void put_gil(const struct waiting *waiting, uint32_t is_locked, remote_addr holder,
                     uint64_t switches)
 {
@@ -68,6 +69,7 @@ static void put_gil(const struct waiting *waiting, uint32_t is_locked, remote_ad
     fake_memory_put_u32(memory, waiting->gil, is_locked);
     fake_memory_put_u64(memory, waiting->gil_holder, holder);
     fake_memory_put_u64(memory, waiting->gil + 8, switches);
+    assert_true(thread_world_is_same(waiting->world));
 }
 
 static void who_waits_at_the_gil_waits_for_the_thread_that_has_it(void **state)
