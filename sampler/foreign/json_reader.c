@@ -102,9 +102,20 @@ static void take_escape(struct json_reader *json)
 /* The opening quote was taken. */
 static enum json_token take_string(struct json_reader *json, enum json_token kind)
 {
+    struct input *const input = &json->input;
     json->bytes = 0;
     for (;;) {
-        const int byte = input_take(&json->input);
+        /* Bytes that are in memory and stand for themselves go together. */
+        const unsigned char *const from = input->data + input->at;
+        const size_t left = input->end - input->at;
+        size_t plain = 0;
+        while (plain < left && from[plain] != '"' && from[plain] != '\\')
+            plain++;
+        const size_t room = JSON_READER_TEXT - json->bytes;
+        memcpy(json->text + json->bytes, from, plain < room ? plain : room);
+        json->bytes += plain < room ? plain : room;
+        input->at += plain;
+        const int byte = input_take(input);
         if (byte == '"')
             break;
         if (byte < 0)
@@ -133,16 +144,17 @@ static enum json_token take_word(struct json_reader *json, const char *word,
 static enum json_token take_number(struct json_reader *json)
 {
     enum { MOST = 64 };
+    struct input *const input = &json->input;
     json->bytes = 0;
-    for (;;) {
-        const int byte = input_peek(&json->input);
+    while (input->at < input->end || input_peek(input) >= 0) {
+        const unsigned char byte = input->data[input->at];
         const bool is_digit = byte >= '0' && byte <= '9';
         if (!is_digit && byte != '.' && byte != '-' && byte != '+' && byte != 'e' &&
             byte != 'E')
             break;
-        json->input.at++;
+        input->at++;
         if (json->bytes < MOST)
-            put_byte(json, (char)byte);
+            json->text[json->bytes++] = (char)byte;
     }
     json->text[json->bytes] = '\0';
     return json->bytes ? JSON_NUMBER : fail_at(json, "an unexpected character");
@@ -150,11 +162,14 @@ static enum json_token take_number(struct json_reader *json)
 
 static int skip_space(struct json_reader *json)
 {
-    int byte;
-    while ((byte = input_peek(&json->input)) == ' ' || byte == '\n' || byte == '\t' ||
-           byte == '\r')
-        json->input.at++;
-    return byte;
+    struct input *const input = &json->input;
+    while (input->at < input->end || input_peek(input) >= 0) {
+        const unsigned char byte = input->data[input->at];
+        if (byte != ' ' && byte != '\n' && byte != '\t' && byte != '\r')
+            return byte;
+        input->at++;
+    }
+    return -1;
 }
 
 static enum json_token open_value(struct json_reader *json, enum json_token kind)
@@ -250,11 +265,32 @@ void json_reader_skip(struct json_reader *json)
 
 void json_reader_skip_rest(struct json_reader *json)
 {
+    struct input *const input = &json->input;
     if (json->token != JSON_OBJECT && json->token != JSON_ARRAY)
         return;
     const size_t depth = json->depth - 1;
-    while (json->depth > depth && json_reader_next(json) != JSON_END)
-        ;
+    /* Brackets must match; what is between them is not read, which is faster. */
+    while (json->depth > depth && !input->code &&
+           (input->at < input->end || input_peek(input) >= 0)) {
+        const unsigned char byte = input->data[input->at++];
+        if (byte > '"' && byte < '[')
+            continue;
+        if (byte == '"') {
+            (void)take_string(json, JSON_STRING);
+        } else if (byte == '[' || byte == '{') {
+            input->at--;
+            (void)open_value(json, byte == '[' ? JSON_ARRAY : JSON_OBJECT);
+        } else if (byte == ']' || byte == '}') {
+            if (json->open[json->depth - 1] != (byte == ']' ? JSON_ARRAY : JSON_OBJECT))
+                (void)fail_at(json, "an unexpected character");
+            json->depth--;
+        }
+    }
+    if (json->depth > depth)
+        (void)fail_at(json, "it was cut");
+    json->needs_comma = true;
+    json->needs_value = false;
+    json->token = json->input.code ? JSON_END : JSON_CLOSE;
 }
 
 struct gather_text json_reader_string(struct json_reader *json)

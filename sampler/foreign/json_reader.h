@@ -67,7 +67,7 @@ bool json_reader_item(struct json_reader *json);
 bool json_reader_is(const struct json_reader *json, const char *text);
 /* Passes over the next value. */
 void json_reader_skip(struct json_reader *json);
-/* Passes over the rest of a value whose first token was taken. */
+/* Passes over the rest of a value whose first token was taken; of what is within it only brackets and strings are checked. */
 void json_reader_skip_rest(struct json_reader *json);
 
 /* Takes a value that is a string; another one is passed over, and the empty string. */
