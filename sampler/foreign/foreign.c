@@ -25,6 +25,7 @@ static const struct {
     { "pstats", pstats_begins, pstats_read },
     { "pprof", pprof_begins, pprof_read },
     { "speedscope", speedscope_begins, speedscope_read },
+    { "V8 cpuprofile", cpuprofile_begins, cpuprofile_read },
     { "Chrome trace", chrome_trace_begins, chrome_trace_read },
     { "Firefox Profiler", gecko_begins, gecko_read },
     { "collapsed stacks", collapsed_begins, collapsed_read },

@@ -21,6 +21,8 @@ foreign_read chrome_trace_read;
 foreign_begins chrome_trace_begins;
 foreign_read collapsed_read;
 foreign_begins collapsed_begins;
+foreign_read cpuprofile_read;
+foreign_begins cpuprofile_begins;
 foreign_read gecko_read;
 foreign_begins gecko_begins;
 foreign_read mojo_read;

@@ -10,65 +10,11 @@ import subprocess
 import sys
 import unittest
 
-from harness import PROGRAM, Test, file_in, main, run_program
+from harness import PROGRAM, file_in, main
+from opened import Opened, file_of, finished, folded_lines, name_of, trace_times, without_threads
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 from protobuf import message, packed  # noqa: E402
-
-FILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "foreign")
-
-
-def file_of(name):
-    return os.path.join(FILES, name)
-
-
-def finished(*arguments):
-    return run_program(*arguments)[0]
-
-
-def folded_lines(path):
-    """(frames, count) of each line of collapsed stacks, without metadata."""
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            if line.strip() and not line.startswith("#"):
-                stack, count = line.rstrip("\n").rsplit(" ", 1)
-                yield [frame for frame in stack.split(";") if frame], int(count)
-
-
-class Opened(Test):
-    def replay(self, path, *options):
-        """The stacks of a file as replay writes them: {(thread, names): samples}."""
-        output = file_in("opened.folded")
-        process = finished("replay", path, "--idle", "--waits=on", "--collapsed=" + output, *options)
-        self.assertEqual(process.wait(), 0, process.output())
-        stacks = collections.Counter()
-        for frames, count in folded_lines(output):
-            stacks[frames[0], tuple(name_of(frame) for frame in frames[1:])] += count
-        return stacks
-
-    def times(self, path):
-        """Nanoseconds of each thread, by the names of its stacks, as speedscope files have them."""
-        output = file_in("opened.speedscope.json")
-        process = finished("replay", path, "--idle", "--waits=on", "--speedscope=" + output)
-        self.assertEqual(process.wait(), 0, process.output())
-        return speedscope_times(output)
-
-    def summary(self, path):
-        output = file_in("opened.txt")
-        process = finished("replay", path, "--summary=" + output)
-        self.assertEqual(process.wait(), 0, process.output())
-        with open(output, encoding="utf-8") as file:
-            return file.read()
-
-    def refused(self, data, expected, status=1):
-        path = file_in("refused")
-        with open(path, "wb") as file:
-            file.write(data)
-        process = finished("replay", path)
-        self.assertEqual(process.wait(), status, process.output())
-        lines = process.output().split("stderr: ")[1].strip().split("\n")
-        self.assertEqual(len(lines), 1, lines)
-        self.assertIn(expected, lines[0])
 
 
 def peak_of(*arguments):
@@ -79,24 +25,6 @@ def peak_of(*arguments):
     if process.returncode != 0:
         raise AssertionError("%s: exit code %d" % (arguments, process.returncode))
     return usage.ru_maxrss << 10
-
-
-def name_of(label):
-    """The function of a frame of our collapsed stacks."""
-    match = re.match(r"([^:]*):(.*):(-?\d+)$", label)
-    return match.group(2) if match else label
-
-
-def speedscope_times(path):
-    with open(path, encoding="utf-8") as file:
-        document = json.load(file)
-    names = [frame["name"] for frame in document["shared"]["frames"]]
-    times = {}
-    for profile in document["profiles"]:
-        self_times = times.setdefault(profile["name"], collections.Counter())
-        for stack, weight in zip(profile["samples"], profile["weights"]):
-            self_times[tuple(names[frame] for frame in stack)] += weight
-    return times
 
 
 class Collapsed(Opened):
@@ -183,67 +111,6 @@ class Collapsed(Opened):
             with open(path, "wb") as file:
                 file.write(compressed)
             self.assertEqual(self.replay(path), expected)
-
-
-def without_threads(times):
-    """The stacks of all threads together."""
-    return sum(times.values(), collections.Counter())
-
-
-def file_of_text(name, text):
-    path = file_in(name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
-
-
-class Speedscope(Opened):
-    def test_times_are_those_of_py_spy(self):
-        path = file_of("py-spy.speedscope.json")
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
-        names = [frame["name"] for frame in document["shared"]["frames"]]
-        expected = collections.Counter()
-        for profile in document["profiles"]:
-            for stack, weight in zip(profile["samples"], profile["weights"]):
-                expected[tuple(names[frame] for frame in stack)] += round(weight * 1e9)
-        times = self.times(path)
-        self.assertEqual(without_threads(times), expected)
-        self.assertTrue(any(name.startswith("hasher (") for name in times), list(times))
-        self.assertIn("a profile of py-spy", self.summary(path))
-
-    def test_events_are_the_time_of_the_innermost_frame(self):
-        frames = [{"name": "a", "file": "x.py", "line": 1}, {"name": "b"}]
-        events = [{"type": "O", "at": 1.5, "frame": 0}, {"type": "O", "frame": 1, "at": 2}, {"frame": 1, "at": 2.25e0, "type": "C"},
-                  {"type": "C", "at": 10, "frame": 0}]
-        document = {"profiles": [{"events": events, "type": "evented", "name": "main", "unit": "milliseconds", "startValue": 1.5,
-                                  "endValue": 10}],
-                    "shared": {"frames": frames}, "$schema": "https://www.speedscope.app/file-format-schema.json"}
-        times = self.times(file_of_text("events.json", json.dumps(document)))
-        self.assertEqual(without_threads(times), {("a",): 8250000, ("a", "b"): 250000})
-
-    def test_what_is_no_time_is_counted(self):
-        document = {"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "a"}, {"name": "b"}]},
-                    "profiles": [{"type": "sampled", "name": "heap", "unit": "bytes", "startValue": 0, "endValue": 8589934600,
-                                  "samples": [[0], [0, 1]], "weights": [8589934592, 8]}]}
-        path = file_of_text("bytes.json", json.dumps(document))
-        found = collections.Counter()
-        for (_, stack), count in self.replay(path).items():
-            found[stack] += count
-        self.assertEqual(found, {("a",): 8589934592, ("a", "b"): 8})
-        self.assertIn("that counts bytes", self.summary(path))
-
-    def test_damaged_ones_are_one_line(self):
-        with open(file_of("py-spy.speedscope.json"), "rb") as file:
-            data = file.read()
-        self.refused(data[:len(data) // 2], "damaged speedscope: it was cut at byte")
-        head = b'{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},"profiles":[{"unit":"none",'
-        self.refused(head + b'"samples":[[7]],"weights":[1]}]}', "a frame that is not in the table at byte")
-        self.refused(head + b'"samples":[[0]],"weights":[-1]}]}', "a weight is missing, or below 0")
-        self.refused(head + b'"samples":[[0],[0]],"weights":[1]}]}', "a weight is missing, or below 0")
-        self.refused(head + b'"events":[{"type":"C","at":1,"frame":0}]}]}', "closes a frame that is not the innermost one")
-        self.refused(head + b'"samples":' + b"[" * 1000 + b"]" * 1000 + b"}]}", "too many levels")
-        self.refused(head + b'"samples":[]}]}', "it has no samples")
 
 
 def pprof_values(path, number):
@@ -412,136 +279,6 @@ class Pstats(Opened):
         self.refused(marshal.dumps({key: (1, 1, 0.5, 5.5, {("x.py", "a"): 1})}), "a function is no tuple of three at byte")
         self.refused(b"{)\3r\7\0\0\0" + b"z\1x" * 3, "not a Pyrometer capture")
         self.refused(b"{)\3z\1xr\7\0\0\0", "a reference to an object that is not there at byte")
-
-
-def gecko_stacks(path):
-    """Samples of each stack of a processed profile whose threads have tables of their own."""
-    with open(path, encoding="utf-8") as file:
-        document = json.load(file)
-    counts = collections.Counter()
-    for thread in document["threads"]:
-        stacks, frames, functions = thread["stackTable"], thread["frameTable"]["func"], thread["funcTable"]["name"]
-        strings = thread.get("stringArray") or document["shared"]["stringArray"]
-        for stack in thread["samples"]["stack"]:
-            names = []
-            while stack is not None:
-                names.append(strings[functions[frames[stacks["frame"][stack]]]])
-                stack = stacks["prefix"][stack]
-            counts[tuple(reversed(names))] += 1
-    return counts, round(document["meta"]["interval"] * 1e6)
-
-
-class Gecko(Opened):
-    @staticmethod
-    def made(samples, **more):
-        tables = {"stringArray": ["main", "x.py", "work", "<GC>"], "sources": {"filename": [1]},
-                  "funcTable": {"name": [0, 2, 3], "source": [0, 0, None], "lineNumber": [1, 5, None]},
-                  "frameTable": {"func": [0, 1, 2], "line": [2, 6, None]}, "stackTable": {"frame": [0, 1, 2], "prefix": [None, 0, 1]}}
-        return {"threads": [{"name": "a", "pid": "12.1", "tid": 14, "processName": "app", "samples": samples}], "shared": tables,
-                "meta": {"interval": 2.5, "preprocessedProfileVersion": 61, "product": "app", **more}}
-
-    def test_samples_are_those_of_tachyon(self):
-        path = file_of("tachyon.gecko.json")
-        counts, interval_ns = gecko_stacks(path)
-        self.assertEqual(without_threads(self.times(path)), {stack: count * interval_ns for stack, count in counts.items()})
-        self.assertIn("a profile of Tachyon Sampling Profiler (Firefox Profiler), without states, times of day", self.summary(path))
-
-    def test_weights_are_what_they_are(self):
-        stacks = ("main",), ("main", "work"), ("main", "work", "<GC>")
-        for samples, expected in (
-                ({"weight": None, "stack": [0, 2, 1, 2], "timeDeltas": [0, 1, 2, 3]}, (2500000, 2500000, 5000000)),
-                ({"weight": [1, 2, 3, 0], "stack": [0, 1, 2, None], "time": [1, 2, 3, 4]}, (2500000, 5000000, 7500000)),
-                ({"weightType": "tracing-ms", "weight": [0.25, 1e-6, 3], "stack": [0, 1, 2], "time": [1, 2, 3]}, (250000, 1, 3000000))):
-            path = file_of_text("made.gecko.json", json.dumps(self.made(samples)))
-            times = self.times(path)
-            self.assertEqual(times, {"a (14)": dict(zip(stacks, expected))})
-        path = file_of_text("made.gecko.json", json.dumps(self.made({"weightType": "bytes", "weight": [7, 9], "stack": [0, 1]})))
-        found = collections.Counter({stack: count for (_, stack), count in self.replay(path).items()})
-        self.assertEqual(found, {stacks[0]: 7, stacks[1]: 9})
-        self.assertIn("that counts bytes", self.summary(path))
-
-    def test_damaged_ones_are_one_line(self):
-        with open(file_of("tachyon.gecko.json"), "rb") as file:
-            data = file.read()
-        self.refused(data[:len(data) // 2], "damaged Firefox Profiler: it was cut at byte")
-
-        def refused(document, expected):
-            self.refused(json.dumps(document).encode(), expected)
-
-        refused(self.made({"stack": [3], "time": [1]}), "a stack that is not in the table at byte")
-        refused(self.made({"stack": [0, 1], "time": [1]}), "a time is missing, or too large, at byte")
-        refused(self.made({"stack": [0], "weight": [-1]}), "a weight is missing, or below 0, at byte")
-        refused(self.made({"stack": []}), "it has no samples")
-        document = self.made({"stack": [0]})
-        document["shared"]["stackTable"]["prefix"][0] = 1
-        refused(document, "stack 0 is below a later one")
-        document["shared"]["stackTable"] = {"frame": [9], "prefix": [None]}
-        refused(document, "stack 0 has no function")
-        document["shared"]["stackTable"] = {"frame": [1 << 40], "prefix": [None]}
-        refused(document, "a number of a table is out of range at byte")
-
-
-def trace_times(path):
-    """Nanoseconds of each stack of Chrome trace events: of a pair or a complete event without what is within it."""
-    with open(path, encoding="utf-8") as file:
-        document = json.load(file)
-    times, threads = collections.Counter(), {}
-    for event in document if isinstance(document, list) else document["traceEvents"]:
-        events, open_ones = threads.setdefault((event["pid"], event["tid"]), ([], []))
-        start = round(event.get("ts", 0) * 1000)
-        if event["ph"] == "X":
-            events.append((start, -start - round(event["dur"] * 1000), -len(events), re.sub(r" \(.*:\d+\)$", "", event["name"])))
-        elif event["ph"] == "B":
-            open_ones.append((start, event["name"]))
-        elif event["ph"] == "E":
-            begun, name = open_ones.pop()
-            events.append((begun, -start, len(open_ones), name))
-    for events, _ in threads.values():
-        stack = []
-        for start, end, _, name in sorted(events):
-            while stack and -stack[-1][0] <= start:
-                stack.pop()
-            if stack:
-                # A thread that got its name late has two tracks under one number, and what overlaps is cut.
-                end = max(end, stack[-1][0])
-                times[tuple(name for _, name in stack)] -= -end - start
-            stack.append((end, name))
-            times[tuple(name for _, name in stack)] += -end - start
-    return +times
-
-
-class ChromeTrace(Opened):
-    def test_times_are_those_of_the_events(self):
-        for name in ("viztracer.json", "py-spy.trace.json"):
-            with self.subTest(name=name):
-                self.assertEqual(without_threads(self.times(file_of(name))), trace_times(file_of(name)))
-        self.assertIn("a profile of another tool (Chrome trace), without states, times of day", self.summary(file_of("viztracer.json")))
-        with open(file_of("viztracer.json"), encoding="utf-8") as file:
-            pid = json.load(file)["traceEvents"][0]["pid"]
-        self.assertIn("MainThread (%d)" % pid, self.times(file_of("viztracer.json")))
-
-    def test_events_are_nested(self):
-        def event(phase, name, start, **more):
-            return {"ph": phase, "name": name, "ts": start, "pid": 7, "tid": 8, **more}
-
-        # A pair that does not end, events of no length and of other kinds, names that come last, and one that ends too late.
-        events = [event("B", "a", 0), event("X", "b", 1, dur=2), event("X", "nothing", 1, dur=0), event("i", "mark", 2), event("B", "c", 4.5),
-                  event("E", "c", 6), event("X", "d", 8, dur=1), event("X", "e", 8.5, dur=7), event("C", "memory", 9, args={"bytes": 1}),
-                  event("E", "a", 10), event("E", "no such", 11), event("B", "f", 12), event("X", "g", 14, dur=0.001),
-                  event("M", "thread_name", 0, args={"name": "worker"})]
-        expected = {("a",): 5500, ("a", "b"): 2000, ("a", "c"): 1500, ("a", "d"): 500, ("a", "d", "e"): 500, ("f",): 2000, ("g",): 1}
-        for document in (events, {"otherData": {}, "traceEvents": events}):
-            self.assertEqual(self.times(file_of_text("made.trace.json", json.dumps(document))), {"worker (8)": expected})
-
-    def test_damaged_ones_are_one_line(self):
-        with open(file_of("viztracer.json"), "rb") as file:
-            data = file.read()
-        self.refused(data[:len(data) // 2], "damaged Chrome trace: it was cut at byte")
-        self.refused(b'[{"ph":"X","ts":-1,"dur":3,"name":"a"}]', "an event has a time below 0, or too large")
-        self.refused(b'[{"ph":"X","ts":9e15,"dur":9e15,"name":"a"}]', "an event has a time below 0, or too large")
-        self.refused(b'[{"ph":"X","ts":4e15,"dur":3,"name":"a"}]', "its values or its times are too large")
-        self.refused(b'{"traceEvents":[7]}', "an event is no object at byte")
-        self.refused(b'{"traceEvents":[]}', "it has no samples")
 
 
 class RoundTrip(Opened):
