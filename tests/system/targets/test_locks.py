@@ -14,8 +14,10 @@ from harness import FOLDER, VICTIMS, EachTest, Process, kinds, main, run_program
 from host import Host
 
 MOVERS = {"mover-%d" % i: ("threading.Lock", "mover-%d" % ((i + 1) % 3), "move") for i in range(3)}
-# Objects that threads of locks.py wait for, besides those of the deadlock.
-WAITED = 13
+# Type, function that waits and function that holds, of locks of locks.py in a session; "": a thread, None: unknown.
+SAID = {("threading.Lock", "take_by_with", "hold"), ("threading.RLock", "take_by_with", "hold"),
+        ("threading.Condition", "take_by_with", "hold_all"), ("threading.Lock", "move", "move"), ("threading.Thread", "take_end", ""),
+        ("queue.Queue", "take_queue", None), ("threading.Event", "take_event", None)}
 CYCLE = ["mover-0", "mover-1", "mover-2"]
 DEADLOCK = 5
 
@@ -129,6 +131,12 @@ def golden_waits(minor):
     return {name: (wait["type"], (wait["holder"] or {}).get("tid"), (wait["holder"] or {}).get("function")) for name, wait in waits.items() if wait}
 
 
+def said_of(locks):
+    """As SAID has it."""
+    return {(lock["type"], lock["waiters"][0]["function"].split(".")[-1],
+             max((line["function"] for line in lock["holders"]), default=None)) for lock in locks}
+
+
 class Locks(EachTest):
     maxDiff = None
 
@@ -236,20 +244,12 @@ class Locks(EachTest):
     def check_session(self, python, host):
         with victim("locks.py", "deadlock", "120", python=python.path) as target:
             session = host.start(pids=[target.pid], rate_hz=200)
-            # The least time for which each of them waits, until then, and of which the holder is known.
-            found = host.until("/sessions/%s/locks" % session,
-                               lambda found: found["deadlocks"] and len(found["locks"]) > WAITED and found["locks"][WAITED - 5]["held_s"] > 0)
+            found = host.until("/sessions/%s/locks" % session, lambda found: found["deadlocks"] and SAID <= said_of(found["locks"]))
             host.send("DELETE", "/sessions/" + session)
         self.assertEqual([sorted(wait["thread"] for wait in cycle) for cycle in found["deadlocks"]], [CYCLE])
         for cycle in found["deadlocks"]:
             self.assertEqual([wait["holder"]["thread"] for wait in cycle], [wait["thread"] for wait in cycle[1:] + cycle[:1]])
             self.assertEqual({(wait["function"], wait["holder"]["function"], wait["type"]) for wait in cycle}, {("move", "move", "threading.Lock")})
-        said = {(lock["type"], lock["waiters"][0]["function"].split(".")[-1],
-                 max((line["function"] for line in lock["holders"]), default=None)) for lock in found["locks"]}
-        self.assertTrue({("threading.Lock", "take_by_with", "hold"), ("threading.RLock", "take_by_with", "hold"),
-                         ("threading.Condition", "take_by_with", "hold_all"), ("threading.Lock", "move", "move"),
-                         ("threading.Thread", "take_end", ""), ("queue.Queue", "take_queue", None),
-                         ("threading.Event", "take_event", None)} <= said, said)
         for lock in found["locks"]:
             self.assertEqual(lock["process"], target.pid)
             self.assertLessEqual(lock["held_s"], lock["waited_s"])
