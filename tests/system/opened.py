@@ -1,4 +1,4 @@
-"""What the tests of profiles of other tools share: what replay says of a file."""
+"""The words that tests of profiles of other tools share: the stacks and times of a file, as replay has them."""
 
 import collections
 import json
