@@ -130,12 +130,15 @@ test("the page opens without what is idle, says how much that is; a click shows 
 test("a hint of what a click moves beneath the pointer does not show until the pointer comes to it", async () => {
   const { page } = await live();
   await drawn(page);
-  const at = await page.evaluate(
-    "(() => { const box = " + part("blocked")
-      + ".getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()",
-  );
-  await page.point(...at);
+  const place = () =>
+    page.evaluate(
+      "(() => { const box = " + part("blocked")
+        + ".getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()",
+    );
+  await page.point(...await place());
   await page.until("!document.getElementById('hint').hidden");
+  // Parts grow and shrink while the program runs.
+  const at = await place();
   await page.point(...at, true);
   await page.until("location.hash.includes('parts=blocked') && document.getElementById('hint').hidden");
   await page.evaluate(
