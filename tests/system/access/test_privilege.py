@@ -265,12 +265,13 @@ class Commands(Rights):
             live.wait_samples(10)
             self.assert_rights(live.process.pid, set(), self.uid, self.bounds)
             self.assert_rights(reader_of(live.process), self.reading, self.uid, self.bounds)
-            for session in live.get("/sessions")["sessions"]:
-                live.ask("/api/v1/sessions/" + session["id"], "PATCH", '{"state": "ended"}', MARK)
-            live.wait_until(lambda: all(one["state"] == "ended" for one in live.get("/sessions")["sessions"]))
+            ended = {session["id"] for session in live.get("/sessions")["sessions"]}
+            for session in ended:
+                live.ask("/api/v1/sessions/" + session, "PATCH", '{"state": "ended"}', MARK)
+            # As root it may have begun to sample all processes, too.
+            live.wait_until(lambda: all(one["state"] == "ended" for one in live.get("/sessions")["sessions"] if one["id"] in ended))
             self.assertEqual(live.ask("/api/v1/shares", "POST", "{}", MARK).status, 201)
             live.wait_until(lambda: all(one["state"] == "complete" for one in live.get("/captures")["captures"]))
-            # As root it may have begun to sample all processes, too.
             captures = [one for one in live.get("/captures")["captures"] if not one["continuous"]]
             self.assertEqual(len(captures), 2)
             self.assertEqual(live.ask("/api/v1/captures/" + captures[0]["name"], "DELETE", None, MARK).status, 204)
