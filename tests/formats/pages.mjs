@@ -85,7 +85,7 @@ async function testHeatmap(browser, file) {
   assert.deepEqual((await page.evaluate(line(22))).slice(0, 3), ["22", "30.0 %", "30.0 %"]);
   assert.deepEqual((await page.evaluate(line(14))).slice(0, 3), ["14", "", "40.0 %"]);
   assert.equal(await page.evaluate("document.querySelector('.line[data-line=\"22\"] .line-self').title"),
-    "300 self samples, 300 in total");
+    "300 samples self, 300 samples in total");
   assert.match(await page.evaluate(byId("source-note") + ".textContent"),
     /^Source not available: this report was written without it\./);
   await expectHarmless(page);
