@@ -83,8 +83,7 @@ static enum err_code add_edge(struct cpuprofile *profile, struct edge edge, stru
 static struct cpu_node *find_node(const struct cpuprofile *profile, int64_t id)
 {
     const struct idmap_slot *at;
-    IDMAP_FIND(at, &profile->index, hash_mix((uint64_t)id, 0),
-               profile->nodes[at->id].id == id);
+    IDMAP_FIND(at, &profile->index, hash_mix((uint64_t)id, 0), profile->nodes[at->id].id == id);
     return at ? &profile->nodes[at->id] : NULL;
 }
 
@@ -132,7 +131,8 @@ static enum err_code read_node(struct cpuprofile *profile, struct err *err)
     if (!rc)
         rc = gather_frame(
             profile->gather,
-            name.bytes > 0 ? name : (struct gather_text){ "(anonymous)", sizeof "(anonymous)" - 1 },
+            name.bytes > 0 ? name
+                           : (struct gather_text){ "(anonymous)", sizeof "(anonymous)" - 1 },
             file.bytes > 0 ? file : (struct gather_text){ "~", 1 }, line, 0, &node.frame, err);
     if (!rc && !VEC_RESERVE(profile->nodes, profile->room, profile->count + 1))
         rc = err_nomem(err);
@@ -254,7 +254,9 @@ static enum err_code read_samples(struct cpuprofile *profile, struct err *err)
 {
     struct json_reader *const samples = &profile->first, *const deltas = &profile->second;
     struct cpu_node *node = NULL, *next;
-    int64_t from_ns = 0, at_ns = 0; /* since the profile began; the sample counts from the first of them on */
+    int64_t from_ns = 0,
+            at_ns =
+                0; /* since the profile began; the sample counts from the first of them on */
     thread_id thread;
     enum err_code rc = gather_thread(profile->gather, 0, (struct gather_text){ "", 0 }, 0, 0,
                                      (struct gather_text){ "", 0 }, &thread, err);
@@ -290,7 +292,8 @@ static enum err_code read_samples(struct cpuprofile *profile, struct err *err)
 bool cpuprofile_begins(const unsigned char *data, size_t bytes)
 {
     return bytes > 0 && *data == '{' && input_has(data, bytes, "\"nodes\"") &&
-           input_has(data, bytes, "\"callFrame\"") && !input_has(data, bytes, "\"traceEvents\"");
+           input_has(data, bytes, "\"callFrame\"") &&
+           !input_has(data, bytes, "\"traceEvents\"");
 }
 
 enum err_code cpuprofile_read(struct gather *gather, int fd, struct err *err)
