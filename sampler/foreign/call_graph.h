@@ -4,7 +4,7 @@
  *     call_graph_function, call_graph_call ...   in any order
  *     call_graph_gather                          the stacks
  *
- * What a call graph does not say is estimated: where a function was called from several places, the time of what it called is
+ * Stacks are an estimate, as a call graph has none: where a function was called from several places, the time of what it called is
  * divided among these as the time of the function itself is.  The own time of each function is kept exactly, and its parts are
  * those of its direct callers.  A function that is called again below itself ends the stack there.
  *

@@ -73,22 +73,6 @@ static enum err_code find_row(struct chrome_trace *trace, int64_t pid, int64_t t
     return idmap_add(&trace->thread_index, hash, *out, err);
 }
 
-static void keep_text(char out[TEXT_BYTES], struct gather_text text)
-{
-    snprintf(out, TEXT_BYTES, "%.*s",
-             (int)(text.bytes < TEXT_BYTES ? text.bytes : TEXT_BYTES - 1), text.text);
-}
-
-/* A time in microseconds; one that is missing or no number is 0. */
-static int64_t read_time(struct json_reader *json)
-{
-    int64_t ns = 0;
-    (void)json_reader_next(json);
-    if (!json_reader_scaled(json, US_SHIFT, &ns))
-        json_reader_skip_rest(json);
-    return ns;
-}
-
 static void read_arguments(struct chrome_trace *trace)
 {
     struct json_reader *const json = &trace->json;
@@ -98,9 +82,10 @@ static void read_arguments(struct chrome_trace *trace)
     }
     while (json_reader_key(json)) {
         if (json_reader_is(json, "name"))
-            keep_text(trace->event.label, json_reader_string(json));
+            gather_copy(trace->event.label, sizeof trace->event.label,
+                        json_reader_string(json));
         else if (json_reader_is(json, "file") || json_reader_is(json, "filename"))
-            keep_text(trace->event.file, json_reader_string(json));
+            gather_copy(trace->event.file, sizeof trace->event.file, json_reader_string(json));
         else if (json_reader_is(json, "line"))
             trace->event.line = json_reader_int(json);
         else
@@ -116,14 +101,14 @@ static void read_event(struct chrome_trace *trace)
     event->pid = event->tid = event->at_ns = event->duration_ns = event->line = 0;
     while (json_reader_key(json)) {
         if (json_reader_is(json, "name")) {
-            keep_text(event->name, json_reader_string(json));
+            gather_copy(event->name, sizeof event->name, json_reader_string(json));
         } else if (json_reader_is(json, "ph")) {
             const struct gather_text text = json_reader_string(json);
             event->phase = text.bytes == 1 ? *text.text : '\0';
         } else if (json_reader_is(json, "ts")) {
-            event->at_ns = read_time(json);
+            event->at_ns = json_reader_number(json, US_SHIFT);
         } else if (json_reader_is(json, "dur")) {
-            event->duration_ns = read_time(json);
+            event->duration_ns = json_reader_number(json, US_SHIFT);
         } else if (json_reader_is(json, "pid")) {
             event->pid = json_reader_int(json);
         } else if (json_reader_is(json, "tid")) {

@@ -44,11 +44,6 @@ struct cpuprofile {
     char name[NAME_BYTES], file[FILE_BYTES];
 };
 
-static void keep_text(char *out, size_t room, struct gather_text text)
-{
-    snprintf(out, room, "%.*s", (int)(text.bytes < room ? text.bytes : room - 1), text.text);
-}
-
 /* The line is counted from 0, and below that there is none. */
 static int64_t read_function(struct cpuprofile *profile)
 {
@@ -59,9 +54,9 @@ static int64_t read_function(struct cpuprofile *profile)
         return 0;
     while (json_reader_key(json)) {
         if (json_reader_is(json, "functionName"))
-            keep_text(profile->name, sizeof profile->name, json_reader_string(json));
+            gather_copy(profile->name, sizeof profile->name, json_reader_string(json));
         else if (json_reader_is(json, "url"))
-            keep_text(profile->file, sizeof profile->file, json_reader_string(json));
+            gather_copy(profile->file, sizeof profile->file, json_reader_string(json));
         else if (json_reader_is(json, "lineNumber"))
             line = json_reader_int(json) + 1;
         else
@@ -161,15 +156,6 @@ static enum err_code read_nodes(struct cpuprofile *profile, struct err *err)
     return rc;
 }
 
-static int64_t read_time(struct json_reader *json)
-{
-    int64_t ns = 0;
-    (void)json_reader_next(json);
-    if (!json_reader_scaled(json, US_SHIFT, &ns))
-        json_reader_skip_rest(json);
-    return ns;
-}
-
 static enum err_code read_tables(struct cpuprofile *profile, struct err *err)
 {
     struct json_reader *const json = &profile->first;
@@ -186,9 +172,9 @@ static enum err_code read_tables(struct cpuprofile *profile, struct err *err)
         } else if (json_reader_is(json, "nodes")) {
             rc = read_nodes(profile, err);
         } else if (json_reader_is(json, "startTime")) {
-            profile->start_ns = read_time(json);
+            profile->start_ns = json_reader_number(json, US_SHIFT);
         } else if (json_reader_is(json, "endTime")) {
-            profile->end_ns = read_time(json);
+            profile->end_ns = json_reader_number(json, US_SHIFT);
         } else {
             json_reader_skip(json);
         }

@@ -36,6 +36,11 @@ void gather_deinit(struct gather *gather)
     *gather = (struct gather){ .profile = NULL };
 }
 
+void gather_copy(char *out, size_t room, struct gather_text text)
+{
+    snprintf(out, room, "%.*s", (int)(text.bytes < room ? text.bytes : room - 1), text.text);
+}
+
 void gather_keep(char out[GATHER_TEXT_BYTES], struct gather_text text)
 {
     struct buffer plain = { 0 };

@@ -74,6 +74,8 @@ static inline bool gather_text_is(struct gather_text text, const char *word)
     return i == text.bytes && !word[i];
 }
 
+/* Copies a text as it is, cut to its room. */
+void gather_copy(char *out, size_t room, struct gather_text text);
 /* Keeps a text, cut to its room, without what a terminal obeys. */
 void gather_keep(char out[GATHER_TEXT_BYTES], struct gather_text text);
 

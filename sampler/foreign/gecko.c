@@ -78,12 +78,6 @@ struct gecko {
     size_t table_bytes;
 };
 
-static void keep_text(char out[TEXT_BYTES], struct gather_text text)
-{
-    snprintf(out, TEXT_BYTES, "%.*s",
-             (int)(text.bytes < TEXT_BYTES ? text.bytes : TEXT_BYTES - 1), text.text);
-}
-
 static void tables_deinit(struct tables *tables)
 {
     for (size_t i = 0; i < COLUMN_COUNT; i++)
@@ -309,7 +303,8 @@ static void find_columns(struct gecko *gecko, struct gecko_thread *thread)
                                                               : NULL;
         const uint64_t offset = json_reader_offset(json);
         if (json_reader_is(json, "weightType")) {
-            keep_text(thread->weight_type, json_reader_string(json));
+            gather_copy(thread->weight_type, sizeof thread->weight_type,
+                        json_reader_string(json));
             continue;
         }
         if (json_reader_next(json) == JSON_ARRAY && at) {
@@ -398,9 +393,9 @@ static enum err_code read_thread(struct gecko *gecko, struct err *err)
         if (json_reader_is(json, "samples"))
             find_columns(gecko, &thread);
         else if (json_reader_is(json, "name"))
-            keep_text(thread.name, json_reader_string(json));
+            gather_copy(thread.name, sizeof thread.name, json_reader_string(json));
         else if (json_reader_is(json, "processName"))
-            keep_text(thread.process, json_reader_string(json));
+            gather_copy(thread.process, sizeof thread.process, json_reader_string(json));
         else if (json_reader_is(json, "pid"))
             thread.pid = read_id(json);
         else if (json_reader_is(json, "tid"))

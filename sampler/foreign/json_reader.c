@@ -351,11 +351,11 @@ bool json_reader_scaled(const struct json_reader *json, int shift, int64_t *out)
     return true;
 }
 
-int64_t json_reader_int(struct json_reader *json)
+int64_t json_reader_number(struct json_reader *json, int shift)
 {
     int64_t value = 0;
     (void)json_reader_next(json);
-    if (!json_reader_scaled(json, 0, &value))
+    if (!json_reader_scaled(json, shift, &value))
         json_reader_skip_rest(json);
     return value;
 }

@@ -80,8 +80,12 @@ static inline struct gather_text json_reader_text(const struct json_reader *json
 
 /* The last token, a number, times ten to the power of `shift`, rounded to a whole number.  false: it is no number, or too large. */
 bool json_reader_scaled(const struct json_reader *json, int shift, int64_t *out);
-/* Takes a value that is a number, as a whole one; another one is passed over, and 0. */
-int64_t json_reader_int(struct json_reader *json);
+/* Takes a value that is a number, scaled likewise; another one is passed over, and 0. */
+int64_t json_reader_number(struct json_reader *json, int shift);
+static inline int64_t json_reader_int(struct json_reader *json)
+{
+    return json_reader_number(json, 0);
+}
 
 /* The place at which the next token begins, or behind which it does. */
 static inline uint64_t json_reader_offset(const struct json_reader *json)

@@ -43,11 +43,6 @@ static const struct {
     { "nanoseconds", 0 }, { "microseconds", 3 }, { "milliseconds", 6 }, { "seconds", 9 }
 };
 
-static void keep_text(char *out, size_t room, struct gather_text text)
-{
-    snprintf(out, room, "%.*s", (int)(text.bytes < room ? text.bytes : room - 1), text.text);
-}
-
 static enum err_code read_frame(struct scope *scope, struct err *err)
 {
     struct json_reader *const json = &scope->first;
@@ -55,9 +50,9 @@ static enum err_code read_frame(struct scope *scope, struct err *err)
     int64_t line = 0;
     while (json_reader_key(json)) {
         if (json_reader_is(json, "name"))
-            keep_text(name_room, sizeof name_room, json_reader_string(json));
+            gather_copy(name_room, sizeof name_room, json_reader_string(json));
         else if (json_reader_is(json, "file"))
-            keep_text(file_room, sizeof file_room, json_reader_string(json));
+            gather_copy(file_room, sizeof file_room, json_reader_string(json));
         else if (json_reader_is(json, "line"))
             line = json_reader_int(json);
         else
@@ -108,12 +103,12 @@ static void read_profile(struct scope *scope, struct scope_profile *profile)
             *at = json_reader_offset(json);
             json_reader_skip(json);
         } else if (json_reader_is(json, "unit")) {
-            keep_text(profile->unit, sizeof profile->unit, json_reader_string(json));
+            gather_copy(profile->unit, sizeof profile->unit, json_reader_string(json));
         } else if (json_reader_is(json, "name")) {
-            keep_text(profile->name, sizeof profile->name, json_reader_string(json));
+            gather_copy(profile->name, sizeof profile->name, json_reader_string(json));
         } else if (json_reader_is(json, "startValue")) {
             if (json_reader_next(json) == JSON_NUMBER)
-                keep_text(profile->start, sizeof profile->start, json_reader_text(json));
+                gather_copy(profile->start, sizeof profile->start, json_reader_text(json));
             else
                 json_reader_skip_rest(json);
         } else {
@@ -297,8 +292,8 @@ static enum err_code read_lists(struct scope *scope, struct err *err)
         return ERR_OK;
     gather->is_time = gather->has_instants = first->shift != NOT_TIME;
     if (!gather->is_time && *first->unit && strcmp(first->unit, "none") != 0)
-        keep_text(gather->counts, sizeof gather->counts,
-                  (struct gather_text){ first->unit, strlen(first->unit) });
+        gather_copy(gather->counts, sizeof gather->counts,
+                    (struct gather_text){ first->unit, strlen(first->unit) });
     for (size_t i = 0; i < scope->profile_count && !rc; i++) {
         const struct scope_profile *const profile = &scope->profiles[i];
         int64_t start_ns = 0;
