@@ -53,7 +53,7 @@ double fake_session_max_cpu(struct session *session);
  * always unknown. */
 enum { FAKE_STACK_COUNT = 4, FAKE_TOTAL = 100 };
 
-/* Those with FAKE_PID_GROWS: in /srv/grow.py, called by main of /srv/app.py; pages of 4096 bytes. */
+/* The page faults of FAKE_PID_GROWS: in /srv/grow.py, called by main of /srv/app.py; pages of 4096 bytes. */
 enum { FAKE_PAGES = 12000, FAKE_PAGE_BYTES = 4096 };
 
 #endif /* TESTS_SUPPORT_FAKE_SAMPLER_H */

@@ -24,7 +24,7 @@ import { createRounds } from "./rounds.js";
 export const FORMATS = ["summary", "summary-markdown", "summary-json", "collapsed", "heatmap", "svg", "pstats-text",
   "pstats", "pprof", "speedscope", "gecko", "chrome-trace", "jsonl"];
 
-// Those that can be of another measure than time.
+// The formats that can be of another measure than time.
 const WITH_MEASURES = ["collapsed", "pprof", "speedscope"];
 
 // Those that distinguish the parts of time, and have all of them unless some are chosen.

@@ -131,6 +131,18 @@ def golden_waits(minor):
     return {name: (wait["type"], (wait["holder"] or {}).get("tid"), (wait["holder"] or {}).get("function")) for name, wait in waits.items() if wait}
 
 
+def check_sessions(test, has_kernel):
+    """Calls test.check_session with each engine."""
+    with Host("--engine", "remote") as host:
+        test.each(lambda python: test.check_session(python, host))
+    # There are only so many kernel engines at a time.
+    if has_kernel and not why_no_kernel_engine():
+        with Host("--engine", "kernel") as host:
+            for python in kinds()[::3]:
+                with test.subTest("kernel, " + python.version):
+                    test.check_session(python, host)
+
+
 def said_of(locks):
     """As SAID has it."""
     return {(lock["type"], lock["waiters"][0]["function"].split(".")[-1],
@@ -232,14 +244,8 @@ class Locks(EachTest):
         self.assertRegex(merged, r"\n1 of 4 processes · MainThread: .*\n  rank 1\n")
 
     def test_a_session_counts_waits_by_lock_and_finds_the_deadlock(self):
-        with Host("--engine", "remote") as host:
-            self.each(lambda python: self.check_session(python, host))
-        # There are only so many kernel engines at a time; a sanitizer is too slow for threads that wake up four times a second.
-        if not SANITIZED and not why_no_kernel_engine():
-            with Host("--engine", "kernel") as host:
-                for python in kinds()[::3]:
-                    with self.subTest("kernel, " + python.version):
-                        self.check_session(python, host)
+        # A sanitizer is too slow for threads that wake up four times a second.
+        check_sessions(self, has_kernel=not SANITIZED)
 
     def check_session(self, python, host):
         with victim("locks.py", "deadlock", "120", python=python.path) as target:
@@ -274,14 +280,7 @@ class Tasks(EachTest):
         self.assertNotIn("  task event", listed)
 
     def test_a_session_finds_the_deadlock_and_names_its_locks(self):
-        with Host("--engine", "remote") as host:
-            self.each(lambda python: self.check_session(python, host))
-        # There are only so many kernel engines at a time; a sanitizer is too slow for threads that wake up four times a second.
-        if not SANITIZED and not why_no_kernel_engine():
-            with Host("--engine", "kernel") as host:
-                for python in kinds()[::3]:
-                    with self.subTest("kernel, " + python.version):
-                        self.check_session(python, host)
+        check_sessions(self, has_kernel=True)
 
     def check_session(self, python, host):
         with victim("task_locks.py", "deadlock", "120", python=python.path) as target:
