@@ -106,6 +106,7 @@ export const CONTROL_TEXT = {
     module: "Module",
     moduleHint: "One hue per package, and per file of your own code",
     heatMeaning: "Self samples",
+    heatMeaningAmount: "Self amount",
     moduleMeaning: "One hue per package or file; grey-blue: standard library; teal: native code",
     below: (percent) => "below " + percent + " %",
     from: (percent) => percent + " % or more",

@@ -33,7 +33,8 @@ export function createLegend(root) {
       const hues = state.picture.waitHues;
       waitList.hidden = hues.length === 0;
       waits.forEach((wait, i) => (wait.hidden = !hues.includes(WAIT_HUES[i])));
-      meaning.textContent = heat ? TEXT.colour.heatMeaning : TEXT.colour.moduleMeaning;
+      const heatMeaning = state.picture.measure === null ? TEXT.colour.heatMeaning : TEXT.colour.heatMeaningAmount;
+      meaning.textContent = heat ? heatMeaning : TEXT.colour.moduleMeaning;
     },
   };
 }
