@@ -351,14 +351,19 @@ static enum err_code finish_session(struct driver *driver,
     return rc;
 }
 
+void driver_end_push(struct driver *driver)
+{
+    run_summary_end_line(&driver->summary);
+    push_end(driver->push, signals_are_pending);
+}
+
 enum err_code driver_finish(struct driver *driver, struct err *err)
 {
     struct profile_snapshot snapshot;
     if (driver->is_finished)
         return ERR_OK;
     driver->is_finished = true;
-    run_summary_end_line(&driver->summary);
-    push_end(driver->push);
+    driver_end_push(driver);
     enum err_code rc = profile_snapshot(session_entry_profile(driver->entry), &snapshot, err);
     if (rc)
         return rc;
@@ -420,7 +425,7 @@ int driver_end(struct driver *driver, enum err_code rc, const struct err *err)
 
 void driver_close(struct driver *driver, int status)
 {
-    push_end(driver->push);
+    push_end(driver->push, signals_are_pending);
     leave_within(LEAVE_MS, status);
     capture_output_close(&driver->capture);
     if (driver->serves) {

@@ -8,6 +8,7 @@
  *     driver_wait      waits without a page (record, top)
  *     driver_renew     ends the session, and starts another one of the same processes (watch)
  *     driver_stop      ends sampling
+ *     driver_end_push  waits for what is pushed; driver_finish does it, too
  *     driver_finish    completes the capture and the quality file, prints the result
  *     driver_end       prints the error and returns the exit status
  *     driver_close
@@ -106,6 +107,8 @@ MUST_CHECK enum err_code driver_renew(struct driver *driver,
 
 /* Ends sampling and waits for that; also sets driver->ending. */
 enum driver_ending driver_stop(struct driver *driver);
+/* Sends what is left to be pushed, until it is sent, time is over, or a signal comes, which stays unread. */
+void driver_end_push(struct driver *driver);
 /* A second call does nothing.  If sampling hangs it does not touch the capture, because the sampling
  * thread may still write it. */
 MUST_CHECK enum err_code driver_finish(struct driver *driver, struct err *err);

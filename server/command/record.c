@@ -103,9 +103,12 @@ static void sample_target(struct record *record)
         program_end(&record->launch.program, &driver->signals);
     if ((is_stopped || has_children(record)) && driver_stop(driver) == DRIVER_IMPATIENT)
         end_at_once(record);
+    driver_end_push(driver);
     /* Writing to a slow disk may take long, so from now on a signal ends the program at once. */
-    if (!record->options->target || program_check(&record->launch.program))
+    if (!record->options->target || program_check(&record->launch.program)) {
+        signals_forget(&driver->signals);
         signals_deinit(&driver->signals);
+    }
 }
 
 static enum err_code finish_recording(struct record *record, struct err *err)

@@ -148,9 +148,10 @@ int command_serve(const struct options *options)
         rc = sample_all(&dashboard, options, &continuous, &err);
     if (!rc)
         rc = wait_for_end(&live, &dashboard, &signals, &err);
-    signals_deinit(&signals);
     continuous_halt(continuous);
-    push_end(push);
+    push_end(push, signals_are_pending);
+    signals_forget(&signals);
+    signals_deinit(&signals);
     /* Losses are named on standard error; a server that ends as it should has done its work. */
     (void)!push_check(push, NULL);
     const int status = exit_with(rc, &err);

@@ -86,11 +86,16 @@ enum err_code push_open(const struct push_settings *settings,
     return rc;
 }
 
+static bool at_once(void)
+{
+    return true;
+}
+
 void push_close(struct push *push)
 {
     if (!push)
         return;
-    push_end(push);
+    push_end(push, at_once);
     for (size_t i = 0; i < push->count; i++)
         sender_destroy(push->senders[i]);
     pthread_cond_destroy(&push->changed);
@@ -246,7 +251,7 @@ enum err_code push_begin(struct push *push, struct sessions *sessions,
     return ERR_OK;
 }
 
-void push_end(struct push *push)
+void push_end(struct push *push, bool (*hurries)(void))
 {
     if (!push)
         return;
@@ -260,7 +265,7 @@ void push_end(struct push *push)
         push->is_started = false;
     }
     for (size_t i = 0; i < push->count; i++)
-        sender_finish(push->senders[i], end_ns);
+        sender_finish(push->senders[i], end_ns, hurries);
 }
 
 enum err_code push_check(const struct push *push, struct err *err)

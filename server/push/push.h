@@ -33,7 +33,7 @@ struct push_counters;
 struct sessions;
 
 /* The time for the last batch, and of that the time until the session has ended. */
-enum { PUSH_END_MS = 3000, PUSH_STOP_MS = 600 };
+enum { PUSH_END_MS = 5000, PUSH_STOP_MS = 600 };
 
 /* headers: of each endpoint, NULL where it has none. */
 MUST_CHECK enum err_code push_open(const struct push_settings *settings,
@@ -45,8 +45,9 @@ const struct push_counters *push_counters(const struct push *push);
 
 MUST_CHECK enum err_code push_begin(struct push *push, struct sessions *sessions,
                                     enum session_source source, struct err *err);
-/* Waits at most PUSH_END_MS.  A second call does nothing. */
-void push_end(struct push *push);
+/* Waits at most PUSH_END_MS, and no longer once hurries() says that somebody does not want to wait.  A second call
+ * does nothing. */
+void push_end(struct push *push, bool (*hurries)(void));
 /* Says whether all requests were taken, after push_end.  ERR_SYS: no; the message says what became of them.  NULL is fine. */
 MUST_CHECK enum err_code push_check(const struct push *push, struct err *err);
 

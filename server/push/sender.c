@@ -19,7 +19,7 @@
 
 enum { URL_BYTES = PUSH_MAX_URL + 64, WHY_BYTES = HTTP_CLIENT_TEXT_BYTES + 16, NICENESS = 10 };
 
-static const uint64_t FIRST_PAUSE_NS = NS_PER_S;
+static const uint64_t FIRST_PAUSE_NS = NS_PER_S, HURRIES_AGAIN_NS = 50 * NS_PER_MS;
 
 /* TOO_MUCH: some of the request may have been taken.  ERROR: it may be the request's, or the receiver's for a while. */
 enum outcome { SENT, AGAIN, TOO_MUCH, ERROR, REFUSED };
@@ -395,7 +395,7 @@ enum err_code sender_add(void *to, const struct buffer *body, struct err *err)
 }
 
 /* Once the time is over, each body that is left fails at once. */
-void sender_finish(struct sender *sender, uint64_t until_ns)
+void sender_finish(struct sender *sender, uint64_t until_ns, bool (*hurries)(void))
 {
     if (!sender->is_started)
         return;
@@ -404,10 +404,15 @@ void sender_finish(struct sender *sender, uint64_t until_ns)
     pthread_cond_signal(&sender->stopped);
     pthread_mutex_unlock(&sender->mutex);
     queue_close(sender->queue);
-    const struct timespec until = clock_timespec(until_ns);
     pthread_mutex_lock(&sender->mutex);
-    for (int rc = 0; rc == 0 && !sender->has_ended;)
-        rc = pthread_cond_timedwait(&sender->ended, &sender->mutex, &until);
+    while (!sender->has_ended && clock_now_ns() < sender->end_ns && !hurries()) {
+        const uint64_t again_ns = clock_now_ns() + HURRIES_AGAIN_NS;
+        const struct timespec until =
+            clock_timespec(again_ns < sender->end_ns ? again_ns : sender->end_ns);
+        (void)pthread_cond_timedwait(&sender->ended, &sender->mutex, &until);
+    }
+    sender->end_ns = 0;
+    pthread_cond_signal(&sender->stopped);
     pthread_mutex_unlock(&sender->mutex);
     http_client_stop(sender->client);
     pthread_join(sender->thread, NULL);

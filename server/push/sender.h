@@ -55,8 +55,9 @@ const char *sender_url(const struct sender *sender);
 MUST_CHECK enum err_code sender_start(struct sender *sender, struct err *err);
 /* A push_take. */
 enum err_code sender_add(void *sender, const struct buffer *body, struct err *err);
-/* Sends what waits until that time (clock_now_ns), loses what is left then, and ends the thread. */
-void sender_finish(struct sender *sender, uint64_t until_ns);
+/* Sends what waits until that time (clock_now_ns) or until hurries() says so, loses what is left then, and ends the
+ * thread. */
+void sender_finish(struct sender *sender, uint64_t until_ns, bool (*hurries)(void));
 
 /* A push_take without the thread: returns when the body is sent.  ERR_SYS: it is refused, or the receiver
  * does not take it within SENDER_NOW_NS; both have been said. */

@@ -54,6 +54,13 @@ bool signals_are_pending(void)
             sigismember(&pending, SIGHUP) == 1);
 }
 
+void signals_forget(struct signals *signals)
+{
+    struct signalfd_siginfo info;
+    while (read(signals->fd, &info, sizeof info) == (ssize_t)sizeof info)
+        continue;
+}
+
 void signals_reset_in_child(const struct signals *signals)
 {
     signal(SIGPIPE, SIG_DFL);

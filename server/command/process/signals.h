@@ -34,6 +34,9 @@ enum signals_event signals_wait(struct signals *signals, int fd, int timeout_ms)
 /* True if a signal that asks the program to stop has come and was not read yet.  Any thread. */
 bool signals_are_pending(void);
 
+/* Forgets those that have come and were not read yet. */
+void signals_forget(struct signals *signals);
+
 /* For a child, between fork and exec: restores mask and dispositions. */
 void signals_reset_in_child(const struct signals *signals);
 

@@ -285,7 +285,8 @@ class Tls(Test):
             self.assertTrue([line for line in process.err if "refuses a profile" in line and "certificate" in line], process.err)
             self.assertNotIn("trying again", process.output())
             self.assertEqual(receiver.requests, [])
-            process, code = run_program("record", target.pid, "-d", "%g" % SLOWNESS, "--push", url, "--push-ca", certificate)
+            process, code = run_program("record", target.pid, "-d", "%g" % (2 * SLOWNESS), *BATCH, "--push", url, "--push-ca",
+                                        certificate)
             self.assertEqual(code, 0, process.output())
             self.assertTrue(receiver.profiles(), process.output())
             # The process that speaks HTTP may read few files.

@@ -2,7 +2,9 @@
 
 import email.utils
 import json
+import os
 import re
+import signal
 import time
 
 from harness import Live, SLOWNESS, file_in, main, program, run_program, script, victim
@@ -31,6 +33,20 @@ class OtherSide(PushTest):
                 self.assertGreater(quality["ticks"], 150, mood)
                 if mood in ("reset", "garbage", "endless"):
                     self.assertTrue([line for line in process.err if "does not take profiles, trying again" in line], process.err)
+
+    def test_nobody_has_to_wait_for_the_end(self):
+        path = file_in("hurried.pyro")
+        with Receiver("pyroscope", mood="hang") as receiver, victim("threads.py") as target:
+            with program("record", target.pid, "-d", "1", "-r", "100", "-o", path, "--push", receiver.url) as process:
+                end = time.monotonic() + 60 * SLOWNESS
+                while not receiver.connections:
+                    self.assertLess(time.monotonic(), end, process.output())
+                    time.sleep(0.02)
+                process.signal(signal.SIGINT)
+                self.assertEqual(process.wait(), 1, process.output())
+            self.assertRegex(process.output(), "no answer before the end")
+            self.assertRegex(process.output(), "did not take all: 0 requests sent, [1-9]")
+            self.assertTrue(os.path.getsize(path))
 
     def test_nothing_listens_there(self):
         with Receiver("otlp") as receiver:
