@@ -32,7 +32,7 @@ static void *end_late(void *context)
     sleep_ms(atomic_load(&wanted_ms));
     while (atomic_load(&holds) > 0)
         sleep_ms(HELD_AGAIN_MS);
-    /* A sanitizer would look at threads that have not been joined, which is why we are late. */
+    /* A sanitizer would complain of threads that are not joined, which is why we are late. */
     syscall(SYS_exit_group, atomic_load(&wanted_status));
     return NULL;
 }
