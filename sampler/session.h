@@ -144,6 +144,7 @@ struct session_options {
     bool
         threads_in_turn; /* ticks that cannot read all threads read them in turn, not a random part */
     bool locks;          /* read what threads wait for and hold at every tick, at any cost */
+    uint32_t least_ticks; /* session_stop ends it after so many, or 2 s; 0: at once */
     /* Read the variables of each thread once, when it first stands still, at any cost. */
     enum session_locals_mode locals;
     enum session_engine engine;      /* once it has started: the one that samples */

@@ -19,6 +19,9 @@ static const uint64_t NEAR_NS = 8000;
 /* Longer sleeps can be interrupted, so session_stop waits at most this long. */
 static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
 
+/* A session that is to make some ticks does not wait longer for them. */
+static const uint64_t LEAST_TICKS_NS = 2 * NS_PER_S;
+
 /* How often to check for new targets when there is none. */
 static const uint64_t EMPTY_NS = 5 * NS_PER_MS;
 
@@ -39,6 +42,7 @@ struct loop {
     uint64_t period_ns; /* what a sample of the open window stands for, if none is missed */
     uint64_t owed;      /* missed ticks whose time no sample stands for yet */
     uint64_t ticks;     /* at the last seal */
+    uint64_t stop_ns;   /* when the session was found to be stopped; 0: it is not */
     struct ending ending;
     bool has_no_targets; /* the session ended because no targets are left */
 };
@@ -302,6 +306,18 @@ static uint64_t over_ns(const struct local_session *local)
                : UINT64_MAX;
 }
 
+/* Was the session stopped, and has it made the ticks that it has to make before? */
+static bool has_stopped(struct loop *loop, uint64_t now_ns)
+{
+    struct local_session *const local = loop->local;
+    if (!atomic_load(&local->is_ending))
+        return false;
+    if (!loop->stop_ns)
+        loop->stop_ns = now_ns;
+    return profile_quality(local->targets.profile)->ticks >= local->base.options.least_ticks ||
+           now_ns - loop->stop_ns > LEAST_TICKS_NS;
+}
+
 /* Waits until `instant_ns` and publishes full windows meanwhile.  false: the session is over. */
 static bool wait_for(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
 {
@@ -312,7 +328,7 @@ static bool wait_for(struct loop *loop, uint64_t now_ns, uint64_t instant_ns)
         if (end_ns < until_ns)
             until_ns = end_ns;
         now_ns = sleep_until(loop, now_ns, until_ns, &instant_ns);
-        if (atomic_load(&loop->local->is_ending))
+        if (has_stopped(loop, now_ns))
             return end_session(loop, SESSION_ENDED, SESSION_STOPPED);
         if (!publish_window(loop, now_ns))
             return false;

@@ -22,13 +22,14 @@ static const uint64_t MOST_IN_TURN_NS = 4 * NS_PER_S;
 /* To find its interpreter. */
 static const uint64_t START_NS = 10 * NS_PER_S;
 enum { DUMP_MAX_ROWS = 2 * DUMP_MAX_THREADS }; /* while there may be several of a thread */
+/* A thread has to be found in its wait by more than one reading, and on a busy machine there may be one tick where there should be many. */
+enum { LOCK_READINGS = 3 };
 enum {
     RATE_HZ = 200,
     POLL_MS = 10,
     TASK_TRIES = 4,
     NATIVE_TRIES = 8,
     LOCK_TRIES = 4,
-    LOCK_READINGS = 3,
     LOCALS_TRIES = 6
 };
 
@@ -170,24 +171,6 @@ static enum err_code take_locks(struct dump *dump, struct err *err)
     return ERR_OK;
 }
 
-/* Counts the readings of locks that are seen.  A thread has to be found in its wait by more than one, and on a busy machine there may
- * be one tick where there should be many. */
-struct lock_readings {
-    uint64_t last_ns;
-    unsigned count;
-};
-
-static bool has_readings(struct lock_readings *readings, struct session *session)
-{
-    struct session_locks locks = { 0 };
-    if (readings->count >= LOCK_READINGS || session_locks(session, &locks, NULL) != ERR_OK)
-        return true;
-    readings->count += locks.read_ns != readings->last_ns;
-    readings->last_ns = locks.read_ns;
-    session_locks_deinit(&locks);
-    return readings->count == 0 || readings->count >= LOCK_READINGS;
-}
-
 /* *sampled_out: there was a tick. */
 static enum err_code sample(struct dump *dump, const struct session_options *options,
                             uint64_t tick_ns, const atomic_bool *is_ending, bool *sampled_out,
@@ -201,13 +184,9 @@ static enum err_code sample(struct dump *dump, const struct session_options *opt
     struct session *const session = dump->session;
     struct pollfd end = { .fd = session_end_fd(session), .events = POLLIN };
     const uint64_t began_ns = clock_now_ns();
-    struct lock_readings readings = { .count = 0 };
-    while (poll(&end, 1, POLL_MS) <= 0) {
-        const uint64_t spent_ns = clock_now_ns() - began_ns;
-        const bool is_enough = has_readings(&readings, session) || spent_ns > MOST_NS;
-        if ((spent_ns > tick_ns && is_enough) || (is_ending && atomic_load(is_ending)))
+    while (poll(&end, 1, POLL_MS) <= 0)
+        if (clock_now_ns() - began_ns > tick_ns || (is_ending && atomic_load(is_ending)))
             session_stop(session);
-    }
 
     dump->at_ns = clock_wall_ns();
     rc = profile_snapshot(session_profile(dump->session), &dump->snapshot, err);
@@ -308,11 +287,13 @@ static enum err_code read_expressions(struct dump *dump, struct err *err)
     if (!dump->expressions)
         return err_nomem(err);
     expressions_init_session(dump->expressions, dump->session, &dump->snapshot);
-    for (size_t i = 0; i < dump->locks.count; i++) {
-        const struct lock_thread *const thread = &dump->locks.items[i];
-        for (size_t k = 0; k < thread->count; k++)
-            (void)expressions_find(dump->expressions, &thread->uses[k]);
-    }
+    /* The files of a deadlock first: there may be no time for all. */
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < dump->locks.count; i++) {
+            const struct lock_thread *const thread = &dump->locks.items[i];
+            for (size_t k = 0; k < thread->count && thread->is_stuck == (pass == 0); k++)
+                (void)expressions_find(dump->expressions, &thread->uses[k]);
+        }
     return ERR_OK;
 }
 
@@ -354,6 +335,7 @@ enum err_code dump_take(struct dump *dump, pid_t pid, const struct dump_request 
                                        .tasks_each = true,
                                        .tasks_beside = !request->shows_tasks,
                                        .locks = true,
+                                       .least_ticks = LOCK_READINGS,
                                        .threads_in_turn = true,
                                        .opcodes = request->instructions,
                                        .sink = &sink };

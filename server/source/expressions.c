@@ -1,14 +1,19 @@
 #include "server/source/expressions.h"
 
+#include <time.h>
+
 #include "sampler/base/clock.h"
 #include "server/source/expression.h"
 #include "server/source/file_origins.h"
 #include "server/source/relay.h"
 
+enum { MAX_TRIES = 3, AGAIN_MS = 20 };
+
 void expressions_init(struct expressions *expressions, const struct source_reader *reader,
                       const struct profile_snapshot *snapshot)
 {
-    *expressions = (struct expressions){ .snapshot = snapshot };
+    *expressions = (struct expressions){ .snapshot = snapshot,
+                                         .most_ns = EXPRESSIONS_ANSWER_MS * NS_PER_MS };
     if (reader)
         expressions->reader = *reader;
 }
@@ -31,6 +36,7 @@ void expressions_init_session(struct expressions *expressions, struct session *s
 {
     expressions_init(expressions,
                      &(struct source_reader){ .read = read_now, .context = session }, snapshot);
+    expressions->most_ns = EXPRESSIONS_DUMP_MS * NS_PER_MS;
 }
 
 void expressions_deinit(struct expressions *expressions)
@@ -59,17 +65,29 @@ static const struct buffer *find_text(struct expressions *expressions, str_id fi
             return &expressions->files[i].text;
     if (!expressions->reader.read || !file || expressions->count == EXPRESSIONS_MAX_FILES ||
         expressions->bytes > EXPRESSIONS_MAX_BYTES ||
-        expressions->spent_ns > EXPRESSIONS_MAX_MS * NS_PER_MS)
+        expressions->spent_ns > expressions->most_ns)
         return NULL;
     struct expressions_file *const row = &expressions->files[expressions->count++];
     *row = (struct expressions_file){ .file = file };
     const function_id function = find_function(expressions->snapshot, file);
     const uint64_t began_ns = clock_now_ns();
+    const struct timespec pause = { .tv_nsec = AGAIN_MS * (long)NS_PER_MS };
     struct source_state state;
-    if (!function || source_read(&expressions->reader, expressions->snapshot, &function, 1,
-                                 &row->text, &state, NULL, NULL))
+    enum err_code rc = function ? ERR_LIMIT : ERR_NOT_FOUND;
+    /* On a busy machine a file may take longer than its reader has. */
+    for (unsigned i = 0;
+         i < MAX_TRIES && (rc == ERR_LIMIT || rc == ERR_SYS) &&
+         clock_now_ns() - began_ns + expressions->spent_ns <= expressions->most_ns;
+         i++) {
+        if (i)
+            (void)nanosleep(&pause, NULL);
         buffer_clear(&row->text);
+        rc = source_read(&expressions->reader, expressions->snapshot, &function, 1, &row->text,
+                         &state, NULL, NULL);
+    }
     expressions->spent_ns += clock_now_ns() - began_ns;
+    if (rc)
+        buffer_clear(&row->text);
     expressions->bytes += row->text.length;
     return &row->text;
 }

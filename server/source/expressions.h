@@ -7,7 +7,8 @@
  * Ownership: the caller's storage; expressions_deinit accepts a zeroed one.  Borrows the reader and the snapshot.  Texts are valid
  * until then.
  * Threads: one at a time.
- * Limits: EXPRESSIONS_MAX_FILES files, EXPRESSIONS_MAX_MS of time to read them, EXPRESSIONS_MAX_BYTES of text.
+ * Limits: EXPRESSIONS_MAX_FILES files, EXPRESSIONS_ANSWER_MS of time to read them for an answer, EXPRESSIONS_DUMP_MS for a
+ * dump, EXPRESSIONS_MAX_BYTES of text.
  */
 #ifndef SERVER_SOURCE_EXPRESSIONS_H
 #define SERVER_SOURCE_EXPRESSIONS_H
@@ -22,7 +23,12 @@
 
 struct session;
 
-enum { EXPRESSIONS_MAX_FILES = 16, EXPRESSIONS_MAX_BYTES = 8 << 20, EXPRESSIONS_MAX_MS = 1000 };
+enum {
+    EXPRESSIONS_MAX_FILES = 16,
+    EXPRESSIONS_MAX_BYTES = 8 << 20,
+    EXPRESSIONS_ANSWER_MS = 1000,
+    EXPRESSIONS_DUMP_MS = 5000 /* who takes a dump waits for it, and busy machines are dumped */
+};
 
 struct expressions {
     struct source_reader reader; /* without `read`: there are no texts */
@@ -32,7 +38,7 @@ struct expressions {
         struct buffer text; /* "": it cannot be read */
     } files[EXPRESSIONS_MAX_FILES];
     size_t count, bytes;
-    uint64_t spent_ns;
+    uint64_t spent_ns, most_ns;
 };
 
 /* reader: NULL: there are no texts. */

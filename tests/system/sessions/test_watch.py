@@ -90,7 +90,7 @@ class Watch(Test):
         self.assertEqual(len(os.listdir(folder)), 2, os.listdir(folder))
         with open(dump, encoding="utf-8") as file:
             text = file.read()
-        self.assertRegex(text, r"(?m)^deadlock: mover-\d waits for (second\.lock \()?threading\.Lock .*held by mover-\d at move ")
+        self.assertRegex(text, r"(?m)^deadlock: mover-\d waits for second\.lock \(threading\.Lock at 0x\w+\), held by mover-\d at move ")
         with open(ran, encoding="utf-8") as file:
             lines = file.read().split("\n")
         self.assertEqual(lines[0], "deadlock %d" % target.pid)

@@ -2,7 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "server/source/expression.h"
+#include "server/source/expressions.h"
+#include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
 /* A line, of which `from` to `to` are marked by «»; without them only the line is known. */
@@ -150,7 +153,51 @@ static void any_bytes_can_be_read(void **state)
     }
 }
 
-TEST_GROUP(cmocka_unit_test(marked_text_is_the_lock_or_a_call_of_its_method),
+/* A reader that has no time at first; the context says how often. */
+static enum err_code read_late(void *context, const struct profile_snapshot *snapshot,
+                               const function_id *functions, size_t count, struct buffer *out,
+                               struct source_state *state_out, struct source_place *place_out,
+                               struct err *err)
+{
+    unsigned *const late = context;
+    (void)snapshot;
+    (void)functions;
+    (void)count;
+    (void)state_out;
+    (void)place_out;
+    buffer_text(out, "with door:");
+    if (*late == 0)
+        return ERR_OK;
+    --*late;
+    return err_set(err, ERR_LIMIT, "it takes too long");
+}
+
+static void a_file_that_took_too_long_is_read_again_but_not_for_ever(void **state)
+{
+    struct profile *const profile = made_profile();
+    const struct lock_use use = { .file = made_string(profile, "made.py"),
+                                  .text = { 1, 1, 5, 9 } };
+    (void)state;
+    made_node(profile, "main");
+    made_seal(profile, 1);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    for (unsigned tries = 1; tries <= 5; tries += 4) {
+        unsigned late = tries;
+        const struct source_reader reader = { .read = read_late, .context = &late };
+        struct expressions expressions;
+        expressions_init(&expressions, &reader, &snapshot);
+        const struct strtab_string found = expressions_find(&expressions, &use);
+        assert_int_equal(found.length, tries == 1 ? strlen("door") : 0);
+        assert_memory_equal(found.text, "door", found.length);
+        assert_int_equal(late, tries == 1 ? 0 : 2);
+        expressions_deinit(&expressions);
+    }
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
+TEST_GROUP(cmocka_unit_test(a_file_that_took_too_long_is_read_again_but_not_for_ever),
+           cmocka_unit_test(marked_text_is_the_lock_or_a_call_of_its_method),
            cmocka_unit_test(a_line_alone_is_read_if_it_can_mean_one_lock_only),
            cmocka_unit_test(what_does_not_fit_the_text_is_no_expression),
            cmocka_unit_test(any_bytes_can_be_read))
