@@ -97,3 +97,19 @@ void cell_filter_deinit(struct cell_filter *filter)
 {
     free(filter->wanted);
 }
+
+const struct cell *cell_filter_next(const struct cell_filter *filter, struct cell_walk *walk)
+{
+    for (; filter->first + walk->windows < filter->end; walk->windows++, walk->cells = 0) {
+        const struct window *const window =
+            filter->snapshot->windows[filter->first + walk->windows];
+        while (walk->cells < window->cell_count) {
+            const size_t at = walk->cells++;
+            if (!cell_filter_passes(filter, &window->cells[at]))
+                continue;
+            walk->ns = window_cell_ns(window, at);
+            return &window->cells[at];
+        }
+    }
+    return NULL;
+}

@@ -63,4 +63,13 @@ static inline bool cell_filter_passes(const struct cell_filter *filter, const st
            (!filter->requests || request_set_has(filter->requests, cell->node));
 }
 
+/* A walk over the cells that pass, window by window; zeroed, it begins. */
+struct cell_walk {
+    size_t windows, cells; /* passed before the window, and in it */
+    uint64_t ns;           /* what the samples of the cell stand for */
+};
+
+/* NULL: there are no more. */
+const struct cell *cell_filter_next(const struct cell_filter *filter, struct cell_walk *walk);
+
 #endif /* SAMPLER_PROFILE_VIEWS_CELL_FILTER_H */

@@ -44,21 +44,6 @@ static int compare_rows(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-/* Sums the rows of each node in the first of them: how many are left. */
-static size_t merge_rows(struct row *rows, size_t count)
-{
-    size_t merged = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (merged == 0 || rows[merged - 1].node != rows[i].node) {
-            rows[merged++] = rows[i];
-            continue;
-        }
-        rows[merged - 1].self += rows[i].self;
-        rows[merged - 1].ns += rows[i].ns;
-    }
-    return merged;
-}
-
 static enum err_code fill_sorted(struct view *view, const struct cell_filter *filter,
                                  size_t cells, struct err *err)
 {
@@ -67,19 +52,24 @@ static enum err_code fill_sorted(struct view *view, const struct cell_filter *fi
         return err_nomem(err);
 
     size_t taken = 0;
-    for (size_t i = filter->first; i < filter->end; i++) {
-        const struct window *const window = filter->snapshot->windows[i];
-        for (size_t j = 0; j < window->cell_count; j++) {
-            const struct cell *const cell = &window->cells[j];
-            if (!cell_filter_passes(filter, cell))
-                continue;
-            view->states |= cell->state;
-            rows[taken++] = (struct row){ cell->node, cell->count, window_cell_ns(window, j) };
+    struct cell_walk walk = { 0 };
+    for (const struct cell *cell; (cell = cell_filter_next(filter, &walk));) {
+        view->states |= cell->state;
+        rows[taken++] = (struct row){ cell->node, cell->count, walk.ns };
+    }
+    qsort(rows, taken, sizeof *rows, compare_rows);
+
+    /* The first row of each node becomes the sum of its rows. */
+    size_t count = 0;
+    for (size_t i = 0; i < taken; i++) {
+        if (count == 0 || rows[count - 1].node != rows[i].node) {
+            rows[count++] = rows[i];
+            continue;
         }
+        rows[count - 1].self += rows[i].self;
+        rows[count - 1].ns += rows[i].ns;
     }
 
-    qsort(rows, taken, sizeof *rows, compare_rows);
-    const size_t count = merge_rows(rows, taken);
     const enum err_code rc = allocate_rows(view, count, filter->has_periods, err);
     for (size_t i = 0; i < count && !rc; i++)
         add_row(view, &rows[i]);
@@ -97,18 +87,13 @@ static enum err_code fill_summed(struct view *view, const struct cell_filter *fi
     uint64_t *const ns = filter->has_periods ? sum + nodes + 1 : NULL;
 
     size_t count = 0;
-    for (size_t i = filter->first; i < filter->end; i++) {
-        const struct window *const window = filter->snapshot->windows[i];
-        for (size_t j = 0; j < window->cell_count; j++) {
-            const struct cell *const cell = &window->cells[j];
-            if (!cell_filter_passes(filter, cell))
-                continue;
-            view->states |= cell->state;
-            count += sum[cell->node] == 0;
-            sum[cell->node] += cell->count;
-            if (ns)
-                ns[cell->node] += window_cell_ns(window, j);
-        }
+    struct cell_walk walk = { 0 };
+    for (const struct cell *cell; (cell = cell_filter_next(filter, &walk));) {
+        view->states |= cell->state;
+        count += sum[cell->node] == 0;
+        sum[cell->node] += cell->count;
+        if (ns)
+            ns[cell->node] += walk.ns;
     }
 
     const enum err_code rc = allocate_rows(view, count, filter->has_periods, err);
@@ -199,18 +184,10 @@ enum err_code view_cells_init(struct view_cells *cells, const struct profile_sna
     struct tally tally;
     tally_init(&tally, VIEW_MAX_CELLS);
     enum err_code rc = cell_filter_init(&filter, snapshot, query, err);
-    if (!rc) {
-        rc = ERR_OK;
-        for (size_t i = filter.first; i < filter.end; i++) {
-            const struct window *const window = filter.snapshot->windows[i];
-            for (size_t j = 0; j < window->cell_count && !rc; j++) {
-                const struct cell *const cell = &window->cells[j];
-                if (cell_filter_passes(&filter, cell))
-                    rc = tally_add(&tally, cell_key(cell->thread, cell->state, cell->node),
-                                   cell->count, window_cell_ns(window, j), err);
-            }
-        }
-    }
+    struct cell_walk walk = { 0 };
+    for (const struct cell *cell; !rc && (cell = cell_filter_next(&filter, &walk));)
+        rc = tally_add(&tally, cell_key(cell->thread, cell->state, cell->node), cell->count,
+                       walk.ns, err);
     if (!rc)
         rc = take_cells(&tally, cells, err);
     cell_filter_deinit(&filter);
