@@ -132,13 +132,6 @@ static bool is_wanted(struct wanted_blocks *wanted, uint64_t at)
     return !wanted->is_part || (at >= wanted->from && at < wanted->to) || at >= wanted->also;
 }
 
-/* True if the kind may be skipped, or is not wanted. */
-static bool may_skip(struct block_reader *blocks, const struct block_head *head)
-{
-    return (head->kind >= 'a' && head->kind <= 'z' && !is_known(head->kind)) ||
-           (head->kind == CAPTURE_WINDOWS && !is_wanted(&blocks->wanted, blocks->at));
-}
-
 enum err_code block_reader_next(struct block_reader *blocks, struct block_head *head,
                                 struct buffer *raw, struct err *err)
 {
@@ -147,7 +140,12 @@ enum err_code block_reader_next(struct block_reader *blocks, struct block_head *
         enum err_code rc = read_head(blocks, head, err);
         if (rc)
             return rc;
-        const bool skips = may_skip(blocks, head);
+
+        /* A kind that may be skipped, or is not wanted. */
+        const bool skips =
+            (head->kind >= 'a' && head->kind <= 'z' && !is_known(head->kind)) ||
+            (head->kind == CAPTURE_WINDOWS && !is_wanted(&blocks->wanted, blocks->at));
+
         if (!is_known(head->kind) && !skips)
             return err_set(err, ERR_UNSUPPORTED,
                            "the block at byte %" PRIu64

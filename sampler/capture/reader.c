@@ -358,26 +358,6 @@ void reader_rewind(struct reader *reader)
     reader->blocks.at = reader->first_at;
 }
 
-/* Skips blocks of samples without a window of the part, except the last, which has the counters of
- * the end.  A window may continue in the next block, which then has the same start time. */
-static void pass_over(struct reader *reader, const struct reader_part *part)
-{
-    struct wanted_blocks *const wanted = &reader->blocks.wanted;
-    if (!reader->index_count)
-        return;
-    *wanted = (struct wanted_blocks){ .is_part = true, .to = UINT64_MAX };
-    wanted->also = reader->index[reader->index_count - 1].at;
-    for (size_t i = 0; i < reader->index_count; i++) {
-        const struct indexed *const block = &reader->index[i];
-        if (block->start_ns < part->from_ns)
-            wanted->from = block->at;
-        if (part->to_ns && block->start_ns >= part->to_ns && block->at < wanted->to)
-            wanted->to = block->at;
-    }
-    wanted->met_from = wanted->from == 0;
-    wanted->met_to = wanted->to == UINT64_MAX;
-}
-
 static bool is_in(const struct reader_part *part, const struct capture_window *window)
 {
     return window->start_ns >= part->from_ns &&
@@ -428,8 +408,22 @@ enum err_code reader_load_part(struct reader *reader, const struct reader_part *
     if (part->watch)
         reader_watch(reader, part->watch, part->context);
     reader_rewind(reader);
-    if (part->from_ns || part->to_ns)
-        pass_over(reader, part);
+    if ((part->from_ns || part->to_ns) && reader->index_count) {
+        /* Blocks of samples without a window of the part are skipped, except the last, which has the counters of the
+         * end.  A window may continue in the next block, which then has the same start time. */
+        struct wanted_blocks *const wanted = &reader->blocks.wanted;
+        *wanted = (struct wanted_blocks){ .is_part = true, .to = UINT64_MAX };
+        wanted->also = reader->index[reader->index_count - 1].at;
+        for (size_t i = 0; i < reader->index_count; i++) {
+            const struct indexed *const block = &reader->index[i];
+            if (block->start_ns < part->from_ns)
+                wanted->from = block->at;
+            if (part->to_ns && block->start_ns >= part->to_ns && block->at < wanted->to)
+                wanted->to = block->at;
+        }
+        wanted->met_from = wanted->from == 0;
+        wanted->met_to = wanted->to == UINT64_MAX;
+    }
     reader->loaded = part;
     enum err_code rc = load_windows(reader, part, err);
     reader->loaded = NULL;

@@ -145,24 +145,6 @@ bool writer_is_due(const struct writer *writer)
     return due;
 }
 
-/* Blocks of other measures come before that of time, so that a reader has them when it publishes a window. */
-static enum err_code add_measured(struct writer *writer, const struct quality *quality,
-                                  uint64_t lost, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < MEASURE_COUNT && !rc; i++) {
-        struct windows_encoder *const windows = &writer->measured[i];
-        if (windows_encoder_is_empty(windows))
-            continue;
-        writer->samples += windows_encoder_samples(windows);
-        rc = windows_encode(windows, quality, lost, &writer->raw, err);
-        windows_encoder_forget(windows);
-        if (!rc)
-            rc = add_block(writer, CAPTURE_MEASURED, err);
-    }
-    return rc;
-}
-
 static enum err_code add_memory(struct writer *writer, struct err *err)
 {
     size_t next = 0;
@@ -199,8 +181,20 @@ enum err_code writer_flush(struct writer *writer, const struct profile_snapshot 
 
     if (!rc && is_memory_due(writer))
         rc = add_memory(writer, err);
-    if (!rc)
-        rc = add_measured(writer, quality, lost, err);
+    if (!rc) {
+        /* Blocks of other measures come before that of time, so that a reader has them when it
+         * publishes a window. */
+        for (size_t i = 0; i < MEASURE_COUNT && !rc; i++) {
+            struct windows_encoder *const windows = &writer->measured[i];
+            if (windows_encoder_is_empty(windows))
+                continue;
+            writer->samples += windows_encoder_samples(windows);
+            rc = windows_encode(windows, quality, lost, &writer->raw, err);
+            windows_encoder_forget(windows);
+            if (!rc)
+                rc = add_block(writer, CAPTURE_MEASURED, err);
+        }
+    }
     const uint64_t at = writer->at + writer->out.length;
     if (!rc && has_windows)
         rc = windows_encode(&writer->windows, quality, lost, &writer->raw, err);
