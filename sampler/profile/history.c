@@ -65,23 +65,6 @@ static size_t run_length(const struct history *history, size_t first, uint64_t e
     return count;
 }
 
-/* The last resort: everything that is not recent. */
-static bool find_last_run(const struct history *history, uint64_t now_ns,
-                          struct history_run *run)
-{
-    const uint64_t limit_ns = now_ns > HISTORY_RECENT_NS ? now_ns - HISTORY_RECENT_NS : 0;
-    for (size_t i = 0; i < history->count;) {
-        const size_t count = run_length(history, i, limit_ns);
-        if (count >= FEW_WINDOWS) {
-            const uint64_t end_ns = history->windows[i + count - 1]->end_ns;
-            *run = (struct history_run){ i, count, end_ns - history->windows[i]->start_ns };
-            return true;
-        }
-        i += count ? count : 1;
-    }
-    return false;
-}
-
 static bool find_in_steps(struct history *history, size_t width, uint64_t now_ns,
                           struct history_run *run)
 {
@@ -116,7 +99,21 @@ bool history_find_run(struct history *history, uint64_t now_ns, struct history_r
     for (size_t width = 0; width < HISTORY_WIDTHS; width++)
         if (find_in_steps(history, width, now_ns, run))
             return true;
-    return history->ages == 0 && find_last_run(history, now_ns, run);
+    if (history->ages != 0)
+        return false;
+
+    /* The last resort: everything that is not recent. */
+    const uint64_t limit_ns = now_ns > HISTORY_RECENT_NS ? now_ns - HISTORY_RECENT_NS : 0;
+    for (size_t i = 0; i < history->count;) {
+        const size_t count = run_length(history, i, limit_ns);
+        if (count >= FEW_WINDOWS) {
+            const uint64_t end_ns = history->windows[i + count - 1]->end_ns;
+            *run = (struct history_run){ i, count, end_ns - history->windows[i]->start_ns };
+            return true;
+        }
+        i += count ? count : 1;
+    }
+    return false;
 }
 
 void history_halve_ages(struct history *history)

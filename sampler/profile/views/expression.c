@@ -315,26 +315,22 @@ static int match_text(struct expression *expression, const char *text, size_t le
                        expression->limits);
 }
 
-static int match_as_utf8(struct expression *expression, const char *text, size_t length)
-{
-    struct buffer clean = { 0 };
-    for (size_t at = 0; at < length;) {
-        const size_t bytes = utf8_char_length(text + at, length - at);
-        buffer_append(&clean, bytes ? text + at : "\xef\xbf\xbd", bytes ? bytes : 3);
-        at += bytes ? bytes : 1;
-    }
-    const int rc =
-        clean.failed ? PCRE2_ERROR_NOMEMORY : match_text(expression, clean.data, clean.length);
-    buffer_deinit(&clean);
-    return rc;
-}
-
 enum err_code expression_matches(struct expression *expression, const char *text, size_t length,
                                  bool *out, struct err *err)
 {
     int rc = match_text(expression, text, length);
-    if (rc <= PCRE2_ERROR_UTF8_ERR1 && rc >= PCRE2_ERROR_UTF8_ERR21)
-        rc = match_as_utf8(expression, text, length);
+    if (rc <= PCRE2_ERROR_UTF8_ERR1 && rc >= PCRE2_ERROR_UTF8_ERR21) {
+        /* Bytes that are no UTF-8 match as U+FFFD. */
+        struct buffer clean = { 0 };
+        for (size_t at = 0; at < length;) {
+            const size_t bytes = utf8_char_length(text + at, length - at);
+            buffer_append(&clean, bytes ? text + at : "\xef\xbf\xbd", bytes ? bytes : 3);
+            at += bytes ? bytes : 1;
+        }
+        rc = clean.failed ? PCRE2_ERROR_NOMEMORY
+                          : match_text(expression, clean.data, clean.length);
+        buffer_deinit(&clean);
+    }
     if (rc == PCRE2_ERROR_NOMEMORY)
         return err_nomem(err);
     if (rc < 0 && rc != PCRE2_ERROR_NOMATCH)

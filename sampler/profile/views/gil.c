@@ -149,25 +149,6 @@ static uint64_t round_samples(double samples)
     return (uint64_t)(samples * thousandths + 0.5);
 }
 
-static enum err_code take_nodes(struct gil *gil, const double *waits_caused, uint32_t nodes,
-                                struct err *err)
-{
-    size_t count = 0;
-    for (node_id id = 0; id < nodes; id++)
-        count += round_samples(waits_caused[id]) > 0;
-    gil->node = malloc((count + 1) * sizeof *gil->node);
-    gil->waits_caused = malloc((count + 1) * sizeof *gil->waits_caused);
-    if (!gil->node || !gil->waits_caused)
-        return err_nomem(err);
-    for (node_id id = 0; id < nodes; id++) {
-        if (!round_samples(waits_caused[id]))
-            continue;
-        gil->node[gil->count] = id;
-        gil->waits_caused[gil->count++] = round_samples(waits_caused[id]);
-    }
-    return ERR_OK;
-}
-
 static enum err_code take_pairs(struct gil *gil, struct work *work, struct err *err)
 {
     const size_t count = gil->rows * gil->rows;
@@ -234,7 +215,24 @@ static enum err_code fill_gil(struct gil *gil, struct work *work, struct err *er
     gil->rows = work->rows = gil->thread_count + rest;
 
     const enum err_code rc = take_pairs(gil, work, err);
-    return rc ? rc : take_nodes(gil, work->waits_caused, sizes->nodes, err);
+    if (rc)
+        return rc;
+    const double *const waits_caused = work->waits_caused;
+    const uint32_t nodes = sizes->nodes;
+    size_t count = 0;
+    for (node_id id = 0; id < nodes; id++)
+        count += round_samples(waits_caused[id]) > 0;
+    gil->node = malloc((count + 1) * sizeof *gil->node);
+    gil->waits_caused = malloc((count + 1) * sizeof *gil->waits_caused);
+    if (!gil->node || !gil->waits_caused)
+        return err_nomem(err);
+    for (node_id id = 0; id < nodes; id++) {
+        if (!round_samples(waits_caused[id]))
+            continue;
+        gil->node[gil->count] = id;
+        gil->waits_caused[gil->count++] = round_samples(waits_caused[id]);
+    }
+    return ERR_OK;
 }
 
 enum err_code gil_init(struct gil *gil, const struct profile_snapshot *snapshot,

@@ -23,36 +23,6 @@ static int compare_shares(const void *left, const void *right)
                                : strcmp(a->wait.detail, b->wait.detail);
 }
 
-/* sums: by function, of the marks of both kinds. */
-static void count_cells(struct mark_shares *shares, const struct profile_snapshot *snapshot,
-                        const struct view_cells *cells, struct sums *sums)
-{
-    for (size_t i = 0; i < cells->count; i++) {
-        const struct view_cell *const cell = &cells->cells[i];
-        const frame_id frame = profile_node_at(snapshot, cell->node).frame;
-        const function_id innermost = profile_frame_at(snapshot, frame).function;
-        const function_id above = context_function_of_node(snapshot, cell->node);
-        struct context_text context = { .mark = CONTEXT_MARK_UNKNOWN };
-        struct wait_text wait;
-        enum part part;
-        if (!profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
-            continue;
-        shares->samples += cell->count;
-        if (above && context_of_function(snapshot, above, &context)) {
-            sums[above].samples += cell->count;
-            sums[above].running += part == PART_RUNNING ? cell->count : 0;
-        }
-        shares->by_mark[context.mark] += cell->count;
-        if (part == PART_RUNNING)
-            continue;
-        if (wait_of_function(snapshot, innermost, &wait))
-            sums[innermost].samples += cell->count;
-        shares->waiting += cell->count;
-        shares->by_cause[wait_cause_of(snapshot, cell->node, part)] += cell->count;
-        shares->idle += part == PART_IDLE ? cell->count : 0;
-    }
-}
-
 static enum err_code list_items(struct mark_shares *shares, enum mark_kind kind,
                                 const struct profile_snapshot *snapshot,
                                 const struct sums *sums, struct err *err)
@@ -86,7 +56,31 @@ enum err_code mark_shares_init(struct mark_shares *shares, enum mark_kind kind,
     struct sums *const sums = calloc((size_t)snapshot->sizes.functions + 1, sizeof *sums);
     enum err_code rc = sums ? view_cells_init(&cells, snapshot, query, err) : err_nomem(err);
     if (!rc) {
-        count_cells(shares, snapshot, &cells, sums);
+        for (size_t i = 0; i < cells.count; i++) {
+            const struct view_cell *const cell = &cells.cells[i];
+            const frame_id frame = profile_node_at(snapshot, cell->node).frame;
+            const function_id innermost = profile_frame_at(snapshot, frame).function;
+            const function_id above = context_function_of_node(snapshot, cell->node);
+            struct context_text context = { .mark = CONTEXT_MARK_UNKNOWN };
+            struct wait_text wait;
+            enum part part;
+            if (!profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
+                continue;
+            shares->samples += cell->count;
+            if (above && context_of_function(snapshot, above, &context)) {
+                sums[above].samples += cell->count;
+                sums[above].running += part == PART_RUNNING ? cell->count : 0;
+            }
+            shares->by_mark[context.mark] += cell->count;
+            if (part == PART_RUNNING)
+                continue;
+            if (wait_of_function(snapshot, innermost, &wait))
+                sums[innermost].samples += cell->count;
+            shares->waiting += cell->count;
+            shares->by_cause[wait_cause_of(snapshot, cell->node, part)] += cell->count;
+            shares->idle += part == PART_IDLE ? cell->count : 0;
+        }
+
         rc = list_items(shares, kind, snapshot, sums, err);
         view_cells_deinit(&cells);
     }

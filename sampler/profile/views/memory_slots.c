@@ -109,14 +109,6 @@ static void add_limit(struct limits *limits, const struct memory_use *use)
     limits->bytes += use->limit_bytes;
 }
 
-/* The memory at the end is that of the last step of a slot. */
-static void forget_ends(struct memory_slot *slot, size_t processes)
-{
-    slot->all.rss_bytes = slot->all.swap_bytes = 0;
-    for (size_t i = 0; i < processes; i++)
-        slot->processes[i].rss_bytes = slot->processes[i].swap_bytes = 0;
-}
-
 static void add_step(struct memory_slot *slot, const struct memory_slots *memory,
                      const struct memory_step *step, const struct memory_use *uses,
                      const struct view_query *query, const struct profile_snapshot *snapshot,
@@ -124,7 +116,12 @@ static void add_step(struct memory_slot *slot, const struct memory_slots *memory
 {
     struct limits limits = { .count = 0 };
     uint64_t peaks = 0;
-    forget_ends(slot, memory->process_count);
+
+    /* The memory at the end is that of the last step of a slot. */
+    slot->all.rss_bytes = slot->all.swap_bytes = 0;
+    for (size_t i = 0; i < memory->process_count; i++)
+        slot->processes[i].rss_bytes = slot->processes[i].swap_bytes = 0;
+
     for (uint32_t i = 0; i < step->count; i++) {
         if (!is_wanted(query, snapshot, uses[i].process))
             continue;

@@ -402,25 +402,6 @@ enum err_code requests_detail(const struct requests *requests,
     return rc;
 }
 
-/* Begins with a period before the first sample, in which the thread came there. */
-static struct request_piece piece_of(const struct profile_snapshot *snapshot,
-                                     const struct window *window, const struct window_run *run)
-{
-    const node_id node = cell_key_node(run->key);
-    const uint64_t last_ns = run->first_ns + (run->count - 1) * (run->step_us * NS_PER_US);
-    struct request_piece piece = { .start_ns = run->first_ns > window->period_ns
-                                                   ? run->first_ns - window->period_ns
-                                                   : 0,
-                                   .end_ns = last_ns,
-                                   .thread = cell_key_thread(run->key),
-                                   .top = innermost_line(snapshot, node) };
-    piece.awaits =
-        !profile_part_at(snapshot, piece.thread, cell_key_state(run->key), node, &piece.part);
-    if (!piece.awaits && (piece.part == PART_BLOCKED || piece.part == PART_IDLE))
-        piece.cause = wait_cause_of(snapshot, node, piece.part);
-    return piece;
-}
-
 static bool goes_on(const struct request_piece *last, const struct request_piece *next,
                     uint64_t period_ns)
 {
@@ -458,7 +439,22 @@ enum err_code request_pieces_init(struct request_pieces *pieces,
             const struct window_run *const run = &window->runs[j];
             if (!run->count || !mark || marks[cell_key_node(run->key)] != mark)
                 continue;
-            const struct request_piece piece = piece_of(snapshot, window, run);
+
+            /* A piece begins a period before its first sample: in it the thread came there. */
+            const node_id node = cell_key_node(run->key);
+            const uint64_t last_ns =
+                run->first_ns + (run->count - 1) * (run->step_us * NS_PER_US);
+            struct request_piece piece = { .start_ns = run->first_ns > window->period_ns
+                                                           ? run->first_ns - window->period_ns
+                                                           : 0,
+                                           .end_ns = last_ns,
+                                           .thread = cell_key_thread(run->key),
+                                           .top = innermost_line(snapshot, node) };
+            piece.awaits = !profile_part_at(snapshot, piece.thread, cell_key_state(run->key),
+                                            node, &piece.part);
+            if (!piece.awaits && (piece.part == PART_BLOCKED || piece.part == PART_IDLE))
+                piece.cause = wait_cause_of(snapshot, node, piece.part);
+
             struct request_piece *const last =
                 pieces->count ? &pieces->items[pieces->count - 1] : NULL;
             if (last && goes_on(last, &piece, window->period_ns))
