@@ -23,36 +23,6 @@ static uint32_t faults_since(uint64_t before, uint64_t now)
     return faults < UINT32_MAX ? (uint32_t)faults : UINT32_MAX;
 }
 
-static void read_limit(int pid, struct target_memory *memory)
-{
-    char path[64];
-    struct memory_group group;
-    snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
-    memory_group_find(MEMORY_GROUP_FOLDER, path, &group);
-    const uint64_t hash = hash_bytes(group.folder, strlen(group.folder), HASH_SEED);
-    memory->limit_bytes = group.limit;
-    memory->group = group.limit ? (uint32_t)(hash ^ hash >> 32) | 1 : 0;
-}
-
-/* Reads what has its turn, and counts the faults since the turn before. */
-static void read_rest(int pid, struct target_memory *memory, struct memory_use *use)
-{
-    uint64_t minor = 0, major = 0;
-    if (memory_stats_faults(pid, &minor, &major)) {
-        if (memory->knows_faults) {
-            use->minor_faults = faults_since(memory->minor_faults, minor);
-            use->major_faults = faults_since(memory->major_faults, major);
-        }
-        memory->minor_faults = minor;
-        memory->major_faults = major;
-        memory->knows_faults = true;
-    }
-    if (!memory_stats_swap(pid, &memory->swap_bytes))
-        memory->swap_bytes = 0;
-    if (memory->turns++ % MEMORY_READER_LIMITS == 0)
-        read_limit(pid, memory);
-}
-
 /* false: the process has ended, so that the pid may be that of another one. */
 static bool read_target(struct target *target, bool has_turn, struct memory_use *out)
 {
@@ -61,8 +31,30 @@ static bool read_target(struct target *target, bool has_turn, struct memory_use 
     struct target_memory memory = target->memory;
     if (!memory_stats_rss(pid, &use.rss_bytes))
         return false;
-    if (has_turn)
-        read_rest(pid, &memory, &use);
+    if (has_turn) {
+        /* Faults are those since the turn before. */
+        uint64_t minor = 0, major = 0;
+        if (memory_stats_faults(pid, &minor, &major)) {
+            if (memory.knows_faults) {
+                use.minor_faults = faults_since(memory.minor_faults, minor);
+                use.major_faults = faults_since(memory.major_faults, major);
+            }
+            memory.minor_faults = minor;
+            memory.major_faults = major;
+            memory.knows_faults = true;
+        }
+        if (!memory_stats_swap(pid, &memory.swap_bytes))
+            memory.swap_bytes = 0;
+        if (memory.turns++ % MEMORY_READER_LIMITS == 0) {
+            char path[64];
+            struct memory_group group;
+            snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
+            memory_group_find(MEMORY_GROUP_FOLDER, path, &group);
+            const uint64_t hash = hash_bytes(group.folder, strlen(group.folder), HASH_SEED);
+            memory.limit_bytes = group.limit;
+            memory.group = group.limit ? (uint32_t)(hash ^ hash >> 32) | 1 : 0;
+        }
+    }
     if (process_has_exited(&target->process))
         return false;
     target->memory = memory;

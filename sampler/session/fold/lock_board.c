@@ -84,16 +84,6 @@ bool lock_board_is_read(const struct lock_board *board, pid_t pid, int32_t tid)
     return is_at(board, at, pid, tid, 0) && board->threads[at].reading == board->reading;
 }
 
-/* A thread that got the lock and waits for it again has begun to wait once more. */
-static bool is_in_same_wait(const struct lock_board_thread *thread,
-                            const struct lock_report *report)
-{
-    const struct lock_use *const wait = wait_of(thread);
-    return wait && report->count && report->uses[0].is_waited &&
-           report->uses[0].lock == wait->lock && report->uses[0].object == wait->object &&
-           report->switches == thread->switches;
-}
-
 /* Makes room for a thread at its place. */
 static bool insert(struct lock_board *board, size_t at, pid_t pid, int32_t tid, uint64_t task)
 {
@@ -125,7 +115,14 @@ enum err_code lock_board_note(struct lock_board *board, const struct lock_report
     const bool has_room = is_known || insert(board, at, report->pid, report->tid, task);
     if (has_room) {
         struct lock_board_thread *const thread = &board->threads[at];
-        const bool is_same = is_in_same_wait(thread, report);
+
+        /* A thread that got the lock and waits for it again has begun to wait once more. */
+        const struct lock_use *const wait = wait_of(thread);
+        const bool is_same = wait && report->count && report->uses[0].is_waited &&
+                             report->uses[0].lock == wait->lock &&
+                             report->uses[0].object == wait->object &&
+                             report->switches == thread->switches;
+
         thread->first_noted_ns = is_same ? thread->first_noted_ns : now_ns;
         if (!is_same || thread->since_ns != since_ns) {
             thread->waits_ns = since_ns > board->created_ns ? since_ns : board->created_ns;
@@ -198,29 +195,6 @@ bool lock_board_lacks_holder(const struct lock_board *board, pid_t pid)
     return false;
 }
 
-static void drop_unread(struct lock_board *board)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < board->count; i++) {
-        if (board->threads[i].reading == board->reading)
-            board->threads[kept++] = board->threads[i];
-        else
-            free(board->threads[i].uses);
-    }
-    board->count = kept;
-}
-
-/* The place of the least waited-for lock; SIZE_MAX: threads wait for all of them. */
-static size_t find_least(const struct lock_board *board)
-{
-    size_t least = SIZE_MAX;
-    for (size_t i = 0; i < board->lock_count; i++)
-        if (!board->locks[i].waiting &&
-            (least == SIZE_MAX || board->locks[i].waited_ns < board->locks[least].waited_ns))
-            least = i;
-    return least;
-}
-
 /* NULL: there is no room. */
 static struct session_lock *find_lock(struct lock_board *board,
                                       const struct lock_board_thread *thread,
@@ -234,7 +208,13 @@ static struct session_lock *find_lock(struct lock_board *board,
     }
     size_t at = board->lock_count;
     if (at == SESSION_MAX_LOCKS) {
-        at = find_least(board);
+        /* The least waited-for lock makes room, unless threads wait for all of them. */
+        at = SIZE_MAX;
+        for (size_t i = 0; i < board->lock_count; i++)
+            if (!board->locks[i].waiting &&
+                (at == SIZE_MAX || board->locks[i].waited_ns < board->locks[at].waited_ns))
+                at = i;
+
         board->dropped += at != SIZE_MAX || thread->is_new_wait;
         if (at == SIZE_MAX)
             return NULL;
@@ -299,7 +279,15 @@ enum err_code lock_board_count(struct lock_board *board, uint64_t now_ns, uint64
         board->locks = locks;
     }
     pthread_mutex_lock(&board->mutex);
-    drop_unread(board);
+    size_t kept = 0;
+    for (size_t i = 0; i < board->count; i++) {
+        if (board->threads[i].reading == board->reading)
+            board->threads[kept++] = board->threads[i];
+        else
+            free(board->threads[i].uses);
+    }
+    board->count = kept;
+
     for (size_t i = 0; i < board->lock_count; i++)
         board->locks[i].waiting = 0;
     for (size_t i = 0; i < board->count; i++) {

@@ -131,15 +131,6 @@ static bool has_room(void)
     return atomic_load(&all_held_bytes) < NATIVE_NAMES_MAX_ALL_BYTES;
 }
 
-/* The data of a file lies above its code, and below that of the next one. */
-static bool is_interpreter(const struct native_names *names, const struct image *image)
-{
-    const struct images *const images = &names->unwinder->images;
-    size_t at;
-    LOWER_BOUND(at, images->count, images->items[at].start <= names->anchor);
-    return image->inode && at && images->items[at - 1].id == image->id;
-}
-
 static enum err_code library_of(struct native_names *names, const struct image *image,
                                 uint64_t now_ns, struct native_library **out)
 {
@@ -157,7 +148,13 @@ static enum err_code library_of(struct native_names *names, const struct image *
     enum err_code rc = native_library_init(&library, image);
     if (rc)
         return rc;
-    library.is_interpreter = is_interpreter(names, image);
+
+    /* The data of a file lies above its code, and below that of the next one. */
+    const struct images *const images = &names->unwinder->images;
+    size_t at;
+    LOWER_BOUND(at, images->count, images->items[at].start <= names->anchor);
+    library.is_interpreter = image->inode && at && images->items[at - 1].id == image->id;
+
     if (names->held_bytes < NATIVE_NAMES_MAX_SYMBOL_BYTES && has_room() &&
         has_time(names, now_ns)) {
         const uint64_t from_ns = clock_now_ns();

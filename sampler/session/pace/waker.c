@@ -25,8 +25,10 @@ struct attributes {
         period_ns; /* under the default policy runtime_ns is the slice */
 };
 
-static void ask_for_short_slices(void)
+void waker_hasten(void)
 {
+    /* The thread wakes up within about 1 us of its deadline instead of 50 us. */
+    prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
     struct attributes attr = { .size = sizeof attr };
     if (syscall(SYS_sched_getattr, 0, &attr, sizeof attr, 0u) ||
         attr.policy != (uint32_t)SCHED_OTHER)
@@ -34,13 +36,6 @@ static void ask_for_short_slices(void)
     attr.runtime_ns = SLICE_NS;
     /* If the kernel refuses, the thread wakes up as soon as the kernel lets it. */
     (void)syscall(SYS_sched_setattr, 0, &attr, 0u);
-}
-
-void waker_hasten(void)
-{
-    /* The thread wakes up within about 1 us of its deadline instead of 50 us. */
-    prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
-    ask_for_short_slices();
 }
 
 void waker_init(struct waker *waker)

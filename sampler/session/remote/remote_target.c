@@ -391,19 +391,6 @@ static enum err_code read_unstopped(struct target_tick *now, struct thread *cons
                               now);
 }
 
-/* Reads the threads once more, while they move.  Not shortly before they are stopped: what another processor has just
- * read is slow to write, so they would be stopped too often where they write much of it. */
-static enum err_code probe(struct target_tick *now, const struct sampled *sampled)
-{
-    if (!stops_wants_probe(&now->remote->stops))
-        return ERR_OK;
-    now->is_probe = true;
-    const enum err_code rc = read_unstopped(now, sampled->threads, sampled->stopped);
-    now->is_probe = false;
-    /* The next tick sees what is gone. */
-    return rc == ERR_NOMEM ? rc : ERR_OK;
-}
-
 /* The kernel did not let us stop any thread.  The target is asked again: at the next tick if all samples are to be of
  * threads that stand still, otherwise after a while, and threads are read while they move until then. */
 static enum err_code sample_refused(struct target_tick *now, const struct sampled *sampled)
@@ -457,7 +444,18 @@ static enum err_code sample_still(struct target_tick *now)
         reading_of(sampled.threads[i])->native = NULL;
     if (!rc)
         rc = counted;
-    return rc ? rc : probe(now, &sampled);
+    if (rc)
+        return rc;
+
+    /* The threads are read once more, while they move.  Not shortly before they are stopped: what another processor has
+     * just read is slow to write, so they would be stopped too often where they write much of it. */
+    if (!stops_wants_probe(&now->remote->stops))
+        return ERR_OK;
+    now->is_probe = true;
+    rc = read_unstopped(now, sampled.threads, sampled.stopped);
+    now->is_probe = false;
+    /* The next tick sees what is gone. */
+    return rc == ERR_NOMEM ? rc : ERR_OK;
 }
 
 static enum err_code sample(struct target_tick *now)
