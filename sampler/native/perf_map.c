@@ -180,29 +180,6 @@ size_t perf_map_add_records(struct perf_map *map, const char *bytes, size_t coun
 
 typedef size_t take_bytes(struct perf_map *map, const char *bytes, size_t count);
 
-/* Reads up to PERF_MAP_STEP_BYTES from where the last update ended. */
-static bool read_more(struct perf_map *map, struct perf_map_file *file, int fd, uint64_t size,
-                      take_bytes *take)
-{
-    const uint64_t left = size - file->read_bytes;
-    const size_t wanted = left < PERF_MAP_STEP_BYTES ? (size_t)left : PERF_MAP_STEP_BYTES;
-    SCOPED_FREE char *bytes = malloc(wanted);
-    size_t count = 0;
-    while (bytes && count < wanted) {
-        const ssize_t n =
-            pread(fd, bytes + count, wanted - count, (off_t)(file->read_bytes + count));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        count += (size_t)n;
-    }
-    const size_t used = bytes ? take(map, bytes, count) : 0;
-    /* A line that is as long as a step never ends. */
-    file->read_bytes += used == 0 && count == PERF_MAP_STEP_BYTES ? count : used;
-    return used > 0;
-}
-
 static bool update_file(struct perf_map *map, struct perf_map_file *file,
                         const struct perf_map_process *process, const char *path,
                         take_bytes *take)
@@ -228,7 +205,27 @@ static bool update_file(struct perf_map *map, struct perf_map_file *file,
     }
     file->device = st.st_dev;
     file->inode = st.st_ino;
-    return size > file->read_bytes && !map->is_full && read_more(map, file, fd, size, take);
+    if (size <= file->read_bytes || map->is_full)
+        return false;
+
+    /* Up to PERF_MAP_STEP_BYTES from where the last update ended. */
+    const uint64_t left = size - file->read_bytes;
+    const size_t wanted = left < PERF_MAP_STEP_BYTES ? (size_t)left : PERF_MAP_STEP_BYTES;
+    SCOPED_FREE char *bytes = malloc(wanted);
+    size_t count = 0;
+    while (bytes && count < wanted) {
+        const ssize_t n =
+            pread(fd, bytes + count, wanted - count, (off_t)(file->read_bytes + count));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        count += (size_t)n;
+    }
+    const size_t used = bytes ? take(map, bytes, count) : 0;
+    /* A line that is as long as a step never ends. */
+    file->read_bytes += used == 0 && count == PERF_MAP_STEP_BYTES ? count : used;
+    return used > 0;
 }
 
 bool perf_map_is_due(const struct perf_map *map, uint64_t now_ns)

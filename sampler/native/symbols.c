@@ -90,22 +90,6 @@ static size_t read_code(const struct elf *elf, uint64_t vaddr,
     return 0;
 }
 
-/* Ends symbols without a size where another function may begin. */
-static void cut_unsized(struct symbol_list *list, struct elf *elf)
-{
-    unsigned char code[UNSIZED_CODE_BYTES];
-    for (size_t i = 0; i < list->count && elf_has_time(elf); i++) {
-        struct listed_symbol *const symbol = &list->items[i];
-        const uint64_t reach = symbol->end - symbol->start;
-        if (symbol->has_size)
-            continue;
-        const size_t bytes = read_code(elf, symbol->start, code);
-        const size_t own = machine_own_bytes(code, bytes < reach ? bytes : (size_t)reach);
-        if (own < bytes && own < reach)
-            symbol->end = symbol->start + own;
-    }
-}
-
 static enum err_code keep_symbols(struct symbols *symbols, const struct symbol_list *list)
 {
     if (!list->count)
@@ -137,8 +121,21 @@ enum err_code symbols_load(struct elf *elf, const struct symbols_options *option
     enum err_code rc = symbols ? gather_symbols(&list, elf, options) : ERR_NOMEM;
     if (!rc) {
         symbol_list_finish(&list);
-        if (list.is_stripped)
-            cut_unsized(&list, elf);
+        if (list.is_stripped) {
+            /* Symbols without a size end where another function may begin. */
+            unsigned char code[UNSIZED_CODE_BYTES];
+            for (size_t i = 0; i < list.count && elf_has_time(elf); i++) {
+                struct listed_symbol *const symbol = &list.items[i];
+                const uint64_t reach = symbol->end - symbol->start;
+                if (symbol->has_size)
+                    continue;
+                const size_t bytes = read_code(elf, symbol->start, code);
+                const size_t own =
+                    machine_own_bytes(code, bytes < reach ? bytes : (size_t)reach);
+                if (own < bytes && own < reach)
+                    symbol->end = symbol->start + own;
+            }
+        }
         symbols->is_complete = !list.is_cut && !elf_is_unfinished(elf);
         rc = keep_symbols(symbols, &list);
     }
