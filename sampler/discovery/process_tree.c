@@ -165,24 +165,6 @@ bool process_rss(pid_t pid, uint64_t *bytes_out)
     return true;
 }
 
-/* Keeps the names of "[<0>] futex_wait+0x7c/0xf0". */
-static void take_stack(char *text, char out[PROCESS_TREE_STACK_BYTES])
-{
-    size_t used = 0;
-    char *rest = NULL;
-    *out = '\0';
-    for (char *at = strtok_r(text, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest)) {
-        const char *const name = strstr(at, "] ") ? strstr(at, "] ") + 2 : at;
-        const size_t length = strcspn(name, "+");
-        if (used + length + 2 > PROCESS_TREE_STACK_BYTES)
-            break;
-        memcpy(out + used, name, length);
-        used += length;
-        out[used++] = '\n';
-        out[used] = '\0';
-    }
-}
-
 enum err_code process_kernel_stack(pid_t pid, pid_t tid, char out[PROCESS_TREE_STACK_BYTES])
 {
     SCOPED_FREE char *text = NULL;
@@ -191,7 +173,21 @@ enum err_code process_kernel_stack(pid_t pid, pid_t tid, char out[PROCESS_TREE_S
     snprintf(file, sizeof file, "task/%d/stack", (int)tid);
     *out = '\0';
     if (!procfs_read(pid, file, &text, &bytes, NULL)) {
-        take_stack(text, out);
+        /* The names of "[<0>] futex_wait+0x7c/0xf0" are kept. */
+        size_t used = 0;
+        char *rest = NULL;
+        *out = '\0';
+        for (char *at = strtok_r(text, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest)) {
+            const char *const name = strstr(at, "] ") ? strstr(at, "] ") + 2 : at;
+            const size_t length = strcspn(name, "+");
+            if (used + length + 2 > PROCESS_TREE_STACK_BYTES)
+                break;
+            memcpy(out + used, name, length);
+            used += length;
+            out[used++] = '\n';
+            out[used] = '\0';
+        }
+
         return ERR_OK;
     }
     if (!read_wait(pid, tid, out, PROCESS_TREE_STACK_BYTES - 1))

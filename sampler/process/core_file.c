@@ -237,26 +237,6 @@ void core_file_call(struct core_file *core, const struct core_thread *thread,
                     out->number == SYS_restart_syscall;
 }
 
-/* The rest of this folder reads it from now on. */
-static enum err_code store(struct core_file *core, struct err *err)
-{
-    const struct core_notes *const notes = &core->notes;
-    const struct core_backings *const backings = &core->backings;
-    const bool knows_program = backings->program < backings->count;
-    core->process = (struct stored_process){
-        .pid = notes->pid,
-        .program = knows_program ? backings->items[backings->program].path : "",
-        .command = *notes->command ? notes->command : notes->name,
-        .thread_count = notes->thread_count,
-        .program_inode = knows_program ? backings->program + 1 : 0,
-        .readv = read_memory,
-        .read_maps = read_maps,
-        .open_mapped = open_mapped,
-        .has_thread = has_thread,
-    };
-    return stored_process_add(&core->process, err);
-}
-
 static enum err_code create(int fd, uid_t owner, const char *name, const char *executable,
                             struct core_file **out, struct err *err)
 {
@@ -273,8 +253,24 @@ static enum err_code create(int fd, uid_t owner, const char *name, const char *e
     }
     if (!rc && executable)
         rc = core_backings_give(&core->backings, executable, name, err);
-    if (!rc)
-        rc = store(core, err);
+    if (!rc) {
+        /* The rest of this folder reads the core from now on. */
+        const struct core_notes *const notes = &core->notes;
+        const struct core_backings *const backings = &core->backings;
+        const bool knows_program = backings->program < backings->count;
+        core->process = (struct stored_process){
+            .pid = notes->pid,
+            .program = knows_program ? backings->items[backings->program].path : "",
+            .command = *notes->command ? notes->command : notes->name,
+            .thread_count = notes->thread_count,
+            .program_inode = knows_program ? backings->program + 1 : 0,
+            .readv = read_memory,
+            .read_maps = read_maps,
+            .open_mapped = open_mapped,
+            .has_thread = has_thread,
+        };
+        rc = stored_process_add(&core->process, err);
+    }
     if (rc)
         core_file_close(core);
     else

@@ -50,8 +50,18 @@ void *elf_read_table(const struct elf *elf, uint64_t offset, uint64_t count, uin
     return NULL;
 }
 
-static void read_section_names(struct elf *elf, size_t index)
+/* Counts that do not fit into the header are in the first section. */
+static void read_sections(struct elf *elf, const Elf64_Ehdr *header)
 {
+    Elf64_Shdr first;
+    if (!header->e_shoff || header->e_shentsize != sizeof first ||
+        !elf_read(elf, header->e_shoff, &first, sizeof first))
+        return;
+    const uint64_t count = header->e_shnum ? header->e_shnum : first.sh_size;
+    elf->sections =
+        elf_read_table(elf, header->e_shoff, count, ELF_MAX_SECTIONS, sizeof *elf->sections);
+    elf->section_count = elf->sections ? (size_t)count : 0;
+    const size_t index = header->e_shstrndx == SHN_XINDEX ? first.sh_link : header->e_shstrndx;
     if (index >= elf->section_count || elf->sections[index].sh_type == SHT_NOBITS)
         return;
     const Elf64_Shdr *const section = &elf->sections[index];
@@ -66,21 +76,6 @@ static void read_section_names(struct elf *elf, size_t index)
     }
     elf->section_names[bytes] = '\0';
     elf->name_bytes = bytes;
-}
-
-/* Counts that do not fit into the header are in the first section. */
-static void read_sections(struct elf *elf, const Elf64_Ehdr *header)
-{
-    Elf64_Shdr first;
-    if (!header->e_shoff || header->e_shentsize != sizeof first ||
-        !elf_read(elf, header->e_shoff, &first, sizeof first))
-        return;
-    const uint64_t count = header->e_shnum ? header->e_shnum : first.sh_size;
-    elf->sections =
-        elf_read_table(elf, header->e_shoff, count, ELF_MAX_SECTIONS, sizeof *elf->sections);
-    elf->section_count = elf->sections ? (size_t)count : 0;
-    read_section_names(elf,
-                       header->e_shstrndx == SHN_XINDEX ? first.sh_link : header->e_shstrndx);
 }
 
 enum err_code elf_open_any(const struct elf *where, struct elf **out, struct err *err)
