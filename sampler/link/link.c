@@ -83,37 +83,6 @@ static enum err_code does_not_answer(struct err *err)
     return err_set(err, ERR_LIMIT, "the sampling process does not answer: try again");
 }
 
-/* Checks whether the sampling process can still answer, after a wait in which nothing has come. */
-static enum err_code check_pulse(struct watch *watch, const struct link_patience *patience,
-                                 int waited_ms, struct err *err)
-{
-    static const struct link_request ping = { .kind = LINK_PING };
-    struct pollfd room = { .fd = link_socket, .events = POLLOUT };
-    if (!link_pulse)
-        return ERR_OK;
-    const unsigned taken = atomic_load(&link_pulse->taken);
-    const bool is_lost = link_lost() != patience->lost;
-    if (is_lost && patience->is_stream)
-        return err_set(err, ERR_GONE,
-                       "another process takes the place of the sampling process");
-    if (is_lost && !watch->end_ns)
-        watch->end_ns = clock_now_ns() + LINK_WAIT_MS * NS_PER_MS;
-    /* The first sampling process may take long to start. */
-    const bool is_silent = taken == watch->taken && (taken || link_lost() > 0);
-    watch->silent_ms = is_silent ? watch->silent_ms + waited_ms : 0;
-    watch->taken = taken;
-    if (watch->silent_ms >= (patience->is_stream ? LINK_WAIT_MS : LINK_TAKE_MS))
-        return patience->is_stream ? err_set(err, ERR_GONE, "the sampling process hangs")
-                                   : does_not_answer(err);
-    watch->since_ping_ms += waited_ms;
-    if (watch->since_ping_ms >= PING_MS) {
-        watch->since_ping_ms = 0;
-        if (poll(&room, 1, 0) > 0)
-            (void)!link_send(&ping, NULL, NULL);
-    }
-    return ERR_OK;
-}
-
 /* ERR_OK: there is something to read, or somebody may ask again. */
 static enum err_code wait(int fd, const struct link_patience *patience, struct watch *watch,
                           bool *is_ready_out, struct err *err)
@@ -134,7 +103,33 @@ static enum err_code wait(int fd, const struct link_patience *patience, struct w
         return ERR_OK;
     if (watch->end_ns && clock_now_ns() >= watch->end_ns)
         return does_not_answer(err);
-    return check_pulse(watch, patience, wait_ms, err);
+
+    /* Nothing has come: can the sampling process still answer? */
+    static const struct link_request ping = { .kind = LINK_PING };
+    struct pollfd room = { .fd = link_socket, .events = POLLOUT };
+    if (!link_pulse)
+        return ERR_OK;
+    const unsigned taken = atomic_load(&link_pulse->taken);
+    const bool is_lost = link_lost() != patience->lost;
+    if (is_lost && patience->is_stream)
+        return err_set(err, ERR_GONE,
+                       "another process takes the place of the sampling process");
+    if (is_lost && !watch->end_ns)
+        watch->end_ns = clock_now_ns() + LINK_WAIT_MS * NS_PER_MS;
+    /* The first sampling process may take long to start. */
+    const bool is_silent = taken == watch->taken && (taken || link_lost() > 0);
+    watch->silent_ms = is_silent ? watch->silent_ms + wait_ms : 0;
+    watch->taken = taken;
+    if (watch->silent_ms >= (patience->is_stream ? LINK_WAIT_MS : LINK_TAKE_MS))
+        return patience->is_stream ? err_set(err, ERR_GONE, "the sampling process hangs")
+                                   : does_not_answer(err);
+    watch->since_ping_ms += wait_ms;
+    if (watch->since_ping_ms >= PING_MS) {
+        watch->since_ping_ms = 0;
+        if (poll(&room, 1, 0) > 0)
+            (void)!link_send(&ping, NULL, NULL);
+    }
+    return ERR_OK;
 }
 
 enum err_code link_receive(int fd, void *out, size_t bytes,

@@ -284,21 +284,6 @@ static enum err_code take_blocks(struct remote_session *remote, bool *ended_out,
     return rc;
 }
 
-/* The session ends here as failed, because nothing more is known of it. */
-static void fail(struct remote_session *remote, const char *reason)
-{
-    const uint64_t elapsed_ns = clock_now_ns() - remote->created_ns;
-    struct session_status *const status = &remote->status;
-    status->state = SESSION_FAILED;
-    snprintf(status->reason, sizeof status->reason, "%.200s", reason);
-    status->elapsed_ns = elapsed_ns;
-    status->ended_at_ns = status->started_at_ns + elapsed_ns;
-    for (size_t i = 0; i < remote->target_count; i++)
-        if (!remote->targets[i].target.to_ns)
-            end_target(&remote->targets[i].target, elapsed_ns, reason);
-    remote->processes.running = 0;
-}
-
 static void stop(struct session *session)
 {
     const struct link_request request = { .kind = LINK_STOP, .session = of(session)->number };
@@ -316,8 +301,21 @@ static void *run(void *context)
     while (!rc && !has_ended)
         rc = take_blocks(remote, &has_ended, &err);
     pthread_mutex_lock(&remote->mutex);
-    if (rc)
-        fail(remote, rc == ERR_NOT_FOUND || rc == ERR_GONE ? LOST_READER : err.message);
+    if (rc) {
+        /* The session ends here as failed, because nothing more is known of it. */
+        const char *const reason =
+            rc == ERR_NOT_FOUND || rc == ERR_GONE ? LOST_READER : err.message;
+        const uint64_t elapsed_ns = clock_now_ns() - remote->created_ns;
+        struct session_status *const status = &remote->status;
+        status->state = SESSION_FAILED;
+        snprintf(status->reason, sizeof status->reason, "%.200s", reason);
+        status->elapsed_ns = elapsed_ns;
+        status->ended_at_ns = status->started_at_ns + elapsed_ns;
+        for (size_t i = 0; i < remote->target_count; i++)
+            if (!remote->targets[i].target.to_ns)
+                end_target(&remote->targets[i].target, elapsed_ns, reason);
+        remote->processes.running = 0;
+    }
     remote->has_ended = true;
     pthread_mutex_unlock(&remote->mutex);
     eventfd_write(remote->base.end_fd, 1);

@@ -55,23 +55,6 @@ static void put_process(void *context, const struct process_info *info)
         link_process_encode(info, out);
 }
 
-static enum err_code list(struct service *service, struct buffer *out, struct err *err)
-{
-    struct buffer rows = { 0 };
-    struct processes_summary summary;
-    if (service->settings->only)
-        return err_set(err, ERR_PERM, "this program lists no processes: start pyrometer serve");
-    const enum err_code rc =
-        processes_visit(service->processes, put_process, &rows, &summary, err);
-    if (!rc) {
-        buffer_append(out, &summary, sizeof summary);
-        buffer_append(out, rows.data, rows.length);
-        out->failed |= rows.failed;
-    }
-    buffer_deinit(&rows);
-    return rc;
-}
-
 static enum err_code answer_session(const struct service *service,
                                     struct served_session *served,
                                     const struct link_request *request, struct buffer *out,
@@ -115,8 +98,22 @@ static enum err_code answer_session(const struct service *service,
 static enum err_code answer(struct service *service, const struct link_request *request,
                             struct buffer *out, struct err *err)
 {
-    if (request->kind == LINK_LIST)
-        return list(service, out, err);
+    if (request->kind == LINK_LIST) {
+        struct buffer rows = { 0 };
+        struct processes_summary summary;
+        if (service->settings->only)
+            return err_set(err, ERR_PERM,
+                           "this program lists no processes: start pyrometer serve");
+        const enum err_code rc =
+            processes_visit(service->processes, put_process, &rows, &summary, err);
+        if (!rc) {
+            buffer_append(out, &summary, sizeof summary);
+            buffer_append(out, rows.data, rows.length);
+            out->failed |= rows.failed;
+        }
+        buffer_deinit(&rows);
+        return rc;
+    }
     if (request->kind == LINK_CHECK_ENGINE) {
         struct session_options options = request->options;
         options.engines = service->settings->engines;
@@ -198,31 +195,6 @@ static void start_job(struct job *job)
     refuse(job, rc, &err);
 }
 
-static void take(struct job *job, size_t bytes, bool has_descriptors)
-{
-    struct err err = { 0 };
-    enum err_code rc = link_request_decode(job->message, bytes, &job->request, &err);
-    /* Requests that start or ask something come with descriptors; those that end or change a session do not. */
-    const enum link_kind kind = rc ? LINK_NONE : job->request.kind;
-    const bool needs_descriptors = kind == LINK_START || kind == LINK_JOIN ||
-                                   kind == LINK_ADMIT || kind == LINK_FACTS ||
-                                   kind == LINK_LIST || kind == LINK_READ;
-    if (!rc && !has_descriptors && needs_descriptors)
-        rc = err_sys(&err, EMFILE, "cannot take the request");
-    if (rc) {
-        refuse(job, rc, &err);
-    } else if (kind == LINK_PING) {
-        free_job(job);
-    } else if (kind != LINK_START) {
-        start_job(job);
-    } else if (job->answer_fd >= 0) {
-        served_session_start(job->service->settings, &job->request, job->answer_fd);
-        free(job);
-    } else {
-        free_job(job);
-    }
-}
-
 /* false: the HTTP process has ended. */
 static bool receive(struct service *service)
 {
@@ -262,7 +234,27 @@ static bool receive(struct service *service)
         else
             close(fds[i]);
     }
-    take(job, got, has_descriptors);
+    struct err err = { 0 };
+    enum err_code rc = link_request_decode(job->message, got, &job->request, &err);
+    /* Requests that start or ask something come with descriptors; those that end or change a session do not. */
+    const enum link_kind kind = rc ? LINK_NONE : job->request.kind;
+    const bool needs_descriptors = kind == LINK_START || kind == LINK_JOIN ||
+                                   kind == LINK_ADMIT || kind == LINK_FACTS ||
+                                   kind == LINK_LIST || kind == LINK_READ;
+    if (!rc && !has_descriptors && needs_descriptors)
+        rc = err_sys(&err, EMFILE, "cannot take the request");
+    if (rc) {
+        refuse(job, rc, &err);
+    } else if (kind == LINK_PING) {
+        free_job(job);
+    } else if (kind != LINK_START) {
+        start_job(job);
+    } else if (job->answer_fd >= 0) {
+        served_session_start(job->service->settings, &job->request, job->answer_fd);
+        free(job);
+    } else {
+        free_job(job);
+    }
     return true;
 }
 

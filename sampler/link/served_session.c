@@ -106,22 +106,6 @@ void served_session_release(struct served_session *served)
     pthread_mutex_unlock(&table.lock);
 }
 
-static enum err_code add(struct served_session *served, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    size_t running = 0;
-    pthread_mutex_lock(&table.lock);
-    for (size_t i = 0; i < table.count; i++)
-        running += !table.items[i]->ended;
-    if (table.count == READER_MAX_SESSIONS || running >= served->settings->max_running)
-        rc = err_set(err, ERR_LIMIT, "the sampling process runs %zu sessions: stop one",
-                     running);
-    else
-        table.items[table.count++] = served;
-    pthread_mutex_unlock(&table.lock);
-    return rc;
-}
-
 /* Takes a session out of the table.  The lock is held. */
 static void take_out(const struct served_session *served)
 {
@@ -259,21 +243,6 @@ static void put_state(void *context, const struct live_capture_seal *seal, struc
     state_encode(&served->states, served->session, seal, out);
 }
 
-static void send_started(const struct served_session *served)
-{
-    struct session_status status;
-    struct buffer contents = { 0 };
-    session_status(served->session, &status);
-    const struct link_started started = {
-        .session = served->number,
-        .created_ns = clock_now_ns() - status.elapsed_ns,
-        .engine = session_options(served->session)->engine,
-    };
-    buffer_append(&contents, &started, sizeof started);
-    answer_send(served->pipe_fd, ERR_OK, &contents, NULL);
-    buffer_deinit(&contents);
-}
-
 /* Stops a session whose samples would no longer reach the HTTP process. */
 static void stop_unsent(void *context, const struct err *err)
 {
@@ -356,27 +325,6 @@ static struct served_session *take_excess(const struct sampling_process *setting
     return first;
 }
 
-/* A session that has ended stays, without a thread, for the source files of its processes. */
-static void keep(struct served_session *served)
-{
-    const struct sampling_process *const settings = served->settings;
-    struct session_processes processes;
-    struct profile_snapshot snapshot = { .bytes = 0 };
-    struct served_session *excess;
-    free_stream(served);
-    session_processes(served->session, &processes);
-    if (profile_snapshot(session_profile(served->session), &snapshot, NULL) == ERR_OK)
-        profile_snapshot_release(&snapshot);
-    pthread_mutex_lock(&table.lock);
-    served->processes = (size_t)processes.running;
-    served->bytes = snapshot.bytes;
-    served->ended = ++table.ended;
-    pthread_mutex_unlock(&table.lock);
-    share_cpu(settings);
-    while ((excess = take_excess(settings)))
-        destroy(excess);
-}
-
 static void *run(void *context)
 {
     struct served_session *const served = context;
@@ -400,12 +348,39 @@ static void *run(void *context)
         served->wants_cpu_percent = served->cpu_percent = served->options.max_cpu_percent;
         pthread_mutex_unlock(&table.lock);
         share_cpu(served->settings);
-        send_started(served);
+        struct session_status status;
+        struct buffer contents = { 0 };
+        session_status(served->session, &status);
+        const struct link_started started = {
+            .session = served->number,
+            .created_ns = clock_now_ns() - status.elapsed_ns,
+            .engine = session_options(served->session)->engine,
+        };
+        buffer_append(&contents, &started, sizeof started);
+        answer_send(served->pipe_fd, ERR_OK, &contents, NULL);
+        buffer_deinit(&contents);
     }
-    if (!rc && stream(served))
-        keep(served);
-    else
+    if (!rc && stream(served)) {
+        /* A session that has ended stays, without a thread, for the source files of its processes. */
+        const struct sampling_process *const settings = served->settings;
+        struct session_processes processes;
+        struct profile_snapshot snapshot = { .bytes = 0 };
+        struct served_session *excess;
+        free_stream(served);
+        session_processes(served->session, &processes);
+        if (profile_snapshot(session_profile(served->session), &snapshot, NULL) == ERR_OK)
+            profile_snapshot_release(&snapshot);
+        pthread_mutex_lock(&table.lock);
+        served->processes = (size_t)processes.running;
+        served->bytes = snapshot.bytes;
+        served->ended = ++table.ended;
+        pthread_mutex_unlock(&table.lock);
+        share_cpu(settings);
+        while ((excess = take_excess(settings)))
+            destroy(excess);
+    } else {
         destroy(served);
+    }
     return NULL;
 }
 
@@ -457,7 +432,16 @@ void served_session_start(const struct sampling_process *settings,
         served->options = request->options;
         served->pipe_fd = pipe_fd;
         atomic_init(&served->is_cancelled, false);
-        rc = add(served, &err);
+        size_t running = 0;
+        pthread_mutex_lock(&table.lock);
+        for (size_t i = 0; i < table.count; i++)
+            running += !table.items[i]->ended;
+        if (table.count == READER_MAX_SESSIONS || running >= served->settings->max_running)
+            rc = err_set(&err, ERR_LIMIT, "the sampling process runs %zu sessions: stop one",
+                         running);
+        else
+            table.items[table.count++] = served;
+        pthread_mutex_unlock(&table.lock);
     }
     const int sys = rc ? 0 : thread_start(NULL, run, served);
     if (sys) {
