@@ -129,20 +129,6 @@ void python_find_service(struct python *python)
                      strlen(python_command_last_part(process->executable)), service->name);
 }
 
-static enum err_code refresh_names(struct python *python, bool only_main, uint64_t now_ns)
-{
-    const uint64_t all_again_ns = python->threads.count * A_NAME_AGAIN_NS;
-    const bool again = now_ns - python->all_named_ns > all_again_ns;
-    python->names_read_ns = now_ns;
-    if (again)
-        python->all_named_ns = now_ns;
-    const enum err_code rc = os_threads_match(&python->os_threads);
-    if (rc)
-        return rc;
-    return thread_names_read(&python->threads, python->process->pid, python->strings, only_main,
-                             again);
-}
-
 enum err_code python_refresh_threads(struct python *python, bool only_main, uint64_t now_ns)
 {
     bool same = false;
@@ -154,9 +140,19 @@ enum err_code python_refresh_threads(struct python *python, bool only_main, uint
     if (!rc && (!same || (is_due && python->threads.has_gone)) &&
         !(rc = thread_list_walk(&python->threads)))
         sub_stacks_find(&python->threads);
-    if (!rc && (!same || is_due))
-        rc = refresh_names(python, only_main, now_ns);
-    return rc;
+    if (rc || (same && !is_due))
+        return rc;
+
+    const uint64_t all_again_ns = python->threads.count * A_NAME_AGAIN_NS;
+    const bool again = now_ns - python->all_named_ns > all_again_ns;
+    python->names_read_ns = now_ns;
+    if (again)
+        python->all_named_ns = now_ns;
+    rc = os_threads_match(&python->os_threads);
+    if (rc)
+        return rc;
+    return thread_names_read(&python->threads, python->process->pid, python->strings, only_main,
+                             again);
 }
 
 /* The main thread; the first thread if there is none, as after a fork that CPython does not know of. */

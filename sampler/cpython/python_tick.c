@@ -9,21 +9,17 @@
  * threads, and the readings of the threads show ended ones. */
 static const uint64_t LIST_AGAIN_NS = 100 * NS_PER_MS;
 
-/* The main thread, in all interpreters that it has entered. */
-static void choose_main(struct python *python)
-{
-    struct thread *at = python_main(python);
-    while (at && at->earlier)
-        at = at->earlier;
-    python->chosen_count = 0;
-    for (; at && python->chosen_count < PYTHON_MAX_THREADS_PER_TICK; at = at->later)
-        python->chosen[python->chosen_count++] = at;
-}
-
 static enum err_code choose_threads(struct python *python, bool all_threads)
 {
     if (!all_threads) {
-        choose_main(python);
+        /* The main thread, in all interpreters that it has entered. */
+        struct thread *at = python_main(python);
+        while (at && at->earlier)
+            at = at->earlier;
+        python->chosen_count = 0;
+        for (; at && python->chosen_count < PYTHON_MAX_THREADS_PER_TICK; at = at->later)
+            python->chosen[python->chosen_count++] = at;
+
         return python->chosen_count ? ERR_OK : ERR_GONE;
     }
     if (python->threads.count > PYTHON_MAX_THREADS_PER_TICK) {

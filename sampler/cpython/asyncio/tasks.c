@@ -170,27 +170,6 @@ static void forget_frames(struct task *task)
     task->frame_count = 0;
 }
 
-/* The code objects of all frames must be unchanged too. */
-static void check_codes(struct tasks *tasks)
-{
-    enum { BATCH = 256 };
-    code_id ids[BATCH];
-    size_t count = 0;
-    bool are_right = true;
-    for (size_t i = 0; i < tasks->frame_count; i++) {
-        if (count == BATCH) {
-            are_right = code_check(tasks->coroutines.codes, ids, count) && are_right;
-            count = 0;
-        }
-        ids[count++] = tasks->frames[i].code;
-    }
-    if (count)
-        are_right = code_check(tasks->coroutines.codes, ids, count) && are_right;
-    for (size_t i = 0; i < tasks->table.count && !are_right; i++)
-        if (tasks->table.items[i].is_read)
-            forget_frames(&tasks->table.items[i]);
-}
-
 static bool is_unmoved(const struct task *task, const struct task *before)
 {
     return before->depth == task->depth && before->awaits == task->awaits &&
@@ -293,7 +272,23 @@ enum err_code tasks_read(struct tasks *tasks, uint64_t now_ns)
     if (!rc && tasks->is_found)
         rc = read_tasks(tasks);
     if (!rc) {
-        check_codes(tasks);
+        /* The code objects of all frames must be unchanged too. */
+        enum { BATCH = 256 };
+        code_id ids[BATCH];
+        size_t count = 0;
+        bool are_right = true;
+        for (size_t i = 0; i < tasks->frame_count; i++) {
+            if (count == BATCH) {
+                are_right = code_check(tasks->coroutines.codes, ids, count) && are_right;
+                count = 0;
+            }
+            ids[count++] = tasks->frames[i].code;
+        }
+        if (count)
+            are_right = code_check(tasks->coroutines.codes, ids, count) && are_right;
+        for (size_t i = 0; i < tasks->table.count && !are_right; i++)
+            if (tasks->table.items[i].is_read)
+                forget_frames(&tasks->table.items[i]);
 
         for (size_t i = 0; i < tasks->table.count; i++) {
             struct task *const task = &tasks->table.items[i];

@@ -30,17 +30,6 @@ static size_t placed_frames(const struct stack *stack)
     return stack->count;
 }
 
-/* Keeps the frames that stood where they do when their callees did: all of a thread that cannot move.  The next walk may reuse
- * the others too. */
-static void judge_frames(struct stack *stack)
-{
-    const struct walk *const walk = &stack->walk;
-    if (!stack->copy.is_still)
-        stack->count = placed_frames(stack);
-    const bool is_whole = !walk->is_broken && !walk->is_cut && stack->count == walk->count;
-    stack->certainty = is_whole ? STACK_EXACT : STACK_TRUNCATED;
-}
-
 static bool generation_stands(const struct stack *stack)
 {
     return stack->copy.generation_addr && stack->copy.generation == stack->generation;
@@ -65,14 +54,6 @@ static bool codes_are_fresh(struct stack *stack, struct code_table *codes)
     const bool fresh = stack_check_codes(stack, codes, from);
     stack->checked = fresh ? stack->count : 0;
     return fresh;
-}
-
-/* The next walk reuses nothing. */
-static void cut_at_stale(struct stack *stack, const struct code_table *codes)
-{
-    stack_cut_at_stale(stack, codes);
-    stack->walk.count = 0;
-    copy_forget(&stack->copy);
 }
 
 /* Every byte is the same, and so are the code objects: the stack is unchanged.  A quick check does not
@@ -147,10 +128,21 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes, b
     if (rc)
         return rc;
     *again_out = stack->walk.is_broken || (stack->walk.loaded && !stack->copy.is_still);
-    judge_frames(stack);
+
+    /* The frames that stood where they do when their callees did: all of a thread that cannot move.  The next walk may
+     * reuse the others too. */
+    const struct walk *const walk = &stack->walk;
+    if (!stack->copy.is_still)
+        stack->count = placed_frames(stack);
+    const bool is_whole = !walk->is_broken && !walk->is_cut && stack->count == walk->count;
+    stack->certainty = is_whole ? STACK_EXACT : STACK_TRUNCATED;
+
     if (!codes_are_fresh(stack, codes)) {
         *again_out = true;
-        cut_at_stale(stack, codes);
+        /* The next walk reuses nothing. */
+        stack_cut_at_stale(stack, codes);
+        stack->walk.count = 0;
+        copy_forget(&stack->copy);
     }
     /* Another reading may show what the first one did not. */
     if (is_first && stack->certainty == STACK_TRUNCATED)

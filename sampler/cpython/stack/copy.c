@@ -183,20 +183,6 @@ static struct copy_cframe *find_cframe(struct copy *copy, remote_addr addr)
     return NULL;
 }
 
-/* Moves the structure at addr to the front; it replaces the least recently used if the array is full. */
-static void put_first(struct copy *copy, remote_addr addr)
-{
-    const struct copy_cframe *const known = find_cframe(copy, addr);
-    struct copy_cframe first = { .addr = addr };
-    if (known)
-        first = *known;
-    else if (copy->cframe_count < COPY_MAX_CFRAMES)
-        copy->cframe_count++;
-    const size_t before = known ? (size_t)(known - copy->cframes) : copy->cframe_count - 1;
-    memmove(copy->cframes + 1, copy->cframes, before * sizeof *copy->cframes);
-    copy->cframes[0] = first;
-}
-
 bool copy_running(struct copy *copy, remote_addr *out)
 {
     const struct layout *const layout = copy->layout;
@@ -205,8 +191,19 @@ bool copy_running(struct copy *copy, remote_addr *out)
         return true;
     }
     const remote_addr addr = field_u64(copy->tstate, layout->tstate_cframe);
-    const bool is_known = find_cframe(copy, addr) != NULL;
-    put_first(copy, addr);
+
+    /* The structure moves to the front; it replaces the least recently used one if the array is full. */
+    const struct copy_cframe *const known = find_cframe(copy, addr);
+    const bool is_known = known != NULL;
+    struct copy_cframe first = { .addr = addr };
+    if (known)
+        first = *known;
+    else if (copy->cframe_count < COPY_MAX_CFRAMES)
+        copy->cframe_count++;
+    const size_t before = known ? (size_t)(known - copy->cframes) : copy->cframe_count - 1;
+    memmove(copy->cframes + 1, copy->cframes, before * sizeof *copy->cframes);
+    copy->cframes[0] = first;
+
     *out = is_known ? field_u64(copy->cframes[0].bytes, layout->cframe_current_frame) : 0;
     return is_known;
 }

@@ -27,15 +27,6 @@ static enum err_code reserve_chunk(struct copy_chunk *chunk, size_t bytes)
     return ERR_OK;
 }
 
-static enum err_code reserve_chunks(struct copy *copy, size_t count)
-{
-    const size_t before = copy->chunk_room;
-    if (!VEC_RESERVE(copy->chunks, copy->chunk_room, count))
-        return ERR_NOMEM;
-    memset(copy->chunks + before, 0, (copy->chunk_room - before) * sizeof *copy->chunks);
-    return ERR_OK;
-}
-
 static size_t held_bytes(const struct copy *copy, size_t count)
 {
     size_t held = 0;
@@ -51,9 +42,11 @@ static enum err_code set_chunk(struct copy *copy, size_t index, size_t held, rem
     if (header[1] < COPY_CHUNK_HEADER_BYTES || header[1] > COPY_MAX_CHUNK_BYTES ||
         header[2] > header[1] / sizeof(uint64_t))
         return ERR_CORRUPT;
-    const enum err_code rc = reserve_chunks(copy, index + 1);
-    if (rc)
-        return rc;
+    const size_t before = copy->chunk_room;
+    if (!VEC_RESERVE(copy->chunks, copy->chunk_room, index + 1))
+        return ERR_NOMEM;
+    memset(copy->chunks + before, 0, (copy->chunk_room - before) * sizeof *copy->chunks);
+
     struct copy_chunk *const chunk = &copy->chunks[index];
     const uint64_t used = COPY_CHUNK_HEADER_BYTES + header[2] * sizeof(uint64_t);
     chunk->addr = addr;

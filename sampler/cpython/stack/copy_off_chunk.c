@@ -52,22 +52,14 @@ const unsigned char *copy_off_chunk(const struct copy *copy, enum copy_reading r
                                                                    : NULL;
 }
 
-static enum err_code reserve_loose(struct copy *copy)
-{
-    if (copy->off_chunk_count == COPY_MAX_OFF_CHUNK)
-        return ERR_LIMIT;
-    return VEC_RESERVE(copy->off_chunk, copy->off_chunk_room, copy->off_chunk_count + 1)
-               ? ERR_OK
-               : ERR_NOMEM;
-}
-
 enum err_code copy_add_off_chunk(struct copy *copy, remote_addr addr)
 {
     if (copy_find_off_chunk(copy, addr))
         return ERR_OK;
-    const enum err_code rc = reserve_loose(copy);
-    if (rc)
-        return rc;
+    if (copy->off_chunk_count == COPY_MAX_OFF_CHUNK)
+        return ERR_LIMIT;
+    if (!VEC_RESERVE(copy->off_chunk, copy->off_chunk_room, copy->off_chunk_count + 1))
+        return ERR_NOMEM;
     const uint32_t at = (uint32_t)copy->off_chunk_count++;
     memset(&copy->off_chunk[at], 0, sizeof copy->off_chunk[at]);
     copy->off_chunk[at].addr = addr;

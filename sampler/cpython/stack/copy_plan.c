@@ -76,41 +76,34 @@ size_t copy_plan_count(const struct copy *copy)
     return 1 + copy->cframe_count + copy->chunk_count + copy->off_chunk_count;
 }
 
-/* A becomes LAST; the old LAST will be overwritten. */
-static void turn_over(struct copy *copy)
-{
-    for (size_t i = 0; i < copy->chunk_count; i++) {
-        struct copy_chunk *const chunk = &copy->chunks[i];
-        unsigned char *const last = chunk->reading[COPY_LAST];
-        chunk->reading[COPY_LAST] = chunk->reading[COPY_A];
-        chunk->reading[COPY_A] = last;
-        chunk->last_bytes = chunk->bytes;
-        const struct copy_known known = chunk->last_known;
-        chunk->last_known = chunk->known;
-        chunk->known = known;
-    }
-    for (size_t i = 0; i < copy->off_chunk_count; i++) {
-        memcpy(copy->off_chunk[i].reading[COPY_LAST], copy->off_chunk[i].reading[COPY_A],
-               copy->layout->frame_bytes);
-        copy->off_chunk[i].has_last = true;
-    }
-    copy->is_accepted = false;
-}
-
-static void trim(struct copy_chunk *newest)
-{
-    const size_t need = newest->most + COPY_SLACK_BYTES;
-    if (need < newest->next_bytes)
-        newest->next_bytes = need;
-    newest->most = 0;
-}
-
 size_t copy_plan(struct copy *copy, struct memory_span *spans)
 {
-    if (copy->is_accepted)
-        turn_over(copy);
-    if (copy->chunk_count && copy->readings % TRIM_READINGS == TRIM_READINGS - 1)
-        trim(&copy->chunks[copy->chunk_count - 1]);
+    if (copy->is_accepted) {
+        /* A becomes LAST; the old LAST will be overwritten. */
+        for (size_t i = 0; i < copy->chunk_count; i++) {
+            struct copy_chunk *const chunk = &copy->chunks[i];
+            unsigned char *const last = chunk->reading[COPY_LAST];
+            chunk->reading[COPY_LAST] = chunk->reading[COPY_A];
+            chunk->reading[COPY_A] = last;
+            chunk->last_bytes = chunk->bytes;
+            const struct copy_known known = chunk->last_known;
+            chunk->last_known = chunk->known;
+            chunk->known = known;
+        }
+        for (size_t i = 0; i < copy->off_chunk_count; i++) {
+            memcpy(copy->off_chunk[i].reading[COPY_LAST], copy->off_chunk[i].reading[COPY_A],
+                   copy->layout->frame_bytes);
+            copy->off_chunk[i].has_last = true;
+        }
+        copy->is_accepted = false;
+    }
+    if (copy->chunk_count && copy->readings % TRIM_READINGS == TRIM_READINGS - 1) {
+        struct copy_chunk *const newest = &copy->chunks[copy->chunk_count - 1];
+        const size_t need = newest->most + COPY_SLACK_BYTES;
+        if (need < newest->next_bytes)
+            newest->next_bytes = need;
+        newest->most = 0;
+    }
     for (size_t i = 0; i < copy->chunk_known; i++) {
         struct copy_chunk *const chunk = &copy->chunks[i];
         chunk->bytes = i < copy->chunk_count ? chunk->next_bytes : 0;

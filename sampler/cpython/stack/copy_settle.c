@@ -30,21 +30,6 @@ static enum err_code lose(struct copy *copy, remote_addr addr)
     return ERR_OK;
 }
 
-static void drop_lost(struct copy *copy)
-{
-    for (size_t i = copy->cframe_count; i-- > 0;)
-        if (copy->cframes[i].is_lost)
-            copy_drop_cframe(copy, i);
-    bool dropped = false;
-    for (size_t i = copy->off_chunk_count; i-- > 0;)
-        if (copy->off_chunk[i].is_lost) {
-            copy->off_chunk[i] = copy->off_chunk[--copy->off_chunk_count];
-            dropped = true;
-        }
-    if (dropped)
-        copy_index_off_chunk(copy);
-}
-
 /* The number of spans that arrived completely. */
 static size_t whole_spans(const struct memory_span *spans, size_t count, size_t arrived)
 {
@@ -91,7 +76,18 @@ enum err_code copy_settle(struct copy *copy, const struct memory_span *spans, si
     }
     if (!lost)
         return rc;
-    drop_lost(copy);
+    for (size_t i = copy->cframe_count; i-- > 0;)
+        if (copy->cframes[i].is_lost)
+            copy_drop_cframe(copy, i);
+    bool dropped = false;
+    for (size_t i = copy->off_chunk_count; i-- > 0;)
+        if (copy->off_chunk[i].is_lost) {
+            copy->off_chunk[i] = copy->off_chunk[--copy->off_chunk_count];
+            dropped = true;
+        }
+    if (dropped)
+        copy_index_off_chunk(copy);
+
     /* The generation must be read after the frames, so it is read again. */
     if (!rc && copy->generation_addr)
         rc = memory_read_u64(copy->memory, copy->generation_addr, &copy->generation);

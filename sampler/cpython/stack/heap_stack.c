@@ -1,27 +1,10 @@
 #include "sampler/cpython/stack/heap_frames.h"
 #include "sampler/cpython/stack/stack_parts.h"
 
-/* Keeps the frames that both readings confirm: all of a thread that cannot move. */
-static void judge(struct stack *stack)
-{
-    const size_t found = stack->count;
-    if (!stack->copy.is_still)
-        stack->count = heap_frames_sure(&stack->heap);
-    stack->certainty = stack->count < found ? STACK_TRUNCATED : STACK_EXACT;
-}
-
 static bool codes_are_fresh(const struct stack *stack, struct code_table *codes)
 {
     stack_begin_epoch(stack, codes);
     return stack_check_codes(stack, codes, 0);
-}
-
-/* Frames that have not moved keep their code objects alive, so a quick check does not check those. */
-static bool is_unchanged(const struct stack *stack, struct code_table *codes)
-{
-    return stack->certainty == STACK_EXACT && stack->count == stack->heap.frame_count &&
-           heap_frames_are_same(&stack->heap) &&
-           ((stack->copy.is_quick && !stack->copy.is_still) || codes_are_fresh(stack, codes));
 }
 
 static enum err_code find_stack(struct stack *stack, struct code_table *codes, bool is_first,
@@ -29,7 +12,14 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes, b
 {
     (void)is_first;
     *again_out = false;
-    stack->is_unchanged = is_unchanged(stack, codes);
+
+    /* Frames that have not moved keep their code objects alive, so a quick check does not check
+     * those. */
+    stack->is_unchanged =
+        stack->certainty == STACK_EXACT && stack->count == stack->heap.frame_count &&
+        heap_frames_are_same(&stack->heap) &&
+        ((stack->copy.is_quick && !stack->copy.is_still) || codes_are_fresh(stack, codes));
+
     if (stack->is_unchanged) {
         heap_frames_accept(&stack->heap);
         return ERR_OK;
@@ -40,7 +30,13 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes, b
         return rc;
     stack->frames = stack->heap.frames[0];
     stack->count = stack->heap.frame_count;
-    judge(stack);
+
+    /* The frames that both readings confirm stay: all of a thread that cannot move. */
+    const size_t found = stack->count;
+    if (!stack->copy.is_still)
+        stack->count = heap_frames_sure(&stack->heap);
+    stack->certainty = stack->count < found ? STACK_TRUNCATED : STACK_EXACT;
+
     *again_out = !stack->heap.is_complete || stack->heap.is_broken ||
                  (stack->count == 0 && stack->heap.frame_count != 0);
     if (!codes_are_fresh(stack, codes)) {

@@ -113,28 +113,6 @@ static enum err_code step_outwards(struct heap_frames *heap, struct code_table *
     return ERR_OK;
 }
 
-static void turn_round(struct walk_frame *frames, size_t count)
-{
-    for (size_t i = 0; i < count / 2; i++) {
-        const struct walk_frame frame = frames[i];
-        frames[i] = frames[count - 1 - i];
-        frames[count - 1 - i] = frame;
-    }
-}
-
-/* Copies the caller's tags to the outermost frames that are the same as in the previous walk. */
-static void take_over(struct heap_frames *heap)
-{
-    struct walk_frame *const now = heap->frames[0];
-    const struct walk_frame *const last = heap->frames[1];
-    for (size_t i = 0; i < heap->frame_count && i < heap->last_count; i++) {
-        if (now[i].addr != last[i].addr || now[i].code != last[i].code ||
-            now[i].instr != last[i].instr)
-            break;
-        memcpy(now[i].tags, last[i].tags, sizeof now[i].tags);
-    }
-}
-
 static bool is_sure(const struct heap_frames *heap, const struct walk_frame *frame)
 {
     const uint32_t previous = heap->copy->layout->frame_previous;
@@ -164,11 +142,28 @@ enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *code
     heap->walks++;
     for (remote_addr addr = heap->running; addr && !rc;)
         rc = step_outwards(heap, codes, addr, &fetched, &addr);
-    turn_round(heap->frames[0], heap->frame_count);
+    struct walk_frame *const frames = heap->frames[0];
+    const size_t count = heap->frame_count;
+    for (size_t i = 0; i < count / 2; i++) {
+        const struct walk_frame frame = frames[i];
+        frames[i] = frames[count - 1 - i];
+        frames[count - 1 - i] = frame;
+    }
+
     heap->is_broken = rc != ERR_OK;
     if (rc == ERR_NOMEM)
         return rc;
-    take_over(heap);
+
+    /* The outermost frames that are the same as in the previous walk keep the caller's tags. */
+    struct walk_frame *const now = heap->frames[0];
+    const struct walk_frame *const last = heap->frames[1];
+    for (size_t i = 0; i < heap->frame_count && i < heap->last_count; i++) {
+        if (now[i].addr != last[i].addr || now[i].code != last[i].code ||
+            now[i].instr != last[i].instr)
+            break;
+        memcpy(now[i].tags, last[i].tags, sizeof now[i].tags);
+    }
+
     return ERR_OK;
 }
 

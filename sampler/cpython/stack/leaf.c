@@ -205,13 +205,6 @@ static bool refresh_seldom(struct leaves *leaves, remote_addr instr,
     return is_due && leaf_place->has_opcode && read_opcode(leaves, instr, leaf_place);
 }
 
-static void refresh(struct leaves *leaves, remote_addr instr, struct leaf_place *leaf_place)
-{
-    const bool is_fresh = refresh_seldom(leaves, instr, leaf_place) || leaf_place->uses == 1;
-    if (!is_fresh && leaves->wants_opcodes && leaf_place->has_opcode)
-        (void)!read_opcode(leaves, instr, leaf_place);
-}
-
 static remote_addr locals_of(const struct layout *layout, remote_addr frame)
 {
     return frame + layout->frame_bytes - WORD;
@@ -406,7 +399,11 @@ enum err_code leaf_read(struct leaves *leaves, const struct stack *stack, struct
     const enum err_code rc = request_of(leaves, frame, &place, &leaf_place);
     if (rc || !leaf_place)
         return rc;
-    refresh(leaves, frame->instr, leaf_place);
+    const remote_addr instr = frame->instr;
+    const bool is_fresh = refresh_seldom(leaves, instr, leaf_place) || leaf_place->uses == 1;
+    if (!is_fresh && leaves->wants_opcodes && leaf_place->has_opcode)
+        (void)!read_opcode(leaves, instr, leaf_place);
+
     if (!leaf_place->has_opcode)
         return ERR_OK;
     out->opcode = leaf_place->opcode;

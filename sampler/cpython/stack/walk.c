@@ -145,14 +145,6 @@ static bool is_outermost(const struct walker *w, uint64_t place)
     return w->copy->chunk_count && place == COPY_CHUNK_HEADER_BYTES + WALK_WORD;
 }
 
-/* Is the frame marked as called by C (3.11)?  The outermost frame does not count. */
-static bool is_entered_from_c(const struct walker *w, uint64_t place,
-                              const unsigned char *bytes)
-{
-    return w->layout->frame_is_entry && bytes[w->layout->frame_is_entry] != 0 &&
-           !is_outermost(w, place);
-}
-
 /* The bytes of a frame that the walk reads.  The first variable is part of its structure. */
 static size_t head_bytes(const struct layout *layout)
 {
@@ -302,25 +294,17 @@ static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t plac
         cut_inner(w->walk);
     if (found == FOUND_FRAME) {
         see_if_waiting(w, &frame, bytes);
-        frame.entered_from_c = is_entered_from_c(w, place, bytes);
+
+        /* Is the frame marked as called by C (3.11)? The outermost frame does not count. */
+        frame.entered_from_c = w->layout->frame_is_entry &&
+                               bytes[w->layout->frame_is_entry] != 0 && !is_outermost(w, place);
+
         if (w->layout->has_entry_frames && is_outermost(w, place) && !is_base_frame(w, *next))
             frame.entry = *next;
         *rc = push_inner(w->walk, &frame);
     }
     /* The place alone identifies the outermost frame: no frame is before it. */
     return *rc || is_outermost(w, place) ? STEP_DONE : STEP_ON;
-}
-
-static void note_entry(struct walk *walk, remote_addr addr)
-{
-    struct walk_frame *const callee =
-        walk->inner_count ? &walk->inner[walk->inner_count - 1] : NULL;
-    if (callee && callee->entry)
-        callee->empty_entries++;
-    else if (callee)
-        callee->entry = addr;
-    else if (!walk->empty_entry)
-        walk->empty_entry = addr;
 }
 
 static enum step step_through_entry(struct walker *w, remote_addr addr,
@@ -333,8 +317,16 @@ static enum step step_through_entry(struct walker *w, remote_addr addr,
     const bool is_base = is_base_frame(w, addr);
     if (walk->inner_count)
         walk->inner[walk->inner_count - 1].entered_from_c = *next != 0;
-    if (!is_base)
-        note_entry(walk, addr);
+    if (!is_base) {
+        struct walk_frame *const callee =
+            walk->inner_count ? &walk->inner[walk->inner_count - 1] : NULL;
+        if (callee && callee->entry)
+            callee->empty_entries++;
+        else if (callee)
+            callee->entry = addr;
+        else if (!walk->empty_entry)
+            walk->empty_entry = addr;
+    }
     return *next || w->found || is_base ? STEP_ON : STEP_LOST;
 }
 

@@ -267,13 +267,6 @@ static enum err_code add_thread(struct thread_list *list, const struct thread_he
     return ERR_OK;
 }
 
-/* The main thread is the one that the interpreter names, or else the last in the list, the oldest. */
-static bool is_main(const struct interpreter *interp, remote_addr named,
-                    const struct thread_head *head)
-{
-    return interp->id == 0 && (named ? head->addr == named : head->next == 0);
-}
-
 /* A thread that its parent is about to start has a state, but neither an id nor a stack. */
 static bool is_started(const struct layout *layout, const struct thread_head *head)
 {
@@ -312,7 +305,11 @@ static enum err_code walk_threads(struct thread_list *list, const struct interpr
             break;
         thread->head = head;
         thread->interp_id = interp->id;
-        thread->is_main = is_main(interp, named, &head);
+
+        /* The main thread is the one that the interpreter names, or else the last in the list, the
+         * oldest. */
+        thread->is_main = interp->id == 0 && (named ? head.addr == named : head.next == 0);
+
         thread->listed = list->listing;
     }
     return rc;
