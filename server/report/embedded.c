@@ -123,24 +123,6 @@ static bool is_near(const struct hotlines *hot, const struct hotfile *file, size
            hot->lines[file->first_line + *at].line - EMBEDDED_AROUND_LINES <= line;
 }
 
-/* The text with all lines empty that are far from samples. */
-static void cut_text(struct texts *texts, const struct hotfile *file)
-{
-    const char *line = texts->text.data;
-    const char *const end = line + texts->text.length;
-    size_t at = 0;
-    buffer_clear(&texts->shown);
-    for (int64_t number = 1; line < end; number++) {
-        const char *const found = memchr(line, '\n', (size_t)(end - line));
-        const char *const next = found ? found + 1 : end;
-        if (is_near(&texts->hot, file, &at, number))
-            buffer_append(&texts->shown, line, (size_t)(next - line));
-        else if (found)
-            buffer_char(&texts->shown, '\n');
-        line = next;
-    }
-}
-
 static void begin_file(struct texts *texts, struct strtab_string path)
 {
     if (!texts->is_open) {
@@ -181,8 +163,22 @@ static void write_sources(struct texts *texts)
         }
         const bool whole =
             texts->text.length <= texts->bounds->whole_bytes && texts->text.length <= room;
-        if (!whole)
-            cut_text(texts, file);
+        if (!whole) {
+            /* Lines that are far from samples are empty. */
+            const char *line = texts->text.data;
+            const char *const end = line + texts->text.length;
+            size_t at = 0;
+            buffer_clear(&texts->shown);
+            for (int64_t number = 1; line < end; number++) {
+                const char *const found = memchr(line, '\n', (size_t)(end - line));
+                const char *const next = found ? found + 1 : end;
+                if (is_near(&texts->hot, file, &at, number))
+                    buffer_append(&texts->shown, line, (size_t)(next - line));
+                else if (found)
+                    buffer_char(&texts->shown, '\n');
+                line = next;
+            }
+        }
         if (whole || texts->shown.length <= room) {
             /* whole: all of the text that there is. */
             const uint64_t began_ns = texts->source->session->status.started_at_ns;

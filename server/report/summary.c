@@ -25,47 +25,6 @@ static void add_state(struct state_sums *sums, state_bits state, uint64_t count)
     }
 }
 
-/* Sums over the cells: samples by part and state, threads, and hot samples by library. */
-static void count_cells(struct summary *summary, const struct view_cells *cells,
-                        uint64_t *by_library)
-{
-    const struct profile_snapshot *const snapshot = summary->source->snapshot;
-    uint64_t longest = 0, shortest = UINT64_MAX;
-    for (size_t i = 0, end = 0; i < cells->count; i = end) {
-        uint64_t samples = 0, idle = 0;
-        for (end = i; end < cells->count && cells->cells[end].thread == cells->cells[i].thread;
-             end++) {
-            const struct view_cell *const cell = &cells->cells[end];
-            const node_id node = wait_unmarked(snapshot, cell->node);
-            const frame_id frame = profile_node_at(snapshot, node).frame;
-            const function_id function = profile_frame_at(snapshot, frame).function;
-            enum part part;
-            if (!profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
-                continue;
-            samples += cell->count;
-            idle += part == PART_IDLE ? cell->count : 0;
-            summary->parts[part] += cell->count;
-            summary->parts_ns[part] += view_cell_ns(cell, summary->source->header->period_ns);
-            if (part == PART_RUNNING)
-                by_library[profile_function_at(snapshot, function).library] += cell->count;
-            if (part != PART_IDLE)
-                add_state(&summary->states, cell->state, cell->count);
-        }
-        const bool is_idle = (double)idle >= SUMMARY_IDLE_SHARE * (double)samples;
-        summary->samples += samples;
-        summary->thread_count += samples > 0;
-        summary->idle_threads += samples > 0 && is_idle;
-        longest = samples > longest ? samples : longest;
-        shortest = samples > 0 && samples < shortest ? samples : shortest;
-    }
-    summary->threads_last = (double)shortest >= SUMMARY_LASTING_SHARE * (double)longest;
-    summary->lacks_states = summary->states.samples > 0 &&
-                            summary->states.unknown[STATE_FLAG_ON_CPU] == summary->samples;
-    summary->busy = summary->samples - summary->parts[PART_IDLE];
-    summary->hot = summary->parts[PART_RUNNING];
-    summary->waiting = summary->busy - summary->hot;
-}
-
 /* Most samples first; a library that has more than one row has one path. */
 static void take_libraries(struct summary *summary, const uint64_t *by_library)
 {
@@ -102,7 +61,44 @@ static enum err_code find_cells(struct summary *summary, struct err *err)
         return err_nomem(err);
     const enum err_code rc = view_cells_init(&cells, source->snapshot, source->query, err);
     if (!rc) {
-        count_cells(summary, &cells, by_library);
+        /* Sums over the cells are samples by part and state, threads, and hot samples by library. */
+        const struct profile_snapshot *const snapshot = summary->source->snapshot;
+        uint64_t longest = 0, shortest = UINT64_MAX;
+        for (size_t i = 0, end = 0; i < cells.count; i = end) {
+            uint64_t samples = 0, idle = 0;
+            for (end = i; end < cells.count && cells.cells[end].thread == cells.cells[i].thread;
+                 end++) {
+                const struct view_cell *const cell = &cells.cells[end];
+                const node_id node = wait_unmarked(snapshot, cell->node);
+                const frame_id frame = profile_node_at(snapshot, node).frame;
+                const function_id function = profile_frame_at(snapshot, frame).function;
+                enum part part;
+                if (!profile_part_at(snapshot, cell->thread, cell->state, cell->node, &part))
+                    continue;
+                samples += cell->count;
+                idle += part == PART_IDLE ? cell->count : 0;
+                summary->parts[part] += cell->count;
+                summary->parts_ns[part] +=
+                    view_cell_ns(cell, summary->source->header->period_ns);
+                if (part == PART_RUNNING)
+                    by_library[profile_function_at(snapshot, function).library] += cell->count;
+                if (part != PART_IDLE)
+                    add_state(&summary->states, cell->state, cell->count);
+            }
+            const bool is_idle = (double)idle >= SUMMARY_IDLE_SHARE * (double)samples;
+            summary->samples += samples;
+            summary->thread_count += samples > 0;
+            summary->idle_threads += samples > 0 && is_idle;
+            longest = samples > longest ? samples : longest;
+            shortest = samples > 0 && samples < shortest ? samples : shortest;
+        }
+        summary->threads_last = (double)shortest >= SUMMARY_LASTING_SHARE * (double)longest;
+        summary->lacks_states = summary->states.samples > 0 &&
+                                summary->states.unknown[STATE_FLAG_ON_CPU] == summary->samples;
+        summary->busy = summary->samples - summary->parts[PART_IDLE];
+        summary->hot = summary->parts[PART_RUNNING];
+        summary->waiting = summary->busy - summary->hot;
+
         take_libraries(summary, by_library);
     }
     view_cells_deinit(&cells);
@@ -191,19 +187,6 @@ static bool is_foreign_c(const struct named_frame *frame)
            !known_names_has(name.text, strcspn(name.text, "."));
 }
 
-static void find_c_function(struct summary *summary)
-{
-    const struct summary_rows *const rows = &summary->functions;
-    /* A session may have begun with them later: then it has libraries. */
-    if (summary->source->session->options->native == SESSION_NATIVE_FULL ||
-        summary->source->snapshot->sizes.libraries > 1)
-        return;
-    for (size_t i = 0; i < rows->count && !summary->c_function.self; i++)
-        if (is_foreign_c(&rows->rows[i].frame) &&
-            100 * rows->rows[i].self > SUMMARY_NATIVE_PERCENT * summary->hot)
-            summary->c_function = rows->rows[i];
-}
-
 static bool has_thread(const struct view_query *query, thread_id id)
 {
     bool has = !query->threads;
@@ -252,7 +235,16 @@ enum err_code summary_init(struct summary *summary, const struct report_source *
         if (!rc)
             rc = summary_find_functions(source, &query, row_limit(source, SUMMARY_FUNCTIONS),
                                         &summary->functions, err);
-        find_c_function(summary);
+
+        const struct summary_rows *const rows = &summary->functions;
+        /* A session may have begun with them later: then it has libraries. */
+        if (summary->source->session->options->native != SESSION_NATIVE_FULL &&
+            summary->source->snapshot->sizes.libraries <= 1) {
+            for (size_t i = 0; i < rows->count && !summary->c_function.self; i++)
+                if (is_foreign_c(&rows->rows[i].frame) &&
+                    100 * rows->rows[i].self > SUMMARY_NATIVE_PERCENT * summary->hot)
+                    summary->c_function = rows->rows[i];
+        }
     }
     if (!rc && summary->waiting > 0 && summary_narrow(source, waits, &query)) {
         rc = summary_find_lines(source, &query, row_limit(source, SUMMARY_WAIT_LINES),

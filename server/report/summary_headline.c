@@ -58,21 +58,6 @@ static int by_samples(const void *left, const void *right)
                               : (a->cause > b->cause) - (a->cause < b->cause);
 }
 
-/* Largest first. */
-static size_t list_items(const struct summary *summary, struct item items[MOST_ITEMS])
-{
-    static const enum part whole[] = { PART_RUNNING, PART_NEEDS_GIL, PART_NEEDS_PROCESSOR };
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        items[count++] = (struct item){ .part = whole[i], .samples = summary->parts[whole[i]] };
-    for (size_t i = 0; i < summary->cause_count; i++)
-        if (blocked_texts[summary->causes[i].cause])
-            items[count++] = (struct item){ PART_BLOCKED, summary->causes[i].cause,
-                                            summary->causes[i].samples };
-    qsort(items, count, sizeof *items, by_samples);
-    return count;
-}
-
 /* Text of the target, of `most` bytes as it is shown.  ` would end what ` begins. */
 static void put_text(struct buffer *out, struct strtab_string text, size_t most)
 {
@@ -326,7 +311,16 @@ enum err_code summary_find_headline(struct summary *summary, struct err *err)
 {
     struct buffer text = { 0 };
     struct item items[MOST_ITEMS];
-    const size_t count = list_items(summary, items);
+    static const enum part whole[] = { PART_RUNNING, PART_NEEDS_GIL, PART_NEEDS_PROCESSOR };
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        items[count++] = (struct item){ .part = whole[i], .samples = summary->parts[whole[i]] };
+    for (size_t i = 0; i < summary->cause_count; i++)
+        if (blocked_texts[summary->causes[i].cause])
+            items[count++] = (struct item){ PART_BLOCKED, summary->causes[i].cause,
+                                            summary->causes[i].samples };
+    qsort(items, count, sizeof *items, by_samples);
+
     /* Tasks of an event loop that is mostly idle are the answer. */
     const bool are_tasks_first = summary->parts[PART_IDLE] > summary->busy;
     enum err_code rc = ERR_OK;

@@ -112,24 +112,6 @@ struct sums {
     struct compare_row *of[JOINED_SIDES];
 };
 
-static enum err_code add_block(const struct comparing *comparing, size_t block,
-                               struct sums *sums, struct err *err)
-{
-    const struct joined_block *const compared = &comparing->comparison->joined->blocks[block];
-    const enum err_code rc =
-        sums->kind <= FUNCTION_TOTAL
-            ? count_functions(comparing, block, sums->kind, sums->counts, err)
-            : count_nodes(comparing, block, sums->kind, sums->counts, err);
-    for (size_t row = 0; row < sums->rows && !rc; row++) {
-        struct comparison_number *const number =
-            number_at(comparing->comparison, sums->kind, row);
-        *(compared->side == JOINED_BASELINE ? &number->baseline : &number->now) +=
-            sums->counts[row];
-        compare_add_hits(&sums->hits[row], (double)sums->counts[row], compared->all);
-    }
-    return rc;
-}
-
 static struct compare_pair pair_of(const struct comparing *comparing, const struct sums *sums,
                                    size_t row)
 {
@@ -270,7 +252,17 @@ static enum err_code compare_kind(struct comparing *comparing, enum kind kind, s
         memset(comparing->sides, 0, sizeof comparing->sides);
         for (size_t i = 0; i < comparing->comparison->joined->block_count && !rc; i++) {
             const struct joined_block *const block = &comparing->comparison->joined->blocks[i];
-            rc = add_block(comparing, i, &sums, err);
+            rc = sums.kind <= FUNCTION_TOTAL
+                     ? count_functions(comparing, i, sums.kind, sums.counts, err)
+                     : count_nodes(comparing, i, sums.kind, sums.counts, err);
+            for (size_t row = 0; row < sums.rows && !rc; row++) {
+                struct comparison_number *const number =
+                    number_at(comparing->comparison, sums.kind, row);
+                *(block->side == JOINED_BASELINE ? &number->baseline : &number->now) +=
+                    sums.counts[row];
+                compare_add_hits(&sums.hits[row], (double)sums.counts[row], block->all);
+            }
+
             if (block->all > 0)
                 compare_add_unit(&units, block->all);
             if (rc || (i + 1 < comparing->comparison->joined->block_count &&

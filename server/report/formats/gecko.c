@@ -369,24 +369,6 @@ static void put_identity(struct gecko *gecko, const struct identity *identity)
     json_end(&gecko->json);
 }
 
-/* A thread for a selection without samples: the Firefox Profiler opens no file without a thread. */
-static void put_no_thread(struct gecko *gecko)
-{
-    static const char name[] = "no samples", process[] = "python";
-    const struct gecko_rows none = { .count = 0 };
-    const int32_t pid = (int32_t)gecko->source->session->target->pid;
-    const struct identity identity = { .name = { name, sizeof name - 1 },
-                                       .process = { process, sizeof process - 1 },
-                                       .pid = pid,
-                                       .tid = pid,
-                                       .is_main = true };
-    json_object(&gecko->json);
-    put_identity(gecko, &identity);
-    put_samples(gecko, &none);
-    put_markers(gecko, &none);
-    json_end(&gecko->json);
-}
-
 static enum err_code put_thread(struct gecko *gecko, thread_id thread, struct err *err)
 {
     struct gecko_rows rows;
@@ -435,8 +417,22 @@ enum err_code report_write_gecko(const struct report_source *source, struct buff
         json_key(&gecko.json, "shared");
         rc = gecko_put_shared(&gecko.json, gecko.snapshot, err);
         json_member_array(&gecko.json, "threads");
-        if (gecko.slices.thread_count == 0)
-            put_no_thread(&gecko);
+        if (gecko.slices.thread_count == 0) {
+            /* The Firefox Profiler opens no file without a thread. */
+            static const char name[] = "no samples", process[] = "python";
+            const struct gecko_rows none = { .count = 0 };
+            const int32_t pid = (int32_t)gecko.source->session->target->pid;
+            const struct identity identity = { .name = { name, sizeof name - 1 },
+                                               .process = { process, sizeof process - 1 },
+                                               .pid = pid,
+                                               .tid = pid,
+                                               .is_main = true };
+            json_object(&gecko.json);
+            put_identity(&gecko, &identity);
+            put_samples(&gecko, &none);
+            put_markers(&gecko, &none);
+            json_end(&gecko.json);
+        }
         for (size_t i = 0; i < gecko.slices.thread_count && !rc; i++)
             rc = put_thread(&gecko, gecko.slices.threads[i], err);
         json_end(&gecko.json);

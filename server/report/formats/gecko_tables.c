@@ -240,22 +240,6 @@ static void put_shared(struct tables *tables)
     json_end(tables->json);
 }
 
-/* The first 16 bytes of a build id as breakpad orders those of a GUID, and the age 0. */
-static void put_breakpad_id(struct json *json, struct strtab_string build_id)
-{
-    static const unsigned char order[BREAKPAD_BYTES] = { 3, 2, 1,  0,  5,  4,  7,  6,
-                                                         8, 9, 10, 11, 12, 13, 14, 15 };
-    char text[2 * BREAKPAD_BYTES + 2] = "";
-    if (build_id.length >= 2 * BREAKPAD_BYTES) {
-        for (size_t i = 0; i < BREAKPAD_BYTES; i++)
-            for (size_t j = 0; j < 2; j++)
-                text[2 * i + j] =
-                    (char)toupper((unsigned char)build_id.text[2 * (size_t)order[i] + j]);
-        text[2 * BREAKPAD_BYTES] = '0';
-    }
-    json_member_text(json, "breakpadId", text);
-}
-
 void gecko_put_libs(struct json *json, const struct profile_snapshot *snapshot)
 {
     json_array(json);
@@ -269,7 +253,20 @@ void gecko_put_libs(struct json *json, const struct profile_snapshot *snapshot)
         json_member_string(json, "path", path);
         json_member_string(json, "debugName", names_base(path));
         json_member_string(json, "debugPath", path);
-        put_breakpad_id(json, build_id);
+
+        /* The first 16 bytes of a build id as breakpad orders those of a GUID, and the age 0. */
+        static const unsigned char order[BREAKPAD_BYTES] = { 3, 2, 1,  0,  5,  4,  7,  6,
+                                                             8, 9, 10, 11, 12, 13, 14, 15 };
+        char text[2 * BREAKPAD_BYTES + 2] = "";
+        if (build_id.length >= 2 * BREAKPAD_BYTES) {
+            for (size_t i = 0; i < BREAKPAD_BYTES; i++)
+                for (size_t j = 0; j < 2; j++)
+                    text[2 * i + j] =
+                        (char)toupper((unsigned char)build_id.text[2 * (size_t)order[i] + j]);
+            text[2 * BREAKPAD_BYTES] = '0';
+        }
+        json_member_text(json, "breakpadId", text);
+
         json_member_string(json, "codeId", build_id);
         json_end(json);
     }

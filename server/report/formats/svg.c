@@ -122,37 +122,6 @@ static int by_step(const void *left, const void *right)
     return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* Adds the boxes of the nodes that have samples, level by level, below the box `root`. */
-static enum err_code add_steps(struct picture *picture, struct step *steps, uint32_t count,
-                               uint32_t root, struct err *err)
-{
-    const uint32_t base = picture->boxes[root].depth;
-    enum err_code rc = ERR_OK;
-    qsort(steps, count, sizeof *steps, by_step);
-    for (uint32_t begin = 0, end = 0; begin < count && !rc; begin = end) {
-        for (; end < count && steps[end].depth == steps[begin].depth; end++)
-            steps[end].above =
-                picture->box_of[profile_node_at(picture->source->snapshot, steps[end].node)
-                                    .parent];
-        qsort(steps + begin, end - begin, sizeof *steps, by_step);
-        for (uint32_t i = begin; i < end && !rc; i++) {
-            if (i == begin || by_step(&steps[i], &steps[i - 1]) != 0)
-                rc = add_box(picture,
-                             &(struct box){ .parent = steps[i].above,
-                                            .depth = base + steps[i].depth,
-                                            .entry = steps[i].entry },
-                             err);
-            if (rc)
-                break;
-            struct box *const box = &picture->boxes[picture->box_count - 1];
-            box->self += picture->self[steps[i].node];
-            box->total += picture->total[steps[i].node];
-            picture->box_of[steps[i].node] = picture->box_count - 1;
-        }
-    }
-    return rc;
-}
-
 /* The boxes of these cells, which are of one thread or of all, below the box `root`. */
 static enum err_code add_cells(struct picture *picture, const struct view_cell *cells,
                                size_t cell_count, uint32_t root, struct err *err)
@@ -180,7 +149,33 @@ static enum err_code add_cells(struct picture *picture, const struct view_cell *
     picture->box_of[0] = root;
     picture->boxes[root].self = picture->self[0];
     picture->boxes[root].total = picture->total[0];
-    const enum err_code rc = add_steps(picture, steps, count, root, err);
+
+    /* The nodes that have samples, level by level. */
+    const uint32_t base = picture->boxes[root].depth;
+    enum err_code rc = ERR_OK;
+    qsort(steps, count, sizeof *steps, by_step);
+    for (uint32_t begin = 0, end = 0; begin < count && !rc; begin = end) {
+        for (; end < count && steps[end].depth == steps[begin].depth; end++)
+            steps[end].above =
+                picture->box_of[profile_node_at(picture->source->snapshot, steps[end].node)
+                                    .parent];
+        qsort(steps + begin, end - begin, sizeof *steps, by_step);
+        for (uint32_t i = begin; i < end && !rc; i++) {
+            if (i == begin || by_step(&steps[i], &steps[i - 1]) != 0)
+                rc = add_box(picture,
+                             &(struct box){ .parent = steps[i].above,
+                                            .depth = base + steps[i].depth,
+                                            .entry = steps[i].entry },
+                             err);
+            if (rc)
+                break;
+            struct box *const box = &picture->boxes[picture->box_count - 1];
+            box->self += picture->self[steps[i].node];
+            box->total += picture->total[steps[i].node];
+            picture->box_of[steps[i].node] = picture->box_count - 1;
+        }
+    }
+
     free(steps);
     return rc;
 }
