@@ -58,28 +58,6 @@ static void put_bash_options(FILE *out, const struct command *command)
     fputs("' ;;\n", out);
 }
 
-/* An option that takes a value decides what the next word is. */
-static void put_bash_values(FILE *out)
-{
-    const struct option *option = NULL;
-    for (size_t i = 0; (option = option_at(i)); i++) {
-        if (!option->value || option->value[0] == '=')
-            continue;
-        fprintf(out, "    --%s", option->setting.name);
-        if (option->letter)
-            fprintf(out, "|-%c", option->letter);
-        if (has_texts(option)) {
-            fputs(") COMPREPLY=($(compgen -W '", out);
-            put_texts(out, &option->setting);
-            fputs("' -- \"$cur\")); return ;;\n", out);
-        } else {
-            fputs(names_file(option) ? ") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n"
-                                     : ") return ;;\n",
-                  out);
-        }
-    }
-}
-
 static void put_bash(FILE *out)
 {
     const struct command *command = NULL;
@@ -101,7 +79,26 @@ static void put_bash(FILE *out)
           "    fi\n"
           "    case $prev in\n",
           out);
-    put_bash_values(out);
+
+    /* An option that takes a value decides what the next word is. */
+    const struct option *option = NULL;
+    for (size_t i = 0; (option = option_at(i)); i++) {
+        if (!option->value || option->value[0] == '=')
+            continue;
+        fprintf(out, "    --%s", option->setting.name);
+        if (option->letter)
+            fprintf(out, "|-%c", option->letter);
+        if (has_texts(option)) {
+            fputs(") COMPREPLY=($(compgen -W '", out);
+            put_texts(out, &option->setting);
+            fputs("' -- \"$cur\")); return ;;\n", out);
+        } else {
+            fputs(names_file(option) ? ") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n"
+                                     : ") return ;;\n",
+                  out);
+        }
+    }
+
     fputs("    esac\n"
           "    case $command in\n",
           out);
@@ -140,25 +137,6 @@ static void put_fish_text(FILE *out, const char *text)
     fputc('\'', out);
 }
 
-static void put_fish_option(FILE *out, const struct command *command,
-                            const struct option *option)
-{
-    fprintf(out, "complete -c pyrometer -n '__fish_seen_subcommand_from %s' -l %s",
-            command->name, option->setting.name);
-    if (option->letter)
-        fprintf(out, " -s %c", option->letter);
-    if (option->value && option->value[0] != '=')
-        fputs(names_file(option) ? " -r -F" : " -x", out);
-    if (has_texts(option)) {
-        fputs(" -a '", out);
-        put_texts(out, &option->setting);
-        fputc('\'', out);
-    }
-    fputs(" -d ", out);
-    put_fish_text(out, option->help);
-    fputc('\n', out);
-}
-
 static void put_fish(FILE *out)
 {
     const struct command *command = NULL;
@@ -169,8 +147,22 @@ static void put_fish(FILE *out)
         put_fish_text(out, command->summary);
         fputc('\n', out);
         for (size_t j = 0; (option = option_at(j)); j++)
-            if (is_of_command(option, command))
-                put_fish_option(out, command, option);
+            if (is_of_command(option, command)) {
+                fprintf(out, "complete -c pyrometer -n '__fish_seen_subcommand_from %s' -l %s",
+                        command->name, option->setting.name);
+                if (option->letter)
+                    fprintf(out, " -s %c", option->letter);
+                if (option->value && option->value[0] != '=')
+                    fputs(names_file(option) ? " -r -F" : " -x", out);
+                if (has_texts(option)) {
+                    fputs(" -a '", out);
+                    put_texts(out, &option->setting);
+                    fputc('\'', out);
+                }
+                fputs(" -d ", out);
+                put_fish_text(out, option->help);
+                fputc('\n', out);
+            }
     }
 }
 

@@ -11,22 +11,20 @@
 /* The longest line of help, without the escapes that make it longer. */
 enum { LINE_BYTES = 72 };
 
-/* A character that roff would take for its own or replace by a typographic one; NULL: none. */
-static const char *roff_escape(char c)
-{
-    static const char characters[] = "\\-'`^~";
-    static const char *const escapes[] = { "\\e", "\\-", "\\(aq", "\\(ga", "\\(ha", "\\(ti" };
-    const char *const found = c ? strchr(characters, c) : NULL;
-    return found ? escapes[found - characters] : NULL;
-}
-
 /* A line that starts with a dot would be a request. */
 static void put_text(FILE *out, const char *text, size_t length)
 {
     if (length > 0 && *text == '.')
         fputs("\\&", out);
     for (size_t i = 0; i < length; i++) {
-        const char *const escape = roff_escape(text[i]);
+        /* Characters that roff would take for its own or replace by typographic ones. */
+        static const char characters[] = "\\-'`^~";
+        static const char *const escapes[] = {
+            "\\e", "\\-", "\\(aq", "\\(ga", "\\(ha", "\\(ti"
+        };
+        const char *const found = text[i] ? strchr(characters, text[i]) : NULL;
+        const char *const escape = found ? escapes[found - characters] : NULL;
+
         if (escape)
             fputs(escape, out);
         else

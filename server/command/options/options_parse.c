@@ -149,14 +149,6 @@ static enum err_code take_file(struct options *options, const char *name, struct
     return ERR_OK;
 }
 
-static enum err_code take_endpoint(struct options *options, const char *text, struct err *err)
-{
-    struct err why = { 0 };
-    if (push_read_endpoint(NULL, &options->push, text, &why) == ERR_OK)
-        return ERR_OK;
-    return err_set(err, ERR_INVALID, "invalid URL '%.64s': %s", text, why.message);
-}
-
 static bool is_capture_name(const char *name)
 {
     const char *const dot = strrchr(name, '.');
@@ -191,8 +183,13 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
         options->command = command_find("serve");
         return take_file(options, *word, err);
     }
-    if (options->command->bit == COMMAND_PUSH && options->file_count > 0)
-        return take_endpoint(options, *word, err);
+    if (options->command->bit == COMMAND_PUSH && options->file_count > 0) {
+        const char *const text = *word;
+        struct err why = { 0 };
+        if (push_read_endpoint(NULL, &options->push, text, &why) == ERR_OK)
+            return ERR_OK;
+        return err_set(err, ERR_INVALID, "invalid URL '%.64s': %s", text, why.message);
+    }
     if (options->command->bit & READING)
         return take_file(options, *word, err);
     if (options->command->bit == COMMAND_MCP)
@@ -258,20 +255,6 @@ static enum err_code parse_one(struct options *options, char ***at, struct err *
     return take_word(options, at, err);
 }
 
-/* The extension of the output file selects the format.  What py-spy calls a flame graph is a picture. */
-static void guess_format(struct options *options)
-{
-    const struct report_format *const format = report_of_file(options->output);
-    const struct report_format *const picture = report_find("svg");
-    if (options->format_count == 0) {
-        options->formats[0].format = format;
-        options->format_count = format ? 1 : 0;
-    } else if (format == picture && options->format_count == 1 &&
-               options->formats[0].format == report_find("flamegraph")) {
-        options->formats[0].format = picture;
-    }
-}
-
 /* True if an option concerns the written output, which the page does not use. */
 static bool chooses_a_part(const struct options *options)
 {
@@ -315,8 +298,18 @@ static enum err_code complete_formats(struct options *options, struct err *err)
     size_t unnamed = 0, on_screen = 0;
     const bool is_record = options->command->bit == COMMAND_RECORD;
     const bool is_replay = options->command->bit == COMMAND_REPLAY;
-    if (options->output && (!options->wants_capture || options->capture_file))
-        guess_format(options);
+    if (options->output && (!options->wants_capture || options->capture_file)) {
+        /* The extension of the output file selects the format.  What py-spy calls a flame graph is a picture. */
+        const struct report_format *const format = report_of_file(options->output);
+        const struct report_format *const picture = report_find("svg");
+        if (options->format_count == 0) {
+            options->formats[0].format = format;
+            options->format_count = format ? 1 : 0;
+        } else if (format == picture && options->format_count == 1 &&
+                   options->formats[0].format == report_find("flamegraph")) {
+            options->formats[0].format = picture;
+        }
+    }
     const bool pushes = options->push.endpoint_count > 0;
     if (is_record && options->format_count == 0 && !options->output && !pushes)
         options->wants_capture = true;

@@ -79,9 +79,15 @@ static bool read_instant(const char *text, uint64_t *out)
     return false;
 }
 
-/* The first start of this version, or the last one of any; 0: none. */
-static uint64_t find_start(const struct finder *finder, const char *version)
+static enum err_code find_instant(const struct finder *finder, uint64_t *out, struct err *err)
 {
+    const char *const before = finder->options->diff_before;
+    if (read_instant(before, out))
+        return ERR_OK;
+    const bool is_last = strcmp(before, "last") == 0;
+
+    /* The first start of this version, or the last one of any. */
+    const char *const version = is_last ? NULL : before;
     uint64_t found_ns = 0;
     for (size_t i = 0; i < finder->count; i++)
         for (size_t j = 0; j < finder->captures[i].targets.count; j++) {
@@ -96,16 +102,7 @@ static uint64_t find_start(const struct finder *finder, const char *version)
             if (found_ns == 0 || (version ? start_ns < found_ns : start_ns > found_ns))
                 found_ns = start_ns;
         }
-    return found_ns;
-}
-
-static enum err_code find_instant(const struct finder *finder, uint64_t *out, struct err *err)
-{
-    const char *const before = finder->options->diff_before;
-    if (read_instant(before, out))
-        return ERR_OK;
-    const bool is_last = strcmp(before, "last") == 0;
-    *out = find_start(finder, is_last ? NULL : before);
+    *out = found_ns;
     if (*out)
         return ERR_OK;
     return is_last

@@ -276,35 +276,6 @@ static enum err_code write_some(struct exports *exports, const struct report_sou
     return first;
 }
 
-static enum err_code write_filtered(struct exports *exports, const struct report_source *source,
-                                    const struct frame_filters *filters,
-                                    const struct export *like, struct err *err)
-{
-    const struct report_selection selection = { .snapshot = source->snapshot,
-                                                .query = source->query,
-                                                .filters = filters };
-    const struct view_query everything = { 0 };
-    struct session_info info = *source->session;
-    struct report_source filtered = *source;
-    struct reshaped reshaped;
-    enum err_code rc = reshaped_init(&reshaped, source->snapshot, source->query, filters,
-                                     RESHAPED_WINDOWS, err);
-    if (rc)
-        return rc;
-    const struct reshape_counts counts = reshaped.counts;
-    if (counts.filtered)
-        say("the filters leave out %" PRIu64 " of %" PRIu64 " samples", counts.filtered,
-            counts.filtered + counts.samples);
-    info.snapshot = filtered.snapshot = &reshaped.snapshot;
-    filtered.query = &everything;
-    filtered.session = &info;
-    filtered.selection = &selection;
-    filtered.header = NULL;
-    rc = write_some(exports, &filtered, like, err);
-    reshaped_deinit(&reshaped);
-    return rc;
-}
-
 /* Writes the reports that have the stacks and the parts of time of this one. */
 static enum err_code write_like(struct exports *exports, const struct report_source *source,
                                 const struct export *item, struct err *err)
@@ -323,9 +294,32 @@ static enum err_code write_like(struct exports *exports, const struct report_sou
     selected.header = NULL;
     if (exports->measured.profile && item->format->takes_measures)
         selected.snapshot = &exports->measured;
-    return reshape_is_needed(source->snapshot, filters_of[group])
-               ? write_filtered(exports, &selected, filters_of[group], item, err)
-               : write_some(exports, &selected, item, err);
+    if (!reshape_is_needed(source->snapshot, filters_of[group]))
+        return write_some(exports, &selected, item, err);
+    const struct frame_filters *const filters = filters_of[group];
+    const struct report_selection selection = { .snapshot = selected.snapshot,
+                                                .query = selected.query,
+                                                .filters = filters };
+    const struct view_query everything = { 0 };
+    struct session_info info = *selected.session;
+    struct report_source filtered = selected;
+    struct reshaped reshaped;
+    enum err_code rc = reshaped_init(&reshaped, selected.snapshot, selected.query, filters,
+                                     RESHAPED_WINDOWS, err);
+    if (rc)
+        return rc;
+    const struct reshape_counts counts = reshaped.counts;
+    if (counts.filtered)
+        say("the filters leave out %" PRIu64 " of %" PRIu64 " samples", counts.filtered,
+            counts.filtered + counts.samples);
+    info.snapshot = filtered.snapshot = &reshaped.snapshot;
+    filtered.query = &everything;
+    filtered.session = &info;
+    filtered.selection = &selection;
+    filtered.header = NULL;
+    rc = write_some(exports, &filtered, item, err);
+    reshaped_deinit(&reshaped);
+    return rc;
 }
 
 enum err_code exports_write(struct exports *exports, const struct report_source *source,
