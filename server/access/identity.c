@@ -26,35 +26,6 @@ static struct {
     bool is_chosen;
 } chosen;
 
-/* The real, effective, saved and file system users of all processes. */
-static void mark_processes(bool taken[RANGE])
-{
-    DIR *const proc = opendir("/proc");
-    if (!proc)
-        return;
-    for (const struct dirent *entry; (entry = readdir(proc));) {
-        if (!isdigit((unsigned char)*entry->d_name))
-            continue;
-
-        char path[32], text[2048];
-        unsigned users[4];
-        snprintf(path, sizeof path, "%.20s/status", entry->d_name);
-        SCOPED_FD int fd = openat(dirfd(proc), path, O_RDONLY | O_CLOEXEC);
-        const ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-        if (bytes < 0)
-            continue;
-        text[bytes] = '\0';
-        const char *const line = strstr(text, "\nUid:");
-        if (!line ||
-            sscanf(line, "\nUid: %u %u %u %u", &users[0], &users[1], &users[2], &users[3]) != 4)
-            continue;
-        for (size_t i = 0; i < 4; i++)
-            if (users[i] >= IDENTITY_FIRST && users[i] <= IDENTITY_LAST)
-                taken[users[i] - IDENTITY_FIRST] = true;
-    }
-    closedir(proc);
-}
-
 /* systemd gives such a number to a service; a program without systemd's module of names does not know it as a user. */
 static bool is_of_service(uid_t uid)
 {
@@ -95,7 +66,33 @@ bool identity_find(unsigned start, uid_t *out, size_t count)
     size_t found = 0;
     if (count > RANGE)
         return false;
-    mark_processes(taken);
+
+    /* The real, effective, saved and file system users of all processes. */
+    DIR *const proc = opendir("/proc");
+    if (proc) {
+        for (const struct dirent *entry; (entry = readdir(proc));) {
+            if (!isdigit((unsigned char)*entry->d_name))
+                continue;
+
+            char path[32], text[2048];
+            unsigned users[4];
+            snprintf(path, sizeof path, "%.20s/status", entry->d_name);
+            SCOPED_FD int fd = openat(dirfd(proc), path, O_RDONLY | O_CLOEXEC);
+            const ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+            if (bytes < 0)
+                continue;
+            text[bytes] = '\0';
+            const char *const line = strstr(text, "\nUid:");
+            if (!line || sscanf(line, "\nUid: %u %u %u %u", &users[0], &users[1], &users[2],
+                                &users[3]) != 4)
+                continue;
+            for (size_t i = 0; i < 4; i++)
+                if (users[i] >= IDENTITY_FIRST && users[i] <= IDENTITY_LAST)
+                    taken[users[i] - IDENTITY_FIRST] = true;
+        }
+        closedir(proc);
+    }
+
     for (unsigned i = 0; i < RANGE && found < count; i++) {
         const unsigned at = (start % RANGE + i) % RANGE;
         const uid_t uid = IDENTITY_FIRST + at;

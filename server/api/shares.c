@@ -61,33 +61,6 @@ static void put_share(struct json *json, const struct share *share)
     rfc3339_write(json, "last_used_at", share->last_used_at_ns);
 }
 
-static enum err_code send_made(const struct handler_context *handler, const struct share *share,
-                               const char *token, struct response *response, struct err *err)
-{
-    struct document document;
-    document_begin(&document);
-    json_object(&document.json);
-    put_share(&document.json, share);
-    json_member_text(&document.json, "token", token);
-
-    /* As the one who asked sees us, also through a proxy. */
-    const char *const protocol = request_header(handler->request, "X-Forwarded-Proto");
-    const bool is_tls =
-        handler->auth->is_tls || (protocol && strcasecmp(protocol, "https") == 0);
-    const char *const host = request_header(handler->request, "Host");
-    struct buffer url = { 0 };
-    buffer_printf(&url, "%s://%s%s/?token=%s", is_tls ? "https" : "http", host ? host : "",
-                  handler->auth->base_path, token);
-    json_member_text(&document.json, "url", buffer_string(&url));
-    buffer_deinit(&url);
-
-    json_end(&document.json);
-    response->status = 201;
-    response_set_header(response, "Location", "%s/api/v1/shares/%" PRIu32,
-                        handler->auth->base_path, share->id);
-    return document_send(&document, response, err);
-}
-
 enum { POST_NAME, POST_LIFE, POST_SESSION, POST_MEMBERS };
 
 enum err_code api_add_share(const struct handler_context *handler, struct response *response,
@@ -128,7 +101,30 @@ enum err_code api_add_share(const struct handler_context *handler, struct respon
     rc = shares_add(handler->auth->shares, members[POST_NAME].text,
                     life_s ? clock_wall_ns() + life_s * NS_PER_S : 0, &shared, &share, token,
                     err);
-    return rc ? rc : send_made(handler, &share, token, response, err);
+    if (rc)
+        return rc;
+    struct document document;
+    document_begin(&document);
+    json_object(&document.json);
+    put_share(&document.json, &share);
+    json_member_text(&document.json, "token", token);
+
+    /* The server as the one who asked sees it, also through a proxy. */
+    const char *const protocol = request_header(handler->request, "X-Forwarded-Proto");
+    const bool is_tls =
+        handler->auth->is_tls || (protocol && strcasecmp(protocol, "https") == 0);
+    const char *const host = request_header(handler->request, "Host");
+    struct buffer url = { 0 };
+    buffer_printf(&url, "%s://%s%s/?token=%s", is_tls ? "https" : "http", host ? host : "",
+                  handler->auth->base_path, token);
+    json_member_text(&document.json, "url", buffer_string(&url));
+    buffer_deinit(&url);
+
+    json_end(&document.json);
+    response->status = 201;
+    response_set_header(response, "Location", "%s/api/v1/shares/%" PRIu32,
+                        handler->auth->base_path, share.id);
+    return document_send(&document, response, err);
 }
 
 enum err_code api_list_shares(const struct handler_context *handler, struct response *response,

@@ -40,19 +40,6 @@ static bool is_unnamed(int fd)
     return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0;
 }
 
-/* The list as a file, because it may be longer than a message. */
-static int list_folder(int folder_fd)
-{
-    struct buffer rows = { 0 };
-    SCOPED_FD int fd = memfd_create("list", MFD_CLOEXEC);
-    const bool is_written = fd >= 0 && file_call_list(folder_fd, &rows) == 0 &&
-                            channel_write(fd, rows.data, rows.length);
-    const int sys = errno;
-    buffer_deinit(&rows);
-    errno = sys;
-    return is_written ? scoped_take_fd(&fd) : -1;
-}
-
 static bool is_permitted(const struct folder *folder, const char name[NAME_MAX + 1])
 {
     return is_name(name) && folders_permit(folder, name);
@@ -75,8 +62,20 @@ static int serve_request(const struct file_request *request, const struct folder
     errno = EPERM;
     if (request->kind == FILE_OPEN)
         return open_file(request, folder);
-    if (request->kind == FILE_LIST)
-        return is_store ? list_folder(folder->fd) : -1;
+    if (request->kind == FILE_LIST) {
+        if (!is_store)
+            return -1;
+
+        /* The list as a file, because it may be longer than a message. */
+        struct buffer rows = { 0 };
+        SCOPED_FD int fd = memfd_create("list", MFD_CLOEXEC);
+        const bool is_written = fd >= 0 && file_call_list(folder->fd, &rows) == 0 &&
+                                channel_write(fd, rows.data, rows.length);
+        const int sys = errno;
+        buffer_deinit(&rows);
+        errno = sys;
+        return is_written ? scoped_take_fd(&fd) : -1;
+    }
     if (!is_permitted(folder, request->name))
         return -1;
     switch (request->kind) {

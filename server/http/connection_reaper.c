@@ -55,30 +55,6 @@ static void take_event(struct connection_reaper *reaper, const struct epoll_even
     }
 }
 
-/* When to run again, UINT64_MAX: when something happens. */
-static uint64_t close_late(struct connection_reaper *reaper, uint64_t now_ns)
-{
-    struct connections *const all = &reaper->connections;
-    uint64_t again_ns = UINT64_MAX;
-    for (size_t i = 0; all->used > 0 && i < CONNECTIONS_ROOM; i++) {
-        struct connection *const one = &all->items[i];
-        const enum connection_fate fate = connections_judge(one, now_ns, &again_ns);
-        char byte;
-        if (fate == CONNECTION_STAYS)
-            continue;
-        /* Something that the client sent is still to be read. */
-        if (fate == CONNECTION_IS_HALF &&
-            recv(one->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
-            const uint64_t soon_ns = now_ns + CONNECTIONS_HALF_MS * NS_PER_MS;
-            again_ns = soon_ns < again_ns ? soon_ns : again_ns;
-            continue;
-        }
-        one->phase = CONNECTION_ENDING;
-        end_connection(reaper, i);
-    }
-    return again_ns;
-}
-
 static void *watch_connections(void *argument)
 {
     struct connection_reaper *const reaper = argument;
@@ -90,7 +66,27 @@ static void *watch_connections(void *argument)
         for (int i = 0; i < count; i++)
             take_event(reaper, &events[i]);
         const uint64_t now_ns = clock_now_ns();
-        const uint64_t again_ns = close_late(reaper, now_ns);
+
+        /* UINT64_MAX: the next run is when something happens. */
+        struct connections *const all = &reaper->connections;
+        uint64_t again_ns = UINT64_MAX;
+        for (size_t i = 0; all->used > 0 && i < CONNECTIONS_ROOM; i++) {
+            struct connection *const one = &all->items[i];
+            const enum connection_fate fate = connections_judge(one, now_ns, &again_ns);
+            char byte;
+            if (fate == CONNECTION_STAYS)
+                continue;
+            /* Something that the client sent is still to be read. */
+            if (fate == CONNECTION_IS_HALF &&
+                recv(one->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) {
+                const uint64_t soon_ns = now_ns + CONNECTIONS_HALF_MS * NS_PER_MS;
+                again_ns = soon_ns < again_ns ? soon_ns : again_ns;
+                continue;
+            }
+            one->phase = CONNECTION_ENDING;
+            end_connection(reaper, i);
+        }
+
         const uint64_t left_ns = again_ns > now_ns ? again_ns - now_ns : 0;
         /* A connection that begins while we sleep is late in CONNECTIONS_HEADER_S at the earliest. */
         const uint64_t longest_ns = CONNECTIONS_HEADER_S * NS_PER_S;

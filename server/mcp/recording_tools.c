@@ -56,35 +56,6 @@ static bool make_room(struct call *call)
     return has_room;
 }
 
-static void write_settings(struct json *json, const struct call *call, double seconds)
-{
-    static const char *const texts[] = { "native", "async" };
-    const struct json_value *const given = call->arguments;
-    const struct json_value *const all_threads = json_value_member(given, "all_threads");
-    const bool main_only =
-        json_value_type(all_threads) == JSON_FLAG && !json_value_flag(all_threads);
-    json_object(json);
-    json_member_array(json, "pids");
-    json_number(json, call_number(call, "pid", 0));
-    json_end(json);
-    json_member_number(json, "duration_s", seconds);
-    json_member_text(json, "threads", main_only ? "main" : "all");
-    json_member_bool(json, "subprocesses",
-                     json_value_flag(json_value_member(given, "subprocesses")));
-    if (call_number(call, "rate_hz", 0) > 0)
-        json_member_number(json, "rate_hz", call_number(call, "rate_hz", 0));
-    if (json_value_flag(json_value_member(given, "memory"))) {
-        json_member_array(json, "events");
-        json_text(json, "time");
-        json_text(json, "page-faults");
-        json_end(json);
-    }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (call_text(call, texts[i]))
-            json_member_text(json, texts[i], call_text(call, texts[i]));
-    json_end(json);
-}
-
 enum call_state recording_profile(struct call *call)
 {
     const double seconds = call_number(call, "duration_s", USUAL_SECONDS);
@@ -100,7 +71,33 @@ enum call_state recording_profile(struct call *call)
         return CALL_ANSWERED;
     buffer_text(&target, "/api/v1/sessions");
     json_init(&json, &body);
-    write_settings(&json, call, seconds);
+
+    static const char *const texts[] = { "native", "async" };
+    const struct json_value *const given = call->arguments;
+    const struct json_value *const all_threads = json_value_member(given, "all_threads");
+    const bool main_only =
+        json_value_type(all_threads) == JSON_FLAG && !json_value_flag(all_threads);
+    json_object(&json);
+    json_member_array(&json, "pids");
+    json_number(&json, call_number(call, "pid", 0));
+    json_end(&json);
+    json_member_number(&json, "duration_s", seconds);
+    json_member_text(&json, "threads", main_only ? "main" : "all");
+    json_member_bool(&json, "subprocesses",
+                     json_value_flag(json_value_member(given, "subprocesses")));
+    if (call_number(call, "rate_hz", 0) > 0)
+        json_member_number(&json, "rate_hz", call_number(call, "rate_hz", 0));
+    if (json_value_flag(json_value_member(given, "memory"))) {
+        json_member_array(&json, "events");
+        json_text(&json, "time");
+        json_text(&json, "page-faults");
+        json_end(&json);
+    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (call_text(call, texts[i]))
+            json_member_text(&json, texts[i], call_text(call, texts[i]));
+    json_end(&json);
+
     if (call_ask_json(call, METHOD_POST, &target, buffer_string(&body), &session)) {
         const char *const id = json_value_text(json_value_member(session, "id"));
         if (!id)

@@ -117,29 +117,6 @@ static bool put_path(struct call *call, const char *path, struct buffer *target)
     return true;
 }
 
-/* Appends to the query what was given, or what is usual, but for what the path has. */
-static void put_arguments(const struct call *call, const struct tool *tool,
-                          struct buffer *target)
-{
-    const struct tool_argument *argument = NULL;
-    char name[40], number[32];
-    for (size_t i = 0; (argument = argument_at(tool, i)); i++) {
-        const struct json_value *const given =
-            json_value_member(call->arguments, argument->name);
-        const char *text = json_value_text(given);
-        snprintf(name, sizeof name, "{%s}", argument->name);
-        snprintf(number, sizeof number, "%.9g", json_value_number(given));
-        if (json_value_type(given) == JSON_NUMBER)
-            text = number;
-        if (json_value_type(given) == JSON_FLAG)
-            text = json_value_flag(given) ? "1" : "0";
-        if (!text)
-            text = argument->usual;
-        if (text && !strstr(tool->path, name))
-            call_put_query(target, argument->name, text);
-    }
-}
-
 /* The words of a command line as one text. */
 static void join_words(const struct json_value *words, struct buffer *out)
 {
@@ -271,8 +248,26 @@ enum call_state tool_run(const struct tool *tool, struct call *call)
         buffer_deinit(&target);
         return CALL_ANSWERED;
     }
-    if (!tool->picks)
-        put_arguments(call, tool, &target);
+    if (!tool->picks) {
+        /* The query has what was given, or what is usual, but for what the path has. */
+        const struct tool_argument *argument = NULL;
+        char name[40], number[32];
+        for (size_t i = 0; (argument = argument_at(tool, i)); i++) {
+            const struct json_value *const given =
+                json_value_member(call->arguments, argument->name);
+            const char *text = json_value_text(given);
+            snprintf(name, sizeof name, "{%s}", argument->name);
+            snprintf(number, sizeof number, "%.9g", json_value_number(given));
+            if (json_value_type(given) == JSON_NUMBER)
+                text = number;
+            if (json_value_type(given) == JSON_FLAG)
+                text = json_value_flag(given) ? "1" : "0";
+            if (!text)
+                text = argument->usual;
+            if (text && !strstr(tool->path, name))
+                call_put_query(&target, argument->name, text);
+        }
+    }
     if (tool->members) {
         state = answer_members(tool, call, &target);
     } else if (call_ask(call, tool->method, &target, tool->body, &response)) {

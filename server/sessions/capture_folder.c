@@ -44,22 +44,6 @@ bool captures_name_of(const char *file, char out[CAPTURES_NAME_BYTES])
     return true;
 }
 
-/* With all above it. */
-static enum err_code make_folder(char path[PATH_MAX], struct err *err)
-{
-    struct err why = { 0 };
-    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        const enum err_code rc = trusted_path_make_folder(path, 0700, &why);
-        *at = '/';
-        if (rc && why.sys != EEXIST && why.sys != EROFS && why.sys != EACCES)
-            return err_set(err, rc, "cannot create the folder '%s': %s", path, why.message);
-    }
-    if (trusted_path_make_folder(path, 0700, &why) != ERR_OK && why.sys != EEXIST)
-        return err_set(err, why.code, "cannot create the folder '%s': %s", path, why.message);
-    return ERR_OK;
-}
-
 enum err_code captures_folder_make(const char *wanted, char path_out[PATH_MAX], struct err *err)
 {
     const char *const state = getenv("XDG_STATE_HOME");
@@ -74,7 +58,20 @@ enum err_code captures_folder_make(const char *wanted, char path_out[PATH_MAX], 
         snprintf(path_out, PATH_MAX, "%s/.local/state/pyrometer", home);
     else
         return err_set(err, ERR_INVALID, "no home directory: use --data DIR");
-    return make_folder(path_out, err);
+
+    /* The folders above it first. */
+    struct err why = { 0 };
+    for (char *at = strchr(path_out + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        const enum err_code rc = trusted_path_make_folder(path_out, 0700, &why);
+        *at = '/';
+        if (rc && why.sys != EEXIST && why.sys != EROFS && why.sys != EACCES)
+            return err_set(err, rc, "cannot create the folder '%s': %s", path_out, why.message);
+    }
+    if (trusted_path_make_folder(path_out, 0700, &why) != ERR_OK && why.sys != EEXIST)
+        return err_set(err, why.code, "cannot create the folder '%s': %s", path_out,
+                       why.message);
+    return ERR_OK;
 }
 
 enum err_code captures_folder_open(struct captures_folder *folder, const char *wanted,

@@ -89,25 +89,6 @@ static void put_place(struct json *json, const struct profile_snapshot *snapshot
     put_seconds(json, "seconds", place->ns);
 }
 
-static void put_waits(struct json *json, const struct profile_snapshot *snapshot,
-                      const struct activity_wait *waits)
-{
-    struct activity_place place = waits->place;
-    struct wait_text wait;
-    if (!json_member_if(json, "waits", place.function != 0))
-        return;
-    const bool is_known = waits->mark && wait_of_function(snapshot, waits->mark, &wait);
-    place.ns = waits->ns;
-    json_object(json);
-    put_place(json, snapshot, &place);
-    json_member_text(json, "cause", is_known ? wait_cause_text(wait.cause) : NULL);
-    if (json_member_if(json, "idle", is_known))
-        json_bool(json, wait_cause_is_idle(wait.cause));
-    if (json_member_if(json, "peer", is_known && wait.detail_length > 0))
-        json_string(json, wait.detail, wait.detail_length);
-    json_end(json);
-}
-
 static int by_activity(const void *left, const void *right)
 {
     const struct activity_process *const a = left, *const b = right;
@@ -151,7 +132,23 @@ static void put_processes(struct json *json, const struct profile_snapshot *snap
                 put_place(json, snapshot, &row->hottest);
                 json_end(json);
             }
-            put_waits(json, snapshot, &row->waits);
+            const struct activity_wait *const waits = &row->waits;
+            struct activity_place place = waits->place;
+            struct wait_text wait;
+            if (json_member_if(json, "waits", place.function != 0)) {
+                const bool is_known =
+                    waits->mark && wait_of_function(snapshot, waits->mark, &wait);
+                place.ns = waits->ns;
+                json_object(json);
+                put_place(json, snapshot, &place);
+                json_member_text(json, "cause", is_known ? wait_cause_text(wait.cause) : NULL);
+                if (json_member_if(json, "idle", is_known))
+                    json_bool(json, wait_cause_is_idle(wait.cause));
+                if (json_member_if(json, "peer", is_known && wait.detail_length > 0))
+                    json_string(json, wait.detail, wait.detail_length);
+                json_end(json);
+            }
+
             json_end(json);
         }
     json_end(json);

@@ -22,40 +22,6 @@ static unsigned value_of(const char *const *texts, const char *text)
     return value < 0 ? 0 : (unsigned)value;
 }
 
-static void describe_start(struct open_capture *opened)
-{
-    const struct capture_metadata *const info = reader_metadata(opened->reader);
-    opened->target = (struct session_target){ .pid = (pid_t)info->pid,
-                                              .argc = info->argv.count,
-                                              .argv = info->argv.items,
-                                              .executable = info->executable,
-                                              .python = info->python,
-                                              .validated = info->validated != 0 };
-    opened->options =
-        (struct session_options){ .pids = { (pid_t)info->pid },
-                                  .pid_count = 1,
-                                  .rate_hz = (double)info->rate_uhz / 1e6,
-                                  .duration_ns = info->duration_ns,
-                                  .all_threads = info->all_threads != 0,
-                                  .mode = value_of(session_mode_texts, info->mode),
-                                  .native = info->native <= SESSION_NATIVE_FULL
-                                                ? (enum session_native)info->native
-                                                : SESSION_NATIVE_OFF,
-                                  .no_gc = info->no_gc != 0,
-                                  .opcodes = info->opcodes != 0,
-                                  .async = value_of(session_async_texts, info->async),
-                                  .engine = value_of(session_engine_texts, info->engine),
-                                  .stop = *info->stop ? value_of(session_stop_texts, info->stop)
-                                          : info->blocking ? SESSION_STOP_ALWAYS
-                                                           : SESSION_STOP_NEVER,
-                                  .max_stop_percent = (double)info->max_stop_ppm / 1e4,
-                                  .memory_bytes = (size_t)info->memory_bytes,
-                                  .max_cpu_percent = (double)info->max_cpu_ppm / 1e4 };
-    opened->host = info->host;
-    opened->foreign = *info->foreign ? info->foreign : NULL;
-    recorded_filters_take(info, &opened->filters, opened->ignored);
-}
-
 /* The first word of the command line, and of the titles that processes gave themselves. */
 static enum err_code hide_arguments(struct open_capture *opened, struct err *err)
 {
@@ -133,8 +99,38 @@ enum err_code open_capture_open(const char *name, int fd, const struct reader_pa
     if (rc && !is_named)
         err_wrap(err, rc, "cannot read '%.200s'", name);
     /* Without an index the metadata of the end are read last, and may replace lists. */
-    if (!rc)
-        describe_start(opened);
+    if (!rc) {
+        const struct capture_metadata *const info = reader_metadata(opened->reader);
+        opened->target = (struct session_target){ .pid = (pid_t)info->pid,
+                                                  .argc = info->argv.count,
+                                                  .argv = info->argv.items,
+                                                  .executable = info->executable,
+                                                  .python = info->python,
+                                                  .validated = info->validated != 0 };
+        opened->options = (struct session_options){
+            .pids = { (pid_t)info->pid },
+            .pid_count = 1,
+            .rate_hz = (double)info->rate_uhz / 1e6,
+            .duration_ns = info->duration_ns,
+            .all_threads = info->all_threads != 0,
+            .mode = value_of(session_mode_texts, info->mode),
+            .native = info->native <= SESSION_NATIVE_FULL ? (enum session_native)info->native
+                                                          : SESSION_NATIVE_OFF,
+            .no_gc = info->no_gc != 0,
+            .opcodes = info->opcodes != 0,
+            .async = value_of(session_async_texts, info->async),
+            .engine = value_of(session_engine_texts, info->engine),
+            .stop = *info->stop      ? value_of(session_stop_texts, info->stop)
+                    : info->blocking ? SESSION_STOP_ALWAYS
+                                     : SESSION_STOP_NEVER,
+            .max_stop_percent = (double)info->max_stop_ppm / 1e4,
+            .memory_bytes = (size_t)info->memory_bytes,
+            .max_cpu_percent = (double)info->max_cpu_ppm / 1e4
+        };
+        opened->host = info->host;
+        opened->foreign = *info->foreign ? info->foreign : NULL;
+        recorded_filters_take(info, &opened->filters, opened->ignored);
+    }
     if (!rc && hides_arguments)
         rc = hide_arguments(opened, err);
     if (!rc)

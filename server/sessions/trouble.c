@@ -144,30 +144,6 @@ static enum err_code follow_loop(struct trouble *trouble, const struct run *run,
     return ERR_OK;
 }
 
-/* Takes the samples of the windows. */
-static enum err_code take_samples(struct trouble *trouble,
-                                  const struct profile_snapshot *snapshot,
-                                  struct recent_window *const *windows, size_t count,
-                                  struct err *err)
-{
-    struct own_code levels;
-    unsigned char *const own = calloc(snapshot->sizes.functions + 1, sizeof *own);
-    enum err_code rc = own ? own_code_find(snapshot, &levels, own, err) : err_nomem(err);
-    for (size_t i = 0; i < count && !rc; i++) {
-        const struct recent_window *const window = windows[i];
-        trouble->seen_ns = trouble->begin_ns + window->end_ns;
-        for (size_t k = 0; k < window->count && !rc; k++) {
-            const struct run *const run = &window->runs[k];
-            if (trouble->progress_ns < trouble->seen_ns && is_progress(snapshot, own, run))
-                trouble->progress_ns = trouble->seen_ns;
-            if (trouble->limits.loop_blocked_ns)
-                rc = follow_loop(trouble, run, find_callback(snapshot, run->node), err);
-        }
-    }
-    free(own);
-    return rc;
-}
-
 /* The memory of the processes that are sampled now. */
 static uint64_t count_rss(struct session *session)
 {
@@ -267,8 +243,23 @@ enum err_code trouble_check(struct trouble *trouble, struct session *session,
         recent_take(trouble->recent, trouble->seen_ns - trouble->begin_ns, windows);
     enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
     const bool has_snapshot = !rc;
-    if (!rc)
-        rc = take_samples(trouble, &snapshot, windows, count, err);
+    if (!rc) {
+        struct own_code levels;
+        unsigned char *const own = calloc(snapshot.sizes.functions + 1, sizeof *own);
+        rc = own ? own_code_find(&snapshot, &levels, own, err) : err_nomem(err);
+        for (size_t i = 0; i < count && !rc; i++) {
+            const struct recent_window *const window = windows[i];
+            trouble->seen_ns = trouble->begin_ns + window->end_ns;
+            for (size_t k = 0; k < window->count && !rc; k++) {
+                const struct run *const run = &window->runs[k];
+                if (trouble->progress_ns < trouble->seen_ns && is_progress(&snapshot, own, run))
+                    trouble->progress_ns = trouble->seen_ns;
+                if (trouble->limits.loop_blocked_ns)
+                    rc = follow_loop(trouble, run, find_callback(&snapshot, run->node), err);
+            }
+        }
+        free(own);
+    }
     for (size_t i = 0; i < count; i++)
         recent_release(windows[i]);
     if (!rc)

@@ -138,14 +138,6 @@ static bool is_waiting_call(const struct line *line, size_t index)
            is(line, index + 1, "(");
 }
 
-static size_t count_waiting_calls(const struct line *line, struct range range)
-{
-    size_t count = 0;
-    for (size_t i = range.first; i < range.end; i++)
-        count += is_waiting_call(line, i);
-    return count;
-}
-
 /* The first of `range` at this depth that is the text; range.end: there is none. */
 static size_t find_at(const struct line *line, struct range range, uint32_t depth,
                       const char *text)
@@ -279,7 +271,10 @@ static struct range search_line(const struct line *line, bool is_held)
 {
     const struct range all = { 0, line->count };
     const size_t with = is(line, 0, "async") ? 1 : 0;
-    const size_t calls = count_waiting_calls(line, all);
+    size_t calls = 0;
+    for (size_t i = all.first; i < all.end; i++)
+        calls += is_waiting_call(line, i);
+
     if (is(line, with, "with")) {
         const struct range item = find_item(line, with);
         const size_t colon = find_at(line, (struct range){ with, line->count }, 0, ":");

@@ -2,20 +2,6 @@
 
 #include <string.h>
 
-/* "ESC [ 5 ~" */
-static int by_number(const char *text, size_t length)
-{
-    static const struct {
-        const char *text;
-        int key;
-    } rows[] = { { "1", KEY_HOME }, { "7", KEY_HOME },    { "4", KEY_END },
-                 { "8", KEY_END },  { "5", KEY_PAGE_UP }, { "6", KEY_PAGE_DOWN } };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strlen(rows[i].text) == length && memcmp(rows[i].text, text, length) == 0)
-            return rows[i].key;
-    return KEY_NONE;
-}
-
 int keys_next(const char **at, const char *end)
 {
     const char *const start = *at;
@@ -34,8 +20,20 @@ int keys_next(const char **at, const char *end)
     if (last == end)
         return KEY_NONE;
 
-    if (*last == '~')
-        return by_number(start + 2, (size_t)(last - start - 2));
+    if (*last == '~') {
+        /* "ESC [ 5 ~" */
+        const char *const text = start + 2;
+        const size_t length = (size_t)(last - start - 2);
+        static const struct {
+            const char *text;
+            int key;
+        } rows[] = { { "1", KEY_HOME }, { "7", KEY_HOME },    { "4", KEY_END },
+                     { "8", KEY_END },  { "5", KEY_PAGE_UP }, { "6", KEY_PAGE_DOWN } };
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            if (strlen(rows[i].text) == length && memcmp(rows[i].text, text, length) == 0)
+                return rows[i].key;
+        return KEY_NONE;
+    }
 
     const char letter = *last;
     switch (letter) {
