@@ -36,6 +36,13 @@ struct trace {
     uint64_t cut_samples;
     struct profile_thread thread;
     int32_t pid;
+    struct track {
+        process_id process;
+        int32_t tid;    /* 0: unknown */
+        uint64_t ident; /* if tid is unknown */
+        size_t first;   /* of its rows: the number in slices */
+        size_t row;     /* of slices */
+    } * tracks;         /* rows of threads; those of a thread together */
 };
 
 /* A thread of unknown number has its track by what else it is known by. */
@@ -144,12 +151,84 @@ static void step_over(struct trace *trace, const struct slice_part *part)
     }
 }
 
-static enum err_code put_thread(struct trace *trace, size_t index, struct err *err)
+static int by_ident(const void *left, const void *right)
 {
-    const thread_id id = trace->slices.threads[index];
-    const uint64_t before = trace->slices.unordered_samples;
+    const struct track *const a = left, *const b = right;
+    if (a->process != b->process)
+        return (a->process > b->process) - (a->process < b->process);
+    return (a->ident > b->ident) - (a->ident < b->ident);
+}
+
+static int by_thread(const void *left, const void *right)
+{
+    const struct track *const a = left, *const b = right;
+    if (a->process != b->process)
+        return (a->process > b->process) - (a->process < b->process);
+    if (a->tid != b->tid)
+        return (a->tid > b->tid) - (a->tid < b->tid);
+    if (a->tid == 0 && a->ident != b->ident)
+        return (a->ident > b->ident) - (a->ident < b->ident);
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+static int by_first_row(const void *left, const void *right)
+{
+    const struct track *const a = left, *const b = right;
+    if (a->first != b->first)
+        return (a->first > b->first) - (a->first < b->first);
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+/* A thread has several rows if it got its name late, or if its number was unknown at first: then it is that of a row with its ident.  Its
+ * rows are one track. */
+static enum err_code find_tracks(struct trace *trace, struct err *err)
+{
+    const struct slices *const slices = &trace->slices;
+    const size_t count = slices->thread_count;
+    struct track *const known = malloc((count + 1) * sizeof *known);
+    size_t known_count = 0;
+    trace->tracks = malloc((count + 1) * sizeof *trace->tracks);
+    if (!known || !trace->tracks) {
+        free(known);
+        return err_nomem(err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct profile_thread thread =
+            profile_thread_at(trace->snapshot, slices->threads[i]);
+        trace->tracks[i] = (struct track){ thread.process, thread.tid, thread.ident, i, i };
+        if (thread.tid && thread.ident)
+            known[known_count++] = trace->tracks[i];
+    }
+    qsort(known, known_count, sizeof *known, by_ident);
+    for (size_t i = 0; i < count; i++) {
+        struct track *const track = &trace->tracks[i];
+        const struct track *const other =
+            track->tid ? NULL : bsearch(track, known, known_count, sizeof *known, by_ident);
+        track->tid = other ? other->tid : track->tid;
+    }
+    free(known);
+    qsort(trace->tracks, count, sizeof *trace->tracks, by_thread);
+    for (size_t i = 1; i < count; i++) {
+        struct track *const track = &trace->tracks[i];
+        if (track[-1].process == track->process && track[-1].tid == track->tid &&
+            (track->tid || track[-1].ident == track->ident))
+            track->first = track[-1].first;
+    }
+    qsort(trace->tracks, count, sizeof *trace->tracks, by_first_row);
+    return ERR_OK;
+}
+
+/* The rows of one thread, which has the name of the last of them. */
+static enum err_code put_thread(struct trace *trace, const struct track *rows, size_t count,
+                                struct err *err)
+{
+    const struct slices *const slices = &trace->slices;
+    const thread_id last = slices->threads[rows[count - 1].row];
+    const uint64_t before = slices->unordered_samples;
+    uint64_t samples = 0;
     enum err_code rc = ERR_OK;
-    trace->thread = profile_thread_at(trace->snapshot, id);
+    trace->thread = profile_thread_at(trace->snapshot, last);
+    trace->thread.tid = rows->tid;
     const struct profile_process process =
         profile_process_at(trace->snapshot, trace->thread.process);
     const bool is_new = process.pid != trace->pid;
@@ -166,20 +245,24 @@ static enum err_code put_thread(struct trace *trace, size_t index, struct err *e
                   (struct strtab_string){ text.data, (uint32_t)text.length });
         buffer_deinit(&text);
     }
-    for (size_t i = 0; i < trace->slices.count && !rc; i++) {
-        struct slice_part part;
-        rc = slices_part(&trace->slices, i, id, SLICES_BY_TREE, &trace->order, &part, err);
-        if (rc)
-            break;
-        step_over(trace, &part);
-        slice_part_deinit(&part);
-    }
+    for (size_t i = 0; i < slices->count && !rc; i++)
+        for (size_t j = 0; j < count && !rc; j++) {
+            struct slice_part part;
+            rc = slices_part(&trace->slices, i, slices->threads[rows[j].row], SLICES_BY_TREE,
+                             &trace->order, &part, err);
+            if (rc)
+                break;
+            step_over(trace, &part);
+            slice_part_deinit(&part);
+        }
     close_below(trace, 0);
 
-    const uint64_t unordered = trace->slices.unordered_samples - before;
+    const uint64_t unordered = slices->unordered_samples - before;
     struct buffer name = { 0 };
-    names_put_thread(&name, trace->snapshot, trace->slices.threads[index]);
-    slices_put_note(&name, unordered, trace->slices.samples[index]);
+    for (size_t i = 0; i < count; i++)
+        samples += slices->samples[rows[i].row];
+    names_put_thread(&name, trace->snapshot, last);
+    slices_put_note(&name, unordered, samples);
     put_label(trace, "thread_name", "name",
               (struct strtab_string){ name.data, (uint32_t)name.length });
     buffer_deinit(&name);
@@ -191,6 +274,8 @@ static enum err_code start_trace(struct trace *trace, struct err *err)
     enum err_code rc = slices_init(&trace->slices, trace->source, MAX_RUNS, err);
     if (!rc)
         rc = preorder_init(&trace->order, trace->snapshot, err);
+    if (!rc)
+        rc = find_tracks(trace, err);
     if (rc)
         return rc;
     const size_t room = (size_t)trace->order.max_depth + 1;
@@ -218,8 +303,12 @@ enum err_code report_write_chrome_trace(const struct report_source *source, stru
         json_key(&trace.json, "selection");
         report_header_write(trace.source->header, &trace.json);
         json_member_array(&trace.json, "traceEvents");
-        for (size_t i = 0; i < trace.slices.thread_count && !rc; i++)
-            rc = put_thread(&trace, i, err);
+        for (size_t i = 0, next; i < trace.slices.thread_count && !rc; i = next) {
+            for (next = i + 1; next < trace.slices.thread_count &&
+                               trace.tracks[next].first == trace.tracks[i].first;)
+                next++;
+            rc = put_thread(&trace, &trace.tracks[i], next - i, err);
+        }
         json_end(&trace.json);
         json_member_int(&trace.json, "samplesCut", (int64_t)trace.cut_samples);
         json_member_int(&trace.json, "samplesNotInOrder",
@@ -230,6 +319,7 @@ enum err_code report_write_chrome_trace(const struct report_source *source, stru
     }
     slices_deinit(&trace.slices);
     preorder_deinit(&trace.order);
+    free(trace.tracks);
     free(trace.open);
     free(trace.path);
     return rc;
