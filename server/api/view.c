@@ -129,7 +129,7 @@ static void write_view(struct json *json, const struct session_request *asked,
     }
     if (tree) {
         json_key(json, "tree");
-        tree_write(json, tree, epoch, 0);
+        tree_write(json, tree, epoch, 0, NULL);
     }
     json_end(json);
 }
@@ -213,7 +213,7 @@ static enum err_code write_tree(const struct session_request *asked, struct json
                                 struct err *err)
 {
     (void)err;
-    tree_write_tables(json, &asked->snapshot, asked->query.view.since);
+    tree_write_tables(json, &asked->snapshot, asked->query.view.since, NULL);
     return ERR_OK;
 }
 

@@ -59,19 +59,27 @@ enum err_code embedded_write_heat(struct json *json, const struct report_source 
     return ERR_OK;
 }
 
-/* The processes of `from` that have the pids of the chosen ones: a report with filters has tables of its own.  Returns their number. */
+/* The processes of `from` that have the pids of the chosen ones, or of those of the chosen threads: a report with filters has tables of
+ * its own.  Returns their number. */
 static size_t find_processes(const struct report_source *source,
                              const struct profile_snapshot *from, process_id *out)
 {
     const struct view_query *const query = source->query;
+    const struct profile_snapshot *const snapshot = source->snapshot;
+    const size_t chosen = query->processes ? query->process_count : query->thread_count;
     size_t count = 0;
     for (process_id id = 0; id < from->sizes.processes; id++)
-        for (size_t i = 0; i < query->process_count; i++)
-            if (profile_process_at(source->snapshot, query->processes[i]).pid ==
-                profile_process_at(from, id).pid) {
+        for (size_t i = 0; i < chosen; i++) {
+            if (!query->processes && query->threads[i] >= snapshot->sizes.threads)
+                continue;
+            const process_id process =
+                query->processes ? query->processes[i]
+                                 : profile_thread_at(snapshot, query->threads[i]).process;
+            if (profile_process_at(snapshot, process).pid == profile_process_at(from, id).pid) {
                 out[count++] = id;
                 break;
             }
+        }
     return count;
 }
 

@@ -6,6 +6,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/own_code.h"
 #include "server/wire/json.h"
+#include "server/wire/kept_rows.h"
 #include "server/wire/own_code.h"
 
 typedef const struct profile_snapshot *snapshot_ref;
@@ -124,23 +125,26 @@ static void begin_table(struct json *json, const char *name, uint32_t first)
     json_member_uint(json, "first", first);
 }
 
-/* Rows first to end. */
+/* Rows first to end.  is_kept: by row; NULL: all are. */
 static void write_table(struct json *json, snapshot_ref snapshot, const char *name,
-                        const struct column *columns, uint32_t first, uint32_t end)
+                        const struct column *columns, uint32_t first, uint32_t end,
+                        const bool *is_kept)
 {
     begin_table(json, name, first);
     for (const struct column *column = columns; column->name; column++) {
         json_member_array(json, column->name);
         for (uint32_t id = first; id < end; id++)
-            json_int(json, column->value(snapshot, id));
+            json_int(json, !is_kept || is_kept[id] ? column->value(snapshot, id) : 0);
         json_end(json);
     }
     json_end(json);
 }
 
 void tree_write_tables(struct json *json, const struct profile_snapshot *snapshot,
-                       uint32_t since)
+                       uint32_t since, const struct kept_rows *kept)
 {
+    static const struct kept_rows all = { .snapshot = NULL };
+    const struct kept_rows *const rows = kept ? kept : &all;
     const struct profile_sizes from = profile_snapshot_sizes_at(snapshot, since);
     const struct profile_sizes to = snapshot->sizes;
     json_member_uint(json, "since", since);
@@ -150,17 +154,20 @@ void tree_write_tables(struct json *json, const struct profile_snapshot *snapsho
     const uint32_t count = packages_count(packages);
     if (since == 0 && count > 0) {
         json_member_object(json, "packages");
-        for (uint32_t i = 0; i < count; i++) {
-            json_member_text(json, packages->rows[i].path, packages->rows[i].package);
-        }
+        for (uint32_t i = 0; i < count; i++)
+            if (!kept || kept->packages[i])
+                json_member_text(json, packages->rows[i].path, packages->rows[i].package);
         json_end(json);
     }
 
     struct own_code own;
     if (own_code_find(snapshot, &own, NULL, NULL) == ERR_OK) {
         json_member_array(json, "own_code");
-        for (size_t i = 0; i < own.count; i++)
+        for (size_t i = 0; i < own.count; i++) {
+            if (kept)
+                kept_rows_cut_packages(kept, &own.levels[i]);
             own_code_write(json, &own.levels[i]);
+        }
         json_end(json);
     }
 
@@ -168,24 +175,28 @@ void tree_write_tables(struct json *json, const struct profile_snapshot *snapsho
     json_member_array(json, "values");
     for (uint32_t id = from.strings; id < to.strings; id++) {
         const struct strtab_string string = profile_string(snapshot, id);
-        json_string(json, string.text, string.length);
+        json_string(json, string.text, !rows->strings || rows->strings[id] ? string.length : 0);
     }
     json_end(json);
     json_end(json);
 
-    write_table(json, snapshot, "libraries", library_columns, from.libraries, to.libraries);
-    write_table(json, snapshot, "functions", function_columns, from.functions, to.functions);
-    write_table(json, snapshot, "nodes", node_columns, from.nodes, to.nodes);
-    write_table(json, snapshot, "threads", thread_columns, from.threads, to.threads);
-    write_table(json, snapshot, "processes", process_columns, from.processes, to.processes);
+    write_table(json, snapshot, "libraries", library_columns, from.libraries, to.libraries,
+                rows->libraries);
+    write_table(json, snapshot, "functions", function_columns, from.functions, to.functions,
+                rows->functions);
+    write_table(json, snapshot, "nodes", node_columns, from.nodes, to.nodes, rows->nodes);
+    write_table(json, snapshot, "threads", thread_columns, from.threads, to.threads,
+                rows->threads);
+    write_table(json, snapshot, "processes", process_columns, from.processes, to.processes,
+                rows->processes);
 }
 
 void tree_write(struct json *json, const struct profile_snapshot *snapshot, const char *epoch,
-                uint32_t since)
+                uint32_t since, const struct kept_rows *kept)
 {
     json_object(json);
     json_member_text(json, "epoch", epoch);
     json_member_uint(json, "generation", snapshot->generation);
-    tree_write_tables(json, snapshot, since);
+    tree_write_tables(json, snapshot, since, kept);
     json_end(json);
 }

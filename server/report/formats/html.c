@@ -16,6 +16,7 @@
 #include "server/report/timed.h"
 #include "server/wire/assets.h"
 #include "server/wire/json.h"
+#include "server/wire/kept_rows.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
 #include "server/wire/tree.h"
@@ -105,11 +106,25 @@ static void write_origin(struct json *json, const struct report_source *source)
     report_header_write(source->header, json);
 }
 
-static void write_tree(struct json *json, const struct report_source *source,
-                       const struct timed *timed)
+/* Names of what is not in the report are not in the file.  Of the processes, those have names of which the memory is shown. */
+static enum err_code write_tree(struct json *json, const struct report_source *source,
+                                const struct timed *timed, struct err *err)
 {
+    const struct view_query *const query = source->query;
+    struct kept_rows kept;
+    const enum err_code rc = kept_rows_init(&kept, source->snapshot, err);
+    if (rc)
+        return rc;
+    for (size_t part = 0; part < timed->part_count; part++)
+        for (size_t i = 0; i < timed->parts[part].count; i++)
+            kept_rows_cell(&kept, timed->parts[part].cells[i].thread,
+                           timed->parts[part].cells[i].node);
+    for (process_id id = 0; id < source->snapshot->sizes.processes; id++)
+        if (!query->processes && !query->threads)
+            kept_rows_process(&kept, id);
     json_key(json, "tree");
-    tree_write(json, source->snapshot, source->session->epoch, 0);
+    tree_write(json, source->snapshot, source->session->epoch, 0, &kept);
+    kept_rows_deinit(&kept);
 
     /* Cells have a column of what a sample stands for only where it differs. */
     const bool has_periods = source->header->has_periods;
@@ -129,6 +144,7 @@ static void write_tree(struct json *json, const struct report_source *source,
         json_end(json);
     }
     json_end(json);
+    return ERR_OK;
 }
 
 /* With tables of its own: the page finds out which functions and stacks are the same. */
@@ -136,18 +152,18 @@ static enum err_code write_baseline(struct json *json, const struct report_sourc
                                     bool by_time, struct err *err)
 {
     struct timed timed;
-    const enum err_code rc = timed_init(&timed, baseline, err);
+    enum err_code rc = timed_init(&timed, baseline, err);
     if (rc)
         return rc;
     json_member_object(json, "baseline");
     json_member_text(json, "by", by_time ? "time" : "samples");
     write_origin(json, baseline);
-    write_tree(json, baseline, &timed);
-    if (timed.slots.count > 0)
+    rc = write_tree(json, baseline, &timed, err);
+    if (!rc && timed.slots.count > 0)
         write_slots(json, &timed.slots);
     json_end(json);
     timed_deinit(&timed);
-    return ERR_OK;
+    return rc;
 }
 
 static enum err_code write_profile(const struct report_source *source, const struct page *page,
@@ -165,8 +181,9 @@ static enum err_code write_profile(const struct report_source *source, const str
     rc = write_quality(&json, source, err);
     if (!source->session->is_anonymized)
         source_links_write(&json, &source->settings.links);
-    write_tree(&json, source, &timed);
-    if (timed.slots.count > 0)
+    if (!rc)
+        rc = write_tree(&json, source, &timed, err);
+    if (!rc && timed.slots.count > 0)
         write_slots(&json, &timed.slots);
     if (!rc && timed.slots.count > 0)
         rc = kept_runs_write(&json, source, err);

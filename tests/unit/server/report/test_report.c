@@ -15,6 +15,8 @@
 #include "server/wire/assets.h"
 #include "server/wire/session.h"
 #include "tests/support/fake_session.h"
+#include "tests/support/made_profile.h"
+#include "tests/support/sample_session.h"
 #include "tests/support/test.h"
 
 enum { DEEP = 10000 };
@@ -285,6 +287,81 @@ static void html_report_is_the_page_with_the_profile_inside(void **state)
     session_destroy(session);
 }
 
+static void html_report_has_no_names_of_what_was_filtered_away(void **state)
+{
+    static const char *const gone[] = { "render",     "_find_and_load", "six",    "worker;",
+                                        "MainThread", "view.py",        "onerror" };
+    static const char *const kept[] = { "Tree.walk", "<GC>", "/srv/lib/tree.py", "python3" };
+    struct sample_session *const session = sample_session_small();
+    struct report_source source = session->source;
+    const thread_id child = 2;
+    const struct view_query query = { .threads = &child, .thread_count = 1 };
+    struct buffer out = { 0 };
+    (void)state;
+    source.query = &query;
+    source.header = NULL;
+    assert_int_equal(report_write(report_find("flamegraph"), &source, &out, NULL), ERR_OK);
+    assert_non_null(buffer_string(&out));
+    cJSON *const json = payload_of(&out);
+    cJSON_DeleteItemFromObject(json, "session"); /* names the program */
+    char *const text = cJSON_PrintUnformatted(json);
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (strstr(text, gone[i]))
+            fail_msg("it has '%s'", gone[i]);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (!strstr(text, kept[i]))
+            fail_msg("it lacks '%s'", kept[i]);
+    free(text);
+    cJSON_Delete(json);
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
+static void a_thread_that_is_named_late_is_one_track(void **state)
+{
+    /* Its name and its number were unknown at first; another thread has its ident later. */
+    const struct profile_thread rows[] = { { .ident = 9 },
+                                           { .tid = 5, .ident = 9 },
+                                           { .tid = 5, .ident = 9 },
+                                           { .tid = 6, .ident = 9 } };
+    struct profile *const profile = made_profile();
+    thread_id ids[4];
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct profile_thread row = rows[i];
+        row.name = made_string(profile, i == 2 ? "late" : "");
+        assert_ok(profile_process(profile, 4711, 0, &row.process, NULL), NULL);
+        assert_ok(profile_thread(profile, &row, &ids[i], NULL), NULL);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        made_add_at(profile, ids[i], "main;work", i * NS_PER_S + NS_PER_S / 10, NS_PER_S / 10,
+                    8);
+        made_seal(profile, i + 1);
+    }
+    struct sample_session *const session = sample_session_of(profile);
+    struct buffer out = { 0 };
+    assert_int_equal(report_write(report_find("chrome-trace"), &session->source, &out, NULL),
+                     ERR_OK);
+    cJSON *const json = cJSON_Parse(buffer_string(&out));
+    const cJSON *event;
+    size_t named = 0, begun = 0;
+    cJSON_ArrayForEach(event, at(json, "traceEvents"))
+    {
+        const bool is_label = strcmp(at(event, "name")->valuestring, "thread_name") == 0;
+        const int tid = at(event, "tid")->valueint;
+        assert_true(tid == 5 || tid == 6);
+        begun += strcmp(at(event, "ph")->valuestring, "B") == 0 && tid == 5;
+        if (is_label && tid == 5)
+            assert_non_null(strstr(at(at(event, "args"), "name")->valuestring, "late (5)"));
+        named += is_label;
+    }
+    assert_int_equal(named, 2);
+    assert_true(begun >= 2);
+    cJSON_Delete(json);
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
 /* One second in which `lines` lines of one function had a sample each. */
 static void add_second(struct session *session, int32_t lines)
 {
@@ -366,6 +443,8 @@ TEST_GROUP(cmocka_unit_test(folded_stacks_are_sorted_by_count_then_text),
            cmocka_unit_test(empty_profile_is_an_empty_report),
            cmocka_unit_test(base64_follows_the_vectors_of_its_rfc),
            cmocka_unit_test(html_report_is_the_page_with_the_profile_inside),
+           cmocka_unit_test(html_report_has_no_names_of_what_was_filtered_away),
+           cmocka_unit_test(a_thread_that_is_named_late_is_one_track),
            cmocka_unit_test(cells_of_a_report_say_when_they_were),
            cmocka_unit_test(time_gets_coarser_where_a_report_would_get_large),
            cmocka_unit_test(html_report_holds_its_policy_and_no_name_in_the_open))
