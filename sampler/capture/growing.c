@@ -104,8 +104,9 @@ static enum err_code take_block(struct growing *growing, enum capture_kind kind,
     if (kind == CAPTURE_MEASURED) {
         struct byte_reader in = byte_reader_over(&growing->raw);
         struct windows_block block;
-        const enum err_code rc = windows_decode_measured(
-            &in, &growing->names, growing->metadata.unit_ns, &growing->sizes, &block, err);
+        const enum err_code rc =
+            windows_decode_measured(&in, &growing->names, growing->metadata.unit_ns,
+                                    &growing->sizes, growing->profile, &block, err);
         if (rc)
             return rc;
         windows_block_deinit(&growing->measured[block.measure]);

@@ -388,14 +388,26 @@ static enum err_code end_merge(struct merge *merge, struct err *err)
     return rc ? rc : writer_finish(&merge->writer, &metadata, err);
 }
 
-/* Closes the window of the measure of this one. */
-static enum err_code seal_output(struct merge *merge, const struct capture_window *window,
-                                 uint64_t end_ns, struct err *err)
+/* The measure of the result that the window of an input is of. */
+static enum err_code map_measure(struct merge *merge, const struct input *input,
+                                 enum measure *out, struct err *err)
 {
-    return window->measure == MEASURE_TIME
-               ? writer_seal(&merge->writer, end_ns, window->period_ns, err)
-               : writer_seal_measured(&merge->writer, window->measure, end_ns,
-                                      window->period_ns, err);
+    const struct profile_snapshot rows = { .profile = reader_profile(input->reader) };
+    *out = input->window.measure;
+    if (*out < MEASURE_KNOWN)
+        return ERR_OK;
+    const struct measure_facts *const facts = profile_measure(&rows, *out);
+    return profile_foreign_measure(merge->profile, facts->pprof_type, facts->pprof_unit, out,
+                                   err);
+}
+
+/* Closes the window of the measure. */
+static enum err_code seal_output(struct merge *merge, enum measure measure, uint64_t end_ns,
+                                 uint64_t period, struct err *err)
+{
+    return measure == MEASURE_TIME
+               ? writer_seal(&merge->writer, end_ns, period, err)
+               : writer_seal_measured(&merge->writer, measure, end_ns, period, err);
 }
 
 static enum err_code run_merge(struct merge *merge, size_t memory_bytes, writer_take take,
@@ -419,11 +431,14 @@ static enum err_code run_merge(struct merge *merge, size_t memory_bytes, writer_
         const struct capture_window *const window = &input->window;
         const uint64_t start_ns = move_time(input, window->start_ns);
         const uint64_t end_ns = move_time(input, window->end_ns);
+        enum measure measure;
+        rc = map_measure(merge, input, &measure, err);
         /* A gap without samples. */
-        if (start_ns > merge->now_ns[window->measure])
-            rc = seal_output(merge, window, start_ns, err);
+        if (!rc && start_ns > merge->now_ns[measure])
+            rc = seal_output(merge, measure, start_ns, window->period_ns, err);
         for (size_t i = 0; i < window->run_count && !rc; i++) {
             struct run run_merge = window->runs[i];
+            run_merge.measure = (uint8_t)measure;
             run_merge.thread = input->threads[run_merge.thread];
             run_merge.node = input->nodes[run_merge.node];
             run_merge.first_ns = move_time(input, run_merge.first_ns);
@@ -434,8 +449,8 @@ static enum err_code run_merge(struct merge *merge, size_t memory_bytes, writer_
             rc = writer_run(&merge->writer, &run_merge, err);
         }
         if (!rc && !window->is_open) {
-            rc = seal_output(merge, window, end_ns, err);
-            merge->now_ns[window->measure] = end_ns;
+            rc = seal_output(merge, measure, end_ns, window->period_ns, err);
+            merge->now_ns[measure] = end_ns;
         }
         /* The last flush has the counters of all blocks. */
         if (!rc)

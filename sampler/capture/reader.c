@@ -282,7 +282,7 @@ static enum err_code take_block(struct reader *reader, const struct block_head *
         windows_block_deinit(&reader->block);
         reader->window = 0;
         rc = windows_decode_measured(&in, &reader->names, reader->metadata.unit_ns,
-                                     &reader->sizes, &reader->block, err);
+                                     &reader->sizes, reader->profile, &reader->block, err);
     } else if (head->kind == CAPTURE_SOURCE) {
         const struct buffer raw = reader->raw;
         source_texts_deinit(&reader->texts);

@@ -50,7 +50,6 @@ struct block_window {
 /* Collects the runs of the next block. */
 struct windows_encoder {
     uint64_t unit_ns;
-    enum measure measure;
     bool marks_native; /* as names_set_live */
     uint64_t start_ns; /* of the open window */
     struct idmap index;
@@ -66,8 +65,7 @@ struct windows_encoder {
     size_t window_count, window_room;
 };
 
-void windows_encoder_init(struct windows_encoder *encoder, enum measure measure,
-                          uint64_t unit_ns);
+void windows_encoder_init(struct windows_encoder *encoder, uint64_t unit_ns);
 void windows_encoder_deinit(struct windows_encoder *encoder);
 /* Adds a run to the open window. */
 MUST_CHECK enum err_code windows_encoder_add(struct windows_encoder *encoder,
@@ -92,6 +90,9 @@ uint64_t windows_encoder_samples(const struct windows_encoder *encoder);
 MUST_CHECK enum err_code windows_encode(struct windows_encoder *encoder,
                                         const struct quality *quality, uint64_t lost,
                                         struct buffer *out, struct err *err);
+/* Appends the name of a measure, with which a block of it begins. */
+void windows_encode_measure(const struct profile_snapshot *snapshot, enum measure measure,
+                            struct buffer *out);
 void windows_encoder_forget(struct windows_encoder *encoder);
 
 /* Places of the blocks of a stream so far. */
@@ -120,11 +121,12 @@ MUST_CHECK enum err_code windows_decode(struct byte_reader *in, const struct nam
                                         uint64_t unit_ns, const struct profile_sizes *sizes,
                                         bool is_piece, struct windows_places *places,
                                         struct windows_block *out, struct err *err);
-/* Decodes a block of another measure, which begins with its name and has its own places.  ERR_UNSUPPORTED: there is no
- * such measure. */
+/* Decodes a block of another measure, which begins with its name and has its own places; the profile learns that of another tool.
+ * ERR_UNSUPPORTED: there is no such measure. */
 MUST_CHECK enum err_code windows_decode_measured(struct byte_reader *in,
                                                  const struct names *names, uint64_t unit_ns,
                                                  const struct profile_sizes *sizes,
+                                                 struct profile *profile,
                                                  struct windows_block *out, struct err *err);
 void windows_block_deinit(struct windows_block *block);
 

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,23 +230,34 @@ enum err_code windows_decode(struct byte_reader *in, const struct names *names,
 
 enum err_code windows_decode_measured(struct byte_reader *in, const struct names *names,
                                       uint64_t unit_ns, const struct profile_sizes *sizes,
-                                      struct windows_block *out, struct err *err)
+                                      struct profile *profile, struct windows_block *out,
+                                      struct err *err)
 {
     struct windows_places places = { 0 };
+    char type[MEASURE_NAME_BYTES];
     const char *const name = byte_reader_text(in);
-    const int measure = enum_find(measure_texts, name);
+    const int known = enum_find(measure_texts, name);
+    enum measure measure = known > 0 ? (enum measure)known : MEASURE_COUNT;
     memset(out, 0, sizeof *out);
-    if (in->is_bad || measure == MEASURE_TIME)
+    if (in->is_bad || known == MEASURE_TIME)
         return err_set(err, ERR_CORRUPT, "a block of samples is invalid");
-    if (measure < 0)
+    if (known < 0 && *name)
         return err_set(err, ERR_UNSUPPORTED,
                        "it counts '%.32s', which this pyrometer does not know: use a newer one",
                        name);
-    const enum err_code rc = windows_decode(in, names, unit_ns, sizes, true, &places, out, err);
+    enum err_code rc = ERR_OK;
+    if (known < 0) {
+        snprintf(type, sizeof type, "%s", byte_reader_text(in));
+        const char *const unit = byte_reader_text(in);
+        rc = in->is_bad ? err_set(err, ERR_CORRUPT, "a block of samples is invalid")
+                        : profile_foreign_measure(profile, type, unit, &measure, err);
+    }
+    if (!rc)
+        rc = windows_decode(in, names, unit_ns, sizes, true, &places, out, err);
     windows_places_deinit(&places);
     if (rc)
         return rc;
-    out->measure = (enum measure)measure;
+    out->measure = measure;
     for (size_t i = 0; i < out->run_count; i++)
         out->runs[i].measure = (uint8_t)measure;
     return ERR_OK;

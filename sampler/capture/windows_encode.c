@@ -24,11 +24,9 @@ struct encoded_run {
     uint64_t first, last;
 };
 
-void windows_encoder_init(struct windows_encoder *encoder, enum measure measure,
-                          uint64_t unit_ns)
+void windows_encoder_init(struct windows_encoder *encoder, uint64_t unit_ns)
 {
     memset(encoder, 0, sizeof *encoder);
-    encoder->measure = measure;
     encoder->unit_ns = unit_ns;
     idmap_init(&encoder->index);
 }
@@ -250,8 +248,6 @@ enum err_code windows_encode(struct windows_encoder *encoder, const struct quali
         for (size_t i = 0; i < encoder->window_count; i++)
             qsort(encoder->runs + encoder->windows[i].runs_at, encoder->windows[i].run_count,
                   sizeof *encoder->runs, compare_runs);
-        if (encoder->measure != MEASURE_TIME)
-            buffer_sized_text(out, measure_texts[encoder->measure]);
         names_put_quality(quality, out);
         buffer_number(out, lost);
         buffer_number(out, encoder->known_places);
@@ -294,4 +290,16 @@ enum err_code windows_encode(struct windows_encoder *encoder, const struct quali
     }
     free(ranked);
     return rc;
+}
+
+/* One of another tool has an empty name, then its words in pprof. */
+void windows_encode_measure(const struct profile_snapshot *snapshot, enum measure measure,
+                            struct buffer *out)
+{
+    const struct measure_facts *const facts = profile_measure(snapshot, measure);
+    buffer_sized_text(out, measure < MEASURE_KNOWN ? facts->name : "");
+    if (measure < MEASURE_KNOWN)
+        return;
+    buffer_sized_text(out, facts->pprof_type);
+    buffer_sized_text(out, facts->pprof_unit);
 }

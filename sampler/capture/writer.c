@@ -52,9 +52,9 @@ static enum err_code init_writer(struct writer *writer, const struct capture_met
     writer->to = to;
     writer->is_live = is_live;
     writer->done = rows_at_start();
-    windows_encoder_init(&writer->windows, MEASURE_TIME, metadata->unit_ns);
+    windows_encoder_init(&writer->windows, metadata->unit_ns);
     for (enum measure i = MEASURE_TIME; i < MEASURE_COUNT; i++)
-        windows_encoder_init(&writer->measured[i], i, metadata->unit_ns);
+        windows_encoder_init(&writer->measured[i], metadata->unit_ns);
     writer->windows.marks_native = is_live;
     (is_live ? names_set_live : names_set)(&named);
 
@@ -184,11 +184,12 @@ enum err_code writer_flush(struct writer *writer, const struct profile_snapshot 
     if (!rc) {
         /* Blocks of other measures come before that of time, so that a reader has them when it
          * publishes a window. */
-        for (size_t i = 0; i < MEASURE_COUNT && !rc; i++) {
+        for (enum measure i = MEASURE_TIME; i < MEASURE_COUNT && !rc; i++) {
             struct windows_encoder *const windows = &writer->measured[i];
             if (windows_encoder_is_empty(windows))
                 continue;
             writer->samples += windows_encoder_samples(windows);
+            windows_encode_measure(snapshot, i, &writer->raw);
             rc = windows_encode(windows, quality, lost, &writer->raw, err);
             windows_encoder_forget(windows);
             if (!rc)

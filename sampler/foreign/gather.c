@@ -20,7 +20,7 @@
 enum { MAX_WINDOWS = 1 << 14, MIN_WINDOW_MS = 250 };
 /* Parts of samples that reach into later windows; more are counted where they begin. */
 enum { PARTS_OF_A_SAMPLE = 4, MORE_PARTS = 1 << 20 };
-enum { UNIT_NS = 1000 };
+enum { UNIT_NS = 1000, MEASURE_SHIFT = 32 };
 
 enum err_code gather_init(struct gather *gather, size_t memory_bytes, struct err *err)
 {
@@ -118,6 +118,12 @@ enum err_code gather_thread(struct gather *gather, int64_t pid, struct gather_te
     return check_tables(gather, rc, err);
 }
 
+/* The middle key of a record: samples of an instant go by measure, then by state. */
+static uint64_t key_of(enum measure measure, state_bits state)
+{
+    return (uint64_t)measure << MEASURE_SHIFT | state;
+}
+
 static uint64_t common_divisor(uint64_t a, uint64_t b)
 {
     while (b != 0) {
@@ -128,33 +134,69 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
+static enum err_code add_value(struct gather *gather, enum measure measure, uint64_t value,
+                               struct err *err)
+{
+    if (value > WINDOWS_MAX_NS - gather->totals[measure])
+        return err_set(err, ERR_LIMIT, "its values or its times are too large");
+    gather->totals[measure] += value;
+    gather->divisors[measure] = common_divisor(value, gather->divisors[measure]);
+    return ERR_OK;
+}
+
 enum err_code gather_sample(struct gather *gather, thread_id thread, state_bits state,
                             node_id node, uint64_t value, uint64_t at_ns, struct err *err)
 {
     const size_t before = gather->thread_room;
     if (value == 0)
         return ERR_OK;
-    if (value > WINDOWS_MAX_NS - gather->total || at_ns > WINDOWS_MAX_NS / 2)
+    if (at_ns > WINDOWS_MAX_NS / 2)
         return err_set(err, ERR_LIMIT, "its values or its times are too large");
+    const enum err_code rc = add_value(gather, MEASURE_TIME, value, err);
+    if (rc)
+        return rc;
     if (!VEC_RESERVE(gather->thread_totals, gather->thread_room, (size_t)thread + 1))
         return err_nomem(err);
     memset(gather->thread_totals + before, 0,
            (gather->thread_room - before) * sizeof *gather->thread_totals);
-    gather->total += value;
     gather->thread_totals[thread] += value;
     if (gather->thread_totals[thread] > gather->most)
         gather->most = gather->thread_totals[thread];
-    gather->divisor = common_divisor(value, gather->divisor);
     if (at_ns < gather->first_ns)
         gather->first_ns = at_ns;
     if (at_ns > gather->last_ns)
         gather->last_ns = at_ns;
     /* Samples of one instant and one thread stay in their order. */
-    const struct sorter_record record = { .keys = { at_ns, state, gather->samples.added },
+    const struct sorter_record record = { .keys = { at_ns, key_of(MEASURE_TIME, state),
+                                                    gather->samples.added },
                                           .value = value,
                                           .thread = thread,
                                           .node = node };
     return sorter_add(&gather->samples, &record, err);
+}
+
+enum err_code gather_measure(struct gather *gather, struct gather_text type,
+                             struct gather_text unit, enum measure *out, struct err *err)
+{
+    char type_text[MEASURE_NAME_BYTES], unit_text[MEASURE_NAME_BYTES];
+    gather_copy(type_text, sizeof type_text, type);
+    gather_copy(unit_text, sizeof unit_text, unit);
+    return profile_foreign_measure(gather->profile, type_text, unit_text, out, err);
+}
+
+enum err_code gather_measured(struct gather *gather, enum measure measure, thread_id thread,
+                              node_id node, uint64_t value, struct err *err)
+{
+    if (value == 0)
+        return ERR_OK;
+    const enum err_code rc = add_value(gather, measure, value, err);
+    const struct sorter_record record = { .keys = { 0, key_of(measure, STATE_ALL_UNKNOWN),
+                                                    gather->samples.added },
+                                          .value = value,
+                                          .thread = thread,
+                                          .node = node };
+    gather->first_ns = 0;
+    return rc ? rc : sorter_add(&gather->samples, &record, err);
 }
 
 /* Samples on their way into windows. */
@@ -165,12 +207,13 @@ struct spread {
     struct quality quality;
     uint64_t period_ns, step_ns; /* of a sample of the capture; the time from one to the next */
     uint64_t from_ns, to_ns;     /* the open window */
-    uint64_t in_window;          /* samples */
+    uint64_t in_window[MEASURE_COUNT]; /* samples */
     uint64_t parts_left;
     struct reaching {
         thread_id thread;
         node_id node;
         state_bits state;
+        enum measure measure;
         uint64_t count, at_ns;
     } * reaching; /* samples that go on behind the open window */
     size_t reaching_count, reaching_room;
@@ -181,10 +224,22 @@ static enum err_code take_bytes(void *to, const void *data, size_t bytes, struct
     return scratch_write(to, data, bytes, err);
 }
 
+static enum err_code seal_measure(struct spread *spread, enum measure measure, struct err *err)
+{
+    spread->in_window[measure] = 0;
+    return measure == MEASURE_TIME
+               ? writer_seal(&spread->writer, spread->to_ns, spread->period_ns, err)
+               : writer_seal_measured(&spread->writer, measure, spread->to_ns,
+                                      spread->gather->divisors[measure], err);
+}
+
+/* The window of time is the last one. */
 static enum err_code seal_window(struct spread *spread, struct err *err)
 {
-    spread->in_window = 0;
-    return writer_seal(&spread->writer, spread->to_ns, spread->period_ns, err);
+    enum err_code rc = ERR_OK;
+    for (enum measure i = MEASURE_COUNT; i-- > MEASURE_TIME && !rc;)
+        rc = seal_measure(spread, i, err);
+    return rc;
 }
 
 /* A window, and a run, have at most UINT32_MAX samples; a window that is full is followed by one of the same end. */
@@ -194,19 +249,20 @@ static enum err_code put_run(struct spread *spread, const struct reaching *from,
     struct run run = { .thread = from->thread,
                        .node = from->node,
                        .state = from->state,
+                       .measure = (uint8_t)from->measure,
                        .spot = PROFILE_NO_SPOT,
                        .first_ns = from->at_ns,
-                       .step_ns = spread->step_ns };
+                       .step_ns = from->measure == MEASURE_TIME ? spread->step_ns : 0 };
     enum err_code rc = ERR_OK;
     while (count > 0 && !rc) {
-        const uint64_t room = UINT32_MAX - spread->in_window;
+        const uint64_t room = UINT32_MAX - spread->in_window[from->measure];
         run.count = (uint32_t)(count < room ? count : room);
         rc = writer_run(&spread->writer, &run, err);
-        spread->in_window += run.count;
-        run.first_ns += run.count * spread->step_ns;
+        spread->in_window[from->measure] += run.count;
+        run.first_ns += run.count * run.step_ns;
         count -= run.count;
-        if (!rc && spread->in_window == UINT32_MAX)
-            rc = seal_window(spread, err);
+        if (!rc && spread->in_window[from->measure] == UINT32_MAX)
+            rc = seal_measure(spread, from->measure, err);
         if (!rc && writer_is_due(&spread->writer))
             rc = writer_flush(&spread->writer, &spread->snapshot, &spread->quality, 0, err);
     }
@@ -217,7 +273,7 @@ static enum err_code put_run(struct spread *spread, const struct reaching *from,
 static enum err_code put_part(struct spread *spread, struct reaching part, struct err *err)
 {
     uint64_t here = part.count;
-    if (spread->step_ns > 0 && part.at_ns < spread->to_ns) {
+    if (spread->step_ns > 0 && part.measure == MEASURE_TIME && part.at_ns < spread->to_ns) {
         const uint64_t fit = (spread->to_ns - part.at_ns - 1) / spread->step_ns + 1;
         here = fit < here ? fit : here;
     }
@@ -246,12 +302,14 @@ static enum err_code put_window(struct spread *spread, struct sorter_record *nex
     for (size_t i = 0; i < reaching && !rc; i++)
         rc = put_part(spread, spread->reaching[i], err);
     while (!rc && *has_next && next->keys[0] - gather->first_ns < spread->to_ns) {
+        const enum measure measure = (enum measure)(next->keys[1] >> MEASURE_SHIFT);
+        const uint64_t period =
+            measure == MEASURE_TIME ? spread->period_ns : gather->divisors[measure];
         const struct reaching part = { .thread = next->thread,
                                        .node = next->node,
                                        .state = (state_bits)next->keys[1],
-                                       .count = gather->is_time
-                                                    ? next->value / spread->period_ns
-                                                    : next->value,
+                                       .measure = measure,
+                                       .count = period ? next->value / period : next->value,
                                        .at_ns = next->keys[0] - gather->first_ns };
         rc = put_part(spread, part, err);
         if (!rc) {
@@ -302,7 +360,7 @@ enum err_code gather_write(struct gather *gather, struct scratch *out, struct er
     if (gather->samples.added == 0)
         return err_set(err, ERR_CORRUPT, "it has no samples");
     struct spread spread = { .gather = gather,
-                             .period_ns = gather->is_time ? gather->divisor : 0,
+                             .period_ns = gather->is_time ? gather->divisors[MEASURE_TIME] : 0,
                              .quality = { .samples = gather->sample_count } };
     spread.step_ns = gather->has_instants ? spread.period_ns : 0;
     spread.parts_left = gather->samples.added * PARTS_OF_A_SAMPLE + MORE_PARTS;

@@ -7,7 +7,7 @@
  *
  * The values of all samples are added up as whole numbers: of nanoseconds where they are time, else of what the file
  * counts.  A sample of the capture stands for the greatest time that divides all of them: that of a sample where the
- * profiler took one at even intervals.  So sums are those of the file.
+ * profiler took one at even intervals.  So sums are those of the file.  What a file counts beside that are other measures (measure.h).
  *
  * Ownership: the caller's storage; gather_deinit accepts a zeroed one.
  * Threads: one.
@@ -34,10 +34,12 @@ struct gather {
     struct profile *profile;
     struct sorter samples;
     size_t table_bytes;
-    uint64_t divisor;           /* the greatest that all values have in common */
-    uint64_t first_ns, last_ns; /* of the instants of samples */
-    uint64_t total, most;       /* of all values; of those of one thread */
-    uint64_t sample_count;      /* 0: the file does not say how many samples it has */
+    /* By measure; MEASURE_TIME is what samples are of, time or not. */
+    uint64_t divisors[MEASURE_COUNT]; /* the greatest that all values have in common */
+    uint64_t totals[MEASURE_COUNT];   /* of all values */
+    uint64_t first_ns, last_ns;       /* of the instants of samples */
+    uint64_t most;                    /* of all values of one thread */
+    uint64_t sample_count;            /* 0: the file does not say how many samples it has */
     uint64_t *thread_totals;
     size_t thread_room;
 
@@ -96,6 +98,15 @@ MUST_CHECK enum err_code gather_thread(struct gather *gather, int64_t pid,
 MUST_CHECK enum err_code gather_sample(struct gather *gather, thread_id thread,
                                        state_bits state, node_id node, uint64_t value,
                                        uint64_t at_ns, struct err *err);
+
+/* The measure of that name and unit in pprof's words.  ERR_LIMIT: there are too many. */
+MUST_CHECK enum err_code gather_measure(struct gather *gather, struct gather_text type,
+                                        struct gather_text unit, enum measure *out,
+                                        struct err *err);
+/* Counts a value of another measure than time, without an instant. */
+MUST_CHECK enum err_code gather_measured(struct gather *gather, enum measure measure,
+                                         thread_id thread, node_id node, uint64_t value,
+                                         struct err *err);
 
 /* Once everything was found.  ERR_CORRUPT: there is no sample. */
 MUST_CHECK enum err_code gather_write(struct gather *gather, struct scratch *out,

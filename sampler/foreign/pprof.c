@@ -2,20 +2,23 @@
  * pprof's profile.proto: a protocol buffer whose fields may come in any order; most writers put samples before the tables that they refer
  * to. So the file is read three times: for strings; for functions and locations; for samples.
  *
- * A sample has a value of each sample type. The type that is shown is, in this order: the default one if it is time, `wall`, `cpu`, another one
- * that is time, the default one, the last one, as pprof does it.
+ * A sample has a value of each sample type. Time is, in this order: the default type if it is time, `wall`, `cpu`, another one that is time;
+ * without time, what samples are is the default type, or the last one as in pprof, if it is a number of things, and else nothing. All other
+ * types are measures, the default one first.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/hash.h"
 #include "sampler/base/idmap.h"
 #include "sampler/base/vec.h"
 #include "sampler/foreign/formats.h"
 #include "sampler/foreign/gather.h"
 #include "sampler/foreign/input.h"
+#include "sampler/foreign/protobuf_reader.h"
 #include "sampler/foreign/sample_stack.h"
 #include "sampler/profile/profile.h"
 
@@ -35,20 +38,6 @@ enum {
     MAX_TYPES = 64,
     MAX_LABELS = 64,
     MAX_STRINGS = 1 << 22,
-    MAX_MESSAGE = INPUT_BYTES,
-};
-
-/* The fields of a message, one after the other. */
-struct message {
-    const unsigned char *at, *end;
-    unsigned field;
-    uint64_t number;          /* of a field that is a number */
-    struct gather_text bytes; /* of one that has bytes; bytes.text NULL: it has none */
-    bool is_bad;
-};
-
-struct pprof_label {
-    uint64_t key, text, number;
 };
 
 struct function_row {
@@ -79,128 +68,27 @@ struct pprof {
     } types[MAX_TYPES], period_type;
     size_t type_count;
     uint64_t period, default_type;
-    size_t chosen; /* type */
+    size_t chosen;                    /* the type that samples are of; MAX_TYPES: none */
+    enum measure measures[MAX_TYPES]; /* of the others; MEASURE_COUNT: too many for that */
+    size_t left_out;
     bool has_states;
-    int64_t scale;  /* of its values to nanoseconds; 0: they are no time */
+    int64_t scale;  /* of values of the chosen type to nanoseconds; 0: they are no time */
     uint64_t *path; /* locations of a sample, innermost first */
     size_t path_room;
     struct sample_stack stack;
 };
 
-static uint64_t take_varint(struct message *message)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 70 && message->at < message->end; shift += 7) {
-        const unsigned char byte = *message->at++;
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return value;
-    }
-    message->is_bad = true;
-    return 0;
-}
-
-static struct message message_of(struct gather_text bytes)
-{
-    const unsigned char *const at = (const unsigned char *)bytes.text;
-    return (struct message){ .at = at, .end = bytes.bytes ? at + bytes.bytes : at };
-}
-
-/* false: the end, or is_bad. */
-static bool next_field(struct message *message)
-{
-    if (message->at == message->end || message->is_bad)
-        return false;
-    const uint64_t key = take_varint(message);
-    const size_t left = (size_t)(message->end - message->at);
-    message->field = (unsigned)(key >> 3 & 0xffffffff);
-    message->number = 0;
-    message->bytes = (struct gather_text){ NULL, 0 };
-    switch (key & 7) {
-    case 0: message->number = take_varint(message); break;
-    case 2: {
-        const uint64_t bytes = take_varint(message);
-        message->is_bad |= bytes > (uint64_t)(message->end - message->at);
-        if (!message->is_bad) {
-            message->bytes = (struct gather_text){ (const char *)message->at, (size_t)bytes };
-            message->at += bytes;
-        }
-        break;
-    }
-    case 1:
-    case 5: {
-        const size_t bytes = (key & 7) == 1 ? 8 : 4;
-        message->is_bad |= left < bytes;
-        message->at += left < bytes ? left : bytes;
-        break;
-    }
-    default: message->is_bad = true;
-    }
-    return !message->is_bad;
-}
-
-/* The values of a repeated number, packed or one by one; calls `take` with each. */
-typedef bool take_number(void *context, uint64_t value);
-
-static bool each_number(const struct message *field, take_number *take, void *context)
-{
-    struct message packed = message_of(field->bytes);
-    if (!field->bytes.text)
-        return take(context, field->number);
-    while (packed.at < packed.end && !packed.is_bad)
-        if (!take(context, take_varint(&packed)))
-            return false;
-    return !packed.is_bad;
-}
-
-/* A field of the file: its number, and its message in memory. */
-static enum err_code next_top(struct input *input, struct message *out, bool *has_more,
-                              struct err *err)
-{
-    enum { HEAD_BYTES = 20 };
-    const bool is_long = input_ready(input, HEAD_BYTES);
-    const size_t there = is_long ? HEAD_BYTES : input->end - input->at;
-    *has_more = false;
-    if (there == 0)
-        return input_check(input, err);
-    struct message head = { .at = input->data + input->at,
-                            .end = input->data + input->at + there };
-    const uint64_t key = take_varint(&head);
-    uint64_t bytes = 0;
-    const unsigned kind = key & 7;
-    if (kind == 2)
-        bytes = take_varint(&head);
-    else if (kind == 0)
-        out->number = take_varint(&head);
-    else
-        bytes = kind == 1 ? 8 : kind == 5 ? 4 : MAX_MESSAGE + 1;
-    const size_t taken = (size_t)(head.at - (input->data + input->at));
-    if (head.is_bad || key >> 3 == 0 || bytes > MAX_MESSAGE - HEAD_BYTES ||
-        !input_ready(input, taken + (size_t)bytes))
-        return input->code ? input_check(input, err)
-                           : err_set(err, ERR_CORRUPT, "a wrong field at byte %" PRIu64,
-                                     input_offset(input));
-    out->field = (unsigned)(key >> 3 & 0xffffffff);
-    out->bytes =
-        (struct gather_text){ kind == 2 ? (const char *)input->data + input->at + taken : NULL,
-                              (size_t)bytes };
-    input->at += taken + (size_t)bytes;
-    *has_more = true;
-    return ERR_OK;
-}
-
-typedef enum err_code read_field(struct pprof *pprof, const struct message *field,
+typedef enum err_code read_field(struct pprof *pprof, const struct protobuf_reader *field,
                                  struct err *err);
 
 static enum err_code read_pass(struct pprof *pprof, read_field *read, struct err *err)
 {
     struct input input;
-    struct message field = { .at = NULL };
+    struct protobuf_reader field = { .at = NULL };
     bool has_more = true;
     enum err_code rc = input_open(&input, pprof->fd, err);
     while (!rc && has_more) {
-        rc = next_top(&input, &field, &has_more, err);
+        rc = protobuf_reader_next_of(&input, &field, &has_more, err);
         if (!rc && has_more)
             rc = read(pprof, &field, err);
     }
@@ -208,7 +96,7 @@ static enum err_code read_pass(struct pprof *pprof, read_field *read, struct err
     return rc;
 }
 
-static enum err_code check_message(const struct message *message, struct err *err)
+static enum err_code check_message(const struct protobuf_reader *message, struct err *err)
 {
     return message->is_bad ? err_set(err, ERR_CORRUPT, "a message that ends within a field")
                            : ERR_OK;
@@ -223,7 +111,7 @@ static struct gather_text string_at(const struct pprof *pprof, uint64_t index)
     return (struct gather_text){ string.text, string.length };
 }
 
-static enum err_code read_string(struct pprof *pprof, const struct message *field,
+static enum err_code read_string(struct pprof *pprof, const struct protobuf_reader *field,
                                  struct err *err)
 {
     struct strtab *const strings = profile_strings(pprof->gather->profile);
@@ -239,21 +127,21 @@ static enum err_code read_string(struct pprof *pprof, const struct message *fiel
 
 static struct value_type read_type(struct gather_text bytes)
 {
-    struct message message = message_of(bytes);
+    struct protobuf_reader message = protobuf_reader_over(bytes);
     struct value_type type = { 0, 0 };
-    while (next_field(&message)) {
+    while (protobuf_reader_next(&message)) {
         type.type = message.field == 1 ? message.number : type.type;
         type.unit = message.field == 2 ? message.number : type.unit;
     }
     return type;
 }
 
-static enum err_code read_function(struct pprof *pprof, const struct message *field,
+static enum err_code read_function(struct pprof *pprof, const struct protobuf_reader *field,
                                    struct err *err)
 {
-    struct message message = message_of(field->bytes);
+    struct protobuf_reader message = protobuf_reader_over(field->bytes);
     struct function_row row = { .id = 0 };
-    while (next_field(&message))
+    while (protobuf_reader_next(&message))
         switch (message.field) {
         case 1: row.id = message.number; break;
         case 2: row.name = message.number; break;
@@ -271,7 +159,7 @@ static enum err_code read_function(struct pprof *pprof, const struct message *fi
 }
 
 /* Settings, and functions, to which locations refer. */
-static enum err_code read_table(struct pprof *pprof, const struct message *field,
+static enum err_code read_table(struct pprof *pprof, const struct protobuf_reader *field,
                                 struct err *err)
 {
     struct gather *const gather = pprof->gather;
@@ -305,9 +193,9 @@ static enum err_code add_frame(struct pprof *pprof, struct gather_text name,
 
 static enum err_code read_line(struct pprof *pprof, struct gather_text bytes, struct err *err)
 {
-    struct message message = message_of(bytes);
+    struct protobuf_reader message = protobuf_reader_over(bytes);
     uint64_t id = 0, line = 0;
-    while (next_field(&message)) {
+    while (protobuf_reader_next(&message)) {
         id = message.field == 1 ? message.number : id;
         line = message.field == 2 ? message.number : line;
     }
@@ -327,16 +215,16 @@ static enum err_code read_line(struct pprof *pprof, struct gather_text bytes, st
                      err);
 }
 
-static enum err_code read_location(struct pprof *pprof, const struct message *field,
+static enum err_code read_location(struct pprof *pprof, const struct protobuf_reader *field,
                                    struct err *err)
 {
     if (field->field != PROFILE_LOCATION)
         return ERR_OK;
-    struct message message = message_of(field->bytes);
+    struct protobuf_reader message = protobuf_reader_over(field->bytes);
     struct location_row row = { .first = (uint32_t)pprof->frame_count };
     uint64_t address = 0;
     enum err_code rc = ERR_OK;
-    while (!rc && next_field(&message))
+    while (!rc && protobuf_reader_next(&message))
         switch (message.field) {
         case 1: row.id = message.number; break;
         case 3: address = message.number; break;
@@ -378,10 +266,22 @@ static int64_t scale_of(struct gather_text unit)
     return 0;
 }
 
-static void choose_type(struct pprof *pprof)
+/* Makes a type a measure, if there is room for one. */
+static enum err_code add_measure(struct pprof *pprof, size_t type, struct err *err)
+{
+    const enum err_code rc =
+        gather_measure(pprof->gather, string_at(pprof, pprof->types[type].type),
+                       string_at(pprof, pprof->types[type].unit), &pprof->measures[type], err);
+    if (rc == ERR_LIMIT)
+        pprof->left_out++;
+    return rc == ERR_LIMIT ? ERR_OK : rc;
+}
+
+static enum err_code choose_types(struct pprof *pprof, struct err *err)
 {
     struct gather *const gather = pprof->gather;
-    int best = -1;
+    size_t best = 0;
+    int best_worth = -1;
     for (size_t i = 0; i < pprof->type_count; i++) {
         const struct gather_text type = string_at(pprof, pprof->types[i].type);
         const bool is_default =
@@ -393,32 +293,50 @@ static void choose_type(struct pprof *pprof)
                                                : gather_text_is(type, "cpu")  ? 1
                                                                               : 0);
         /* The last one of those that are no time. */
-        if (worth > best || (worth == 0 && best == 0)) {
-            best = worth;
-            pprof->chosen = i;
+        if (worth > best_worth || (worth == 0 && best_worth == 0)) {
+            best_worth = worth;
+            best = i;
         }
+        pprof->measures[i] = MEASURE_COUNT;
     }
-    const struct value_type *const type = &pprof->types[pprof->chosen];
-    const struct gather_text name = string_at(pprof, type->type),
-                             unit = string_at(pprof, type->unit);
+    const struct gather_text name = string_at(pprof, pprof->types[best].type),
+                             unit = string_at(pprof, pprof->types[best].unit);
+    const bool is_count = gather_text_is(unit, "count") || unit.bytes == 0;
     pprof->scale = scale_of(unit);
     gather->is_time = pprof->scale > 0;
-    if (!gather->is_time && !gather_text_is(unit, "count"))
-        snprintf(gather->counts, sizeof gather->counts, "%.*s (%.*s)",
-                 (int)(unit.bytes < 40 ? unit.bytes : 40), unit.text,
-                 (int)(name.bytes < 40 ? name.bytes : 40), name.text);
-    else if (!gather->is_time)
+    pprof->chosen = gather->is_time || is_count ? best : MAX_TYPES;
+    if (!gather->is_time && is_count)
         snprintf(gather->counts, sizeof gather->counts, "%.*s",
                  (int)(name.bytes < 40 ? name.bytes : 40), name.text);
     const int64_t scale = scale_of(string_at(pprof, pprof->period_type.unit));
     if (scale > 0 && pprof->period < (uint64_t)(INT64_MAX / scale))
         gather->interval_ns = pprof->period * (uint64_t)scale;
+
+    enum err_code rc = pprof->chosen == best ? ERR_OK : add_measure(pprof, best, err);
+    for (size_t i = 0; i < pprof->type_count && !rc; i++)
+        if (i != best)
+            rc = add_measure(pprof, i, err);
+
+    struct buffer counts = { 0 };
+    const struct profile_snapshot rows = { .profile = gather->profile };
+    measure_set set = gather->is_time ? MEASURE_SET(MEASURE_TIME) : 0;
+    for (size_t i = 0; i < pprof->type_count; i++)
+        set |= pprof->measures[i] == MEASURE_COUNT ? 0 : MEASURE_SET(pprof->measures[i]);
+    buffer_text(&counts, *gather->counts ? gather->counts : "");
+    buffer_text(&counts, *gather->counts && set ? ", " : "");
+    if (set & ~MEASURE_SET(MEASURE_TIME))
+        profile_put_measures(&rows, set, &counts);
+    if (!rc && counts.length > 0)
+        gather_copy(gather->counts, sizeof gather->counts,
+                    (struct gather_text){ counts.data, counts.length });
+    buffer_deinit(&counts);
+    return rc;
 }
 
 struct pprof_sample {
     struct pprof *pprof;
-    size_t depth, values;
-    int64_t value;
+    size_t depth, value_count;
+    int64_t values[MAX_TYPES];
     uint64_t labels[MAX_LABELS][3]; /* key, text, number */
     size_t label_count;
     bool is_full;
@@ -440,16 +358,16 @@ static bool take_location(void *context, uint64_t id)
 static bool take_value(void *context, uint64_t value)
 {
     struct pprof_sample *const sample = context;
-    if (sample->values++ == sample->pprof->chosen)
-        sample->value = (int64_t)value;
+    if (sample->value_count < MAX_TYPES)
+        sample->values[sample->value_count++] = (int64_t)value;
     return true;
 }
 
 static void take_label(struct pprof_sample *sample, struct gather_text bytes)
 {
-    struct message message = message_of(bytes);
+    struct protobuf_reader message = protobuf_reader_over(bytes);
     uint64_t label[3] = { 0 };
-    while (next_field(&message))
+    while (protobuf_reader_next(&message))
         if (message.field >= 1 && message.field <= 3)
             label[message.field - 1] = message.number;
     if (sample->label_count < MAX_LABELS)
@@ -508,31 +426,30 @@ static state_bits find_state(const struct pprof_sample *sample)
     return is_ours ? 0 : STATE_ALL_UNKNOWN;
 }
 
-static enum err_code read_sample(struct pprof *pprof, const struct message *field,
+static enum err_code read_sample(struct pprof *pprof, const struct protobuf_reader *field,
                                  struct err *err)
 {
     if (field->field != PROFILE_SAMPLE)
         return ERR_OK;
-    struct message message = message_of(field->bytes);
+    struct protobuf_reader message = protobuf_reader_over(field->bytes);
     struct pprof_sample sample = { .pprof = pprof };
     bool is_good = true;
-    while (is_good && next_field(&message)) {
+    while (is_good && protobuf_reader_next(&message)) {
         if (message.field == 1)
-            is_good = each_number(&message, take_location, &sample);
+            is_good = protobuf_reader_each(&message, take_location, &sample);
         else if (message.field == 2)
-            is_good = each_number(&message, take_value, &sample);
+            is_good = protobuf_reader_each(&message, take_value, &sample);
         else if (message.field == 3)
             take_label(&sample, message.bytes);
     }
     if (sample.is_full)
         return err_set(err, ERR_LIMIT, "a stack has more than %d frames", GATHER_MAX_DEPTH);
-    if (message.is_bad || !is_good || sample.values <= pprof->chosen)
+    if (message.is_bad || !is_good || sample.value_count < pprof->type_count)
         return err_set(err, ERR_CORRUPT, "a sample without its values");
-    if (sample.value < 0)
-        return err_set(err, ERR_CORRUPT,
-                       "a value below 0: it is the difference of two profiles");
-    if (pprof->scale > 1 && sample.value > INT64_MAX / pprof->scale)
-        return err_set(err, ERR_LIMIT, "its values are too large");
+    for (size_t i = 0; i < pprof->type_count; i++)
+        if (sample.values[i] < 0)
+            return err_set(err, ERR_CORRUPT,
+                           "a value below 0: it is the difference of two profiles");
     enum err_code rc = ERR_OK;
     size_t depth = 0;
     for (size_t i = sample.depth; i-- > 0 && !rc;) {
@@ -552,10 +469,18 @@ static enum err_code read_sample(struct pprof *pprof, const struct message *fiel
     thread_id thread = 0;
     if (!rc)
         rc = find_thread(&sample, &thread, err);
-    if (!rc)
-        rc = gather_sample(
-            pprof->gather, thread, find_state(&sample), sample_stack_node(&pprof->stack),
-            (uint64_t)sample.value * (uint64_t)(pprof->scale ? pprof->scale : 1), 0, err);
+    for (size_t i = 0; i < pprof->type_count && !rc; i++) {
+        const int64_t scale = i == pprof->chosen && pprof->scale ? pprof->scale : 1;
+        const uint64_t value = (uint64_t)sample.values[i] * (uint64_t)scale;
+        if (sample.values[i] > INT64_MAX / scale)
+            rc = err_set(err, ERR_LIMIT, "its values are too large");
+        else if (i == pprof->chosen)
+            rc = gather_sample(pprof->gather, thread, find_state(&sample),
+                               sample_stack_node(&pprof->stack), value, 0, err);
+        else if (pprof->measures[i] != MEASURE_COUNT)
+            rc = gather_measured(pprof->gather, pprof->measures[i], thread,
+                                 sample_stack_node(&pprof->stack), value, err);
+    }
     return rc;
 }
 
@@ -563,9 +488,9 @@ static enum err_code read_sample(struct pprof *pprof, const struct message *fiel
 bool pprof_begins(const unsigned char *data, size_t bytes)
 {
     enum { FIELDS = 16 };
-    struct message file = { .at = data, .end = data + bytes };
+    struct protobuf_reader file = { .at = data, .end = data + bytes };
     bool has_type = false;
-    for (int i = 0; i < FIELDS && next_field(&file); i++) {
+    for (int i = 0; i < FIELDS && protobuf_reader_next(&file); i++) {
         const bool is_message =
             (file.field >= PROFILE_SAMPLE_TYPE && file.field <= PROFILE_STRING_TABLE) ||
             file.field == PROFILE_PERIOD_TYPE;
@@ -575,8 +500,8 @@ bool pprof_begins(const unsigned char *data, size_t bytes)
             return false;
         if (file.field != PROFILE_SAMPLE_TYPE)
             continue;
-        struct message type = message_of(file.bytes);
-        while (next_field(&type))
+        struct protobuf_reader type = protobuf_reader_over(file.bytes);
+        while (protobuf_reader_next(&type))
             if (type.field > 2 || type.bytes.text)
                 return false;
         has_type |= !type.is_bad && file.bytes.bytes > 0;
@@ -596,16 +521,16 @@ enum err_code pprof_read(struct gather *gather, int fd, struct err *err)
         rc = err_set(err, ERR_CORRUPT, "it has no sample type");
     if (!rc)
         rc = read_pass(&pprof, read_location, err);
-    if (!rc) {
-        choose_type(&pprof);
+    if (!rc)
+        rc = choose_types(&pprof, err);
+    if (!rc)
         rc = read_pass(&pprof, read_sample, err);
-    }
     snprintf(gather->lacks, sizeof gather->lacks, "%sthe order of samples",
              pprof.has_states ? "" : "states, ");
     const size_t length = strlen(gather->lacks);
-    if (pprof.type_count > 1)
+    if (pprof.left_out > 0)
         snprintf(gather->lacks + length, sizeof gather->lacks - length,
-                 "; %zu other sample types are left out", pprof.type_count - 1);
+                 "; %zu other sample types are left out", pprof.left_out);
     sample_stack_deinit(&pprof.stack);
     idmap_deinit(&pprof.function_ids);
     idmap_deinit(&pprof.location_ids);

@@ -3,8 +3,6 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "sampler/base/buffer.h"
-
 #define X(name, text, title, unit, type, pprof_unit, what) text,
 const char *const measure_texts[] = { PROFILE_MEASURES(X) NULL };
 #undef X
@@ -25,19 +23,8 @@ uint64_t measure_period(enum measure measure)
 
 enum measure measure_set_main(measure_set set)
 {
-    for (enum measure i = MEASURE_TIME; i < MEASURE_COUNT; i++)
-        if (set == MEASURE_SET(i))
-            return i;
-    return MEASURE_TIME;
-}
-
-void measure_set_put(measure_set set, struct buffer *out)
-{
-    bool is_first = true;
-    for (enum measure i = MEASURE_TIME; i < MEASURE_COUNT; i++) {
-        if (!measure_set_has(set, i))
-            continue;
-        buffer_printf(out, "%s%s", is_first ? "" : ", ", measure_texts[i]);
-        is_first = false;
-    }
+    enum measure measure = MEASURE_TIME;
+    while (!measure_set_has(set, measure))
+        measure++;
+    return measure;
 }

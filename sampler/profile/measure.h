@@ -8,6 +8,9 @@
  * Each measure has windows of its own over the tables of the profile (profile.h), and its samples are never added to
  * those of another.  Parts of time, waits and the counters of quality are of time alone.
  *
+ * A profile of another tool may count anything: it has up to MEASURE_MOST_FOREIGN measures of its own, from MEASURE_KNOWN on, whose
+ * names it keeps (profile_foreign_measure, profile_measure).
+ *
  * Threads: any.
  */
 #ifndef SAMPLER_PROFILE_MEASURE_H
@@ -16,28 +19,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct buffer;
-
 /* X(name, as in options, files and JSON; title; unit; its type in pprof; its unit there; what it counts) */
 #define PROFILE_MEASURES(X)                                                               \
     X(TIME, "time", "time", "ns", "wall", "nanoseconds", "where time goes (the default)") \
     X(PAGE_FAULTS, "page-faults", "memory growth", "bytes", "rss_growth", "bytes",        \
       "bytes that became resident")
 
+enum { MEASURE_MOST_FOREIGN = 8, MEASURE_NAME_BYTES = 48 };
+
 enum measure {
 #define X(name, text, title, unit, type, pprof_unit, what) MEASURE_##name,
     PROFILE_MEASURES(X)
 #undef X
-        MEASURE_COUNT
+        MEASURE_KNOWN,
+    MEASURE_COUNT = MEASURE_KNOWN + MEASURE_MOST_FOREIGN
 };
 
 /* A bit for each measure: 1 << measure.  0: time alone. */
 typedef uint32_t measure_set;
 
 #define MEASURE_SET(measure) ((measure_set)1 << (measure))
-#define MEASURE_SET_ALL      (MEASURE_SET(MEASURE_COUNT) - 1)
+/* Those that a session can count. */
+#define MEASURE_SET_ALL (MEASURE_SET(MEASURE_KNOWN) - 1)
 
-/* The names, by value (base/enum_text.h). */
+/* The names of those below MEASURE_KNOWN, by value (base/enum_text.h). */
 extern const char *const measure_texts[];
 
 struct measure_facts {
@@ -45,9 +50,10 @@ struct measure_facts {
     const char *pprof_type, *pprof_unit;
     const char *what;
 };
+/* measure: below MEASURE_KNOWN; profile_measure takes every one. */
 const struct measure_facts *measure_facts_of(enum measure measure);
 
-/* The amount that a sample stands for on this host, in the unit of the measure; 0: the session decides. */
+/* The amount that a sample stands for on this host, in the unit of the measure; 0: the session or the file decides. */
 uint64_t measure_period(enum measure measure);
 
 static inline bool measure_set_has(measure_set set, enum measure measure)
@@ -61,10 +67,7 @@ static inline bool measure_set_has_events(measure_set set)
     return (set & ~MEASURE_SET(MEASURE_TIME)) != 0;
 }
 
-/* The only measure of the set, or time. */
+/* Time, or the first measure of a set without time. */
 enum measure measure_set_main(measure_set set);
-
-/* "time, page-faults" */
-void measure_set_put(measure_set set, struct buffer *out);
 
 #endif /* SAMPLER_PROFILE_MEASURE_H */

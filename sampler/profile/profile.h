@@ -45,6 +45,7 @@
 #include "sampler/profile/quality.h"
 #include "sampler/profile/state.h"
 
+struct buffer;
 struct memory_log;
 struct memory_step;
 struct memory_use;
@@ -149,6 +150,22 @@ MUST_CHECK enum err_code profile_seal_measured(struct profile *profile, enum mea
 /* Costs a lock, a copy of the window list, and nothing per row. */
 MUST_CHECK enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot *out,
                                           struct err *err);
+/* The measure of a file that calls it so, in pprof's words; a new one if there is none yet.  Its name for users has letters, digits and
+ * "_.-" alone, and is that of no other measure of the profile.  It is a known one if that has these words.  ERR_LIMIT: there are
+ * MEASURE_MOST_FOREIGN. */
+MUST_CHECK enum err_code profile_foreign_measure(struct profile *profile, const char *type,
+                                                 const char *unit, enum measure *out,
+                                                 struct err *err);
+/* The facts of a measure that the snapshot has. */
+const struct measure_facts *profile_measure(const struct profile_snapshot *snapshot,
+                                            enum measure measure);
+/* Finds one of the measures of the set by its name; MEASURE_COUNT: there is none. */
+enum measure profile_find_measure(const struct profile_snapshot *snapshot, measure_set set,
+                                  const char *name);
+/* Appends the names of a set: "time, page-faults". */
+void profile_put_measures(const struct profile_snapshot *snapshot, measure_set set,
+                          struct buffer *out);
+
 /* A snapshot with the windows of that measure. */
 MUST_CHECK enum err_code profile_snapshot_measured(struct profile *profile,
                                                    enum measure measure,

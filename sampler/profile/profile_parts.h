@@ -1,5 +1,6 @@
 /*
- * profile_parts - shared by the files of profile: profile.c is the writer's part, snapshot.c that of readers.
+ * profile_parts - shared by the files of profile: profile.c is the writer's part, snapshot.c that of readers, foreign_measures.c
+ * has what files of other tools count.
  *
  * Private to the folder.
  *
@@ -32,6 +33,11 @@ struct profile {
 
     struct publication published;
     struct packages packages;
+    struct foreign_measure {
+        char name[MEASURE_NAME_BYTES], type[MEASURE_NAME_BYTES], unit[MEASURE_NAME_BYTES];
+        struct measure_facts facts; /* of these texts */
+    } foreign[MEASURE_MOST_FOREIGN];
+    uint32_t foreign_count;
 };
 
 #endif /* SAMPLER_PROFILE_PROFILE_PARTS_H */

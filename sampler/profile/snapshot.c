@@ -25,9 +25,17 @@ enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot 
 void profile_snapshot_count_as(struct profile_snapshot *copy,
                                const struct profile_snapshot *from)
 {
+    struct profile *const to = copy->profile;
     copy->measure = from->measure;
     copy->measures = from->measures;
     memcpy(copy->sums, from->sums, sizeof copy->sums);
+    if (!to || to == from->profile)
+        return;
+    for (uint32_t i = to->foreign_count; i < from->profile->foreign_count; i++) {
+        enum measure same;
+        const struct foreign_measure *const row = &from->profile->foreign[i];
+        (void)!profile_foreign_measure(to, row->type, row->unit, &same, NULL);
+    }
 }
 
 void profile_snapshot_release(struct profile_snapshot *snapshot)

@@ -31,7 +31,8 @@ static enum err_code write_functions(const struct session_request *asked, struct
                                 err);
     if (!rc && asked->snapshot.measure != MEASURE_TIME) {
         json_key(json, "measure");
-        measure_write(json, asked->snapshot.measure, view.total_ns);
+        measure_write(json, profile_measure(&asked->snapshot, asked->snapshot.measure),
+                      view.total_ns);
     }
     view_deinit(&view);
     if (rc)

@@ -1,30 +1,30 @@
 #include "server/api/session_request.h"
 
 #include "sampler/base/buffer.h"
-#include "sampler/base/enum_text.h"
 #include "sampler/session.h"
 #include "server/api/handler_context.h"
 #include "server/http/document.h"
 #include "server/sessions/sessions.h"
 
-/* Takes a snapshot of the measure that was asked for, or of the only one. */
+/* Takes a snapshot of the measure that was asked for, or of the first one. */
 static enum err_code choose_measure(struct session_request *asked, struct err *err)
 {
     const char *const name = asked->query.measure;
     struct session_info info;
     session_entry_describe(asked->entry, &asked->snapshot, &info);
     const measure_set measures = session_info_measures(&info);
-    const int found = name ? enum_find(measure_texts, name) : (int)measure_set_main(measures);
-    if (found < 0 || !measure_set_has(measures, (enum measure)found)) {
+    const enum measure found = name ? profile_find_measure(&asked->snapshot, measures, name)
+                                    : measure_set_main(measures);
+    if (found == MEASURE_COUNT) {
         struct buffer names = { 0 };
-        measure_set_put(measures, &names);
+        profile_put_measures(&asked->snapshot, measures, &names);
         err_set(err, ERR_INVALID,
                 "invalid parameter \"measure\" (\"%.64s\"): the session has %s", name,
                 buffer_string(&names));
         buffer_deinit(&names);
         return ERR_INVALID;
     }
-    return session_request_count(asked, (enum measure)found, err);
+    return session_request_count(asked, found, err);
 }
 
 enum err_code session_request_count(struct session_request *asked, enum measure measure,

@@ -93,7 +93,7 @@ static void write_view(struct json *json, const struct session_request *asked,
         json_member_ns(json, "seconds", view->total_ns);
     } else {
         json_key(json, "measure");
-        measure_write(json, measure, view->total_ns);
+        measure_write(json, profile_measure(&asked->snapshot, measure), view->total_ns);
     }
     if (json_member_if(json, "period", view->period_ns))
         json_decimal(json, view->period_ns, decimals);

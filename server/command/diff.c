@@ -36,8 +36,8 @@ struct comparing {
     struct comparison comparison;
     struct frame_filters filters; /* of all */
     struct condition conditions[SETTING_MAX_TEXTS];
-    bool holds;           /* one of the conditions */
-    enum measure measure; /* that is compared */
+    bool holds;          /* one of the conditions */
+    const char *measure; /* that is compared */
 };
 
 enum { MAX_NAME = 200 };
@@ -99,30 +99,35 @@ static enum err_code write_form(const struct comparing *comparing, enum form for
     return diff_write_text(&diff, out, err);
 }
 
-/* The measure that was named, that of a condition, or the only one of all captures. */
+/* The measure that was named, that of a condition, time, or the first one of captures without time. */
 static enum err_code choose_measure(struct comparing *comparing, struct err *err)
 {
     const struct options *const options = comparing->options;
-    bool is_chosen = options->names_measure;
     comparing->measure = options->measure;
     for (size_t i = 0; i < options->fail_ifs.count; i++) {
         const struct condition *const condition = &comparing->conditions[i];
         if (condition->measure == MEASURE_TIME)
             continue;
-        if (is_chosen && comparing->measure != condition->measure)
+        const char *const name = measure_texts[condition->measure];
+        if (comparing->measure && strcmp(comparing->measure, name) != 0)
             return err_set(err, ERR_INVALID, "--fail-if '%.64s' needs --measure %s",
-                           condition->text, measure_texts[condition->measure]);
-        comparing->measure = condition->measure;
-        is_chosen = true;
+                           condition->text, name);
+        comparing->measure = name;
     }
-    measure_set all = 0;
-    for (size_t i = 0; i < comparing->count; i++)
-        all |= session_info_measures(&comparing->captures[i].input.info);
-    if (!is_chosen)
-        comparing->measure = measure_set_main(all);
-    if (options->diff_by_time && comparing->measure != MEASURE_TIME)
+    for (size_t i = 0; i < comparing->count && !comparing->measure; i++)
+        if (measure_set_has(session_info_measures(&comparing->captures[i].input.info),
+                            MEASURE_TIME))
+            comparing->measure = measure_texts[MEASURE_TIME];
+    if (!comparing->measure) {
+        const struct capture_input *const first = &comparing->captures[0].input;
+        comparing->measure =
+            profile_measure(&first->snapshot,
+                            measure_set_main(session_info_measures(&first->info)))
+                ->name;
+    }
+    if (options->diff_by_time && strcmp(comparing->measure, measure_texts[MEASURE_TIME]) != 0)
         return err_set(err, ERR_INVALID, "--by-time compares time: leave it out with %s",
-                       measure_texts[comparing->measure]);
+                       comparing->measure);
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < comparing->count && !rc; i++)
         rc = capture_input_count(&comparing->captures[i].input, comparing->measure, err);

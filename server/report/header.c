@@ -306,7 +306,9 @@ enum err_code report_header_init(struct report_header *header,
         source->selection ? source->selection->query : query;
     const struct frame_filters *const filters =
         source->selection ? source->selection->filters : NULL;
-    header->measure = source->snapshot->measure;
+    header->measure = profile_measure(source->snapshot, source->snapshot->measure);
+    header->is_of_time = source->snapshot->measure == MEASURE_TIME;
+    header->has_time &= header->is_of_time;
     header->states = (struct state_condition){
         .require = (state_bits)(query->states.require | selected->states.require),
         .exclude = (state_bits)(query->states.exclude | selected->states.exclude),

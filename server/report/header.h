@@ -48,7 +48,8 @@ struct report_header {
         struct strtab_string name;
     } * threads; /* that were asked for, by tid; none: all of them */
     struct state_condition states;
-    enum measure measure;                /* what the samples are of; ns is its value */
+    bool is_of_time;                     /* the samples are */
+    const struct measure_facts *measure; /* what the samples are of; ns is its value */
     const struct frame_filters *filters; /* NULL: none */
     enum native_frames native; /* that are shown; NATIVE_FRAMES_DEFAULT: there are none */
     bool has_all_processes, is_whole;

@@ -94,9 +94,8 @@ void report_header_put_text(const struct report_header *header, struct buffer *o
     if (count > TEXT_MAX_NAMED)
         buffer_printf(out, " and %zu more", count - TEXT_MAX_NAMED);
 
-    if (header->measure != MEASURE_TIME)
-        buffer_printf(out, "; %s in %s", measure_facts_of(header->measure)->title,
-                      measure_facts_of(header->measure)->unit);
+    if (!header->is_of_time)
+        buffer_printf(out, "; %s in %s", header->measure->title, header->measure->unit);
     else
         state_words_put_phrases(out, "; ", &header->states);
     for (size_t i = 0; i < filter_count(header); i++) {
@@ -128,7 +127,7 @@ void report_header_write(const struct report_header *header, struct json *json)
     rfc3339_write_ms(json, "started_at", header->began_at_ns);
     rfc3339_write_ms(json, "ended_at", header->ended_at_ns);
     json_member_uint(json, "samples", header->samples);
-    if (header->measure == MEASURE_TIME) {
+    if (header->is_of_time) {
         json_member_ns(json, "seconds", header->ns);
     } else {
         json_key(json, "measure");

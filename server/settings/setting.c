@@ -245,15 +245,16 @@ enum err_code setting_read_events(const struct setting *setting, void *out, cons
     for (const char *at = text; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         const size_t length = strcspn(at, ",");
         enum measure measure = MEASURE_TIME;
-        while (measure < MEASURE_COUNT && (strlen(measure_texts[measure]) != length ||
+        while (measure < MEASURE_KNOWN && (strlen(measure_texts[measure]) != length ||
                                            memcmp(measure_texts[measure], at, length) != 0))
             measure++;
-        if (measure < MEASURE_COUNT) {
+        if (measure < MEASURE_KNOWN) {
             *measures |= MEASURE_SET(measure);
             continue;
         }
         struct buffer known = { 0 };
-        measure_set_put(MEASURE_SET_ALL, &known);
+        for (enum measure i = MEASURE_TIME; i < MEASURE_KNOWN; i++)
+            buffer_printf(&known, "%s%s", i > MEASURE_TIME ? ", " : "", measure_texts[i]);
         err_set(why, ERR_INVALID, "'%.*s' is no event: want some of %s",
                 length < 32 ? (int)length : 32, at, buffer_string(&known));
         buffer_deinit(&known);

@@ -14,7 +14,7 @@ struct json;
 struct profile_snapshot;
 
 /* An object; value: in the unit of the measure. */
-void measure_write(struct json *json, enum measure measure, uint64_t value);
+void measure_write(struct json *json, const struct measure_facts *facts, uint64_t value);
 /* A list of those of the set, with all that the session has counted. */
 void measures_write(struct json *json, measure_set measures,
                     const struct profile_snapshot *snapshot);

@@ -5,6 +5,8 @@ export const nounOf = (/** @type {string} */ noun) => (/** @type {string} */ cou
 export const counted = (/** @type {string} */ noun) => (/** @type {string} */ count) =>
   count + " " + nounOf(noun)(count);
 // Amounts with a unit stand for themselves.
-export const samples = (/** @type {string} */ amount) => (amount.endsWith("B") ? amount : counted("sample")(amount));
+export const samples = (
+  /** @type {string} */ amount,
+) => (/ (?![MG]$)\S+$|B$/.test(amount) ? amount : counted("sample")(amount));
 export const functions = counted("function");
 export const frames = counted("frame");

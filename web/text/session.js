@@ -16,6 +16,7 @@ export const TEXT = {
   unnamed: "(unnamed)",
   samples,
   noSamples: "No samples.",
+  counted: (amount, title) => amount + (amount.endsWith(title) ? "." : " of " + title + "."),
   measured: (amount, title) => amount + " of " + title + ". Memory that is used again is not counted.",
 
   status: {

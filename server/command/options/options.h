@@ -127,8 +127,7 @@ struct options {
     } view;
     bool chooses_parts, shows_idle; /* else a format or command has its usual parts of time */
     bool names_mode;
-    enum measure measure; /* of the reports */
-    bool names_measure;
+    const char *measure; /* of the reports, by its name; NULL: time, or the first one */
     struct options_format {
         const struct report_format *format;
         const char *output;         /* as in --collapsed=FILE; NULL: not given */

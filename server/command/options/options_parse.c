@@ -6,6 +6,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/enum_text.h"
 #include "sampler/capture/format.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/option_table.h"
@@ -326,12 +327,18 @@ static enum err_code complete_formats(struct options *options, struct err *err)
         return err_set(
             err, ERR_INVALID,
             "--anonymize needs a format, such as --flamegraph: a capture holds the real names");
-    for (size_t i = 0; i < options->format_count && options->measure != MEASURE_TIME; i++)
+    const bool is_measured =
+        options->measure && strcmp(options->measure, measure_texts[MEASURE_TIME]) != 0;
+    /* A file of another tool may have others. */
+    if (is_measured && !is_replay && enum_find(measure_texts, options->measure) < 0)
+        return err_set(err, ERR_INVALID, "--measure '%.64s': nothing counts it (known: %s)",
+                       options->measure, "time, page-faults");
+    for (size_t i = 0; i < options->format_count && is_measured; i++)
         if (!options->formats[i].format->takes_measures)
             return err_set(err, ERR_INVALID,
                            "--%s is of time alone: with --measure %s, use --collapsed, "
                            "--flamegraph, --pprof or --speedscope",
-                           options->formats[i].format->name, measure_texts[options->measure]);
+                           options->formats[i].format->name, options->measure);
     if (options->chooses_parts && options->view.query.states.parts &&
         options->format_count == 0 && is_record)
         return err_set(

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/base/enum_text.h"
 #include "sampler/capture/reader.h"
 #include "sampler/profile/context.h"
 #include "sampler/profile/views/frame_filters.h"
@@ -136,13 +137,30 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
     return rc;
 }
 
-enum err_code capture_input_count(struct capture_input *capture, enum measure measure,
+enum err_code capture_input_lacks_measure(const char *what,
+                                          const struct profile_snapshot *snapshot,
+                                          const char *measure, struct err *err)
+{
+    if (enum_find(measure_texts, measure) >= 0)
+        return err_set(err, ERR_NOT_FOUND, "%.200s has no %s: record with --event %s", what,
+                       measure, measure);
+    struct buffer names = { 0 };
+    profile_put_measures(snapshot, snapshot->measures, &names);
+    err_set(err, ERR_NOT_FOUND, "%.200s has no '%.48s': it counts %s", what, measure,
+            buffer_string(&names));
+    buffer_deinit(&names);
+    return ERR_NOT_FOUND;
+}
+
+enum err_code capture_input_count(struct capture_input *capture, const char *name,
                                   struct err *err)
 {
     struct profile *const profile = capture->snapshot.profile;
-    if (!(session_info_measures(&capture->info) & MEASURE_SET(measure)))
-        return err_set(err, ERR_NOT_FOUND, "%.200s has no %s: record with --event %s",
-                       capture->opened->path, measure_texts[measure], measure_texts[measure]);
+    const enum measure measure =
+        profile_find_measure(&capture->snapshot, session_info_measures(&capture->info), name);
+    if (measure == MEASURE_COUNT)
+        return capture_input_lacks_measure(capture->opened->path, &capture->snapshot, name,
+                                           err);
     if (capture->snapshot.measure == measure)
         return ERR_OK;
     profile_snapshot_release(&capture->snapshot);

@@ -54,9 +54,13 @@ MUST_CHECK enum err_code capture_input_show(struct sessions *sessions,
 MUST_CHECK enum err_code capture_input_open(struct capture_input *capture, const char *path,
                                             size_t memory_bytes, bool hides_arguments,
                                             struct err *err);
-/* Takes the samples of another measure.  ERR_NOT_FOUND: the capture has none.  Call it before capture_input_select. */
-MUST_CHECK enum err_code capture_input_count(struct capture_input *capture,
-                                             enum measure measure, struct err *err);
+/* ERR_NOT_FOUND, in words: what has no such measure, and what to do. */
+enum err_code capture_input_lacks_measure(const char *what,
+                                          const struct profile_snapshot *snapshot,
+                                          const char *measure, struct err *err);
+/* Takes the samples of the measure of that name.  ERR_NOT_FOUND: the capture has none.  Call it before capture_input_select. */
+MUST_CHECK enum err_code capture_input_count(struct capture_input *capture, const char *measure,
+                                             struct err *err);
 /* Chooses a part of the capture: --from, --to, --thread, --process, --state and requests; wants_rest: the others of
  * these (selection.h).  Call it before capture_input_reshape. */
 MUST_CHECK enum err_code capture_input_select(struct capture_input *capture,

@@ -148,13 +148,13 @@ enum err_code exports_check(const struct exports *exports, const struct output_p
 enum err_code exports_take_measure(struct exports *exports, const struct options *options,
                                    const struct profile_snapshot *session, struct err *err)
 {
-    const enum measure measure =
-        options->names_measure ? options->measure : measure_set_main(session->measures);
-    if (measure == MEASURE_TIME)
+    const char *const name = options->measure;
+    const enum measure measure = name ? profile_find_measure(session, session->measures, name)
+                                      : measure_set_main(session->measures);
+    if (measure == MEASURE_TIME || (name && strcmp(name, measure_texts[MEASURE_TIME]) == 0))
         return ERR_OK;
-    if (!(session->measures & MEASURE_SET(measure)))
-        return err_set(err, ERR_NOT_FOUND, "it has no %s: record with --event %s",
-                       measure_texts[measure], measure_texts[measure]);
+    if (measure == MEASURE_COUNT)
+        return capture_input_lacks_measure("it", session, name, err);
     return profile_snapshot_measured(session->profile, measure, &exports->measured, err);
 }
 
@@ -292,7 +292,10 @@ static enum err_code write_like(struct exports *exports, const struct report_sou
     query.states.parts = item->parts;
     selected.query = &query;
     selected.header = NULL;
-    if (exports->measured.profile && item->format->takes_measures)
+    /* Without samples of time, a format of time shows those of the measure. */
+    if (exports->measured.profile &&
+        (item->format->takes_measures ||
+         !measure_set_has(source->snapshot->measures, MEASURE_TIME)))
         selected.snapshot = &exports->measured;
     if (!reshape_is_needed(source->snapshot, filters_of[group]))
         return write_some(exports, &selected, item, err);

@@ -456,7 +456,8 @@ static void say_problems(const struct session_info *info, const struct states *s
             info->status.rate_hz);
 }
 
-/* " and 62.4 MB of memory growth", of each measure that has samples; the first one has no "and" if `is_first`. */
+/* " and 62.4 MB of memory growth", of each measure that has samples; the first one has no "and" if `is_first`.  Other units than bytes have
+ * their name: " and 62 count of alloc_objects". */
 static void put_measured(const struct session_info *info, bool is_first, struct buffer *line)
 {
     const struct view_query everything = { 0 };
@@ -467,8 +468,13 @@ static void put_measured(const struct session_info *info, bool is_first, struct 
             profile_snapshot_measured(info->snapshot->profile, i, &snapshot, NULL))
             continue;
         if (!view_init(&view, &snapshot, &everything, NULL)) {
-            buffer_printf(line, "%s%.1f MB of %s", is_first ? " " : " and ",
-                          (double)view.total_ns / 1e6, measure_facts_of(i)->title);
+            const struct measure_facts *const facts = profile_measure(&snapshot, i);
+            buffer_text(line, is_first ? " " : " and ");
+            if (strcmp(facts->unit, "bytes") == 0)
+                buffer_printf(line, "%.1f MB of %s", (double)view.total_ns / 1e6, facts->title);
+            else
+                buffer_printf(line, "%" PRIu64 " %s of %s", view.total_ns, facts->unit,
+                              facts->title);
             view_deinit(&view);
             is_first = false;
         }

@@ -34,7 +34,7 @@ static const char *read_threshold(const char *text, double *more)
 /* "page-faults>50MB" */
 static bool read_amount(const char *text, struct condition *condition)
 {
-    for (enum measure i = MEASURE_TIME + 1; i < MEASURE_COUNT; i++) {
+    for (enum measure i = MEASURE_TIME + 1; i < MEASURE_KNOWN; i++) {
         const size_t length = strlen(measure_texts[i]);
         if (strncmp(text, measure_texts[i], length) != 0 || text[length] != '>')
             continue;

@@ -78,8 +78,8 @@ enum err_code diff_write_json(const struct diff *diff, struct buffer *out, struc
     json_init(&json, out);
     json_object(&json);
     json_member_uint(&json, "version", FORMAT_VERSION);
-    json_member_text(&json, "measure",
-                     measure_texts[diff->now->captures[0]->snapshot->measure]);
+    const struct profile_snapshot *const first = diff->now->captures[0]->snapshot;
+    json_member_text(&json, "measure", profile_measure(first, first->measure)->name);
     json_member_text(&json, "by", comparison->basis == COMPARISON_BY_TIME ? "time" : "samples");
     json_member_number(&json, "max_q", COMPARE_MAX_Q);
     json_member_number(&json, "least_change", COMPARE_LEAST_CHANGE);

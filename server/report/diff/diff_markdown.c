@@ -93,9 +93,9 @@ static void put_side(const struct comparison_side *side, const char *name, struc
         report_header_put_process(source->header, source->session->target, out);
         if (source->snapshot->measure != MEASURE_TIME)
             buffer_printf(out, "; of %s: %llu %s",
-                          measure_facts_of(source->snapshot->measure)->title,
+                          profile_measure(source->snapshot, source->snapshot->measure)->title,
                           (unsigned long long)source->header->ns,
-                          measure_facts_of(source->snapshot->measure)->unit);
+                          profile_measure(source->snapshot, source->snapshot->measure)->unit);
         if (!source->header->is_whole) {
             buffer_text(out, "; selected: ");
             report_header_put_text(source->header, out);

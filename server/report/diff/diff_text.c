@@ -201,12 +201,12 @@ enum err_code diff_write_text(const struct diff *diff, struct buffer *out, struc
     enum err_code rc = ERR_OK;
     put_side(diff->baseline, "baseline:", out);
     put_side(diff->now, "now:", out);
-    const enum measure measure = diff->now->captures[0]->snapshot->measure;
-    if (measure != MEASURE_TIME)
+    const struct profile_snapshot *const first = diff->now->captures[0]->snapshot;
+    const struct measure_facts *const measure = profile_measure(first, first->measure);
+    if (first->measure != MEASURE_TIME)
         buffer_printf(out,
                       "Samples are of %s: %" PRIu64 " %s in the baseline, %" PRIu64 " now.\n",
-                      measure_facts_of(measure)->title, sum_of(diff->baseline),
-                      measure_facts_of(measure)->unit, sum_of(diff->now));
+                      measure->title, sum_of(diff->baseline), measure->unit, sum_of(diff->now));
     buffer_text(out, comparison->basis == COMPARISON_BY_TIME
                          ? "Compared by time: shares are of each second.\n"
                          : "Compared by samples: shares are of all samples of each side.\n");

@@ -316,7 +316,8 @@ enum err_code pprof_write(struct pprof *pprof, const struct pprof_settings *sett
     pprof->state = 0;
     numbered_clear(&pprof->numbered);
 
-    const struct measure_facts *const facts = measure_facts_of(
+    const struct measure_facts *const facts = profile_measure(
+        pprof->snapshot,
         settings->values == PPROF_MEASURED ? pprof->snapshot->measure : MEASURE_TIME);
     const bool is_cpu = settings->values == PPROF_CPU;
     if (settings->values == PPROF_ALL)

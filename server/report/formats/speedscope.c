@@ -87,11 +87,24 @@ static enum err_code put_pass(struct speedscope *scope, thread_id thread, const 
     return rc;
 }
 
-static void begin_profile(struct json *json, enum measure measure, uint64_t end_ns)
+/* speedscope knows these units, and takes no other. */
+static const char *speedscope_unit(const char *unit)
+{
+    static const char *const known[] = { "nanoseconds", "microseconds", "milliseconds",
+                                         "seconds",     "bytes",        NULL };
+    for (size_t i = 0; known[i]; i++)
+        if (strcmp(known[i], unit) == 0)
+            return unit;
+    return "none";
+}
+
+static void begin_profile(struct json *json, const struct profile_snapshot *snapshot,
+                          uint64_t end_ns)
 {
     json_object(json);
     json_member_text(json, "type", "sampled");
-    json_member_text(json, "unit", measure_facts_of(measure)->pprof_unit);
+    json_member_text(json, "unit",
+                     speedscope_unit(profile_measure(snapshot, snapshot->measure)->pprof_unit));
     json_member_uint(json, "startValue", 0);
     json_member_uint(json, "endValue", end_ns);
 }
@@ -102,7 +115,7 @@ static enum err_code put_profiles(struct speedscope *scope, struct err *err)
     json_member_array(&scope->json, "profiles");
     if (scope->slices.thread_count == 0) {
         /* A profile for a selection without samples: speedscope opens no file without a profile. */
-        begin_profile(&scope->json, scope->source->snapshot->measure, 0);
+        begin_profile(&scope->json, scope->source->snapshot, 0);
         json_member_array(&scope->json, "samples");
         json_end(&scope->json);
         json_member_text(&scope->json, "name", "no samples");
@@ -113,7 +126,7 @@ static enum err_code put_profiles(struct speedscope *scope, struct err *err)
     for (size_t i = 0; i < scope->slices.thread_count && !rc; i++) {
         struct json *const json = &scope->json;
         const thread_id thread = scope->slices.threads[i];
-        begin_profile(json, scope->source->snapshot->measure, scope->slices.ns[i]);
+        begin_profile(json, scope->source->snapshot, scope->slices.ns[i]);
         const uint64_t before = scope->slices.unordered_samples;
         rc = put_pass(scope, thread, "samples", STACKS, err);
 

@@ -178,6 +178,9 @@ static void put_observed(const struct writing *writing)
     buffer_printf(writing->out, "%s%zu thread%s, %" PRIu64 " samples",
                   source->header->has_time ? ", " : "; ", summary->thread_count,
                   summary->thread_count == 1 ? "" : "s", summary->samples);
+    if (!source->header->is_of_time)
+        buffer_printf(writing->out, " of %s: %" PRIu64 " %s", source->header->measure->title,
+                      source->header->ns, source->header->measure->unit);
     if (source->snapshot->quality.ticks > 0)
         buffer_printf(writing->out, "; %.1f Hz of %.10g Hz requested",
                       session_info_achieved_hz(source->snapshot),
@@ -449,16 +452,19 @@ static enum err_code write_summary(const struct report_source *source, bool is_m
         uint64_t ns = 0;
         for (enum part part = 0; part < PART_COUNT; part++)
             ns += summary.parts_ns[part];
-        buffer_text(writing.out, writing.is_markdown ? "\nTime:" : "Time:");
-        for (enum part part = 0; part < PART_COUNT && !summary.lacks_states; part++)
+        const bool is_of_time = source->header->is_of_time;
+        if (is_of_time)
+            buffer_text(writing.out, writing.is_markdown ? "\nTime:" : "Time:");
+        for (enum part part = 0; part < PART_COUNT && !summary.lacks_states && is_of_time;
+             part++)
             buffer_printf(writing.out, "%s %.1f %% %s", part > 0 ? "," : "",
                           quality_percent(summary.parts_ns[part], ns), part_title(part));
-        if (summary.lacks_states)
+        if (summary.lacks_states && is_of_time)
             buffer_text(writing.out, " what threads did is unknown");
         if (source->header->has_time)
             buffer_printf(writing.out, ", of %.2f s of threads.\n",
                           (double)ns / (double)NS_PER_S);
-        else
+        else if (is_of_time)
             buffer_text(writing.out, ", and what a sample stands for.\n");
 
         put_hot(&writing);

@@ -137,14 +137,57 @@ class Pprof(Opened):
             with self.subTest(name=name):
                 expected = {stack: value * scale for stack, value in pprof_values(file_of(name), number).items()}
                 self.assertEqual(without_threads(self.times(file_of(name))), expected)
-        self.assertIn("1 other sample types are left out", self.summary(file_of("go-cpu.pb.gz")))
+        self.assertIn("that counts time, samples, without", self.summary(file_of("go-cpu.pb.gz")))
 
-    def test_what_is_no_time_is_counted(self):
+    # Sample types of the files, in their order; the default one of the heap is the last.
+    TYPES = {"go-heap.pb.gz": ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"], "go-cpu.pb.gz": ["samples", "cpu"]}
+
+    def measured(self, path, measure=None):
+        output = file_in("measured.folded")
+        process = finished("replay", path, "--idle", "--waits=on", "--collapsed=" + output, *(["--measure", measure] if measure else []))
+        self.assertEqual(process.wait(), 0, process.output())
         found = collections.Counter()
-        for (_, stack), count in self.replay(file_of("go-heap.pb.gz")).items():
-            found[stack] += count
-        self.assertEqual(found, pprof_values(file_of("go-heap.pb.gz"), 3))
-        self.assertIn("that counts bytes (inuse_space)", self.summary(file_of("go-heap.pb.gz")))
+        for frames, count in folded_lines(output):
+            found[tuple(name_of(frame) for frame in frames[1:])] += count
+        return found
+
+    def test_every_type_is_a_measure(self):
+        """Sums are those of the file, and after a way through a capture and through pprof again."""
+        for name, types in self.TYPES.items():
+            merged = file_in(name + ".pyro")
+            self.assertEqual(finished("merge", file_of(name), file_of(name), "-o", merged).wait(), 0)
+            for number, kind in enumerate(types):
+                if kind == "cpu":
+                    continue
+                with self.subTest(name=name, kind=kind):
+                    expected = pprof_values(file_of(name), number)
+                    self.assertEqual(self.measured(file_of(name), kind), expected)
+                    self.assertEqual(self.measured(merged, kind), expected + expected)
+                    again = file_in("again.pb.gz")
+                    process = finished("replay", file_of(name), "--measure", kind, "--pprof=" + again)
+                    self.assertEqual(process.wait(), 0, process.output())
+                    self.assertEqual(pprof_values(again, 0), expected)
+        heap = file_of("go-heap.pb.gz")
+        self.assertEqual(self.measured(heap), pprof_values(heap, 3))
+        # The answer is of the default type.
+        summary = self.summary(heap)
+        self.assertRegex(summary, r"^52 % of the samples are in `runtime/pprof.StartCPUProfile`")
+        self.assertIn("samples of inuse_space: %d bytes" % sum(pprof_values(heap, 3).values()), summary)
+        self.assertIn("that counts inuse_space, alloc_objects, alloc_space, inuse_objects, without", summary)
+
+    def test_measures_are_compared_and_named(self):
+        heap = file_of("go-heap.pb.gz")
+        output = file_in("diff.json")
+        process = finished("diff", heap, heap, "--measure", "alloc_space", "--json", "-o", output)
+        self.assertEqual(process.wait(), 0, process.output())
+        with open(output, encoding="utf-8") as file:
+            found = json.load(file)
+        self.assertEqual(found["measure"], "alloc_space")
+        total = sum(pprof_values(heap, 1).values())
+        self.assertEqual([found[side]["captures"][0]["selection"]["measure"]["value"] for side in ("baseline", "now")], [total, total])
+        process = finished("replay", heap, "--collapsed=/dev/null", "--measure", "teeth")
+        self.assertNotEqual(process.wait(), 0)
+        self.assertIn("has no 'teeth': it counts inuse_space, alloc_objects, alloc_space, inuse_objects", process.output())
 
     def test_damaged_ones_are_one_line(self):
         with open(file_of("austin.pb"), "rb") as file:

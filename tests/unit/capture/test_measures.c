@@ -155,10 +155,13 @@ static enum err_code decode(const char *name, struct err *err)
     static const struct profile_sizes sizes;
     struct windows_block block;
     struct buffer raw = { 0 };
+    struct profile *const profile = made_profile();
     buffer_sized_text(&raw, name);
     struct byte_reader in = byte_reader_over(&raw);
-    const enum err_code rc = windows_decode_measured(&in, &names, 1, &sizes, &block, err);
+    const enum err_code rc =
+        windows_decode_measured(&in, &names, 1, &sizes, profile, &block, err);
     buffer_deinit(&raw);
+    profile_destroy(profile);
     return rc;
 }
 
@@ -170,6 +173,7 @@ static void an_unknown_measure_is_named(void **state)
     assert_non_null(strstr(err.message, "'teeth'"));
     assert_int_equal(decode("time", &err), ERR_CORRUPT);
     assert_int_equal(decode("page-faults", &err), ERR_CORRUPT);
+    assert_int_equal(decode("", &err), ERR_CORRUPT);
 }
 
 TEST_GROUP(cmocka_unit_test(each_measure_is_loaded_as_it_was),

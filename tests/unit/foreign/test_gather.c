@@ -75,6 +75,45 @@ static uint64_t count_of(const struct world *world, node_id node, uint64_t *ns_o
     return count;
 }
 
+static void what_else_is_counted_is_a_measure(void **state)
+{
+    const struct gather_text type = { "alloc space", 11 }, unit = { "bytes", 5 };
+    struct world world;
+    enum measure measure, same;
+    (void)state;
+    begin_world(&world);
+    struct err *const err = &world.err;
+    world.gather.is_time = true;
+    assert_ok(gather_measure(&world.gather, type, unit, &measure, err), err);
+    assert_ok(gather_measure(&world.gather, type, unit, &same, err), err);
+    assert_int_equal(measure, same);
+    add_sample(&world, world.inner, 30, 0);
+    /* More samples than a window can have. */
+    assert_ok(gather_measured(&world.gather, measure, world.thread, world.inner,
+                              6 * (1ull << 32) + 3, err),
+              err);
+    assert_ok(gather_measured(&world.gather, measure, world.thread, world.outer, 9, err), err);
+    assert_int_equal(
+        gather_measured(&world.gather, measure, world.thread, world.outer, 1ull << 61, err),
+        ERR_LIMIT);
+    load_world(&world);
+    uint64_t ns;
+    assert_int_equal(count_of(&world, world.inner, &ns), 1);
+    assert_int_equal(ns, 30);
+    assert_int_equal(world.snapshot.measures, MEASURE_SET(MEASURE_TIME) | MEASURE_SET(measure));
+    assert_int_equal(
+        profile_find_measure(&world.snapshot, world.snapshot.measures, "alloc_space"), measure);
+    assert_string_equal(profile_measure(&world.snapshot, measure)->unit, "bytes");
+    profile_snapshot_release(&world.snapshot);
+    assert_ok(
+        profile_snapshot_measured(reader_profile(world.reader), measure, &world.snapshot, err),
+        err);
+    assert_int_equal(world.snapshot.sums[measure], 6 * (1ull << 32) + 12);
+    (void)count_of(&world, world.inner, &ns);
+    assert_true(ns == 6 * (1ull << 32) + 3);
+    end_world(&world);
+}
+
 static void times_are_kept_exactly(void **state)
 {
     struct world world;
@@ -179,7 +218,8 @@ static void too_much_is_refused(void **state)
     gather_deinit(&world.gather);
 }
 
-TEST_GROUP(cmocka_unit_test(times_are_kept_exactly),
+TEST_GROUP(cmocka_unit_test(what_else_is_counted_is_a_measure),
+           cmocka_unit_test(times_are_kept_exactly),
            cmocka_unit_test(long_times_are_kept_exactly),
            cmocka_unit_test(long_samples_are_where_they_were),
            cmocka_unit_test(samples_without_time_have_none),

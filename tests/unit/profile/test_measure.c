@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "sampler/profile/measure.h"
@@ -183,7 +184,38 @@ static void a_set_of_one_measure_is_of_that(void **state)
     assert_string_equal(measure_texts[MEASURE_PAGE_FAULTS], "page-faults");
 }
 
-TEST_GROUP(cmocka_unit_test(measures_are_never_added_up),
+static void measures_of_files_have_names_of_their_own(void **state)
+{
+    struct profile *const profile = made_profile();
+    const struct profile_snapshot rows = { .profile = profile };
+    /* The words of the file, and the name for users. */
+    static const char *const words[][3] = { { "alloc", "bytes", "alloc" },
+                                            { "alloc", "count", "alloc.count" },
+                                            { "time", "count", "time.count" },
+                                            { "a b/\x1b[31m\xc3\xa4", "", "a_b___31m__" },
+                                            { "rss_growth", "bytes", "page-faults" },
+                                            { "alloc", "bytes", "alloc" },
+                                            { "", "", "_" } };
+    (void)state;
+    struct err err = { 0 };
+    enum measure measure;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        assert_ok(profile_foreign_measure(profile, words[i][0], words[i][1], &measure, &err),
+                  &err);
+        assert_string_equal(profile_measure(&rows, measure)->name, words[i][2]);
+    }
+    char name[8];
+    for (int i = 5; i < MEASURE_MOST_FOREIGN; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        assert_ok(profile_foreign_measure(profile, name, "count", &measure, &err), &err);
+    }
+    assert_int_equal(profile_foreign_measure(profile, "more", "count", &measure, &err),
+                     ERR_LIMIT);
+    profile_destroy(profile);
+}
+
+TEST_GROUP(cmocka_unit_test(measures_of_files_have_names_of_their_own),
+           cmocka_unit_test(measures_are_never_added_up),
            cmocka_unit_test(a_session_of_time_has_nothing_of_others),
            cmocka_unit_test(windows_of_a_measure_come_with_a_generation),
            cmocka_unit_test(a_window_waits_for_the_generation_that_has_its_rows),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaultAddress } from "../../../web/model/page/address.js";
+import { formatAmount } from "../../../web/model/base/numbers.js";
+import { defaultAddress, parseAddress } from "../../../web/model/page/address.js";
 import { chosenMeasure, growthChanges, measuresOf, offersGrowth } from "../../../web/model/page/measures.js";
 import { isSameQuestion, questionOf } from "../../../web/model/page/questions.js";
 import { applyView, createCounts } from "../../../web/model/trees/recording.js";
@@ -29,6 +30,17 @@ test("time is shown unless another measure of the session is chosen, in views th
     assert.equal(chosenMeasure(stateOf(measures, changes)), wanted, JSON.stringify([measures, changes]));
   assert.equal(chosenMeasure(stateOf(both, { measure: "page-faults" }, false)), null);
   assert.deepEqual(measuresOf({ live: true, session: null }), []);
+});
+
+test("a file of another tool may count anything, and its first measure is shown where it has no time", () => {
+  const kinds = ["inuse_space", "alloc_objects"].map((name) => ({ name, title: name, unit: "x", value: 1 }));
+  assert.equal(chosenMeasure(stateOf(kinds, {})), "inuse_space");
+  assert.equal(chosenMeasure(stateOf(kinds, { measure: "alloc_objects", view: "threads" })), "alloc_objects");
+  assert.equal(parseAddress("measure=alloc_objects").measure, "alloc_objects");
+  assert.equal(parseAddress("measure=a%20b").measure, null);
+  assert.equal(formatAmount(1536, { unit: "bytes", title: "x" }), "1.5 KiB");
+  assert.equal(formatAmount(20e6, { unit: "nanoseconds", title: "cpu" }), "20 ms");
+  assert.equal(formatAmount(1024, { unit: "count", title: "alloc_objects" }), "1,024 alloc_objects");
 });
 
 test("what grew is offered where it is counted, and opens a view that shows it", () => {

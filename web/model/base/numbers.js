@@ -35,6 +35,14 @@ export function formatBytes(bytes) {
   return value.toFixed(value < 9.95 ? 1 : 0) + " " + ["KiB", "MiB", "GiB", "TiB"][unit];
 }
 
+// An amount of a measure of that unit and title: "1.5 KiB", "20 ms", "1,024 alloc_objects".
+/** @param {Maybe} value @param {{ unit: string, title: string }} measure */
+export function formatAmount(value, { unit, title }) {
+  if (unit === "bytes") return formatBytes(value);
+  if (unit === "nanoseconds") return formatDuration(isKnown(value) ? value / 1e9 : NaN);
+  return formatCount(value) + " " + title;
+}
+
 // A share of 1 as a percentage that never rounds to 0 % or 100 % what is neither.
 /** @param {Maybe} share */
 export function formatShare(share) {

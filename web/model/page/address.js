@@ -201,7 +201,7 @@ export function parseAddress(text, view = "flame") {
   ).map(Number);
   address.parts = readParts(listOf(given.get("parts")));
   address.states = cleanWords(listOf(given.get("state")));
-  address.measure = /^[a-z-]{1,32}$/.exec(given.get("measure") ?? "")?.[0] ?? null;
+  address.measure = /^[\w.-]{1,64}$/.exec(given.get("measure") ?? "")?.[0] ?? null;
   address.range = parseRange(given.get("range") ?? "");
   address.took = parseRange(given.get("took") ?? "");
   address.at = parseInstants(given.get("at") ?? "");

@@ -5,7 +5,7 @@
 import { TEXT } from "../../text/session.js";
 import { lazyPrototype } from "../base/lazy.js";
 import { memoise } from "../base/memoise.js";
-import { formatBytes, formatCount, formatDuration, isKnown, ratio } from "../base/numbers.js";
+import { formatAmount, formatCount, formatDuration, isKnown, ratio } from "../base/numbers.js";
 import { tableRows } from "../code/table.js";
 import { emptyReason } from "../page/empty.js";
 import { createFollowedThread } from "../page/stack-span.js";
@@ -66,10 +66,12 @@ function sumSelectors() {
     amountText: ({ measure, recording: { counts }, state: { session, live } }) => (samples) =>
       measure === null
         ? formatCount(samples)
-        : formatBytes(
+        : formatAmount(
           Math.round(samples * (ratio(measure.value, live ? counts.total : session.selection.samples) || 0)),
+          measure,
         ),
-    countText: ({ amountText }) => (samples) => TEXT.samples(amountText(samples)),
+    countText: ({ measure, amountText }) => (samples) =>
+      measure === null ? TEXT.samples(amountText(samples)) : amountText(samples),
     // The time that samples stand for; "" where they are not of time.
     timeText: ({ measure, secondsPerSample }) => (samples) =>
       measure === null ? "≈ " + formatDuration(samples * secondsPerSample) : "",

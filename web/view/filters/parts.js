@@ -2,6 +2,7 @@
 // filters.
 
 import { formatCount } from "../../model/base/numbers.js";
+import { visibleText } from "../../model/base/text.js";
 import { markChips, partItems, partsAfter } from "../../model/filters/selection.js";
 import { chosenMeasure, MEASURED_VIEWS, measuresOf, TIME } from "../../model/page/measures.js";
 import { PARTS, shownParts, usualParts } from "../../model/profile/parts.js";
@@ -38,15 +39,24 @@ function recordedText(session) {
 
 // Time, or another measure, where the session has several: {element, update(state)}.
 function createMeasureChoice(change) {
-  const names = Object.keys(TEXT.measure.choices);
-  const group = segmented(TEXT.measure.label, "measure",
-    names.map((value) => ({ value, label: TEXT.measure.choices[value][0], hint: TEXT.measure.choices[value][1] })),
-    (value) => change({ measure: value === TIME ? null : value }));
+  const element = el("div", { hidden: "" });
+  let group = null;
+  let shown = "";
   return {
-    element: group.element,
+    element,
     update(state) {
-      group.element.hidden = measuresOf(state).length < 2 || !MEASURED_VIEWS.includes(state.address.view);
-      group.set(chosenMeasure(state) ?? TIME);
+      const measures = measuresOf(state);
+      const names = measures.map(({ name }) => name).join(" ");
+      if (names !== shown) {
+        shown = names;
+        group = segmented(TEXT.measure.label, "measure", measures.map(({ name, title, unit }) => {
+          const [label, hint] = TEXT.measure.choices[name] ?? [visibleText(title), visibleText(unit)];
+          return { value: name, label, hint };
+        }), (value) => change({ measure: value === TIME ? null : value }));
+        element.replaceChildren(group.element);
+      }
+      element.hidden = measures.length < 2 || !MEASURED_VIEWS.includes(state.address.view);
+      group?.set(chosenMeasure(state) ?? TIME);
     },
   };
 }

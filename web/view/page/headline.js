@@ -3,6 +3,7 @@
 import { formatShare } from "../../model/base/numbers.js";
 import { sentenceText } from "../../model/base/text.js";
 import { PANEL_VIEWS } from "../../model/page/address.js";
+import { MEMORY_GROWTH } from "../../model/page/measures.js";
 import { nativeOffer } from "../../model/page/native-offer.js";
 import { isOfMore } from "../../model/page/state.js";
 import { TEXT } from "../../text/session.js";
@@ -41,7 +42,7 @@ export function createHeadline(root, dispatch) {
     update(state) {
       const { measure, countText, sum } = state.picture;
       const said = measure !== null
-        ? TEXT.measured(countText(sum), measure.title)
+        ? (measure.name === MEMORY_GROWTH ? TEXT.measured : TEXT.counted)(countText(sum), measure.title)
         : isOfMore(state)
         ? ""
         : state.summary?.headline ?? "";

@@ -97,7 +97,9 @@ static void events_are_chosen_by_name(void **state)
         { "record 1 -e page-faultsy", 0, "'page-faultsy'" },
         { "record 1 --measure page-faults --collapsed", 0, NULL },
         { "record 1 --measure page-faults --pstats", 0, "--pstats is of time alone" },
+        { "record 1 --measure teeth --collapsed", 0, "--measure 'teeth': nothing counts it" },
         { "replay x.pyro --measure page-faults", 0, "--summary is of time alone" },
+        { "replay heap.pb.gz --measure alloc_space --collapsed", 0, NULL },
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -425,12 +427,12 @@ static void two_captures_are_compared(void **state)
                                 &options, NULL),
                      ERR_OK);
     assert_int_equal(options.fail_ifs.count, 2);
-    assert_false(options.names_measure);
+    assert_null(options.measure);
     assert_int_equal(parse_text("diff a.pyro b.pyro --measure page-faults --fail-if self>5% "
                                 "--fail-if total(x)>1%",
                                 &options, NULL),
                      ERR_OK);
-    assert_int_equal(options.measure, MEASURE_PAGE_FAULTS);
+    assert_string_equal(options.measure, "page-faults");
     assert_string_equal(options.fail_ifs.items[1], "total(x)>1%");
     assert_int_equal(parse_text("record 1 --diff-flamegraph a.pyro -o x.html", &options, NULL),
                      ERR_OK);
