@@ -69,7 +69,7 @@ bool protobuf_reader_each(const struct protobuf_reader *field, protobuf_reader_t
 }
 
 enum err_code protobuf_reader_next_of(struct input *input, struct protobuf_reader *out,
-                               bool *has_more, struct err *err)
+                                      bool *has_more, struct err *err)
 {
     enum { HEAD_BYTES = 20 };
     const bool is_long = input_ready(input, HEAD_BYTES);
@@ -78,7 +78,7 @@ enum err_code protobuf_reader_next_of(struct input *input, struct protobuf_reade
     if (there == 0)
         return input_check(input, err);
     struct protobuf_reader head = { .at = input->data + input->at,
-                            .end = input->data + input->at + there };
+                                    .end = input->data + input->at + there };
     const uint64_t key = take_varint(&head);
     uint64_t bytes = 0;
     const unsigned kind = key & 7;

@@ -38,7 +38,8 @@ bool protobuf_reader_each(const struct protobuf_reader *field, protobuf_reader_t
                           void *context);
 
 /* Takes the next field of a file: its number, and its bytes in memory until the next call. */
-MUST_CHECK enum err_code protobuf_reader_next_of(struct input *input, struct protobuf_reader *out,
-                                          bool *has_more, struct err *err);
+MUST_CHECK enum err_code protobuf_reader_next_of(struct input *input,
+                                                 struct protobuf_reader *out, bool *has_more,
+                                                 struct err *err);
 
 #endif /* SAMPLER_FOREIGN_PROTOBUF_READER_H */
