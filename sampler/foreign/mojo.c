@@ -1,11 +1,13 @@
 /*
- * Austin's MOJO, version 3: a head of "MOJ" and the version, then events, each of a byte for its kind and
+ * Austin's MOJO, versions 3 and 4: a head of "MOJ" and the version, then events, each of a byte for its kind and
  *
  *     metadata          key, value
  *     stack             process, interpreter, thread in hexadecimal: begins a sample
  *     frame             number, file, name, first and last line, first and last column; a reference to one puts it into the sample
  *     string            number, text; 1 is unknown
  *     time, memory      what the sample stands for: microseconds, bytes
+ *     repeat            of version 4: the frames so far stand within those of the sample before of the thread, but its innermost native ones
+ *     task stack        task, name, number of frames: that many references follow, which are no part of the sample; likewise its waiters
  *
  * Texts end with a NUL byte; numbers have six bits and a sign in their first byte, and seven in each that follows.  Numbers of frames and
  * strings are those of a process.
@@ -37,7 +39,13 @@ enum {
     EVENT_MEMORY,
     EVENT_STRING,
     EVENT_STRING_REF,
-    VERSION = 3,
+    EVENT_REPEAT,
+    EVENT_TASK_STACK,
+    EVENT_TASK_WAITER,
+    EVENT_TASK_RUNNING,
+    OLDEST_VERSION = 3,
+    NEWEST_VERSION = 4,
+    MAX_KEPT_FRAMES = 1 << 24,
     UNKNOWN_STRING = 1,
     MAX_TEXT = 1 << 16,
     MAX_ROWS = 1 << 22,
@@ -58,8 +66,16 @@ struct mojo {
         struct idmap index;
     } strings, frames;
     struct sample_stack stack;
-    size_t depth;
-    bool has_sample, has_memory;
+    frame_id *path; /* the frames of the sample, outermost first */
+    size_t depth, path_room;
+    struct mojo_path { /* of the last sample of a thread, where a later one may repeat it */
+        frame_id *frames;
+        size_t count, room;
+    } * paths;
+    size_t thread_room, kept_frames;
+    uint64_t task_frames; /* references that are not of the sample */
+    int version;
+    bool has_sample;
     int64_t pid;
     thread_id thread;
     uint64_t us, bytes; /* of the sample */
@@ -79,14 +95,15 @@ static enum err_code take_number(struct mojo *mojo, int64_t *out, struct err *er
     int byte = input_take(&mojo->input);
     const bool is_negative = byte >= 0 && byte & 0x40;
     uint64_t value = byte < 0 ? 0 : (uint64_t)byte & 0x3f;
+    /* Keys of frames have up to 64 bits. */
     for (unsigned shift = 6; byte >= 0 && byte & 0x80; shift += 7) {
-        byte = shift < 62 ? input_take(&mojo->input) : -1;
+        byte = shift < 64 ? input_take(&mojo->input) : -1;
         if (byte >= 0)
             value |= ((uint64_t)byte & 0x7f) << shift;
     }
-    if (byte < 0 || value > INT64_MAX)
+    if (byte < 0)
         return fail_at(mojo, "a number is too long, or was cut,", err);
-    *out = is_negative ? -(int64_t)value : (int64_t)value;
+    *out = (int64_t)(is_negative ? 0 - value : value);
     return ERR_OK;
 }
 
@@ -136,6 +153,61 @@ static enum err_code put_row(struct mojo *mojo, struct mojo_table *table, int64_
                      (uint32_t)table->count++, err);
 }
 
+static bool is_native(const struct mojo *mojo, frame_id frame)
+{
+    const struct profile_snapshot rows = { .profile = mojo->gather->profile };
+    const function_id function = profile_frame_at(&rows, frame).function;
+    const struct strtab_string file =
+        profile_string(&rows, profile_function_at(&rows, function).file);
+    const bool is_python =
+        file.length >= 3 && memcmp(file.text + file.length - 3, ".py", 3) == 0;
+    const bool is_text =
+        file.length >= 2 && file.text[0] == '<' && file.text[file.length - 1] == '>';
+    return !is_python && !is_text;
+}
+
+/* Keeps the stack of the thread for a sample that repeats it. */
+static enum err_code keep_path(struct mojo *mojo, struct err *err)
+{
+    const size_t before = mojo->thread_room;
+    if (!VEC_RESERVE(mojo->paths, mojo->thread_room, (size_t)mojo->thread + 1))
+        return err_nomem(err);
+    memset(mojo->paths + before, 0, (mojo->thread_room - before) * sizeof *mojo->paths);
+    struct mojo_path *const kept = &mojo->paths[mojo->thread];
+    mojo->kept_frames += mojo->depth > kept->count ? mojo->depth - kept->count : 0;
+    if (mojo->kept_frames > MAX_KEPT_FRAMES)
+        return err_set(err, ERR_LIMIT, "its threads have too many frames");
+    if (!VEC_RESERVE(kept->frames, kept->room, mojo->depth + 1))
+        return err_nomem(err);
+    if (mojo->depth > 0)
+        memcpy(kept->frames, mojo->path, mojo->depth * sizeof *mojo->path);
+    kept->count = mojo->depth;
+    return ERR_OK;
+}
+
+/* Puts the frames of the sample before of the thread outside of those so far. */
+static enum err_code repeat_path(struct mojo *mojo, struct err *err)
+{
+    if (!mojo->has_sample)
+        return fail_at(mojo, "a repeated stack without a sample", err);
+    const struct mojo_path kept = mojo->thread < mojo->thread_room
+                                      ? mojo->paths[mojo->thread]
+                                      : (struct mojo_path){ .count = 0 };
+    size_t count = kept.count;
+    while (count > 0 && is_native(mojo, kept.frames[count - 1]))
+        count--;
+    if (mojo->depth + count > GATHER_MAX_DEPTH)
+        return err_set(err, ERR_LIMIT, "a stack has more than %d frames", GATHER_MAX_DEPTH);
+    if (count == 0)
+        return ERR_OK;
+    if (!VEC_RESERVE(mojo->path, mojo->path_room, mojo->depth + count))
+        return err_nomem(err);
+    memmove(mojo->path + count, mojo->path, mojo->depth * sizeof *mojo->path);
+    memcpy(mojo->path, kept.frames, count * sizeof *mojo->path);
+    mojo->depth += count;
+    return ERR_OK;
+}
+
 /* The sample is whole once the next one begins. */
 static enum err_code end_sample(struct mojo *mojo, struct err *err)
 {
@@ -143,8 +215,14 @@ static enum err_code end_sample(struct mojo *mojo, struct err *err)
         return ERR_OK;
     mojo->has_sample = false;
     mojo->gather->sample_count++;
+    mojo->task_frames = 0;
     if (!mojo->is_memory && mojo->us > UINT64_MAX / 1000)
         return err_set(err, ERR_LIMIT, "its times are too large");
+    enum err_code rc = mojo->version > OLDEST_VERSION ? keep_path(mojo, err) : ERR_OK;
+    for (size_t i = 0; i < mojo->depth && !rc; i++)
+        rc = sample_stack_put(&mojo->stack, mojo->gather, i, mojo->path[i], err);
+    if (rc)
+        return rc;
     sample_stack_cut(&mojo->stack, mojo->depth);
     return gather_sample(mojo->gather, mojo->thread, STATE_ALL_UNKNOWN,
                          sample_stack_node(&mojo->stack),
@@ -205,7 +283,16 @@ static enum err_code put_frame(struct mojo *mojo, frame_id frame, struct err *er
 {
     if (!mojo->has_sample)
         return fail_at(mojo, "a frame without a sample", err);
-    return sample_stack_put(&mojo->stack, mojo->gather, mojo->depth++, frame, err);
+    if (mojo->task_frames > 0) {
+        mojo->task_frames--;
+        return ERR_OK;
+    }
+    if (mojo->depth == GATHER_MAX_DEPTH)
+        return err_set(err, ERR_LIMIT, "a stack has more than %d frames", GATHER_MAX_DEPTH);
+    if (!VEC_RESERVE(mojo->path, mojo->path_room, mojo->depth + 1))
+        return err_nomem(err);
+    mojo->path[mojo->depth++] = frame;
+    return ERR_OK;
 }
 
 /* A frame that is known by its name alone. */
@@ -273,7 +360,7 @@ static enum err_code read_event(struct mojo *mojo, struct err *err)
         row = rc ? NULL : find_row(&mojo->frames, mojo->pid, number);
         if (!rc && !row)
             rc = fail_at(mojo, "a frame that is not there", err);
-        return rc ? rc : put_frame(mojo, row->id, err);
+        return row ? put_frame(mojo, row->id, err) : rc;
     case EVENT_TIME:
     case EVENT_MEMORY: {
         const bool is_time = mojo->input.data[mojo->input.at - 1] == EVENT_TIME;
@@ -291,6 +378,23 @@ static enum err_code read_event(struct mojo *mojo, struct err *err)
             rc = strtab_intern(profile_strings(mojo->gather->profile), text.text, text.bytes,
                                &string, err);
         return rc ? rc : put_row(mojo, &mojo->strings, number, string, err);
+    case EVENT_REPEAT: return repeat_path(mojo, err);
+    case EVENT_TASK_STACK: {
+        int64_t name;
+        rc = take_number(mojo, &number, err);
+        if (!rc)
+            rc = take_number(mojo, &name, err);
+        if (!rc)
+            rc = take_number(mojo, &number, err);
+        mojo->task_frames = !rc && number > 0 ? (uint64_t)number : 0;
+        return rc;
+    }
+    case EVENT_TASK_WAITER:
+    case EVENT_TASK_RUNNING: {
+        const bool is_pair = mojo->input.data[mojo->input.at - 1] == EVENT_TASK_WAITER;
+        rc = take_number(mojo, &number, err);
+        return !rc && is_pair ? take_number(mojo, &number, err) : rc;
+    }
     default: return fail_at(mojo, "an event of an unknown kind", err);
     }
 }
@@ -309,8 +413,10 @@ enum err_code mojo_read(struct gather *gather, int fd, struct err *err)
     enum err_code rc = input_open(&mojo.input, fd, err);
     if (!rc && !input_ready(&mojo.input, HEAD_BYTES))
         rc = fail_at(&mojo, "it was cut", err);
-    if (!rc && mojo.input.data[3] != VERSION)
-        rc = err_set(err, ERR_UNSUPPORTED, "its version %d is not known", mojo.input.data[3]);
+    if (!rc)
+        mojo.version = mojo.input.data[3];
+    if (!rc && (mojo.version < OLDEST_VERSION || mojo.version > NEWEST_VERSION))
+        rc = err_set(err, ERR_UNSUPPORTED, "its version %d is not known", mojo.version);
     mojo.input.at += rc ? 0 : HEAD_BYTES;
     while (!rc && input_peek(&mojo.input) >= 0)
         rc = read_event(&mojo, err);
@@ -324,6 +430,10 @@ enum err_code mojo_read(struct gather *gather, int fd, struct err *err)
     snprintf(gather->lacks, sizeof gather->lacks,
              "states, times of day, order, names of threads");
     input_close(&mojo.input);
+    for (size_t i = 0; i < mojo.thread_room; i++)
+        free(mojo.paths[i].frames);
+    free(mojo.paths);
+    free(mojo.path);
     free(mojo.strings.rows);
     free(mojo.frames.rows);
     idmap_deinit(&mojo.strings.index);

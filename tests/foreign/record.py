@@ -4,7 +4,8 @@
 Usage: record.py TOOLS PYTHONS [FOLDER]
 
 TOOLS: the prefix of a virtual environment of python3.11 with py-spy, austin-dist 3.7, austin-python and viztracer. PYTHONS: a folder with
-python3.8, python3.11, python3.13 and python3.15. What a tool is missing for is left as it is. The tools run in a root of their own (bubblewrap),
+python3.8, python3.11, python3.13 and python3.15. What a tool is missing for is left as it is. austin-4.mojo is of austin-dist 4.0, which needs
+glibc 2.38: it ran with the loader of a newer Debian in the same root. The tools run in a root of their own (bubblewrap),
 where this folder is /srv/app and an interpreter /opt/python3.11, so that no file can name a folder of this machine; its environment is empty.
 """
 

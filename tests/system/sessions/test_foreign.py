@@ -224,14 +224,40 @@ class Tachyon(Opened):
 
 
 class Mojo(Opened):
+    def test_version_4_repeats_stacks(self):
+        """Files of version 4 are made here by the events of austin-python 2.4, whose reader gives these stacks: no released Austin writes it."""
+        def stack(thread, *events):
+            return b"\2\1\0" + thread + b"\0" + b"".join(events)
+
+        def text(key, name):
+            return b"\x0b" + bytes([key]) + name + b"\0"
+
+        def frame(key, file, name, line):
+            return bytes([3, key, file, name, line, line, 0, 0])
+
+        strings = text(2, b"/a.py") + text(3, b"main") + text(4, b"work") + text(5, b"/lib/libc.so") + text(6, b"read")
+        frames = frame(2, 2, 3, 1) + frame(3, 2, 4, 5) + frame(4, 5, 6, 0)
+        ms = b"\x09\xa8\x0f"  # 1,000 us
+        path = file_in("four.mojo")
+        with open(path, "wb") as file:
+            file.write(b"MOJ\4" + stack(b"1f", strings, frames, b"\5\2\5\3\5\4", ms)
+                       # The innermost native frame of the sample before is gone, and a task has two frames of its own.
+                       + stack(b"1f", b"\5\3", b"\x0d", b"\x0e\1\0\2\5\2\5\3", b"\x0f\1\2", b"\x10\1", ms)
+                       # Another thread repeats nothing.
+                       + stack(b"2f", b"\5\2", b"\x0d", ms) + stack(b"1f", b"\x0d", ms))
+        self.assertEqual(without_threads(self.times(path)), {("main", "work", "read"): 1000000, ("main", "work", "work"): 2000000, ("main",): 1000000})
+        self.refused(b"MOJ\4\x0d", "a repeated stack without a sample at byte")
+
     def test_times_are_those_of_its_own_converter(self):
-        # austin.mojo.folded is what mojo2austin writes of it, in microseconds.
-        expected = collections.Counter()
-        for frames, count in folded_lines(file_of("austin.mojo.folded")):
-            expected[tuple(frame.split(":")[-2] for frame in frames[2:])] += count * 1000
-        times = self.times(file_of("austin.mojo"))
-        self.assertEqual(without_threads(times), expected)
-        self.assertEqual(len(times), len({frames[1] for frames, _ in folded_lines(file_of("austin.mojo.folded"))}))
+        # The .folded files are what austin-python reads of them, in microseconds. Austin 4.0 writes version 3, with longer numbers.
+        for name in ("austin.mojo", "austin-4.mojo"):
+            expected = collections.Counter()
+            for frames, count in folded_lines(file_of(name + ".folded")):
+                expected[tuple(frame.split(":")[-2] for frame in frames[2:])] += count * 1000
+            times = self.times(file_of(name))
+            with self.subTest(name=name):
+                self.assertEqual(without_threads(times), expected)
+                self.assertEqual(len(times), len({frames[1] for frames, _ in folded_lines(file_of(name + ".folded"))}))
         self.assertIn("a profile of Austin 3.7.0 (MOJO), without states, times of day, order, names of threads", self.summary(file_of("austin.mojo")))
 
     def test_damaged_ones_are_one_line(self):
