@@ -1,5 +1,6 @@
 /*
- * Chrome's trace events, a list or one within an object: complete events ("X"), pairs of "B" and "E", and names of threads and processes ("M").
+ * Chrome's trace events, a list or one within an object: complete events ("X"), pairs of "B" and "E", processor profiles ("P",
+ * chrome_profile.h), and names of threads and processes ("M").
  * All others, such as asynchronous ones and counters, are left out.
  *
  * Events may come in any order but for pairs, so the file is read once, and events are sorted: the time of a frame is that of its event without
@@ -13,6 +14,7 @@
 #include "sampler/base/hash.h"
 #include "sampler/base/idmap.h"
 #include "sampler/base/vec.h"
+#include "sampler/foreign/chrome_profile.h"
 #include "sampler/foreign/formats.h"
 #include "sampler/foreign/gather.h"
 #include "sampler/foreign/json_reader.h"
@@ -37,6 +39,7 @@ struct trace_thread {
 struct trace_event {
     char name[TEXT_BYTES], file[TEXT_BYTES], label[TEXT_BYTES]; /* label: args.name */
     int64_t pid, tid, at_ns, duration_ns, line;
+    uint64_t id; /* of its "id", a text or a number */
     char phase;
 };
 
@@ -51,6 +54,7 @@ struct chrome_trace {
     size_t open_count;
     uint32_t complete_count;
     struct trace_event event;
+    struct chrome_profiles profiles;
 };
 
 static enum err_code find_row(struct chrome_trace *trace, int64_t pid, int64_t tid,
@@ -73,14 +77,15 @@ static enum err_code find_row(struct chrome_trace *trace, int64_t pid, int64_t t
     return idmap_add(&trace->thread_index, hash, *out, err);
 }
 
-static void read_arguments(struct chrome_trace *trace)
+static enum err_code read_arguments(struct chrome_trace *trace, struct err *err)
 {
     struct json_reader *const json = &trace->json;
+    enum err_code rc = ERR_OK;
     if (json_reader_next(json) != JSON_OBJECT) {
         json_reader_skip_rest(json);
-        return;
+        return ERR_OK;
     }
-    while (json_reader_key(json)) {
+    while (!rc && json_reader_key(json)) {
         if (json_reader_is(json, "name"))
             gather_copy(trace->event.label, sizeof trace->event.label,
                         json_reader_string(json));
@@ -88,18 +93,24 @@ static void read_arguments(struct chrome_trace *trace)
             gather_copy(trace->event.file, sizeof trace->event.file, json_reader_string(json));
         else if (json_reader_is(json, "line"))
             trace->event.line = json_reader_int(json);
+        else if (json_reader_is(json, "data"))
+            rc = chrome_profile_read(&trace->profiles, json, err);
         else
             json_reader_skip(json);
     }
+    return rc;
 }
 
-static void read_event(struct chrome_trace *trace)
+static enum err_code read_event(struct chrome_trace *trace, struct err *err)
 {
     struct json_reader *const json = &trace->json;
     struct trace_event *const event = &trace->event;
+    enum err_code rc = ERR_OK;
     *event->name = *event->file = *event->label = event->phase = '\0';
     event->pid = event->tid = event->at_ns = event->duration_ns = event->line = 0;
-    while (json_reader_key(json)) {
+    event->id = 0;
+    chrome_profile_begin(&trace->profiles);
+    while (!rc && json_reader_key(json)) {
         if (json_reader_is(json, "name")) {
             gather_copy(event->name, sizeof event->name, json_reader_string(json));
         } else if (json_reader_is(json, "ph")) {
@@ -114,11 +125,18 @@ static void read_event(struct chrome_trace *trace)
         } else if (json_reader_is(json, "tid")) {
             event->tid = json_reader_int(json);
         } else if (json_reader_is(json, "args")) {
-            read_arguments(trace);
+            rc = read_arguments(trace, err);
+        } else if (json_reader_is(json, "id")) {
+            const enum json_token token = json_reader_next(json);
+            if (token == JSON_STRING || token == JSON_NUMBER)
+                event->id = hash_bytes(json->text, json->bytes, 0);
+            else
+                json_reader_skip_rest(json);
         } else {
             json_reader_skip(json);
         }
     }
+    return rc;
 }
 
 /* The frame of an event: its arguments have its file and line, or its name does, "work (app.py:12)", as viztracer writes it. */
@@ -181,6 +199,10 @@ static enum err_code take_event(struct chrome_trace *trace, struct err *err)
                   : strtab_intern(profile_strings(trace->gather->profile), event->label,
                                   strlen(event->label), &trace->threads[number].name, err);
     }
+    const bool is_start = strcmp(event->name, "Profile") == 0;
+    if (event->phase == 'P' && (is_start || strcmp(event->name, "ProfileChunk") == 0))
+        return chrome_profile_take(&trace->profiles, is_start, event->pid, event->tid,
+                                   event->id, event->at_ns, err);
     if (event->phase != 'X' && event->phase != 'B' && event->phase != 'E')
         return ERR_OK;
     if (event->at_ns < 0 || event->duration_ns < 0 ||
@@ -220,8 +242,8 @@ static enum err_code read_list(struct chrome_trace *trace, struct err *err)
             json_reader_fail(json, "an event is no object");
             break;
         }
-        read_event(trace);
-        if (!json->input.code)
+        rc = read_event(trace, err);
+        if (!rc && !json->input.code)
             rc = take_event(trace, err);
     }
     return rc;
@@ -348,6 +370,7 @@ enum err_code chrome_trace_read(struct gather *gather, int fd, struct err *err)
     gather->is_time = gather->has_instants = true;
     snprintf(gather->lacks, sizeof gather->lacks, "states, times of day");
     idmap_init(&trace->thread_index);
+    chrome_profiles_init(&trace->profiles, gather);
     enum err_code rc = json_reader_open(&trace->json, fd, err);
     if (!rc)
         rc = read_events(trace, err);
@@ -363,6 +386,7 @@ enum err_code chrome_trace_read(struct gather *gather, int fd, struct err *err)
         free(trace->threads[i].open);
     free(trace->threads);
     sorter_deinit(&trace->events);
+    chrome_profiles_deinit(&trace->profiles);
     idmap_deinit(&trace->thread_index);
     free(trace);
     return rc;

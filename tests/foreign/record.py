@@ -58,6 +58,8 @@ def commands():
     yield python("3.13", "-m", "cProfile", "-o", OUT + "cprofile-3.13.pstats", "program.py", "0.1")
     yield python("3.11", "-m", "profile", "-o", OUT + "profile.pstats", "calls.py")
     yield tool("viztracer", "--quiet", "--ignore_c_function", "--min_duration", "2us", "-o", OUT + "viztracer.json", "calls.py")
+    yield ["node", "--cpu-prof", "--cpu-prof-dir=/tmp", "--trace-event-categories", "disabled-by-default-v8.cpu_profiler",
+           "--trace-event-file-pattern=" + OUT + "node.trace.json", "calls.js"]
     yield ["node", "--cpu-prof", "--cpu-prof-dir=" + OUT, "--cpu-prof-name=node.cpuprofile", "calls.js"]
 
 

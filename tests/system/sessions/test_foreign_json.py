@@ -177,6 +177,41 @@ class Cpuprofile(Opened):
 
 
 class ChromeTrace(Opened):
+    def test_profiles_of_v8_are_those_of_its_chunks(self):
+        """node --cpu-prof --trace-event-categories disabled-by-default-v8.cpu_profiler: two profiles of a thread, in chunks."""
+        with open(file_of("node.trace.json"), encoding="utf-8") as file:
+            events = [event for event in json.load(file)["traceEvents"] if event["ph"] == "P"]
+        expected = {}  # by profile
+        for start in (event for event in events if event["name"] == "Profile"):
+            stacks, samples, now, end = {}, [], start["args"]["data"]["startTime"], 0
+            for data in (event["args"]["data"] for event in events if event["name"] == "ProfileChunk" and event["id"] == start["id"]):
+                for node in data.get("cpuProfile", {}).get("nodes", ()):
+                    name = node["callFrame"]["functionName"]
+                    stacks[node["id"]] = stacks[node["parent"]] + (name or "(anonymous)",) if "parent" in node else ()
+                for node, delta in zip(data.get("cpuProfile", {}).get("samples", ()), data.get("timeDeltas", ())):
+                    now += delta
+                    samples.append((node, now))
+                end = data.get("endTime", end)
+            found = expected[start["id"]] = collections.Counter()
+            latest = samples[0][1]
+            for (node, _), (_, until) in zip(samples, samples[1:] + [(None, end)]):
+                found[stacks[node]] += 1000 * max(0, until - latest)
+                latest = max(latest, until)
+        self.assertEqual(without_threads(self.times(file_of("node.trace.json"))), +sum(expected.values(), collections.Counter()))
+        self.assertIn("2 threads", self.summary(file_of("node.trace.json")))
+
+    def test_damaged_profiles_are_one_line(self):
+        def refused(data, words):
+            self.refused(json.dumps([{"ph": "P", "name": "ProfileChunk", "ts": 1, "pid": 1, "tid": 2, "id": "0x1", "args": {"data": data}}]).encode(), words)
+
+        node = {"id": 1, "callFrame": {"functionName": "a"}}
+        refused({"cpuProfile": {"nodes": [node], "samples": [2]}, "timeDeltas": [1]}, "a sample of a node that is not there")
+        refused({"cpuProfile": {"nodes": [node], "samples": [1]}}, "a profile has samples without their times")
+        refused({"cpuProfile": {"nodes": [node, node]}}, "the nodes of a profile are no tree")
+        refused({"cpuProfile": {"nodes": [{**node, "parent": 7}]}}, "the nodes of a profile are no tree")
+        refused({"cpuProfile": {"nodes": [3]}}, "a node is no object at byte")
+        refused({"cpuProfile": {"nodes": [node], "samples": ["x"]}, "timeDeltas": [1]}, "a sample is no number at byte")
+
     def test_times_are_those_of_the_events(self):
         for name in ("viztracer.json", "py-spy.trace.json"):
             with self.subTest(name=name):
