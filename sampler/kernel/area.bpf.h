@@ -74,6 +74,7 @@ struct area {
     __u64 outer_interpreter, pthread;
     __u64 sp; /* of the current thread; only of a process that lends states */
     __u32 native_tid;
+    __u32 is_held;    /* by a program that others may interrupt */
     __u64 generation; /* of code objects: what was read in the same one is still right */
     __u64 innermost;  /* frames whose code is checked again soon, whatever the generation is */
     __u64 fingerprint[FINGERPRINT_WORDS + NAME_WORDS];
@@ -85,8 +86,9 @@ struct area {
     } recent[RECENT];
 };
 
-/* By processor, and shared by all engines.  A tick does not interrupt a switch, nor a switch a tick.  (A
- * per-processor map takes no values of this size.) */
+/* By processor, and shared by all engines.  A tick does not interrupt a switch, nor a switch a tick; the sample of
+ * memory that is given back may be interrupted by both, and holds its area meanwhile.  (A per-processor map takes no values of this
+ * size.) */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);

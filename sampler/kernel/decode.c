@@ -31,8 +31,9 @@ bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
     if (!is_number(head.pid) || !is_number(head.tid) || head.bytes > KERNEL_AREA_BYTES ||
         head.native_bytes > KERNEL_NATIVE_BYTES || head.bytes + head.native_bytes != rest)
         return false;
-    const bool has_stack =
-        head.kind == KERNEL_TICK || head.kind == KERNEL_LEFT || head.kind == KERNEL_FAULT;
+    const bool has_stack = head.kind == KERNEL_TICK || head.kind == KERNEL_LEFT ||
+                           head.kind == KERNEL_FAULT || head.kind == KERNEL_COPY ||
+                           head.kind == KERNEL_FREE;
     if (head.native_bytes && !has_stack)
         return false;
     if (head.kind != KERNEL_RETURNED && head.same_ns &&
@@ -46,6 +47,8 @@ bool kernel_decode(const void *data, size_t bytes, struct kernel_record *record,
             return false;
         break;
     case KERNEL_FAULT:
+    case KERNEL_COPY:
+    case KERNEL_FREE:
         if (!head.instants || head.instants > KERNEL_MAX_PAGES)
             return false;
         break;

@@ -19,8 +19,8 @@
 /* Longer absences are always reported. */
 static const uint64_t MIN_AWAY_NS = 10 * NS_PER_MS;
 static const uint64_t MAX_DRAIN_NS = 100 * NS_PER_MS;
-/* A sample of a page fault takes some 4 us: in the long run, less than 1 % of its thread's time. */
-static const uint64_t MIN_FAULT_NS = 500 * NS_PER_US;
+/* Between two samples of pages of a thread in the long run; scripts/bench --only memory-events says what one takes. */
+static const uint64_t MIN_PAGE_NS = 500 * NS_PER_US;
 
 struct kernel {
     struct program program;
@@ -141,12 +141,18 @@ enum err_code kernel_add_process(struct kernel *kernel, int pid,
     described.serial = atomic_fetch_add(&serial, 1) + 1;
     /* At first, every fingerprint is read: nobody knows yet whether the process frees code objects. */
     described.changed_ns = clock_now_ns();
+    const uint32_t id = (uint32_t)pid;
+    const struct kernel_resident nothing = { 0 };
+    /* One that is there stays: the process is described again. */
+    (void)bpf_map_update_elem(bpf_map__fd(kernel->program.residents), &id, &nothing,
+                              BPF_NOEXIST);
     return put_item(kernel->program.processes, pid, &described);
 }
 
 void kernel_remove_process(struct kernel *kernel, int pid)
 {
     drop_item(kernel->program.processes, pid);
+    drop_item(kernel->program.residents, pid);
 }
 
 /* All zero: there is none. */
@@ -169,10 +175,10 @@ enum err_code kernel_add_thread(struct kernel *kernel, int tid,
     added.lost_instants = known.lost_instants;
     added.lost_away_ns = known.lost_away_ns;
     added.faults = known.faults;
-    added.fault_ns = known.fault_ns;
-    added.fault_room_ns = known.fault_room_ns;
-    added.fault_gap = known.fault_gap;
-    added.lost_pages = known.lost_pages;
+    added.returned = known.returned;
+    added.fault_pace = known.fault_pace;
+    added.return_pace = known.return_pace;
+    added.lost = known.lost;
     return put_item(kernel->program.threads, tid, &added);
 }
 
@@ -194,8 +200,16 @@ uint64_t kernel_woken_ns(const struct kernel *kernel, int tid)
 struct kernel_losses kernel_losses(const struct kernel *kernel, int tid)
 {
     const struct kernel_thread thread = find_thread(kernel, tid);
-    return (struct kernel_losses){ thread.lost_instants, thread.lost_away_ns,
-                                   thread.lost_pages };
+    return (struct kernel_losses){ thread.lost_instants, thread.lost_away_ns, thread.lost };
+}
+
+uint64_t kernel_returned_pages(const struct kernel *kernel, int pid)
+{
+    const uint32_t id = (uint32_t)pid;
+    struct kernel_resident resident;
+    return bpf_map_lookup_elem(bpf_map__fd(kernel->program.residents), &id, &resident) == 0
+               ? resident.returned
+               : 0;
 }
 
 void kernel_forget(struct kernel *kernel)
@@ -207,8 +221,8 @@ void kernel_set_rate(struct kernel *kernel, double rate_hz)
 {
     kernel->period_ns = (uint64_t)((double)NS_PER_S / rate_hz);
     kernel->program.switches->period_ns = kernel->period_ns;
-    kernel->program.switches->fault_ns =
-        kernel->period_ns > MIN_FAULT_NS ? kernel->period_ns : MIN_FAULT_NS;
+    kernel->program.switches->page_ns =
+        kernel->period_ns > MIN_PAGE_NS ? kernel->period_ns : MIN_PAGE_NS;
     clocks_set(&kernel->clocks, kernel->period_ns);
 }
 
@@ -236,7 +250,7 @@ static uint64_t sum_counter(const struct kernel *kernel, uint32_t counter)
 /* Costs nothing without page faults. */
 static void pace_faults(struct kernel *kernel, uint64_t now_ns)
 {
-    if (!(kernel->events & KERNEL_EVENT_FAULTS))
+    if (!(kernel->events & KERNEL_EVENTS_OF_FAULTS))
         return;
     fault_events_pace(&kernel->faults, sum_counter(kernel, KERNEL_COUNT_FAULTS), now_ns);
     kernel->program.switches->fault_period = kernel->faults.period;
@@ -323,12 +337,9 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
 static bool run_faults(struct kernel *kernel)
 {
     struct kernel_switches *const switches = kernel->program.switches;
-    const uint32_t page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
-    const struct huge_pages huge = fault_events_huge(page_bytes);
-    switches->page_bytes = page_bytes;
+    const struct huge_pages huge = fault_events_huge(switches->page_bytes);
     switches->huge_pages = huge.pages;
     switches->is_huge_everywhere = huge.is_everywhere;
-    switches->counts_faults = 1;
     const bool is_done = fault_events_run(
         &kernel->faults, sum_counter(kernel, KERNEL_COUNT_FAULTS), kernel->started_ns);
     switches->fault_period = kernel->faults.period;
@@ -350,12 +361,17 @@ enum err_code kernel_start(struct kernel *kernel, double rate_hz, unsigned event
     (void)!kernel_drain(kernel, skip_record, NULL);
     kernel->started_ns = clock_now_ns();
     kernel->before = count_all(kernel);
+    kernel->program.switches->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
+    kernel->program.switches->events = events & KERNEL_EVENTS_OF_PAGES;
     kernel->program.switches->is_on = counts_time;
-    if ((!counts_time || clocks_run(&kernel->clocks)) &&
-        (!(events & KERNEL_EVENT_FAULTS) || run_faults(kernel)))
-        return ERR_OK;
-    const enum err_code rc = refusal_explain(err, errno, "a perf event");
-    kernel_stop(kernel);
+    enum err_code rc = ERR_OK;
+    if ((counts_time && !clocks_run(&kernel->clocks)) ||
+        ((events & KERNEL_EVENTS_OF_FAULTS) && !run_faults(kernel)))
+        rc = refusal_explain(err, errno, "a perf event");
+    if (!rc && (events & KERNEL_EVENT_RETURNED))
+        rc = program_follow_memory(&kernel->program, err);
+    if (rc)
+        kernel_stop(kernel);
     return rc;
 }
 
@@ -363,9 +379,11 @@ void kernel_stop(struct kernel *kernel)
 {
     clocks_halt(&kernel->clocks);
     fault_events_halt(&kernel->faults);
-    kernel->program.switches->is_on = kernel->program.switches->counts_faults = 0;
+    program_leave_memory(&kernel->program);
+    kernel->program.switches->is_on = kernel->program.switches->events = 0;
     ring_buffer__free(kernel->ring);
     kernel->ring = NULL;
     empty_map(kernel->program.threads);
     empty_map(kernel->program.processes);
+    empty_map(kernel->program.residents);
 }

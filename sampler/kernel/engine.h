@@ -28,12 +28,6 @@
 
 struct kernel;
 
-/* Events that a session has the engine count; bits. */
-enum kernel_events {
-    KERNEL_EVENT_TIME = 1,   /* the clocks, and switches of threads */
-    KERNEL_EVENT_FAULTS = 2, /* page faults */
-};
-
 struct kernel_counts {
     uint64_t ticks;    /* instants at which a known process ran */
     uint64_t lost;     /* records of known threads for which the ring buffer had no room */
@@ -70,9 +64,12 @@ uint64_t kernel_woken_ns(const struct kernel *kernel, int tid);
  * that it was away. */
 struct kernel_losses {
     uint64_t instants, away_ns;
-    uint64_t pages; /* that it made resident */
+    struct kernel_pages pages;
 };
 struct kernel_losses kernel_losses(const struct kernel *kernel, int tid);
+
+/* The pages that the process has given back since it was added, sampled or not. */
+uint64_t kernel_returned_pages(const struct kernel *kernel, int pid);
 
 /* The next record of every thread has its whole stack, whatever was sent before. */
 void kernel_forget(struct kernel *kernel);

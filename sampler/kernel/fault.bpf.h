@@ -1,59 +1,38 @@
 /*
- * fault - which page faults are sampled, and how many pages one makes resident.  A part of stacks.bpf.c.
- *
- * Each thread has a gap: its faults from one sample to the next.  The gap follows how fast they come, so that in the long run
- * a thread has a sample each fault_ns at most, and is known before the fault that it chooses: so what a sample shows
- * has no influence on how much it stands for.  Memory often grows in bursts of some milliseconds, so samples may come
- * FAULT_HASTE times as fast for a while.
+ * fault - which page faults are sampled, and how many pages one makes resident or copies.  A part of stacks.bpf.c.
  */
 #ifndef SAMPLER_KERNEL_FAULT_BPF_H
 #define SAMPLER_KERNEL_FAULT_BPF_H
 
 #include "sampler/kernel/area.bpf.h"
+#include "sampler/kernel/pace.bpf.h"
 #include "sampler/kernel/task.bpf.h"
 
 enum {
-    FAULT_BURST = 1024, /* samples that may come fast, half of them at most */
-    FAULT_HASTE = 32,
-    FAULT_MAX_GAP = 1 << 20,
     /* The address of the fault is there in the context of the program, behind the registers. */
     X86_FAULT_ADDR = 176,
     AARCH64_FAULT_ADDR = 280
 };
 
-static const __u64 FLAG_HUGE = 0x20000000,
-                   FLAG_NO_HUGE = 0x40000000; /* VM_HUGEPAGE, VM_NOHUGEPAGE */
+/* VM_HUGEPAGE, VM_NOHUGEPAGE, VM_WRITE, VM_SHARED. */
+static const __u64 FLAG_HUGE = 0x20000000, FLAG_NO_HUGE = 0x40000000, FLAG_WRITE = 2,
+                   FLAG_SHARED = 8;
 
 /* How many faults of the thread this one stands for; 0: it is not sampled. */
 static __noinline __u64 faults_due(struct kernel_thread *thread)
 {
     struct task_struct *const task = (void *)bpf_get_current_task();
-    const __u64 slow_ns = switches.fault_ns;
-    if (!thread || !slow_ns)
+    if (!thread)
         return 0;
     /* The kernel counts this one later. */
     const __u64 faults = BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt) + 1;
-    const __u64 now_ns = bpf_ktime_get_ns();
-    if (!thread->fault_ns) {
+    if (!thread->fault_pace.sampled_ns) {
         const __u64 period = switches.fault_period;
         thread->faults = faults > period ? faults - period : 0;
-        thread->fault_room_ns = FAULT_BURST * slow_ns;
-        thread->fault_ns = now_ns;
     }
     const __u64 due = faults - thread->faults;
-    if (due < thread->fault_gap || !due)
+    if (!is_due(&thread->fault_pace, due))
         return 0;
-    const __u64 since_ns = now_ns - thread->fault_ns;
-    __u64 room_ns = thread->fault_room_ns + since_ns;
-    if (room_ns > FAULT_BURST * slow_ns)
-        room_ns = FAULT_BURST * slow_ns;
-    const __u64 aim_ns = room_ns > FAULT_BURST / 2 * slow_ns ? slow_ns / FAULT_HASTE : slow_ns;
-    thread->fault_room_ns = room_ns > slow_ns ? room_ns - slow_ns : 0;
-    __u64 gap = due > FAULT_MAX_GAP ? FAULT_MAX_GAP : due * aim_ns / (since_ns + 1);
-    if (gap > 2 * due + 1)
-        gap = 2 * due + 1;
-    thread->fault_gap = gap > FAULT_MAX_GAP ? FAULT_MAX_GAP : gap;
-    thread->fault_ns = now_ns;
     thread->faults = faults;
     return due;
 }
@@ -113,6 +92,29 @@ static __noinline __u64 fault_pages(__u64 addr, __u64 page_bytes)
         return 1;
     bpf_find_vma(bpf_get_current_task_btf(), addr, check_huge, &search, 0);
     return search.fits ? pages : 1;
+}
+
+/* Memory of no file that another process got by a fork, and that is not shared for good.  A page that was only read so far
+ * is the page of zeros, and grows when it is written; where no fork was, the kernel has made no other chain of owners. */
+static long check_forked(struct task_struct *task, struct vm_area_struct *area, int *is_forked)
+{
+    const __u64 flags = BPF_CORE_READ(area, vm_flags);
+    struct anon_vma *const owner = BPF_CORE_READ(area, anon_vma);
+    if (!owner || (flags & FLAG_SHARED) || !(flags & FLAG_WRITE))
+        return 0;
+    *is_forked = !bpf_core_field_exists(owner->num_children) ||
+                 BPF_CORE_READ(owner, root) != owner || BPF_CORE_READ(owner, num_children) > 1;
+    return 0;
+}
+
+/* Does a fault at this address, where memory is there, give the process a page of its own? */
+static __noinline int is_copied(__u64 addr)
+{
+    int is_forked = 0;
+    if (!is_resident(addr))
+        return 0;
+    bpf_find_vma(bpf_get_current_task_btf(), addr, check_forked, &is_forked, 0);
+    return is_forked;
 }
 
 #endif /* SAMPLER_KERNEL_FAULT_BPF_H */

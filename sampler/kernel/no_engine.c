@@ -88,6 +88,13 @@ struct kernel_losses kernel_losses(const struct kernel *kernel, int tid)
     return (struct kernel_losses){ 0 };
 }
 
+uint64_t kernel_returned_pages(const struct kernel *kernel, int pid)
+{
+    (void)kernel;
+    (void)pid;
+    return 0;
+}
+
 void kernel_forget(struct kernel *kernel)
 {
     (void)kernel;

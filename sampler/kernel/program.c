@@ -55,12 +55,12 @@ static struct bpf_map *find_map(const struct program *program, const char *name,
     return map && bpf_map__value_size(map) == bytes ? map : NULL;
 }
 
-static enum err_code attach_program(struct program *program, size_t index, const char *name,
-                                    const char *what, struct err *err)
+static enum err_code attach_program(const struct program *program, const char *name,
+                                    const char *what, struct bpf_link **out, struct err *err)
 {
     struct bpf_program *const found = bpf_object__find_program_by_name(program->object, name);
-    program->links[index] = found ? bpf_program__attach(found) : NULL;
-    return program->links[index] ? ERR_OK : refusal_explain(err, found ? errno : ENOENT, what);
+    *out = found ? bpf_program__attach(found) : NULL;
+    return *out ? ERR_OK : refusal_explain(err, found ? errno : ENOENT, what);
 }
 
 enum err_code program_load(struct program *program, const struct program *lender,
@@ -87,10 +87,12 @@ enum err_code program_load(struct program *program, const struct program *lender
     program->ring = find_map(program, "ring", 0);
     program->counters = find_map(program, "counters", sizeof(uint64_t));
     program->areas = bpf_object__find_map_by_name(program->object, "areas");
+    program->residents = find_map(program, "residents", sizeof(struct kernel_resident));
     program->on_tick = bpf_object__find_program_by_name(program->object, "on_tick");
     program->on_fault = bpf_object__find_program_by_name(program->object, "on_fault");
     if (!constants || !switches || !program->processes || !program->threads || !program->ring ||
-        !program->counters || !program->areas || !program->on_tick || !program->on_fault)
+        !program->counters || !program->areas || !program->residents || !program->on_tick ||
+        !program->on_fault)
         return err_set(err, ERR_CORRUPT, "%s is not that of this build", WHAT);
     int sys = bpf_map__set_initial_value(constants, &namespace, sizeof namespace);
     if (!sys)
@@ -105,17 +107,32 @@ enum err_code program_load(struct program *program, const struct program *lender
     if (mapped == MAP_FAILED)
         return refusal_explain(err, errno, "the variables of the BPF program");
     program->switches = mapped;
-    enum err_code rc =
-        attach_program(program, 0, "on_switch", "the tracepoint sched_switch", err);
+    enum err_code rc = attach_program(program, "on_switch", "the tracepoint sched_switch",
+                                      &program->links[0], err);
     if (!rc)
-        rc = attach_program(program, 1, "on_waking", "the tracepoint sched_waking", err);
+        rc = attach_program(program, "on_waking", "the tracepoint sched_waking",
+                            &program->links[1], err);
     return rc;
+}
+
+enum err_code program_follow_memory(struct program *program, struct err *err)
+{
+    return attach_program(program, "on_resident", "the tracepoint rss_stat", &program->resident,
+                          err);
+}
+
+void program_leave_memory(struct program *program)
+{
+    if (program->resident)
+        bpf_link__destroy(program->resident);
+    program->resident = NULL;
 }
 
 void program_unload(struct program *program)
 {
     for (size_t i = 0; i < sizeof program->links / sizeof program->links[0]; i++)
         bpf_link__destroy(program->links[i]);
+    program_leave_memory(program);
     if (program->switches)
         munmap(program->switches, sizeof *program->switches);
     bpf_object__close(program->object);

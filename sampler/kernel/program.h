@@ -22,7 +22,8 @@ struct program {
     struct bpf_object *object;
     struct bpf_program *on_tick, *on_fault; /* to be attached to perf events */
     struct bpf_link *links[2];
-    struct bpf_map *processes, *threads, *ring, *counters, *areas;
+    struct bpf_link *resident; /* NULL: on_resident is not attached */
+    struct bpf_map *processes, *threads, *ring, *counters, *areas, *residents;
     struct kernel_switches *switches; /* which the program reads at any time */
 };
 
@@ -31,5 +32,10 @@ struct program {
 MUST_CHECK enum err_code program_load(struct program *program, const struct program *lender,
                                       size_t processors, struct err *err);
 void program_unload(struct program *program);
+
+/* Attaches the program to changes of resident memory, or detaches it: at each page fault of the host it costs something
+ * even where it does nothing. */
+MUST_CHECK enum err_code program_follow_memory(struct program *program, struct err *err);
+void program_leave_memory(struct program *program);
 
 #endif /* SAMPLER_KERNEL_PROGRAM_H */

@@ -45,8 +45,12 @@
  *
  * Memory becomes resident at a page fault.  The program is called at each one, or at one of several (fault_events.h), before
  * the kernel handles it, and sends a stack for as many pages as the thread has faulted since the last one that was
- * sampled, if that page was not there at all: a fault at memory that is there, but must not be written, makes nothing
- * resident.  Where the kernel will give a huge page, the fault stands for as many pages.
+ * sampled, if that page was not there at all.  Where the kernel will give a huge page, the fault stands for as many pages.
+ * A fault at a page that is there, but must not be written because a fork shares it, makes nothing resident: the process gets
+ * a page of its own, which is a kind of record of its own.
+ *
+ * Memory is given back in calls that unmap it.  The kernel's count of resident pages is compared after each change of it
+ * (returned.bpf.h), and a stack stands for the pages that the thread has given back since its last one.
  *
  * Included by the BPF program too, so it has neither types nor includes of libc.
  * Units: bytes; nanoseconds of CLOCK_MONOTONIC.
@@ -84,6 +88,16 @@ enum {
     KERNEL_CODE_BYTES = 1 << 13, /* spans of a description; longer parts are left out */
 };
 
+/* Events that a session has the program count; bits. */
+enum kernel_events {
+    KERNEL_EVENT_TIME = 1,     /* the clocks, and switches of threads */
+    KERNEL_EVENT_FAULTS = 2,   /* page faults that make memory resident */
+    KERNEL_EVENT_COPIES = 4,   /* page faults at pages that a fork shares */
+    KERNEL_EVENT_RETURNED = 8, /* memory that is given back */
+    KERNEL_EVENTS_OF_FAULTS = KERNEL_EVENT_FAULTS | KERNEL_EVENT_COPIES,
+    KERNEL_EVENTS_OF_PAGES = KERNEL_EVENTS_OF_FAULTS | KERNEL_EVENT_RETURNED,
+};
+
 enum kernel_record_kind {
     KERNEL_TICK,     /* the thread runs; its stack */
     KERNEL_LEFT,     /* it leaves its processor; its stack */
@@ -91,6 +105,8 @@ enum kernel_record_kind {
     KERNEL_UNKNOWN,  /* a thread of a known process is not in the map; no stack */
     KERNEL_CODE,     /* a code object: the first span is it, the others are its parts */
     KERNEL_FAULT,    /* the thread makes memory resident; its stack */
+    KERNEL_COPY,     /* it writes to memory that a fork shares; its stack */
+    KERNEL_FREE,     /* it has given memory back; its stack */
 };
 
 /* Why a stack is not whole. */
@@ -116,7 +132,8 @@ struct kernel_record {
     unsigned long long left_ns; /* of KERNEL_RETURNED */
     int system_call;            /* of KERNEL_LEFT: its number; -1: none */
     unsigned int bytes;         /* of all spans */
-    unsigned int instants; /* of KERNEL_TICK: how many it stands for; of KERNEL_FAULT: pages */
+    unsigned int
+        instants; /* of KERNEL_TICK: how many it stands for; of the last kinds: pages */
     unsigned int native_bytes; /* of the native part, which follows the spans; 0: none */
     union {
         unsigned long long same_ns; /* 0: the stack is whole */
@@ -243,6 +260,18 @@ struct kernel_process {
     unsigned long long descriptions; /* of code objects, by the program */
 };
 
+/* How often something of a thread is sampled: see pace.bpf.h. */
+struct kernel_pace {
+    unsigned long long sampled_ns; /* 0: never */
+    unsigned long long room_ns;    /* that samples may still take in quick succession */
+    unsigned long long gap;        /* what the next sample stands for, at least */
+};
+
+/* Pages that samples would have stood for. */
+struct kernel_pages {
+    unsigned long long grown, copied, returned;
+};
+
 struct kernel_thread {
     unsigned long long tstate;
     /* When it got its processor, or was counted since; if that is unknown, when it was added. */
@@ -269,11 +298,22 @@ struct kernel_thread {
     /* Instants at which it ran, and time that it was away, whose records were lost since it was added.  An absence that
      * is reported by chance is a period. */
     unsigned long long lost_instants, lost_away_ns;
-    /* Page faults of the thread up to the last one that was sampled, and when that was; 0: none yet.  What is left of
-     * the time that samples of faults may take in quick succession, and the faults that the next one stands for. */
-    unsigned long long faults, fault_ns, fault_room_ns, fault_gap;
+    unsigned long long faults;   /* of the thread, up to the last one that was sampled */
+    unsigned long long returned; /* pages, since the last sample of them */
+    struct kernel_pace fault_pace, return_pace;
+    struct kernel_pages lost; /* of records that were lost, or have no stack */
+};
+
+/* The kinds of resident pages, as the kernel numbers them, and those in swap, which are none. */
+enum { KERNEL_SWAPPED = 2, KERNEL_RESIDENT_KINDS = 4 };
+
+/* The resident pages of a process at the last change of each kind: what its processors have in common, the first one's
+ * changes included.  See returned.bpf.h. */
+struct kernel_resident {
     unsigned long long
-        lost_pages; /* of faults whose records were lost, or that have no stack */
+        returned; /* all pages that were given back, whether they are sampled or not */
+    long long common[KERNEL_RESIDENT_KINDS];
+    unsigned int is_known; /* bits, by kind */
 };
 
 /* The program's variables, which the profiler sets while it runs. */
@@ -283,12 +323,11 @@ struct kernel_switches {
     unsigned long long forgets; /* how often the profiler has forgotten stacks */
     unsigned int is_on;         /* a session uses the engine */
     unsigned int is_woken;      /* the profiler, since it last took records: why */
-    unsigned long long
-        fault_ns; /* between two samples of page faults of a thread, in the long run */
-    unsigned int fault_period;       /* of the events of page faults */
-    unsigned int huge_pages;         /* pages of a huge one; 0: there are none */
+    unsigned long long page_ns; /* between two samples of pages of a thread, in the long run */
+    unsigned int fault_period;  /* of the events of page faults */
+    unsigned int huge_pages;    /* pages of a huge one; 0: there are none */
     unsigned int is_huge_everywhere; /* not only where the process asks for it */
-    unsigned int counts_faults;
+    unsigned int events;             /* KERNEL_EVENT_ bits of pages */
     unsigned int page_bytes;
 };
 

@@ -1,7 +1,7 @@
 /*
  * The BPF program: copies the Python stacks of known threads when they run, when they leave their
- * processor, and when they make memory resident.  See record.h.  What changes in a loop is kept in map memory, because the verifier does
- * not follow that.  A function that is not static is verified once, for all arguments, instead of at each
+ * processor, and when they make memory resident, copy it or give it back.  See record.h.  What changes in a loop is kept
+ * in map memory, because the verifier does not follow that.  A function that is not static is verified once, for all arguments, instead of at each
  * call: the larger ones are, or loading would take twice as long.
  */
 #include "sampler/kernel/area.bpf.h"
@@ -10,6 +10,7 @@
 #include "sampler/kernel/frames.bpf.h"
 #include "sampler/kernel/instants.h"
 #include "sampler/kernel/native.bpf.h"
+#include "sampler/kernel/returned.bpf.h"
 #include "sampler/kernel/same.bpf.h"
 #include "sampler/kernel/state.bpf.h"
 #include "sampler/kernel/tail.bpf.h"
@@ -105,10 +106,12 @@ static void count_ns(const struct area *a)
     add(KERNEL_COUNT_NS, bpf_ktime_get_ns() - a->record.time_ns);
 }
 
+/* NULL: there is none, or a program that was interrupted holds it. */
 static struct area *own_area(void)
 {
     const __u32 index = bpf_get_smp_processor_id();
-    return bpf_map_lookup_elem(&areas, &index);
+    struct area *const a = bpf_map_lookup_elem(&areas, &index);
+    return a && !a->is_held ? a : 0;
 }
 
 /* All the time that a thread runs is counted: events come late where the processor was kept busy or, of a virtual
@@ -174,6 +177,23 @@ int on_tick(void *context)
     return 0;
 }
 
+/* Sends the stack of a thread for so many pages; false: it is lost. */
+static __always_inline int send_pages(struct area *a, struct kernel_thread *thread,
+                                      const struct kernel_process *process, __u64 pages)
+{
+    if (!a || !thread || !process)
+        return 0;
+    a->process = *process;
+    a->record.instants = pages > KERNEL_MAX_PAGES ? KERNEL_MAX_PAGES : pages;
+    int is_sent = 0;
+    if (take(a, thread))
+        is_sent = send_stack(a, thread, process, 0);
+    else
+        add(KERNEL_COUNT_LOST, 1);
+    count_ns(a);
+    return is_sent;
+}
+
 /* A fault interrupts neither a tick nor a switch, and while it is handled here, a tick is left out: the kernel runs no
  * program of an event within another.  The time of that tick counts with the next one. */
 SEC("perf_event")
@@ -183,7 +203,7 @@ int on_fault(void *context)
     add(KERNEL_COUNT_FAULTS, 1);
     __u32 pid = process_of(task);
     const struct kernel_process *const process = bpf_map_lookup_elem(&processes, &pid);
-    if (!process || !switches.counts_faults)
+    if (!process || !(switches.events & KERNEL_EVENTS_OF_FAULTS))
         return 0;
     __u32 tid = number_of(task);
     if (process->only_tid && process->only_tid != tid)
@@ -194,20 +214,62 @@ int on_fault(void *context)
         return 0;
     }
     const __u64 due = faults_due(thread);
-    const __u64 pages = due ? due * fault_pages(fault_addr(context), switches.page_bytes) : 0;
-    struct area *const a = own_area();
-    if (!pages || !a)
+    if (!due)
         return 0;
-    begin(a, KERNEL_FAULT, pid, tid);
-    a->process = *process;
-    a->record.instants = pages > KERNEL_MAX_PAGES ? KERNEL_MAX_PAGES : pages;
-    if (!take(a, thread)) {
-        add(KERNEL_COUNT_LOST, 1);
-        thread->lost_pages += pages;
-    } else if (!send_stack(a, thread, process, 0)) {
-        thread->lost_pages += pages;
+    const __u64 addr = fault_addr(context);
+    __u64 pages = due * fault_pages(addr, switches.page_bytes);
+    const int is_copy = !pages;
+    if (is_copy && (switches.events & KERNEL_EVENT_COPIES) && is_copied(addr))
+        pages = due;
+    struct area *const a = own_area();
+    if (!pages || !a || (!is_copy && !(switches.events & KERNEL_EVENT_FAULTS)))
+        return 0;
+    begin(a, is_copy ? KERNEL_COPY : KERNEL_FAULT, pid, tid);
+    if (send_pages(a, thread, process, pages))
+        return 0;
+    if (is_copy)
+        thread->lost.copied += pages;
+    else
+        thread->lost.grown += pages;
+    return 0;
+}
+
+/* The kernel has changed how many pages of a kind a process has. */
+SEC("tp_btf/rss_stat")
+int BPF_PROG(on_resident, struct mm_struct *mm, int kind)
+{
+    struct task_struct *const task = bpf_get_current_task_btf();
+    if (task->mm != mm)
+        return 0;
+    __u32 pid = process_of(task);
+    const __s64 count = has_parts() ? 0 : (__s64)ctx[2];
+    const __s64 change = resident_change(mm, kind, pid, count);
+    /* A page table is unmapped in one step; a larger change was not made here. */
+    const __s64 pages = -change;
+    if (pages <= 0 || pages > switches.page_bytes / WORD || !is_in_unmapping_call(task))
+        return 0;
+    struct kernel_resident *const resident = bpf_map_lookup_elem(&residents, &pid);
+    const struct kernel_process *const process = bpf_map_lookup_elem(&processes, &pid);
+    __u32 tid = number_of(task);
+    struct kernel_thread *const thread = bpf_map_lookup_elem(&threads, &tid);
+    if (!resident || !process || (process->only_tid && process->only_tid != tid))
+        return 0;
+    __sync_fetch_and_add(&resident->returned, pages);
+    if (!thread || thread->pid != pid) {
+        report_unknown(pid, tid);
+        return 0;
     }
-    count_ns(a);
+    thread->returned += pages;
+    const __u64 due = thread->returned;
+    struct area *const a = own_area();
+    if (!a || !is_due(&thread->return_pace, due))
+        return 0;
+    thread->returned = 0;
+    a->is_held = 1;
+    begin(a, KERNEL_FREE, pid, tid);
+    if (!send_pages(a, thread, process, due))
+        thread->lost.returned += due;
+    a->is_held = 0;
     return 0;
 }
 

@@ -34,9 +34,26 @@ struct pid {
 struct mm_struct {
     unsigned long start_stack;
 };
+/* Since 6.2. */
+struct percpu_counter {
+    long long count;
+    int *counters;
+};
+struct mm_struct___counters {
+    struct percpu_counter rss_stat[1];
+};
+struct bpf_array {
+    void *pptrs[1]; /* of a map with values of each processor */
+};
+/* The owners of memory of no file; a fork gives the child one of its own. */
+struct anon_vma {
+    struct anon_vma *root;
+    unsigned long num_children; /* itself included, if it is the root */
+};
 struct vm_operations_struct;
 struct vm_area_struct {
     unsigned long vm_start, vm_end;
+    struct anon_vma *anon_vma;
     const struct vm_operations_struct *vm_ops;
     unsigned long vm_flags;
 };

@@ -1,8 +1,8 @@
 /*
  * measure - what a profile counts: the one table of measures.
  *
- * A measure counts samples, each of which stands for the same amount: of time for the period of the session, of page
- * faults for a page.  So a sum of samples times that amount is the value of a measure, in its unit, and everything that
+ * A measure counts samples, each of which stands for the same amount: of time for the period of the session, of
+ * memory for a page.  So a sum of samples times that amount is the value of a measure, in its unit, and everything that
  * shows samples shows every measure.
  *
  * Each measure has windows of its own over the tables of the profile (profile.h), and its samples are never added to
@@ -20,10 +20,14 @@
 #include <stdint.h>
 
 /* X(name, as in options, files and JSON; title; unit; its type in pprof; its unit there; what it counts) */
-#define PROFILE_MEASURES(X)                                                               \
-    X(TIME, "time", "time", "ns", "wall", "nanoseconds", "where time goes (the default)") \
-    X(PAGE_FAULTS, "page-faults", "memory growth", "bytes", "rss_growth", "bytes",        \
-      "bytes that became resident")
+#define PROFILE_MEASURES(X)                                                                 \
+    X(TIME, "time", "time", "ns", "wall", "nanoseconds", "where time goes (the default)")   \
+    X(PAGE_FAULTS, "page-faults", "memory growth", "bytes", "rss_growth", "bytes",          \
+      "bytes that became resident")                                                         \
+    X(RETURNED, "returned", "returned memory", "bytes", "rss_returned", "bytes",            \
+      "bytes that were given back to the kernel")                                           \
+    X(COPY_ON_WRITE, "copy-on-write", "memory unshared", "bytes", "copy_on_write", "bytes", \
+      "bytes that a fork shared, and that became the writer's own")
 
 enum { MEASURE_MOST_FOREIGN = 8, MEASURE_NAME_BYTES = 48 };
 
@@ -55,6 +59,13 @@ const struct measure_facts *measure_facts_of(enum measure measure);
 
 /* The amount that a sample stands for on this host, in the unit of the measure; 0: the session or the file decides. */
 uint64_t measure_period(enum measure measure);
+
+/* Is it of memory, whose samples are pages? */
+static inline bool measure_is_memory(enum measure measure)
+{
+    return measure == MEASURE_PAGE_FAULTS || measure == MEASURE_RETURNED ||
+           measure == MEASURE_COPY_ON_WRITE;
+}
 
 static inline bool measure_set_has(measure_set set, enum measure measure)
 {

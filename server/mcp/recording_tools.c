@@ -91,6 +91,7 @@ enum call_state recording_profile(struct call *call)
         json_member_array(&json, "events");
         json_text(&json, "time");
         json_text(&json, "page-faults");
+        json_text(&json, "returned");
         json_end(&json);
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

@@ -13,6 +13,7 @@ enum { MAX_RECORDS = 256, MAX_THREADS = 64 };
 struct kernel {
     uint64_t period_ns, left_ns, woken_ns;
     struct kernel_losses losses;
+    uint64_t returned_pages;
     size_t count, most, threads, descriptions, calls, forgets;
     int tids[MAX_THREADS];
     struct kernel_counts counts;
@@ -125,10 +126,12 @@ void fake_kernel_lose(struct kernel *kernel, uint64_t instants, uint64_t away_ns
     kernel->losses.away_ns += away_ns;
 }
 
-void fake_kernel_lose_pages(struct kernel *kernel, uint64_t pages)
+void fake_kernel_lose_pages(struct kernel *kernel, struct kernel_pages pages)
 {
     kernel->counts.lost++;
-    kernel->losses.pages += pages;
+    kernel->losses.pages.grown += pages.grown;
+    kernel->losses.pages.copied += pages.copied;
+    kernel->losses.pages.returned += pages.returned;
 }
 
 void fake_kernel_set_most(struct kernel *kernel, size_t records)
@@ -189,6 +192,17 @@ struct kernel_losses kernel_losses(const struct kernel *kernel, int tid)
 {
     (void)tid;
     return kernel->losses;
+}
+
+uint64_t kernel_returned_pages(const struct kernel *kernel, int pid)
+{
+    (void)pid;
+    return kernel->returned_pages;
+}
+
+void fake_kernel_return_pages(struct kernel *kernel, uint64_t pages)
+{
+    kernel->returned_pages += pages;
 }
 
 void kernel_forget(struct kernel *kernel)

@@ -15,6 +15,7 @@
 
 struct kernel;
 struct kernel_counts;
+struct kernel_pages;
 struct kernel_record;
 
 /* The next record of the ring buffer: any bytes. */
@@ -42,7 +43,9 @@ void fake_kernel_set_woken_ns(struct kernel *kernel, uint64_t woken_ns);
 void fake_kernel_set_most(struct kernel *kernel, size_t records);
 /* Every thread has lost a record, of so many instants and of an absence so long. */
 void fake_kernel_lose(struct kernel *kernel, uint64_t instants, uint64_t away_ns);
-/* A record of a page fault is lost that stood for so many pages. */
-void fake_kernel_lose_pages(struct kernel *kernel, uint64_t pages);
+/* Records of memory are lost that stood for so many pages. */
+void fake_kernel_lose_pages(struct kernel *kernel, struct kernel_pages pages);
+/* The process has given so many pages back, whatever records say. */
+void fake_kernel_return_pages(struct kernel *kernel, uint64_t pages);
 
 #endif /* TESTS_SUPPORT_FAKE_KERNEL_H */

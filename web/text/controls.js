@@ -41,7 +41,9 @@ export const CONTROL_TEXT = {
 
   measure: {
     label: "What is counted",
-    choices: { time: ["Time", "Samples of time"], "page-faults": ["Memory growth", "Bytes that became resident"] },
+    choices: { time: ["Time", "Samples of time"], "page-faults": ["Memory growth", "Bytes that became resident"],
+      returned: ["Returned", "Bytes that were given back to the kernel"],
+      "copy-on-write": ["Unshared", "Bytes that a fork shared until they were written"] },
   },
 
   display: "Display",

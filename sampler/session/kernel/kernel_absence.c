@@ -90,7 +90,9 @@ static struct kernel_losses take_losses(struct kernel_feed *feed, struct fed_thr
     const struct kernel_losses taken = {
         .instants = fed->losses.instants - before.instants,
         .away_ns = away_ns > fed->overcounted_ns ? away_ns - fed->overcounted_ns : 0,
-        .pages = fed->losses.pages - before.pages,
+        .pages = { .grown = fed->losses.pages.grown - before.pages.grown,
+                   .copied = fed->losses.pages.copied - before.pages.copied,
+                   .returned = fed->losses.pages.returned - before.pages.returned },
     };
     fed->overcounted_ns = 0;
     return taken;
@@ -107,9 +109,17 @@ static bool has_losses(struct kernel_feed *feed)
     return has_any;
 }
 
-/* Counts pages that a thread made resident, and nobody knows where. */
+void kernel_absence_attribute(struct fed_target *target, enum measure measure, uint32_t pages)
+{
+    if (measure == MEASURE_PAGE_FAULTS)
+        target->growth.attributed += pages;
+    else if (measure == MEASURE_RETURNED)
+        target->returned.attributed += pages;
+}
+
+/* Counts pages of a thread, and nobody knows where. */
 static enum err_code count_lost_pages(struct kernel_feed *feed, struct fed_thread *fed,
-                                      uint64_t pages, uint64_t now_ns)
+                                      enum measure measure, uint64_t pages, uint64_t now_ns)
 {
     struct fed_target *const target =
         kernel_threads_find_target(&feed->threads, (uint32_t)fed->target->process.pid);
@@ -117,12 +127,12 @@ static enum err_code count_lost_pages(struct kernel_feed *feed, struct fed_threa
         .since_ns = now_ns,
         .until_ns = now_ns,
         .times = pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX,
-        .measure = MEASURE_PAGE_FAULTS,
+        .measure = measure,
         .runs = VALUE_YES,
         .runnable = VALUE_NO,
     };
     if (target)
-        target->growth.attributed += pages;
+        kernel_absence_attribute(target, measure, instants.times);
     return kernel_absence_count_unseen(fed, &instants);
 }
 
@@ -142,8 +152,13 @@ enum err_code kernel_losses_count(struct kernel_feed *feed, uint64_t now_ns)
         instants.runs = VALUE_YES;
         instants.runnable = VALUE_NO;
         rc = kernel_absence_count_unseen(fed, &instants);
-        if (!rc && losses.pages)
-            rc = count_lost_pages(feed, fed, losses.pages, now_ns);
+        if (!rc)
+            rc = count_lost_pages(feed, fed, MEASURE_PAGE_FAULTS, losses.pages.grown, now_ns);
+        if (!rc)
+            rc =
+                count_lost_pages(feed, fed, MEASURE_COPY_ON_WRITE, losses.pages.copied, now_ns);
+        if (!rc)
+            rc = count_lost_pages(feed, fed, MEASURE_RETURNED, losses.pages.returned, now_ns);
         if (rc || !losses.away_ns)
             continue;
         instants.times = kernel_absence_instants(feed, losses.away_ns);

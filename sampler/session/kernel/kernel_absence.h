@@ -65,6 +65,9 @@ MUST_CHECK enum err_code kernel_absence_come_back(struct kernel_feed *feed,
 /* The thread has come back, and nothing says when: if that was lost, all of its absence is still to be counted. */
 void kernel_absence_end(const struct kernel_feed *feed, struct fed_thread *fed);
 
+/* Says that samples of the measure stand for pages of the target; the others of it are to be found. */
+void kernel_absence_attribute(struct fed_target *target, enum measure measure, uint32_t pages);
+
 /* Counts the instants whose records had no room in the ring buffer as samples of their threads. */
 MUST_CHECK enum err_code kernel_losses_count(struct kernel_feed *feed, uint64_t now_ns);
 /* Leaves them out. */

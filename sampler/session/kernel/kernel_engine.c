@@ -64,7 +64,9 @@ static enum err_code create(const struct engine_session *session, struct engine 
     const measure_set measures = options->measures;
     const unsigned events =
         (measure_set_has(measures, MEASURE_TIME) ? KERNEL_EVENT_TIME : 0u) |
-        (measure_set_has(measures, MEASURE_PAGE_FAULTS) ? KERNEL_EVENT_FAULTS : 0u);
+        (measure_set_has(measures, MEASURE_PAGE_FAULTS) ? KERNEL_EVENT_FAULTS : 0u) |
+        (measure_set_has(measures, MEASURE_COPY_ON_WRITE) ? KERNEL_EVENT_COPIES : 0u) |
+        (measure_set_has(measures, MEASURE_RETURNED) ? KERNEL_EVENT_RETURNED : 0u);
     enum err_code rc =
         engines_take(options->engines, options->rate_hz, events, &kernel->kernel, err);
     if (!rc)

@@ -103,10 +103,16 @@ static enum err_code learn_code(struct kernel_feed *feed, const struct kernel_re
     return rc == ERR_NOMEM ? rc : ERR_OK;
 }
 
+/* Does it stand for pages, and for no time? */
+static bool has_pages(const struct kernel_record *record)
+{
+    return record->kind == KERNEL_FAULT || record->kind == KERNEL_COPY ||
+           record->kind == KERNEL_FREE;
+}
+
 static bool has_stack(const struct kernel_record *record)
 {
-    return record->kind == KERNEL_TICK || record->kind == KERNEL_LEFT ||
-           record->kind == KERNEL_FAULT;
+    return record->kind == KERNEL_TICK || record->kind == KERNEL_LEFT || has_pages(record);
 }
 
 static enum err_code skip_record(void *context, const struct kernel_record *record,
@@ -127,7 +133,7 @@ static enum err_code skip_record(void *context, const struct kernel_record *reco
         return leave_feed(feed, fed, record, spans);
     /* Later records may repeat its stack. */
     const enum err_code rc =
-        record->kind == KERNEL_TICK || record->kind == KERNEL_FAULT
+        record->kind == KERNEL_TICK || has_pages(record)
             ? kernel_stack_keep(&feed->stacks, &fed->stack, fed->current, record, spans)
             : ERR_OK;
     if (rc == ERR_GONE)
@@ -166,24 +172,27 @@ static enum err_code count_tick(struct kernel_feed *feed, struct fed_thread *fed
     return kernel_absence_count_unseen(fed, &instants);
 }
 
-static struct kernel_instants fault_of(const struct kernel_record *record)
+static struct kernel_instants pages_of(const struct kernel_record *record)
 {
     return (struct kernel_instants){ .since_ns = record->time_ns,
                                      .until_ns = record->time_ns,
                                      .times = record->instants,
-                                     .measure = MEASURE_PAGE_FAULTS,
+                                     .measure =
+                                         record->kind == KERNEL_COPY   ? MEASURE_COPY_ON_WRITE
+                                         : record->kind == KERNEL_FREE ? MEASURE_RETURNED
+                                                                       : MEASURE_PAGE_FAULTS,
                                      .runs = VALUE_YES,
                                      .runnable = VALUE_NO };
 }
 
 /* spans: NULL: the stack is not read. */
-static enum err_code count_fault(struct kernel_feed *feed, struct fed_thread *fed,
+static enum err_code count_pages(struct kernel_feed *feed, struct fed_thread *fed,
                                  const struct kernel_record *record, const void *spans)
 {
-    const struct kernel_instants instants = fault_of(record);
+    const struct kernel_instants instants = pages_of(record);
     struct fed_target *const target = kernel_threads_find_target(&feed->threads, record->pid);
     if (target)
-        target->growth.attributed += record->instants;
+        kernel_absence_attribute(target, instants.measure, instants.times);
     const enum err_code rc =
         spans ? kernel_stack_count_record(&feed->stacks, &fed->stack, fed->target, fed->current,
                                           record, spans, &instants)
@@ -236,7 +245,9 @@ static enum err_code take_record(void *context, const struct kernel_record *reco
     case KERNEL_TICK: return count_tick(feed, fed, record, spans);
     case KERNEL_LEFT: return leave_feed(feed, fed, record, spans);
     case KERNEL_RETURNED: return kernel_absence_come_back(feed, fed, record);
-    case KERNEL_FAULT: return count_fault(feed, fed, record, spans);
+    case KERNEL_FAULT:
+    case KERNEL_COPY:
+    case KERNEL_FREE: return count_pages(feed, fed, record, spans);
     default: return ERR_OK;
     }
 }
@@ -253,8 +264,8 @@ static enum err_code count_unread(void *context, const struct kernel_record *rec
         record->time_ns < feed->begun_ns)
         return ERR_OK;
     fed->has_moved = true;
-    if (record->kind == KERNEL_FAULT)
-        return count_fault(feed, fed, record, NULL);
+    if (has_pages(record))
+        return count_pages(feed, fed, record, NULL);
     if (record->kind == KERNEL_RETURNED)
         return kernel_absence_come_back(feed, fed, record);
     if (record->kind == KERNEL_LEFT) {
@@ -412,7 +423,16 @@ void kernel_feed_begin(struct kernel_feed *feed)
     feed->begun_ns = clock_now_ns();
 }
 
-/* Counts what the targets have grown by beside what was sampled.  A target that has ended shows nothing. */
+static enum err_code count_missing(struct fed_target *fed, enum measure measure, uint64_t pages,
+                                   uint64_t now_ns)
+{
+    return pages ? fold_unattributed(&fed->target->fold, measure,
+                                     pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX, now_ns)
+                 : ERR_OK;
+}
+
+/* Counts what the targets have grown by and given back beside what was sampled.  A target has become larger by what it has given back,
+ * too.  One that has ended shows nothing. */
 static enum err_code count_growth(struct kernel_feed *feed, uint64_t now_ns, bool is_last)
 {
     const uint64_t page_bytes = measure_period(MEASURE_PAGE_FAULTS);
@@ -421,15 +441,18 @@ static enum err_code count_growth(struct kernel_feed *feed, uint64_t now_ns, boo
     for (size_t i = 0; i < feed->threads.target_count && !rc; i++) {
         struct fed_target *const fed = &feed->threads.targets[i];
         struct process_stats stats;
-        if (process_stats_read(fed->target->process.pid, &stats, NULL) ||
+        const uint64_t returned = kernel_returned_pages(feed->kernel, fed->target->process.pid);
+        if (measure_set_has(feed->measures, MEASURE_RETURNED))
+            rc = count_missing(fed, MEASURE_RETURNED,
+                               growth_settle(&fed->returned, returned, 0, is_last), now_ns);
+        if (rc || !measure_set_has(feed->measures, MEASURE_PAGE_FAULTS) ||
+            process_stats_read(fed->target->process.pid, &stats, NULL) ||
             process_has_exited(&fed->target->process) || !stats.rss_bytes)
             continue;
-        const uint64_t pages =
-            growth_settle(&fed->growth, stats.rss_bytes / page_bytes,
-                          processors > 0 ? (unsigned)processors : 1, is_last);
-        if (pages)
-            rc = fold_unattributed(&fed->target->fold, MEASURE_PAGE_FAULTS,
-                                   pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX, now_ns);
+        rc = count_missing(fed, MEASURE_PAGE_FAULTS,
+                           growth_settle(&fed->growth, stats.rss_bytes / page_bytes + returned,
+                                         processors > 0 ? (unsigned)processors : 1, is_last),
+                           now_ns);
     }
     return rc;
 }
@@ -473,9 +496,8 @@ enum err_code kernel_feed_flush(struct kernel_feed *feed, struct quality *qualit
     }
     if (!rc)
         rc = kernel_losses_count(feed, now_ns);
-    return !rc && measure_set_has(feed->measures, MEASURE_PAGE_FAULTS)
-               ? count_growth(feed, now_ns, is_last)
-               : rc;
+    return !rc && measure_set_has_events(feed->measures) ? count_growth(feed, now_ns, is_last)
+                                                         : rc;
 }
 
 /* A thread that waits in another call than a futex waits for no lock. */

@@ -7,8 +7,8 @@
  *
  * What a thread does counts in full though records of it are lost: those samples are of an unknown stack.
  *
- * A record of a page fault is as many samples of that measure as it stands for pages.  What the process has grown by
- * beside that is not attributed (growth.h).
+ * A record of memory is as many samples of its measure as it stands for pages.  What the process has grown by, or
+ * given back, beside that is not attributed (growth.h).
  *
  * Ownership: kernel_feed_create makes, kernel_feed_destroy frees; NULL is fine.  Borrows the engine and
  * the targets, which leave with kernel_feed_remove before they are closed.

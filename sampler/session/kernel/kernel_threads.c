@@ -202,6 +202,7 @@ enum err_code kernel_threads_add(struct kernel_threads *threads, struct target *
         return err_nomem(err);
     struct fed_target *const fed = &threads->targets[threads->target_count];
     *fed = (struct fed_target){ .target = target,
+                                .returned.is_known = true,
                                 .counted_ns = clock_now_ns(),
                                 .clears = python_begin_copies(target->python) };
     enum err_code rc = describe_thread(threads, fed);

@@ -56,7 +56,7 @@ struct fed_target {
     bool is_old;         /* its list of threads */
     uint64_t counted_ns; /* up to here, threads that the engine cannot know have been counted */
     struct kernel_process described;
-    struct growth growth;
+    struct growth growth, returned;
     uint64_t clears; /* of the table of code objects, when the engine described all last */
 };
 

@@ -177,7 +177,7 @@ static const struct option table[] = {
          "what to record: wall, cpu, gil or exception", TEXTS(session_mode_texts, 0),
          GIVEN(names_mode)),
     OPTION('e', "event", "NAME", OTHER, sampling.measures, LOGGING,
-           "what to count: time, page-faults", READ(setting_read_events),
+           "what to count (default: time)", READ(setting_read_events),
            .setting.is_repeatable = true),
     OPTION('g', "gil", NULL, FLAG, is_gil_only, SAMPLING, "the same as --mode gil"),
     OPTION('n', "native", "=WHAT", CHOICE, sampling.native, SAMPLING,

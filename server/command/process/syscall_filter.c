@@ -165,12 +165,14 @@ static const struct row {
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_GETSIGINFO)),
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_PEEKTEXT)),
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_GET_SYSCALL_INFO)),
-    /* The maps of the kernel engine; it makes no program and no map once it runs. */
+    /* The maps of the kernel engine, and attaching the program that follows memory; it makes no program and no map once it
+     * runs. */
     ONLY(SYSCALLS_KERNEL, bpf, 0, IS(BPF_MAP_LOOKUP_ELEM)),
     ONLY(SYSCALLS_KERNEL, bpf, 0, IS(BPF_MAP_UPDATE_ELEM)),
     ONLY(SYSCALLS_KERNEL, bpf, 0, IS(BPF_MAP_DELETE_ELEM)),
     ONLY(SYSCALLS_KERNEL, bpf, 0, IS(BPF_MAP_GET_NEXT_KEY)),
     ONLY(SYSCALLS_KERNEL, bpf, 0, IS(BPF_OBJ_GET_INFO_BY_FD)),
+    ONLY(SYSCALLS_KERNEL, bpf, 0, IS(BPF_LINK_CREATE)),
     ONLY(SYSCALLS_KERNEL, ioctl, 1, IS(PERF_EVENT_IOC_PERIOD)),
     ONLY(SYSCALLS_KERNEL, ioctl, 1, IS(PERF_EVENT_IOC_ENABLE)),
     ONLY(SYSCALLS_KERNEL, ioctl, 1, IS(PERF_EVENT_IOC_DISABLE)),

@@ -45,23 +45,25 @@ static void records_of_every_kind_are_accepted(void **state)
     }
     begin(KERNEL_CODE, 16);
     assert_true(decodes(sizeof full.record + 16));
-    begin(KERNEL_FAULT + 1, 0);
+    begin(KERNEL_FREE + 1, 0);
     assert_false(decodes(sizeof full.record));
     begin(UINT32_MAX, 0);
     assert_false(decodes(sizeof full.record));
 }
 
-static void a_fault_has_a_stack_and_pages(void **state)
+static void records_of_memory_have_a_stack_and_pages(void **state)
 {
     (void)state;
-    begin(KERNEL_FAULT, 16);
-    assert_true(decodes(sizeof full.record + 16));
-    full.record.instants = KERNEL_MAX_PAGES;
-    assert_true(decodes(sizeof full.record + 16));
-    full.record.instants = KERNEL_MAX_PAGES + 1u;
-    assert_false(decodes(sizeof full.record + 16));
-    full.record.instants = 0;
-    assert_false(decodes(sizeof full.record + 16));
+    for (unsigned kind = KERNEL_FAULT; kind <= KERNEL_FREE; kind++) {
+        begin(kind, 16);
+        assert_true(decodes(sizeof full.record + 16));
+        full.record.instants = KERNEL_MAX_PAGES;
+        assert_true(decodes(sizeof full.record + 16));
+        full.record.instants = KERNEL_MAX_PAGES + 1u;
+        assert_false(decodes(sizeof full.record + 16));
+        full.record.instants = 0;
+        assert_false(decodes(sizeof full.record + 16));
+    }
 }
 
 static void only_kinds_with_a_stack_have_spans(void **state)
@@ -431,7 +433,7 @@ static void only_stacks_without_a_native_part_are_repeated(void **state)
 
 TEST_GROUP(cmocka_unit_test(a_tail_is_in_the_spans_or_left_out_behind_them),
            cmocka_unit_test(records_of_every_kind_are_accepted),
-           cmocka_unit_test(a_fault_has_a_stack_and_pages),
+           cmocka_unit_test(records_of_memory_have_a_stack_and_pages),
            cmocka_unit_test(only_kinds_with_a_stack_have_spans),
            cmocka_unit_test(only_stacks_without_a_native_part_are_repeated),
            cmocka_unit_test(a_code_object_fits_its_room),

@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sampler/profile/measure.h"
 #include "sampler/profile/profile.h"
@@ -50,7 +51,8 @@ static void measures_are_never_added_up(void **state)
     struct profile_snapshot pages = snapshot_of(profile, MEASURE_PAGE_FAULTS);
     assert_int_equal(time.measure, MEASURE_TIME);
     assert_int_equal(pages.measure, MEASURE_PAGE_FAULTS);
-    assert_int_equal(time.measures, MEASURE_SET_ALL);
+    assert_int_equal(time.measures,
+                     MEASURE_SET(MEASURE_TIME) | MEASURE_SET(MEASURE_PAGE_FAULTS));
     struct view busy = made_view(&time, &everything), grown = made_view(&pages, &everything);
     assert_int_equal(busy.total, 7);
     assert_int_equal(busy.total_ns, 7 * NS_PER_MS);
@@ -182,6 +184,9 @@ static void a_set_of_one_measure_is_of_that(void **state)
     assert_false(measure_set_has_events(MEASURE_SET(MEASURE_TIME)));
     assert_string_equal(measure_facts_of(MEASURE_PAGE_FAULTS)->unit, "bytes");
     assert_string_equal(measure_texts[MEASURE_PAGE_FAULTS], "page-faults");
+    assert_true(measure_is_memory(MEASURE_RETURNED));
+    assert_false(measure_is_memory(MEASURE_TIME));
+    assert_int_equal(measure_period(MEASURE_COPY_ON_WRITE), sysconf(_SC_PAGESIZE));
 }
 
 static void measures_of_files_have_names_of_their_own(void **state)

@@ -231,8 +231,7 @@ void fed_put(struct fed_world *world, struct kernel_record record, uint64_t word
         struct kernel_span head;
         uint64_t word;
     } span = { { .addr = the_thread.head.addr, .bytes = sizeof word }, word };
-    const bool has_stack =
-        record.kind == KERNEL_TICK || record.kind == KERNEL_LEFT || record.kind == KERNEL_FAULT;
+    const bool has_stack = record.kind != KERNEL_RETURNED && record.kind != KERNEL_UNKNOWN;
     record.pid = record.pid ? record.pid : PID;
     record.tid = record.tid ? record.tid : TID;
     record.instants = record.instants ? record.instants : 1;

@@ -87,6 +87,18 @@ static void faults_that_make_nothing_resident_hide_none(void **state)
     assert_in_range(settle(&growth, 2 * MUCH, 0), MUCH / 10 * 9, MUCH);
 }
 
+static void an_exact_count_misses_nothing(void **state)
+{
+    struct growth growth = { 0 };
+    (void)state;
+    assert_int_equal(growth_settle(&growth, 0, 0, false), 0);
+    growth.attributed = 90;
+    assert_int_equal(growth_settle(&growth, 100, 0, false), 0);
+    assert_int_equal(growth_settle(&growth, 100, 0, false), 10);
+    assert_int_equal(growth_settle(&growth, 100, 0, true), 0);
+    assert_int_equal(growth_settle(&growth, 101, 0, true), 1);
+}
+
 static void numbers_without_sense_do_no_harm(void **state)
 {
     struct growth growth = { 0 };
@@ -104,4 +116,5 @@ TEST_GROUP(cmocka_unit_test(what_was_there_at_first_is_no_growth),
            cmocka_unit_test(samples_may_come_late), cmocka_unit_test(at_the_end_none_is_late),
            cmocka_unit_test(memory_that_was_returned_hides_no_growth),
            cmocka_unit_test(faults_that_make_nothing_resident_hide_none),
+           cmocka_unit_test(an_exact_count_misses_nothing),
            cmocka_unit_test(numbers_without_sense_do_no_harm))

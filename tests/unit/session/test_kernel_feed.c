@@ -40,21 +40,29 @@ static void a_late_instant_is_as_many_samples_as_it_stands_for(void **state)
     fed_destroy(world);
 }
 
-static void a_fault_is_as_many_samples_as_it_has_pages(void **state)
+static void memory_is_as_many_samples_of_its_measure_as_it_has_pages(void **state)
 {
-    struct fed_world *const world = fed_create();
+    static const struct {
+        unsigned kind;
+        enum measure measure;
+    } rows[] = { { KERNEL_FAULT, MEASURE_PAGE_FAULTS },
+                 { KERNEL_COPY, MEASURE_COPY_ON_WRITE },
+                 { KERNEL_FREE, MEASURE_RETURNED } };
     (void)state;
-    fed_put(world,
-            (struct kernel_record){
-                .kind = KERNEL_FAULT, .time_ns = begin_ns + PERIOD_NS, .instants = 70000 },
-            42);
-    fed_drain(world);
-    assert_int_equal(taken_count, 1);
-    assert_int_equal(taken[0].instants.measure, MEASURE_PAGE_FAULTS);
-    assert_int_equal(taken[0].instants.times, 70000);
-    assert_int_equal(taken[0].instants.runs, VALUE_YES);
-    assert_int_equal(taken[0].word, 42);
-    fed_destroy(world);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fed_world *const world = fed_create();
+        fed_put(world,
+                (struct kernel_record){
+                    .kind = rows[i].kind, .time_ns = begin_ns + PERIOD_NS, .instants = 70000 },
+                42);
+        fed_drain(world);
+        assert_int_equal(taken_count, 1);
+        assert_int_equal(taken[0].instants.measure, rows[i].measure);
+        assert_int_equal(taken[0].instants.times, 70000);
+        assert_int_equal(taken[0].instants.runs, VALUE_YES);
+        assert_int_equal(taken[0].word, 42);
+        fed_destroy(world);
+    }
 }
 
 static void a_fault_whose_stack_is_not_here_has_an_unknown_one(void **state)
@@ -73,12 +81,20 @@ static void pages_whose_records_were_lost_have_an_unknown_stack(void **state)
 {
     struct fed_world *const world = fed_create();
     (void)state;
-    fake_kernel_lose_pages(world->kernel, 4000);
+    fake_kernel_lose_pages(world->kernel, (struct kernel_pages){ .grown = 4000 });
     fed_flush(world, begin_ns + PERIOD_NS);
     assert_int_equal(last_unknown.measure, MEASURE_PAGE_FAULTS);
     assert_int_equal(last_unknown.times, 4000);
     fed_flush(world, begin_ns + 2 * PERIOD_NS);
     assert_int_equal(last_unknown.times, 4000);
+    fake_kernel_lose_pages(world->kernel, (struct kernel_pages){ .copied = 20 });
+    fed_flush(world, begin_ns + 3 * PERIOD_NS);
+    assert_int_equal(last_unknown.measure, MEASURE_COPY_ON_WRITE);
+    assert_int_equal(last_unknown.times, 20);
+    fake_kernel_lose_pages(world->kernel, (struct kernel_pages){ .returned = 30 });
+    fed_flush(world, begin_ns + 4 * PERIOD_NS);
+    assert_int_equal(last_unknown.measure, MEASURE_RETURNED);
+    assert_int_equal(last_unknown.times, 30);
     fed_destroy(world);
 }
 
@@ -446,7 +462,7 @@ TEST_GROUP(cmocka_unit_test(a_stack_belongs_to_the_interpreter_that_the_thread_h
            cmocka_unit_test(a_ring_buffer_that_fills_brings_it_further_forward),
            cmocka_unit_test(drains_are_rarer_once_a_session_is_not_young),
            cmocka_unit_test(an_instant_of_a_running_thread_is_one_sample),
-           cmocka_unit_test(a_fault_is_as_many_samples_as_it_has_pages),
+           cmocka_unit_test(memory_is_as_many_samples_of_its_measure_as_it_has_pages),
            cmocka_unit_test(a_fault_whose_stack_is_not_here_has_an_unknown_one),
            cmocka_unit_test(pages_whose_records_were_lost_have_an_unknown_stack),
            cmocka_unit_test(times_that_go_backwards_count_nothing),

@@ -125,7 +125,8 @@ test("a form becomes a request, or says which field is wrong", () => {
     mode: "wall", async: "off", engine: "auto", native: "off", gc: true, opcodes: false, subprocesses: false,
     stop: "auto", name: "n", note: "" });
   assert.equal(profileRequest([4], defaultProfile()).body.duration_s, null);
-  assert.deepEqual(profileRequest([4], { ...form, growth: true }).body.events, ["time", "page-faults"]);
+  assert.deepEqual(profileRequest([4], { ...form, growth: true }).body.events, ["time", "page-faults", "returned",
+    "copy-on-write"]);
   for (const [changes, field] of [[{ rate: "0" }, "rate"], [{ rate: "20khz" }, "rate"], [{ rate: "fast" }, "rate"], [{
     duration: "8d",
   }, "duration"], [{ duration: "soon" }, "duration"], [{ duration: "0" }, "duration"], [{ name: "ä".repeat(61) },

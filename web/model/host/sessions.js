@@ -12,6 +12,8 @@ const DURATION_MAX_S = 7 * 86400;
 const PIDS_MAX = 256;
 const UNIT_SECONDS = { ms: 0.001, s: 1, m: 60, min: 60, h: 3600, d: 86400 };
 const RATE_MAX_HZ = 10000;
+// A session of memory counts growth, memory that is given back, and memory that a fork shares until it is written.
+const MEMORY_EVENTS = ["time", "page-faults", "returned", "copy-on-write"];
 const MODES = ["wall", "cpu", "gil", "exception"];
 
 export function isOver(session) {
@@ -107,7 +109,7 @@ export function profileRequest(pids, form) {
   const { threads, async: tasks, engine, native, gc, opcodes, growth, subprocesses, stop, name, note } = form;
   return {
     body: { pids, rate_hz: rate, duration_s: duration, threads, mode, async: tasks, engine, native, gc, opcodes,
-      subprocesses, stop, name, note, ...(growth ? { events: ["time", "page-faults"] } : {}) },
+      subprocesses, stop, name, note, ...(growth ? { events: MEMORY_EVENTS } : {}) },
   };
 }
 
