@@ -229,8 +229,8 @@ enum err_code chrome_profile_take(struct chrome_profiles *profiles, bool is_star
         return rc;
     struct chrome_profile *const profile = &profiles->profiles[number];
     if (is_start && !profile->has_last)
-        profile->at_ns = profile->from_ns = profiles->start_ns >= 0 ? profiles->start_ns
-                                                                    : at_ns;
+        profile->at_ns = profile->from_ns =
+            profiles->start_ns >= 0 ? profiles->start_ns : at_ns;
     for (size_t i = 0; i < profiles->chunk_count && !rc; i++)
         rc = add_node(profiles, number, &profiles->chunk[i], err);
     if (!rc && profiles->sample_count != profiles->delta_count)
@@ -238,8 +238,8 @@ enum err_code chrome_profile_take(struct chrome_profiles *profiles, bool is_star
     for (size_t i = 0; i < profiles->sample_count && !rc; i++) {
         const struct chrome_node *const node =
             find_node(profiles, number, profiles->samples[i]);
-        if (!node || __builtin_add_overflow(profile->at_ns, profiles->deltas_ns[i],
-                                            &profile->at_ns))
+        if (!node ||
+            __builtin_add_overflow(profile->at_ns, profiles->deltas_ns[i], &profile->at_ns))
             return err_set(err, ERR_CORRUPT,
                            "a sample of a node that is not there, or out of range");
         rc = pass_to(profiles, profile, profile->at_ns, err);

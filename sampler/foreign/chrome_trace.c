@@ -249,8 +249,9 @@ static enum err_code read_list(struct chrome_trace *trace, struct err *err)
     return rc;
 }
 
-static enum err_code read_events(struct chrome_trace *trace, struct err *err)
+static enum err_code read_events(void *context, struct err *err)
 {
+    struct chrome_trace *const trace = context;
     struct json_reader *const json = &trace->json;
     enum err_code rc = ERR_OK;
     if (json_reader_next(json) == JSON_ARRAY)
@@ -371,12 +372,7 @@ enum err_code chrome_trace_read(struct gather *gather, int fd, struct err *err)
     snprintf(gather->lacks, sizeof gather->lacks, "states, times of day");
     idmap_init(&trace->thread_index);
     chrome_profiles_init(&trace->profiles, gather);
-    enum err_code rc = json_reader_open(&trace->json, fd, err);
-    if (!rc)
-        rc = read_events(trace, err);
-    if (!rc)
-        rc = json_reader_check(&trace->json, err);
-    json_reader_close(&trace->json);
+    enum err_code rc = json_reader_pass(&trace->json, fd, read_events, trace, err);
     for (uint32_t i = 0; i < trace->thread_count && !rc; i++)
         while (trace->threads[i].depth > 0 && !rc)
             rc = close_event(trace, i, trace->threads[i].last_ns, err);

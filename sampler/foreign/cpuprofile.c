@@ -156,8 +156,9 @@ static enum err_code read_nodes(struct cpuprofile *profile, struct err *err)
     return rc;
 }
 
-static enum err_code read_tables(struct cpuprofile *profile, struct err *err)
+static enum err_code read_tables(void *context, struct err *err)
 {
+    struct cpuprofile *const profile = context;
     struct json_reader *const json = &profile->first;
     enum err_code rc = ERR_OK;
     if (!json_reader_enter(json, JSON_OBJECT))
@@ -291,12 +292,7 @@ enum err_code cpuprofile_read(struct gather *gather, int fd, struct err *err)
     gather->is_time = gather->has_instants = true;
     snprintf(gather->lacks, sizeof gather->lacks, "lines, states, threads, times of day");
     idmap_init(&profile->index);
-    enum err_code rc = json_reader_open(&profile->first, fd, err);
-    if (!rc)
-        rc = read_tables(profile, err);
-    if (!rc)
-        rc = json_reader_check(&profile->first, err);
-    json_reader_close(&profile->first);
+    enum err_code rc = json_reader_pass(&profile->first, fd, read_tables, profile, err);
     if (!rc)
         rc = link_nodes(profile, err);
     if (!rc)

@@ -264,8 +264,9 @@ static void read_meta(struct gecko *gecko)
     gather->interval_ns = (uint64_t)gecko->interval_ns;
 }
 
-static enum err_code read_shared(struct gecko *gecko, struct err *err)
+static enum err_code read_shared(void *context, struct err *err)
 {
+    struct gecko *const gecko = context;
     struct json_reader *const json = &gecko->file;
     enum err_code rc = ERR_OK;
     if (!json_reader_enter(json, JSON_OBJECT))
@@ -461,12 +462,7 @@ bool gecko_begins(const unsigned char *data, size_t bytes)
 enum err_code gecko_read(struct gather *gather, int fd, struct err *err)
 {
     struct gecko gecko = { .gather = gather };
-    enum err_code rc = json_reader_open(&gecko.file, fd, err);
-    if (!rc)
-        rc = read_shared(&gecko, err);
-    if (!rc)
-        rc = json_reader_check(&gecko.file, err);
-    json_reader_close(&gecko.file);
+    enum err_code rc = json_reader_pass(&gecko.file, fd, read_shared, &gecko, err);
     if (!rc)
         rc = json_reader_open(&gecko.file, fd, err);
     for (size_t i = 0; i < SAMPLE_COLUMN_COUNT && !rc; i++)

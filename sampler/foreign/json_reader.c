@@ -26,6 +26,18 @@ enum err_code json_reader_check(const struct json_reader *json, struct err *err)
     return input_check(&json->input, err);
 }
 
+enum err_code json_reader_pass(struct json_reader *json, int fd, json_reader_read *read,
+                               void *context, struct err *err)
+{
+    enum err_code rc = json_reader_open(json, fd, err);
+    if (!rc)
+        rc = read(context, err);
+    if (!rc)
+        rc = json_reader_check(json, err);
+    json_reader_close(json);
+    return rc;
+}
+
 void json_reader_fail(struct json_reader *json, const char *format, ...)
 {
     char what[128];

@@ -53,6 +53,11 @@ struct json_reader {
 MUST_CHECK enum err_code json_reader_open(struct json_reader *json, int fd, struct err *err);
 void json_reader_close(struct json_reader *json);
 MUST_CHECK enum err_code json_reader_check(const struct json_reader *json, struct err *err);
+/* Opens a file, has it read, and closes it.  The failure of `read` goes before that of the text. */
+typedef enum err_code json_reader_read(void *context, struct err *err);
+MUST_CHECK enum err_code json_reader_pass(struct json_reader *json, int fd,
+                                          json_reader_read *read, void *context,
+                                          struct err *err);
 /* Makes what is read from now on a failure. */
 void json_reader_fail(struct json_reader *json, const char *format, ...) PRINTF_LIKE(2, 3);
 

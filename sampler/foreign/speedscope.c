@@ -138,8 +138,9 @@ static enum err_code read_profiles(struct scope *scope, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code read_tables(struct scope *scope, struct err *err)
+static enum err_code read_tables(void *context, struct err *err)
 {
+    struct scope *const scope = context;
     struct json_reader *const json = &scope->first;
     struct gather *const gather = scope->gather;
     enum err_code rc = ERR_OK;
@@ -332,12 +333,13 @@ bool speedscope_begins(const unsigned char *data, size_t bytes)
 }
 
 /* The exporter, which may come last, decides whether a line is the first one of its function. */
-static enum err_code find_exporter(struct scope *scope, int fd, struct err *err)
+static enum err_code find_exporter(void *context, struct err *err)
 {
+    struct scope *const scope = context;
     struct json_reader *const json = &scope->first;
-    enum err_code rc = json_reader_open(json, fd, err);
     bool is_found = false;
-    if (!rc && json_reader_enter(json, JSON_OBJECT)) {
+    (void)err;
+    if (json_reader_enter(json, JSON_OBJECT)) {
         while (!is_found && json_reader_key(json)) {
             is_found = json_reader_is(json, "exporter");
             if (!is_found)
@@ -347,23 +349,15 @@ static enum err_code find_exporter(struct scope *scope, int fd, struct err *err)
     if (is_found)
         gather_keep(scope->gather->tool, json_reader_string(json));
     scope->is_ours = strncmp(scope->gather->tool, "pyrometer@", 10) == 0;
-    if (!rc)
-        rc = json_reader_check(json, err);
-    json_reader_close(json);
-    return rc;
+    return ERR_OK;
 }
 
 enum err_code speedscope_read(struct gather *gather, int fd, struct err *err)
 {
     struct scope scope = { .gather = gather };
-    enum err_code rc = find_exporter(&scope, fd, err);
+    enum err_code rc = json_reader_pass(&scope.first, fd, find_exporter, &scope, err);
     if (!rc)
-        rc = json_reader_open(&scope.first, fd, err);
-    if (!rc)
-        rc = read_tables(&scope, err);
-    if (!rc)
-        rc = json_reader_check(&scope.first, err);
-    json_reader_close(&scope.first);
+        rc = json_reader_pass(&scope.first, fd, read_tables, &scope, err);
     if (!rc)
         rc = json_reader_open(&scope.first, fd, err);
     if (!rc)
