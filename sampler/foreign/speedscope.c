@@ -16,6 +16,7 @@
 #include "sampler/foreign/json_reader.h"
 #include "sampler/foreign/sample_stack.h"
 #include "sampler/foreign/thread_name.h"
+#include "sampler/profile/profile.h"
 
 enum { MAX_PROFILES = 1 << 16, NOT_TIME = -1, NAME_BYTES = 160 };
 
@@ -28,11 +29,14 @@ struct scope_profile {
 struct scope {
     struct gather *gather;
     struct json_reader first, second;
-    frame_id *frames;
+    struct scope_frame {
+        str_id name, file;
+        int64_t line;
+        frame_id id; /* once all tables were read */
+    } * frames;
     size_t frame_count, frame_room;
     struct scope_profile *profiles;
     size_t profile_count, profile_room;
-    bool is_ours; /* the line of a frame is the first one of its function */
     struct sample_stack stack;
 };
 
@@ -58,14 +62,39 @@ static enum err_code read_frame(struct scope *scope, struct err *err)
         else
             json_reader_skip(json);
     }
-    const struct gather_text name = { name_room, strlen(name_room) };
-    struct gather_text file = { file_room, strlen(file_room) };
-    if (file.bytes == 0 && *name_room == '<')
-        file = (struct gather_text){ "~", 1 };
+    if (!*file_room && *name_room == '<')
+        gather_copy(file_room, sizeof file_room, (struct gather_text){ "~", 1 });
     if (!VEC_RESERVE(scope->frames, scope->frame_room, scope->frame_count + 1))
         return err_nomem(err);
-    return gather_frame(scope->gather, name, file, scope->is_ours ? line : 0,
-                        scope->is_ours ? 0 : line, &scope->frames[scope->frame_count++], err);
+    struct strtab *const strings = profile_strings(scope->gather->profile);
+    struct scope_frame *const frame = &scope->frames[scope->frame_count];
+    frame->line = line;
+    enum err_code rc = strtab_intern(strings, name_room, strlen(name_room), &frame->name, err);
+    if (!rc)
+        rc = strtab_intern(strings, file_room, strlen(file_room), &frame->file, err);
+    scope->frame_count += !rc;
+    return rc;
+}
+
+static struct gather_text string_at(const struct scope *scope, str_id id)
+{
+    const struct profile_snapshot rows = { .profile = scope->gather->profile };
+    const struct strtab_string string = profile_string(&rows, id);
+    return (struct gather_text){ string.text, string.length };
+}
+
+/* Finds the frames once the exporter is known, which may come last: our own files have the first line of a function. */
+static enum err_code find_frames(struct scope *scope, struct err *err)
+{
+    const bool is_ours = strncmp(scope->gather->tool, "pyrometer@", 10) == 0;
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < scope->frame_count && !rc; i++) {
+        struct scope_frame *const frame = &scope->frames[i];
+        rc = gather_frame(scope->gather, string_at(scope, frame->name),
+                          string_at(scope, frame->file), is_ours ? frame->line : 0,
+                          is_ours ? 0 : frame->line, &frame->id, err);
+    }
+    return rc;
 }
 
 static enum err_code read_frames(struct scope *scope, struct err *err)
@@ -153,6 +182,8 @@ static enum err_code read_tables(void *context, struct err *err)
             rc = read_profiles(scope, err);
         } else if (json_reader_is(json, "name")) {
             gather_keep(gather->command, json_reader_string(json));
+        } else if (json_reader_is(json, "exporter")) {
+            gather_keep(gather->tool, json_reader_string(json));
         } else {
             json_reader_skip(json);
         }
@@ -173,7 +204,7 @@ static enum err_code read_stack(struct scope *scope, struct err *err)
             json_reader_fail(json, "a frame that is not in the table");
         else
             rc = sample_stack_put(&scope->stack, scope->gather, depth++,
-                                  scope->frames[(size_t)frame], err);
+                                  scope->frames[(size_t)frame].id, err);
     }
     sample_stack_cut(&scope->stack, depth);
     return rc;
@@ -264,7 +295,7 @@ static enum err_code read_events(struct scope *scope, const struct scope_profile
         last_ns = at_ns;
         if (rc)
             break;
-        const frame_id id = scope->frames[(size_t)frame];
+        const frame_id id = scope->frames[(size_t)frame].id;
         if (type == 'O') {
             rc = sample_stack_put(&scope->stack, scope->gather, depth++, id, err);
         } else if (type == 'C' && depth > 0 &&
@@ -332,32 +363,12 @@ bool speedscope_begins(const unsigned char *data, size_t bytes)
     return bytes > 0 && input_has(data, bytes, schema);
 }
 
-/* The exporter, which may come last, decides whether a line is the first one of its function. */
-static enum err_code find_exporter(void *context, struct err *err)
-{
-    struct scope *const scope = context;
-    struct json_reader *const json = &scope->first;
-    bool is_found = false;
-    (void)err;
-    if (json_reader_enter(json, JSON_OBJECT)) {
-        while (!is_found && json_reader_key(json)) {
-            is_found = json_reader_is(json, "exporter");
-            if (!is_found)
-                json_reader_skip(json);
-        }
-    }
-    if (is_found)
-        gather_keep(scope->gather->tool, json_reader_string(json));
-    scope->is_ours = strncmp(scope->gather->tool, "pyrometer@", 10) == 0;
-    return ERR_OK;
-}
-
 enum err_code speedscope_read(struct gather *gather, int fd, struct err *err)
 {
     struct scope scope = { .gather = gather };
-    enum err_code rc = json_reader_pass(&scope.first, fd, find_exporter, &scope, err);
+    enum err_code rc = json_reader_pass(&scope.first, fd, read_tables, &scope, err);
     if (!rc)
-        rc = json_reader_pass(&scope.first, fd, read_tables, &scope, err);
+        rc = find_frames(&scope, err);
     if (!rc)
         rc = json_reader_open(&scope.first, fd, err);
     if (!rc)
