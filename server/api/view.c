@@ -71,10 +71,11 @@ static enum err_code sliced_create(struct sliced **out, const struct session_req
 }
 
 /* in_jit: of its samples, those that code of CPython's JIT executed. tree: what the nodes are of; NULL: the
- * session's own. */
+ * session's own.  returned: of memory growth, what was given back meanwhile; NULL: nobody knows. */
 static void write_view(struct json *json, const struct session_request *asked,
                        const struct view *view, const struct view *in_jit,
-                       const struct sliced *sliced, const struct profile_snapshot *tree)
+                       const struct view *returned, const struct sliced *sliced,
+                       const struct profile_snapshot *tree)
 {
     const char *const epoch = asked->epoch;
     json_object(json);
@@ -94,6 +95,8 @@ static void write_view(struct json *json, const struct session_request *asked,
     } else {
         json_key(json, "measure");
         measure_write(json, profile_measure(&asked->snapshot, measure), view->total_ns);
+        if (returned)
+            json_member_uint(json, "returned", returned->total_ns);
     }
     if (json_member_if(json, "period", view->period_ns))
         json_decimal(json, view->period_ns, decimals);
@@ -134,13 +137,32 @@ static void write_view(struct json *json, const struct session_request *asked,
     json_end(json);
 }
 
+/* The view of what was given back, up to the generation of the answer: the client asks for what comes later. */
+static enum err_code sum_returned(struct view *out, const struct session_request *asked,
+                                  const struct view_query *query, struct err *err)
+{
+    struct profile_snapshot snapshot;
+    enum err_code rc =
+        profile_snapshot_measured(asked->snapshot.profile, MEASURE_RETURNED, &snapshot, err);
+    if (rc)
+        return rc;
+    const size_t count = snapshot.window_count;
+    while (snapshot.window_count &&
+           snapshot.windows[snapshot.window_count - 1]->generation > asked->snapshot.generation)
+        snapshot.window_count--;
+    rc = view_init(out, &snapshot, query, err);
+    snapshot.window_count = count;
+    profile_snapshot_release(&snapshot);
+    return rc;
+}
+
 /* The samples of a query over `snapshot`: the session's, or with its own tree. */
 static enum err_code send_view(const struct session_request *asked,
                                const struct profile_snapshot *snapshot,
                                const struct view_query *query, const struct sliced *sliced,
                                struct response *response, struct err *err)
 {
-    struct view view, in_jit;
+    struct view view, in_jit, returned;
     enum err_code rc = view_init(&view, snapshot, query, err);
     if (rc)
         return rc;
@@ -148,18 +170,25 @@ static enum err_code send_view(const struct session_request *asked,
     /* Samples that code of CPython's JIT executed: most programs have none. */
     struct view_query jit_query = *query;
     jit_query.states.require |= STATE_IN_JIT;
-    in_jit = (struct view){ 0 };
+    in_jit = returned = (struct view){ 0 };
     if (view.states & STATE_IN_JIT)
         rc = view_init(&in_jit, snapshot, &jit_query, err);
+    /* A filter of the frames that grow says nothing of those that give back. */
+    const bool has_returned = snapshot == &asked->snapshot &&
+                              snapshot->measure == MEASURE_PAGE_FAULTS &&
+                              measure_set_has(snapshot->measures, MEASURE_RETURNED);
+    if (!rc && has_returned)
+        rc = sum_returned(&returned, asked, query, err);
 
     if (!rc) {
         struct document document;
         document_begin(&document);
-        write_view(&document.json, asked, &view, &in_jit, sliced,
-                   snapshot == &asked->snapshot ? NULL : snapshot);
+        write_view(&document.json, asked, &view, &in_jit, has_returned ? &returned : NULL,
+                   sliced, snapshot == &asked->snapshot ? NULL : snapshot);
         rc = document_send(&document, response, err);
-        view_deinit(&in_jit);
     }
+    view_deinit(&returned);
+    view_deinit(&in_jit);
     view_deinit(&view);
     return rc;
 }

@@ -133,11 +133,18 @@ static void add_pages(struct session *session)
     static const struct fake_frame frames[] = { { "/srv/app.py", "main", 10, 14 },
                                                 { "/srv/grow.py", "keeps", 5, 7 } };
     const node_id node = add_frame(session, add_frame(session, 0, &frames[0]), &frames[1]);
-    must(profile_add_measured(session->profile, MEASURE_PAGE_FAULTS, add_thread(session, 4711),
-                              STATE_ON_CPU, node, FAKE_PAGES, NULL));
-    must(profile_seal_measured(session->profile, MEASURE_PAGE_FAULTS,
-                               session->now_ns + ELAPSED_PER_SEAL_MS * NS_PER_MS,
-                               FAKE_PAGE_BYTES, NULL));
+    static const struct {
+        enum measure measure;
+        uint32_t pages;
+    } rows[] = { { MEASURE_PAGE_FAULTS, FAKE_PAGES },
+                 { MEASURE_RETURNED, FAKE_RETURNED_PAGES } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        must(profile_add_measured(session->profile, rows[i].measure, add_thread(session, 4711),
+                                  STATE_ON_CPU, node, rows[i].pages, NULL));
+        must(profile_seal_measured(session->profile, rows[i].measure,
+                                   session->now_ns + ELAPSED_PER_SEAL_MS * NS_PER_MS,
+                                   FAKE_PAGE_BYTES, NULL));
+    }
 }
 
 void fake_session_end(struct session *session, const char *reason)

@@ -54,6 +54,6 @@ double fake_session_max_cpu(struct session *session);
 enum { FAKE_STACK_COUNT = 4, FAKE_TOTAL = 100 };
 
 /* The page faults of FAKE_PID_GROWS: in /srv/grow.py, called by main of /srv/app.py; pages of 4096 bytes. */
-enum { FAKE_PAGES = 12000, FAKE_PAGE_BYTES = 4096 };
+enum { FAKE_PAGES = 12000, FAKE_RETURNED_PAGES = 2000, FAKE_PAGE_BYTES = 4096 };
 
 #endif /* TESTS_SUPPORT_FAKE_SAMPLER_H */

@@ -18,6 +18,8 @@ export const TEXT = {
   noSamples: "No samples.",
   counted: (amount, title) => amount + (amount.endsWith(title) ? "." : " of " + title + "."),
   measured: (amount, title) => amount + " of " + title + ". Memory that is used again is not counted.",
+  balance: (returned, kept, /** @type {boolean} */ isLess) =>
+    " " + returned + " was returned: " + kept + (isLess ? " less" : " more") + " than before.",
 
   status: {
     running: "Live",

@@ -69,6 +69,10 @@ test("answers of one measure add up", () => {
   applyView(counts, view(3, 2), 2);
   assert.equal(counts.total, 5);
   assert.equal(counts.measure.value, 5 * 4096);
+  assert.equal(counts.returned, null);
+  applyView(counts, { ...view(1, 3), returned: 4096 }, 2);
+  applyView(counts, { ...view(1, 4), returned: 8192 }, 2);
+  assert.equal(counts.returned, 3 * 4096);
   const time = createCounts();
   applyView(time, { generation: 1, node: [1], self: [1], seconds: 0.5 }, 2);
   assert.equal(time.measure, null);

@@ -70,6 +70,13 @@ function sumSelectors() {
           Math.round(samples * (ratio(measure.value, live ? counts.total : session.selection.samples) || 0)),
           measure,
         ),
+    // The bytes that were returned while memory grew, and how much more or less that leaves; null: nobody knows.
+    balance: ({ measure, recording: { counts } }) =>
+      measure === null || counts.returned === null ? null : {
+        returned: formatAmount(counts.returned, measure),
+        kept: formatAmount(Math.abs(measure.value - counts.returned), measure),
+        isLess: measure.value < counts.returned,
+      },
     countText: ({ measure, amountText }) => (samples) =>
       measure === null ? TEXT.samples(amountText(samples)) : amountText(samples),
     // The time that samples stand for; "" where they are not of time.

@@ -11,9 +11,10 @@ import { createMergedNames } from "./trees.js";
 
 const GROUPINGS_MAX = 6;
 
-// Self samples per node for one query: the sum of the answers of /view; `measure` is what they are of, if not of time.
+// Self samples per node for one query: the sum of the answers of /view; `measure` is what they are of, if not of time;
+// `returned` are bytes that were given back meanwhile, of memory growth, if that was counted.
 export function createCounts() {
-  return { self: new Float64Array(1024), total: 0, seconds: 0, measure: null, generation: 0 };
+  return { self: new Float64Array(1024), total: 0, seconds: 0, measure: null, returned: null, generation: 0 };
 }
 
 // Adds `view` (an answer of /view). Throws RangeError when it names a node that does not exist among `nodes`.
@@ -29,6 +30,7 @@ export function applyView(counts, view, nodes) {
   }
   counts.seconds += view.seconds ?? NaN;
   if (view.measure) counts.measure = { ...view.measure, value: (counts.measure?.value ?? 0) + view.measure.value };
+  if (view.returned !== undefined) counts.returned = (counts.returned ?? 0) + view.returned;
   counts.generation = view.generation;
 }
 

@@ -40,9 +40,10 @@ export function createHeadline(root, dispatch) {
   root.append(text, offer.element);
   return {
     update(state) {
-      const { measure, countText, sum } = state.picture;
+      const { measure, countText, sum, balance } = state.picture;
       const said = measure !== null
         ? (measure.name === MEMORY_GROWTH ? TEXT.measured : TEXT.counted)(countText(sum), measure.title)
+          + (balance === null ? "" : TEXT.balance(balance.returned, balance.kept, balance.isLess))
         : isOfMore(state)
         ? ""
         : state.summary?.headline ?? "";

@@ -37,7 +37,7 @@ static void a_session_says_what_it_counts(void **state)
     server_start(&server, FAKE_PID_GROWS);
     cJSON *const session = get_json(&server, "/api/v1/sessions/1");
     const cJSON *const measures = member(session, "measures");
-    assert_int_equal(cJSON_GetArraySize(measures), 2);
+    assert_int_equal(cJSON_GetArraySize(measures), 3);
     const cJSON *const time = cJSON_GetArrayItem(measures, 0);
     const cJSON *const pages = cJSON_GetArrayItem(measures, 1);
     assert_string_equal(member(time, "name")->valuestring, "time");
@@ -78,6 +78,9 @@ static void a_view_is_of_one_measure(void **state)
     assert_null(cJSON_GetObjectItem(pages, "seconds"));
     assert_true(number(member(pages, "measure"), "value") ==
                 (double)FAKE_PAGES * FAKE_PAGE_BYTES);
+    assert_true(number(pages, "returned") == (double)FAKE_RETURNED_PAGES * FAKE_PAGE_BYTES);
+    assert_null(cJSON_GetObjectItem(time, "returned"));
+    assert_null(cJSON_GetObjectItem(focused, "returned"));
     assert_true(number(focused, "total") == FAKE_PAGES);
     assert_true(number(member(focused, "measure"), "value") ==
                 (double)FAKE_PAGES * FAKE_PAGE_BYTES);
