@@ -195,7 +195,7 @@ def main(arguments):
             print("%s: not here: %s" % (engine, engine.missing))
     for name in SECTIONS:
         if not bench.options.only or name in bench.options.only:
-            section = importlib.import_module("sections." + name)
+            section = importlib.import_module("sections." + name.replace("-", "_"))
             print("\n== %s" % section.TITLE, flush=True)
             section.measure(bench)
     taken, everything = (after - before for before, after in zip(began, host_time()))

@@ -15,7 +15,7 @@ from sections import SECTIONS
 class Sections(unittest.TestCase):
     def test_each_has_what_the_bench_calls(self):
         for name in SECTIONS:
-            section = importlib.import_module("sections." + name)
+            section = importlib.import_module("sections." + name.replace("-", "_"))
             self.assertTrue(section.TITLE)
             self.assertTrue(callable(section.measure))
 
