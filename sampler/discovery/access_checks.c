@@ -114,51 +114,6 @@ static enum err_code add_python(struct process *process, const struct maps *maps
     return rc;
 }
 
-/* Tries to open and read the process, so that the checks need not guess. */
-static enum err_code check_process(struct process *process, struct maps *maps,
-                                   struct access_checks *out, struct err *err)
-{
-    const int32_t inside = thread_ids_inner_pid(process->pid);
-    const char *const name = *process->executable ? process->executable
-                             : process->argc      ? process->argv[0]
-                                                  : "a kernel thread, or hidden";
-    if (inside != process->pid)
-        access_checks_add(out, "process", ACCESS_CHECK_OK,
-                          "process %d (%.150s), %d in its own pid namespace", process->pid,
-                          name, inside);
-    else
-        access_checks_add(out, "process", ACCESS_CHECK_OK, "process %d (%.200s)", process->pid,
-                          name);
-
-    const enum err_code mapped = maps_read(maps, process->pid, err);
-
-    const struct mapping *file = NULL;
-    for (size_t i = 0; i < maps->count; i++)
-        if (maps->items[i].readable && maps->items[i].inode) {
-            file = &maps->items[i];
-            break;
-        }
-
-    /* One byte of the program itself. */
-    unsigned char byte;
-    const bool is_read =
-        file && memory_read(&process->memory.memory, file->start, &byte, sizeof byte) == ERR_OK;
-    const enum err_code rc = ptrace_checks_of_process(process->pid, is_read, out, err);
-    if (rc)
-        return rc;
-    if (!mapped) {
-        if (file)
-            access_checks_add(out, "memory", is_read ? ACCESS_CHECK_OK : ACCESS_CHECK_BLOCKED,
-                              "%zu mappings; a byte at %#" PRIx64 " %s", maps->count,
-                              file->start, is_read ? "was read" : "cannot be read");
-        else
-            access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED,
-                              "no file is mapped: it is a kernel thread, or it is ending");
-    } else if (mapped == ERR_PERM)
-        access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED, "its mappings cannot be read");
-    return !mapped || mapped == ERR_PERM ? add_python(process, maps, out, err) : mapped;
-}
-
 enum err_code access_checks_of_process(int pid, struct access_checks *out, struct err *err)
 {
     struct process process;
@@ -170,7 +125,50 @@ enum err_code access_checks_of_process(int pid, struct access_checks *out, struc
         access_checks_add(out, "process", ACCESS_CHECK_BLOCKED, "%.250s", why->message);
         return rc;
     }
-    rc = check_process(&process, &maps, out, why);
+
+    /* The checks need not guess: the process is opened and read. */
+    const int32_t inside = thread_ids_inner_pid(process.pid);
+    const char *const name = *process.executable ? process.executable
+                             : process.argc      ? process.argv[0]
+                                                 : "a kernel thread, or hidden";
+    if (inside != process.pid)
+        access_checks_add(out, "process", ACCESS_CHECK_OK,
+                          "process %d (%.150s), %d in its own pid namespace", process.pid, name,
+                          inside);
+    else
+        access_checks_add(out, "process", ACCESS_CHECK_OK, "process %d (%.200s)", process.pid,
+                          name);
+
+    const enum err_code mapped = maps_read(&maps, process.pid, why);
+
+    const struct mapping *file = NULL;
+    for (size_t i = 0; i < maps.count; i++)
+        if (maps.items[i].readable && maps.items[i].inode) {
+            file = &maps.items[i];
+            break;
+        }
+
+    /* One byte of the program itself. */
+    unsigned char byte;
+    const bool is_read =
+        file && memory_read(&process.memory.memory, file->start, &byte, sizeof byte) == ERR_OK;
+    rc = ptrace_checks_of_process(process.pid, is_read, out, why);
+    if (!rc) {
+        if (!mapped) {
+            if (file)
+                access_checks_add(out, "memory",
+                                  is_read ? ACCESS_CHECK_OK : ACCESS_CHECK_BLOCKED,
+                                  "%zu mappings; a byte at %#" PRIx64 " %s", maps.count,
+                                  file->start, is_read ? "was read" : "cannot be read");
+            else
+                access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED,
+                                  "no file is mapped: it is a kernel thread, or it is ending");
+        } else if (mapped == ERR_PERM)
+            access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED,
+                              "its mappings cannot be read");
+        rc = !mapped || mapped == ERR_PERM ? add_python(&process, &maps, out, why) : mapped;
+    }
+
     maps_deinit(&maps);
     process_close(&process);
     return rc;

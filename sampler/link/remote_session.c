@@ -325,39 +325,6 @@ static void *run(void *context)
     return NULL;
 }
 
-static enum err_code begin(struct remote_session *remote, struct err *err)
-{
-    const struct link_request request = { .kind = LINK_START, .options = remote->base.options };
-    const struct link_patience patience = { .cancel_fd = -1,
-                                            .is_cancelled = remote->base.options.is_cancelled,
-                                            .lost = link_lost() };
-    struct buffer answer = { 0 };
-    struct link_started started = { .session = 0 };
-    bool has_ended = false;
-    enum err_code rc = link_send(&request, &remote->stream_fd, err);
-    if (!rc) {
-        (void)fcntl(remote->stream_fd, F_SETPIPE_SZ, PIPE_BYTES);
-        rc = link_receive_answer(remote->stream_fd, &patience, &answer, err);
-    }
-    if (!rc)
-        rc = link_take(&answer, &started, sizeof started, err);
-    if (!rc && (started.engine > SESSION_ENGINE_REMOTE || started.created_ns > clock_now_ns()))
-        rc = err_set(err, ERR_CORRUPT, "the sampling process sent a session of the future");
-    buffer_deinit(&answer);
-    if (rc)
-        return rc;
-    remote->lost = link_lost();
-    remote->number = started.session;
-    remote->created_ns = started.created_ns;
-    remote->base.options.engine = (enum session_engine)started.engine;
-    rc = take_blocks(remote, &has_ended, err);
-    if (rc == ERR_NOT_FOUND || rc == ERR_GONE)
-        rc = err_set(err, ERR_SYS, "%s", LOST_READER);
-    if (!rc && (has_ended || remote->target_count == 0))
-        rc = err_set(err, ERR_CORRUPT, "the sampling process sent a session without processes");
-    return rc;
-}
-
 static void destroy(struct session *session)
 {
     struct remote_session *const remote = of(session);
@@ -533,7 +500,36 @@ enum err_code remote_session_start(const struct session_options *options, struct
         return rc;
     remote->base.ops = &ops;
     remote->base.first_target = &remote->targets[0].target;
-    rc = begin(remote, err);
+    const struct link_request request = { .kind = LINK_START, .options = remote->base.options };
+    const struct link_patience patience = { .cancel_fd = -1,
+                                            .is_cancelled = remote->base.options.is_cancelled,
+                                            .lost = link_lost() };
+    struct buffer answer = { 0 };
+    struct link_started started = { .session = 0 };
+    bool has_ended = false;
+    rc = link_send(&request, &remote->stream_fd, err);
+    if (!rc) {
+        (void)fcntl(remote->stream_fd, F_SETPIPE_SZ, PIPE_BYTES);
+        rc = link_receive_answer(remote->stream_fd, &patience, &answer, err);
+    }
+    if (!rc)
+        rc = link_take(&answer, &started, sizeof started, err);
+    if (!rc && (started.engine > SESSION_ENGINE_REMOTE || started.created_ns > clock_now_ns()))
+        rc = err_set(err, ERR_CORRUPT, "the sampling process sent a session of the future");
+    buffer_deinit(&answer);
+    if (!rc) {
+        remote->lost = link_lost();
+        remote->number = started.session;
+        remote->created_ns = started.created_ns;
+        remote->base.options.engine = (enum session_engine)started.engine;
+        rc = take_blocks(remote, &has_ended, err);
+        if (rc == ERR_NOT_FOUND || rc == ERR_GONE)
+            rc = err_set(err, ERR_SYS, "%s", LOST_READER);
+        if (!rc && (has_ended || remote->target_count == 0))
+            rc = err_set(err, ERR_CORRUPT,
+                         "the sampling process sent a session without processes");
+    }
+
     remote->base.options.is_cancelled = NULL;
     if (!rc) {
         const int sys = thread_start(&remote->thread, run, remote);

@@ -106,11 +106,24 @@ static int by_start(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-static enum err_code read_table(struct core_segments *segments, struct core_notes *notes,
-                                const Elf64_Ehdr *header, const char *name, struct err *err)
+enum err_code core_segments_read(struct core_segments *segments, struct core_notes *notes,
+                                 int fd, const char *name, struct err *err)
 {
+    Elf64_Ehdr header = { .e_ident = { 0 } };
+    struct stat st;
+    *segments = (struct core_segments){ .fd = fd };
+    if (fstat(fd, &st) != 0)
+        return err_sys(err, errno, "cannot read %s", name);
+    segments->bytes = st.st_size > 0 ? (uint64_t)st.st_size : 0;
+    if (pread(fd, &header, sizeof header, 0) < (ssize_t)sizeof header &&
+        memcmp(header.e_ident, ELFMAG, SELFMAG) == 0)
+        return refuse_cut(name, err);
+    enum err_code rc = check_header(&header, name, err);
+    if (rc)
+        return rc;
+
     uint64_t count;
-    enum err_code rc = count_segments(segments, header, name, &count, err);
+    rc = count_segments(segments, &header, name, &count, err);
     if (rc)
         return rc;
     segments->items = calloc((size_t)count + 1, sizeof *segments->items);
@@ -119,7 +132,7 @@ static enum err_code read_table(struct core_segments *segments, struct core_note
     for (uint64_t i = 0; i < count && !rc; i++) {
         Elf64_Phdr segment;
         if (!read_at(segments->fd, &segment, sizeof segment,
-                     header->e_phoff + i * sizeof segment))
+                     header.e_phoff + i * sizeof segment))
             return refuse_cut(name, err);
         if (segment.p_type == PT_LOAD)
             add_segment(segments, &segment);
@@ -143,22 +156,6 @@ static enum err_code read_table(struct core_segments *segments, struct core_note
                ? refuse_cut(name, err)
                : err_set(err, ERR_CORRUPT,
                          "%s lists no threads: it is not the core of a process", name);
-}
-
-enum err_code core_segments_read(struct core_segments *segments, struct core_notes *notes,
-                                 int fd, const char *name, struct err *err)
-{
-    Elf64_Ehdr header = { .e_ident = { 0 } };
-    struct stat st;
-    *segments = (struct core_segments){ .fd = fd };
-    if (fstat(fd, &st) != 0)
-        return err_sys(err, errno, "cannot read %s", name);
-    segments->bytes = st.st_size > 0 ? (uint64_t)st.st_size : 0;
-    if (pread(fd, &header, sizeof header, 0) < (ssize_t)sizeof header &&
-        memcmp(header.e_ident, ELFMAG, SELFMAG) == 0)
-        return refuse_cut(name, err);
-    const enum err_code rc = check_header(&header, name, err);
-    return rc ? rc : read_table(segments, notes, &header, name, err);
 }
 
 void core_segments_deinit(struct core_segments *segments)

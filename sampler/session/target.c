@@ -30,20 +30,6 @@ static const uint64_t LOCALS_STOP_NS = 10 * NS_PER_MS, LOCALS_NS = 300 * NS_PER_
 /* Attempts to read all variables of a thread in time, before a part of them will do. */
 enum { LOCALS_TRIES = 3 };
 
-static enum err_code check_mode(const struct target *target, enum session_mode mode,
-                                struct err *err)
-{
-    const bool is_gil = mode == SESSION_MODE_GIL && !python_knows_gil(target->python);
-    if (!is_gil && (mode != SESSION_MODE_EXCEPTION || python_knows_exceptions(target->python)))
-        return ERR_OK;
-    return err_set(err, ERR_INVALID,
-                   "process %d runs Python %s, which does not show which threads %s: use mode "
-                   "wall, or Python 3.12 or later for mode %s",
-                   target->process.pid, python_version(target->python),
-                   is_gil ? "hold the GIL" : "handle an exception",
-                   is_gil ? "gil" : "exception");
-}
-
 enum err_code target_open(int pid, enum runtime_effort effort, enum session_mode mode,
                           const atomic_bool *is_cancelled, struct strtab *strings,
                           struct target **out, struct err *err)
@@ -71,8 +57,16 @@ enum err_code target_open(int pid, enum runtime_effort effort, enum session_mode
         if (target->process.has_title)
             python_find_service(target->python);
     }
-    if (!rc)
-        rc = check_mode(target, mode, err);
+    const char *lacks = NULL;
+    if (!rc && mode == SESSION_MODE_GIL && !python_knows_gil(target->python))
+        lacks = "hold the GIL: use mode wall, or Python 3.12 or later for mode gil";
+    if (!rc && mode == SESSION_MODE_EXCEPTION && !python_knows_exceptions(target->python))
+        lacks =
+            "handle an exception: use mode wall, or Python 3.12 or later for mode exception";
+    if (lacks)
+        rc = err_set(err, ERR_INVALID,
+                     "process %d runs Python %s, which does not show which threads %s",
+                     target->process.pid, python_version(target->python), lacks);
     if (rc)
         target_close(target);
     else

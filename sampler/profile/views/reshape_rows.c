@@ -90,17 +90,6 @@ static enum err_code copy_library(struct reshape_rows *rows, library_id id, libr
     return rc;
 }
 
-static enum err_code replace_place(const struct reshape_rows *rows, function_id id,
-                                   struct profile_function *row, struct err *err)
-{
-    struct strtab_string file;
-    int32_t line;
-    if (!rows->places || !rows->places->place(rows->places->context, id, &file, &line))
-        return ERR_OK;
-    row->first_line = line;
-    return strtab_intern(profile_strings(rows->into), file.text, file.length, &row->file, err);
-}
-
 enum err_code reshape_rows_function(struct reshape_rows *rows, function_id id, function_id *out,
                                     struct err *err)
 {
@@ -120,8 +109,14 @@ enum err_code reshape_rows_function(struct reshape_rows *rows, function_id id, f
         if (!rc)
             rc = copy_library(rows, row.library, &row.library, err);
 
-        if (!rc)
-            rc = replace_place(rows, id, &row, err);
+        struct strtab_string file;
+        int32_t line;
+        if (!rc && rows->places &&
+            rows->places->place(rows->places->context, id, &file, &line)) {
+            row.first_line = line;
+            rc = strtab_intern(profile_strings(rows->into), file.text, file.length, &row.file,
+                               err);
+        }
         if (!rc)
             rc = profile_function_row(rows->into, &row, &rows->functions[id], err);
         if (!rc) {
