@@ -329,28 +329,6 @@ static enum err_code write_quality(struct driver *driver, const struct session_i
                               capture_output_totals(&driver->capture), err);
 }
 
-static enum err_code finish_session(struct driver *driver,
-                                    const struct profile_snapshot *snapshot, struct err *err)
-{
-    const struct view_query everything = { 0 };
-    struct session_info info;
-    struct states states;
-    enum err_code rc = states_init(&states, snapshot, &everything, err);
-    if (rc)
-        return rc;
-    session_entry_describe(driver->entry, snapshot, &info);
-    audit_stop(driver, info.status.reason);
-    if (driver->ending != DRIVER_HANGS)
-        rc = capture_output_finish(&driver->capture, &driver->written, err);
-    if (driver->options->quality_file &&
-        write_quality(driver, &info, &states.all, !rc ? err : NULL) != ERR_OK && !rc)
-        rc = err->code;
-    if (!driver->ends_later)
-        run_summary_say_end(&info, &states, &driver->written);
-    states_deinit(&states);
-    return rc;
-}
-
 void driver_end_push(struct driver *driver)
 {
     run_summary_end_line(&driver->summary);
@@ -367,7 +345,23 @@ enum err_code driver_finish(struct driver *driver, struct err *err)
     enum err_code rc = profile_snapshot(session_entry_profile(driver->entry), &snapshot, err);
     if (rc)
         return rc;
-    rc = finish_session(driver, &snapshot, err);
+    const struct view_query everything = { 0 };
+    struct session_info info;
+    struct states states;
+    rc = states_init(&states, &snapshot, &everything, err);
+    if (!rc) {
+        session_entry_describe(driver->entry, &snapshot, &info);
+        audit_stop(driver, info.status.reason);
+        if (driver->ending != DRIVER_HANGS)
+            rc = capture_output_finish(&driver->capture, &driver->written, err);
+        if (driver->options->quality_file &&
+            write_quality(driver, &info, &states.all, rc ? NULL : err) != ERR_OK && !rc)
+            rc = err->code;
+        if (!driver->ends_later)
+            run_summary_say_end(&info, &states, &driver->written);
+        states_deinit(&states);
+    }
+
     profile_snapshot_release(&snapshot);
     /* A program that was run keeps its own status. */
     const bool counts = !rc && !driver->launcher_out;

@@ -50,42 +50,6 @@ static enum err_code find_listener(struct live *live, const struct options *opti
     return rc;
 }
 
-static enum err_code open_pipeline(struct live *live, const struct options *options,
-                                   struct err *err)
-{
-    char token[AUTH_MAX_TOKEN + 1];
-    struct pipeline_options pipeline = { .sessions = live->sessions,
-                                         .port = live->listener.port,
-                                         .needs_token = !options->no_token,
-                                         .is_tls = options->access.tls_cert != NULL,
-                                         .base_path = options->access.base_path,
-                                         .shares_file = options->access.shares_file,
-                                         .audit_file = options->access.audit_file,
-                                         .audit_say = say,
-                                         .links = &options->report.links };
-    enum err_code rc = ERR_OK;
-    /* A team shares the server of a whole host, so its audit log goes to standard error by default.
-     * */
-    if (!pipeline.audit_file && options->command->bit == COMMAND_SERVE &&
-        standard_is_written(STDERR_FILENO))
-        pipeline.audit_file = "-";
-    if (options->token_file) {
-        rc = credentials_read_token(options->token_file, token, err);
-        pipeline.token = token;
-    }
-    if (!rc)
-        rc = pipeline_init(&live->pipeline, &pipeline, err);
-
-    if (rc)
-        return rc;
-
-    if (!options->listen.is_unix)
-        rc = hosts_allow(&live->pipeline.hosts, options->listen.host, err);
-    for (size_t i = 0; i < options->allowed_hosts.count && !rc; i++)
-        rc = hosts_allow(&live->pipeline.hosts, options->allowed_hosts.items[i], err);
-    return rc;
-}
-
 enum err_code live_open(struct live *live, const struct options *options,
                         const struct signals *signals, struct err *err)
 {
@@ -102,8 +66,33 @@ enum err_code live_open(struct live *live, const struct options *options,
         rc = err_set(
             err, ERR_INVALID,
             "--no-token would give the whole network access: use it with a loopback address");
-    if (!rc)
-        rc = open_pipeline(live, options, err);
+    if (!rc) {
+        char token[AUTH_MAX_TOKEN + 1];
+        struct pipeline_options pipeline = { .sessions = live->sessions,
+                                             .port = live->listener.port,
+                                             .needs_token = !options->no_token,
+                                             .is_tls = options->access.tls_cert != NULL,
+                                             .base_path = options->access.base_path,
+                                             .shares_file = options->access.shares_file,
+                                             .audit_file = options->access.audit_file,
+                                             .audit_say = say,
+                                             .links = &options->report.links };
+        /* A team shares the server of a whole host, so its audit log goes to standard error by
+         * default. */
+        if (!pipeline.audit_file && options->command->bit == COMMAND_SERVE &&
+            standard_is_written(STDERR_FILENO))
+            pipeline.audit_file = "-";
+        if (options->token_file) {
+            rc = credentials_read_token(options->token_file, token, err);
+            pipeline.token = token;
+        }
+        if (!rc)
+            rc = pipeline_init(&live->pipeline, &pipeline, err);
+        if (!rc && !options->listen.is_unix)
+            rc = hosts_allow(&live->pipeline.hosts, options->listen.host, err);
+        for (size_t i = 0; i < options->allowed_hosts.count && !rc; i++)
+            rc = hosts_allow(&live->pipeline.hosts, options->allowed_hosts.items[i], err);
+    }
     if (!rc)
         rc = credentials_read_tls(live->tls_cert, options->access.tls_key, &live->tls, err);
     if (!rc && options->opens_browser)
@@ -153,35 +142,6 @@ static void format_url(const struct live *live, const char *token, char *out, si
              live->shows ? "#v=1&session=" : "", live->shows ? live->shows : "");
 }
 
-/* How a browser elsewhere comes to an address that only this host has, or that a firewall may hide. */
-static void say_tunnel(const struct live *live)
-{
-    const struct listener *const listener = &live->listener;
-    char name[NAME_BYTES];
-    if (live->systemd.is_there || live->is_passed ||
-        !(listener->is_unix || listener->is_loopback || getenv("SSH_CONNECTION")))
-        return;
-
-    /* This host, as somebody who has come by SSH reaches it: "CLIENT PORT SERVER PORT". */
-    const char *const connection = getenv("SSH_CONNECTION");
-    char server[NAME_BYTES] = "";
-    if (connection && sscanf(connection, "%*s %*s %127s", server) == 1)
-        snprintf(name, NAME_BYTES, "%s", server);
-    else if (gethostname(name, NAME_BYTES) != 0)
-        snprintf(name, NAME_BYTES, "HOST");
-    name[NAME_BYTES - 1] = '\0';
-
-    if (listener->is_unix)
-        say("from another machine: ssh -N -L %d:%s %s, then this URL at http://localhost:%d",
-            LISTEN_DEFAULT_PORT, listener->path, name, LISTEN_DEFAULT_PORT);
-    else if (listener->is_loopback)
-        say("from another machine: ssh -N -L %u:%s:%u %s, then the same URL", listener->port,
-            listener->host, listener->port, name);
-    else
-        say("from behind a firewall: ssh -N -L %u:%s:%u %s, then this URL at localhost:%u",
-            listener->port, listener->host, listener->port, name, listener->port);
-}
-
 enum err_code live_say_url(struct live *live, const struct options *options, struct err *err)
 {
     /* The standard output of a program under `run` is not mixed with ours. */
@@ -192,7 +152,32 @@ enum err_code live_say_url(struct live *live, const struct options *options, str
         say("port %u is taken, using %u", options->listen.port, live->listener.port);
     format_url(live, live->pipeline.auth.token, url, sizeof url);
     fprintf(out, "%s\n", url);
-    say_tunnel(live);
+
+    /* How a browser elsewhere comes to an address that only this host has, or that a firewall may
+     * hide. */
+    const struct listener *const listener = &live->listener;
+    if (!live->systemd.is_there && !live->is_passed &&
+        (listener->is_unix || listener->is_loopback || getenv("SSH_CONNECTION"))) {
+        /* This host, as somebody who has come by SSH reaches it: "CLIENT PORT SERVER PORT". */
+        const char *const connection = getenv("SSH_CONNECTION");
+        char server[NAME_BYTES] = "", name[NAME_BYTES];
+        if (connection && sscanf(connection, "%*s %*s %127s", server) == 1)
+            snprintf(name, NAME_BYTES, "%s", server);
+        else if (gethostname(name, NAME_BYTES) != 0)
+            snprintf(name, NAME_BYTES, "HOST");
+        name[NAME_BYTES - 1] = '\0';
+
+        if (listener->is_unix)
+            say("from another machine: ssh -N -L %d:%s %s, then this URL at http://localhost:%d",
+                LISTEN_DEFAULT_PORT, listener->path, name, LISTEN_DEFAULT_PORT);
+        else if (listener->is_loopback)
+            say("from another machine: ssh -N -L %u:%s:%u %s, then the same URL",
+                listener->port, listener->host, listener->port, name);
+        else
+            say("from behind a firewall: ssh -N -L %u:%s:%u %s, then this URL at localhost:%u",
+                listener->port, listener->host, listener->port, name, listener->port);
+    }
+
     const enum err_code rc = exit_flush(err);
     if (rc)
         return rc;

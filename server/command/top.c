@@ -187,31 +187,6 @@ static enum err_code take_event(struct top *top, struct err *err)
     return draw_screen(top, err);
 }
 
-/* Runs until the user quits.  If sampling ends earlier, the screen shows that. */
-static enum err_code show_screen(struct top *top, struct err *err)
-{
-    enum err_code rc = terminal_enter(&top->terminal, err);
-    while (!rc && !top->is_over) {
-        rc = renew_snapshot(top, err);
-        if (!rc)
-            rc = draw_screen(top, err);
-        enum signals_event event = SIGNALS_TIMEOUT;
-        do {
-            if (rc || top->is_over)
-                break;
-            const uint64_t now_ns = clock_now_ns();
-            const int left_ms =
-                now_ns < top->due_ns ? (int)((top->due_ns - now_ns) / NS_PER_MS) + 1 : 0;
-            event = signals_wait(&top->driver.signals, top->events, left_ms);
-            if (event == SIGNALS_READABLE)
-                rc = take_event(top, err);
-            top->is_over |= event == SIGNALS_STOP;
-        } while (event != SIGNALS_TIMEOUT);
-    }
-    terminal_leave(&top->terminal);
-    return rc;
-}
-
 int command_top(const struct options *options)
 {
     struct top top = { .driver = { .options = options,
@@ -224,8 +199,28 @@ int command_top(const struct options *options)
     if (options->chooses_parts && !top.display.parts)
         top.display.mode = DISPLAY_WALL;
     enum err_code rc = start_sampling(&top, &err);
-    if (!rc)
-        rc = show_screen(&top, &err);
+    if (!rc) {
+        /* The screen stays until the user quits.  If sampling ends earlier, it shows that. */
+        rc = terminal_enter(&top.terminal, &err);
+        while (!rc && !top.is_over) {
+            rc = renew_snapshot(&top, &err);
+            if (!rc)
+                rc = draw_screen(&top, &err);
+            enum signals_event event = SIGNALS_TIMEOUT;
+            do {
+                if (rc || top.is_over)
+                    break;
+                const uint64_t now_ns = clock_now_ns();
+                const int left_ms =
+                    now_ns < top.due_ns ? (int)((top.due_ns - now_ns) / NS_PER_MS) + 1 : 0;
+                event = signals_wait(&top.driver.signals, top.events, left_ms);
+                if (event == SIGNALS_READABLE)
+                    rc = take_event(&top, &err);
+                top.is_over |= event == SIGNALS_STOP;
+            } while (event != SIGNALS_TIMEOUT);
+        }
+        terminal_leave(&top.terminal);
+    }
     if (!rc)
         rc = driver_stop(&top.driver) == DRIVER_ENDED ? driver_finish(&top.driver, &err)
                                                       : ERR_OK;

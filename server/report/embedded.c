@@ -206,31 +206,6 @@ static void write_sources(struct texts *texts)
         json_end(texts->json);
 }
 
-/* The hottest files take what they need of the room there is. */
-static enum err_code write_instructions(struct texts *texts, struct err *err)
-{
-    const struct hotlines *const hot = &texts->hot;
-    const size_t most = texts->bounds->files;
-    size_t room = texts->bounds->instructions, rows = 0, files = 0;
-    enum err_code rc = ERR_OK;
-    if (hot->spot_count == 0)
-        return ERR_OK;
-    json_member_array(texts->json, "instructions");
-    for (size_t i = 0; i < hot->file_count && files < most && room > 0 && !rc; i++) {
-        if (hot->files[i].spot_count == 0)
-            continue;
-        json_object(texts->json);
-        json_member_uint(texts->json, "samples", hot->samples);
-        rc = instructions_write(texts->json, texts->source->snapshot, hot, &hot->files[i], room,
-                                &rows, err);
-        json_end(texts->json);
-        room -= rows;
-        files++;
-    }
-    json_end(texts->json);
-    return rc;
-}
-
 enum err_code embedded_write_sources(struct json *json, const struct report_source *source,
                                      const struct embedded_bounds *bounds, struct err *err)
 {
@@ -245,7 +220,27 @@ enum err_code embedded_write_sources(struct json *json, const struct report_sour
     if (rc)
         return rc;
     write_sources(&texts);
-    rc = write_instructions(&texts, err);
+
+    /* The hottest files take what they need of the room there is. */
+    const struct hotlines *const hot = &texts.hot;
+    const size_t most = texts.bounds->files;
+    size_t room = texts.bounds->instructions, rows = 0, files = 0;
+    if (hot->spot_count > 0) {
+        json_member_array(texts.json, "instructions");
+        for (size_t i = 0; i < hot->file_count && files < most && room > 0 && !rc; i++) {
+            if (hot->files[i].spot_count == 0)
+                continue;
+            json_object(texts.json);
+            json_member_uint(texts.json, "samples", hot->samples);
+            rc = instructions_write(texts.json, texts.source->snapshot, hot, &hot->files[i],
+                                    room, &rows, err);
+            json_end(texts.json);
+            room -= rows;
+            files++;
+        }
+        json_end(texts.json);
+    }
+
     if (!rc)
         rc = buffer_check(&texts.shown, err);
     buffer_deinit(&texts.text);

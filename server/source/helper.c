@@ -180,39 +180,6 @@ static bool is_valid(const struct source_answer *answer)
            answer->path_length < PATH_MAX;
 }
 
-static enum err_code receive_text(int fd, const struct helper_request *wanted, int cancel_fd,
-                                  struct buffer *out, uint64_t *changed_ns_out,
-                                  struct source_place *place_out, struct err *err)
-{
-    const uint64_t end_ns = clock_now_ns() + SOURCE_DEADLINE_MS * NS_PER_MS;
-    struct source_place place = { .line = 0 };
-    struct source_answer answer;
-    enum err_code rc = receive_bytes(fd, &answer, sizeof answer, cancel_fd, end_ns, err);
-    if (!rc && !is_valid(&answer))
-        rc = err_set(err, ERR_CORRUPT, "the source process sent an invalid answer");
-    if (!rc) {
-        rc = receive_bytes(fd, place.path, answer.path_length, cancel_fd, end_ns, err);
-        place.path[!rc ? answer.path_length : 0] = '\0';
-        place.line = answer.line;
-    }
-    if (place_out)
-        *place_out = place;
-    if (!rc)
-        rc = check_answer(&answer, wanted, &place, err);
-    if (rc)
-        return rc;
-    buffer_clear(out);
-    char *const text = buffer_reserve(out, answer.length);
-    if (!text)
-        return answer.length == 0 ? ERR_OK : buffer_check(out, err);
-    rc = receive_bytes(fd, text, answer.length, cancel_fd, end_ns, err);
-    if (rc)
-        return rc;
-    buffer_grow(out, answer.length);
-    *changed_ns_out = answer.changed_ns;
-    return ERR_OK;
-}
-
 static bool is_path(struct strtab_string path)
 {
     return path.length > 0 && path.length < PATH_MAX && path.text[0] == '/' &&
@@ -234,9 +201,35 @@ enum err_code source_helper_read(const struct session_origin *of,
         return err_sys(err, errno, "cannot make a pipe");
     SCOPED_FD int answer_out = ends[0];
     SCOPED_FD int answer_in = ends[1];
-    const enum err_code rc = send_request(of, wanted, answer_in, err);
+    enum err_code rc = send_request(of, wanted, answer_in, err);
     if (rc)
         return rc;
     close(scoped_take_fd(&answer_in));
-    return receive_text(answer_out, wanted, cancel_fd, out, changed_ns_out, place_out, err);
+    const uint64_t end_ns = clock_now_ns() + SOURCE_DEADLINE_MS * NS_PER_MS;
+    struct source_place place = { .line = 0 };
+    struct source_answer answer;
+    rc = receive_bytes(answer_out, &answer, sizeof answer, cancel_fd, end_ns, err);
+    if (!rc && !is_valid(&answer))
+        rc = err_set(err, ERR_CORRUPT, "the source process sent an invalid answer");
+    if (!rc) {
+        rc = receive_bytes(answer_out, place.path, answer.path_length, cancel_fd, end_ns, err);
+        place.path[!rc ? answer.path_length : 0] = '\0';
+        place.line = answer.line;
+    }
+    if (place_out)
+        *place_out = place;
+    if (!rc)
+        rc = check_answer(&answer, wanted, &place, err);
+    if (rc)
+        return rc;
+    buffer_clear(out);
+    char *const text = buffer_reserve(out, answer.length);
+    if (!text)
+        return answer.length == 0 ? ERR_OK : buffer_check(out, err);
+    rc = receive_bytes(answer_out, text, answer.length, cancel_fd, end_ns, err);
+    if (rc)
+        return rc;
+    buffer_grow(out, answer.length);
+    *changed_ns_out = answer.changed_ns;
+    return ERR_OK;
 }

@@ -36,34 +36,6 @@ static void put_filters(const struct frame_filters *filters, struct buffer *out)
                       frame_filter_name(filters->items[i].kind), filters->items[i].pattern);
 }
 
-/* Joins the filters of the options with those of the capture, and prints both. */
-static enum err_code choose_filters(const struct options *options, struct open_capture *opened,
-                                    struct err *err)
-{
-    const bool may_clear = (options->command->bit & COMMAND_REPLAY) != 0;
-    struct frame_filters recorded = { 0 }, given = options->view.filters;
-    struct buffer text = { 0 };
-    const enum err_code rc =
-        selection_filters(options, &opened->filters, &opened->filters, err);
-    if (rc)
-        return rc;
-    for (size_t i = given.count; i < opened->filters.count; i++)
-        recorded.items[recorded.count++] = opened->filters.items[i];
-    if (given.count > 0) {
-        put_filters(&given, &text);
-        say("filters: %s", buffer_string(&text));
-    }
-    buffer_clear(&text);
-    if (recorded.count > 0) {
-        put_filters(&recorded, &text);
-        say("%.200s was recorded with these filters, which apply%s: %s", opened->path,
-            may_clear ? " (an empty option, such as --hide '', leaves them out)" : "",
-            buffer_string(&text));
-    }
-    buffer_deinit(&text);
-    return ERR_OK;
-}
-
 enum err_code capture_input_show(struct sessions *sessions, const struct options *options,
                                  const char *path, struct session_entry **out, struct err *err)
 {
@@ -87,7 +59,28 @@ enum err_code capture_input_show(struct sessions *sessions, const struct options
         say("%.200s: %llu samples could not be written when it was recorded", opened->path,
             (unsigned long long)opened->lost);
 
-    rc = choose_filters(options, opened, err);
+    /* The filters of the options and those of the capture apply. */
+    const bool may_clear = (options->command->bit & COMMAND_REPLAY) != 0;
+    struct frame_filters recorded = { 0 }, given = options->view.filters;
+    struct buffer text = { 0 };
+    rc = selection_filters(options, &opened->filters, &opened->filters, err);
+    if (!rc) {
+        for (size_t i = given.count; i < opened->filters.count; i++)
+            recorded.items[recorded.count++] = opened->filters.items[i];
+        if (given.count > 0) {
+            put_filters(&given, &text);
+            say("filters: %s", buffer_string(&text));
+        }
+        buffer_clear(&text);
+        if (recorded.count > 0) {
+            put_filters(&recorded, &text);
+            say("%.200s was recorded with these filters, which apply%s: %s", opened->path,
+                may_clear ? " (an empty option, such as --hide '', leaves them out)" : "",
+                buffer_string(&text));
+        }
+        buffer_deinit(&text);
+    }
+
     if (!rc)
         rc = sessions_add_loaded(sessions, opened, out, err);
     if (rc)

@@ -83,21 +83,6 @@ static void write_slots(struct json *json, const struct timeline_slots *slots)
     json_end(json);
 }
 
-/* How well the whole session was measured, whatever part of it is in the report. */
-static enum err_code write_quality(struct json *json, const struct report_source *source,
-                                   struct err *err)
-{
-    const struct view_query everything = { 0 };
-    struct states states;
-    const enum err_code rc = states_init(&states, source->snapshot, &everything, err);
-    if (rc)
-        return rc;
-    json_key(json, "quality");
-    quality_write(json, source->session, &states.all, NULL, NULL);
-    states_deinit(&states);
-    return ERR_OK;
-}
-
 static void write_origin(struct json *json, const struct report_source *source)
 {
     json_key(json, "session");
@@ -178,7 +163,17 @@ static enum err_code write_profile(const struct report_source *source, const str
     json_object(&json);
     json_member_uint(&json, "version", FORMAT_VERSION);
     write_origin(&json, source);
-    rc = write_quality(&json, source, err);
+
+    /* How well the whole session was measured, whatever part of it is in the report. */
+    const struct view_query everything = { 0 };
+    struct states states;
+    rc = states_init(&states, source->snapshot, &everything, err);
+    if (!rc) {
+        json_key(&json, "quality");
+        quality_write(&json, source->session, &states.all, NULL, NULL);
+        states_deinit(&states);
+    }
+
     if (!source->session->is_anonymized)
         source_links_write(&json, &source->settings.links);
     if (!rc)
