@@ -7,14 +7,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "sampler/base/pulse.h"
-#include "server/access/capabilities.h"
 #include "server/access/identity.h"
 #include "server/command/process/descriptors.h"
 #include "server/command/process/exit.h"
+#include "server/command/process/forked_process.h"
 #include "server/command/process/landlock.h"
 #include "server/command/process/syscall_filter.h"
 #include "server/files/file_server.h"
@@ -28,7 +27,7 @@ bool file_process_is_needed(void)
 
 static enum err_code drop_rights(struct err *err)
 {
-    const uint64_t kept = (uint64_t)1 << CAP_SETUID | (uint64_t)1 << CAP_SETGID;
+    /* Landlock asks for it. */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return err_sys(err, errno, "cannot set no_new_privs");
 
@@ -40,18 +39,10 @@ static enum err_code drop_rights(struct err *err)
         folders[i] = (struct landlock_folder){ paths[i], LANDLOCK_WRITE };
     }
     const enum err_code limited = landlock_limit(folders, folders_count(), err);
-    enum err_code rc = limited == ERR_UNSUPPORTED ? ERR_OK : limited;
-
-    capabilities_bound(0);
-    if (!rc)
-        rc = identity_become(IDENTITY_FILES, err);
-    if (!rc && !capabilities_keep(kept))
-        rc = err_sys(err, errno, "cannot drop capabilities");
-    if (!rc && prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0) != 0)
-        rc = err_sys(err, errno, "cannot protect the memory of this process");
-    if (!rc)
-        rc = syscall_filter_install(SYSCALLS_FILES, err);
-    return rc == ERR_UNSUPPORTED ? ERR_OK : rc;
+    if (limited && limited != ERR_UNSUPPORTED)
+        return limited;
+    const uint64_t kept = (uint64_t)1 << CAP_SETUID | (uint64_t)1 << CAP_SETGID;
+    return forked_process_drop_rights(IDENTITY_FILES, kept, SYSCALLS_FILES, err);
 }
 
 /* The kernel forgets it whenever this process becomes somebody else for files.  false: the parent has ended. */
@@ -83,7 +74,7 @@ noreturn void file_process_run(int socket, struct pulse *pulse)
     _exit(EXIT_DONE);
 }
 
-static noreturn void run_alone(int socket)
+static void run_alone(int socket)
 {
     int kept[1 + FOLDERS_MAX] = { socket };
     const size_t count = folders_count();
@@ -98,18 +89,9 @@ static noreturn void run_alone(int socket)
 
 enum err_code file_process_start(struct err *err)
 {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return err_sys(err, errno, "cannot make a socket");
-    const pid_t pid = fork();
-    if (pid == 0)
-        run_alone(ends[1]);
-    const int sys = errno;
-    close(ends[1]);
-    if (pid < 0) {
-        close(ends[0]);
-        return err_sys(err, sys, "cannot start the file process");
-    }
-    files_use(ends[0]);
-    return ERR_OK;
+    int socket;
+    const enum err_code rc = forked_process_start(run_alone, "the file process", &socket, err);
+    if (!rc)
+        files_use(socket);
+    return rc;
 }
