@@ -326,15 +326,18 @@ size_t shares_list(struct shares *shares, struct share *out, size_t room)
 }
 
 /* All are compared, so that the time does not show how far the comparison came. */
-static bool find_entry(struct shares *shares, const struct digest *digest, bool is_cookie,
-                       struct share *out)
+static bool find_secret(struct shares *shares, const char *secret, size_t length,
+                        bool is_cookie, struct share *out)
 {
+    struct digest digest;
+    if (length != DIGEST_SECRET_LENGTH || digest_make(secret, length, &digest, NULL))
+        return false;
     const uint64_t now_ns = clock_wall_ns();
     bool found = false;
     pthread_mutex_lock(&shares->lock);
     for (size_t i = 0; i < shares->count; i++) {
         struct entry *const entry = &shares->entries[i];
-        if (!digest_equals(is_cookie ? &entry->cookie : &entry->token, digest) ||
+        if (!digest_equals(is_cookie ? &entry->cookie : &entry->token, &digest) ||
             is_over(entry, now_ns))
             continue;
         entry->share.last_used_at_ns = now_ns;
@@ -348,17 +351,11 @@ static bool find_entry(struct shares *shares, const struct digest *digest, bool 
 bool shares_find_token(struct shares *shares, const char *token, size_t length,
                        struct share *out)
 {
-    struct digest digest;
-    return length == DIGEST_SECRET_LENGTH &&
-           digest_make(token, length, &digest, NULL) == ERR_OK &&
-           find_entry(shares, &digest, false, out);
+    return find_secret(shares, token, length, false, out);
 }
 
 bool shares_find_cookie(struct shares *shares, const char *cookie, size_t length,
                         struct share *out)
 {
-    struct digest digest;
-    return length == DIGEST_SECRET_LENGTH &&
-           digest_make(cookie, length, &digest, NULL) == ERR_OK &&
-           find_entry(shares, &digest, true, out);
+    return find_secret(shares, cookie, length, true, out);
 }
