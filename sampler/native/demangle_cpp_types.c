@@ -37,14 +37,20 @@ static const char *long_builtin_of(char letter)
     return NULL;
 }
 
-static cpp_id add_qualified(struct cpp_reader *reader, cpp_id type, const char *text,
-                            cpp_id second)
+static cpp_id add_suffixed(struct cpp_reader *reader, enum cpp_kind kind, cpp_id type,
+                           const char *text, cpp_id second)
 {
-    return cpp_add(reader, &(struct cpp_part){ .kind = CPP_QUALIFIED,
+    return cpp_add(reader, &(struct cpp_part){ .kind = (uint8_t)kind,
                                                .first = type,
                                                .text = text,
                                                .text_bytes = (uint32_t)strlen(text),
                                                .second = second });
+}
+
+static cpp_id add_qualified(struct cpp_reader *reader, cpp_id type, const char *text,
+                            cpp_id second)
+{
+    return add_suffixed(reader, CPP_QUALIFIED, type, text, second);
 }
 
 /* "noexcept" and its like, which only functions have.  false: none is next. */
@@ -191,11 +197,7 @@ static cpp_id read_long(struct cpp_reader *reader)
 
 static cpp_id point_to(struct cpp_reader *reader, cpp_id type, const char *text, cpp_id class)
 {
-    return cpp_add(reader, &(struct cpp_part){ .kind = CPP_POINTER,
-                                               .first = type,
-                                               .text = text,
-                                               .text_bytes = (uint32_t)strlen(text),
-                                               .second = class });
+    return add_suffixed(reader, CPP_POINTER, type, text, class);
 }
 
 static cpp_id read_qualified(struct cpp_reader *reader)
