@@ -15,6 +15,13 @@ import unittest
 from commands import DENIED, EMPTY, LIVE, PROGRAM, TIMEOUT_S, main, run
 
 
+def blocks_signals(process):
+    """Does it take signals itself by now?  One that comes sooner ends it."""
+    with open("/proc/%d/status" % process.pid) as status:
+        blocked = int(re.search(r"SigBlk:\s*([0-9a-f]+)", status.read()).group(1), 16)
+    return blocked >> (signal.SIGINT - 1) & 1 == 1
+
+
 class Record(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -22,6 +29,12 @@ class Record(unittest.TestCase):
 
     def tearDown(self):
         self.folder.cleanup()
+
+    def wait_until_ready(self, process):
+        end = time.monotonic() + TIMEOUT_S
+        while not blocks_signals(process):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
 
     def record(self, *words, **keywords):
         return run("record", LIVE, "-d", "100ms", *words, cwd=self.folder.name, **keywords)
@@ -99,6 +112,7 @@ class Record(unittest.TestCase):
     def test_writes_what_it_has_when_stopped(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             process = subprocess.Popen([PROGRAM, "record", str(LIVE), "-o", self.path], stderr=subprocess.DEVNULL)
+            self.wait_until_ready(process)
             time.sleep(0.3)
             process.send_signal(number)
             self.assertEqual(process.wait(TIMEOUT_S), 0)
@@ -164,6 +178,7 @@ class Record(unittest.TestCase):
 
     def test_nothing_captured_is_a_failure(self):
         process = subprocess.Popen([PROGRAM, "record", str(EMPTY), "-o", self.path], stderr=subprocess.PIPE, text=True)
+        self.wait_until_ready(process)
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         err = process.communicate(timeout=TIMEOUT_S)[1]
