@@ -330,9 +330,15 @@ static enum err_code complete_formats(struct options *options, struct err *err)
     const bool is_measured =
         options->measure && strcmp(options->measure, measure_texts[MEASURE_TIME]) != 0;
     /* A file of another tool may have others. */
-    if (is_measured && !is_replay && enum_find(measure_texts, options->measure) < 0)
-        return err_set(err, ERR_INVALID, "--measure '%.64s': nothing counts it (known: %s)",
-                       options->measure, "time, page-faults");
+    if (is_measured && !is_replay && enum_find(measure_texts, options->measure) < 0) {
+        struct buffer known = { 0 };
+        for (size_t i = 0; measure_texts[i]; i++)
+            buffer_printf(&known, "%s%s", i > 0 ? ", " : "", measure_texts[i]);
+        err_set(err, ERR_INVALID, "--measure '%.64s': nothing counts it (known: %s)",
+                options->measure, buffer_string(&known));
+        buffer_deinit(&known);
+        return ERR_INVALID;
+    }
     for (size_t i = 0; i < options->format_count && is_measured; i++)
         if (!options->formats[i].format->takes_measures)
             return err_set(err, ERR_INVALID,
