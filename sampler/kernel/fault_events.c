@@ -12,7 +12,6 @@
 
 #include "sampler/base/clock.h"
 
-/* All events of a second together take 0.3 % of a processor. */
 enum { MAX_HZ = 10000, FIRST_PERIOD = 4, MAX_PERIOD = 1 << 10 };
 static const uint64_t PACE_NS = 40 * NS_PER_MS;
 

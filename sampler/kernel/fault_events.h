@@ -1,7 +1,7 @@
 /*
  * fault_events - the events of page faults of all processors, which run the BPF program.
  *
- * They are of all processes, as the clocks are (clocks.h), and each costs the thread some 0.3 us where the program does
+ * They are of all processes, as the clocks are (clocks.h), and each costs the thread something even where the program does
  * nothing.  So only one of several faults is an event where there are many.  What a sample stands for does not depend on
  * that: the program takes the kernel's own count of the faults of its thread (fault.bpf.h).
  *

@@ -1,4 +1,4 @@
-"""What counting memory costs the target and the profiler: page faults, what is returned, and copies after a fork.
+"""The cost of counting memory for the target and the profiler: page faults, what is returned, and copies after a fork.
 
 A target maps, touches and unmaps memory, at a usual rate of page faults and at the highest. Without and with the profiler in turn, as
 in the section `slowdown`. The time that BPF programs run, and how often those at page faults do, is what the kernel counts (`bpf`).
