@@ -54,15 +54,15 @@ const struct task *task_table_find_previous(const struct task_table *table, remo
     return find_in(table->previous, &table->previous_by_addr, addr);
 }
 
-/* Allocates room for the maximum: unused pages cost no memory. */
+/* Allocates room for the maximum: pages that are not written to cost no memory, so nothing is cleared. */
 static enum err_code make_room(struct task_table *table)
 {
     if (table->members)
         return ERR_OK;
     if (!table->items)
-        table->items = calloc(TASKS_MAX, sizeof *table->items);
+        table->items = malloc(TASKS_MAX * sizeof *table->items);
     if (!table->previous)
-        table->previous = calloc(TASKS_MAX, sizeof *table->previous);
+        table->previous = malloc(TASKS_MAX * sizeof *table->previous);
     if (!table->edges)
         table->edges = malloc(TASKS_MAX_EDGES * sizeof *table->edges);
     if (!table->awaiters)
