@@ -344,7 +344,7 @@ enum err_code dump_take(struct dump *dump, pid_t pid, const struct dump_request 
     uint64_t tick_ns = TICK_NS;
     unsigned tries = 0;
     memset(dump, 0, sizeof *dump);
-    dump->rows = calloc(DUMP_MAX_ROWS, sizeof *dump->rows);
+    dump->rows = malloc(DUMP_MAX_ROWS * sizeof *dump->rows);
     if (!dump->rows)
         return err_nomem(err);
     do {

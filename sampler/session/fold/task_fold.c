@@ -24,7 +24,8 @@ enum err_code task_fold_init(struct task_fold *fold, struct frame_nodes *nodes,
                                 .counts_waiting = counts_waiting,
                                 .every_ns = TASK_FOLD_EVERY_NS };
     random_init_any(&fold->random);
-    fold->bases = calloc(TASKS_MAX, sizeof *fold->bases);
+    /* Pages that are not written to cost no memory, so nothing is cleared. */
+    fold->bases = malloc(TASKS_MAX * sizeof *fold->bases);
     if (!fold->bases)
         return err_nomem(err);
     return frame_nodes_mark(nodes, "<task>", &fold->nameless, err);
@@ -34,6 +35,7 @@ void task_fold_deinit(struct task_fold *fold)
 {
     free(fold->bases);
     fold->bases = NULL;
+    fold->base_count = 0;
 }
 
 /* Tasks keep their mark in their tag, plus 1. */
@@ -85,10 +87,12 @@ static struct task *choose_awaiter(struct task_fold *fold, const struct task *ta
     return &all->table.items[all->table.awaiters[task->first_awaiter + chosen]];
 }
 
-static struct task_base *base_at(const struct task_fold *fold, const struct task *task)
+static struct task_base *base_at(struct task_fold *fold, const struct task *task)
 {
-    const struct tasks *const all = fold->tasks;
-    return &fold->bases[task - all->table.items];
+    const size_t at = (size_t)(task - fold->tasks->table.items);
+    while (fold->base_count <= at)
+        fold->bases[fold->base_count++] = (struct task_base){ .node = 0 };
+    return &fold->bases[at];
 }
 
 /* The task and its awaiters, outwards, until one has a base.  Those beyond TASK_FOLD_MAX_AWAITERS are left out. */

@@ -56,6 +56,7 @@ struct task_fold {
     bool counts_waiting;
     frame_id nameless;
     struct task_base *bases; /* by task: the node below its own frames */
+    size_t base_count;       /* that were used at some time */
     struct random random;
     uint64_t readings, ways, read_ns, every_ns, counted_ns;
     uint32_t owed;                  /* ticks since the tasks were counted last */
